@@ -1,0 +1,95 @@
+"""Train classifiers for the measure they are judged by.
+
+The public names are loaded on first use, so that ``import metricwise`` costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "MCC",
+    "PRBEP",
+    "Accuracy",
+    "BalancedAccuracy",
+    "Certificate",
+    "CohenKappa",
+    "FBeta",
+    "GMean",
+    "GowerLegendre",
+    "HMean",
+    "History",
+    "Jaccard",
+    "MinRate",
+    "MultivariateSVC",
+    "PartialAuc",
+    "PrecisionAtK",
+    "PrecisionAtRecall",
+    "QMean",
+    "RecallAtK",
+    "RecallAtPrecision",
+    "Result",
+    "RocAuc",
+    "Status",
+    "certify",
+    "contingency_measure",
+    "get_measure",
+    "measure_names",
+]
+
+if TYPE_CHECKING:
+    from metricwise.certifying import certify
+    from metricwise.estimators.catalog import measure_names
+    from metricwise.estimators.multivariate_svc import MultivariateSVC
+    from metricwise.measures import (
+        MCC,
+        PRBEP,
+        Accuracy,
+        BalancedAccuracy,
+        CohenKappa,
+        FBeta,
+        GMean,
+        GowerLegendre,
+        HMean,
+        Jaccard,
+        MinRate,
+        PartialAuc,
+        PrecisionAtK,
+        PrecisionAtRecall,
+        QMean,
+        RecallAtK,
+        RecallAtPrecision,
+        RocAuc,
+        contingency_measure,
+        get_measure,
+    )
+    from metricwise.results import Certificate, History, Result, Status
+else:
+    # Where a name lives, if not in metricwise.measures. No submodule may share the name of a public object:
+    # importing the submodule would put the module in the object's place.
+    _HOMES = {
+        "MultivariateSVC": "metricwise.estimators.multivariate_svc",
+        "measure_names": "metricwise.estimators.catalog",
+        "certify": "metricwise.certifying",
+        "Certificate": "metricwise.results",
+        "History": "metricwise.results",
+        "Result": "metricwise.results",
+        "Status": "metricwise.results",
+    }
+
+    def __getattr__(name):
+        """Load a public name on first use and keep it (PEP 562)."""
+        if name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from importlib import import_module
+
+        value = getattr(import_module(_HOMES.get(name, "metricwise.measures")), name)
+        globals()[name] = value
+        return value
+
+
+def __dir__() -> list[str]:
+    """The names loaded so far together with the public ones."""
+    return sorted({*globals(), *__all__})
