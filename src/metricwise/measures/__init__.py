@@ -1,0 +1,77 @@
+"""What is optimised: measures of how well labels or scores agree with the truth.
+
+A measure is a frozen dataclass; what else it can do is told by the capabilities in `metricwise.measures.base`.
+"""
+
+from __future__ import annotations
+
+from metricwise.measures.base import (
+    ConcaveInRates,
+    CountsTable,
+    HasMulticlassValue,
+    HasViolatedLabelling,
+    Measure,
+    RanksPairs,
+    Ratio,
+    RatioOfRates,
+    Response,
+    RestrictsLabellings,
+    Table,
+)
+from metricwise.measures.contingency import (
+    MCC,
+    Accuracy,
+    BalancedAccuracy,
+    CohenKappa,
+    FBeta,
+    GMean,
+    GowerLegendre,
+    HMean,
+    Jaccard,
+    MinRate,
+    QMean,
+)
+from metricwise.measures.custom import ContingencyMeasure, RatioContingencyMeasure, contingency_measure
+from metricwise.measures.ranking import PartialAuc, RocAuc
+from metricwise.measures.registry import get_measure, register, registered_names
+from metricwise.measures.restricted import PRBEP, PrecisionAtK, PrecisionAtRecall, RecallAtK, RecallAtPrecision
+from metricwise.measures.tables import contingency_table
+
+__all__ = [
+    "MCC",
+    "PRBEP",
+    "Accuracy",
+    "BalancedAccuracy",
+    "CohenKappa",
+    "ConcaveInRates",
+    "ContingencyMeasure",
+    "CountsTable",
+    "FBeta",
+    "GMean",
+    "GowerLegendre",
+    "HMean",
+    "HasMulticlassValue",
+    "HasViolatedLabelling",
+    "Jaccard",
+    "Measure",
+    "MinRate",
+    "PartialAuc",
+    "PrecisionAtK",
+    "PrecisionAtRecall",
+    "QMean",
+    "RanksPairs",
+    "Ratio",
+    "RatioContingencyMeasure",
+    "RatioOfRates",
+    "RecallAtK",
+    "RecallAtPrecision",
+    "Response",
+    "RestrictsLabellings",
+    "RocAuc",
+    "Table",
+    "contingency_measure",
+    "contingency_table",
+    "get_measure",
+    "register",
+    "registered_names",
+]

@@ -1,0 +1,104 @@
+"""What a measure is, and what else it may be able to do.
+
+A measure says how well labels or scores agree with the truth. It knows nothing of data matrices or optimisation.
+Beyond its value, a measure may offer *capabilities*: small runtime-checkable protocols. A solver names the one it
+needs, so which solvers fit a measure is decided by what the measure can do and never by its name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Floats = NDArray[np.float64]
+Response = Literal["labels", "scores"]
+
+
+class Ratio(NamedTuple):
+    """(a0 + a1 P + a2 N) / (b0 + b1 P + b2 N) of the rates P = tp/n+ and N = tn/n-."""
+
+    a0: float
+    a1: float
+    a2: float
+    b0: float
+    b1: float
+    b2: float
+
+
+@runtime_checkable
+class Measure(Protocol):
+    """Greater is better. ``response`` says whether `score` takes 0/1 labels or real scores."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def response(self) -> Response: ...
+
+    def score(self, y: ArrayLike, response: ArrayLike, sample_weight: ArrayLike | None = None) -> float: ...
+
+
+@runtime_checkable
+class CountsTable(Protocol):
+    """The measure is a function of the contingency table, defined on arrays of tables."""
+
+    def value(self, tp: Any, fp: Any, fn: Any, tn: Any) -> Any: ...
+
+
+@runtime_checkable
+class HasViolatedLabelling(Protocol):
+    """The loss 1 - measure has a most violated labelling that an oracle can find.
+
+    ``mistakes_per_loss`` is u of the objective: the number of single mistakes that a loss of one stands for.
+    """
+
+    def mistakes_per_loss(self, n_pos: float, n_neg: float) -> float: ...
+
+
+@runtime_checkable
+class RestrictsLabellings(Protocol):
+    """Only labellings with a fixed number of predicted positives count."""
+
+    def predicted_positives(self, n_pos: float, n_rows: float) -> float: ...
+
+
+@runtime_checkable
+class RanksPairs(Protocol):
+    """The measure averages over pairs of a positive and a negative, over a range of false positive rates."""
+
+    @property
+    def fpr_range(self) -> tuple[float, float]: ...
+
+
+@runtime_checkable
+class RatioOfRates(Protocol):
+    """A ratio of affine functions of the rates, at theta = n-/n+ (pseudo-linear)."""
+
+    def ratio(self, theta: float) -> Ratio: ...
+
+
+@runtime_checkable
+class ConcaveInRates(Protocol):
+    """A concave function of the true positive and the true negative rate."""
+
+    def rate_value(self, tpr: Any, tnr: Any) -> Any: ...
+
+
+@runtime_checkable
+class HasMulticlassValue(Protocol):
+    """Has a definition for more than two classes that is not an average over one-versus-rest problems."""
+
+    def multiclass_score(self, y: ArrayLike, labels: ArrayLike, sample_weight: ArrayLike | None = None) -> float: ...
+
+
+@dataclass(frozen=True)
+class Table:
+    """A weighted contingency table; the entries may be arrays of one shape."""
+
+    tp: Any
+    fp: Any
+    fn: Any
+    tn: Any

@@ -1,0 +1,134 @@
+"""Checks of what users pass to measures; every message names the argument and what to do about it."""
+
+from __future__ import annotations
+
+import math
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from metricwise.measures.base import Floats
+
+Mask = NDArray[np.bool_]
+
+_SHOWN = 5  # How many of the values found are shown in a message.
+
+
+def positive_number(value: object, name: str) -> float:
+    """Return ``value`` as a float; ValueError unless it is a finite number above zero."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
+        raise ValueError(f"{name} must be a positive finite number, got {value!r}.")
+    number = float(value)
+    if not (math.isfinite(number) and number > 0):
+        raise ValueError(f"{name} must be a positive finite number, got {value!r}.")
+    return number
+
+
+def share(value: object, name: str) -> float:
+    """Return ``value`` as a float; ValueError unless it lies in (0, 1]."""
+    number = positive_number(value, name)
+    if number > 1:
+        raise ValueError(f"{name} must be in (0, 1], got {value!r}; write 90 percent as 0.9.")
+    return number
+
+
+def count_or_share(value: object, name: str) -> int | float:
+    """Return ``value`` as int (that many rows) or float (a multiple of the positives); ValueError unless above zero."""
+    fix = "pass a positive integer for that many rows or a positive float for that fraction of the positives"
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
+        raise ValueError(f"{name} must be a positive number, got {value!r}; {fix}.")
+    number = int(value) if isinstance(value, Integral) else float(value)
+    if not (math.isfinite(number) and number > 0):
+        raise ValueError(f"{name} must be positive and finite, got {value!r}; {fix}.")
+    return number
+
+
+def one_dimensional(values: ArrayLike, name: str) -> NDArray[Any]:
+    """Return ``values`` as an array with one dimension and at least one row, in a native dtype where there is one."""
+    array = np.asarray(values)
+    if array.dtype == object:
+        # Nullable pandas columns arrive as objects although they hold plain numbers.
+        array = np.asarray(array.tolist())
+    if array.ndim != 1:
+        raise ValueError(
+            f"{name} must be one-dimensional, got an array of shape {array.shape}; "
+            "pass one value a row (numpy.ravel turns a column into that)."
+        )
+    if array.size == 0:
+        raise ValueError(f"{name} is empty; pass at least one row.")
+    return array
+
+
+def same_length(array: NDArray[Any], name: str, reference: NDArray[Any], reference_name: str) -> None:
+    """Raise ValueError, naming both lengths, unless the two arrays are equally long."""
+    if len(array) != len(reference):
+        raise ValueError(
+            f"{reference_name} has {len(reference)} rows but {name} has {len(array)}; pass one value for each row."
+        )
+
+
+def binary(values: ArrayLike, name: str) -> Mask:
+    """Return which rows are positive; ``values`` hold 0 and 1, -1 and 1, or booleans."""
+    array = one_dimensional(values, name)
+    if array.dtype.kind == "b":
+        return array
+    if array.dtype.kind in "iuf":
+        positive: Mask = array == 1
+        if np.all(positive | (array == 0)) or np.all(positive | (array == -1)):
+            return positive
+    found = list(dict.fromkeys(array.tolist()))
+    listing = ", ".join(map(repr, found[:_SHOWN])) + (", ..." if len(found) > _SHOWN else "")
+    raise ValueError(
+        f"{name} must hold 0 and 1, -1 and 1, or booleans, but these values were found: {listing}. "
+        f"Encode the labels first, for instance with {name} == positive_class."
+    )
+
+
+def finite(values: ArrayLike, name: str) -> Floats:
+    """Return ``values`` as floats; ValueError, with the first bad position, unless all are finite and real."""
+    array = one_dimensional(values, name)
+    if array.dtype.kind not in "biuf":
+        bad = next((i for i, v in enumerate(array.tolist()) if not isinstance(v, Real)), 0)
+        raise ValueError(f"{name} must be real numbers, but {name}[{bad}] is {array.tolist()[bad]!r}.")
+    floats = array.astype(np.float64, copy=False)
+    wrong = ~np.isfinite(floats)
+    if wrong.any():
+        bad = int(np.argmax(wrong))
+        raise ValueError(f"{name} must be finite, but {name}[{bad}] is {floats[bad]}; remove or repair such rows.")
+    return floats
+
+
+def weights(sample_weight: ArrayLike | None, y: Mask) -> Floats:
+    """Return one weight for each row of ``y``, ones by default; ValueError if negative, not finite or all zero."""
+    if sample_weight is None:
+        return np.ones(len(y))
+    weight = finite(sample_weight, "sample_weight")
+    same_length(weight, "sample_weight", y, "y")
+    if weight.min() < 0:
+        bad = int(np.argmax(weight < 0))
+        raise ValueError(f"sample_weight must not be negative, but sample_weight[{bad}] is {weight[bad]}.")
+    if weight.max() == 0:
+        raise ValueError("sample_weight is zero for every row; at least one row must count.")
+    return weight
+
+
+def labels_and_weights(
+    y: ArrayLike, labels: ArrayLike, sample_weight: ArrayLike | None = None
+) -> tuple[Mask, Mask, Floats]:
+    """Check the truth, predicted labels and weights of the same rows."""
+    truth = binary(y, "y")
+    predicted = binary(labels, "labels")
+    same_length(predicted, "labels", truth, "y")
+    return truth, predicted, weights(sample_weight, truth)
+
+
+def scores_and_weights(
+    y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None
+) -> tuple[Mask, Floats, Floats]:
+    """Check the truth, scores and weights of the same rows."""
+    truth = binary(y, "y")
+    real = finite(scores, "scores")
+    same_length(real, "scores", truth, "y")
+    return truth, real, weights(sample_weight, truth)

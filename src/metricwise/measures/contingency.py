@@ -1,0 +1,334 @@
+"""Measures that are functions of the contingency table.
+
+Every measure is a frozen dataclass. Its ``value`` works on arrays of tables and never warns; what it gives where its
+formula reads 0/0 is stated in its docstring. P = tp/n+ and N = tn/n- are the rates, theta = n-/n+.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from metricwise.measures.base import Floats, Ratio
+from metricwise.measures.checks import positive_number
+from metricwise.measures.tables import TableMeasure, divide
+
+
+@dataclass(frozen=True)
+class FBeta(TableMeasure):
+    """The weighted harmonic mean of precision and recall.
+
+    (1 + beta^2) tp / ((1 + beta^2) tp + beta^2 fn + fp). Where tp = fp = fn = 0 it is 0, as in scikit-learn.
+
+    Parameters
+    ----------
+    beta : float, default=1.0
+        How many times as important recall is as precision; above zero.
+
+    Examples
+    --------
+    >>> from metricwise.measures import FBeta
+    >>> FBeta(2.0).name
+    'f2'
+    >>> FBeta().score([1, 1, 0, 0], [1, 0, 1, 0])
+    0.5
+    """
+
+    beta: float = 1.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "beta", positive_number(self.beta, "beta"))
+
+    @property
+    def name(self) -> str:
+        """The letter f followed by beta: "f1", "f2", "f0.5"."""
+        return f"f{self.beta:g}"
+
+    def _value(self, tp: Floats, fp: Floats, fn: Floats, tn: Floats) -> Floats:
+        square = self.beta**2
+        return divide((1 + square) * tp, (1 + square) * tp + square * fn + fp)
+
+    def ratio(self, theta: float) -> Ratio:
+        """Return the coefficients of (1 + beta^2) P / (beta^2 + theta + P - theta N)."""
+        square = self.beta**2
+        return Ratio(0.0, 1 + square, 0.0, square + theta, 1.0, -theta)
+
+
+@dataclass(frozen=True)
+class Jaccard(TableMeasure):
+    """The overlap of the true and the predicted positives, tp / (tp + fp + fn).
+
+    Where tp = fp = fn = 0 it is 0, as in scikit-learn.
+
+    Examples
+    --------
+    >>> from metricwise.measures import Jaccard
+    >>> Jaccard().score([1, 1, 1, 0], [1, 1, 0, 1])
+    0.5
+    """
+
+    name: ClassVar[str] = "jaccard"
+
+    def _value(self, tp: Floats, fp: Floats, fn: Floats, tn: Floats) -> Floats:
+        return divide(tp, tp + fp + fn)
+
+    def ratio(self, theta: float) -> Ratio:
+        """Return the coefficients of P / (1 + theta - theta N)."""
+        return Ratio(0.0, 1.0, 0.0, 1 + theta, 0.0, -theta)
+
+
+@dataclass(frozen=True)
+class GowerLegendre(TableMeasure):
+    """The Gower-Legendre family of similarities, (tp + tn) / (tp + tn + sigma (fp + fn)).
+
+    Never 0/0 for a table with rows in it; 0 for an empty table.
+
+    Parameters
+    ----------
+    sigma : float, default=2.0
+        The price of a mistake; above zero. 1 is the accuracy and 0.5 the first coefficient of Sokal and Sneath. The
+        default is the coefficient of Rogers and Tanimoto: it differs from the accuracy, and 1 minus it is a metric,
+        as for every sigma >= 1 (Gower and Legendre 1986).
+
+    Examples
+    --------
+    >>> from metricwise.measures import GowerLegendre
+    >>> GowerLegendre().score([1, 1, 0, 0], [1, 0, 1, 1])
+    0.14285714285714285
+    """
+
+    sigma: float = 2.0
+
+    name: ClassVar[str] = "gower_legendre"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sigma", positive_number(self.sigma, "sigma"))
+
+    def _value(self, tp: Floats, fp: Floats, fn: Floats, tn: Floats) -> Floats:
+        return divide(tp + tn, tp + tn + self.sigma * (fp + fn))
+
+    def ratio(self, theta: float) -> Ratio:
+        """Return the coefficients of (P + theta N) / (sigma (1 + theta) + (1 - sigma)(P + theta N))."""
+        rest = 1 - self.sigma
+        return Ratio(0.0, 1.0, theta, self.sigma * (1 + theta), rest, rest * theta)
+
+
+class _RateMeasure(TableMeasure):
+    """A concave function of the two rates; the rate of a class that is absent counts as 0."""
+
+    @abstractmethod
+    def rate_value(self, tpr: Any, tnr: Any) -> Any:
+        """Evaluate the measure at true positive and true negative rates in [0, 1], or arrays of them."""
+
+    def _value(self, tp: Floats, fp: Floats, fn: Floats, tn: Floats) -> Any:
+        return self.rate_value(divide(tp, tp + fn), divide(tn, tn + fp))
+
+
+@dataclass(frozen=True)
+class GMean(_RateMeasure):
+    """The geometric mean of the rates, sqrt(P N).
+
+    The rate of a class without rows counts as 0, so the measure is 0 then.
+
+    Examples
+    --------
+    >>> from metricwise.measures import GMean
+    >>> GMean().score([1, 1, 0, 0], [1, 0, 1, 0])
+    0.5
+    """
+
+    name: ClassVar[str] = "g_mean"
+
+    def rate_value(self, tpr: Any, tnr: Any) -> Any:
+        """Evaluate the measure at true positive and true negative rates in [0, 1], or arrays of them."""
+        return np.sqrt(np.multiply(tpr, tnr))
+
+
+@dataclass(frozen=True)
+class HMean(_RateMeasure):
+    """The harmonic mean of the rates, 2 P N / (P + N); 0 where both are 0.
+
+    The rate of a class without rows counts as 0, so the measure is 0 then.
+
+    Examples
+    --------
+    >>> from metricwise.measures import HMean
+    >>> HMean().score([1, 0, 0, 0], [1, 1, 1, 0])
+    0.5
+    """
+
+    name: ClassVar[str] = "h_mean"
+
+    def rate_value(self, tpr: Any, tnr: Any) -> Any:
+        """Evaluate the measure at true positive and true negative rates in [0, 1], or arrays of them."""
+        return divide(2 * np.multiply(tpr, tnr), np.add(tpr, tnr))[()]
+
+
+@dataclass(frozen=True)
+class QMean(_RateMeasure):
+    """One minus the quadratic mean of the error rates, 1 - sqrt(((1 - P)^2 + (1 - N)^2) / 2).
+
+    The rate of a class without rows counts as 0: the measure is then at most 1 - sqrt(1/2).
+
+    Examples
+    --------
+    >>> from metricwise.measures import QMean
+    >>> QMean().score([1, 1, 0, 0], [1, 0, 1, 0])
+    0.5
+    """
+
+    name: ClassVar[str] = "q_mean"
+
+    def rate_value(self, tpr: Any, tnr: Any) -> Any:
+        """Evaluate the measure at true positive and true negative rates in [0, 1], or arrays of them."""
+        return 1 - np.sqrt((np.subtract(1, tpr) ** 2 + np.subtract(1, tnr) ** 2) / 2)
+
+
+@dataclass(frozen=True)
+class MinRate(_RateMeasure):
+    """The lesser of the rates, min(P, N).
+
+    The rate of a class without rows counts as 0, so the measure is 0 then.
+
+    Examples
+    --------
+    >>> from metricwise.measures import MinRate
+    >>> MinRate().score([1, 1, 0, 0], [1, 1, 1, 0])
+    0.5
+    """
+
+    name: ClassVar[str] = "min_rate"
+
+    def rate_value(self, tpr: Any, tnr: Any) -> Any:
+        """Evaluate the measure at true positive and true negative rates in [0, 1], or arrays of them."""
+        return np.minimum(tpr, tnr)
+
+
+@dataclass(frozen=True)
+class MCC(TableMeasure):
+    """The correlation of truth and prediction, in [-1, 1] (Matthews).
+
+    (tp tn - fp fn) / sqrt((tp + fp)(tp + fn)(tn + fp)(tn + fn)). Where truth or prediction has one class only it is
+    0, as in scikit-learn.
+
+    Examples
+    --------
+    >>> from metricwise.measures import MCC
+    >>> MCC().score([1, 1, 0, 0], [1, 1, 0, 0])
+    1.0
+    """
+
+    name: ClassVar[str] = "matthews_corrcoef"
+
+    def _value(self, tp: Floats, fp: Floats, fn: Floats, tn: Floats) -> Floats:
+        # Paired so that a perfect table takes the roots of squares and gives exactly 1.
+        spread = np.sqrt((tp + fp) * (tp + fn)) * np.sqrt((tn + fp) * (tn + fn))
+        return divide(tp * tn - fp * fn, spread)
+
+    def multiclass_score(self, y: ArrayLike, labels: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Evaluate labels of any number of classes with `sklearn.metrics.matthews_corrcoef`."""
+        from sklearn.metrics import matthews_corrcoef
+
+        return float(matthews_corrcoef(y, labels, sample_weight=sample_weight))
+
+
+@dataclass(frozen=True)
+class CohenKappa(TableMeasure):
+    """Agreement of truth and prediction beyond chance, in [-1, 1] (Cohen).
+
+    2 (tp tn - fp fn) / ((tp + fp)(fp + tn) + (tp + fn)(fn + tn)). Where truth and prediction are the same single
+    class it is 0, where scikit-learn returns nan by default.
+
+    Examples
+    --------
+    >>> from metricwise.measures import CohenKappa
+    >>> CohenKappa().score([1, 1, 0, 0], [1, 0, 0, 0])
+    0.5
+    """
+
+    name: ClassVar[str] = "cohen_kappa"
+
+    def _value(self, tp: Floats, fp: Floats, fn: Floats, tn: Floats) -> Floats:
+        return divide(2 * (tp * tn - fp * fn), (tp + fp) * (fp + tn) + (tp + fn) * (fn + tn))
+
+    def ratio(self, theta: float) -> Ratio:
+        """Return the coefficients of 2 theta (P + N - 1) / (1 + theta + (theta - 1)(P + theta (1 - N)))."""
+        return Ratio(-2 * theta, 2 * theta, 2 * theta, 1 + theta**2, theta - 1, theta * (1 - theta))
+
+    def multiclass_score(self, y: ArrayLike, labels: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Evaluate labels of any number of classes with `sklearn.metrics.cohen_kappa_score`; 0 where that is 0/0."""
+        from sklearn.metrics import cohen_kappa_score
+
+        # Of a single class, older versions of scikit-learn divide by zero and newer ones warn; both return nan.
+        with warnings.catch_warnings(), np.errstate(invalid="ignore"):
+            warnings.simplefilter("ignore", UserWarning)
+            kappa = float(cohen_kappa_score(y, labels, sample_weight=sample_weight))
+        return 0.0 if math.isnan(kappa) else kappa
+
+
+@dataclass(frozen=True)
+class Accuracy(TableMeasure):
+    """The share of rows labelled rightly, (tp + tn) / n; 0 for an empty table.
+
+    Examples
+    --------
+    >>> from metricwise.measures import Accuracy
+    >>> Accuracy().score([1, 1, 0, 0], [1, 1, 0, 1])
+    0.75
+    """
+
+    name: ClassVar[str] = "accuracy"
+
+    def _value(self, tp: Floats, fp: Floats, fn: Floats, tn: Floats) -> Floats:
+        return divide(tp + tn, tp + fp + fn + tn)
+
+    def ratio(self, theta: float) -> Ratio:
+        """Return the coefficients of (P + theta N) / (1 + theta)."""
+        return Ratio(0.0, 1.0, theta, 1 + theta, 0.0, 0.0)
+
+    def multiclass_score(self, y: ArrayLike, labels: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Evaluate labels of any number of classes with `sklearn.metrics.accuracy_score`."""
+        from sklearn.metrics import accuracy_score
+
+        return float(accuracy_score(y, labels, sample_weight=sample_weight))
+
+
+@dataclass(frozen=True)
+class BalancedAccuracy(TableMeasure):
+    """The mean of the rates, (P + N) / 2.
+
+    Where a class has no rows it is the rate of the other class, as in scikit-learn; 0 for an empty table.
+
+    Examples
+    --------
+    >>> from metricwise.measures import BalancedAccuracy
+    >>> BalancedAccuracy().score([1, 0, 0, 0, 0], [1, 1, 1, 0, 0])
+    0.75
+    """
+
+    name: ClassVar[str] = "balanced_accuracy"
+
+    def _value(self, tp: Floats, fp: Floats, fn: Floats, tn: Floats) -> Floats:
+        n_pos, n_neg = tp + fn, tn + fp
+        classes = (n_pos > 0).astype(np.float64) + (n_neg > 0)
+        return divide(divide(tp, n_pos) + divide(tn, n_neg), classes)
+
+    def rate_value(self, tpr: Any, tnr: Any) -> Any:
+        """Evaluate the measure at true positive and true negative rates in [0, 1], or arrays of them."""
+        return np.add(tpr, tnr) / 2
+
+    def ratio(self, theta: float) -> Ratio:
+        """Return the coefficients of (P + N) / 2; the class ratio does not matter."""
+        return Ratio(0.0, 1.0, 1.0, 2.0, 0.0, 0.0)
+
+    def multiclass_score(self, y: ArrayLike, labels: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Evaluate labels of any number of classes with `sklearn.metrics.balanced_accuracy_score`."""
+        from sklearn.metrics import balanced_accuracy_score
+
+        return float(balanced_accuracy_score(y, labels, sample_weight=sample_weight))

@@ -1,0 +1,259 @@
+"""Measures of scores that look at a part of the ranking only: its top rows, or thresholds that keep a promise."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from metricwise.measures.base import Floats, Response
+from metricwise.measures.checks import count_or_share, share
+from metricwise.measures.tables import divide
+from metricwise.measures.thresholds import ScoreGroups, group_by_score
+
+# Sums of weights depend on the order of the rows in their last digits; a promise may be missed by as little.
+_ROUNDING = 1e-12
+
+
+class _TopRows(ABC):
+    """A measure of labellings with a fixed number of predicted positives: the rows of greatest score."""
+
+    response: ClassVar[Response] = "scores"
+
+    @abstractmethod
+    def predicted_positives(self, n_pos: float, n_rows: float) -> float:
+        """Return how many of ``n_rows`` rows are predicted positive when ``n_pos`` are."""
+
+    @abstractmethod
+    def value(self, tp: Any, fp: Any, fn: Any, tn: Any) -> Any:
+        """Evaluate the measure on one table or on arrays of tables."""
+
+    def score(self, y: ArrayLike, response: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Evaluate scores ``response`` against the truth ``y`` (0 and 1, -1 and 1, or booleans).
+
+        The rows of greatest score are predicted positive. Of rows tied at the boundary the fraction that fits counts:
+        the expectation over breaking ties at random, whatever the order of the rows. With sample weights the number
+        of predicted positives is a sum of weights, so that a weight of 2 equals a row given twice.
+        """
+        groups = group_by_score(y, response, sample_weight)
+        n_pos, n_neg = float(groups.positives.sum()), float(groups.negatives.sum())
+        count = self.predicted_positives(n_pos, n_pos + n_neg)
+        tp = _positives_on_top(groups, count)
+        return float(self.value(tp, count - tp, n_pos - tp, n_neg - (count - tp)))
+
+
+def _positives_on_top(groups: ScoreGroups, count: float) -> float:
+    """Weight of the positives among the top rows of weight ``count``, a group at the boundary counting in part."""
+    weight = groups.positives + groups.negatives
+    above = np.cumsum(weight) - weight
+    taken = np.clip(divide(count - above, weight), 0.0, 1.0)
+    return float(taken @ groups.positives)
+
+
+@dataclass(frozen=True)
+class PRBEP(_TopRows):
+    """The precision/recall break-even point: both, when as many rows are predicted positive as are.
+
+    Without positives it is 0.
+
+    Examples
+    --------
+    >>> from metricwise.measures import PRBEP
+    >>> PRBEP().score([1, 1, 0, 0], [0.9, 0.2, 0.4, 0.1])
+    0.5
+    """
+
+    name: ClassVar[str] = "prbep"
+
+    def predicted_positives(self, n_pos: float, n_rows: float) -> float:
+        """Return how many rows are predicted positive: as many as are."""
+        return float(n_pos)
+
+    def value(self, tp: Any, fp: Any, fn: Any, tn: Any) -> Any:
+        """Evaluate tp / (tp + fn) on one table or on arrays of tables."""
+        return divide(tp, np.add(tp, fn))[()]
+
+    def mistakes_per_loss(self, n_pos: float, n_neg: float) -> float:
+        """Return the number of single mistakes that a loss of one stands for: the positives."""
+        return _priced(n_pos, self.name)
+
+
+@dataclass(frozen=True)
+class _TopK(_TopRows):
+    """Predicts k rows positive, or k times as many as there are positives."""
+
+    k: float
+    # 1 and 1.0 mean different things but compare equal; this keeps measures with them apart.
+    relative: bool = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "k", count_or_share(self.k, "k"))
+        object.__setattr__(self, "relative", isinstance(self.k, float))
+
+    def predicted_positives(self, n_pos: float, n_rows: float) -> float:
+        """Return how many rows are predicted positive.
+
+        That is k if it is an integer, else k times ``n_pos`` rounded to the nearest whole number and at least 1.
+
+        Raises
+        ------
+        ValueError
+            If there are fewer rows than that.
+        """
+        count = max(1.0, math.floor(self.k * n_pos + 0.5)) if self.relative else float(self.k)
+        if count > n_rows * (1 + _ROUNDING):
+            raise ValueError(
+                f"k={self.k!r} asks for {count:g} predicted positives but there are only {n_rows:g} rows; "
+                "choose a smaller k."
+            )
+        return min(count, float(n_rows))
+
+
+@dataclass(frozen=True)
+class PrecisionAtK(_TopK):
+    """The share of positives among the k rows of greatest score.
+
+    Never 0/0, since k is at least 1.
+
+    Parameters
+    ----------
+    k : int or float, default=0.5
+        An integer is a number of rows. A float is a multiple of the number of positives: 0.5 is half as many rows as
+        there are positives, 2.0 twice as many, rounded to the nearest whole number and at least 1.
+
+    Examples
+    --------
+    >>> from metricwise.measures import PrecisionAtK
+    >>> PrecisionAtK(3).score([1, 1, 0, 0], [0.9, 0.2, 0.4, 0.4])
+    0.3333333333333333
+    >>> PrecisionAtK(0.5).score([1, 1, 0, 0], [0.9, 0.2, 0.4, 0.4])
+    1.0
+    """
+
+    k: float = 0.5
+
+    name: ClassVar[str] = "precision_at_k"
+
+    def value(self, tp: Any, fp: Any, fn: Any, tn: Any) -> Any:
+        """Evaluate tp / (tp + fp) on one table or on arrays of tables."""
+        return divide(tp, np.add(tp, fp))[()]
+
+    def mistakes_per_loss(self, n_pos: float, n_neg: float) -> float:
+        """Return the number of single mistakes that a loss of one stands for: the predicted positives."""
+        return self.predicted_positives(n_pos, n_pos + n_neg)
+
+
+@dataclass(frozen=True)
+class RecallAtK(_TopK):
+    """The share of the positives that is found among the k rows of greatest score.
+
+    Without positives it is 0.
+
+    Parameters
+    ----------
+    k : int or float, default=2.0
+        An integer is a number of rows. A float is a multiple of the number of positives: 0.5 is half as many rows as
+        there are positives, 2.0 twice as many, rounded to the nearest whole number and at least 1.
+
+    Examples
+    --------
+    >>> from metricwise.measures import RecallAtK
+    >>> RecallAtK(2).score([1, 1, 0, 0], [0.9, 0.2, 0.4, 0.1])
+    0.5
+    """
+
+    k: float = 2.0
+
+    name: ClassVar[str] = "recall_at_k"
+
+    def value(self, tp: Any, fp: Any, fn: Any, tn: Any) -> Any:
+        """Evaluate tp / (tp + fn) on one table or on arrays of tables."""
+        return divide(tp, np.add(tp, fn))[()]
+
+    def mistakes_per_loss(self, n_pos: float, n_neg: float) -> float:
+        """Return the number of single mistakes that a loss of one stands for: the positives."""
+        return _priced(n_pos, self.name)
+
+
+def _priced(n_pos: float, name: str) -> float:
+    if not n_pos > 0:
+        raise ValueError(f"Measure {name!r} needs positives to price a mistake, got n_pos={n_pos:g}.")
+    return float(n_pos)
+
+
+def _precision_and_recall(groups: ScoreGroups) -> tuple[Floats, Floats]:
+    """Precision and recall with the threshold at each distinct score; 0/0 is 0."""
+    tp, fp = np.cumsum(groups.positives), np.cumsum(groups.negatives)
+    return divide(tp, tp + fp), divide(tp, tp[-1])
+
+
+@dataclass(frozen=True)
+class RecallAtPrecision:
+    """The greatest recall of any threshold whose precision is at least a given one.
+
+    0 if no threshold has that precision, hence also without positives.
+
+    Parameters
+    ----------
+    precision : float, default=0.9
+        The precision to keep, in (0, 1].
+
+    Examples
+    --------
+    >>> from metricwise.measures import RecallAtPrecision
+    >>> RecallAtPrecision(0.6).score([1, 0, 1, 0, 1], [0.9, 0.8, 0.7, 0.2, 0.1])
+    1.0
+    >>> RecallAtPrecision(0.7).score([1, 0, 1, 0, 1], [0.9, 0.8, 0.7, 0.2, 0.1])
+    0.3333333333333333
+    """
+
+    precision: float = 0.9
+
+    name: ClassVar[str] = "recall_at_precision"
+    response: ClassVar[Response] = "scores"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "precision", share(self.precision, "precision"))
+
+    def score(self, y: ArrayLike, response: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Evaluate scores ``response`` against the truth ``y`` (0 and 1, -1 and 1, or booleans)."""
+        precision, recall = _precision_and_recall(group_by_score(y, response, sample_weight))
+        return float(np.max(recall, initial=0.0, where=precision >= self.precision - _ROUNDING))
+
+
+@dataclass(frozen=True)
+class PrecisionAtRecall:
+    """The greatest precision of any threshold whose recall is at least a given one.
+
+    Without positives it is 0.
+
+    Parameters
+    ----------
+    recall : float, default=0.8
+        The recall to keep, in (0, 1].
+
+    Examples
+    --------
+    >>> from metricwise.measures import PrecisionAtRecall
+    >>> PrecisionAtRecall(1.0).score([1, 0, 1, 0, 1], [0.9, 0.8, 0.7, 0.2, 0.1])
+    0.6
+    >>> PrecisionAtRecall(0.3).score([1, 0, 1, 0, 1], [0.9, 0.8, 0.7, 0.2, 0.1])
+    1.0
+    """
+
+    recall: float = 0.8
+
+    name: ClassVar[str] = "precision_at_recall"
+    response: ClassVar[Response] = "scores"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "recall", share(self.recall, "recall"))
+
+    def score(self, y: ArrayLike, response: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Evaluate scores ``response`` against the truth ``y`` (0 and 1, -1 and 1, or booleans)."""
+        precision, recall = _precision_and_recall(group_by_score(y, response, sample_weight))
+        return float(np.max(precision, initial=0.0, where=recall >= self.recall - _ROUNDING))

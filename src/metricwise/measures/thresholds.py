@@ -1,0 +1,34 @@
+"""The rows grouped by score: what every threshold on the scores can tell apart."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from metricwise.measures.base import Floats
+from metricwise.measures.checks import scores_and_weights
+
+
+class ScoreGroups(NamedTuple):
+    """The weight of the positives and of the negatives at each distinct score, greatest score first."""
+
+    positives: Floats
+    negatives: Floats
+
+
+def group_by_score(y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None) -> ScoreGroups:
+    """Check the input and add up the weights of rows with equal scores.
+
+    Examples
+    --------
+    >>> from metricwise.measures.thresholds import group_by_score
+    >>> group_by_score([1, 0, 1, 0], [0.9, 0.5, 0.5, 0.1])
+    ScoreGroups(positives=array([1., 1., 0.]), negatives=array([0., 1., 1.]))
+    """
+    truth, real, weight = scores_and_weights(y, scores, sample_weight)
+    _, group = np.unique(-real, return_inverse=True)
+    positives = np.bincount(group, weights=weight * truth)
+    negatives = np.bincount(group, weights=weight * ~truth)
+    return ScoreGroups(positives.astype(np.float64), negatives.astype(np.float64))

@@ -1,0 +1,399 @@
+"""The measures on small tables and rankings worked out by hand, their edge cases and their messages."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import os
+import pickle
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+from sklearn import metrics as sk
+
+from metricwise.measures import (
+    MCC,
+    PRBEP,
+    Accuracy,
+    BalancedAccuracy,
+    CohenKappa,
+    ConcaveInRates,
+    CountsTable,
+    FBeta,
+    GMean,
+    GowerLegendre,
+    HasMulticlassValue,
+    HasViolatedLabelling,
+    HMean,
+    Jaccard,
+    Measure,
+    MinRate,
+    PartialAuc,
+    PrecisionAtK,
+    PrecisionAtRecall,
+    QMean,
+    RanksPairs,
+    RatioOfRates,
+    RecallAtK,
+    RecallAtPrecision,
+    RestrictsLabellings,
+    RocAuc,
+)
+
+TABLE_MEASURES = [
+    FBeta(),
+    FBeta(2.0),
+    FBeta(0.5),
+    Jaccard(),
+    GowerLegendre(),
+    GMean(),
+    HMean(),
+    QMean(),
+    MinRate(),
+    MCC(),
+    CohenKappa(),
+    Accuracy(),
+    BalancedAccuracy(),
+]
+SCORE_MEASURES = [
+    PRBEP(),
+    PrecisionAtK(),
+    RecallAtK(),
+    RecallAtPrecision(),
+    PrecisionAtRecall(),
+    RocAuc(),
+    PartialAuc(),
+]
+ALL_MEASURES = TABLE_MEASURES + SCORE_MEASURES
+
+
+def ids(measures):
+    return [repr(m) for m in measures]
+
+
+# ---------------------------------------------------------------------------------------------------- what they all are
+@pytest.mark.parametrize("measure", ALL_MEASURES, ids=ids(ALL_MEASURES))
+def test_is_a_frozen_hashable_picklable_value(measure):
+    assert isinstance(measure, Measure)
+    copy = pickle.loads(pickle.dumps(measure))
+    assert copy == measure and hash(copy) == hash(measure) and copy is not measure
+    assert eval(repr(measure)) == measure
+    assert dataclasses.replace(measure) == measure
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        measure.name = "other"
+
+
+def test_all_measures_differ():
+    assert len(set(ALL_MEASURES)) == len(ALL_MEASURES)
+
+
+CAPABILITIES = {
+    CountsTable: {*TABLE_MEASURES, PRBEP(), PrecisionAtK(), RecallAtK()},
+    HasViolatedLabelling: {*TABLE_MEASURES, PRBEP(), PrecisionAtK(), RecallAtK(), RocAuc()},
+    RestrictsLabellings: {PRBEP(), PrecisionAtK(), RecallAtK()},
+    RanksPairs: {RocAuc(), PartialAuc()},
+    RatioOfRates: {
+        *(FBeta(b) for b in (1, 2, 0.5)),
+        Jaccard(),
+        GowerLegendre(),
+        CohenKappa(),
+        Accuracy(),
+        BalancedAccuracy(),
+    },
+    ConcaveInRates: {GMean(), HMean(), QMean(), MinRate(), BalancedAccuracy()},
+    HasMulticlassValue: {Accuracy(), BalancedAccuracy(), MCC(), CohenKappa()},
+}
+
+
+@pytest.mark.parametrize("capability", CAPABILITIES, ids=lambda c: c.__name__)
+def test_capabilities(capability):
+    assert {m for m in ALL_MEASURES if isinstance(m, capability)} == CAPABILITIES[capability]
+
+
+def test_importing_measures_loads_neither_sklearn_nor_scipy():
+    code = "import sys, metricwise.measures; print([m for m in ('sklearn', 'scipy', 'numba') if m in sys.modules])"
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+    assert out.stdout.strip() == "[]"
+
+
+# ------------------------------------------------------------------------------------------------- contingency measures
+P, N = 0.75, 0.4  # Of the table tp=3, fp=3, fn=1, tn=2.
+BY_HAND = [
+    (FBeta(), 6 / 10),
+    (FBeta(2.0), 15 / (15 + 4 + 3)),
+    (FBeta(0.5), 3.75 / (3.75 + 0.25 + 3)),
+    (Jaccard(), 3 / 7),
+    (GowerLegendre(), 5 / 13),
+    (GowerLegendre(0.5), 5 / 7),
+    (GMean(), math.sqrt(P * N)),
+    (HMean(), 2 * P * N / (P + N)),
+    (QMean(), 1 - math.sqrt((0.25**2 + 0.6**2) / 2)),
+    (MinRate(), 0.4),
+    (MCC(), 3 / math.sqrt(6 * 4 * 5 * 3)),
+    (CohenKappa(), 6 / (6 * 5 + 4 * 3)),
+    (Accuracy(), 5 / 9),
+    (BalancedAccuracy(), (P + N) / 2),
+]
+
+
+@pytest.mark.parametrize(("measure", "expected"), BY_HAND, ids=ids(m for m, _ in BY_HAND))
+def test_value_by_hand(measure, expected):
+    value = measure.value(3, 3, 1, 2)
+    assert np.ndim(value) == 0
+    assert value == pytest.approx(expected, rel=1e-14)
+
+
+@pytest.mark.parametrize("measure", TABLE_MEASURES, ids=ids(TABLE_MEASURES))
+def test_value_broadcasts_and_is_one_for_perfect_labels(measure):
+    tp, fp = np.arange(5)[:, None], np.arange(8)[None, :]
+    grid = measure.value(tp, fp, 4 - tp, 7 - fp)
+    assert grid.shape == (5, 8) and grid.dtype == np.float64
+    assert grid[2, 3] == measure.value(2, 3, 2, 4)
+    assert grid[4, 0] == 1.0 == grid.max()
+
+
+@pytest.mark.parametrize("measure", TABLE_MEASURES, ids=ids(TABLE_MEASURES))
+def test_value_never_warns_and_is_always_finite(measure):
+    tables = np.array(np.meshgrid(*[[0.0, 1.0, 2.5]] * 4)).reshape(4, -1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        values = measure.value(*tables)
+    assert np.isfinite(values).all()
+    assert (np.abs(values) <= 1 + 1e-15).all()
+
+
+@pytest.mark.parametrize("measure", TABLE_MEASURES, ids=ids(TABLE_MEASURES))
+def test_negative_rounding_counts_as_zero(measure):
+    assert measure.value(3, 2, -1e-17, -1e-17) == measure.value(3, 2, 0, 0)
+
+
+ZERO_OVER_ZERO = [
+    (FBeta(), (0, 0, 0, 5), 0.0),
+    (Jaccard(), (0, 0, 0, 5), 0.0),
+    (GowerLegendre(), (0, 0, 0, 5), 1.0),
+    (GowerLegendre(), (0, 0, 5, 0), 0.0),
+    (GMean(), (5, 0, 0, 0), 0.0),
+    (HMean(), (5, 0, 0, 0), 0.0),
+    (HMean(), (0, 2, 2, 0), 0.0),
+    (QMean(), (5, 0, 0, 0), 1 - math.sqrt(0.5)),
+    (QMean(), (0, 0, 0, 5), 1 - math.sqrt(0.5)),
+    (MinRate(), (0, 0, 0, 5), 0.0),
+    (MCC(), (5, 0, 0, 0), 0.0),
+    (MCC(), (5, 3, 0, 0), 0.0),
+    (CohenKappa(), (5, 0, 0, 0), 0.0),
+    (CohenKappa(), (0, 0, 0, 5), 0.0),
+    (BalancedAccuracy(), (3, 0, 1, 0), 0.75),
+    (BalancedAccuracy(), (0, 1, 0, 3), 0.75),
+]
+
+
+@pytest.mark.parametrize(("measure", "table", "expected"), ZERO_OVER_ZERO)
+def test_zero_over_zero(measure, table, expected):
+    assert measure.value(*table) == pytest.approx(expected, rel=1e-15)
+
+
+@pytest.mark.parametrize("measure", TABLE_MEASURES, ids=ids(TABLE_MEASURES))
+def test_empty_table_is_zero(measure):
+    assert measure.value(0, 0, 0, 0) == pytest.approx(0.0, abs=1e-15)
+
+
+MISTAKES = [
+    (FBeta(), 2 * 10 - 1),
+    (Jaccard(), 10),
+    (Accuracy(), 100),
+    (MinRate(), 10),
+    (BalancedAccuracy(), 20),
+    (QMean(), 10 * math.sqrt(2)),
+    (PRBEP(), 10),
+    (RecallAtK(), 10),
+    (PrecisionAtK(), 5),
+    (PrecisionAtK(7), 7),
+    (RocAuc(), 100),
+]
+
+
+@pytest.mark.parametrize(("measure", "expected"), MISTAKES, ids=ids(m for m, _ in MISTAKES))
+def test_mistakes_per_loss(measure, expected):
+    assert measure.mistakes_per_loss(10, 90) == pytest.approx(expected, rel=1e-12)
+
+
+def test_mistakes_per_loss_of_g_mean_is_about_twice_the_positives():
+    assert GMean().mistakes_per_loss(1000, 5000) == pytest.approx(2000, rel=1e-3)
+
+
+@pytest.mark.parametrize("measure", TABLE_MEASURES, ids=ids(TABLE_MEASURES))
+def test_mistakes_per_loss_is_continuous_where_positives_weigh_one(measure):
+    below, above = measure.mistakes_per_loss(1 - 1e-9, 7.5), measure.mistakes_per_loss(1 + 1e-9, 7.5)
+    # The geometric mean and its like are steep at a rate of zero.
+    assert below == pytest.approx(above, rel=1e-3)
+
+
+def test_mistakes_per_loss_of_small_weights():
+    assert Accuracy().mistakes_per_loss(0.25, 4) == pytest.approx(4.25)
+    assert Jaccard().mistakes_per_loss(0.25, 4) == pytest.approx(0.25)
+
+
+@pytest.mark.parametrize("measure", [FBeta(), PRBEP(), RecallAtK()])
+def test_mistakes_per_loss_needs_positives(measure):
+    with pytest.raises(ValueError, match=f"'{measure.name}'.*n_pos=0"):
+        measure.mistakes_per_loss(0, 10)
+
+
+@pytest.mark.parametrize("beta", [0, -1, math.inf, math.nan, True, "1", None])
+def test_beta_must_be_positive(beta):
+    with pytest.raises(ValueError, match="beta must be a positive finite number"):
+        FBeta(beta)
+    with pytest.raises(ValueError, match="sigma must be a positive finite number"):
+        GowerLegendre(beta)
+
+
+def test_names_of_f_measures():
+    assert [FBeta(b).name for b in (1, 2.0, np.float64(0.5), 1.5, 10)] == ["f1", "f2", "f0.5", "f1.5", "f10"]
+    assert repr(FBeta(np.float64(0.5))) == "FBeta(beta=0.5)"
+
+
+def test_multiclass_scores_follow_sklearn():
+    rng = np.random.default_rng(0)
+    y, labels, weight = rng.integers(0, 3, 50), rng.integers(0, 3, 50), rng.random(50)
+    pairs = [
+        (Accuracy(), sk.accuracy_score),
+        (BalancedAccuracy(), sk.balanced_accuracy_score),
+        (MCC(), sk.matthews_corrcoef),
+        (CohenKappa(), sk.cohen_kappa_score),
+    ]
+    for measure, function in pairs:
+        assert measure.multiclass_score(y, labels) == pytest.approx(function(y, labels))
+        expected = function(y, labels, sample_weight=weight)
+        assert measure.multiclass_score(y, labels, weight) == pytest.approx(expected)
+        binary = measure.multiclass_score(y == 1, labels == 1, weight)
+        assert measure.score(y == 1, labels == 1, weight) == pytest.approx(binary)
+
+
+def test_multiclass_kappa_of_one_class_is_zero_without_a_warning():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert CohenKappa().multiclass_score([2, 2], [2, 2]) == 0.0
+
+
+# --------------------------------------------------------------------------------------------------- top of the ranking
+def test_prbep_by_hand():
+    assert PRBEP().score([1, 1, 0, 0], [4, 3, 2, 1]) == 1.0
+    assert PRBEP().score([1, 1, 0, 0], [4, 2, 3, 1]) == 0.5
+    assert PRBEP().score([1, 1, 0, 0], [3, 2, 2, 2]) == pytest.approx((1 + 1 / 3) / 2)
+    assert PRBEP().score([0, 0], [1, 2]) == 0.0
+    assert PRBEP().score([1, 1], [1, 2]) == 1.0
+
+
+def test_at_k_by_hand():
+    y, scores = [1, 0, 1, 1, 0, 0], [6, 5, 4, 3, 2, 1]
+    assert PrecisionAtK(2).score(y, scores) == 0.5
+    assert RecallAtK(2).score(y, scores) == pytest.approx(1 / 3)
+    assert RecallAtK(2.0).score(y, scores) == 1.0
+    assert PrecisionAtK(1.0).score(y, scores) == pytest.approx(2 / 3)
+    assert PrecisionAtK(6).score(y, scores) == 0.5
+    assert PrecisionAtK(2).score(y, np.zeros(6)) == 0.5
+
+
+@pytest.mark.parametrize(
+    ("k", "n_pos", "expected"), [(0.5, 10, 5), (0.5, 5, 3), (0.01, 10, 1), (2.0, 7, 14), (1.4, 3, 4), (3, 10, 3)]
+)
+def test_predicted_positives(k, n_pos, expected):
+    assert PrecisionAtK(k).predicted_positives(n_pos, 100) == expected
+    assert RecallAtK(k).predicted_positives(n_pos, 100) == expected
+    assert PRBEP().predicted_positives(n_pos, 100) == n_pos
+
+
+def test_at_k_with_weights_counts_weights():
+    assert PrecisionAtK(3).score([1, 0, 1], [3, 2, 1], [2, 4, 1]) == pytest.approx(2 / 3)
+    # Ten tenths add up to slightly less than one.
+    assert PrecisionAtK(1).score([1] + [0] * 9, np.zeros(10), np.full(10, 0.1)) == pytest.approx(0.1)
+
+
+def test_at_k_without_positives_is_zero():
+    assert PrecisionAtK().score([0, 0], [1, 2]) == 0.0
+    assert RecallAtK().score([0, 0], [1, 2]) == 0.0
+
+
+def test_k_beyond_the_rows():
+    with pytest.raises(ValueError, match="k=5 asks for 5 predicted positives but there are only 3 rows"):
+        PrecisionAtK(5).score([1, 0, 1], [1, 2, 3])
+    with pytest.raises(ValueError, match=r"k=2.0 asks for 4 .* only 3 rows; choose a smaller k"):
+        RecallAtK(2.0).score([1, 0, 1], [1, 2, 3])
+
+
+@pytest.mark.parametrize("k", [0, -1, 0.0, -0.5, math.inf, math.nan, True, np.True_, "3", None])
+@pytest.mark.parametrize("measure", [PrecisionAtK, RecallAtK])
+def test_k_must_be_positive(measure, k):
+    with pytest.raises(ValueError, match=r"k must be .*positive integer for that many rows"):
+        measure(k)
+
+
+def test_k_one_row_differs_from_as_many_rows_as_positives():
+    assert PrecisionAtK(1) != PrecisionAtK(1.0)
+    assert repr(PrecisionAtK(np.int64(1))) == "PrecisionAtK(k=1)"
+    assert repr(PrecisionAtK(np.float32(1))) == "PrecisionAtK(k=1.0)"
+    assert PrecisionAtK(np.int64(1)) == PrecisionAtK(1)
+
+
+def test_values_of_restricted_measures():
+    assert PRBEP().value(3, 1, 2, 9) == RecallAtK().value(3, 1, 2, 9) == pytest.approx(0.6)
+    assert PrecisionAtK().value(3, 1, 2, 9) == pytest.approx(0.75)
+    np.testing.assert_allclose(PrecisionAtK().value(np.array([0, 1]), np.array([0, 1]), 1, 1), [0, 0.5])
+
+
+def test_promises_by_hand():
+    y, scores = [1, 0, 1, 0, 1], [5, 4, 3, 2, 1]
+    assert RecallAtPrecision(0.9).score(y, scores) == pytest.approx(1 / 3)
+    assert RecallAtPrecision(0.9).score(y, [1, 2, 3, 4, 5]) == pytest.approx(1 / 3)
+    assert RecallAtPrecision(0.9).score(y, [0, 1, 0, 1, 0]) == 0.0
+    assert RecallAtPrecision().score([0, 0], [1, 2]) == 0.0
+    assert PrecisionAtRecall(2 / 3).score(y, scores) == pytest.approx(2 / 3)
+    assert PrecisionAtRecall().score(y, scores) == pytest.approx(3 / 5)
+    assert PrecisionAtRecall().score([0, 0], [1, 2]) == 0.0
+
+
+@pytest.mark.parametrize("bad", [0, 1.1, -0.1, math.nan, True, "0.5"])
+def test_promises_are_shares(bad):
+    with pytest.raises(ValueError, match="precision must be"):
+        RecallAtPrecision(bad)
+    with pytest.raises(ValueError, match="recall must be"):
+        PrecisionAtRecall(bad)
+
+
+# -------------------------------------------------------------------------------------------------------------- ranking
+def test_roc_auc_by_hand():
+    assert RocAuc().score([0, 1], [1, 1]) == 0.5
+    assert RocAuc().score([0, 0, 1, 1], [1, 2, 3, 4]) == 1.0
+    assert RocAuc().score([0, 0, 1, 1], [4, 3, 2, 1]) == 0.0
+    assert RocAuc().score([0, 0, 1, 1], [1, 3, 2, 3]) == (1 + 0 + 1 + 0.5) / 4
+    assert RocAuc().fpr_range == (0.0, 1.0)
+
+
+def test_partial_auc_by_hand():
+    y, scores = [1, 0, 1, 0], [4, 3, 2, 1]  # The curve: 1/2 until 1/2, then 1.
+    assert PartialAuc(0, 0.5, standardize=False).score(y, scores) == pytest.approx(0.5)
+    assert PartialAuc(0.5, 1, standardize=False).score(y, scores) == pytest.approx(1.0)
+    assert PartialAuc(0.25, 0.75, standardize=False).score(y, scores) == pytest.approx(0.75)
+    assert PartialAuc(0.25, 0.75).score(y, scores) == pytest.approx(0.5 * (1 + (0.375 - 0.25) / (0.5 - 0.25)))
+    assert PartialAuc(0.2, 0.3).score(y, np.zeros(4)) == pytest.approx(0.5)
+    assert PartialAuc(0.2, 0.3).score(y, y) == pytest.approx(1.0)
+    assert PartialAuc(0.2, 0.3).fpr_range == (0.2, 0.3)
+
+
+@pytest.mark.parametrize("y", [[1, 1, 1], [0, 0, 0]])
+def test_areas_with_one_class_are_nan(y):
+    for measure in (RocAuc(), PartialAuc(), PartialAuc(standardize=False)):
+        assert math.isnan(measure.score(y, [1, 2, 3]))
+        assert math.isnan(measure.score([0, 1, 1], [1, 2, 3], [0, 1, 1]))
+
+
+@pytest.mark.parametrize(
+    ("low", "high"), [(-0.1, 0.5), (0.5, 0.5), (0.6, 0.5), (0, 1.1), (math.nan, 0.5), (0, math.nan)]
+)
+def test_range_of_partial_auc(low, high):
+    with pytest.raises(ValueError, match="0 <= min_fpr < max_fpr <= 1"):
+        PartialAuc(low, high)

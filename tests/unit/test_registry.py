@@ -1,0 +1,155 @@
+"""Measures by name."""
+
+from __future__ import annotations
+
+import pytest
+
+from metricwise.measures import (
+    MCC,
+    ConcaveInRates,
+    FBeta,
+    HasMulticlassValue,
+    Jaccard,
+    RanksPairs,
+    contingency_measure,
+    get_measure,
+    register,
+    registered_names,
+    registry,
+)
+
+NAMES = (
+    "accuracy",
+    "balanced_accuracy",
+    "cohen_kappa",
+    "f0.5",
+    "f1",
+    "f2",
+    "g_mean",
+    "gower_legendre",
+    "h_mean",
+    "jaccard",
+    "matthews_corrcoef",
+    "min_rate",
+    "partial_roc_auc",
+    "prbep",
+    "precision_at_k",
+    "precision_at_recall",
+    "q_mean",
+    "recall_at_k",
+    "recall_at_precision",
+    "roc_auc",
+)
+
+
+@pytest.fixture
+def fresh(monkeypatch):
+    """Undo what a test registers."""
+    monkeypatch.setattr(registry, "_FACTORIES", dict(registry._FACTORIES))
+    monkeypatch.setattr(registry, "_NAMES", dict(registry._NAMES))
+
+
+def test_names_are_sorted_and_complete():
+    assert registered_names() == NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_measure_answers_to_its_name(name):
+    assert get_measure(name).name == name
+    assert get_measure(name) == get_measure(name)
+
+
+def test_names_by_capability():
+    assert registered_names(needs=RanksPairs) == ("partial_roc_auc", "roc_auc")
+    assert registered_names(ConcaveInRates) == ("balanced_accuracy", "g_mean", "h_mean", "min_rate", "q_mean")
+    assert registered_names(HasMulticlassValue) == ("accuracy", "balanced_accuracy", "cohen_kappa", "matthews_corrcoef")
+    assert registered_names(Jaccard) == ("jaccard",)
+
+
+@pytest.mark.parametrize(
+    ("spelling", "name"),
+    [
+        ("F1", "f1"),
+        ("G-Mean", "g_mean"),
+        ("gmean", "g_mean"),
+        ("mcc", "matthews_corrcoef"),
+        ("AUC", "roc_auc"),
+        ("ROC AUC", "roc_auc"),
+        ("kappa", "cohen_kappa"),
+        ("partial_auc", "partial_roc_auc"),
+        ("F0.5", "f0.5"),
+    ],
+)
+def test_spelling_and_aliases(spelling, name):
+    assert get_measure(spelling).name == name
+
+
+def test_a_measure_passes_through():
+    for measure in (FBeta(3.0), contingency_measure(lambda tp, fp, fn, tn: tp / (tp + fn), "mine")):
+        assert get_measure(measure) is measure
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("f11", "did you mean 'f1'"),
+        ("jacard", "did you mean 'jaccard'"),
+        ("mc", "did you mean 'matthews_corrcoef'"),
+        ("balanced", "did you mean 'balanced_accuracy'"),
+    ],
+)
+def test_unknown_names_get_a_hint_and_the_list(name, hint):
+    with pytest.raises(ValueError, match=hint) as caught:
+        get_measure(name)
+    assert all(known in str(caught.value) for known in NAMES)
+
+
+def test_hopeless_names_get_the_list_only():
+    with pytest.raises(ValueError, match=r"There is no measure 'zzzzzz'\. The names are: accuracy, "):
+        get_measure("zzzzzz")
+
+
+def test_a_class_is_no_measure():
+    with pytest.raises(TypeError, match=r"call it to get a measure: FBeta\(\)"):
+        get_measure(FBeta)
+
+
+@pytest.mark.parametrize("thing", [None, 3, ["f1"], lambda tp, fp, fn, tn: tp])
+def test_other_things_are_no_measures(thing):
+    with pytest.raises(TypeError, match=r"name of a measure or a measure, got .*contingency_measure"):
+        get_measure(thing)
+
+
+@pytest.mark.usefixtures("fresh")
+def test_register_with_aliases():
+    register("f3", lambda: FBeta(3.0), aliases=["f_three"])
+    assert get_measure("F-Three") == get_measure("f3") == FBeta(3.0)
+    assert "f3" in registered_names() and "f_three" not in registered_names()
+
+
+@pytest.mark.usefixtures("fresh")
+def test_register_refuses_names_that_are_taken():
+    for name, aliases in (("f1", []), ("F-1", []), ("mcc", []), ("new", ["f1"])):
+        with pytest.raises(ValueError, match="is taken by measure"):
+            register(name, MCC, aliases)
+    with pytest.raises(ValueError, match="'auc' is taken by measure 'roc_auc'"):
+        register("new", MCC, ["auc"], overwrite=True)
+    assert registered_names() == NAMES
+
+
+@pytest.mark.usefixtures("fresh")
+def test_register_overwrites_on_demand():
+    register("f1", lambda: FBeta(3.0), overwrite=True)
+    assert get_measure("f1") == FBeta(3.0)
+
+
+@pytest.mark.parametrize("factory", [FBeta(), lambda: 3, lambda: FBeta])
+def test_register_wants_a_factory_of_measures(factory):
+    with pytest.raises(TypeError, match="factory must be callable without arguments"):
+        register("new", factory)
+
+
+@pytest.mark.parametrize("name", ["", " - "])
+def test_register_wants_a_name(name):
+    with pytest.raises(ValueError, match="empty name"):
+        register(name, FBeta)
