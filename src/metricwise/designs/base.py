@@ -1,0 +1,65 @@
+"""The design: what every solver knows of the data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.int64]
+
+
+class Design(Protocol):
+    """A data matrix X, with a constant column at the end if there is an intercept, seen through its products.
+
+    ``shape`` counts that virtual column. Implementations never copy, densify or extend the matrix they are given.
+    """
+
+    @property
+    def shape(self) -> tuple[int, int]: ...
+
+    @property
+    def is_sparse(self) -> bool: ...
+
+    def scores(self, w: Floats) -> Floats:
+        """Return X w."""
+        ...
+
+    def combine(self, c: Floats) -> Floats:
+        """Return X' c."""
+        ...
+
+    def take(self, rows: Rows) -> Design:
+        """Return the design of some rows (positions within this design), sharing the matrix."""
+        ...
+
+    def row_blocks(self, size: int) -> Iterator[Design]:
+        """Yield designs of consecutive rows, at most ``size`` each."""
+        ...
+
+
+def make_design(X: Any, *, intercept: float = 0.0, threads: int = 1) -> Design:
+    """Return the design of a dense array or a CSR matrix; ``intercept`` is the value of the constant column.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> design = make_design(np.eye(2), intercept=1.0)
+    >>> design.shape
+    (2, 3)
+    >>> design.scores(np.array([1.0, 2.0, 10.0]))
+    array([11., 12.])
+    """
+    from metricwise.designs.dense import DenseDesign
+    from metricwise.designs.sparse import SparseDesign
+
+    rows = np.arange(X.shape[0], dtype=np.int64)
+    if sparse.issparse(X):
+        if X.format != "csr":
+            raise TypeError(f"sparse X must be in CSR format, got {X.format!r}: convert it with X.tocsr()")
+        return SparseDesign(X, rows, intercept, threads)
+    return DenseDesign(np.asarray(X), rows, intercept, threads)

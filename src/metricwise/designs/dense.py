@@ -1,0 +1,49 @@
+"""Dense matrices, float32 or float64, with contiguous rows or contiguous columns."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from metricwise.designs.base import Floats, Rows
+from metricwise.designs.rows import RowsOfMatrix
+from metricwise.kernels import products
+
+
+class DenseDesign(RowsOfMatrix):
+    """Rows of a dense matrix. Anything but contiguous columns is read row by row."""
+
+    is_sparse = False
+
+    def __init__(self, X: np.ndarray, rows: Rows, intercept: float, threads: int) -> None:
+        super().__init__(X, rows, intercept, threads)
+        self._by_columns = X.flags.f_contiguous and not X.flags.c_contiguous
+        # Reading whole columns is faster than picking rows out of them, unless few rows are wanted.
+        self._whole_columns = self._by_columns and 4 * len(rows) > X.shape[0]
+
+    def _scores(self, w: Floats, offset: float) -> Floats:
+        X, rows = self.X, self.rows
+        work = float(len(rows)) * X.shape[1]
+        if self._whole_columns:
+            out = np.empty(X.shape[0])
+            self._run(lambda start, stop: products.columns_scores(X, w, out, start, stop), X.shape[0], work)
+            return out[rows] + offset
+        out = np.empty(len(rows))
+        if self._by_columns:
+            self._run(lambda start, stop: products.columns_scores_of_rows(X, rows, w, out, start, stop), len(rows), work)
+            return out + offset
+        self._run(lambda start, stop: products.dense_scores(X, rows, w, offset, out, start, stop), len(rows), work)
+        return out
+
+    def _combine(self, c: Floats, out: Floats) -> None:
+        X, rows = self.X, self.rows
+        work = float(np.count_nonzero(c)) * X.shape[1]
+        if self._whole_columns:
+            spread = np.zeros(X.shape[0])
+            spread[rows] = c
+            self._run(lambda start, stop: products.columns_combine(X, spread, out, start, stop), X.shape[1], X.size)
+        elif self._by_columns:
+            self._run(
+                lambda start, stop: products.columns_combine_of_rows(X, rows, c, out, start, stop), X.shape[1], work
+            )
+        else:
+            self._sum_blocks(lambda start, stop, part: products.dense_combine(X, rows, c, part, start, stop), out, work)

@@ -1,0 +1,45 @@
+"""Matrices in compressed sparse rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from metricwise.designs.base import Floats, Rows
+from metricwise.designs.rows import RowsOfMatrix
+from metricwise.kernels import products
+
+
+class SparseDesign(RowsOfMatrix):
+    """Rows of a CSR matrix; the work is proportional to the stored entries."""
+
+    is_sparse = True
+
+    def __init__(self, X: Any, rows: Rows, intercept: float, threads: int) -> None:
+        super().__init__(X, rows, intercept, threads)
+        self._entries_a_row = X.nnz / max(X.shape[0], 1)
+
+    def _scores(self, w: Floats, offset: float) -> Floats:
+        X, rows = self.X, self.rows
+        out = np.empty(len(rows))
+        self._run(
+            lambda start, stop: products.sparse_scores(X.data, X.indices, X.indptr, rows, w, offset, out, start, stop),
+            len(rows),
+            self._entries_a_row * len(rows),
+        )
+        return out
+
+    def _combine(self, c: Floats, out: Floats) -> None:
+        X, rows = self.X, self.rows
+        work = self._entries_a_row * np.count_nonzero(c)
+        # Every block needs an accumulator as long as a row, which must not cost more than the block itself.
+        if work < 8 * X.shape[1]:
+            work = 0.0
+        self._sum_blocks(
+            lambda start, stop, part: products.sparse_combine(
+                X.data, X.indices, X.indptr, rows, c, part, start, stop
+            ),
+            out,
+            work,
+        )

@@ -1,0 +1,133 @@
+"""Pairs of a positive and a negative, never listed: one sort of each class and one walk along both.
+
+numpy sorts values as fast as this, but the walk needs to know which row stands where, and a radix sort that carries
+the row number along is three times faster than numpy's argsort (measured on 30 thousand to 500 thousand scores).
+"""
+
+import numba as nb
+import numpy as np
+
+_DIGIT = 11
+_LOWEST = 31  # the radix passes order the upper 33 bits of a key; an insertion pass settles the rest
+
+
+@nb.njit(cache=True, nogil=True)
+def _ordered_key(bits):
+    """Map the bits of a float to an unsigned integer with the same order."""
+    if bits >> np.uint64(63):
+        return ~bits
+    return bits | np.uint64(1 << 63)
+
+
+@nb.njit(cache=True, nogil=True)
+def sort_rows(scores):
+    """The permutation that sorts ``scores`` ascending."""
+    n = scores.size
+    bits = scores.view(np.uint64)
+    keys, other_keys = np.empty(n, np.uint64), np.empty(n, np.uint64)
+    rows, other_rows = np.empty(n, np.int32), np.empty(n, np.int32)
+    counts = np.zeros((3, 1 << _DIGIT), np.int64)
+    mask = np.uint64((1 << _DIGIT) - 1)
+    for i in range(n):
+        key = _ordered_key(bits[i])
+        keys[i] = key
+        rows[i] = i
+        for level in range(3):
+            counts[level, (key >> np.uint64(_LOWEST + _DIGIT * level)) & mask] += 1
+    for level in range(3):
+        total = 0
+        for digit in range(1 << _DIGIT):
+            here = counts[level, digit]
+            counts[level, digit] = total
+            total += here
+        shift = np.uint64(_LOWEST + _DIGIT * level)
+        for i in range(n):
+            digit = (keys[i] >> shift) & mask
+            at = counts[level, digit]
+            counts[level, digit] = at + 1
+            other_keys[at] = keys[i]
+            other_rows[at] = rows[i]
+        keys, other_keys = other_keys, keys
+        rows, other_rows = other_rows, rows
+    _settle(keys, rows)
+    return rows
+
+
+@nb.njit(cache=True, nogil=True)
+def _settle(keys, rows):
+    """Insertion sort of keys that agree in order but for runs with equal upper bits.
+
+    Long runs (scores that differ in their last bits only) would make it quadratic, so these are sorted properly.
+    """
+    n = keys.size
+    low = np.uint64(_LOWEST)
+    first = 0
+    while first < n:
+        last = first + 1
+        head = keys[first] >> low
+        while last < n and keys[last] >> low == head:
+            last += 1
+        if last - first > 32:
+            order = np.argsort(keys[first:last])
+            keys[first:last] = keys[first:last][order]
+            rows[first:last] = rows[first:last][order]
+        else:
+            for i in range(first + 1, last):
+                key, row, j = keys[i], rows[i], i - 1
+                while j >= first and keys[j] > key:
+                    keys[j + 1] = keys[j]
+                    rows[j + 1] = rows[j]
+                    j -= 1
+                keys[j + 1] = key
+                rows[j + 1] = row
+        first = last
+
+
+@nb.njit(cache=True, nogil=True)
+def violated_pairs(scores, n_pos, weights, weighted, scale, out):
+    """Pairs ranked with a margin below one: their hinge sum, their weight, and each row's part of them.
+
+    out[i] receives ``scale`` times the row's weight times the weight of its violated partners, negative for
+    positives. Returns the scaled hinge sum and the scaled weight of violated pairs.
+    """
+    n = scores.size
+    pos, neg = scores[:n_pos], scores[n_pos:]
+    lowest, highest = pos.min(), neg.max()
+    # Only rows that can take part in a violated pair need sorting.
+    near_pos = np.empty(n_pos, np.int32)
+    near_neg = np.empty(n - n_pos, np.int32)
+    m, q = 0, 0
+    for i in range(n_pos):
+        out[i] = 0.0
+        near_pos[m] = i
+        m += pos[i] - 1.0 < highest
+    for j in range(n - n_pos):
+        out[n_pos + j] = 0.0
+        near_neg[q] = j
+        q += neg[j] + 1.0 > lowest
+    near_pos, near_neg = near_pos[:m], near_neg[:q]
+    pos_order = near_pos[sort_rows(pos[near_pos])]
+    neg_order = near_neg[sort_rows(neg[near_neg])]
+    hinge, violated = 0.0, 0.0
+    # Upwards: each negative's violated partners are the positives with s_i - 1 < s_j.
+    i, partner_weight, partner_sum = 0, 0.0, 0.0
+    for b in range(q):
+        j = neg_order[b]
+        while i < m and pos[pos_order[i]] - 1.0 < neg[j]:
+            weight = weights[pos_order[i]] if weighted else 1.0
+            partner_weight += weight
+            partner_sum += weight * (pos[pos_order[i]] - 1.0)
+            i += 1
+        weight = weights[n_pos + j] if weighted else 1.0
+        out[n_pos + j] = scale * weight * partner_weight
+        hinge += weight * (neg[j] * partner_weight - partner_sum)
+        violated += weight * partner_weight
+    # Downwards: each positive's violated partners are the negatives above s_i - 1.
+    j, partner_weight = q - 1, 0.0
+    for a in range(m - 1, -1, -1):
+        i = pos_order[a]
+        while j >= 0 and neg[neg_order[j]] > pos[i] - 1.0:
+            partner_weight += weights[n_pos + neg_order[j]] if weighted else 1.0
+            j -= 1
+        out[i] = -scale * (weights[i] if weighted else 1.0) * partner_weight
+    return scale * hinge, scale * violated

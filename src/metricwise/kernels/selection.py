@@ -1,0 +1,158 @@
+"""Labellings given by a cut in the order of each class: which rows they change, and by how much.
+
+Scores come with the positives first. A labelling misses the positives whose score is below ``pos_cut`` and calls
+positive the negatives whose score is above ``neg_cut``. Rows that sit exactly on a cut are changed by a share: among
+rows with equal scores every choice is equally violated, and their average is the one that does not depend on the
+order of the rows.
+"""
+
+import numba as nb
+
+
+@nb.njit(cache=True, nogil=True)
+def gather_below(scores, start, stop, ceiling, out):
+    """Copy the scores below ``ceiling`` to ``out`` and return how many there are."""
+    count = 0
+    for i in range(start, stop):
+        out[count] = scores[i]
+        count += scores[i] < ceiling
+    return count
+
+
+@nb.njit(cache=True, nogil=True)
+def gather_above(scores, start, stop, floor, out):
+    """Copy the negated scores above ``floor`` to ``out`` and return how many there are."""
+    count = 0
+    for i in range(start, stop):
+        out[count] = -scores[i]
+        count += scores[i] > floor
+    return count
+
+
+@nb.njit(cache=True, nogil=True)
+def prefix_sums(values, weights, weighted, total, missing, scale, weight_out, sum_out):
+    """Weight called positive, and scaled cumulated score, when ever more of a sorted class is mislabelled.
+
+    ``missing`` says whether mislabelled rows leave the ``total`` weight (positives; filled downwards) or add to
+    nothing (negatives; filled upwards).
+    """
+    n = values.size
+    at, direction = (n, -1) if missing else (0, 1)
+    start, sign = (total, -1.0) if missing else (0.0, 1.0)
+    weight_out[at] = start
+    sum_out[at] = 0.0
+    taken, score = 0.0, 0.0
+    for k in range(n):
+        weight = weights[k] if weighted else 1.0
+        taken += weight
+        score -= weight * values[k]
+        at += direction
+        weight_out[at] = start + sign * taken
+        sum_out[at] = scale * score
+    if weighted:  # the whole class is taken: sums of weights must not leave a remainder of rounding errors
+        weight_out[at] = total - start
+
+
+@nb.njit(cache=True, nogil=True)
+def labelling_coefficients(scores, n_pos, pos_cut, pos_share, neg_cut, neg_share, weights, weighted, scale, out):
+    """out[i] = (y'_i - y_i) / 2 times the row's weight and ``scale``."""
+    for i in range(scores.size):
+        if i < n_pos:
+            change = -1.0 if scores[i] < pos_cut else (-pos_share if scores[i] == pos_cut else 0.0)
+        else:
+            change = 1.0 if scores[i] > neg_cut else (neg_share if scores[i] == neg_cut else 0.0)
+        out[i] = change * scale * (weights[i] if weighted else 1.0)
+
+
+@nb.njit(cache=True, nogil=True)
+def labelling_slope(scores, direction, n_pos, pos_cut, pos_share, neg_cut, neg_share, weights, weighted, scale):
+    """The product of `labelling_coefficients` with ``direction``, without storing them."""
+    total = 0.0
+    for i in range(scores.size):
+        if i < n_pos:
+            change = -1.0 if scores[i] < pos_cut else (-pos_share if scores[i] == pos_cut else 0.0)
+        else:
+            change = 1.0 if scores[i] > neg_cut else (neg_share if scores[i] == neg_cut else 0.0)
+        if change != 0.0:
+            total += change * direction[i] * (weights[i] if weighted else 1.0)
+    return scale * total
+
+
+@nb.njit(cache=True, nogil=True)
+def independent_violations(scores, n_pos, pos_price, neg_price, weights, weighted, scale):
+    """For a loss that adds up over rows: value, loss and both wrong weights of the most violated labelling.
+
+    A missed positive costs ``pos_price`` a unit of weight and is chosen when that exceeds its scaled score.
+    """
+    value, missed, alarms = 0.0, 0.0, 0.0
+    for i in range(scores.size):
+        weight = weights[i] if weighted else 1.0
+        if i < n_pos:
+            gain = pos_price - scale * scores[i]
+            if gain > 0.0:
+                value += weight * gain
+                missed += weight
+        else:
+            gain = neg_price + scale * scores[i]
+            if gain > 0.0:
+                value += weight * gain
+                alarms += weight
+    return value, missed, alarms
+
+
+@nb.njit(cache=True, nogil=True)
+def exchange_fixed_size(pos, pos_weight, neg, neg_weight, weighted, n_pos, size, price, scale):
+    """Most violated labelling among those that call exactly ``size`` (a weight) positive.
+
+    ``pos`` holds the positives' scores ascending, ``neg`` the negatives' negated scores ascending (best first).
+    Starting from as many true positives as fit, weight is exchanged between the worst positive still called positive
+    and the best negative not yet called so. Each unit gains price + scale (s_neg - s_pos), which only falls, so
+    stopping at the first exchange without gain is exact. Returns the value of the score part, the weight of missed
+    positives and of false positives.
+    """
+    missed = max(n_pos - size, 0.0)
+    alarms = max(size - n_pos, 0.0)
+    value = 0.0
+    i, left = 0, missed
+    pos_rest = pos_weight[0] if weighted else 1.0
+    while left > 0.0:
+        step = min(left, pos_rest)
+        value -= scale * step * pos[i]
+        left -= step
+        pos_rest -= step
+        if pos_rest <= 0.0:
+            i += 1
+            if i == pos.size:
+                break
+            pos_rest = pos_weight[i] if weighted else 1.0
+    j, left = 0, alarms
+    neg_rest = neg_weight[0] if weighted else 1.0
+    while left > 0.0:
+        step = min(left, neg_rest)
+        value -= scale * step * neg[j]
+        left -= step
+        neg_rest -= step
+        if neg_rest <= 0.0:
+            j += 1
+            if j == neg.size:
+                break
+            neg_rest = neg_weight[j] if weighted else 1.0
+    while i < pos.size and j < neg.size:
+        gain = price - scale * (neg[j] + pos[i])
+        if gain <= 0.0:
+            break
+        step = min(pos_rest, neg_rest)
+        value -= scale * step * (neg[j] + pos[i])
+        missed += step
+        alarms += step
+        pos_rest -= step
+        neg_rest -= step
+        if pos_rest <= 0.0:
+            i += 1
+            if i < pos.size:
+                pos_rest = pos_weight[i] if weighted else 1.0
+        if neg_rest <= 0.0:
+            j += 1
+            if j < neg.size:
+                neg_rest = neg_weight[j] if weighted else 1.0
+    return value, missed, alarms

@@ -1,0 +1,173 @@
+"""The best contingency table: max over (a, b) of loss(T[a], F[b]) + A[a] + B[b].
+
+T[a] is the weight of the positives called positive when the a best of the sorted candidates are, F[b] the weight of
+the negatives called positive; A and B are the parts of the objective that depend on the scores, both concave in the
+weight. All scans take these four arrays, so rows with weights need no code of their own.
+
+A loss is named by an integer ``kind`` and its constants ``par`` (par[0] and par[1] are always the class weights).
+"""
+
+import math
+
+import numba as nb
+import numpy as np
+
+RATIO, G_MEAN, H_MEAN, Q_MEAN, MIN_RATE = 0, 1, 2, 3, 4
+
+# Of tables that are equally violated up to rounding, every scan takes the one with the fewest true, then the fewest
+# false positives, so that copies of rows and weights lead to the same labelling.
+_TIE = 1e-13
+
+
+@nb.njit(cache=True, nogil=True, inline="always")
+def table_loss(kind, par, tp, fp):
+    """1 - measure, from the weights of true and false positives."""
+    if kind == 0:  # a ratio of affine functions, 0/0 counting as a measure of 0
+        below = par[5] + par[6] * tp + par[7] * fp
+        if below == 0.0:
+            return 1.0
+        return 1.0 - (par[2] + par[3] * tp + par[4] * fp) / below
+    tpr = tp / par[0]
+    tnr = 1.0 - fp / par[1]
+    if kind == 1:
+        product = tpr * tnr
+        return 1.0 - math.sqrt(product) if product > 0.0 else 1.0
+    if kind == 2:
+        total = tpr + tnr
+        return 1.0 - 2.0 * tpr * tnr / total if total > 0.0 else 1.0
+    if kind == 3:
+        return math.sqrt(0.5 * ((1.0 - tpr) * (1.0 - tpr) + (1.0 - tnr) * (1.0 - tnr)))
+    return 1.0 - min(tpr, tnr)
+
+
+@nb.njit(cache=True, nogil=True)
+def steepest_steps(kind, par, n_pos, n_neg):
+    """The largest rise of the loss by one more missed positive, and by one more false positive, at the table's edges."""
+    pos_step, neg_step = 0.0, 0.0
+    for fp in range(n_neg + 1):
+        at_none = table_loss(kind, par, 0.0, fp) - table_loss(kind, par, 1.0, fp)
+        at_all = table_loss(kind, par, n_pos - 1.0, fp) - table_loss(kind, par, n_pos, fp)
+        pos_step = max(pos_step, at_none, at_all)
+    for tp in range(n_pos + 1):
+        at_none = table_loss(kind, par, tp, 1.0) - table_loss(kind, par, tp, 0.0)
+        at_all = table_loss(kind, par, tp, n_neg) - table_loss(kind, par, tp, n_neg - 1.0)
+        neg_step = max(neg_step, at_none, at_all)
+    return pos_step, neg_step
+
+
+@nb.njit(cache=True, nogil=True)
+def scan_pointers(kind, par, T, A, F, B):
+    """For a loss that is concave in F and whose best b never falls as a grows: one walk along both, O(|T| + |F|)."""
+    best, best_a, best_b = -np.inf, 0, 0
+    b = 0
+    for a in range(T.size):
+        here = table_loss(kind, par, T[a], F[b]) + B[b]
+        while b + 1 < F.size:
+            there = table_loss(kind, par, T[a], F[b + 1]) + B[b + 1]
+            if there <= here:
+                break
+            here = there
+            b += 1
+        if here + A[a] > best + _TIE * (1.0 + abs(here)):
+            best, best_a, best_b = here + A[a], a, b
+    return best, best_a, best_b
+
+
+@nb.njit(cache=True, nogil=True)
+def scan_bisection(kind, par, T, A, F, B):
+    """For a loss that is concave in F: the best b of every a by bisection on the slope, O(|T| log |F|)."""
+    best, best_a, best_b = -np.inf, 0, 0
+    for a in range(T.size):
+        low, high = 0, F.size - 1
+        while low < high:
+            b = (low + high) // 2
+            rise = table_loss(kind, par, T[a], F[b + 1]) - table_loss(kind, par, T[a], F[b]) + (B[b + 1] - B[b])
+            if rise > 0.0:
+                low = b + 1
+            else:
+                high = b
+        value = table_loss(kind, par, T[a], F[low]) + B[low] + A[a]
+        if value > best + _TIE * (1.0 + abs(value)):
+            best, best_a, best_b = value, a, low
+    return best, best_a, best_b
+
+
+@nb.njit(cache=True, nogil=True)
+def scan_monge(kind, par, T, A, F, B, rising):
+    """For a loss whose best b moves one way as a grows (rising or falling): divide and conquer, O(n log n)."""
+    best, best_a, best_b, tie = -np.inf, 0, 0, _TIE
+    stack = np.empty((2 * 64, 4), np.int64)
+    stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3] = 0, T.size - 1, 0, F.size - 1
+    depth = 1
+    while depth > 0:
+        depth -= 1
+        first, last, low, high = stack[depth]
+        a = (first + last) // 2
+        row_best, row_b = -np.inf, low
+        for b in range(low, high + 1):
+            value = table_loss(kind, par, T[a], F[b]) + B[b]
+            if value > row_best + tie:
+                row_best, row_b = value, b
+        lead = row_best + A[a] - best
+        if lead > tie or (lead >= -tie and a < best_a):
+            best, best_a, best_b = row_best + A[a], a, row_b
+            tie = _TIE * (1.0 + abs(best))
+        if first < a:
+            stack[depth, 0], stack[depth, 1] = first, a - 1
+            stack[depth, 2], stack[depth, 3] = (low, row_b) if rising else (row_b, high)
+            depth += 1
+        if a < last:
+            stack[depth, 0], stack[depth, 1] = a + 1, last
+            stack[depth, 2], stack[depth, 3] = (row_b, high) if rising else (low, row_b)
+            depth += 1
+    return best, best_a, best_b
+
+
+@nb.njit(cache=True, nogil=True)
+def _best_share(par, tp, f_low, f_high, slope, whole):
+    """The best weight of false positives between f_low and f_high for a ratio, where B rises by ``slope`` a unit."""
+    # The loss falls in F as -(p + q F) / (r + t F); its slope is (p t - q r) / (r + t F)^2, and we want it = -slope.
+    p = par[2] + par[3] * tp
+    r = par[5] + par[6] * tp
+    lean = p * par[7] - par[4] * r
+    if slope >= 0.0:
+        return f_high
+    f = (math.sqrt(lean / -slope) - r) / par[7]
+    f = min(max(f, f_low), f_high)
+    if whole:
+        down = math.floor(f)
+        up = min(down + 1.0, f_high)
+        gain_down = table_loss(0, par, tp, down) + slope * (down - f_low)
+        gain_up = table_loss(0, par, tp, up) + slope * (up - f_low)
+        f = up if gain_up > gain_down else down
+    return f
+
+
+@nb.njit(cache=True, nogil=True)
+def scan_splitting(par, T, A, F, B, whole):
+    """`scan_bisection` for a ratio concave in F, where a row's weight may be split at the end of the prefix.
+
+    With weights, the best prefix may end inside a row: anywhere, or (``whole``) at a whole number of its copies.
+    Returns the best value, a, and the weight of false positives.
+    """
+    best, best_a, best_f = -np.inf, 0, 0.0
+    for a in range(T.size):
+        low, high = 0, F.size - 1
+        while low < high:
+            b = (low + high) // 2
+            rise = table_loss(0, par, T[a], F[b + 1]) - table_loss(0, par, T[a], F[b]) + (B[b + 1] - B[b])
+            if rise > 0.0:
+                low = b + 1
+            else:
+                high = b
+        value = table_loss(0, par, T[a], F[low]) + B[low]
+        f_best = F[low]
+        for cell in range(max(low - 1, 0), min(low + 1, F.size - 1)):
+            slope = (B[cell + 1] - B[cell]) / (F[cell + 1] - F[cell])
+            f = _best_share(par, T[a], F[cell], F[cell + 1], slope, whole)
+            inside = table_loss(0, par, T[a], f) + B[cell] + slope * (f - F[cell])
+            if inside > value + _TIE * (1.0 + abs(value)):
+                value, f_best = inside, f
+        if value + A[a] > best + _TIE * (1.0 + abs(value)):
+            best, best_a, best_f = value + A[a], a, f_best
+    return best, best_a, best_f

@@ -1,0 +1,142 @@
+"""What an oracle answers: given scores, the labelling that violates the margin most.
+
+Scores come with the positives first. With u the measure's mistakes per loss and D = 1 - measure, the oracle finds
+
+    R = max over labellings y' of  D(y') + sum_i c_i s_i,   c_i = weight_i (y'_i - y_i) / (2 u),
+
+which is the slack of the multivariate support vector machine at these scores.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricwise.kernels import selection
+
+Floats = NDArray[np.float64]
+_UNIT = np.ones(1)  # stands in for the weights where there are none
+
+
+class Labelling(Protocol):
+    """A labelling (or an average of equally violated ones) found at certain scores."""
+
+    @property
+    def value(self) -> float:
+        """D + c . s, the violation."""
+        ...
+
+    @property
+    def loss(self) -> float:
+        """D alone."""
+        ...
+
+    @property
+    def table(self) -> tuple[float, float]:
+        """Weights of true and of false positives; nan where a labelling of pairs has no table."""
+        ...
+
+    def coefficients(self) -> Floats:
+        """Return c, one entry a row."""
+        ...
+
+    def slope(self, direction: Floats) -> float:
+        """Return c . direction."""
+        ...
+
+
+class Oracle(Protocol):
+    """Finds the most violated labelling; ``mistakes`` is u."""
+
+    @property
+    def mistakes(self) -> float: ...
+
+    @property
+    def truth_allowed(self) -> bool:
+        """Whether the true labels are among the labellings, so that the violation is never negative."""
+        ...
+
+    def violate(self, scores: Floats) -> Labelling: ...
+
+
+@dataclass(frozen=True)
+class Classes:
+    """The rows of a problem: positives first, with their weights (None: every row counts once)."""
+
+    n_pos: int
+    n_neg: int
+    weights: Floats | None = None
+
+    @property
+    def weighted(self) -> bool:
+        return self.weights is not None
+
+    @property
+    def weight_array(self) -> Floats:
+        return _UNIT if self.weights is None else self.weights
+
+    @property
+    def pos_weight(self) -> float:
+        return float(self.n_pos if self.weights is None else self.weights[: self.n_pos].sum())
+
+    @property
+    def neg_weight(self) -> float:
+        return float(self.n_neg if self.weights is None else self.weights[self.n_pos :].sum())
+
+    @property
+    def whole_weights(self) -> bool:
+        """Whether every weight is a whole number, so that a row stands for that many copies of it."""
+        return self.weights is None or bool(np.all(self.weights == np.floor(self.weights)))
+
+
+class Cut(NamedTuple):
+    """Where a labelling divides one class: rows beyond ``at`` change, rows on it change by ``share``."""
+
+    at: float
+    share: float
+
+
+@dataclass(frozen=True)
+class CutLabelling:
+    """Misses the positives below one cut and calls positive the negatives above another."""
+
+    value: float
+    loss: float
+    table: tuple[float, float]
+    pos: Cut
+    neg: Cut
+    scores: Floats
+    classes: Classes
+    scale: float
+
+    def _arguments(self) -> tuple[Any, ...]:
+        rows = self.classes
+        return rows.n_pos, *self.pos, *self.neg, rows.weight_array, rows.weighted, self.scale
+
+    def coefficients(self) -> Floats:
+        out = np.empty(self.scores.size)
+        selection.labelling_coefficients(self.scores, *self._arguments(), out)
+        return out
+
+    def slope(self, direction: Floats) -> float:
+        return float(selection.labelling_slope(self.scores, direction, *self._arguments()))
+
+
+def cut_after(keys: Floats, weights: Floats | None, amount: float) -> Cut:
+    """Return the cut that takes ``amount`` of weight off the front of the ascending ``keys``, ties sharing alike."""
+    if amount <= 0.0 or keys.size == 0:
+        return Cut(-np.inf, 0.0)
+    if weights is None:
+        last = min(int(np.ceil(amount)), keys.size) - 1
+    else:
+        total = np.cumsum(weights)
+        # Rounding in the sums must not push the cut past the row at which the amount is reached.
+        last = min(int(np.searchsorted(total, amount * (1.0 - 1e-12))), keys.size - 1)
+    at = float(keys[last])
+    first, end = np.searchsorted(keys, at, "left"), np.searchsorted(keys, at, "right")
+    before = float(first) if weights is None else float(total[first - 1]) if first > 0 else 0.0
+    tied = float(end - first) if weights is None else float(total[end - 1]) - before
+    return Cut(at, min(max((amount - before) / tied, 0.0), 1.0))

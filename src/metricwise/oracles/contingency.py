@@ -1,0 +1,185 @@
+"""Measures of the contingency table: the best table by a fast scan (Joachims 2005, Algorithm 2, without its n^2).
+
+For given weights of true and false positives the most violated labelling takes the best-scored rows of each class, so
+one sort of each class and a scan over tables is enough. How many tables the scan must visit depends on the shape of
+the loss; `scan_for_ratio` finds the shape of a ratio from its coefficients.
+
+Sample weights: a row of weight 3 is three copies of it, each with a label of its own. If some weight is not a whole
+number, a labelling may split a row at any point, which is the limit of ever finer copies. Losses that are convex along
+both axes never gain by splitting, and for ratios that are convex in the true and concave in the false positives (F,
+Jaccard) the best split has a closed form. All other losses with weights are left to the generic scan.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from metricwise.kernels import selection, tables
+from metricwise.measures.base import Ratio
+from metricwise.oracles.base import Classes, Cut, CutLabelling, Floats, cut_after
+
+Scan = Literal["pointers", "bisection", "rising", "falling"]
+
+
+def ratio_constants(ratio: Ratio, n_pos: float, n_neg: float) -> Floats:
+    """Rewrite a ratio of the rates as one of the weights of true and false positives, as the kernels take it."""
+    a0, a1, a2, b0, b1, b2 = ratio
+    return np.array([n_pos, n_neg, a0 + a2, a1 / n_pos, -a2 / n_neg, b0 + b2, b1 / n_pos, -b2 / n_neg], dtype=float)
+
+
+class RatioShape:
+    """Signs of the second differences of the loss 1 - (p0 + p1 T + q F) / (r0 + r1 T + t F) over all tables.
+
+    Each is the sign of a function that is affine along the axes, so the corners decide.
+    """
+
+    def __init__(self, par: Floats) -> None:
+        n_pos, n_neg, p0, p1, q, r0, r1, t = par
+        corners = [(T, F) for T in (0.0, n_pos) for F in (0.0, n_neg)]
+        below = [r0 + r1 * T + t * F for T, F in corners]
+        noise = 1e-12 * max(abs(value) for value in par)
+        self.defined = min(below) > 0.0
+        in_neg = [t * ((p0 + p1 * T) * t - q * (r0 + r1 * T)) for T in (0.0, n_pos)]
+        in_pos = [r1 * ((p0 + q * F) * r1 - p1 * (r0 + t * F)) for F in (0.0, n_neg)]
+        cross = [(p1 * t + q * r1) * (r0 + r1 * T + t * F) - 2 * t * r1 * (p0 + p1 * T + q * F) for T, F in corners]
+        self.concave_in_neg = min(in_neg) >= -noise
+        self.convex_in_neg = max(in_neg) <= noise
+        self.convex_in_pos = max(in_pos) <= noise
+        self.rising = min(cross) >= -noise
+        self.falling = max(cross) <= noise
+        self.loss_grows_with_neg = t > 0 and min((p0 + p1 * T) * t - q * (r0 + r1 * T) for T in (0.0, n_pos)) >= 0.0
+        self.additive = r1 == 0.0 and t == 0.0
+
+
+def scan_for_ratio(shape: RatioShape) -> Scan | None:
+    """Return the fastest scan that is exact for a ratio of this shape, or None."""
+    if not shape.defined:
+        return None
+    if shape.concave_in_neg:
+        return "pointers" if shape.rising else "bisection"
+    return "rising" if shape.rising else "falling" if shape.falling else None
+
+
+class AdditiveOracle:
+    """Losses that add up over rows (error rate, balanced error): every row decides for itself, without a sort."""
+
+    truth_allowed = True
+
+    def __init__(self, par: Floats, classes: Classes, mistakes: float) -> None:
+        self.classes = classes
+        self.mistakes = mistakes
+        self._pos_price = float(par[3] / par[5])
+        self._neg_price = float(-par[4] / par[5])
+
+    def violate(self, scores: Floats) -> CutLabelling:
+        rows, scale = self.classes, 1.0 / self.mistakes
+        value, missed, alarms = selection.independent_violations(
+            scores, rows.n_pos, self._pos_price, self._neg_price, rows.weight_array, rows.weighted, scale
+        )
+        return CutLabelling(
+            value=value,
+            loss=missed * self._pos_price + alarms * self._neg_price,
+            table=(rows.pos_weight - missed, alarms),
+            pos=Cut(self._pos_price * self.mistakes, 0.0),
+            neg=Cut(-self._neg_price * self.mistakes, 0.0),
+            scores=scores,
+            classes=rows,
+            scale=scale,
+        )
+
+
+class TableOracle:
+    """Losses with a fast scan over tables.
+
+    Parameters
+    ----------
+    kind, par : int, array
+        The loss, as `metricwise.kernels.tables` names it.
+    scan : str
+        Which scan is exact for it.
+    split : bool
+        Whether rows with weights may have to be split (concave in the false positives).
+    """
+
+    truth_allowed = True
+
+    def __init__(self, kind: int, par: Floats, scan: Scan, split: bool, classes: Classes, mistakes: float) -> None:
+        self.kind, self.par, self.scan, self.split = kind, par, scan, split and classes.weighted
+        self.classes = classes
+        self.mistakes = mistakes
+        self._ceiling, self._floor = self._margins()
+        self._pos, self._T, self._A = (np.empty(classes.n_pos + extra) for extra in (0, 1, 1))
+        self._neg, self._F, self._B = (np.empty(classes.n_neg + extra) for extra in (0, 1, 1))
+
+    def _margins(self) -> tuple[float, float]:
+        """Return the score above which no positive, and below which no negative, is ever mislabelled.
+
+        Mislabelling one more row raises the loss by at most the steepest step between neighbouring tables. Along
+        either axis the loss is convex or concave, so the steepest step is at an end of the axis. With weights there
+        are steps of any length, and no bound is used.
+        """
+        if self.classes.weighted:
+            return np.inf, -np.inf
+        n_pos, n_neg = float(self.classes.n_pos), float(self.classes.n_neg)
+        pos_step, neg_step = tables.steepest_steps(self.kind, self.par, n_pos, n_neg)
+        slack = 1.0 + 1e-9
+        return self.mistakes * pos_step * slack, -self.mistakes * neg_step * slack
+
+    def violate(self, scores: Floats) -> CutLabelling:
+        rows, scale = self.classes, 1.0 / self.mistakes
+        pos, pos_weights = self._sorted_pos(scores)
+        neg, neg_weights = self._sorted_neg(scores)
+        T, A = self._T[: pos.size + 1], self._A[: pos.size + 1]
+        F, B = self._F[: neg.size + 1], self._B[: neg.size + 1]
+        weight = pos_weights if rows.weighted else rows.weight_array
+        selection.prefix_sums(pos, weight, rows.weighted, rows.pos_weight, True, scale, T, A)
+        weight = neg_weights if rows.weighted else rows.weight_array
+        selection.prefix_sums(neg, weight, rows.weighted, rows.neg_weight, False, scale, F, B)
+        value, tp, fp = self._best_table(T, A, F, B)
+        pos_cut = cut_after(pos, pos_weights, rows.pos_weight - tp)
+        neg_cut = cut_after(neg, neg_weights, fp)
+        return CutLabelling(
+            value=value,
+            loss=float(tables.table_loss(self.kind, self.par, tp, fp)),
+            table=(tp, fp),
+            pos=pos_cut,
+            neg=Cut(-neg_cut.at, neg_cut.share),
+            scores=scores,
+            classes=rows,
+            scale=scale,
+        )
+
+    def _best_table(self, T: Floats, A: Floats, F: Floats, B: Floats) -> tuple[float, float, float]:
+        if self.split:
+            value, a, fp = tables.scan_splitting(self.par, T, A, F, B, self.classes.whole_weights)
+            return value, float(T[a]), fp
+        if self.scan == "pointers":
+            value, a, b = tables.scan_pointers(self.kind, self.par, T, A, F, B)
+        elif self.scan == "bisection":
+            value, a, b = tables.scan_bisection(self.kind, self.par, T, A, F, B)
+        else:
+            value, a, b = tables.scan_monge(self.kind, self.par, T, A, F, B, self.scan == "rising")
+        return value, float(T[a]), float(F[b])
+
+    def _sorted_pos(self, scores: Floats) -> tuple[Floats, Floats | None]:
+        n_pos, weights = self.classes.n_pos, self.classes.weights
+        if weights is not None:
+            order = np.argsort(scores[:n_pos])
+            return scores[:n_pos][order], weights[:n_pos][order]
+        count = selection.gather_below(scores, 0, n_pos, self._ceiling, self._pos)
+        pos = self._pos[:count]
+        pos.sort()
+        return pos, None
+
+    def _sorted_neg(self, scores: Floats) -> tuple[Floats, Floats | None]:
+        n_pos, weights = self.classes.n_pos, self.classes.weights
+        if weights is not None:
+            keys = -scores[n_pos:]
+            order = np.argsort(keys)
+            return keys[order], weights[n_pos:][order]
+        count = selection.gather_above(scores, n_pos, scores.size, self._floor, self._neg)
+        neg = self._neg[:count]
+        neg.sort()
+        return neg, None

@@ -1,0 +1,88 @@
+"""Which oracle finds the most violated labelling of a measure: decided by what the measure can do."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from metricwise.kernels import tables
+from metricwise.measures import GMean, HMean, MinRate, QMean
+from metricwise.measures.base import (
+    CountsTable,
+    HasViolatedLabelling,
+    Measure,
+    RanksPairs,
+    RatioOfRates,
+    RestrictsLabellings,
+)
+from metricwise.oracles.base import Classes, Floats, Oracle
+from metricwise.oracles.contingency import AdditiveOracle, RatioShape, TableOracle, ratio_constants, scan_for_ratio
+from metricwise.oracles.generic import GenericOracle
+from metricwise.oracles.ranking import PairOracle
+from metricwise.oracles.restricted import FixedSizeOracle
+
+# Concave functions of the rates that have a compiled loss; all are convex losses whose best table moves one way.
+_RATE_KINDS: dict[type, int] = {
+    GMean: tables.G_MEAN,
+    HMean: tables.H_MEAN,
+    QMean: tables.Q_MEAN,
+    MinRate: tables.MIN_RATE,
+}
+
+
+def make_oracle(
+    measure: Measure, n_pos: int, n_neg: int, weights: Floats | None = None, *, generic: bool = False
+) -> Oracle:
+    """Return the oracle of a measure for ``n_pos`` positive rows followed by ``n_neg`` negative ones.
+
+    Parameters
+    ----------
+    measure : Measure
+        Must have a most violated labelling.
+    n_pos, n_neg : int
+        Rows of each class.
+    weights : array of shape (n_pos + n_neg,), optional
+        Weights above zero.
+    generic : bool
+        Take the generic scan even where there is a faster one; for checking the latter.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from metricwise.measures import FBeta
+    >>> labelling = make_oracle(FBeta(), n_pos=1, n_neg=2).violate(np.array([2.0, 0.5, -3.0]))
+    >>> labelling.table  # the positive stays, the first negative joins it
+    (1.0, 1.0)
+    """
+    if not isinstance(measure, HasViolatedLabelling):
+        raise TypeError(f"{measure!r} has no most violated labelling")
+    if weights is not None and np.all(weights == 1.0):
+        weights = None
+    classes = Classes(n_pos, n_neg, weights)
+    mistakes = float(measure.mistakes_per_loss(classes.pos_weight, classes.neg_weight))
+    if isinstance(measure, RanksPairs):
+        return PairOracle(classes, mistakes)
+    assert isinstance(measure, CountsTable)
+    if isinstance(measure, RestrictsLabellings):
+        return FixedSizeOracle(measure, classes, mistakes)
+    fast = None if generic else _fast_oracle(measure, classes, mistakes)
+    return fast or GenericOracle(measure, getattr(measure, "monotone", False), classes, mistakes)
+
+
+def _fast_oracle(measure: CountsTable, classes: Classes, mistakes: float) -> Oracle | None:
+    n_pos, n_neg = classes.pos_weight, classes.neg_weight
+    kind = _RATE_KINDS.get(type(measure))
+    if kind is not None:
+        return TableOracle(kind, np.array([n_pos, n_neg]), "rising", False, classes, mistakes)
+    if not isinstance(measure, RatioOfRates):
+        return None
+    par = ratio_constants(measure.ratio(n_neg / n_pos), n_pos, n_neg)
+    shape = RatioShape(par)
+    if shape.additive and shape.defined:
+        return AdditiveOracle(par, classes, mistakes)
+    scan = scan_for_ratio(shape)
+    if scan is None:
+        return None
+    split = not (shape.convex_in_pos and shape.convex_in_neg)
+    if classes.weighted and split and not (shape.convex_in_pos and shape.concave_in_neg and shape.loss_grows_with_neg):
+        return None
+    return TableOracle(tables.RATIO, par, scan, split, classes, mistakes)

@@ -1,0 +1,46 @@
+"""Area under the ROC curve: the most violated labelling of the pairs (Joachims 2005, Algorithm 3).
+
+Pairs decide for themselves, so the violation is the mean hinge loss over pairs, found with one sort of each class.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from metricwise.kernels import pairs
+from metricwise.oracles.base import Classes, Floats
+
+
+@dataclass(frozen=True)
+class PairLabelling:
+    """Calls every pair with a margin below one wrongly ordered."""
+
+    value: float
+    loss: float
+    weights_of_rows: Floats
+    table: tuple[float, float] = (float("nan"), float("nan"))
+
+    def coefficients(self) -> Floats:
+        return self.weights_of_rows
+
+    def slope(self, direction: Floats) -> float:
+        return float(self.weights_of_rows @ direction)
+
+
+class PairOracle:
+    """The most violated labelling of all pairs of a positive and a negative."""
+
+    truth_allowed = True
+
+    def __init__(self, classes: Classes, mistakes: float) -> None:
+        self.classes = classes
+        self.mistakes = mistakes
+        self._scale = 1.0 / (classes.pos_weight * classes.neg_weight)
+
+    def violate(self, scores: Floats) -> PairLabelling:
+        rows = self.classes
+        out = np.empty(scores.size)
+        value, loss = pairs.violated_pairs(scores, rows.n_pos, rows.weight_array, rows.weighted, self._scale, out)
+        return PairLabelling(value, loss, out)
