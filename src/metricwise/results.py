@@ -1,0 +1,144 @@
+"""What training gives back: the solution, the proof of how good it is, and how it was reached."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+class Status(Enum):
+    """Why training ended."""
+
+    OPTIMAL = "optimal"
+    """The duality gap reached the tolerance."""
+    DEGENERATE = "degenerate"
+    """The gap reached the tolerance, and w = 0 is as good: the surrogate does not see the features."""
+    MAX_ITER = "max_iter"
+    MAX_SECONDS = "max_seconds"
+    STOPPED = "stopped"
+    """The callback asked to stop."""
+    STALLED = "stalled"
+    """Rounding errors forbid further progress."""
+
+    @property
+    def reached_tolerance(self) -> bool:
+        return self in (Status.OPTIMAL, Status.DEGENERATE)
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """Bounds of the smallest objective that any weights could reach.
+
+    Parameters
+    ----------
+    upper : float
+        Objective of the returned weights.
+    lower : float
+        Value of a dual solution: no weights have a smaller objective.
+    loss_bound : float
+        Slack of the returned weights, an upper bound of their training loss at the threshold 0.
+
+    Examples
+    --------
+    >>> certificate = Certificate(upper=10.0, lower=9.9, loss_bound=0.3)
+    >>> round(certificate.gap, 6), round(certificate.relative, 6)
+    (0.1, 0.01)
+    """
+
+    upper: float
+    lower: float
+    loss_bound: float = float("nan")
+
+    @property
+    def gap(self) -> float:
+        """Upper minus lower bound."""
+        return self.upper - self.lower
+
+    @property
+    def relative(self) -> float:
+        """The gap as a fraction of the upper bound."""
+        return self.gap / abs(self.upper) if self.upper else 0.0
+
+
+@dataclass(frozen=True)
+class HistoryEntry:
+    """Where training stood after an iteration."""
+
+    iteration: int
+    seconds: float
+    objective: float
+    lower: float
+    cuts: int
+
+    @property
+    def gap(self) -> float:
+        """Upper minus lower bound."""
+        return self.objective - self.lower
+
+
+@dataclass(frozen=True)
+class History(Sequence[HistoryEntry]):
+    """The iterations in order."""
+
+    entries: tuple[HistoryEntry, ...] = ()
+
+    @overload
+    def __getitem__(self, index: int) -> HistoryEntry: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[HistoryEntry, ...]: ...
+    def __getitem__(self, index: int | slice) -> HistoryEntry | tuple[HistoryEntry, ...]:
+        return self.entries[index]
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __iter__(self) -> Iterator[HistoryEntry]:
+        return iter(self.entries)
+
+    def __repr__(self) -> str:
+        if not self.entries:
+            return "History()"
+        last = self.entries[-1]
+        return f"History({len(self)} iterations, {last.seconds:.3g} s, objective {last.objective:.6g})"
+
+
+@dataclass(frozen=True)
+class Witness:
+    """What proves the lower bound: a convex combination of labellings.
+
+    Each labelling is told by the weights ``points[k]`` at which it was found and the weights of its true and false
+    positives: it calls positive the best-scored rows of either class, so data and witness give it back.
+
+    Parameters
+    ----------
+    shares : array of shape (k,)
+        The combination: not negative, adding up to at most one. What is missing to one belongs to the true labels.
+    points : array or sparse array of shape (k, n_columns)
+        Weights, the last column belonging to the intercept if there is one.
+    tables : array of shape (k, 2)
+        True and false positives of each labelling; nan for measures that label pairs.
+    """
+
+    shares: Floats
+    points: Any
+    tables: Floats
+
+
+@dataclass(frozen=True)
+class Result:
+    """A solution and what is known of it."""
+
+    weights: Floats = field(repr=False)
+    certificate: Certificate
+    status: Status
+    n_iter: int
+    seconds: float
+    history: History
+    witness: Witness = field(repr=False)

@@ -1,0 +1,9 @@
+"""How a measure is optimised: one algorithm a file, one loop for all of them."""
+
+from metricwise.solvers.cutting_plane import CuttingPlane
+from metricwise.solvers.loop import Limits, run
+from metricwise.solvers.problem import MultivariateProblem, make_problem
+
+SOLVERS = {"cutting-plane": CuttingPlane}
+
+__all__ = ["SOLVERS", "CuttingPlane", "Limits", "MultivariateProblem", "make_problem", "run"]

@@ -1,0 +1,110 @@
+"""The cutting-plane model of the slack and its quadratic programme.
+
+R(w) >= max over cuts k of loss_k + plane_k . w. Minimising 1/2 |w|^2 + price * that model is, in the dual, a
+quadratic programme over the simplex in one share a cut; its Gram matrix grows by one row with every cut.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricwise.kernels.simplex import solve_simplex
+from metricwise.results import Witness
+from metricwise.solvers.rows import DenseRows, RowStore, SparseRows
+
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+_QP_TOLERANCE = 1e-11
+
+
+class Minimum(NamedTuple):
+    """The minimiser of the model and its value, a lower bound of the objective."""
+
+    w: Floats
+    lower: float
+
+
+class Cuts:
+    """Cuts with their shares in the dual solution.
+
+    Parameters
+    ----------
+    length : int
+        Number of weights.
+    sparse_rows : bool
+        Store the cuts sparsely.
+    """
+
+    def __init__(self, length: int, sparse_rows: bool) -> None:
+        make = SparseRows if sparse_rows else DenseRows
+        self._planes: RowStore = make(length)
+        self._points: RowStore = make(length)
+        self._gram = np.zeros((16, 16))
+        self.losses = np.empty(0)
+        self.tables = np.empty((0, 2))
+        self.shares = np.empty(0)
+        self._idle = np.empty(0, dtype=np.int64)
+        self._is_truth = np.empty(0, dtype=np.bool_)
+
+    def __len__(self) -> int:
+        return self.losses.size
+
+    @property
+    def n_active(self) -> int:
+        """Cuts with a share in the dual solution."""
+        return int(np.count_nonzero(self.shares))
+
+    def add_truth(self, length: int) -> None:
+        """Add the cut of the true labels: no loss, no slope. It says that the slack is not negative."""
+        self._add(np.zeros(length), np.zeros(length), 0.0, (np.nan, np.nan), truth=True)
+
+    def add(self, plane: Floats, point: Floats, loss: float, table: tuple[float, float]) -> None:
+        """Add the cut of a labelling found at the weights ``point``."""
+        self._add(plane, point, loss, table, truth=False)
+
+    def _add(self, plane: Floats, point: Floats, loss: float, table: tuple[float, float], truth: bool) -> None:
+        size = len(self)
+        self._planes.append(plane)
+        self._points.append(point)
+        if size == len(self._gram):
+            grown = np.zeros((2 * size, 2 * size))
+            grown[:size, :size] = self._gram
+            self._gram = grown
+        row = self._planes.dot(plane)
+        self._gram[size, : size + 1] = row
+        self._gram[: size + 1, size] = row
+        self.losses = np.append(self.losses, loss)
+        self.tables = np.vstack([self.tables, table])
+        self.shares = np.append(self.shares, 1.0 if size == 0 else 0.0)
+        self._idle = np.append(self._idle, 0)
+        self._is_truth = np.append(self._is_truth, truth)
+
+    def minimise(self, price: float) -> Minimum:
+        """Return the minimum of 1/2 |w|^2 + price * model, starting from the shares of the last call."""
+        solve_simplex(self._gram, self.losses, price, self.shares, _QP_TOLERANCE)
+        w = -price * self._planes.combine(self.shares)
+        return Minimum(w, float(price * (self.losses @ self.shares) - 0.5 * (w @ w)))
+
+    def forget_idle(self, patience: int) -> None:
+        """Drop the cuts that had no share for more than ``patience`` minimisations."""
+        self._idle = np.where(self.shares > 0.0, 0, self._idle + 1)
+        self._keep((self._idle <= patience) | self._is_truth)
+
+    def _keep(self, mask: Mask) -> None:
+        if mask.all():
+            return
+        kept = np.flatnonzero(mask)
+        self._planes.keep(mask)
+        self._points.keep(mask)
+        self._gram[: kept.size, : kept.size] = self._gram[np.ix_(kept, kept)]
+        self.losses, self.tables, self.shares = self.losses[kept], self.tables[kept], self.shares[kept]
+        self._idle, self._is_truth = self._idle[kept], self._is_truth[kept]
+
+    def witness(self) -> Witness:
+        """Return the dual solution in a form from which data alone can rebuild it."""
+        active = (self.shares > 0.0) & ~self._is_truth
+        return Witness(self.shares[active], self._points.matrix(active), self.tables[active])

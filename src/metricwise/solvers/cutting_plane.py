@@ -1,0 +1,201 @@
+"""One-slack cutting planes with a line search, for every measure with a most violated labelling.
+
+Objective (Joachims 2005, in the scaling of `metricwise.solvers.problem`):
+
+    J(w) = 1/2 |w|^2 + price * R(w),    R(w) = max over labellings of loss + plane . w
+
+Order of steps (`step`):
+
+1. minimise 1/2 |w|^2 + price * model over the cuts so far: the target, and the lower bound;
+2. one product X w for the target's scores;
+3. search the line from the best point to the target; along it scores are linear, so trials cost a sort and no
+   product (Franc and Sonnenburg 2008);
+4. cut at a point a little beyond the minimum of the line: one oracle call, one product X' c;
+5. forget cuts that had no share in the dual solution for a while.
+
+Large problems start from a solved sample (`init`): the points at which the sample's active cuts were found are cut
+again on all rows. By the law of large numbers these cuts are close to the ones the full problem would have found, so
+the model is good from the start and the number of passes over all rows hardly depends on their number.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricwise.measures.base import HasViolatedLabelling
+from metricwise.oracles import Labelling
+from metricwise.results import Certificate, HistoryEntry, Result, Status
+from metricwise.solvers.cuts import Cuts
+from metricwise.solvers.line_search import Line, minimise_along
+from metricwise.solvers.loop import Limits, history_of, run
+from metricwise.solvers.problem import MultivariateProblem
+
+Floats = NDArray[np.float64]
+
+
+@dataclass
+class CuttingPlaneState:
+    """The model, and the best point with its scores and labelling."""
+
+    cuts: Cuts
+    w: Floats
+    scores: Floats
+    labelling: Labelling
+    upper: float
+    lower: float
+    objective_at_zero: float
+    last_step: float = 1.0
+    iteration: int = 0
+    seconds: float = 0.0
+    stalled: bool = False
+    idle_steps: int = 0
+    history: list[HistoryEntry] = field(default_factory=list)
+
+    @property
+    def n_cuts(self) -> int:
+        return len(self.cuts)
+
+
+@dataclass(frozen=True)
+class CuttingPlane:
+    """Settings of the cutting-plane solver.
+
+    Parameters
+    ----------
+    beyond : float
+        How far past the minimum of the line, as a share of the way to the target, the next cut is made.
+    patience : int
+        Minimisations after which a cut without a share is forgotten.
+    sample_factor : int
+        How many times smaller the sample is that a large problem starts from; 0 for no sample.
+    smallest_sample : int
+        Rows below which no sample is drawn.
+    seed : int
+        Of the sample.
+    """
+
+    beyond: float = 0.1
+    patience: int = 30
+    sample_factor: int = 8
+    smallest_sample: int = 2500
+    seed: int = 0
+
+    needs = HasViolatedLabelling
+
+    def init(self, problem: MultivariateProblem, warm: CuttingPlaneState | None = None) -> CuttingPlaneState:
+        """Return a state to start from.
+
+        ``warm`` is a state of the same rows and measure at any price: its cuts stay valid.
+        """
+        if warm is not None:
+            return self._from_state(problem, warm)
+        state = self._at_zero(problem)
+        n_rows = problem.design.shape[0] // self.sample_factor if self.sample_factor else 0
+        if n_rows >= self.smallest_sample:
+            self._learn_from_sample(problem, state, n_rows)
+        return state
+
+    def _at_zero(self, problem: MultivariateProblem) -> CuttingPlaneState:
+        n_rows, length = problem.design.shape
+        w, scores = np.zeros(length), np.zeros(n_rows)
+        labelling = problem.oracle.violate(scores)
+        cuts = Cuts(length, problem.design.is_sparse)
+        if problem.oracle.truth_allowed:
+            cuts.add_truth(length)
+        upper = problem.objective(w, labelling)
+        state = CuttingPlaneState(cuts, w, scores, labelling, upper, -np.inf, upper)
+        self._cut(problem, state, w, labelling)
+        return state
+
+    def _from_state(self, problem: MultivariateProblem, warm: CuttingPlaneState) -> CuttingPlaneState:
+        at_zero = problem.price * problem.oracle.violate(np.zeros(problem.design.shape[0])).value
+        upper = problem.objective(warm.w, warm.labelling)
+        return CuttingPlaneState(warm.cuts, warm.w, warm.scores, warm.labelling, upper, -np.inf, at_zero)
+
+    def _learn_from_sample(self, problem: MultivariateProblem, state: CuttingPlaneState, n_rows: int) -> None:
+        """Solve a sample, and cut the full problem where the sample's solution did."""
+        sample = problem.sample(n_rows, np.random.default_rng(self.seed))
+        result, sampled = run(self, sample, Limits(tol=1e-3))
+        for point in sampled.cuts.witness().points:
+            self._visit(problem, state, _dense(point))
+        self._visit(problem, state, sampled.w)
+
+    def _visit(self, problem: MultivariateProblem, state: CuttingPlaneState, w: Floats) -> None:
+        """Cut at given weights and keep them if they are the best so far."""
+        scores = problem.design.scores(w)
+        labelling = problem.oracle.violate(scores)
+        self._cut(problem, state, w, labelling)
+        self._keep_if_better(state, w, scores, labelling, problem.objective(w, labelling))
+
+    def _cut(self, problem: MultivariateProblem, state: CuttingPlaneState, w: Floats, labelling: Labelling) -> None:
+        plane = problem.design.combine(labelling.coefficients())
+        state.cuts.add(plane, w, labelling.loss, labelling.table)
+
+    @staticmethod
+    def _keep_if_better(
+        state: CuttingPlaneState, w: Floats, scores: Floats, labelling: Labelling, objective: float
+    ) -> None:
+        if objective < state.upper:
+            state.w, state.scores, state.labelling, state.upper = w, scores, labelling, objective
+
+    def step(self, problem: MultivariateProblem, state: CuttingPlaneState) -> None:
+        """Improve the state by one cut."""
+        before = state.upper, state.lower
+        target, lower = state.cuts.minimise(problem.price)
+        state.lower = max(state.lower, lower)
+        state.cuts.forget_idle(self.patience)
+        line = Line.between(state.w, state.scores, target, problem.design.scores(target))
+        if line.target_square > 0.0:
+            self._search(problem, state, line, target)
+        self._note_stall(state, before)
+
+    def _search(self, problem: MultivariateProblem, state: CuttingPlaneState, line: Line, target: Floats) -> None:
+        start = line.trial(problem, 0.0, state.labelling)
+        enough = 0.1 * max(state.upper - state.lower, 0.0)
+        found = minimise_along(problem, line, start, state.last_step, enough)
+        origin = state.w
+        if found.step > 0.0:
+            state.last_step = found.step
+            state.w = origin + found.step * (target - origin)
+            state.scores, state.labelling, state.upper = line.scores_at(found.step), found.labelling, found.value
+        else:
+            state.last_step = max(0.5 * state.last_step, 1e-4)
+        beyond = found.step + self.beyond * (1.0 - found.step)
+        trial = line.trial(problem, beyond)
+        point = origin + beyond * (target - origin)
+        self._cut(problem, state, point, trial.labelling)
+        self._keep_if_better(state, point, line.scores_at(beyond), trial.labelling, trial.value)
+
+    @staticmethod
+    def _note_stall(state: CuttingPlaneState, before: tuple[float, float]) -> None:
+        """A solver that moves neither bound for long is at the end of floating-point accuracy."""
+        moved = state.upper < before[0] or state.lower > before[1]
+        state.idle_steps = 0 if moved else state.idle_steps + 1
+        state.stalled = state.idle_steps >= 50
+
+    def certificate(self, problem: MultivariateProblem, state: CuttingPlaneState) -> Certificate:
+        """Return the bounds known so far."""
+        return Certificate(state.upper, state.lower, state.labelling.value)
+
+    def is_degenerate(self, problem: MultivariateProblem, state: CuttingPlaneState, tol: float) -> bool:
+        """Whether no weights are better than w = 0 by more than the tolerance."""
+        return state.objective_at_zero - state.lower <= tol * abs(state.objective_at_zero)
+
+    def result(self, problem: MultivariateProblem, state: CuttingPlaneState, status: Status) -> Result:
+        """Return the best point with its certificate."""
+        return Result(
+            weights=state.w,
+            certificate=self.certificate(problem, state),
+            status=status,
+            n_iter=state.iteration,
+            seconds=state.seconds,
+            history=history_of(state),
+            witness=state.cuts.witness(),
+        )
+
+
+def _dense(point: object) -> Floats:
+    return np.asarray(point.toarray()).ravel() if hasattr(point, "toarray") else np.asarray(point)

@@ -1,0 +1,96 @@
+"""Minimising a convex function along a line, where values cost a sort but no product with the data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricwise.oracles import Labelling
+from metricwise.solvers.problem import MultivariateProblem
+
+Floats = NDArray[np.float64]
+
+_MOST_TRIALS = 20
+
+
+class Trial(NamedTuple):
+    """The objective at a step along the line, its slope there, and the labelling that gave both."""
+
+    step: float
+    value: float
+    slope: float
+    labelling: Labelling
+
+
+@dataclass(frozen=True)
+class Line:
+    """The points w + t (target - w), told by their scores and by three inner products."""
+
+    scores: Floats
+    towards: Floats
+    square: float
+    mixed: float
+    target_square: float
+
+    @staticmethod
+    def between(w: Floats, scores: Floats, target: Floats, target_scores: Floats) -> Line:
+        """Make the line from w (t = 0) to the target (t = 1)."""
+        change = target - w
+        return Line(scores, target_scores - scores, float(w @ w), float(w @ change), float(change @ change))
+
+    def scores_at(self, step: float) -> Floats:
+        return self.scores + step * self.towards
+
+    def trial(self, problem: MultivariateProblem, step: float, labelling: Labelling | None = None) -> Trial:
+        """Evaluate the objective at a step; a labelling already known for that point saves the oracle's work."""
+        if labelling is None:
+            labelling = problem.oracle.violate(self.scores_at(step))
+        half_norm = 0.5 * self.square + step * self.mixed + 0.5 * step * step * self.target_square
+        slope = self.mixed + step * self.target_square + problem.price * labelling.slope(self.towards)
+        return Trial(step, half_norm + problem.price * labelling.value, slope, labelling)
+
+
+def minimise_along(problem: MultivariateProblem, line: Line, start: Trial, guess: float, enough: float) -> Trial:
+    """Return the best trial at or beyond ``start`` (t = 0), within about ``enough`` of the line's minimum.
+
+    Every trial bounds the objective from below by a parabola with the curvature of the regulariser. The next trial is
+    where the parabolas of the two innermost trials meet, kept away from both ends so that the bracket shrinks.
+    """
+    left, right, best = start, None, start
+    step = guess
+    for _ in range(_MOST_TRIALS):
+        trial = line.trial(problem, step)
+        if trial.value < best.value:
+            best = trial
+        if trial.slope >= 0.0:
+            right = trial
+        else:
+            left = trial
+        if trial.slope == 0.0:
+            break
+        if right is None:
+            step = 2.0 * left.step if left.step > 0.0 else step
+            continue
+        step, floor = _crossing(left, right, line.target_square)
+        if best.value - floor <= enough:
+            break
+        margin = 0.1 * (right.step - left.step)
+        step = min(max(step, left.step + margin), right.step - margin)
+        if not left.step < step < right.step:
+            break
+    return best
+
+
+def _crossing(left: Trial, right: Trial, curvature: float) -> tuple[float, float]:
+    """Return where the lower bounds of two trials meet, and their height there."""
+    # Both parabolas have the same curvature, so their difference is linear in the step.
+    offset = left.value - left.slope * left.step + 0.5 * curvature * left.step**2
+    offset -= right.value - right.slope * right.step + 0.5 * curvature * right.step**2
+    lean = (left.slope - curvature * left.step) - (right.slope - curvature * right.step)
+    step = -offset / lean if lean != 0.0 else 0.5 * (left.step + right.step)
+    step = min(max(step, left.step), right.step)
+    height = left.value + left.slope * (step - left.step) + 0.5 * curvature * (step - left.step) ** 2
+    return step, height

@@ -1,0 +1,100 @@
+"""The one loop of the library: steps of a solver until a limit is met."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+from metricwise.results import Certificate, History, HistoryEntry, Result, Status
+
+Callback = Callable[[HistoryEntry], Any]
+Problem = TypeVar("Problem", contravariant=True)
+
+
+class State(Protocol):
+    """Everything a solver needs to go on from where it stopped."""
+
+    iteration: int
+    seconds: float
+    history: list[HistoryEntry]
+    stalled: bool
+
+    @property
+    def n_cuts(self) -> int: ...
+
+
+S = TypeVar("S", bound=State)
+
+
+class Solver(Protocol[Problem, S]):
+    """An algorithm: settings in its fields, progress in its state, the data in the problem."""
+
+    def init(self, problem: Problem, warm: S | None = None) -> S: ...
+
+    def step(self, problem: Problem, state: S) -> None: ...
+
+    def certificate(self, problem: Problem, state: S) -> Certificate: ...
+
+    def is_degenerate(self, problem: Problem, state: S, tol: float) -> bool: ...
+
+    def result(self, problem: Problem, state: S, status: Status) -> Result: ...
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When to stop.
+
+    Parameters
+    ----------
+    tol : float
+        Largest relative duality gap (gap over upper bound).
+    gap : float, optional
+        Largest duality gap in units of the objective; stops training as soon as either is met.
+    max_iter : int
+        Most iterations in this run.
+    max_seconds : float, optional
+        Most seconds in this run; checked after each iteration.
+    """
+
+    tol: float = 1e-3
+    gap: float = 0.0
+    max_iter: int = 10_000
+    max_seconds: float | None = None
+
+
+def run(
+    solver: Solver[Any, S], problem: Any, limits: Limits, state: S | None = None, callback: Callback | None = None
+) -> tuple[Result, S]:
+    """Run a solver until a limit is met or the callback returns a true value; go on from ``state`` if given."""
+    started = time.perf_counter()
+    if state is None:
+        state = solver.init(problem)
+    before, first = state.seconds, state.iteration
+    while True:
+        solver.step(problem, state)
+        state.iteration += 1
+        state.seconds = before + time.perf_counter() - started
+        certificate = solver.certificate(problem, state)
+        entry = HistoryEntry(state.iteration, state.seconds, certificate.upper, certificate.lower, state.n_cuts)
+        state.history.append(entry)
+        stop = callback is not None and bool(callback(entry))
+        if certificate.relative <= limits.tol or certificate.gap <= limits.gap:
+            status = Status.DEGENERATE if solver.is_degenerate(problem, state, limits.tol) else Status.OPTIMAL
+        elif stop:
+            status = Status.STOPPED
+        elif state.stalled:
+            status = Status.STALLED
+        elif limits.max_seconds is not None and state.seconds - before >= limits.max_seconds:
+            status = Status.MAX_SECONDS
+        elif state.iteration - first >= limits.max_iter:
+            status = Status.MAX_ITER
+        else:
+            continue
+        return solver.result(problem, state, status), state
+
+
+def history_of(state: State) -> History:
+    """Return the history kept in a state."""
+    return History(tuple(state.history))

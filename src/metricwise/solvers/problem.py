@@ -1,0 +1,77 @@
+"""The multivariate support vector problem: data, oracle and the price of the slack."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricwise.designs import Design
+from metricwise.measures.base import Measure
+from metricwise.oracles import Labelling, Oracle, make_oracle
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class MultivariateProblem:
+    """Minimise J(w) = 1/2 |w|^2 + price * R(X w), R the slack of a measure's most violated labelling.
+
+    ``price`` is C u: with u the mistakes that a full loss stands for, C is the price of one mistake. The design has
+    the positives first.
+    """
+
+    design: Design
+    measure: Measure
+    n_pos: int
+    price: float
+    weights: Floats | None = None
+
+    @cached_property
+    def oracle(self) -> Oracle:
+        return make_oracle(self.measure, self.n_pos, self.design.shape[0] - self.n_pos, self.weights)
+
+    def objective(self, w: Floats, labelling: Labelling) -> float:
+        """Return J(w), given the most violated labelling at w."""
+        return 0.5 * float(w @ w) + self.price * labelling.value
+
+    def at_price(self, price: float) -> MultivariateProblem:
+        """Return the same problem with another price of the slack."""
+        return replace(self, price=price)
+
+    def sample(self, n_rows: int, random: np.random.Generator) -> MultivariateProblem:
+        """Return the problem on a random sample with the same share of positives and the same price."""
+        total = self.design.shape[0]
+        n_pos = min(max(round(n_rows * self.n_pos / total), 1), self.n_pos)
+        n_neg = min(max(n_rows - n_pos, 1), total - self.n_pos)
+        pos = np.sort(random.choice(self.n_pos, n_pos, replace=False))
+        neg = self.n_pos + np.sort(random.choice(total - self.n_pos, n_neg, replace=False))
+        rows = np.concatenate([pos, neg])
+        weights = None if self.weights is None else self.weights[rows]
+        return replace(self, design=self.design.take(rows), n_pos=n_pos, weights=weights)
+
+
+def make_problem(
+    design: Design, positive: NDArray[np.bool_], measure: Measure, C: float, weights: Floats | None = None
+) -> MultivariateProblem:
+    """Order the rows of a design and set the price of the slack.
+
+    Parameters
+    ----------
+    design : Design
+        Rows in any order.
+    positive : array of bool
+        Which rows are positive; both classes must be there.
+    measure : Measure
+        With a most violated labelling.
+    C : float
+        The price of one mistake.
+    weights : array, optional
+        Weights of the rows, above zero.
+    """
+    rows = np.concatenate([np.flatnonzero(positive), np.flatnonzero(~positive)])
+    ordered = None if weights is None or np.all(weights == 1.0) else np.asarray(weights, dtype=np.float64)[rows]
+    problem = MultivariateProblem(design.take(rows), measure, int(np.count_nonzero(positive)), 1.0, ordered)
+    return problem.at_price(C * problem.oracle.mistakes)
