@@ -13,6 +13,10 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 
+class DegenerateOptimumWarning(UserWarning):
+    """The surrogate is least at w = 0, whatever the price of mistakes."""
+
+
 class Status(Enum):
     """Why training ended."""
 
@@ -29,6 +33,7 @@ class Status(Enum):
 
     @property
     def reached_tolerance(self) -> bool:
+        """Whether training ended because the duality gap was small enough."""
         return self in (Status.OPTIMAL, Status.DEGENERATE)
 
 

@@ -45,8 +45,11 @@ half_steps = st.integers(-6, 6).map(lambda k: k / 2)
 any_score = st.integers(-4_000_000, 4_000_000).map(lambda k: k / 1e6)
 
 
+mixed_score = st.one_of(half_steps, any_score)
+
+
 @st.composite
-def small_problems(draw, most=10, score=st.one_of(half_steps, any_score)):
+def small_problems(draw, most=10, score=mixed_score):
     n_pos = draw(st.integers(1, most // 2))
     n_neg = draw(st.integers(1, most - n_pos))
     scores = draw(st.lists(score, min_size=n_pos + n_neg, max_size=n_pos + n_neg))

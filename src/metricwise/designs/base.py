@@ -11,6 +11,7 @@ from scipy import sparse
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
+Hashes = NDArray[np.uint64]
 
 
 class Design(Protocol):
@@ -35,6 +36,10 @@ class Design(Protocol):
 
     def take(self, rows: Rows) -> Design:
         """Return the design of some rows (positions within this design), sharing the matrix."""
+        ...
+
+    def fingerprints(self, seed: int = 0) -> Hashes:
+        """Return a number for every row that is equal for equal rows, whatever the storage, and hardly ever else."""
         ...
 
     def row_blocks(self, size: int) -> Iterator[Design]:

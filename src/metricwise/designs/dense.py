@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from metricwise.designs.base import Floats, Rows
+from metricwise.designs.base import Floats, Hashes, Rows
 from metricwise.designs.rows import RowsOfMatrix
-from metricwise.kernels import products
+from metricwise.kernels import hashing, products
 
 
 class DenseDesign(RowsOfMatrix):
@@ -29,7 +29,9 @@ class DenseDesign(RowsOfMatrix):
             return out[rows] + offset
         out = np.empty(len(rows))
         if self._by_columns:
-            self._run(lambda start, stop: products.columns_scores_of_rows(X, rows, w, out, start, stop), len(rows), work)
+            self._run(
+                lambda start, stop: products.columns_scores_of_rows(X, rows, w, out, start, stop), len(rows), work
+            )
             return out + offset
         self._run(lambda start, stop: products.dense_scores(X, rows, w, offset, out, start, stop), len(rows), work)
         return out
@@ -47,3 +49,8 @@ class DenseDesign(RowsOfMatrix):
             )
         else:
             self._sum_blocks(lambda start, stop, part: products.dense_combine(X, rows, c, part, start, stop), out, work)
+
+    def fingerprints(self, seed: int = 0) -> Hashes:
+        out = np.empty(len(self.rows), dtype=np.uint64)
+        hashing.hash_dense(self.X, self.rows, np.uint64(seed), out)
+        return out

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from metricwise.designs.base import Floats, Rows
+from metricwise.designs.base import Floats, Hashes, Rows
 from metricwise.designs.rows import RowsOfMatrix
-from metricwise.kernels import products
+from metricwise.kernels import hashing, products
 
 
 class SparseDesign(RowsOfMatrix):
@@ -37,9 +37,12 @@ class SparseDesign(RowsOfMatrix):
         if work < 8 * X.shape[1]:
             work = 0.0
         self._sum_blocks(
-            lambda start, stop, part: products.sparse_combine(
-                X.data, X.indices, X.indptr, rows, c, part, start, stop
-            ),
+            lambda start, stop, part: products.sparse_combine(X.data, X.indices, X.indptr, rows, c, part, start, stop),
             out,
             work,
         )
+
+    def fingerprints(self, seed: int = 0) -> Hashes:
+        out = np.empty(len(self.rows), dtype=np.uint64)
+        hashing.hash_sparse(self.X.data, self.X.indices, self.X.indptr, self.rows, np.uint64(seed), out)
+        return out

@@ -42,7 +42,7 @@ def table_loss(kind, par, tp, fp):
 
 @nb.njit(cache=True, nogil=True)
 def steepest_steps(kind, par, n_pos, n_neg):
-    """The largest rise of the loss by one more missed positive, and by one more false positive, at the table's edges."""
+    """Return the largest rise of the loss, at the edges of the grid, by a missed positive and by a false positive."""
     pos_step, neg_step = 0.0, 0.0
     for fp in range(n_neg + 1):
         at_none = table_loss(kind, par, 0.0, fp) - table_loss(kind, par, 1.0, fp)

@@ -21,6 +21,7 @@ the model is good from the start and the number of passes over all rows hardly d
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +35,10 @@ from metricwise.solvers.loop import Limits, history_of, run
 from metricwise.solvers.problem import MultivariateProblem
 
 Floats = NDArray[np.float64]
+
+_NO_BETTER = 1e-6
+_MOST_STEPS_AT_ZERO = 200
+_MOST_IDLE_STEPS = 50
 
 
 @dataclass
@@ -52,6 +57,7 @@ class CuttingPlaneState:
     seconds: float = 0.0
     stalled: bool = False
     idle_steps: int = 0
+    at_zero_steps: int = 0
     history: list[HistoryEntry] = field(default_factory=list)
 
     @property
@@ -98,6 +104,13 @@ class CuttingPlane:
             self._learn_from_sample(problem, state, n_rows)
         return state
 
+    def init_at(self, problem: MultivariateProblem, points: Any) -> CuttingPlaneState:
+        """Return a state whose model is cut at given points, such as those where a similar problem was."""
+        state = self._at_zero(problem)
+        for point in points:
+            self._visit(problem, state, _dense(point))
+        return state
+
     def _at_zero(self, problem: MultivariateProblem) -> CuttingPlaneState:
         n_rows, length = problem.design.shape
         w, scores = np.zeros(length), np.zeros(n_rows)
@@ -118,7 +131,7 @@ class CuttingPlane:
     def _learn_from_sample(self, problem: MultivariateProblem, state: CuttingPlaneState, n_rows: int) -> None:
         """Solve a sample, and cut the full problem where the sample's solution did."""
         sample = problem.sample(n_rows, np.random.default_rng(self.seed))
-        result, sampled = run(self, sample, Limits(tol=1e-3))
+        _, sampled = run(self, sample, Limits(tol=1e-3))
         for point in sampled.cuts.witness().points:
             self._visit(problem, state, _dense(point))
         self._visit(problem, state, sampled.w)
@@ -174,15 +187,28 @@ class CuttingPlane:
         """A solver that moves neither bound for long is at the end of floating-point accuracy."""
         moved = state.upper < before[0] or state.lower > before[1]
         state.idle_steps = 0 if moved else state.idle_steps + 1
-        state.stalled = state.idle_steps >= 50
+        state.stalled = state.idle_steps >= _MOST_IDLE_STEPS
 
     def certificate(self, problem: MultivariateProblem, state: CuttingPlaneState) -> Certificate:
         """Return the bounds known so far."""
         return Certificate(state.upper, state.lower, state.labelling.value)
 
-    def is_degenerate(self, problem: MultivariateProblem, state: CuttingPlaneState, tol: float) -> bool:
-        """Whether no weights are better than w = 0 by more than the tolerance."""
-        return state.objective_at_zero - state.lower <= tol * abs(state.objective_at_zero)
+    def finished(self, problem: MultivariateProblem, state: CuttingPlaneState, limits: Limits) -> Status | None:
+        """Return the status if the gap is small enough.
+
+        Where w = 0 is within the tolerance of the optimum, a loose gap cannot tell a degenerate surrogate from strong
+        regularisation, whose small weights are as good as any. So the solver goes on until it has found such weights,
+        or the bounds leave no room for them.
+        """
+        gap = state.upper - state.lower
+        if gap > limits.tol * abs(state.upper) and gap > limits.gap:
+            return None
+        noise = _NO_BETTER * abs(state.objective_at_zero)
+        if state.objective_at_zero - state.upper > noise:
+            return Status.OPTIMAL
+        state.at_zero_steps += 1
+        settled = state.objective_at_zero - state.lower <= noise or state.at_zero_steps > _MOST_STEPS_AT_ZERO
+        return Status.DEGENERATE if settled else None
 
     def result(self, problem: MultivariateProblem, state: CuttingPlaneState, status: Status) -> Result:
         """Return the best point with its certificate."""

@@ -13,6 +13,28 @@ Callback = Callable[[HistoryEntry], Any]
 Problem = TypeVar("Problem", contravariant=True)
 
 
+@dataclass(frozen=True)
+class Limits:
+    """When to stop.
+
+    Parameters
+    ----------
+    tol : float
+        Largest relative duality gap (gap over upper bound).
+    gap : float, optional
+        Largest duality gap in units of the objective; stops training as soon as either is met.
+    max_iter : int
+        Most iterations in this run.
+    max_seconds : float, optional
+        Most seconds in this run; checked after each iteration.
+    """
+
+    tol: float = 1e-3
+    gap: float = 0.0
+    max_iter: int = 10_000
+    max_seconds: float | None = None
+
+
 class State(Protocol):
     """Everything a solver needs to go on from where it stopped."""
 
@@ -37,31 +59,11 @@ class Solver(Protocol[Problem, S]):
 
     def certificate(self, problem: Problem, state: S) -> Certificate: ...
 
-    def is_degenerate(self, problem: Problem, state: S, tol: float) -> bool: ...
+    def finished(self, problem: Problem, state: S, limits: Limits) -> Status | None:
+        """Return the status with which the solver is content, or None while it is not."""
+        ...
 
     def result(self, problem: Problem, state: S, status: Status) -> Result: ...
-
-
-@dataclass(frozen=True)
-class Limits:
-    """When to stop.
-
-    Parameters
-    ----------
-    tol : float
-        Largest relative duality gap (gap over upper bound).
-    gap : float, optional
-        Largest duality gap in units of the objective; stops training as soon as either is met.
-    max_iter : int
-        Most iterations in this run.
-    max_seconds : float, optional
-        Most seconds in this run; checked after each iteration.
-    """
-
-    tol: float = 1e-3
-    gap: float = 0.0
-    max_iter: int = 10_000
-    max_seconds: float | None = None
 
 
 def run(
@@ -80,19 +82,21 @@ def run(
         entry = HistoryEntry(state.iteration, state.seconds, certificate.upper, certificate.lower, state.n_cuts)
         state.history.append(entry)
         stop = callback is not None and bool(callback(entry))
-        if certificate.relative <= limits.tol or certificate.gap <= limits.gap:
-            status = Status.DEGENERATE if solver.is_degenerate(problem, state, limits.tol) else Status.OPTIMAL
-        elif stop:
+        status = solver.finished(problem, state, limits)
+        if status is None and stop:
             status = Status.STOPPED
-        elif state.stalled:
-            status = Status.STALLED
-        elif limits.max_seconds is not None and state.seconds - before >= limits.max_seconds:
-            status = Status.MAX_SECONDS
-        elif state.iteration - first >= limits.max_iter:
-            status = Status.MAX_ITER
-        else:
-            continue
-        return solver.result(problem, state, status), state
+        if status is None:
+            status = _limit_met(state, limits, state.iteration - first, state.seconds - before)
+        if status is not None:
+            return solver.result(problem, state, status), state
+
+
+def _limit_met(state: State, limits: Limits, iterations: int, seconds: float) -> Status | None:
+    if state.stalled:
+        return Status.STALLED
+    if limits.max_seconds is not None and seconds >= limits.max_seconds:
+        return Status.MAX_SECONDS
+    return Status.MAX_ITER if iterations >= limits.max_iter else None
 
 
 def history_of(state: State) -> History:

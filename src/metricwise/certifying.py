@@ -1,0 +1,249 @@
+"""Certificates recomputed from data and model alone, by the definitions and without any code of the solver.
+
+The upper bound is the objective of the model's weights. The lower bound is the dual value of the labellings that the
+model's witness tells: any convex combination of labellings bounds the objective of all weights from below, so a wrong
+witness can make the bound worse but never invalid.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.optimize import minimize_scalar
+
+from metricwise.measures.base import CountsTable, RanksPairs, RatioOfRates, RestrictsLabellings
+from metricwise.results import Certificate, Result
+
+Floats = NDArray[np.float64]
+_CHUNK = 65_536
+
+
+def certify(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Certificate | list[Certificate]:
+    """Recompute the bounds of a fitted model's training objective.
+
+    Parameters
+    ----------
+    model : fitted MultivariateSVC
+        With a linear kernel.
+    X, y, sample_weight
+        The data it was trained on, in any order of rows.
+
+    Returns
+    -------
+    Certificate or list of Certificate
+        A list with one certificate a class for more than two classes.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from metricwise import MultivariateSVC, certify
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = MultivariateSVC("f1", threshold=0.0).fit(scale(X), y)
+    >>> bool(certify(model, scale(X), y).relative < 1.01e-3)
+    True
+    """
+    results = getattr(model, "result_", None)
+    if results is None:
+        raise ValueError("model is not fitted: call its fit method before certify")
+    X = X if sparse.issparse(X) else np.asarray(X)
+    y = np.asarray(y)
+    if X.shape[0] != y.shape[0]:
+        raise ValueError(f"X has {X.shape[0]} rows but y has {y.shape[0]}: pass the data the model was trained on")
+    if X.shape[1] != model.n_features_in_:
+        raise ValueError(f"X has {X.shape[1]} columns but the model was trained on {model.n_features_in_}")
+    problems = model.binary_problems(y, sample_weight)
+    certificates = [
+        _certify_binary(model, X, positive, weights, result)
+        for (positive, weights), result in zip(
+            problems, results if isinstance(results, list) else [results], strict=True
+        )
+    ]
+    return certificates if isinstance(results, list) else certificates[0]
+
+
+def _certify_binary(model: Any, X: Any, positive: NDArray[np.bool_], weights: Floats, result: Result) -> Certificate:
+    kept = np.flatnonzero(weights > 0.0)
+    if kept.size < weights.size:
+        X, positive, weights = X[kept], positive[kept], weights[kept]
+    rows = _Rows(X, model.intercept_value)
+    measure = model.measure_
+    n_pos, n_neg = float(weights[positive].sum()), float(weights[~positive].sum())
+    u = float(measure.mistakes_per_loss(n_pos, n_neg))
+    price = model.C * u
+    slack = _Slack(measure, positive, weights, u)
+    w = result.weights
+    violation = slack.at(rows.scores(w))
+    upper = 0.5 * float(w @ w) + price * violation
+    shares = np.asarray(result.witness.shares)
+    if np.any(shares < 0.0) or shares.sum() > 1.0 + 1e-9:
+        raise ValueError("the model's witness is not a convex combination of labellings: train the model again")
+    loss, combined = 0.0, np.zeros(positive.size)
+    for share, point, table in zip(shares, _points(result.witness.points), result.witness.tables, strict=True):
+        labelling_loss, c = slack.labelling(rows.scores(point), tuple(table))
+        loss += share * labelling_loss
+        combined += share * c
+    plane = price * rows.combine(combined)
+    return Certificate(upper, price * loss - 0.5 * float(plane @ plane), violation)
+
+
+def _points(points: Any) -> Iterator[Floats]:
+    for k in range(points.shape[0]):
+        row = points[[k]]
+        yield np.asarray(row.toarray() if sparse.issparse(row) else row, dtype=np.float64).ravel()
+
+
+class _Rows:
+    """The data with a constant column, multiplied chunk by chunk so that single precision is not copied whole."""
+
+    def __init__(self, X: Any, constant: float) -> None:
+        self.X, self.constant = X, constant
+
+    def scores(self, w: Floats) -> Floats:
+        weights, offset = (w[:-1], self.constant * w[-1]) if self.constant else (w, 0.0)
+        chunks = [self.X[start : start + _CHUNK] @ weights for start in range(0, self.X.shape[0], _CHUNK)]
+        return np.concatenate(chunks) + offset
+
+    def combine(self, c: Floats) -> Floats:
+        total = np.zeros(self.X.shape[1])
+        for start in range(0, self.X.shape[0], _CHUNK):
+            total += self.X[start : start + _CHUNK].T @ c[start : start + _CHUNK]
+        return np.append(total, self.constant * c.sum()) if self.constant else total
+
+
+class _Slack:
+    """R(w) = max over labellings of loss + sum c_i s_i, and single labellings."""
+
+    def __init__(self, measure: Any, positive: NDArray[np.bool_], weights: Floats, u: float) -> None:
+        self.measure, self.positive, self.weights, self.u = measure, positive, weights, u
+        self.n_pos, self.n_neg = float(weights[positive].sum()), float(weights[~positive].sum())
+
+    def loss(self, tp: Any, fp: Any) -> Any:
+        return 1.0 - np.asarray(self.measure.value(tp, fp, self.n_pos - tp, self.n_neg - fp), dtype=np.float64)
+
+    def at(self, scores: Floats) -> float:
+        if isinstance(self.measure, RanksPairs):
+            loss, c = self._pairs(scores)
+            return float(loss + c @ scores)
+        assert isinstance(self.measure, CountsTable)
+        T, A = self._path(scores[self.positive], self.weights[self.positive], self.n_pos, -1.0)
+        F, B = self._path(-scores[~self.positive], self.weights[~self.positive], 0.0, 1.0)
+        T, A = T[::-1], A[::-1]
+        if isinstance(self.measure, RestrictsLabellings):
+            return self._fixed_size(T, A, F, B)
+        if getattr(self.measure, "monotone", False):
+            return self._branch_and_bound(T, A, F, B)
+        return max(float((self.loss(t, F) + a + B).max()) for t, a in zip(T, A, strict=True))
+
+    def _path(self, keys: Floats, weights: Floats, start: float, sign: float) -> tuple[Floats, Floats]:
+        """Weight called positive and score part, as rows are mislabelled in the order of the keys."""
+        order = np.argsort(keys)
+        keys, weights = keys[order], weights[order]
+        if np.all(self.weights == np.floor(self.weights)):
+            copies = weights.astype(np.int64)
+            keys, weights = np.repeat(keys, copies), np.ones(int(copies.sum()))
+        called = start + sign * np.concatenate([[0.0], np.cumsum(weights)])
+        called[-1] = start + sign * (self.n_pos if sign < 0 else self.n_neg)
+        return called, -np.concatenate([[0.0], np.cumsum(weights * keys)]) / self.u
+
+    def _fixed_size(self, T: Floats, A: Floats, F: Floats, B: Floats) -> float:
+        size = self.measure.predicted_positives(self.n_pos, self.n_pos + self.n_neg)
+        tp = np.concatenate([T, size - F])
+        tp = tp[(tp >= max(0.0, size - self.n_neg)) & (tp <= min(size, self.n_pos))]
+        values = self.loss(tp, size - tp) + np.interp(tp, T, A) + np.interp(size - tp, F, B)
+        return float(values.max())
+
+    def _branch_and_bound(self, T: Floats, A: Floats, F: Floats, B: Floats) -> float:
+        """Maximise loss(T, F) + A + B over a grid for a monotone measure.
+
+        The loss of a block is largest where true positives are fewest and false positives most; the score parts are
+        concave, so their largest values within a block are known from where they peak.
+        """
+        a_peak, b_peak = int(np.argmax(A)), int(np.argmax(B))
+        inside = self._splits_rows()
+
+        def bound(block: tuple[int, int, int, int]) -> float:
+            a0, a1, b0, b1 = block
+            best_a, best_b = A[min(max(a_peak, a0), a1)], B[min(max(b_peak, b0), b1)]
+            return float(self.loss(T[a0], F[b1]) + best_a + best_b)
+
+        everything = (0, T.size - 1, 0, F.size - 1)
+        queue = [(-bound(everything), everything)]
+        best = -np.inf
+        while queue and -queue[0][0] > best + 1e-12 * max(1.0, abs(best)):
+            a0, a1, b0, b1 = heapq.heappop(queue)[1]
+            if (a1 - a0 + 1) * (b1 - b0 + 1) <= 4096:
+                a, b = slice(a0, a1 + 1), slice(b0, b1 + 1)
+                best = max(best, float((self.loss(T[a, None], F[None, b]) + A[a, None] + B[None, b]).max()))
+                if inside:
+                    best = max(best, self._between(T[a], A[a], F[b0 : b1 + 2], B[b0 : b1 + 2], best))
+                continue
+            if a1 - a0 >= b1 - b0:
+                middle = (a0 + a1) // 2
+                parts = [(a0, middle, b0, b1), (middle + 1, a1, b0, b1)]
+            else:
+                middle = (b0 + b1) // 2
+                parts = [(a0, a1, b0, middle), (a0, a1, middle + 1, b1)]
+            for part in parts:
+                if bound(part) > best:
+                    heapq.heappush(queue, (-bound(part), part))
+        return best
+
+    def _splits_rows(self) -> bool:
+        """Whether labellings may split rows, and gain by it: see `metricwise.oracles.contingency`."""
+        whole = bool(np.all(self.weights == np.floor(self.weights)))
+        return not whole and isinstance(self.measure, RatioOfRates)
+
+    def _between(self, T: Floats, A: Floats, F: Floats, B: Floats, best: float) -> float:
+        """The largest value inside the cells of a block that could exceed ``best``."""
+        for j in range(F.size - 1):
+            ceiling = self.loss(T, F[j + 1]) + A + max(B[j], B[j + 1])
+            for i in np.flatnonzero(ceiling > best):
+                found = minimize_scalar(
+                    lambda f, i=i, j=j: -float(self.loss(T[i], f) + A[i] + np.interp(f, F[j : j + 2], B[j : j + 2])),
+                    bounds=(F[j], F[j + 1]),
+                    method="bounded",
+                    options={"xatol": 1e-10 * max(1.0, F[j + 1])},
+                )
+                best = max(best, -float(found.fun))
+        return best
+
+    def labelling(self, scores: Floats, table: tuple[float, float]) -> tuple[float, Floats]:
+        """Loss and coefficients of the labelling with a given table in the order of the scores."""
+        if isinstance(self.measure, RanksPairs):
+            return self._pairs(scores)
+        tp, fp = table
+        c = np.zeros(scores.size)
+        c[self.positive] = -self._share(scores[self.positive], self.weights[self.positive], self.n_pos - tp)
+        c[~self.positive] = self._share(-scores[~self.positive], self.weights[~self.positive], fp)
+        return float(self.loss(tp, fp)), c * self.weights / self.u
+
+    @staticmethod
+    def _share(keys: Floats, weights: Floats, amount: float) -> Floats:
+        """Share of every row when ``amount`` of weight is taken in ascending order, ties alike."""
+        # Scores that differ by rounding only are tied: any labelling gives a valid bound.
+        grid = np.round(keys / max(float(np.abs(keys).max()), 1e-300), 11)
+        _, group = np.unique(grid, return_inverse=True)
+        tied = np.bincount(group, weights)
+        before = np.cumsum(tied) - tied
+        share: Floats = np.clip((amount - before) / tied, 0.0, 1.0)[group]
+        return share
+
+    def _pairs(self, scores: Floats) -> tuple[float, Floats]:
+        """The labelling that swaps every pair with a margin below one."""
+        pos, neg = scores[self.positive], scores[~self.positive]
+        pos_weight, neg_weight = self.weights[self.positive], self.weights[~self.positive]
+        order_pos, order_neg = np.argsort(pos), np.argsort(neg)
+        up_to = np.concatenate([[0.0], np.cumsum(pos_weight[order_pos])])
+        up_to_neg = np.concatenate([[0.0], np.cumsum(neg_weight[order_neg])])
+        below = up_to[np.searchsorted(pos[order_pos] - 1.0, neg, "left")]
+        above = self.n_neg - up_to_neg[np.searchsorted(neg[order_neg], pos - 1.0, "right")]
+        c = np.zeros(scores.size)
+        c[self.positive] = -pos_weight * above / (self.n_pos * self.n_neg)
+        c[~self.positive] = neg_weight * below / (self.n_pos * self.n_neg)
+        return float(c[~self.positive].sum()), c

@@ -1,0 +1,56 @@
+"""Which estimators there are, and which measures they can be trained for."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from metricwise.measures import Measure, registered_names
+
+# By name, so that asking for one estimator does not load the others.
+_ESTIMATORS = {"MultivariateSVC": "metricwise.estimators.multivariate_svc"}
+
+
+def estimator_names() -> tuple[str, ...]:
+    """Return the names of the estimators that are trained for a measure."""
+    return tuple(sorted(_ESTIMATORS))
+
+
+def _needs(solver: str) -> Any:
+    return getattr(import_module(_ESTIMATORS[solver]), solver).needs
+
+
+def measure_names(solver: str | type | None = None) -> tuple[str, ...]:
+    """Return the names of all measures, or of those that an estimator can be trained for.
+
+    Parameters
+    ----------
+    solver : str or class, optional
+        An estimator such as "MultivariateSVC".
+
+    Examples
+    --------
+    >>> from metricwise import measure_names
+    >>> "partial_roc_auc" in measure_names()
+    True
+    >>> "partial_roc_auc" in measure_names("MultivariateSVC")
+    False
+    """
+    if solver is None:
+        return registered_names()
+    name = solver.__name__ if isinstance(solver, type) else solver
+    if name not in _ESTIMATORS:
+        raise ValueError(f"solver must be one of {', '.join(estimator_names())}, got {solver!r}")
+    return registered_names(_needs(name))
+
+
+def check_trainable(measure: Measure, solver: str) -> None:
+    """Raise a TypeError, which says what fits instead, unless the estimator can be trained for the measure."""
+    if isinstance(measure, _needs(solver)):
+        return
+    fitting = [name for name in estimator_names() if isinstance(measure, _needs(name))]
+    others = f"estimators for it: {', '.join(fitting)}" if fitting else "no estimator is trained for it yet"
+    raise TypeError(
+        f"measure {measure.name!r} lacks what {solver} needs ({_needs(solver).__name__}); {others}. "
+        f"{solver} takes: {', '.join(measure_names(solver))}."
+    )

@@ -1,0 +1,43 @@
+"""Class labels and weights: from what users pass to what solvers take."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import compute_sample_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight
+
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+
+def classes_of(y: NDArray[Any], weights: Floats) -> NDArray[Any]:
+    """Return the sorted labels that have weight; raise unless there are two or more."""
+    check_classification_targets(y)
+    classes = np.unique(y[weights > 0.0])
+    if classes.size < 2:
+        found = f"only one class, {classes[0]!r}" if classes.size else "no row with a weight above zero"
+        raise ValueError(f"y has {found}: training needs rows of at least two classes")
+    return classes
+
+
+def row_weights(X: Any, y: NDArray[Any], sample_weight: Any, class_weight: Any) -> Floats:
+    """Return the weight of every row, not negative, from sample and class weights."""
+    weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    if not np.any(weights > 0.0):
+        raise ValueError("sample_weight is zero for every row: give at least two rows a weight above zero")
+    if class_weight is not None:
+        weights = weights * compute_sample_weight(class_weight, y)
+    return np.asarray(weights, dtype=np.float64)
+
+
+def positive_class(classes: NDArray[Any], pos_label: Any) -> Any:
+    """Return the label of the positives among two classes."""
+    if pos_label is None:
+        return classes[1]
+    if pos_label not in classes:
+        raise ValueError(f"pos_label={pos_label!r} is not a label of y, whose labels are {classes.tolist()}")
+    return pos_label
