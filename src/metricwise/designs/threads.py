@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from functools import lru_cache
+from functools import cache
+from itertools import pairwise
 
 # Below this many multiplications a pass is over before a second thread has woken up (measured: 30 microseconds).
 WORK_WORTH_SHARING = 200_000
@@ -20,7 +21,7 @@ def available_threads() -> int:
     return max(1, min(cores, int(limit))) if limit.isdigit() else cores
 
 
-@lru_cache(maxsize=None)
+@cache
 def _pool(process: int, threads: int) -> ThreadPoolExecutor:
     # The process number is part of the key because threads do not survive a fork.
     return ThreadPoolExecutor(threads, thread_name_prefix="metricwise")
@@ -30,17 +31,21 @@ def block_bounds(size: int, work: float) -> list[tuple[int, int]]:
     """Split range(size) into blocks; how depends on the work alone, so that sums over blocks are reproducible."""
     blocks = min(BLOCKS, size) if work >= WORK_WORTH_SHARING else 1
     edges = [size * block // blocks for block in range(blocks + 1)] if blocks else [0]
-    return list(zip(edges[:-1], edges[1:], strict=True))
+    return list(pairwise(edges))
 
 
 def run_blocks(task: Callable[[int, int, int], None], bounds: list[tuple[int, int]], threads: int) -> None:
-    """Call task(block, start, stop) for every block, on up to ``threads`` threads."""
-    if threads <= 1 or len(bounds) <= 1:
-        for block, (start, stop) in enumerate(bounds):
-            task(block, start, stop)
+    """Call task(block, start, stop) for every block, on up to ``threads`` threads, this one among them."""
+
+    def work(first: int, step: int) -> None:
+        for block in range(first, len(bounds), step):
+            task(block, *bounds[block])
+
+    threads = min(threads, len(bounds))
+    if threads <= 1:
+        work(0, 1)
         return
-    waiting = [
-        _pool(os.getpid(), threads).submit(task, block, start, stop) for block, (start, stop) in enumerate(bounds)
-    ]
+    waiting = [_pool(os.getpid(), threads).submit(work, first, threads) for first in range(1, threads)]
+    work(0, threads)
     for future in waiting:
         future.result()

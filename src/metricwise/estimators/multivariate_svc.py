@@ -265,8 +265,8 @@ class MultivariateSVC(ClassifierMixin, BaseEstimator):
             if status in statuses:
                 worst = max(result.certificate.relative for result in results)
                 warnings.warn(
-                    f"training stopped ({status.value}) at a relative duality gap of {worst:.2g}, above tol={self.tol:g}: "
-                    f"{remedy}, or accept the gap by a larger tol",
+                    f"training stopped ({status.value}) at a relative duality gap of {worst:.2g}, above "
+                    f"tol={self.tol:g}: {remedy}, or accept the gap by a larger tol",
                     ConvergenceWarning,
                     stacklevel=3,
                 )

@@ -78,6 +78,15 @@ def labelling_slope(scores, direction, n_pos, pos_cut, pos_share, neg_cut, neg_s
     return scale * total
 
 
+@nb.njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def dot(a, b):
+    """The inner product, on this thread: for long vectors BLAS would wake threads that disturb our own."""
+    total = 0.0
+    for i in range(a.size):
+        total += a[i] * b[i]
+    return total
+
+
 @nb.njit(cache=True, nogil=True)
 def independent_violations(scores, n_pos, pos_price, neg_price, weights, weighted, scale):
     """For a loss that adds up over rows: value, loss and both wrong weights of the most violated labelling.

@@ -41,21 +41,6 @@ def table_loss(kind, par, tp, fp):
 
 
 @nb.njit(cache=True, nogil=True)
-def steepest_steps(kind, par, n_pos, n_neg):
-    """Return the largest rise of the loss, at the edges of the grid, by a missed positive and by a false positive."""
-    pos_step, neg_step = 0.0, 0.0
-    for fp in range(n_neg + 1):
-        at_none = table_loss(kind, par, 0.0, fp) - table_loss(kind, par, 1.0, fp)
-        at_all = table_loss(kind, par, n_pos - 1.0, fp) - table_loss(kind, par, n_pos, fp)
-        pos_step = max(pos_step, at_none, at_all)
-    for tp in range(n_pos + 1):
-        at_none = table_loss(kind, par, tp, 1.0) - table_loss(kind, par, tp, 0.0)
-        at_all = table_loss(kind, par, tp, n_neg) - table_loss(kind, par, tp, n_neg - 1.0)
-        neg_step = max(neg_step, at_none, at_all)
-    return pos_step, neg_step
-
-
-@nb.njit(cache=True, nogil=True)
 def scan_pointers(kind, par, T, A, F, B):
     """For a loss that is concave in F and whose best b never falls as a grows: one walk along both, O(|T| + |F|)."""
     best, best_a, best_b = -np.inf, 0, 0

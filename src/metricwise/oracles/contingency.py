@@ -12,12 +12,12 @@ Jaccard) the best split has a closed form. All other losses with weights are lef
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from metricwise.kernels import selection, tables
-from metricwise.measures.base import Ratio
+from metricwise.measures.base import CountsTable, Ratio
 from metricwise.oracles.base import Classes, Cut, CutLabelling, Floats, cut_after
 
 Scan = Literal["pointers", "bisection", "rising", "falling"]
@@ -95,8 +95,10 @@ class TableOracle:
 
     Parameters
     ----------
+    measure : CountsTable
+        What is lost.
     kind, par : int, array
-        The loss, as `metricwise.kernels.tables` names it.
+        The loss once more, as `metricwise.kernels.tables` names it.
     scan : str
         Which scan is exact for it.
     split : bool
@@ -105,15 +107,24 @@ class TableOracle:
 
     truth_allowed = True
 
-    def __init__(self, kind: int, par: Floats, scan: Scan, split: bool, classes: Classes, mistakes: float) -> None:
+    def __init__(
+        self,
+        measure: CountsTable,
+        kind: int,
+        par: Floats,
+        scan: Scan,
+        split: bool,
+        classes: Classes,
+        mistakes: float,
+    ) -> None:
         self.kind, self.par, self.scan, self.split = kind, par, scan, split and classes.weighted
         self.classes = classes
         self.mistakes = mistakes
-        self._ceiling, self._floor = self._margins()
+        self._ceiling, self._floor = self._margins(measure)
         self._pos, self._T, self._A = (np.empty(classes.n_pos + extra) for extra in (0, 1, 1))
         self._neg, self._F, self._B = (np.empty(classes.n_neg + extra) for extra in (0, 1, 1))
 
-    def _margins(self) -> tuple[float, float]:
+    def _margins(self, measure: CountsTable) -> tuple[float, float]:
         """Return the score above which no positive, and below which no negative, is ever mislabelled.
 
         Mislabelling one more row raises the loss by at most the steepest step between neighbouring tables. Along
@@ -122,10 +133,16 @@ class TableOracle:
         """
         if self.classes.weighted:
             return np.inf, -np.inf
-        n_pos, n_neg = float(self.classes.n_pos), float(self.classes.n_neg)
-        pos_step, neg_step = tables.steepest_steps(self.kind, self.par, n_pos, n_neg)
+        n_pos, n_neg = self.classes.n_pos, self.classes.n_neg
+
+        def loss(tp: Any, fp: Any) -> Any:
+            return 1.0 - measure.value(tp, fp, n_pos - tp, n_neg - fp)
+
+        tp, fp = np.arange(n_pos + 1.0), np.arange(n_neg + 1.0)
+        pos_step = max((loss(first, fp) - loss(first + 1.0, fp)).max() for first in (0.0, n_pos - 1.0))
+        neg_step = max((loss(tp, first + 1.0) - loss(tp, first)).max() for first in (0.0, n_neg - 1.0))
         slack = 1.0 + 1e-9
-        return self.mistakes * pos_step * slack, -self.mistakes * neg_step * slack
+        return float(self.mistakes * pos_step * slack), float(-self.mistakes * neg_step * slack)
 
     def violate(self, scores: Floats) -> CutLabelling:
         rows, scale = self.classes, 1.0 / self.mistakes

@@ -72,7 +72,7 @@ def _fast_oracle(measure: CountsTable, classes: Classes, mistakes: float) -> Ora
     n_pos, n_neg = classes.pos_weight, classes.neg_weight
     kind = _RATE_KINDS.get(type(measure))
     if kind is not None:
-        return TableOracle(kind, np.array([n_pos, n_neg]), "rising", False, classes, mistakes)
+        return TableOracle(measure, kind, np.array([n_pos, n_neg]), "rising", False, classes, mistakes)
     if not isinstance(measure, RatioOfRates):
         return None
     par = ratio_constants(measure.ratio(n_neg / n_pos), n_pos, n_neg)
@@ -85,4 +85,4 @@ def _fast_oracle(measure: CountsTable, classes: Classes, mistakes: float) -> Ora
     split = not (shape.convex_in_pos and shape.convex_in_neg)
     if classes.weighted and split and not (shape.convex_in_pos and shape.concave_in_neg and shape.loss_grows_with_neg):
         return None
-    return TableOracle(tables.RATIO, par, scan, split, classes, mistakes)
+    return TableOracle(measure, tables.RATIO, par, scan, split, classes, mistakes)

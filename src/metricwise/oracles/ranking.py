@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from metricwise.kernels import pairs
+from metricwise.kernels import pairs, selection
 from metricwise.oracles.base import Classes, Floats
 
 
@@ -26,7 +26,7 @@ class PairLabelling:
         return self.weights_of_rows
 
     def slope(self, direction: Floats) -> float:
-        return float(self.weights_of_rows @ direction)
+        return float(selection.dot(self.weights_of_rows, direction))
 
 
 class PairOracle:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Protocol, TypeVar
+
+from threadpoolctl import ThreadpoolController
 
 from metricwise.results import Certificate, History, HistoryEntry, Result, Status
 
@@ -69,7 +72,23 @@ class Solver(Protocol[Problem, S]):
 def run(
     solver: Solver[Any, S], problem: Any, limits: Limits, state: S | None = None, callback: Callback | None = None
 ) -> tuple[Result, S]:
-    """Run a solver until a limit is met or the callback returns a true value; go on from ``state`` if given."""
+    """Run a solver until a limit is met or the callback returns a true value; go on from ``state`` if given.
+
+    BLAS stays on this thread meanwhile: the vectors it gets are too short to share, and its waiting threads would
+    take the cores from the products with the data, which use them on their own.
+    """
+    with _blas().limit(limits=1, user_api="blas"):
+        return _run(solver, problem, limits, state, callback)
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+def _run(
+    solver: Solver[Any, S], problem: Any, limits: Limits, state: S | None, callback: Callback | None
+) -> tuple[Result, S]:
     started = time.perf_counter()
     if state is None:
         state = solver.init(problem)

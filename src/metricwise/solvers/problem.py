@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,14 +23,11 @@ class MultivariateProblem:
     """
 
     design: Design
+    oracle: Oracle
     measure: Measure
     n_pos: int
     price: float
     weights: Floats | None = None
-
-    @cached_property
-    def oracle(self) -> Oracle:
-        return make_oracle(self.measure, self.n_pos, self.design.shape[0] - self.n_pos, self.weights)
 
     def objective(self, w: Floats, labelling: Labelling) -> float:
         """Return J(w), given the most violated labelling at w."""
@@ -50,7 +46,8 @@ class MultivariateProblem:
         neg = self.n_pos + np.sort(random.choice(total - self.n_pos, n_neg, replace=False))
         rows = np.concatenate([pos, neg])
         weights = None if self.weights is None else self.weights[rows]
-        return replace(self, design=self.design.take(rows), n_pos=n_pos, weights=weights)
+        oracle = make_oracle(self.measure, n_pos, n_neg, weights)
+        return replace(self, design=self.design.take(rows), oracle=oracle, n_pos=n_pos, weights=weights)
 
 
 def make_problem(
@@ -73,5 +70,6 @@ def make_problem(
     """
     rows = np.concatenate([np.flatnonzero(positive), np.flatnonzero(~positive)])
     ordered = None if weights is None or np.all(weights == 1.0) else np.asarray(weights, dtype=np.float64)[rows]
-    problem = MultivariateProblem(design.take(rows), measure, int(np.count_nonzero(positive)), 1.0, ordered)
-    return problem.at_price(C * problem.oracle.mistakes)
+    n_pos = int(np.count_nonzero(positive))
+    oracle = make_oracle(measure, n_pos, rows.size - n_pos, ordered)
+    return MultivariateProblem(design.take(rows), oracle, measure, n_pos, C * oracle.mistakes, ordered)
