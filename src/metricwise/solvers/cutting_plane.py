@@ -39,6 +39,7 @@ Floats = NDArray[np.float64]
 _NO_BETTER = 1e-6
 _MOST_STEPS_AT_ZERO = 200
 _MOST_IDLE_STEPS = 50
+_LINE_ACCURACY = 0.02  # of the duality gap
 
 
 @dataclass
@@ -86,7 +87,7 @@ class CuttingPlane:
     beyond: float = 0.1
     patience: int = 30
     sample_factor: int = 8
-    smallest_sample: int = 2500
+    smallest_sample: int = 10_000
     seed: int = 0
 
     needs = HasViolatedLabelling
@@ -167,7 +168,7 @@ class CuttingPlane:
 
     def _search(self, problem: MultivariateProblem, state: CuttingPlaneState, line: Line, target: Floats) -> None:
         start = line.trial(problem, 0.0, state.labelling)
-        enough = 0.1 * max(state.upper - state.lower, 0.0)
+        enough = _LINE_ACCURACY * max(state.upper - state.lower, 0.0)
         found = minimise_along(problem, line, start, state.last_step, enough)
         origin = state.w
         if found.step > 0.0:
