@@ -13,12 +13,14 @@ whole: nothing is known of the function between the tables of whole rows.
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from metricwise.measures.base import CountsTable
 from metricwise.oracles.base import Classes, Cut, CutLabelling, Floats, cut_after
 
-_SMALLEST_BLOCK = 64
-_BLOCKS_AN_AXIS = 400
+_SMALLEST_BLOCK = 16
+_BLOCKS_AN_AXIS = 1500
+_BLOCKS_AT_ONCE = 32
 _MOST_COPIES = 5_000_000
 
 
@@ -34,9 +36,9 @@ class GenericOracle:
         self.n_pos, self.n_neg = classes.pos_weight, classes.neg_weight
         # Copies put the tables on a fixed grid, whatever the order of the rows.
         self._copies = classes.weighted and classes.whole_weights and self.n_pos + self.n_neg <= _MOST_COPIES
-        self._on_grid = self._copies or not classes.weighted
+        self._last = (self.n_pos, 0.0)
         self._block_losses: Floats | None = None
-        if self._on_grid and not monotone:
+        if self._copies or not classes.weighted:
             self._block_losses = self._largest_losses(np.arange(self.n_pos + 1.0), np.arange(self.n_neg + 1.0))
 
     def violate(self, scores: Floats) -> CutLabelling:
@@ -52,7 +54,7 @@ class GenericOracle:
         neg_cut = cut_after(neg, neg_weights, fp)
         return CutLabelling(
             value=value,
-            loss=float(self._losses(T[a : a + 1], F[b : b + 1])[0, 0]),
+            loss=float(self.losses(T[a], F[b])),
             table=(tp, fp),
             pos=cut_after(pos, pos_weights, self.n_pos - tp),
             neg=Cut(-neg_cut.at, neg_cut.share),
@@ -69,10 +71,9 @@ class GenericOracle:
             return np.repeat(keys[order], weights[order].astype(np.int64)), None
         return keys[order], weights[order]
 
-    def _losses(self, T: Floats, F: Floats) -> Floats:
-        """Return the losses of all tables of T x F."""
-        tp, fp = T[:, None], F[None, :]
-        tp, fp = np.broadcast_arrays(tp, fp)
+    def losses(self, T: Floats, F: Floats) -> Floats:
+        """Return the losses of tables, given by arrays that broadcast."""
+        tp, fp = np.broadcast_arrays(T, F)
         return 1.0 - np.asarray(self._measure.value(tp, fp, self.n_pos - tp, self.n_neg - fp), dtype=float)
 
     def _largest_losses(self, T: Floats, F: Floats) -> Floats:
@@ -81,9 +82,9 @@ class GenericOracle:
         if self._monotone:
             # Few true and many false positives: the first row and the last column of each block.
             last = np.append(b_edges[1:], F.size) - 1
-            return self._losses(T[a_edges], F[last])
+            return self.losses(T[a_edges, None], F[None, last])
         rows = [
-            np.maximum.reduceat(self._losses(T[start:stop], F).max(axis=0), b_edges)
+            np.maximum.reduceat(self.losses(T[start:stop, None], F[None, :]).max(axis=0), b_edges)
             for start, stop in zip(a_edges, np.append(a_edges[1:], T.size), strict=True)
         ]
         return np.array(rows)
@@ -92,24 +93,51 @@ class GenericOracle:
         losses = self._block_losses if self._block_losses is not None else self._largest_losses(T, F)
         a_edges, b_edges = _edges(T.size), _edges(F.size)
         bounds = losses + np.maximum.reduceat(A, a_edges)[:, None] + np.maximum.reduceat(B, b_edges)[None, :]
-        a_stops, b_stops = np.append(a_edges[1:], T.size), np.append(b_edges[1:], F.size)
-        best, best_a, best_b = -np.inf, 0, 0
-        for flat in np.argsort(-bounds, axis=None):
-            i, j = divmod(int(flat), b_edges.size)
-            if bounds[i, j] <= best:
+        grid = _Grid(self, T, A, F, B, _block(T.size), _block(F.size))
+        # The winner of the last call is a good guess, and blocks that cannot beat it need not even be sorted.
+        near = (np.searchsorted(a_edges, np.searchsorted(T, self._last[0]), "right") - 1) * b_edges.size
+        near += np.searchsorted(b_edges, np.searchsorted(F, self._last[1]), "right") - 1
+        best = grid.best_of(np.array([min(int(near), bounds.size - 1)]), b_edges.size)
+        flat = bounds.ravel()
+        rest = np.flatnonzero(flat > best[0])
+        rest = rest[np.argsort(-flat[rest])]
+        for start in range(0, rest.size, _BLOCKS_AT_ONCE):
+            batch = rest[start : start + _BLOCKS_AT_ONCE]
+            if flat[batch[0]] <= best[0]:
                 break
-            a, b = slice(a_edges[i], a_stops[i]), slice(b_edges[j], b_stops[j])
-            values = self._losses(T[a], F[b]) + A[a, None] + B[None, b]
-            at = int(np.argmax(values))
-            if values.flat[at] > best:
-                best = float(values.flat[at])
-                best_a, best_b = a_edges[i] + at // values.shape[1], b_edges[j] + at % values.shape[1]
-        return best, int(best_a), int(best_b)
+            best = max(best, grid.best_of(batch, b_edges.size), key=lambda found: found[0])
+        self._last = float(T[best[1]]), float(F[best[2]])
+        return best
 
 
-def _edges(size: int) -> np.ndarray:
+class _Grid:
+    """The objective over all tables, evaluated block by block."""
+
+    def __init__(
+        self, oracle: GenericOracle, T: Floats, A: Floats, F: Floats, B: Floats, a_block: int, b_block: int
+    ) -> None:
+        self.oracle, self.T, self.A, self.F, self.B = oracle, T, A, F, B
+        self.a_block, self.b_block = a_block, b_block
+
+    def best_of(self, blocks: NDArray[np.int64], blocks_a_row: int) -> tuple[float, int, int]:
+        """Return the largest value in some blocks, given by number, and where it is."""
+        rows, columns = np.divmod(blocks, blocks_a_row)
+        # Blocks at the border repeat its last row and column.
+        a = np.minimum(rows[:, None] * self.a_block + np.arange(self.a_block), self.T.size - 1)[:, :, None]
+        b = np.minimum(columns[:, None] * self.b_block + np.arange(self.b_block), self.F.size - 1)[:, None, :]
+        values = self.oracle.losses(self.T[a], self.F[b]) + self.A[a] + self.B[b]
+        block, i, j = np.unravel_index(int(np.argmax(values)), values.shape)
+        return float(values[block, i, j]), int(a[block, i, 0]), int(b[block, 0, j])
+
+
+def _block(size: int) -> int:
+    """Return the length of a block along an axis of tables."""
+    return max(_SMALLEST_BLOCK, -(-size // _BLOCKS_AN_AXIS))
+
+
+def _edges(size: int) -> NDArray[np.int64]:
     """Return the first positions of the blocks of an axis."""
-    return np.arange(0, size, max(_SMALLEST_BLOCK, -(-size // _BLOCKS_AN_AXIS)))
+    return np.arange(0, size, _block(size))
 
 
 def _prefix(keys: Floats, weights: Floats | None) -> tuple[Floats, Floats]:
