@@ -61,8 +61,8 @@ class MultivariateSVC(ClassifierMixin, BaseEstimator):
         Size of the constant feature whose weight is the intercept; the larger, the less it is regularised.
     class_weight : dict or "balanced", optional
         Weights of the classes; they multiply the sample weights.
-    multi_class : {"ovr", "off"}, default="ovr"
-        One binary problem a class against the rest, or an error for more than two classes.
+    multi_class : {"ovr", "off"} or None, default="ovr"
+        One binary problem a class against the rest; "off" or None: an error for more than two classes.
     pos_label : label, optional
         The positive class of a binary problem; the greater label by default.
     cv : int, splitter or iterable of splits, optional
@@ -128,7 +128,7 @@ class MultivariateSVC(ClassifierMixin, BaseEstimator):
         "fit_intercept": ["boolean"],
         "intercept_scaling": [Interval(Real, 0.0, None, closed="neither")],
         "class_weight": [dict, StrOptions({"balanced"}), None],
-        "multi_class": [StrOptions({"ovr", "off"})],
+        "multi_class": [StrOptions({"ovr", "off"}), None],
         "pos_label": "no_validation",
         "cv": ["cv_object"],
         "warm_start": ["boolean"],
@@ -140,8 +140,8 @@ class MultivariateSVC(ClassifierMixin, BaseEstimator):
     def __init__(
         self,
         measure: str | Measure = "f1",
-        *,
         C: float = 1.0,
+        *,
         kernel: str = "linear",
         threshold: str | float = "cv",
         tol: float = 1e-3,
@@ -150,7 +150,7 @@ class MultivariateSVC(ClassifierMixin, BaseEstimator):
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
         class_weight: Any = None,
-        multi_class: str = "ovr",
+        multi_class: str | None = "ovr",
         pos_label: Any = None,
         cv: Any = None,
         warm_start: bool = False,
@@ -220,10 +220,10 @@ class MultivariateSVC(ClassifierMixin, BaseEstimator):
         weights = row_weights(y, y, sample_weight, self.class_weight)
         if self.classes_.size == 2:
             return [(y == positive_class(self.classes_, self.pos_label), weights)]
-        if self.multi_class == "off":
+        if self.multi_class != "ovr":
             raise ValueError(
-                f"Only binary classification is supported with multi_class='off', but y has {self.classes_.size} "
-                "classes: set multi_class='ovr' to train one classifier a class"
+                f"Only binary classification is supported with multi_class={self.multi_class!r}, but y has "
+                f"{self.classes_.size} classes: set multi_class='ovr' to train one classifier a class"
             )
         return [(y == label, weights) for label in self.classes_]
 
