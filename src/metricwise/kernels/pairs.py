@@ -20,8 +20,16 @@ def _ordered_key(bits):
 
 
 @nb.njit(cache=True, nogil=True)
+def _bits_of_key(key):
+    """Undo `_ordered_key`."""
+    if key >> np.uint64(63):
+        return key ^ np.uint64(1 << 63)
+    return ~key
+
+
+@nb.njit(cache=True, nogil=True)
 def sort_rows(scores):
-    """The permutation that sorts ``scores`` ascending."""
+    """Sort ``scores`` ascending: the permutation, and the sorted scores."""
     n = scores.size
     bits = scores.view(np.uint64)
     keys, other_keys = np.empty(n, np.uint64), np.empty(n, np.uint64)
@@ -50,7 +58,9 @@ def sort_rows(scores):
         keys, other_keys = other_keys, keys
         rows, other_rows = other_rows, rows
     _settle(keys, rows)
-    return rows
+    for i in range(n):
+        keys[i] = _bits_of_key(keys[i])
+    return rows, keys.view(np.float64)
 
 
 @nb.njit(cache=True, nogil=True)
@@ -106,28 +116,28 @@ def violated_pairs(scores, n_pos, weights, weighted, scale, out):
         near_neg[q] = j
         q += neg[j] + 1.0 > lowest
     near_pos, near_neg = near_pos[:m], near_neg[:q]
-    pos_order = near_pos[sort_rows(pos[near_pos])]
-    neg_order = near_neg[sort_rows(neg[near_neg])]
+    pos_order, pos_sorted = sort_rows(pos[near_pos])
+    neg_order, neg_sorted = sort_rows(neg[near_neg])
     hinge, violated = 0.0, 0.0
     # Upwards: each negative's violated partners are the positives with s_i - 1 < s_j.
-    i, partner_weight, partner_sum = 0, 0.0, 0.0
+    a, partner_weight, partner_sum = 0, 0.0, 0.0
     for b in range(q):
-        j = neg_order[b]
-        while i < m and pos[pos_order[i]] - 1.0 < neg[j]:
-            weight = weights[pos_order[i]] if weighted else 1.0
+        while a < m and pos_sorted[a] - 1.0 < neg_sorted[b]:
+            weight = weights[near_pos[pos_order[a]]] if weighted else 1.0
             partner_weight += weight
-            partner_sum += weight * (pos[pos_order[i]] - 1.0)
-            i += 1
-        weight = weights[n_pos + j] if weighted else 1.0
-        out[n_pos + j] = scale * weight * partner_weight
-        hinge += weight * (neg[j] * partner_weight - partner_sum)
+            partner_sum += weight * (pos_sorted[a] - 1.0)
+            a += 1
+        row = n_pos + near_neg[neg_order[b]]
+        weight = weights[row] if weighted else 1.0
+        out[row] = scale * weight * partner_weight
+        hinge += weight * (neg_sorted[b] * partner_weight - partner_sum)
         violated += weight * partner_weight
     # Downwards: each positive's violated partners are the negatives above s_i - 1.
-    j, partner_weight = q - 1, 0.0
+    b, partner_weight = q - 1, 0.0
     for a in range(m - 1, -1, -1):
-        i = pos_order[a]
-        while j >= 0 and neg[neg_order[j]] > pos[i] - 1.0:
-            partner_weight += weights[n_pos + neg_order[j]] if weighted else 1.0
-            j -= 1
-        out[i] = -scale * (weights[i] if weighted else 1.0) * partner_weight
+        while b >= 0 and neg_sorted[b] > pos_sorted[a] - 1.0:
+            partner_weight += weights[n_pos + near_neg[neg_order[b]]] if weighted else 1.0
+            b -= 1
+        row = near_pos[pos_order[a]]
+        out[row] = -scale * (weights[row] if weighted else 1.0) * partner_weight
     return scale * hinge, scale * violated

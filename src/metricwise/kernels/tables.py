@@ -4,7 +4,9 @@ T[a] is the weight of the positives called positive when the a best of the sorte
 the negatives called positive; A and B are the parts of the objective that depend on the scores, both concave in the
 weight. All scans take these four arrays, so rows with weights need no code of their own.
 
-A loss is named by an integer ``kind`` and its constants ``par`` (par[0] and par[1] are always the class weights).
+A loss is named by an integer ``kind`` and, for ratios, its constants ``par``. It is a function of two coordinates of a
+table: the weights themselves for ratios, the rates for means of the rates, their roots for the geometric mean. The
+scans take the coordinates, so that roots and divisions are done once a row and not once a table.
 """
 
 import math
@@ -20,24 +22,18 @@ _TIE = 1e-13
 
 
 @nb.njit(cache=True, nogil=True, inline="always")
-def table_loss(kind, par, tp, fp):
-    """1 - measure, from the weights of true and false positives."""
+def table_loss(kind, par, x, y):
+    """1 - measure, from the coordinates of a table."""
     if kind == 0:  # a ratio of affine functions, 0/0 counting as a measure of 0
-        below = par[5] + par[6] * tp + par[7] * fp
-        if below == 0.0:
-            return 1.0
-        return 1.0 - (par[2] + par[3] * tp + par[4] * fp) / below
-    tpr = tp / par[0]
-    tnr = 1.0 - fp / par[1]
+        below = par[5] + par[6] * x + par[7] * y
+        return 1.0 - (par[2] + par[3] * x + par[4] * y) / below if below != 0.0 else 1.0
     if kind == 1:
-        product = tpr * tnr
-        return 1.0 - math.sqrt(product) if product > 0.0 else 1.0
+        return 1.0 - x * y
     if kind == 2:
-        total = tpr + tnr
-        return 1.0 - 2.0 * tpr * tnr / total if total > 0.0 else 1.0
+        return 1.0 - 2.0 * x * y / (x + y) if x + y > 0.0 else 1.0
     if kind == 3:
-        return math.sqrt(0.5 * ((1.0 - tpr) * (1.0 - tpr) + (1.0 - tnr) * (1.0 - tnr)))
-    return 1.0 - min(tpr, tnr)
+        return math.sqrt(0.5 * ((1.0 - x) * (1.0 - x) + (1.0 - y) * (1.0 - y)))
+    return 1.0 - min(x, y)
 
 
 @nb.njit(cache=True, nogil=True)
@@ -78,33 +74,57 @@ def scan_bisection(kind, par, T, A, F, B):
 
 
 @nb.njit(cache=True, nogil=True)
+def _bound(kind, par, T, A, F, B, first, last, low, high, a_peak, b_peak):
+    """No table of a rectangle has a larger value.
+
+    Along either axis every loss here is monotone, so its largest value is in a corner; A and B are concave, so theirs
+    is at the peak or at the end next to it.
+    """
+    loss = max(
+        max(table_loss(kind, par, T[first], F[low]), table_loss(kind, par, T[first], F[high])),
+        max(table_loss(kind, par, T[last], F[low]), table_loss(kind, par, T[last], F[high])),
+    )
+    return loss + A[min(max(a_peak, first), last)] + B[min(max(b_peak, low), high)]
+
+
+@nb.njit(cache=True, nogil=True)
 def scan_monge(kind, par, T, A, F, B, rising):
-    """For a loss whose best b moves one way as a grows (rising or falling): divide and conquer, O(n log n)."""
+    """For a loss whose best b moves one way as a grows (rising or falling): divide and conquer, O(n log n).
+
+    Rectangles that cannot beat the best table so far are left out, which spares most of the lower levels.
+    """
     best, best_a, best_b, tie = -np.inf, 0, 0, _TIE
-    stack = np.empty((2 * 64, 4), np.int64)
-    stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3] = 0, T.size - 1, 0, F.size - 1
-    depth = 1
-    while depth > 0:
-        depth -= 1
-        first, last, low, high = stack[depth]
-        a = (first + last) // 2
-        row_best, row_b = -np.inf, low
-        for b in range(low, high + 1):
-            value = table_loss(kind, par, T[a], F[b]) + B[b]
-            if value > row_best + tie:
-                row_best, row_b = value, b
-        lead = row_best + A[a] - best
-        if lead > tie or (lead >= -tie and a < best_a):
-            best, best_a, best_b = row_best + A[a], a, row_b
-            tie = _TIE * (1.0 + abs(best))
-        if first < a:
-            stack[depth, 0], stack[depth, 1] = first, a - 1
-            stack[depth, 2], stack[depth, 3] = (low, row_b) if rising else (row_b, high)
-            depth += 1
-        if a < last:
-            stack[depth, 0], stack[depth, 1] = a + 1, last
-            stack[depth, 2], stack[depth, 3] = (row_b, high) if rising else (low, row_b)
-            depth += 1
+    a_peak, b_peak = np.argmax(A), np.argmax(B)
+    level, next_level = np.empty((T.size + 1, 4), np.int64), np.empty((T.size + 1, 4), np.int64)
+    level[0, 0], level[0, 1], level[0, 2], level[0, 3] = 0, T.size - 1, 0, F.size - 1
+    size = 1
+    while size > 0:  # level by level: a good table found early spares the most
+        next_size = 0
+        for node in range(size):
+            first, last, low, high = level[node]
+            if _bound(kind, par, T, A, F, B, first, last, low, high, a_peak, b_peak) < best - tie:
+                continue
+            a = (first + last) // 2
+            row_best, row_b = -np.inf, low
+            for b in range(low, high + 1):
+                value = table_loss(kind, par, T[a], F[b]) + B[b]
+                if value > row_best + tie:
+                    row_best, row_b = value, b
+            lead = row_best + A[a] - best
+            if lead > tie or (lead >= -tie and a < best_a):
+                best, best_a, best_b = row_best + A[a], a, row_b
+                tie = _TIE * (1.0 + abs(best))
+            if first < a:
+                child = next_level[next_size]
+                child[0], child[1] = first, a - 1
+                child[2], child[3] = (low, row_b) if rising else (row_b, high)
+                next_size += 1
+            if a < last:
+                child = next_level[next_size]
+                child[0], child[1] = a + 1, last
+                child[2], child[3] = (row_b, high) if rising else (low, row_b)
+                next_size += 1
+        level, next_level, size = next_level, level, next_size
     return best, best_a, best_b
 
 

@@ -117,7 +117,8 @@ class TableOracle:
         classes: Classes,
         mistakes: float,
     ) -> None:
-        self.kind, self.par, self.scan, self.split = kind, par, scan, split and classes.weighted
+        self.measure, self.kind, self.par, self.scan = measure, kind, par, scan
+        self.split = split and classes.weighted
         self.classes = classes
         self.mistakes = mistakes
         self._ceiling, self._floor = self._margins(measure)
@@ -159,7 +160,7 @@ class TableOracle:
         neg_cut = cut_after(neg, neg_weights, fp)
         return CutLabelling(
             value=value,
-            loss=float(tables.table_loss(self.kind, self.par, tp, fp)),
+            loss=1.0 - float(self.measure.value(tp, fp, rows.pos_weight - tp, rows.neg_weight - fp)),
             table=(tp, fp),
             pos=pos_cut,
             neg=Cut(-neg_cut.at, neg_cut.share),
@@ -172,13 +173,21 @@ class TableOracle:
         if self.split:
             value, a, fp = tables.scan_splitting(self.par, T, A, F, B, self.classes.whole_weights)
             return value, float(T[a]), fp
+        x, y = self._coordinates(T, F)
         if self.scan == "pointers":
-            value, a, b = tables.scan_pointers(self.kind, self.par, T, A, F, B)
+            value, a, b = tables.scan_pointers(self.kind, self.par, x, A, y, B)
         elif self.scan == "bisection":
-            value, a, b = tables.scan_bisection(self.kind, self.par, T, A, F, B)
+            value, a, b = tables.scan_bisection(self.kind, self.par, x, A, y, B)
         else:
-            value, a, b = tables.scan_monge(self.kind, self.par, T, A, F, B, self.scan == "rising")
+            value, a, b = tables.scan_monge(self.kind, self.par, x, A, y, B, self.scan == "rising")
         return value, float(T[a]), float(F[b])
+
+    def _coordinates(self, T: Floats, F: Floats) -> tuple[Floats, Floats]:
+        """Return what the compiled loss is a function of."""
+        if self.kind == tables.RATIO:
+            return T, F
+        tpr, tnr = T / self.classes.pos_weight, 1.0 - F / self.classes.neg_weight
+        return (np.sqrt(tpr), np.sqrt(tnr)) if self.kind == tables.G_MEAN else (tpr, tnr)
 
     def _sorted_pos(self, scores: Floats) -> tuple[Floats, Floats | None]:
         n_pos, weights = self.classes.n_pos, self.classes.weights

@@ -69,12 +69,12 @@ def make_oracle(
 
 
 def _fast_oracle(measure: CountsTable, classes: Classes, mistakes: float) -> Oracle | None:
-    n_pos, n_neg = classes.pos_weight, classes.neg_weight
     kind = _RATE_KINDS.get(type(measure))
     if kind is not None:
-        return TableOracle(measure, kind, np.array([n_pos, n_neg]), "rising", False, classes, mistakes)
+        return TableOracle(measure, kind, np.empty(0), "rising", False, classes, mistakes)
     if not isinstance(measure, RatioOfRates):
         return None
+    n_pos, n_neg = classes.pos_weight, classes.neg_weight
     par = ratio_constants(measure.ratio(n_neg / n_pos), n_pos, n_neg)
     shape = RatioShape(par)
     if shape.additive and shape.defined:
