@@ -16,6 +16,7 @@ __all__ = [
     "BalancedAccuracy",
     "Certificate",
     "CohenKappa",
+    "DegenerateOptimumWarning",
     "FBeta",
     "GMean",
     "GowerLegendre",
@@ -65,7 +66,7 @@ if TYPE_CHECKING:
         contingency_measure,
         get_measure,
     )
-    from metricwise.results import Certificate, History, Result, Status
+    from metricwise.results import Certificate, DegenerateOptimumWarning, History, Result, Status
 else:
     # Where a name lives, if not in metricwise.measures. No submodule may share the name of a public object:
     # importing the submodule would put the module in the object's place.
@@ -74,6 +75,7 @@ else:
         "measure_names": "metricwise.estimators.catalog",
         "certify": "metricwise.certifying",
         "Certificate": "metricwise.results",
+        "DegenerateOptimumWarning": "metricwise.results",
         "History": "metricwise.results",
         "Result": "metricwise.results",
         "Status": "metricwise.results",

@@ -65,32 +65,35 @@ def sort_rows(scores):
 
 @nb.njit(cache=True, nogil=True)
 def _settle(keys, rows):
-    """Insertion sort of keys that agree in order but for runs with equal upper bits.
-
-    Long runs (scores that differ in their last bits only) would make it quadratic, so these are sorted properly.
-    """
-    n = keys.size
+    """Sort the runs of keys with equal upper bits: mostly of length one, long where scores differ by rounding only."""
     low = np.uint64(_LOWEST)
     first = 0
-    while first < n:
+    while first < keys.size:
         last = first + 1
         head = keys[first] >> low
-        while last < n and keys[last] >> low == head:
+        while last < keys.size and keys[last] >> low == head:
             last += 1
-        if last - first > 32:
-            order = np.argsort(keys[first:last])
-            keys[first:last] = keys[first:last][order]
-            rows[first:last] = rows[first:last][order]
-        else:
-            for i in range(first + 1, last):
-                key, row, j = keys[i], rows[i], i - 1
-                while j >= first and keys[j] > key:
-                    keys[j + 1] = keys[j]
-                    rows[j + 1] = rows[j]
-                    j -= 1
-                keys[j + 1] = key
-                rows[j + 1] = row
+        if last - first > 1:
+            _shell_sort(keys, rows, first, last)
         first = last
+
+
+@nb.njit(cache=True, nogil=True)
+def _shell_sort(keys, rows, first, last):
+    """Insertion sort with shrinking gaps: in place, and far from quadratic on long runs."""
+    gap = 1
+    while gap < (last - first) // 3:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for i in range(first + gap, last):
+            key, row, j = keys[i], rows[i], i - gap
+            while j >= first and keys[j] > key:
+                keys[j + gap] = keys[j]
+                rows[j + gap] = rows[j]
+                j -= gap
+            keys[j + gap] = key
+            rows[j + gap] = row
+        gap //= 3
 
 
 @nb.njit(cache=True, nogil=True)

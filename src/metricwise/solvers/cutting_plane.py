@@ -20,6 +20,7 @@ the model is good from the start and the number of passes over all rows hardly d
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -40,6 +41,7 @@ _NO_BETTER = 1e-6
 _MOST_STEPS_AT_ZERO = 200
 _MOST_IDLE_STEPS = 50
 _LINE_ACCURACY = 0.02  # of the duality gap
+_SAMPLE_TOL = 1e-3
 
 
 @dataclass
@@ -92,17 +94,20 @@ class CuttingPlane:
 
     needs = HasViolatedLabelling
 
-    def init(self, problem: MultivariateProblem, warm: CuttingPlaneState | None = None) -> CuttingPlaneState:
+    def init(
+        self, problem: MultivariateProblem, limits: Limits | None = None, warm: CuttingPlaneState | None = None
+    ) -> CuttingPlaneState:
         """Return a state to start from.
 
-        ``warm`` is a state of the same rows and measure at any price: its cuts stay valid.
+        ``warm`` is a state of the same rows and measure at any price: its cuts stay valid. A start from a sample
+        takes no more than half of the seconds that ``limits`` allow.
         """
         if warm is not None:
             return self._from_state(problem, warm)
         state = self._at_zero(problem)
         n_rows = problem.design.shape[0] // self.sample_factor if self.sample_factor else 0
         if n_rows >= self.smallest_sample:
-            self._learn_from_sample(problem, state, n_rows)
+            self._learn_from_sample(problem, state, n_rows, limits or Limits())
         return state
 
     def init_at(self, problem: MultivariateProblem, points: Any) -> CuttingPlaneState:
@@ -129,13 +134,19 @@ class CuttingPlane:
         upper = problem.objective(warm.w, warm.labelling)
         return CuttingPlaneState(warm.cuts, warm.w, warm.scores, warm.labelling, upper, -np.inf, at_zero)
 
-    def _learn_from_sample(self, problem: MultivariateProblem, state: CuttingPlaneState, n_rows: int) -> None:
+    def _learn_from_sample(
+        self, problem: MultivariateProblem, state: CuttingPlaneState, n_rows: int, limits: Limits
+    ) -> None:
         """Solve a sample, and cut the full problem where the sample's solution did."""
+        started = time.perf_counter()
+        seconds = np.inf if limits.max_seconds is None else 0.5 * limits.max_seconds
         sample = problem.sample(n_rows, np.random.default_rng(self.seed))
-        _, sampled = run(self, sample, Limits(tol=1e-3))
-        for point in sampled.cuts.witness().points:
-            self._visit(problem, state, _dense(point))
+        quick = Limits(tol=max(limits.tol, _SAMPLE_TOL), max_seconds=None if np.isinf(seconds) else 0.5 * seconds)
+        _, sampled = run(self, sample, quick)
         self._visit(problem, state, sampled.w)
+        for point in sampled.cuts.witness().points:
+            if time.perf_counter() - started < seconds:
+                self._visit(problem, state, _dense(point))
 
     def _visit(self, problem: MultivariateProblem, state: CuttingPlaneState, w: Floats) -> None:
         """Cut at given weights and keep them if they are the best so far."""

@@ -56,7 +56,7 @@ S = TypeVar("S", bound=State)
 class Solver(Protocol[Problem, S]):
     """An algorithm: settings in its fields, progress in its state, the data in the problem."""
 
-    def init(self, problem: Problem, warm: S | None = None) -> S: ...
+    def init(self, problem: Problem, limits: Limits, warm: S | None = None) -> S: ...
 
     def step(self, problem: Problem, state: S) -> None: ...
 
@@ -91,7 +91,7 @@ def _run(
 ) -> tuple[Result, S]:
     started = time.perf_counter()
     if state is None:
-        state = solver.init(problem)
+        state = solver.init(problem, limits)
     before, first = state.seconds, state.iteration
     while True:
         solver.step(problem, state)
