@@ -8,7 +8,7 @@ witness can make the bound worse but never invalid.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from scipy import sparse
 from scipy.optimize import minimize_scalar
 
 from metricwise.measures.base import CountsTable, RanksPairs, RatioOfRates, RestrictsLabellings
+from metricwise.measures.restricted import training_value
 from metricwise.results import Certificate, Result
 
 Floats = NDArray[np.float64]
@@ -98,6 +99,26 @@ def _points(points: Any) -> Iterator[Floats]:
         yield np.asarray(row.toarray() if sparse.issparse(row) else row, dtype=np.float64).ravel()
 
 
+def _peak_of_integers(function: Callable[[Floats], Floats], low: Floats, high: Floats) -> Floats:
+    """Return where a concave function is largest among the whole numbers from low to high, elementwise."""
+    while np.any(high > low):
+        middle = np.floor((low + high) / 2)
+        rising = function(middle + 1.0) > function(middle)
+        low, high = np.where(rising & (high > low), middle + 1.0, low), np.where(rising, high, middle)
+        high = np.maximum(low, high)
+    return low
+
+
+def _peak(function: Callable[[Floats], Floats], low: Floats, high: Floats) -> Floats:
+    """Return where a concave function is largest between low and high, elementwise, by golden sections."""
+    golden = (np.sqrt(5.0) - 1.0) / 2.0
+    for _ in range(80):
+        left, right = high - golden * (high - low), low + golden * (high - low)
+        rising = function(right) > function(left)
+        low, high = np.where(rising, left, low), np.where(rising, high, right)
+    return 0.5 * (low + high)
+
+
 class _Rows:
     """The data with a constant column, multiplied chunk by chunk so that single precision is not copied whole."""
 
@@ -124,6 +145,9 @@ class _Slack:
         self.n_pos, self.n_neg = float(weights[positive].sum()), float(weights[~positive].sum())
 
     def loss(self, tp: Any, fp: Any) -> Any:
+        if isinstance(self.measure, RestrictsLabellings):
+            size = self.measure.predicted_positives(self.n_pos, self.n_pos + self.n_neg)
+            return 1.0 - np.asarray(training_value(tp, fp, self.n_pos, size), dtype=np.float64)
         return 1.0 - np.asarray(self.measure.value(tp, fp, self.n_pos - tp, self.n_neg - fp), dtype=np.float64)
 
     def at(self, scores: Floats) -> float:
@@ -135,7 +159,7 @@ class _Slack:
         F, B = self._path(-scores[~self.positive], self.weights[~self.positive], 0.0, 1.0)
         T, A = T[::-1], A[::-1]
         if isinstance(self.measure, RestrictsLabellings):
-            return self._fixed_size(T, A, F, B)
+            return self._top_rows(T, A, F, B)
         if getattr(self.measure, "monotone", False):
             return self._branch_and_bound(T, A, F, B)
         return max(float((self.loss(t, F) + a + B).max()) for t, a in zip(T, A, strict=True))
@@ -151,12 +175,21 @@ class _Slack:
         called[-1] = start + sign * (self.n_pos if sign < 0 else self.n_neg)
         return called, -np.concatenate([[0.0], np.cumsum(weights * keys)]) / self.u
 
-    def _fixed_size(self, T: Floats, A: Floats, F: Floats, B: Floats) -> float:
+    def _top_rows(self, T: Floats, A: Floats, F: Floats, B: Floats) -> float:
+        """Maximise over labellings whose size lies between that of the true labels and that of the top rows."""
         size = self.measure.predicted_positives(self.n_pos, self.n_pos + self.n_neg)
-        tp = np.concatenate([T, size - F])
-        tp = tp[(tp >= max(0.0, size - self.n_neg)) & (tp <= min(size, self.n_pos))]
-        values = self.loss(tp, size - tp) + np.interp(tp, T, A) + np.interp(size - tp, F, B)
-        return float(values.max())
+        # Along the bound T + F = size either may end within a row.
+        tp = np.unique(np.concatenate([T, size - F]))
+        fewest = 0.0 if size > self.n_pos else max(0.0, size - self.n_neg)
+        tp = tp[(tp >= fewest) & (tp <= self.n_pos)]
+        low = np.zeros(tp.size) if size > self.n_pos else np.maximum(size - tp, 0.0)
+        high = np.full(tp.size, self.n_neg) if size < self.n_pos else np.minimum(size - tp, self.n_neg)
+        score = np.interp(tp, T, A)
+        if np.all(self.weights == np.floor(self.weights)):
+            fp = _peak_of_integers(lambda f: self.loss(tp, f) + np.interp(f, F, B), low, high)
+        else:
+            fp = _peak(lambda f: self.loss(tp, f) + np.interp(f, F, B), low, high)
+        return float((self.loss(tp, fp) + np.interp(fp, F, B) + score).max())
 
     def _branch_and_bound(self, T: Floats, A: Floats, F: Floats, B: Floats) -> float:
         """Maximise loss(T, F) + A + B over a grid for a monotone measure.
@@ -174,8 +207,8 @@ class _Slack:
 
         everything = (0, T.size - 1, 0, F.size - 1)
         queue = [(-bound(everything), everything)]
-        best = -np.inf
-        while queue and -queue[0][0] > best + 1e-12 * max(1.0, abs(best)):
+        best = 0.0  # that of the true labels, which are among the labellings
+        while queue and -queue[0][0] > best + 1e-12 * max(1.0, best):
             a0, a1, b0, b1 = heapq.heappop(queue)[1]
             if (a1 - a0 + 1) * (b1 - b0 + 1) <= 4096:
                 a, b = slice(a0, a1 + 1), slice(b0, b1 + 1)

@@ -7,6 +7,7 @@ order of the rows.
 """
 
 import numba as nb
+import numpy as np
 
 
 @nb.njit(cache=True, nogil=True)
@@ -110,48 +111,49 @@ def independent_violations(scores, n_pos, pos_price, neg_price, weights, weighte
 
 
 @nb.njit(cache=True, nogil=True)
-def exchange_fixed_size(pos, pos_weight, neg, neg_weight, weighted, n_pos, size, price, scale):
-    """Most violated labelling among those that call exactly ``size`` (a weight) positive.
+def _take(keys, weights, weighted, amount):
+    """Take ``amount`` of weight off the front: the row where it ends, what is left of that row, and the sum taken."""
+    row, total = 0, 0.0
+    rest = (weights[0] if weighted else 1.0) if keys.size else 0.0
+    while amount > 0.0 and row < keys.size:
+        step = min(amount, rest)
+        total += step * keys[row]
+        amount -= step
+        rest -= step
+        if rest <= 0.0:
+            row += 1
+            if row < keys.size:
+                rest = weights[row] if weighted else 1.0
+    return row, rest, total
 
-    ``pos`` holds the positives' scores ascending, ``neg`` the negatives' negated scores ascending (best first).
-    Starting from as many true positives as fit, weight is exchanged between the worst positive still called positive
-    and the best negative not yet called so. Each unit gains price + scale (s_neg - s_pos), which only falls, so
-    stopping at the first exchange without gain is exact. Returns the value of the score part, the weight of missed
-    positives and of false positives.
+
+@nb.njit(cache=True, nogil=True)
+def weight_below(keys, weights, weighted, limit):
+    """Weight of the ascending keys below ``limit``."""
+    count, total = np.searchsorted(keys, limit), 0.0
+    if not weighted:
+        return float(count)
+    for k in range(count):
+        total += weights[k]
+    return total
+
+
+@nb.njit(cache=True, nogil=True)
+def exchange(pos, pos_weight, neg, neg_weight, weighted, missed, alarms, price, scale):
+    """Give up true for false positives, weight for weight, as long as that gains.
+
+    ``pos`` holds the positives' scores ascending, ``neg`` the negatives' negated scores ascending (best first). From
+    the labelling with the given weights of missed and of false positives, weight is exchanged between the worst
+    positive still called positive and the best negative not yet called so. Each unit gains
+    price + scale (s_neg - s_pos), which only falls, so stopping at the first exchange without gain is exact. Returns
+    the score part of the objective, the weight of missed positives and of false positives.
     """
-    missed = max(n_pos - size, 0.0)
-    alarms = max(size - n_pos, 0.0)
-    value = 0.0
-    i, left = 0, missed
-    pos_rest = pos_weight[0] if weighted else 1.0
-    while left > 0.0:
-        step = min(left, pos_rest)
-        value -= scale * step * pos[i]
-        left -= step
-        pos_rest -= step
-        if pos_rest <= 0.0:
-            i += 1
-            if i == pos.size:
-                break
-            pos_rest = pos_weight[i] if weighted else 1.0
-    j, left = 0, alarms
-    neg_rest = neg_weight[0] if weighted else 1.0
-    while left > 0.0:
-        step = min(left, neg_rest)
-        value -= scale * step * neg[j]
-        left -= step
-        neg_rest -= step
-        if neg_rest <= 0.0:
-            j += 1
-            if j == neg.size:
-                break
-            neg_rest = neg_weight[j] if weighted else 1.0
-    while i < pos.size and j < neg.size:
-        gain = price - scale * (neg[j] + pos[i])
-        if gain <= 0.0:
-            break
+    i, pos_rest, pos_sum = _take(pos, pos_weight, weighted, missed)
+    j, neg_rest, neg_sum = _take(neg, neg_weight, weighted, alarms)
+    total = pos_sum + neg_sum
+    while i < pos.size and j < neg.size and price - scale * (neg[j] + pos[i]) > 0.0:
         step = min(pos_rest, neg_rest)
-        value -= scale * step * (neg[j] + pos[i])
+        total += step * (neg[j] + pos[i])
         missed += step
         alarms += step
         pos_rest -= step
@@ -164,4 +166,12 @@ def exchange_fixed_size(pos, pos_weight, neg, neg_weight, weighted, n_pos, size,
             j += 1
             if j < neg.size:
                 neg_rest = neg_weight[j] if weighted else 1.0
-    return value, missed, alarms
+    return -scale * total, missed, alarms
+
+
+@nb.njit(cache=True, nogil=True)
+def score_part(pos, pos_weight, neg, neg_weight, weighted, missed, alarms, scale):
+    """The score part of the objective for given weights of missed and of false positives."""
+    pos_sum = _take(pos, pos_weight, weighted, missed)[2]
+    neg_sum = _take(neg, neg_weight, weighted, alarms)[2]
+    return -scale * (pos_sum + neg_sum)

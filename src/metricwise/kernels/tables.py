@@ -149,15 +149,19 @@ def _best_share(par, tp, f_low, f_high, slope, whole):
 
 
 @nb.njit(cache=True, nogil=True)
-def scan_splitting(par, T, A, F, B, whole):
+def scan_splitting(par, T, A, F, B, whole, least):
     """`scan_bisection` for a ratio concave in F, where a row's weight may be split at the end of the prefix.
 
-    With weights, the best prefix may end inside a row: anywhere, or (``whole``) at a whole number of its copies.
-    Returns the best value, a, and the weight of false positives.
+    With weights, the best prefix may end inside a row: anywhere, or (``whole``) at a whole number of its copies. Only
+    tables with T + F >= ``least`` count; that bound must lie on the grid. Returns the best value, a, and the weight of
+    false positives.
     """
     best, best_a, best_f = -np.inf, 0, 0.0
     for a in range(T.size):
-        low, high = 0, F.size - 1
+        start = np.searchsorted(F, least - T[a] - _TIE * abs(least)) if T[a] < least else 0
+        if start == F.size:
+            continue
+        low, high = start, F.size - 1
         while low < high:
             b = (low + high) // 2
             rise = table_loss(0, par, T[a], F[b + 1]) - table_loss(0, par, T[a], F[b]) + (B[b + 1] - B[b])
@@ -167,7 +171,7 @@ def scan_splitting(par, T, A, F, B, whole):
                 high = b
         value = table_loss(0, par, T[a], F[low]) + B[low]
         f_best = F[low]
-        for cell in range(max(low - 1, 0), min(low + 1, F.size - 1)):
+        for cell in range(max(low - 1, start), min(low + 1, F.size - 1)):
             slope = (B[cell + 1] - B[cell]) / (F[cell + 1] - F[cell])
             f = _best_share(par, T[a], F[cell], F[cell + 1], slope, whole)
             inside = table_loss(0, par, T[a], f) + B[cell] + slope * (f - F[cell])

@@ -143,8 +143,8 @@ class PrecisionAtK(_TopK):
         return divide(tp, np.add(tp, fp))[()]
 
     def mistakes_per_loss(self, n_pos: float, n_neg: float) -> float:
-        """Return the number of single mistakes that a loss of one stands for: the predicted positives."""
-        return self.predicted_positives(n_pos, n_pos + n_neg)
+        """Return the number of single mistakes that a loss of one stands for: true positives at best."""
+        return min(self.predicted_positives(n_pos, n_pos + n_neg), _priced(n_pos, self.name))
 
 
 @dataclass(frozen=True)
@@ -175,8 +175,30 @@ class RecallAtK(_TopK):
         return divide(tp, np.add(tp, fn))[()]
 
     def mistakes_per_loss(self, n_pos: float, n_neg: float) -> float:
-        """Return the number of single mistakes that a loss of one stands for: the positives."""
-        return _priced(n_pos, self.name)
+        """Return the number of single mistakes that a loss of one stands for: true positives at best."""
+        return min(self.predicted_positives(n_pos, n_pos + n_neg), _priced(n_pos, self.name))
+
+
+def training_value(tp: Any, fp: Any, n_pos: float, size: float) -> Any:
+    """Evaluate what training for the top ``size`` rows maximises.
+
+    Precision and recall at k rank classifiers alike: both count the positives among the top k. Training takes the one
+    that is 1 for the true labels, as a loss must be 0 there: recall where k is at least the number of positives, and
+    precision where it is less.
+
+    Parameters
+    ----------
+    tp, fp : array-like
+        Weights of true and false positives.
+    n_pos, size : float
+        Weights of the positives and of the top rows.
+
+    Examples
+    --------
+    >>> float(training_value(3.0, 5.0, n_pos=4.0, size=8.0)), float(training_value(3.0, 1.0, n_pos=8.0, size=4.0))
+    (0.75, 0.75)
+    """
+    return divide(tp, n_pos)[()] if size >= n_pos else divide(tp, np.add(tp, fp))[()]
 
 
 def _priced(n_pos: float, name: str) -> float:

@@ -4,7 +4,8 @@ Scores come with the positives first. With u the measure's mistakes per loss and
 
     R = max over labellings y' of  D(y') + sum_i c_i s_i,   c_i = weight_i (y'_i - y_i) / (2 u),
 
-which is the slack of the multivariate support vector machine at these scores.
+which is the slack of the multivariate support vector machine at these scores. The true labels (D = 0, c = 0) always
+count as one of the labellings, so the slack is never negative.
 """
 
 from __future__ import annotations
@@ -53,11 +54,6 @@ class Oracle(Protocol):
 
     @property
     def mistakes(self) -> float: ...
-
-    @property
-    def truth_allowed(self) -> bool:
-        """Whether the true labels are among the labellings, so that the violation is never negative."""
-        ...
 
     def violate(self, scores: Floats) -> Labelling: ...
 

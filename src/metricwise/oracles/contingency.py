@@ -65,8 +65,6 @@ def scan_for_ratio(shape: RatioShape) -> Scan | None:
 class AdditiveOracle:
     """Losses that add up over rows (error rate, balanced error): every row decides for itself, without a sort."""
 
-    truth_allowed = True
-
     def __init__(self, par: Floats, classes: Classes, mistakes: float) -> None:
         self.classes = classes
         self.mistakes = mistakes
@@ -104,8 +102,6 @@ class TableOracle:
     split : bool
         Whether rows with weights may have to be split (concave in the false positives).
     """
-
-    truth_allowed = True
 
     def __init__(
         self,
@@ -171,7 +167,7 @@ class TableOracle:
 
     def _best_table(self, T: Floats, A: Floats, F: Floats, B: Floats) -> tuple[float, float, float]:
         if self.split:
-            value, a, fp = tables.scan_splitting(self.par, T, A, F, B, self.classes.whole_weights)
+            value, a, fp = tables.scan_splitting(self.par, T, A, F, B, self.classes.whole_weights, 0.0)
             return value, float(T[a]), fp
         x, y = self._coordinates(T, F)
         if self.scan == "pointers":

@@ -18,7 +18,7 @@ from metricwise.oracles.base import Classes, Floats, Oracle
 from metricwise.oracles.contingency import AdditiveOracle, RatioShape, TableOracle, ratio_constants, scan_for_ratio
 from metricwise.oracles.generic import GenericOracle
 from metricwise.oracles.ranking import PairOracle
-from metricwise.oracles.restricted import FixedSizeOracle
+from metricwise.oracles.restricted import AtLeastOracle, TopRowsOracle
 
 # Concave functions of the rates that have a compiled loss; all are convex losses whose best table moves one way.
 _RATE_KINDS: dict[type, int] = {
@@ -63,7 +63,9 @@ def make_oracle(
         return PairOracle(classes, mistakes)
     assert isinstance(measure, CountsTable)
     if isinstance(measure, RestrictsLabellings):
-        return FixedSizeOracle(measure, classes, mistakes)
+        size = float(measure.predicted_positives(classes.pos_weight, classes.pos_weight + classes.neg_weight))
+        top = TopRowsOracle if size >= classes.pos_weight else AtLeastOracle
+        return top(size, classes, mistakes)
     fast = None if generic else _fast_oracle(measure, classes, mistakes)
     return fast or GenericOracle(measure, getattr(measure, "monotone", False), classes, mistakes)
 

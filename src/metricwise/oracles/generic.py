@@ -27,8 +27,6 @@ _MOST_COPIES = 5_000_000
 class GenericOracle:
     """Exact for every function of (tp, fp, fn, tn)."""
 
-    truth_allowed = True
-
     def __init__(self, measure: CountsTable, monotone: bool, classes: Classes, mistakes: float) -> None:
         self._measure, self._monotone = measure, monotone
         self.classes = classes

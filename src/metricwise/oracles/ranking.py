@@ -32,8 +32,6 @@ class PairLabelling:
 class PairOracle:
     """The most violated labelling of all pairs of a positive and a negative."""
 
-    truth_allowed = True
-
     def __init__(self, classes: Classes, mistakes: float) -> None:
         self.classes = classes
         self.mistakes = mistakes

@@ -1,83 +1,123 @@
-"""Measures that fix how many rows are called positive: precision and recall at k, and the break-even point.
+"""Measures of the top rows: precision and recall at k, and the break-even point.
 
-All of them lose a constant for each true positive given up, so the objective is concave along the exchange of true for
-false positives and one walk along the sorted classes finds the best point, with weights too.
+Which labellings compete? The paper allows those that call exactly k rows positive. If k is not the number of positives,
+the true labels are not among them, and the slack can be driven to zero by moving all scores together, which ranks
+nothing. So the true labels are let in by letting the size vary between them and k: at most k rows if there are fewer
+positives (`TopRowsOracle`), at least k rows if there are more (`AtLeastOracle`). With as many positives as top rows,
+the break-even point, it is exactly k.
+
+The loss is that of `metricwise.measures.restricted.training_value`.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from metricwise.kernels import selection
-from metricwise.measures.base import CountsTable, RestrictsLabellings
+from metricwise.kernels import selection, tables
+from metricwise.measures.restricted import training_value
 from metricwise.oracles.base import Classes, Cut, CutLabelling, Floats, cut_after
 
 
-class FixedSizeOracle:
-    """The most violated labelling that calls exactly ``size`` rows (a weight) positive."""
+class _SortedClasses:
+    """Scores of the positives ascending, negated scores of the negatives ascending, and their weights."""
 
-    def __init__(self, measure: CountsTable, classes: Classes, mistakes: float) -> None:
-        assert isinstance(measure, RestrictsLabellings)
+    def __init__(self, scores: Floats, classes: Classes, ceiling: float = np.inf, floor: float = -np.inf) -> None:
+        pos, neg, weights = scores[: classes.n_pos], -scores[classes.n_pos :], classes.weights
         self.classes = classes
-        self.mistakes = mistakes
-        self.n_pos, self.n_neg = classes.pos_weight, classes.neg_weight
-        self.size = float(measure.predicted_positives(self.n_pos, self.n_pos + self.n_neg))
-        self._measure = measure
-        tp = min(self.n_pos, self.size)
-        self._price = self._loss(tp - 1.0) - self._loss(tp) if tp >= 1.0 else self._loss(0.0) / tp
-        self._pos, self._neg = np.empty(classes.n_pos), np.empty(classes.n_neg)
+        self.pos_weights: Floats | None = None
+        self.neg_weights: Floats | None = None
+        if weights is None:
+            self.pos, self.neg = np.sort(pos[pos < ceiling]), np.sort(neg[neg < -floor])
+            return
+        pos_order, neg_order = np.argsort(pos), np.argsort(neg)
+        self.pos, self.pos_weights = pos[pos_order], weights[: classes.n_pos][pos_order]
+        self.neg, self.neg_weights = neg[neg_order], weights[classes.n_pos :][neg_order]
 
-    @property
-    def truth_allowed(self) -> bool:
-        return self.size == self.n_pos
+    def arrays(self) -> tuple[Floats, Floats, Floats, Floats, bool]:
+        """Return what the kernels take."""
+        none = self.classes.weight_array
+        pos_weights = none if self.pos_weights is None else self.pos_weights
+        neg_weights = none if self.neg_weights is None else self.neg_weights
+        return self.pos, pos_weights, self.neg, neg_weights, self.classes.weighted
 
-    def _loss(self, tp: float) -> float:
-        fp = self.size - tp
-        return 1.0 - float(self._measure.value(tp, fp, self.n_pos - tp, self.n_neg - fp))
-
-    def violate(self, scores: Floats) -> CutLabelling:
-        rows, scale = self.classes, 1.0 / self.mistakes
-        pos, pos_weights, neg, neg_weights = self._sorted(scores)
-        value, missed, alarms = 0.0, 0.0, 0.0
-        if pos.size and neg.size:
-            value, missed, alarms = selection.exchange_fixed_size(
-                pos,
-                rows.weight_array if pos_weights is None else pos_weights,
-                neg,
-                rows.weight_array if neg_weights is None else neg_weights,
-                rows.weighted,
-                self.n_pos,
-                self.size,
-                self._price,
-                scale,
-            )
-        tp = self.n_pos - missed
-        loss = self._loss(tp)
-        neg_cut = cut_after(neg, neg_weights, alarms)
+    def labelling(self, scores: Floats, value: float, loss: float, tp: float, fp: float, scale: float) -> CutLabelling:
+        """Return the labelling that takes the best rows of either class."""
+        neg_cut = cut_after(self.neg, self.neg_weights, fp)
         return CutLabelling(
-            value=loss + value,
+            value=value,
             loss=loss,
-            table=(tp, alarms),
-            pos=cut_after(pos, pos_weights, missed),
+            table=(tp, fp),
+            pos=cut_after(self.pos, self.pos_weights, self.classes.pos_weight - tp),
             neg=Cut(-neg_cut.at, neg_cut.share),
             scores=scores,
-            classes=rows,
+            classes=self.classes,
             scale=scale,
         )
 
-    def _sorted(self, scores: Floats) -> tuple[Floats, Floats | None, Floats, Floats | None]:
-        n_pos, weights = self.classes.n_pos, self.classes.weights
-        pos, neg = scores[:n_pos], scores[n_pos:]
-        if weights is not None:
-            pos_order, neg_order = np.argsort(pos), np.argsort(-neg)
-            return pos[pos_order], weights[:n_pos][pos_order], -neg[neg_order], weights[n_pos:][neg_order]
-        ceiling, floor = np.inf, -np.inf
-        if self.truth_allowed:
-            # Every exchange starts from the true labels: rows that no partner can gain by are left out.
-            reach = self.mistakes * self._price * (1.0 + 1e-9)
-            ceiling, floor = neg.max() + reach, pos.min() - reach
-        kept_pos = self._pos[: selection.gather_below(scores, 0, n_pos, ceiling, self._pos)]
-        kept_neg = self._neg[: selection.gather_above(scores, n_pos, scores.size, floor, self._neg)]
-        kept_pos.sort()
-        kept_neg.sort()
-        return kept_pos, None, kept_neg, None
+
+class TopRowsOracle:
+    """At least as many top rows as positives: labellings that call at most (or, if equal, exactly) ``size`` positive.
+
+    A true positive given up costs the same everywhere, so the objective is concave: rows that gain on their own come
+    first, then exchanges within the size. One walk along the sorted classes, with weights too.
+    """
+
+    def __init__(self, size: float, classes: Classes, mistakes: float) -> None:
+        self.size, self.classes, self.mistakes = size, classes, mistakes
+        self.n_pos, self.n_neg = classes.pos_weight, classes.neg_weight
+
+    def violate(self, scores: Floats) -> CutLabelling:
+        scale, price = 1.0 / self.mistakes, 1.0 / self.n_pos
+        exact = self.size == self.n_pos
+        rows = self._rows_that_matter(scores, price) if exact else _SortedClasses(scores, self.classes)
+        missed, alarms, exchanging = 0.0, 0.0, True
+        if not exact:
+            pos, pos_weight, neg, neg_weight, weighted = rows.arrays()
+            missed = float(selection.weight_below(pos, pos_weight, weighted, price / scale))
+            wanted = float(selection.weight_below(neg, neg_weight, weighted, 0.0))
+            alarms = min(wanted, self.size - self.n_pos + missed)
+            exchanging = alarms < wanted
+        if exchanging:
+            value, missed, alarms = selection.exchange(*rows.arrays(), missed, alarms, price, scale)
+        else:
+            value = selection.score_part(*rows.arrays(), missed, alarms, scale)
+        tp = self.n_pos - missed
+        loss = 1.0 - float(training_value(tp, alarms, self.n_pos, self.size))
+        return rows.labelling(scores, loss + value, loss, tp, alarms, scale)
+
+    def _rows_that_matter(self, scores: Floats, price: float) -> _SortedClasses:
+        """Sort the rows that have a partner to gain by: exchanges start from the true labels."""
+        reach = self.mistakes * price * (1.0 + 1e-9)
+        pos, neg = scores[: self.classes.n_pos], scores[self.classes.n_pos :]
+        return _SortedClasses(scores, self.classes, neg.max() + reach, pos.min() - reach)
+
+
+class AtLeastOracle:
+    """Fewer top rows than positives: labellings that call at least ``size`` positive, judged by their precision."""
+
+    def __init__(self, size: float, classes: Classes, mistakes: float) -> None:
+        self.size, self.classes, self.mistakes = size, classes, mistakes
+        self.n_pos, self.n_neg = classes.pos_weight, classes.neg_weight
+        # Precision, tp / (tp + fp), as the kernels take a ratio.
+        self._par = np.array([self.n_pos, self.n_neg, 0.0, 1.0, 0.0, 0.0, 1.0, 1.0])
+
+    def violate(self, scores: Floats) -> CutLabelling:
+        rows, scale = _SortedClasses(scores, self.classes), 1.0 / self.mistakes
+        pos, pos_weight, neg, neg_weight, weighted = rows.arrays()
+        T, A = np.empty(pos.size + 1), np.empty(pos.size + 1)
+        F, B = np.empty(neg.size + 1), np.empty(neg.size + 1)
+        selection.prefix_sums(pos, pos_weight, weighted, self.n_pos, True, scale, T, A)
+        selection.prefix_sums(neg, neg_weight, weighted, self.n_neg, False, scale, F, B)
+        if weighted:
+            T, A, F, B = self._with_bound(T, A, F, B)
+        value, a, fp = tables.scan_splitting(self._par, T, A, F, B, self.classes.whole_weights, self.size)
+        tp = float(T[a])
+        loss = 1.0 - float(training_value(tp, fp, self.n_pos, self.size))
+        return rows.labelling(scores, value, loss, tp, float(fp), scale)
+
+    def _with_bound(self, T: Floats, A: Floats, F: Floats, B: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+        """Add the points where the bound T + F = size meets the grid: within rows, A and B are linear."""
+        more_T, more_F = self.size - F, self.size - T
+        all_T = np.union1d(T, more_T[(more_T > 0.0) & (more_T < self.n_pos)])
+        all_F = np.union1d(F, more_F[(more_F > 0.0) & (more_F < self.n_neg)])
+        return all_T, np.interp(all_T, T, A), all_F, np.interp(all_F, F, B)

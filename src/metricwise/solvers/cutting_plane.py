@@ -122,8 +122,7 @@ class CuttingPlane:
         w, scores = np.zeros(length), np.zeros(n_rows)
         labelling = problem.oracle.violate(scores)
         cuts = Cuts(length, problem.design.is_sparse)
-        if problem.oracle.truth_allowed:
-            cuts.add_truth(length)
+        cuts.add_truth(length)
         upper = problem.objective(w, labelling)
         state = CuttingPlaneState(cuts, w, scores, labelling, upper, -np.inf, upper)
         self._cut(problem, state, w, labelling)

@@ -1,0 +1,48 @@
+"""What makes a labelling a cut: the violation it has at any other scores never exceeds the largest one there.
+
+Cutting planes rest on this alone. It also makes the largest violation a convex function of the scores.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from metricwise.measures import HasViolatedLabelling, RestrictsLabellings, contingency_measure, get_measure
+from metricwise.measures import registered_names as names
+from metricwise.oracles import make_oracle
+
+OWN = contingency_measure(lambda tp, fp, fn, tn: (tp + 0.3 * tn) / (tp + 0.3 * tn + 2 * np.sqrt(fp) + fn), "own")
+MEASURES = [*map(get_measure, names(HasViolatedLabelling)), OWN]
+WEIGHTS = {
+    "no weights": lambda rng, n: None,
+    "whole weights": lambda rng, n: rng.integers(1, 5, size=n).astype(float),
+    "halves": lambda rng, n: rng.integers(1, 9, size=n) / 2,
+    "any weights": lambda rng, n: rng.uniform(0.05, 20.0, size=n),
+    "large weights": lambda rng, n: rng.uniform(100.0, 10_000.0, size=n),
+}
+
+
+def random_case(seed, measure, kind):
+    """Few rows, their scores, and scores near by where the order of some rows differs; every second case has ties."""
+    rng = np.random.default_rng(seed)
+    n_pos, n_neg = int(rng.integers(1, 6)), int(rng.integers(11, 15))
+    n = n_pos + n_neg
+    weights = WEIGHTS[kind](rng, n)
+    if weights is not None and isinstance(measure, RestrictsLabellings):
+        weights[-1] += 2 * weights[:n_pos].sum() + 1.0  # room for twice as many predicted positives as there are
+    here = rng.normal(size=n) + rng.choice([0.0, 0.5, 1.0]) * np.r_[np.ones(n_pos), -np.ones(n_neg)]
+    here = np.round(here) if seed % 2 else here
+    return n_pos, n_neg, weights, here, here + rng.choice([0.01, 0.1, 1.0]) * rng.normal(size=n)
+
+
+@pytest.mark.parametrize("kind", WEIGHTS)
+@pytest.mark.parametrize("measure", MEASURES, ids=lambda measure: measure.name)
+def test_a_labelling_is_a_lower_bound_everywhere(measure, kind):
+    for seed in range(400):
+        n_pos, n_neg, weights, here, there = random_case(seed, measure, kind)
+        oracle = make_oracle(measure, n_pos, n_neg, weights)
+        labelling = oracle.violate(here)
+        cut, loss, value = labelling.coefficients(), labelling.loss, labelling.value
+        assert value == pytest.approx(loss + cut @ here, abs=1e-9)
+        assert oracle.violate(there).value >= loss + cut @ there - 1e-9, f"seed {seed}"
