@@ -1,0 +1,68 @@
+"""Run the speed benchmarks: ``python -m benchmarks [--only NAME] [--quick] [--peer-cache FILE]``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+
+from benchmarks import report
+from benchmarks.context import ROOT, Context
+from benchmarks.environment import describe
+from metricwise.designs.threads import available_threads
+
+# In the order of the report; each is a module of this package with a function measure(context).
+NAMES = ("agreement", "svmperf", "tuned_threshold", "growth", "products")
+PAGE = "multivariate_svm"
+TITLE = "Multivariate support vector machine"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Measure, print, and write the report; 1 if what was measured breaks a promise."""
+    options = _parser().parse_args(arguments)
+    results = ROOT / "benchmarks" / "results"
+    output = options.output or ROOT / "docs" / "benchmarks"
+    if options.quick:
+        results = results / "raw" / "quick"
+        output = options.output or results
+    context = Context(options.quick, output, available_threads(), options.peer_cache)
+    failed = False
+    for name in options.only or NAMES:
+        section = _measure(name, context)
+        report.save(section, results)
+        _write_page(results, output)
+        sys.stdout.write(report.plain(section) + "\n")
+        sys.stdout.flush()
+        failed = failed or bool(section.failures)
+    sys.stdout.write(f"report: {output / PAGE}.rst\n")
+    return int(failed)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("--only", action="append", choices=NAMES, metavar="NAME", help=f"one of {', '.join(NAMES)}")
+    parser.add_argument("--quick", action="store_true", help="few small rows; the report goes beside the raw results")
+    parser.add_argument("--peer-cache", type=Path, metavar="FILE", help="keep the results of slow peers here")
+    parser.add_argument("--output", type=Path, metavar="FOLDER", help="folder of the report (docs/benchmarks)")
+    return parser
+
+
+def _measure(name: str, context: Context) -> report.Section:
+    environment = describe(context.threads)
+    measure: Callable[[Context], report.Section] = import_module(f"benchmarks.{name}").measure
+    section = measure(context)
+    section.environment = environment
+    return section
+
+
+def _write_page(results: Path, output: Path) -> None:
+    """Write the page from all sections measured so far, now or in an earlier run."""
+    sections = [report.load(results / f"{name}.json") for name in NAMES if (results / f"{name}.json").is_file()]
+    output.mkdir(parents=True, exist_ok=True)
+    (output / f"{PAGE}.rst").write_text(report.page(TITLE, sections), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

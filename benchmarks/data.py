@@ -1,0 +1,153 @@
+"""The data sets of the benchmarks, as tasks with a training and perhaps a test part.
+
+They are not part of the repository. The folder is named by the environment variable METRICWISE_DATA, else it is
+``../shared/data`` beside the repository; a ``load.py`` in it reads the files.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.context import ROOT, SkippedError
+
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Task:
+    """One class against the rest: matrices (dense or CSR) and which of their rows are positive."""
+
+    name: str
+    X: Any
+    y: Mask
+    X_test: Any = None
+    y_test: Mask | None = None
+
+    @property
+    def has_test(self) -> bool:
+        return self.y_test is not None
+
+    def some(self, n_rows: int, seed: int = 0) -> Task:
+        """Return the task with a random part of its training rows."""
+        if n_rows >= len(self.y):
+            return self
+        rows = np.sort(np.random.default_rng(seed).permutation(len(self.y))[:n_rows])
+        return replace(self, X=self.X[rows], y=self.y[rows])
+
+    def tiny(self, n_rows: int = 300) -> Task:
+        """Return the task with a few rows of both classes, for compiling kernels."""
+        rows = np.concatenate([np.flatnonzero(self.y)[:n_rows], np.flatnonzero(~self.y)[:n_rows]])
+        return replace(self, X=self.X[rows], y=self.y[rows])
+
+
+def folder() -> Path:
+    """Return where the data are looked for."""
+    named = os.environ.get("METRICWISE_DATA")
+    return Path(named) if named else ROOT.parent / "shared" / "data"
+
+
+@cache
+def _reader() -> Callable[[str], dict[str, Any]]:
+    path = folder() / "load.py"
+    if not path.is_file():
+        raise SkippedError("no data: METRICWISE_DATA does not name a folder with a load.py")
+    spec = importlib.util.spec_from_file_location("metricwise_benchmark_data", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    load: Callable[[str], dict[str, Any]] = module.load
+    return load
+
+
+def _load(name: str) -> dict[str, Any]:
+    load = _reader()
+    if not (folder() / f"{name}.npz").is_file():
+        raise SkippedError(f"the data set {name} is missing from the data folder")
+    return load(name)
+
+
+def _a9a() -> Task:
+    data = _load("a9a")
+    return Task("a9a", data["X_train"], data["y_train"] > 0, data["X_test"], data["y_test"] > 0)
+
+
+def _mnist() -> Task:
+    data = _load("mnist")
+    return Task("mnist_8", data["X_train"] / 255, data["y_train"] == 8, data["X_test"] / 255, data["y_test"] == 8)
+
+
+def _w8a() -> Task:
+    """There is no official test part: 30 % of the rows, drawn at random within each class, serve as one."""
+    from sklearn.model_selection import train_test_split
+
+    data = _load("w8a")
+    y = data["y"] > 0
+    X, X_test, y, y_test = train_test_split(data["X"], y, test_size=0.3, random_state=0, stratify=y)
+    return Task("w8a", X, y, X_test, y_test)
+
+
+def _covtype(name: str, label: int) -> Task:
+    """All rows, every column scaled to [0, 1]."""
+    data = _load("covtype")
+    X = data["X"]
+    low = X.min(axis=0)
+    X -= low
+    X /= X.max(axis=0)
+    return Task(name, X, data["y"] == label)
+
+
+def _covtype_5() -> Task:
+    whole = _covtype("covtype_5", 5)
+    rows = np.random.RandomState(0).permutation(len(whole.y))[:50_000]
+    return replace(whole, X=whole.X[rows], y=whole.y[rows])
+
+
+@lru_cache(maxsize=1)
+def _reuters() -> dict[str, Any]:
+    """Term counts as tf-idf of unit length, the document frequencies being those of the training part."""
+    from sklearn.feature_extraction.text import TfidfTransformer
+
+    data = _load("reuters21578")
+    weighting = TfidfTransformer().fit(data["X_train"])
+    data["X_train"] = weighting.transform(data["X_train"]).tocsr()
+    data["X_test"] = weighting.transform(data["X_test"]).tocsr()
+    return data
+
+
+def _reuters_topic(topic: str) -> Task:
+    data = _reuters()
+    column = [str(name) for name in data["label_names"]].index(topic)
+    truth, test_truth = data["y_train"][:, column] == 1, data["y_test"][:, column] == 1
+    return Task(f"reuters_{topic}", data["X_train"], truth, data["X_test"], test_truth)
+
+
+_TASKS: dict[str, Callable[[], Task]] = {
+    "a9a": _a9a,
+    "mnist_8": _mnist,
+    "w8a": _w8a,
+    "covtype_2": lambda: _covtype("covtype_2", 2),
+    "covtype_5": _covtype_5,
+}
+
+
+@lru_cache(maxsize=3)
+def task(name: str) -> Task:
+    """Return a task by its name: a9a, mnist_8, w8a, covtype_2, covtype_5 or reuters_TOPIC.
+
+    Raises
+    ------
+    SkippedError
+        Where the data are missing.
+    """
+    if name.startswith("reuters_"):
+        return _reuters_topic(name.removeprefix("reuters_"))
+    return _TASKS[name]()

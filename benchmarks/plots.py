@@ -1,0 +1,73 @@
+"""The plots of the report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+_COLOURS = ("#1f77b4", "#7fb2d9", "#d9802e")
+_CURVE_COLOURS = ("#1f77b4", "#d9802e", "#5a9e5a", "#8a5fb0")
+
+
+def _save(figure: Any, path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    FigureCanvasAgg(figure)
+    figure.savefig(path, dpi=150, bbox_inches="tight", metadata={"Software": None})
+
+
+def bars(path: Path, labels: Sequence[str], series: Mapping[str, Sequence[float]], axis: str) -> None:
+    """Draw groups of horizontal bars on a logarithmic axis, one group a label, one bar a series."""
+    thickness = 0.8 / len(series)
+    figure = Figure(figsize=(8.0, 0.8 + 0.24 * len(labels) * (1 + len(series))))
+    axes = figure.add_subplot()
+    places = np.arange(len(labels))
+    for k, (name, values) in enumerate(series.items()):
+        where = places + (k - (len(series) - 1) / 2) * thickness
+        drawn = axes.barh(where, values, height=0.9 * thickness, color=_COLOURS[k % len(_COLOURS)], label=name)
+        axes.bar_label(drawn, fmt="%.3g", padding=2, fontsize=7)
+    axes.set_xscale("log")
+    axes.set_yticks(places, labels)
+    axes.invert_yaxis()
+    axes.set_xlabel(axis)
+    axes.margins(x=0.12)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False, fontsize=8, loc="best")
+    _save(figure, path)
+
+
+def growth(path: Path, curves: Mapping[str, Mapping[str, Sequence[float]]], reference: float) -> None:
+    """Draw seconds and iterations against the number of rows.
+
+    ``curves`` holds for each measure the sequences rows, seconds and iterations, and the fit (exponent, factor).
+    """
+    figure = Figure(figsize=(10.0, 4.2))
+    times, iterations = figure.subplots(1, 2)
+    for (name, curve), colour in zip(curves.items(), _CURVE_COLOURS, strict=False):
+        rows = np.asarray(curve["rows"], dtype=float)
+        exponent, factor = curve["fit"]
+        times.plot(rows, curve["seconds"], "o", color=colour, label=f"{name}: exponent {exponent:.2f}")
+        times.plot(rows, factor * rows**exponent, "-", color=colour, linewidth=1)
+        iterations.plot(rows, curve["iterations"], "o-", color=colour, linewidth=1, label=name)
+    _reference(times, curves, reference)
+    for axes, label in ((times, "seconds"), (iterations, "iterations")):
+        axes.set_xscale("log")
+        axes.set_xlabel("rows")
+        axes.set_ylabel(label)
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.legend(frameon=False, fontsize=8)
+    times.set_yscale("log")
+    iterations.set_ylim(0, 1.1 * max(max(curve["iterations"]) for curve in curves.values()))
+    _save(figure, path)
+
+
+def _reference(axes: Any, curves: Mapping[str, Mapping[str, Sequence[float]]], exponent: float) -> None:
+    """Draw a growth to compare with, from the slowest first point on."""
+    slowest = max(curves.values(), key=lambda curve: curve["seconds"][0])
+    rows = np.asarray(slowest["rows"], dtype=float)
+    line = 1.5 * slowest["seconds"][0] * (rows / rows[0]) ** exponent
+    axes.plot(rows, line, "--", color="grey", linewidth=1, label=f"$n^{{{exponent}}}$ for comparison")

@@ -1,0 +1,48 @@
+"""Training as the benchmarks time it: from a matrix in memory to weights with their certificate."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.data import Task
+from metricwise.designs import make_design
+from metricwise.measures import get_measure
+from metricwise.results import Result
+from metricwise.solvers import CuttingPlane, Limits, MultivariateProblem, make_problem, run
+
+Floats = NDArray[np.float64]
+
+
+class Trained(NamedTuple):
+    """A solution and the problem it solves."""
+
+    result: Result
+    problem: MultivariateProblem
+
+
+def pose(X: Any, y: NDArray[np.bool_], measure: str, C: float = 1.0, threads: int = 1) -> MultivariateProblem:
+    """Return the problem of a measure; ranking measures have no use for an intercept."""
+    design = make_design(X, intercept=0.0 if measure == "roc_auc" else 1.0, threads=threads)
+    return make_problem(design, y, get_measure(measure), C)
+
+
+def train(X: Any, y: NDArray[np.bool_], measure: str, C: float = 1.0, tol: float = 1e-3, threads: int = 1) -> Trained:
+    """Train to a relative duality gap."""
+    problem = pose(X, y, measure, C, threads)
+    result, _ = run(CuttingPlane(), problem, Limits(tol=tol))
+    return Trained(result, problem)
+
+
+def train_to_loss_gap(problem: MultivariateProblem, share: float) -> Result:
+    """Train until the duality gap is ``share`` of the price of a full loss."""
+    result, _ = run(CuttingPlane(), problem, Limits(tol=0.0, gap=problem.price * share))
+    return result
+
+
+def warm_up(task: Task, measure: str, threads: int) -> None:
+    """Compile the kernels for the kind of matrix of a task."""
+    tiny = task.tiny()
+    train(tiny.X, tiny.y, measure, threads=threads)
