@@ -20,9 +20,9 @@ from metricwise.estimators.folds import split_rows
 from metricwise.estimators.targets import classes_of, positive_class, row_weights
 from metricwise.inference import best_threshold, fraction_threshold
 from metricwise.measures import BalancedAccuracy, HasMulticlassValue, HasViolatedLabelling, Measure, get_measure
-from metricwise.measures.base import CountsTable, RanksPairs, RestrictsLabellings
+from metricwise.measures.base import CountsTable, CountsTopRows, RanksPairs, RestrictsLabellings
 from metricwise.results import DegenerateOptimumWarning, Result, Status
-from metricwise.solvers import CuttingPlane, Limits, make_problem, run
+from metricwise.solvers import CuttingPlane, Limits, MultivariateProblem, make_problem, run
 from metricwise.solvers.cutting_plane import CuttingPlaneState
 
 Floats = NDArray[np.float64]
@@ -32,8 +32,8 @@ Mask = NDArray[np.bool_]
 class MultivariateSVC(ClassifierMixin, BaseEstimator):
     """Linear classifier trained for a measure of all labels together (Joachims 2005).
 
-    Minimises 1/2 |w|^2 + C u R(w), where R is a convex upper bound of the training loss 1 - measure and u the number
-    of mistakes that a full loss stands for; C is therefore the price of one mistake, whatever the measure. For
+    Minimises ``1/2 |w|^2 + C u R(w)``, where R is a convex upper bound of the training loss 1 - measure and u the
+    number of mistakes that a full loss stands for; C is therefore the price of one mistake, whatever the measure. For
     "accuracy" the objective is that of ``LinearSVC(loss="hinge", C=C)``.
 
     Parameters
@@ -121,7 +121,7 @@ class MultivariateSVC(ClassifierMixin, BaseEstimator):
         "measure": "no_validation",
         "C": [Interval(Real, 0.0, None, closed="neither")],
         "kernel": [StrOptions({"linear"})],
-        "threshold": [StrOptions({"cv", "train"}), Real],
+        "threshold": [StrOptions({"cv", "train"}), Interval(Real, None, None, closed="neither")],
         "tol": [Interval(Real, 0.0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "max_seconds": [Interval(Real, 0.0, None, closed="neither"), None],
@@ -201,31 +201,39 @@ class MultivariateSVC(ClassifierMixin, BaseEstimator):
         self
         """
         self._validate_params()
-        self.measure_ = get_measure(self.measure)
-        check_trainable(self.measure_, type(self).__name__)
+        measure = get_measure(self.measure)
+        check_trainable(measure, type(self).__name__)
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2)
         weights = row_weights(X, y, sample_weight, self.class_weight)
-        self.classes_ = classes_of(y, weights)
-        problems = self.binary_problems(y, sample_weight)
+        classes = classes_of(y, weights)
+        problems = [(positive, weights) for positive in self._positives(y, classes)]
         random = check_random_state(self.random_state)
-        training = _Training(self, X, self._design(X), seed=int(random.randint(2**31 - 1)), n_problems=len(problems))
-        fits = [training.fit(k, positive, weights) for k, (positive, weights) in enumerate(problems)]
+        seed = int(random.randint(2**31 - 1))
+        training = _Training(self, measure, X, self._design(X), seed=seed, n_problems=len(problems))
+        fits = [training.fit(k, *problem) for k, problem in enumerate(problems)]
+        # Only now, so that a failed fit leaves the model as it was.
+        self.measure_, self.classes_ = measure, classes
+        self._warm_states = training.states if self.warm_start else None
         self._store(fits)
-        self._warn([result for result, _ in fits])
+        self._warn([result for result, _ in fits], training.too_few_for_folds)
         return self
 
     def binary_problems(self, y: Any, sample_weight: Any = None) -> list[tuple[Mask, Floats]]:
         """Return the positives and the weights of the rows for each binary problem that training consists of."""
+        check_is_fitted(self, "result_")
         y = np.asarray(y)
         weights = row_weights(y, y, sample_weight, self.class_weight)
-        if self.classes_.size == 2:
-            return [(y == positive_class(self.classes_, self.pos_label), weights)]
+        return [(positive, weights) for positive in self._positives(y, self.classes_)]
+
+    def _positives(self, y: NDArray[Any], classes: NDArray[Any]) -> list[Mask]:
+        if classes.size == 2:
+            return [y == positive_class(classes, self.pos_label)]
         if self.multi_class != "ovr":
             raise ValueError(
                 f"Only binary classification is supported with multi_class={self.multi_class!r}, but y has "
-                f"{self.classes_.size} classes: set multi_class='ovr' to train one classifier a class"
+                f"{classes.size} classes: set multi_class='ovr' to train one classifier a class"
             )
-        return [(y == label, weights) for label in self.classes_]
+        return [y == label for label in classes]
 
     @property
     def intercept_value(self) -> float:
@@ -253,8 +261,16 @@ class MultivariateSVC(ClassifierMixin, BaseEstimator):
         self.n_iter_ = max(result.n_iter for result, _ in fits)
         self.result_ = fits[0][0] if len(fits) == 1 else [result for result, _ in fits]
 
-    def _warn(self, results: list[Result]) -> None:
+    def _warn(self, results: list[Result], too_few_for_folds: bool) -> None:
         """Say once what a user should know of the training."""
+        if too_few_for_folds:
+            warnings.warn(
+                "threshold='cv' needs at least two distinct rows of each class in training and rows held out: the "
+                "threshold was chosen on the training scores instead. Collect more rows of the rare class, or set "
+                "threshold='train' or a number",
+                UserWarning,
+                stacklevel=3,
+            )
         statuses = [result.status for result in results]
         unfinished = {
             Status.MAX_ITER: "increase max_iter",
@@ -294,7 +310,7 @@ class MultivariateSVC(ClassifierMixin, BaseEstimator):
         -------
         array of shape (n_rows,) or (n_rows, n_classes)
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "result_")
         X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
         design = make_design(X, threads=available_threads())
         scores = np.column_stack([design.scores(w) for w in self.coef_]) + self.intercept_ - self.threshold_
@@ -352,21 +368,22 @@ class MultivariateSVC(ClassifierMixin, BaseEstimator):
 class _Training:
     """The binary trainings of one call of `fit`."""
 
-    def __init__(self, model: MultivariateSVC, X: Any, design: Design, seed: int, n_problems: int) -> None:
-        self.model, self.X, self.design, self.seed = model, X, design, seed
-        self.measure = model.measure_
+    def __init__(
+        self, model: MultivariateSVC, measure: Measure, X: Any, design: Design, seed: int, n_problems: int
+    ) -> None:
+        self.model, self.measure, self.X, self.design, self.seed = model, measure, X, design, seed
         self.solver = CuttingPlane(seed=seed)
         self.n_problems = n_problems
+        self.too_few_for_folds = False
         states = getattr(model, "_warm_states", None) if model.warm_start else None
-        self.states: dict[int, tuple[int, CuttingPlaneState]] = states if isinstance(states, dict) else {}
-        model._warm_states = self.states if model.warm_start else None
+        self.states: dict[int, tuple[int, CuttingPlaneState]] = dict(states or {})
 
     def fit(self, k: int, positive: Mask, weights: Floats) -> tuple[Result, float]:
         """Solve one binary problem and choose its threshold."""
         rows = np.flatnonzero(weights > 0.0)
         splits = self._splits(positive, weights) if self.model.threshold == "cv" else []
         limits = self._limits(n_runs=len(splits) + 1)
-        problem = self._problem(rows, positive, weights)
+        problem = self._problem(rows, positive, weights, self.measure)
         result, state = run(
             self.solver, problem, limits, self._start(k, rows, positive, weights, problem), self.model.callback
         )
@@ -374,8 +391,10 @@ class _Training:
             self.states[k] = (self._fingerprint(rows, positive, weights), state)
         return result, self._threshold(result.weights, rows, positive, weights, splits, limits)
 
-    def _problem(self, rows: NDArray[np.int64], positive: Mask, weights: Floats) -> Any:
-        return make_problem(self.design.take(rows), positive[rows], self.measure, self.model.C, weights[rows])
+    def _problem(
+        self, rows: NDArray[np.int64], positive: Mask, weights: Floats, measure: Measure
+    ) -> MultivariateProblem:
+        return make_problem(self.design.take(rows), positive[rows], measure, self.model.C, weights[rows])
 
     def _limits(self, n_runs: int) -> Limits:
         seconds = self.model.max_seconds
@@ -408,14 +427,10 @@ class _Training:
         else:
             found = split_rows(self.model.cv, self.design, self.X, positive, self.seed)
             pairs = [(train[with_weight[train]], test[with_weight[test]]) for train, test in found or ()]
-        if pairs and all(0 < np.count_nonzero(positive[train]) < train.size for train, _ in pairs):
+        both_classes = all(0 < np.count_nonzero(positive[train]) < train.size for train, _ in pairs)
+        if both_classes and any(test.size for _, test in pairs):
             return pairs
-        warnings.warn(
-            "threshold='cv' needs at least two distinct rows of each class in training: the threshold is chosen on the "
-            "training scores instead. Collect more rows of the rare class, or set threshold='train' or a number",
-            UserWarning,
-            stacklevel=4,
-        )
+        self.too_few_for_folds = True
         return []
 
     def _threshold(
@@ -439,7 +454,9 @@ class _Training:
     def _held_out_scores(
         self, train: NDArray[np.int64], test: NDArray[np.int64], positive: Mask, weights: Floats, limits: Limits
     ) -> Floats:
-        result, _ = run(self.solver, self._problem(train, positive, weights), limits)
+        n_pos = float(weights[positive].sum())
+        measure = self.measure.relative_to(n_pos) if isinstance(self.measure, CountsTopRows) else self.measure
+        result, _ = run(self.solver, self._problem(train, positive, weights, measure), limits)
         return self.design.take(test).scores(result.weights)
 
     def _choose(self, positive: Mask, scores: Floats, weights: Floats) -> float:

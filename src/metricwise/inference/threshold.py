@@ -67,7 +67,9 @@ def _edges(descending: Floats) -> Floats:
     """Return the scores with one more at either end, where nothing and where everything is called positive."""
     # Both ends count as narrow gaps, so that an inner threshold is preferred where it is as good.
     room = float(np.min(-np.diff(descending))) if descending.size > 1 else 1.0
-    return np.concatenate([[descending[0] + room], descending, [descending[-1] - room]])
+    above = max(descending[0] + room, np.nextafter(descending[0], np.inf))
+    below = min(descending[-1] - room, np.nextafter(descending[-1], -np.inf))
+    return np.concatenate([[above], descending, [below]])
 
 
 def _between(low: float, high: float) -> float:

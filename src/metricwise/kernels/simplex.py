@@ -5,19 +5,29 @@ import math
 import numba as nb
 import numpy as np
 
+# Below this share of its diagonal, what is left of a new column after projection on the others is rounding error.
+_DEPENDENT = 1e-13
+
 
 @nb.njit(cache=True, nogil=True)
-def _append(L, size, G, members, new, shift, ridge):
-    """Extend the factor of G[members, members] + shift by the row of ``new``."""
+def _append(L, size, G, members, new, shift):
+    """Extend the factor of G[members, members] + shift by the row of ``new``, unless it depends on the others.
+
+    Returns the square of the new pivot, or 0 if there is none.
+    """
     for i in range(size):
         value = G[new, members[i]] + shift
         for j in range(i):
             value -= L[size, j] * L[i, j]
         L[size, i] = value / L[i, i]
-    pivot = G[new, new] + shift + ridge
+    whole = G[new, new] + shift
+    pivot = whole
     for j in range(size):
         pivot -= L[size, j] * L[size, j]
-    L[size, size] = math.sqrt(max(pivot, ridge))
+    if pivot <= _DEPENDENT * whole:
+        return 0.0
+    L[size, size] = math.sqrt(pivot)
+    return pivot
 
 
 @nb.njit(cache=True, nogil=True)
@@ -52,70 +62,112 @@ def _solve(L, size, right, out):
 
 
 @nb.njit(cache=True, nogil=True)
+def _drop(L, size, members, inside, alpha, at):
+    """Take a member out."""
+    alpha[members[at]] = 0.0
+    inside[members[at]] = False
+    _remove(L, size, at)
+    for i in range(at, size - 1):
+        members[i] = members[i + 1]
+
+
+@nb.njit(cache=True, nogil=True)
+def _make_room(L, size, members, inside, alpha, new, work):
+    """Move weight to a column that depends on the members, until one of these has none left and is dropped.
+
+    The new column is a combination of the members' with coefficients that add up to one, so along this exchange the
+    quadratic part does not change and the linear part, which made the column enter, only gains.
+    """
+    for i in range(size - 1, -1, -1):  # L' z = the row that `_append` has left behind the factor
+        value = L[size, i]
+        for j in range(i + 1, size):
+            value -= L[j, i] * work[j]
+        work[i] = value / L[i, i]
+    step, blocking = np.inf, -1
+    for i in range(size):
+        if work[i] > 0.0 and alpha[members[i]] < step * work[i]:
+            step, blocking = alpha[members[i]] / work[i], i
+    alpha[new] += step
+    for i in range(size):
+        alpha[members[i]] = max(alpha[members[i]] - step * work[i], 0.0)
+    _drop(L, size, members, inside, alpha, blocking)
+    return size - 1
+
+
+@nb.njit(cache=True, nogil=True)
+def _enter(G, L, size, members, inside, alpha, new, shift, work):
+    """Make a column a member, dropping members it depends on; returns the number of members."""
+    while size > 0 and _append(L, size, G, members, new, shift) == 0.0:
+        size = _make_room(L, size, members, inside, alpha, new, work)
+    if size == 0:
+        L[0, 0] = math.sqrt(G[new, new] + shift)
+    members[size] = new
+    inside[new] = True
+    return size + 1
+
+
+@nb.njit(cache=True, nogil=True)
 def solve_simplex(G, d, scale, alpha, tolerance):
     """Maximise d . alpha - scale / 2 alpha' G alpha over the simplex, starting from (and writing to) ``alpha``.
 
     ``alpha`` must be feasible. Adding a constant to every entry of G changes the objective by a constant on the
-    simplex, which makes the matrix of the members positive definite. Each round takes in the coordinate with the
-    steepest ascent, moves towards the optimum of the members, and drops those that reach zero on the way. Returns the
-    number of rounds; alpha is feasible at any time, so stopping early costs accuracy of the bound, never its validity.
+    simplex, which makes the matrix of affinely independent members positive definite. Each round takes in the
+    coordinate with the steepest ascent, moves towards the optimum of the members, and drops those that reach zero on
+    the way; members stay independent, so they are never more than the rank of G plus one. Returns the number of
+    rounds; alpha is feasible at any time, so stopping early costs accuracy of the bound, never its validity.
     """
     K = d.size
     largest = 0.0
     for k in range(K):
-        largest = max(largest, G[k, k])
-    shift = largest if largest > 0.0 else 1.0
-    ridge = 1e-12 * shift
+        largest = max(largest, G[k, k], abs(d[k]) / scale)
+    # Large enough to keep members that differ by a constant apart, small enough not to drown small columns.
+    shift = 1e-6 * largest if largest > 0.0 else 1.0
     members = np.empty(K, np.int64)
     inside = np.zeros(K, np.bool_)
     L = np.empty((K + 1, K + 2))
+    x_one, x_gain, move = np.empty(K), np.empty(K), np.empty(K)
+    ones, gains, gradient = np.ones(K), np.empty(K), np.empty(K)
     size = 0
     for k in range(K):
         if alpha[k] > 0.0:
-            _append(L, size, G, members, k, shift, ridge)
-            members[size] = k
-            inside[k] = True
-            size += 1
-    ones, gains = np.ones(K), np.empty(K)
-    x_one, x_gain, target = np.empty(K), np.empty(K), np.empty(K)
-    gradient = np.empty(K)
+            size = _enter(G, L, size, members, inside, alpha, k, shift, move)
     rounds, entering, stuck = 0, -1, False
     while not stuck and rounds < 20 * K + 100:
         rounds += 1
-        while True:  # to the optimum over the members, or to the wall that is met first
+        while size > 1:  # to the optimum over the members, or to the wall that is met first
+            # The step, not the goal, is solved for: shares may differ by many orders of magnitude.
             for i in range(size):
-                gains[i] = d[members[i]] / scale
+                product = 0.0
+                for j in range(size):
+                    product += G[members[i], members[j]] * alpha[members[j]]
+                gains[i] = d[members[i]] / scale - product
             _solve(L, size, gains, x_gain)
             _solve(L, size, ones, x_one)
             sum_gain, sum_one = 0.0, 0.0
             for i in range(size):
                 sum_gain += x_gain[i]
                 sum_one += x_one[i]
-            multiplier = (1.0 - sum_gain) / sum_one
             step, blocking = 1.0, -1
             for i in range(size):
-                target[i] = x_gain[i] + multiplier * x_one[i]
+                move[i] = x_gain[i] - sum_gain / sum_one * x_one[i]
                 now = alpha[members[i]]
-                if target[i] < 0.0 and now < step * (now - target[i]):
-                    step, blocking = now / (now - target[i]), i
+                if move[i] < 0.0 and now < -step * move[i]:
+                    step, blocking = -now / move[i], i
             total = 0.0
             for i in range(size):
                 k = members[i]
-                alpha[k] = max(alpha[k] + step * (target[i] - alpha[k]), 0.0)
+                alpha[k] = max(alpha[k] + step * move[i], 0.0)
                 total += alpha[k]
             for i in range(size):
                 alpha[members[i]] /= total
             if blocking < 0:
                 break
-            k = members[blocking]
             # A newcomer that leaves at once promised an ascent below rounding error: there is nothing left to gain.
-            stuck = stuck or k == entering
-            alpha[k] = 0.0
-            inside[k] = False
-            _remove(L, size, blocking)
-            for i in range(blocking, size - 1):
-                members[i] = members[i + 1]
+            stuck = stuck or members[blocking] == entering
+            _drop(L, size, members, inside, alpha, blocking)
             size -= 1
+        if size == 1:
+            alpha[members[0]] = 1.0
         level, curvature = 0.0, 0.0
         for k in range(K):
             product = 0.0
@@ -130,8 +182,6 @@ def solve_simplex(G, d, scale, alpha, tolerance):
                 steepest, entering = gradient[k], k
         if entering < 0 or steepest - level <= tolerance * (abs(level) + curvature):
             break
-        _append(L, size, G, members, entering, shift, ridge)
-        members[size] = entering
-        inside[entering] = True
-        size += 1
+        size = _enter(G, L, size, members, inside, alpha, entering, shift, move)
+    alpha /= alpha.sum()
     return rounds

@@ -66,6 +66,15 @@ class RestrictsLabellings(Protocol):
 
 
 @runtime_checkable
+class CountsTopRows(Protocol):
+    """The number of predicted positives may be given as such, and then belongs to data of one size."""
+
+    def relative_to(self, n_pos: float) -> Measure:
+        """Return the measure that asks for the same share of the rows in data with another number of positives."""
+        ...
+
+
+@runtime_checkable
 class RanksPairs(Protocol):
     """The measure averages over pairs of a positive and a negative, over a range of false positive rates."""
 

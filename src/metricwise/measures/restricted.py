@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -111,6 +111,10 @@ class _TopK(_TopRows):
                 "choose a smaller k."
             )
         return min(count, float(n_rows))
+
+    def relative_to(self, n_pos: float) -> Self:
+        """Return the measure with k as a multiple of the positives, given how many there are now."""
+        return self if self.relative else replace(self, k=float(self.k) / n_pos)
 
 
 @dataclass(frozen=True)

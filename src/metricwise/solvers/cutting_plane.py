@@ -202,7 +202,8 @@ class CuttingPlane:
 
     def certificate(self, problem: MultivariateProblem, state: CuttingPlaneState) -> Certificate:
         """Return the bounds known so far."""
-        return Certificate(state.upper, state.lower, state.labelling.value)
+        # Rounding errors must not push the bounds past each other.
+        return Certificate(state.upper, min(state.lower, state.upper), state.labelling.value)
 
     def finished(self, problem: MultivariateProblem, state: CuttingPlaneState, limits: Limits) -> Status | None:
         """Return the status if the gap is small enough.

@@ -57,7 +57,8 @@ def minimise_along(problem: MultivariateProblem, line: Line, start: Trial, guess
     """Return the best trial at or beyond ``start`` (t = 0), within about ``enough`` of the line's minimum.
 
     Every trial bounds the objective from below by a parabola with the curvature of the regulariser. The next trial is
-    where the parabolas of the two innermost trials meet, kept away from both ends so that the bracket shrinks.
+    where the larger one of the two innermost trials' parabolas is least, kept away from both ends so that the bracket
+    shrinks.
     """
     left, right, best = start, None, start
     step = guess
@@ -74,7 +75,7 @@ def minimise_along(problem: MultivariateProblem, line: Line, start: Trial, guess
         if right is None:
             step = 2.0 * left.step if left.step > 0.0 else step
             continue
-        step, floor = _crossing(left, right, line.target_square)
+        step, floor = _lowest(left, right, line.target_square)
         if best.value - floor <= enough:
             break
         margin = 0.1 * (right.step - left.step)
@@ -84,13 +85,24 @@ def minimise_along(problem: MultivariateProblem, line: Line, start: Trial, guess
     return best
 
 
-def _crossing(left: Trial, right: Trial, curvature: float) -> tuple[float, float]:
-    """Return where the lower bounds of two trials meet, and their height there."""
+def _lowest(left: Trial, right: Trial, curvature: float) -> tuple[float, float]:
+    """Return where the larger of the lower bounds of two trials is least, and its height there.
+
+    That is where the parabolas cross, unless one of them has its vertex on the part where it is the larger one.
+    """
     # Both parabolas have the same curvature, so their difference is linear in the step.
     offset = left.value - left.slope * left.step + 0.5 * curvature * left.step**2
     offset -= right.value - right.slope * right.step + 0.5 * curvature * right.step**2
     lean = (left.slope - curvature * left.step) - (right.slope - curvature * right.step)
     step = -offset / lean if lean != 0.0 else 0.5 * (left.step + right.step)
     step = min(max(step, left.step), right.step)
-    height = left.value + left.slope * (step - left.step) + 0.5 * curvature * (step - left.step) ** 2
+    if curvature > 0.0:
+        step = min(step, left.step - left.slope / curvature)
+        step = max(step, right.step - right.slope / curvature)
+    height = max(_parabola(trial, step, curvature) for trial in (left, right))
     return step, height
+
+
+def _parabola(trial: Trial, step: float, curvature: float) -> float:
+    ahead = step - trial.step
+    return trial.value + trial.slope * ahead + 0.5 * curvature * ahead**2

@@ -1,0 +1,259 @@
+"""Bad input is refused with a message that names the argument and what to do."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.exceptions import NotFittedError
+from sklearn.utils._param_validation import InvalidParameterError
+
+from metricwise import FBeta, Jaccard, MultivariateSVC, PrecisionAtK, RecallAtK, certify
+from metricwise.measures import HasViolatedLabelling, get_measure, registered_names
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(60, 4))
+Y = (X @ [1.0, -1.0, 0.5, 0.0] + 0.3 * RNG.normal(size=60) > 0.4).astype(int)
+TRAINABLE = registered_names(HasViolatedLabelling)
+
+
+def refused(error, match, X=X, y=Y, sample_weight=None, **settings):
+    with pytest.raises(error, match=match):
+        MultivariateSVC(**settings).fit(X, y, sample_weight=sample_weight)
+
+
+# ----------------------------------------------------------------------------------------------------------- the data
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("make", [np.array, sparse.csr_array, lambda data: data.astype(np.float32)])
+def test_numbers_that_are_none(bad, make):
+    data = X.copy()
+    data[3, 1] = bad
+    message = "Input X contains NaN" if np.isnan(bad) else "Input X contains infinity"
+    refused(ValueError, message, X=make(data))
+    model = MultivariateSVC(threshold=0.0).fit(X, Y)
+    with pytest.raises(ValueError, match=message):
+        model.predict(make(data))
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (X[:0], r"0 sample\(s\).*minimum of 2 is required"),
+        (X[:, :0], r"0 feature\(s\).*minimum of 1 is required"),
+        (X[:, 0], r"Expected 2D array, got 1D array.*(?s:.*)Reshape your data"),
+        (X[None], "expected 2d|dim 3|Found array with dim"),
+        (np.array([["a", "b"]] * 60), "could not convert string to float|numeric"),
+        (X + 1j, "Complex data not supported"),
+    ],
+    ids=["no rows", "no columns", "one dimension", "three dimensions", "text", "complex"],
+)
+def test_shapes_and_types_of_X(data, message):
+    refused(ValueError, message, X=data, y=Y[: len(data)])
+
+
+def test_one_row():
+    refused(ValueError, r"1 sample.*minimum of 2 is required", X=X[:1], y=Y[:1])
+
+
+def test_lengths_that_differ():
+    refused(ValueError, r"inconsistent numbers of samples: \[60, 59\]", y=Y[:-1])
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        (np.zeros(60, dtype=int), "y has only one class.*0.*at least two classes"),
+        (np.full(60, "yes"), "y has only one class.*yes.*at least two classes"),
+        (X[:, 0], "Unknown label type: continuous"),
+        (np.where(np.arange(60) == 3, np.nan, Y), "Input y contains NaN"),
+        (np.column_stack([Y, Y]), "y should be a 1d array"),
+        (None, "requires y to be passed, but the target y is None"),
+    ],
+    ids=["one class", "one class of text", "numbers", "missing", "two columns", "none"],
+)
+def test_targets(y, message):
+    refused(ValueError, message, y=y)
+
+
+def test_one_class_is_left_after_weights():
+    refused(ValueError, "y has only one class.*at least two classes", sample_weight=Y.astype(float))
+    refused(ValueError, "y has only one class.*at least two classes", class_weight={0: 0.0, 1: 1.0})
+
+
+def test_three_classes_where_two_are_wanted():
+    y = np.arange(60) % 3
+    refused(ValueError, r"multi_class='off'.*3 classes.*set multi_class='ovr'", y=y, multi_class="off")
+
+
+@pytest.mark.parametrize("convert", ["tocsc", "tocoo", "tolil", "todok", "tobsr"])
+def test_other_sparse_formats_are_taken(convert):
+    data = getattr(sparse.csr_array(X), convert)()
+    model = MultivariateSVC(threshold=0.0).fit(data, Y)
+    expected = MultivariateSVC(threshold=0.0).fit(sparse.csr_array(X), Y)
+    np.testing.assert_array_equal(model.coef_, expected.coef_)
+    np.testing.assert_array_equal(model.predict(data), expected.predict(X))
+
+
+# -------------------------------------------------------------------------------------------------------- the weights
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        (np.where(np.arange(60) == 5, -1.0, 1.0), "Negative values in data passed to `sample_weight`"),
+        (np.zeros(60), "sample_weight is zero for every row|Sample weights must contain at least one non-zero"),
+        (np.ones(59), r"sample_weight.*shape.*\(59,\).*\(60,\)"),
+        (np.ones((60, 2)), r"[sS]ample[ _]weight.*(1D|2D|scalar)"),
+        (np.full(60, np.nan), "sample_weight contains NaN"),
+        (np.full(60, np.inf), "sample_weight contains infinity"),
+        (["heavy"] * 60, "could not convert string to float|[Uu]nable to convert"),
+    ],
+    ids=["negative", "zero", "short", "two columns", "nan", "infinite", "text"],
+)
+def test_sample_weights(weights, message):
+    refused(ValueError, message, sample_weight=weights)
+
+
+@pytest.mark.parametrize("wrong", ["balance", 3.0, [1.0, 2.0]])
+def test_class_weights_of_a_wrong_kind(wrong):
+    refused(InvalidParameterError, "'class_weight' parameter.*'balanced'", class_weight=wrong)
+
+
+def test_class_weights_of_unknown_labels():
+    refused(ValueError, r"classes.*\[?7|class_weight", class_weight={7: 2.0, 8: 1.0})
+
+
+# --------------------------------------------------------------------------------------------------------- parameters
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("C", [0.0, -1.0, np.nan, np.inf, "1", None]),
+        ("kernel", ["rbf", "Linear", None, 1]),
+        ("threshold", ["best", None, [0.0], np.nan, np.inf]),
+        ("tol", [0.0, -1e-3, np.nan, "small", None]),
+        ("max_iter", [0, -1, 10.5, "many", None]),
+        ("max_seconds", [0.0, -1.0, np.nan, "long"]),
+        ("fit_intercept", ["yes", 2]),
+        ("intercept_scaling", [0.0, -1.0, np.nan, None]),
+        ("multi_class", ["multinomial", 3]),
+        ("cv", [0, 1, -3, "five", 2.5]),
+        ("warm_start", ["no"]),
+        ("n_jobs", [1.5, "all"]),
+        ("random_state", [-1, "seed", 1.5]),
+        ("callback", ["print", 3]),
+    ],
+)
+def test_parameters_name_themselves(name, values):
+    for value in values:
+        with pytest.raises((InvalidParameterError, ValueError), match=f"'?{name}'?.*") as caught:
+            MultivariateSVC(**{name: value}).fit(X, Y)
+        assert "must be" in str(caught.value) or "should be" in str(caught.value), (name, value, str(caught.value))
+
+
+def test_a_kernel_that_is_not_there_names_those_that_are():
+    refused(InvalidParameterError, "'kernel' parameter.*'linear'.*[Gg]ot 'rbf'", kernel="rbf")
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"), [("F_1", None), ("f11", "f1"), ("jacard", "jaccard"), ("acuracy", "accuracy")]
+)
+def test_names_of_measures(name, hint):
+    if hint is None:
+        assert MultivariateSVC(name, threshold=0.0).fit(X, Y).measure_ == FBeta(1.0)
+        return
+    refused(ValueError, f"no measure '{name}'; did you mean '{hint}'", measure=name)
+
+
+def test_a_class_is_no_measure():
+    refused(TypeError, r"measure is the class Jaccard; call it to get a measure: Jaccard\(\)", measure=Jaccard)
+
+
+@pytest.mark.parametrize("thing", [None, 3, lambda tp, fp, fn, tn: tp, ["f1"]])
+def test_other_things_are_no_measures(thing):
+    refused(TypeError, r"measure must be the name of a measure or a measure.*contingency_measure", measure=thing)
+
+
+@pytest.mark.parametrize(
+    "name", [n for n in registered_names() if not isinstance(get_measure(n), HasViolatedLabelling)]
+)
+def test_measures_that_do_not_fit_name_those_that_do(name):
+    with pytest.raises(TypeError, match=f"measure '{name}' lacks what MultivariateSVC needs") as caught:
+        MultivariateSVC(name).fit(X, Y)
+    assert all(fitting in str(caught.value) for fitting in TRAINABLE)
+    assert "no estimator is trained for it yet" in str(caught.value) or "estimators for it:" in str(caught.value)
+
+
+def test_some_measures_do_not_fit():
+    assert {"partial_roc_auc", "recall_at_precision", "precision_at_recall"} <= set(registered_names()) - set(TRAINABLE)
+
+
+@pytest.mark.parametrize("measure", [PrecisionAtK(61), RecallAtK(61), PrecisionAtK(100.0)], ids=repr)
+def test_more_top_rows_than_rows(measure):
+    refused(ValueError, r"k=.* predicted positives but there are only 60 rows; choose a smaller k", measure=measure)
+
+
+def test_more_top_rows_than_a_fold_has():
+    """The data are enough for k, the folds of threshold='cv' are not: there, the same share of the rows is wanted."""
+    model = MultivariateSVC(PrecisionAtK(55)).fit(X, Y)
+    assert np.isfinite(model.threshold_)
+
+
+def test_a_positive_label_that_is_none():
+    refused(ValueError, r"pos_label='yes' is not a label of y, whose labels are \[0, 1\]", pos_label="yes")
+    refused(ValueError, r"pos_label=2 is not a label of y, whose labels are \[0, 1\]", pos_label=2)
+
+
+@pytest.mark.parametrize(
+    "splits",
+    [
+        [(np.arange(60), np.arange(0))],
+        [(np.flatnonzero(Y == 1), np.flatnonzero(Y == 0))],
+        [],
+    ],
+    ids=["nothing held out", "one class in training", "no split"],
+)
+def test_splits_without_use(splits):
+    """Whatever is wrong with given splits, the model is usable and the user is told."""
+    with pytest.warns(UserWarning, match="threshold='cv'"):
+        model = MultivariateSVC(cv=splits).fit(X, Y)
+    assert np.isfinite(model.threshold_)
+
+
+# --------------------------------------------------------------------------------------------------------- prediction
+
+
+@pytest.mark.parametrize("method", ["predict", "decision_function"])
+def test_not_fitted(method):
+    with pytest.raises(NotFittedError, match=r"not fitted yet\. Call 'fit'"):
+        getattr(MultivariateSVC(), method)(X)
+    with pytest.raises(NotFittedError, match=r"not fitted yet\. Call 'fit'"):
+        MultivariateSVC().score(X, Y)
+    with pytest.raises(ValueError, match="model is not fitted: call its fit method"):
+        certify(MultivariateSVC(), X, Y)
+
+
+def test_a_fit_that_fails_leaves_no_half_model():
+    model = MultivariateSVC()
+    with pytest.raises(ValueError, match="one class"):
+        model.fit(X, np.zeros(60))
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+
+
+def test_other_numbers_of_features():
+    model = MultivariateSVC(threshold=0.0).fit(X, Y)
+    for data in (X[:, :3], np.column_stack([X, X]), sparse.csr_array(X[:, :3])):
+        with pytest.raises(ValueError, match=r"X has \d features, but MultivariateSVC is expecting 4 features"):
+            model.predict(data)
+
+
+def test_certify_wants_the_data_of_the_training():
+    model = MultivariateSVC(threshold=0.0).fit(X, Y)
+    with pytest.raises(ValueError, match="X has 60 rows but y has 59"):
+        certify(model, X, Y[:-1])
+    with pytest.raises(ValueError, match="X has 3 columns but the model was trained on 4"):
+        certify(model, X[:, :3], Y)

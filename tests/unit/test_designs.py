@@ -1,0 +1,248 @@
+"""Designs: two products and subsets of rows, without a copy of the data."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from metricwise.designs import make_design
+from tests.contracts.cases import DESIGN_IDS, DESIGNS, STORAGE, stored
+
+RNG = np.random.default_rng(0)
+X = np.round(8 * RNG.normal(size=(37, 9))) / 8  # exact in single precision
+X[RNG.random(X.shape) < 0.4] = 0.0
+X[5] = 0.0
+
+each_design = pytest.mark.parametrize(("kind", "dtype"), DESIGNS, ids=DESIGN_IDS)
+
+
+def extended(constant):
+    return np.column_stack([X, np.full(len(X), constant)]) if constant else X
+
+
+@each_design
+@pytest.mark.parametrize("constant", [0.0, 1.0, 2.5])
+def test_products(kind, dtype, constant):
+    design, full = make_design(stored(X, kind, dtype), intercept=constant), extended(constant)
+    assert design.shape == full.shape
+    assert design.is_sparse == (kind == "sparse")
+    w, c = RNG.normal(size=full.shape[1]), RNG.normal(size=full.shape[0])
+    np.testing.assert_allclose(design.scores(w), full @ w, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(design.combine(c), full.T @ c, rtol=1e-12, atol=1e-12)
+    assert design.scores(w).dtype == design.combine(c).dtype == np.float64
+
+
+@each_design
+def test_products_with_zeros_among_the_factors(kind, dtype):
+    design = make_design(stored(X, kind, dtype), intercept=1.0)
+    w, c = np.zeros(10), np.zeros(37)
+    assert not design.scores(w).any() and not design.combine(c).any()
+    w[[2, 9]], c[[0, 5, 36]] = [1.5, -2.0], [1.0, 3.0, -0.5]
+    np.testing.assert_allclose(design.scores(w), extended(1.0) @ w, atol=1e-12)
+    np.testing.assert_allclose(design.combine(c), extended(1.0).T @ c, atol=1e-12)
+
+
+@each_design
+def test_vectors_may_be_strided(kind, dtype):
+    design = make_design(stored(X, kind, dtype), intercept=1.0)
+    w, c = RNG.normal(size=20)[::2], RNG.normal(size=74)[::-2]
+    np.testing.assert_allclose(design.scores(w), extended(1.0) @ w, atol=1e-12)
+    np.testing.assert_allclose(design.combine(c), extended(1.0).T @ c, atol=1e-12)
+
+
+@each_design
+@pytest.mark.parametrize(
+    "rows",
+    [[3], [36, 0, 5, 5, 12], list(range(30)), list(range(36, -1, -1)), []],
+    ids=["one", "few", "many", "all", "none"],
+)
+def test_take_and_take_of_take(kind, dtype, rows):
+    """Few rows and many are read in different ways where columns are contiguous."""
+    design = make_design(stored(X, kind, dtype), intercept=1.0)
+    rows = np.array(rows, dtype=np.int64)
+    part, full = design.take(rows), extended(1.0)[rows]
+    w, c = RNG.normal(size=10), RNG.normal(size=len(rows))
+    assert part.shape == full.shape
+    np.testing.assert_allclose(part.scores(w), full @ w, atol=1e-12)
+    np.testing.assert_allclose(part.combine(c), full.T @ c, atol=1e-12)
+    if len(rows) > 1:
+        again = part.take(np.array([1, 0, 1]))
+        np.testing.assert_allclose(again.scores(w), full[[1, 0, 1]] @ w, atol=1e-12)
+        np.testing.assert_array_equal(again.fingerprints(), part.fingerprints()[[1, 0, 1]])
+
+
+@each_design
+@pytest.mark.parametrize("size", [1, 10, 37, 1000])
+def test_row_blocks_cover_all_rows_in_order(kind, dtype, size):
+    design = make_design(stored(X, kind, dtype), intercept=1.0)
+    blocks = list(design.row_blocks(size))
+    w = RNG.normal(size=10)
+    assert max(block.shape[0] for block in blocks) <= size
+    np.testing.assert_allclose(np.concatenate([block.scores(w) for block in blocks]), design.scores(w), atol=1e-12)
+
+
+@each_design
+def test_equal_rows_get_equal_scores_wherever_they_stand(kind, dtype):
+    """Ties must not be broken by rounding: copies of a row may stand in different blocks and subsets."""
+    data = RNG.normal(size=(5, 33))
+    rows = RNG.integers(0, 5, size=4001)
+    design = make_design(stored(data[rows], kind, dtype), intercept=0.3)
+    w = RNG.normal(size=34)
+    for part, which in ((design, rows), (design.take(np.arange(7, 4001, 90)), rows[7::90])):
+        scores = part.scores(w)
+        for row in range(5):
+            assert np.unique(scores[which == row]).size <= 1
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+@each_design
+def test_threads_change_no_bit(kind, dtype, threads):
+    data = np.round(8 * RNG.normal(size=(3000, 120))) / 8
+    data = stored(data, kind, dtype)
+    one, several = make_design(data, intercept=1.0), make_design(data, intercept=1.0, threads=threads)
+    w, c = np.sin(np.arange(121.0)), np.cos(np.arange(3000.0))
+    np.testing.assert_array_equal(one.scores(w), several.scores(w))
+    np.testing.assert_array_equal(one.combine(c), several.combine(c))
+
+
+@each_design
+def test_fingerprints_do_not_depend_on_the_storage(kind, dtype):
+    expected = make_design(X).fingerprints()
+    np.testing.assert_array_equal(make_design(stored(X, kind, dtype)).fingerprints(), expected)
+    assert not np.array_equal(make_design(stored(X, kind, dtype)).fingerprints(seed=1), expected)
+
+
+@each_design
+def test_fingerprints_follow_the_rows(kind, dtype):
+    order = RNG.permutation(37)
+    whole = make_design(stored(X, kind, dtype))
+    shuffled = make_design(stored(X[order], kind, dtype))
+    np.testing.assert_array_equal(shuffled.fingerprints(), whole.fingerprints()[order])
+    np.testing.assert_array_equal(whole.take(order).fingerprints(), whole.fingerprints()[order])
+
+
+@each_design
+def test_fingerprints_tell_rows_apart(kind, dtype):
+    """Also rows with the same numbers in other columns, with other signs, and with a zero in between."""
+    rows = np.array(
+        [
+            [1, 2, 0, 0],
+            [2, 1, 0, 0],
+            [1, 0, 2, 0],
+            [-1, -2, 0, 0],
+            [0, 0, 0, 0],
+            [1, 2, 1, 2],
+            [0, 0, 1, 2],
+            [3, 0, 0, 0],
+        ],
+        dtype=float,
+    )
+    rows = np.vstack([rows, RNG.integers(-50, 50, size=(5000, 4))])
+    distinct = np.unique(rows, axis=0).shape[0]
+    assert np.unique(make_design(stored(rows, kind, dtype)).fingerprints()).size == distinct
+
+
+def test_fingerprints_ignore_stored_zeros_order_of_columns_and_the_sign_of_zero():
+    plain = sparse.csr_array(np.array([[0.0, 2.0, 3.0]]))
+    untidy = sparse.csr_array((np.array([3.0, 0.0, 2.0]), np.array([2, 0, 1]), np.array([0, 3])), shape=(1, 3))
+    signed = np.array([[-0.0, 2.0, 3.0]])
+    expected = make_design(plain).fingerprints()
+    np.testing.assert_array_equal(make_design(untidy).fingerprints(), expected)
+    np.testing.assert_array_equal(make_design(signed).fingerprints(), expected)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_long_indices(dtype):
+    """Matrices with more entries than 32 bits can count have 64-bit indices."""
+    short = sparse.csr_array(X.astype(dtype))
+    wide = sparse.csr_array((short.data, short.indices.astype(np.int64), short.indptr.astype(np.int64)), shape=X.shape)
+    wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
+    design, w, c = make_design(wide, intercept=1.0), RNG.normal(size=10), RNG.normal(size=37)
+    assert wide.indices.dtype == wide.indptr.dtype == np.int64
+    np.testing.assert_allclose(design.scores(w), extended(1.0) @ w, atol=1e-12)
+    np.testing.assert_allclose(design.combine(c), extended(1.0).T @ c, atol=1e-12)
+    np.testing.assert_array_equal(design.fingerprints(), make_design(X).fingerprints())
+
+
+@pytest.mark.parametrize("container", [sparse.csr_array, sparse.csr_matrix])
+def test_both_kinds_of_sparse_containers(container):
+    w = RNG.normal(size=9)
+    np.testing.assert_allclose(make_design(container(X)).scores(w), X @ w, atol=1e-12)
+
+
+@pytest.mark.parametrize("convert", ["tocsc", "tocoo", "tolil"])
+def test_other_sparse_formats_are_refused_with_the_remedy(convert):
+    with pytest.raises(TypeError, match=r"CSR format, got .*X\.tocsr\(\)"):
+        make_design(getattr(sparse.csr_array(X), convert)())
+
+
+@each_design
+def test_read_only_data(kind, dtype):
+    data = stored(X, kind, dtype).copy()
+    arrays = [data.data, data.indices, data.indptr] if kind == "sparse" else [data]
+    before = [array.copy() for array in arrays]
+    for array in arrays:
+        array.flags.writeable = False
+    design, w, c = make_design(data, intercept=1.0), RNG.normal(size=10), RNG.normal(size=37)
+    w.flags.writeable = c.flags.writeable = False
+    np.testing.assert_allclose(design.scores(w), extended(1.0) @ w, atol=1e-12)
+    np.testing.assert_allclose(design.combine(c), extended(1.0).T @ c, atol=1e-12)
+    design.take(np.array([1, 2])).fingerprints()
+    for array, old in zip(arrays, before, strict=True):
+        np.testing.assert_array_equal(array, old)
+
+
+def size_in_bytes(data):
+    return data.data.nbytes + data.indices.nbytes + data.indptr.nbytes if sparse.issparse(data) else data.nbytes
+
+
+@pytest.mark.parametrize("kind", STORAGE)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_nothing_as_large_as_the_data_is_allocated(kind, dtype):
+    data = stored(np.tile(X, (100, 20)), kind, dtype)
+    n_rows, n_columns = data.shape
+    half = np.arange(0, n_rows, 2)
+    w, c = RNG.normal(size=n_columns + 1), RNG.normal(size=n_rows)
+
+    def touch():
+        design = make_design(data, intercept=1.0)
+        for part, factors in ((design, c), (design.take(half), c[half])):
+            part.scores(w)
+            part.combine(factors)
+            part.fingerprints()
+        for block in design.row_blocks(1000):
+            block.scores(w)
+
+    touch()  # the first time, kernels are compiled or loaded
+    tracemalloc.start()
+    try:
+        touch()
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 0.15 * size_in_bytes(data)
+
+
+@each_design
+def test_the_matrix_is_shared(kind, dtype):
+    data = stored(X, kind, dtype)
+    design = make_design(data)
+    for part in (design, design.take(np.array([1, 2, 3])), next(design.row_blocks(5))):
+        if kind == "sparse":
+            assert all(np.shares_memory(getattr(part.X, n), getattr(data, n)) for n in ("data", "indices", "indptr"))
+        else:
+            assert np.shares_memory(part.X, data)
+
+
+def test_single_rows_and_columns():
+    """Arrays that are contiguous both ways."""
+    for shape in ((1, 6), (6, 1), (1, 1)):
+        data, w, c = RNG.normal(size=shape), RNG.normal(size=shape[1] + 1), RNG.normal(size=shape[0])
+        for dense in (np.ascontiguousarray(data), np.asfortranarray(data), sparse.csr_array(data)):
+            design = make_design(dense, intercept=1.0)
+            full = np.column_stack([data, np.ones(shape[0])])
+            np.testing.assert_allclose(design.scores(w), full @ w, atol=1e-12)
+            np.testing.assert_allclose(design.combine(c), full.T @ c, atol=1e-12)

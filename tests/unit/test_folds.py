@@ -1,0 +1,80 @@
+"""Folds that follow the content of the rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.model_selection import KFold, StratifiedKFold
+
+from metricwise.designs import make_design
+from metricwise.estimators.folds import fold_of_rows, split_rows
+
+RNG = np.random.default_rng(0)
+DISTINCT = RNG.integers(-9, 10, size=(40, 4)).astype(float) + np.arange(40)[:, None] / 64
+ROWS = np.r_[np.arange(40), RNG.integers(0, 40, size=60)]
+X = DISTINCT[ROWS]
+POSITIVE = ROWS % 4 == 0  # the label follows the content
+
+
+def test_equal_rows_share_a_fold():
+    folds = fold_of_rows(make_design(X), POSITIVE, 5, seed=0)
+    assert set(folds) == set(range(5))
+    for row in range(40):
+        assert np.unique(folds[np.equal(ROWS, row)]).size == 1
+
+
+def test_both_classes_are_spread_evenly():
+    folds = fold_of_rows(make_design(X), POSITIVE, 5, seed=0)
+    for mask in (POSITIVE, ~POSITIVE):
+        distinct = [np.unique(ROWS[mask & (folds == k)]).size for k in range(5)]
+        assert max(distinct) - min(distinct) <= 1
+
+
+def test_neither_order_nor_storage_nor_copies_matter():
+    folds = fold_of_rows(make_design(X), POSITIVE, 4, seed=3)
+    order = RNG.permutation(len(X))
+    shuffled = fold_of_rows(make_design(np.asfortranarray(X[order])), POSITIVE[order], 4, seed=3)
+    np.testing.assert_array_equal(shuffled, folds[order])
+    for data in (sparse.csr_array(X), X.astype(np.float32)):
+        np.testing.assert_array_equal(fold_of_rows(make_design(data), POSITIVE, 4, seed=3), folds)
+    np.testing.assert_array_equal(fold_of_rows(make_design(DISTINCT), POSITIVE[:40], 4, seed=3), folds[:40])
+
+
+def test_the_seed_matters():
+    folds = [fold_of_rows(make_design(X), POSITIVE, 5, seed) for seed in range(3)]
+    assert not np.array_equal(folds[0], folds[1]) and not np.array_equal(folds[0], folds[2])
+
+
+def test_no_more_folds_than_distinct_rows_of_a_class():
+    positive = np.isin(ROWS, [1, 2, 3])
+    assert set(fold_of_rows(make_design(X), positive, 5, seed=0)) == {0, 1, 2}
+    assert fold_of_rows(make_design(X), np.isin(ROWS, [7]), 5, seed=0) is None
+    assert fold_of_rows(make_design(X), ~np.isin(ROWS, [7]), 5, seed=0) is None
+
+
+@pytest.mark.parametrize(("cv", "n_folds"), [(None, 5), (3, 3), (np.int64(4), 4)])
+def test_splits_are_a_partition_with_both_classes_everywhere(cv, n_folds):
+    splits = list(split_rows(cv, make_design(X), X, POSITIVE, seed=0))
+    assert len(splits) == n_folds
+    np.testing.assert_array_equal(np.sort(np.concatenate([test for _, test in splits])), np.arange(len(X)))
+    for train, test in splits:
+        np.testing.assert_array_equal(np.sort(np.r_[train, test]), np.arange(len(X)))
+        assert not set(ROWS[train]) & set(ROWS[test])
+        assert POSITIVE[train].any() and POSITIVE[test].any() and not POSITIVE[train].all()
+
+
+def test_too_few_rows_cannot_be_divided():
+    assert split_rows(None, make_design(X), X, ROWS == 7, seed=0) is None
+
+
+@pytest.mark.parametrize(
+    "cv", [KFold(3), StratifiedKFold(3), [(np.arange(50), np.arange(50, 100))]], ids=lambda c: type(c).__name__
+)
+def test_splitters_and_lists_of_splits_are_used_as_they_are(cv):
+    found = list(split_rows(cv, make_design(X), X, POSITIVE, seed=0))
+    expected = cv if isinstance(cv, list) else list(cv.split(X, POSITIVE))
+    assert len(found) == len(expected)
+    for ours, theirs in zip(found, expected, strict=True):
+        for a, b in zip(ours, theirs, strict=True):
+            np.testing.assert_array_equal(a, b)

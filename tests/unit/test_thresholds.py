@@ -1,0 +1,113 @@
+"""Thresholds against brute force over every way in which a threshold can cut the scores."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from metricwise.inference import best_threshold, fraction_threshold
+from metricwise.measures import MCC, Accuracy, BalancedAccuracy, FBeta, GMean, Jaccard, contingency_measure
+
+RECALL = contingency_measure(lambda tp, fp, fn, tn: tp / (tp + fn), "recall")
+MEASURES = [FBeta(), FBeta(2.0), Jaccard(), Accuracy(), BalancedAccuracy(), GMean(), MCC(), RECALL]
+
+few_values = st.integers(-3, 3).map(lambda k: k / 2)
+any_value = st.floats(-1e6, 1e6)
+of_all_sizes = st.sampled_from([0.0, 1e-300, 1e-3, -1e-3, 1.0, 1.0 + 2**-52, -1.0, 1e16, -1e16, 1e300, -1e300])
+some_weight = st.one_of(st.just(1.0), st.integers(1, 4).map(float), st.floats(0.01, 100.0))
+
+
+@st.composite
+def labelled_scores(draw):
+    value = draw(st.sampled_from([few_values, any_value, of_all_sizes]))
+    rows = draw(st.lists(st.tuples(st.booleans(), value, some_weight), min_size=2, max_size=25))
+    positive, scores, weights = (np.array(column) for column in zip(*rows, strict=True))
+    positive[0], positive[-1] = True, False
+    return positive, scores, weights
+
+
+def values_of_all_cuts(measure, positive, scores, weights):
+    """The measure when the k best distinct scores are called positive, for every k from none to all."""
+    values = []
+    for k in range(np.unique(scores).size + 1):
+        top = np.unique(scores)[::-1][:k]
+        values.append(value_of(measure, positive, np.isin(scores, top), weights))
+    return np.array(values)
+
+
+def value_of(measure, positive, called, weights):
+    tp, fp = weights @ (called & positive), weights @ (called & ~positive)
+    return float(measure.value(tp, fp, weights @ positive - tp, weights @ ~positive - fp))
+
+
+@pytest.mark.parametrize("measure", MEASURES, ids=lambda measure: measure.name)
+@given(case=labelled_scores())
+@example(case=(np.array([True, True, False]), np.array([0.0, -1e16, 1e-3]), np.ones(3)))
+@settings(max_examples=150, deadline=None)
+def test_no_cut_is_better(measure, case):
+    positive, scores, weights = case
+    threshold, value = best_threshold(measure, positive, scores, weights)
+    assert np.isfinite(threshold)
+    assert value_of(measure, positive, scores > threshold, weights) == pytest.approx(value, abs=1e-9)
+    values = values_of_all_cuts(measure, positive, scores, weights)
+    if values[-1] <= values[0] + 1e-6:
+        values = values[:-1]  # calling everything positive has to be noticeably better than nothing
+    assert value == pytest.approx(values.max(), abs=1e-9)
+
+
+@given(case=labelled_scores())
+@settings(max_examples=100, deadline=None)
+def test_without_weights_every_row_counts_once(case):
+    positive, scores, _ = case
+    assert best_threshold(FBeta(), positive, scores) == best_threshold(FBeta(), positive, scores, np.ones(scores.size))
+
+
+@given(case=labelled_scores(), seed=st.integers(0, 99))
+@settings(max_examples=100, deadline=None)
+def test_order_and_copies_do_not_matter(case, seed):
+    positive, scores, _ = case
+    rng = np.random.default_rng(seed)
+    order, copies = rng.permutation(scores.size), rng.integers(1, 4, size=scores.size)
+    weighted = best_threshold(FBeta(), positive[order], scores[order], copies[order].astype(float))
+    repeated = best_threshold(FBeta(), np.repeat(positive, copies), np.repeat(scores, copies))
+    assert weighted.threshold == repeated.threshold
+    assert weighted.value == pytest.approx(repeated.value)
+
+
+def test_of_equally_good_thresholds_the_one_with_most_room():
+    positive = np.array([True, True, True, False, False])
+    scores = np.array([10.0, 9.0, 3.0, 1.0, 0.0])
+    assert best_threshold(FBeta(), positive, scores) == (2.0, 1.0)
+    # Accuracy is 4/5 both above the row of score 9 and below; the gap below is wider.
+    scores = np.array([10.0, 9.0, 0.5, 2.0, 0.0])
+    assert best_threshold(Accuracy(), positive, scores) == (5.5, 0.8)
+
+
+def test_scores_without_information():
+    """All alike: nothing is called positive unless calling everything so is better."""
+    positive, scores = np.array([True, False, False]), np.zeros(3)
+    threshold, value = best_threshold(Accuracy(), positive, scores)
+    assert threshold > 0.0 and value == pytest.approx(2 / 3)
+    threshold, value = best_threshold(FBeta(), positive, scores)
+    assert threshold < 0.0 and value == pytest.approx(0.5)
+
+
+@given(case=labelled_scores(), fraction=st.floats(0.0, 1.0))
+@example(case=(np.array([True, True, False]), np.array([0.0, -1e16, 1e-3]), np.ones(3)), fraction=1.0)
+@settings(max_examples=300, deadline=None)
+def test_fraction_is_as_near_as_ties_allow(case, fraction):
+    _, scores, weights = case
+    threshold = fraction_threshold(scores, fraction, weights)
+    wanted = fraction * weights.sum()
+    cuts = [weights[scores > at].sum() for at in np.unique(scores)] + [weights.sum()]
+    missed = abs(weights[scores > threshold].sum() - wanted)
+    assert missed <= min(abs(cut - wanted) for cut in cuts) + 1e-9 * weights.sum()
+
+
+def test_fraction_without_weights():
+    scores = np.array([4.0, 3.0, 2.0, 1.0])
+    assert [fraction_threshold(scores, f) for f in (0.25, 0.5, 0.75)] == [3.5, 2.5, 1.5]
+    assert fraction_threshold(scores, 0.0) > 4.0
+    assert fraction_threshold(scores, 1.0) < 1.0
