@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import minimize_scalar
 
-from metricwise.measures.base import CountsTable, RanksPairs, RatioOfRates, RestrictsLabellings
+from metricwise.measures.base import ConcaveInRates, CountsTable, RanksPairs, RatioOfRates, RestrictsLabellings
 from metricwise.measures.restricted import training_value
 from metricwise.results import Certificate, Result
 
@@ -141,8 +141,18 @@ class _Slack:
     """R(w) = max over labellings of loss + sum c_i s_i, and single labellings."""
 
     def __init__(self, measure: Any, positive: NDArray[np.bool_], weights: Floats, u: float) -> None:
-        self.measure, self.positive, self.weights, self.u = measure, positive, weights, u
+        self.measure, self.positive, self.weights, self.u = measure, positive, weights.copy(), u
         self.n_pos, self.n_neg = float(weights[positive].sum()), float(weights[~positive].sum())
+        whole = bool(np.all(weights == np.floor(weights)))
+        # The size of pieces with labels of their own: copies, or any size will do.
+        self.units: list[float | None] = [1.0 if whole else None] * 2
+        self.splits_rows = False
+        if not whole and not isinstance(measure, RanksPairs | RestrictsLabellings | ConcaveInRates):
+            convex_in_pos, convex_in_neg, concave_in_neg = self._shape()
+            self.splits_rows = convex_in_pos and concave_in_neg
+            if not (convex_in_pos and (convex_in_neg or concave_in_neg)):
+                self._divide_rows()
+                self.n_pos, self.n_neg = float(self.weights[positive].sum()), float(self.weights[~positive].sum())
 
     def loss(self, tp: Any, fp: Any) -> Any:
         if isinstance(self.measure, RestrictsLabellings):
@@ -155,8 +165,8 @@ class _Slack:
             loss, c = self._pairs(scores)
             return float(loss + c @ scores)
         assert isinstance(self.measure, CountsTable)
-        T, A = self._path(scores[self.positive], self.weights[self.positive], self.n_pos, -1.0)
-        F, B = self._path(-scores[~self.positive], self.weights[~self.positive], 0.0, 1.0)
+        T, A = self._path(scores[self.positive], self.weights[self.positive], self.units[0], self.n_pos, -1.0)
+        F, B = self._path(-scores[~self.positive], self.weights[~self.positive], self.units[1], 0.0, 1.0)
         T, A = T[::-1], A[::-1]
         if isinstance(self.measure, RestrictsLabellings):
             return self._top_rows(T, A, F, B)
@@ -164,16 +174,31 @@ class _Slack:
             return self._branch_and_bound(T, A, F, B)
         return max(float((self.loss(t, F) + a + B).max()) for t, a in zip(T, A, strict=True))
 
-    def _path(self, keys: Floats, weights: Floats, start: float, sign: float) -> tuple[Floats, Floats]:
+    def _path(
+        self, keys: Floats, weights: Floats, unit: float | None, start: float, sign: float
+    ) -> tuple[Floats, Floats]:
         """Weight called positive and score part, as rows are mislabelled in the order of the keys."""
         order = np.argsort(keys)
         keys, weights = keys[order], weights[order]
-        if np.all(self.weights == np.floor(self.weights)):
-            copies = weights.astype(np.int64)
-            keys, weights = np.repeat(keys, copies), np.ones(int(copies.sum()))
+        if unit is not None:
+            pieces = np.rint(weights / unit).astype(np.int64)
+            keys, weights = np.repeat(keys, pieces), np.full(int(pieces.sum()), unit)
         called = start + sign * np.concatenate([[0.0], np.cumsum(weights)])
         called[-1] = start + sign * (self.n_pos if sign < 0 else self.n_neg)
         return called, -np.concatenate([[0.0], np.cumsum(weights * keys)]) / self.u
+
+    def _divide_rows(self) -> None:
+        """Round the weights to the pieces that rows are divided into where the loss has no useful shape."""
+        for k, mask in enumerate((self.positive, ~self.positive)):
+            weights = self.weights[mask]
+            if np.all(weights == np.floor(weights)):
+                unit = 1.0
+            elif np.all(weights == weights[0]):
+                unit = float(weights[0])
+            else:
+                unit = float(weights.mean()) / 16
+            self.units[k] = unit
+            self.weights[mask] = np.maximum(np.rint(weights / unit), 1.0) * unit
 
     def _top_rows(self, T: Floats, A: Floats, F: Floats, B: Floats) -> float:
         """Maximise over labellings whose size lies between that of the true labels and that of the top rows."""
@@ -185,7 +210,7 @@ class _Slack:
         low = np.zeros(tp.size) if size > self.n_pos else np.maximum(size - tp, 0.0)
         high = np.full(tp.size, self.n_neg) if size < self.n_pos else np.minimum(size - tp, self.n_neg)
         score = np.interp(tp, T, A)
-        if np.all(self.weights == np.floor(self.weights)):
+        if self.units[1] is not None:
             fp = _peak_of_integers(lambda f: self.loss(tp, f) + np.interp(f, F, B), low, high)
         else:
             fp = _peak(lambda f: self.loss(tp, f) + np.interp(f, F, B), low, high)
@@ -198,7 +223,7 @@ class _Slack:
         concave, so their largest values within a block are known from where they peak.
         """
         a_peak, b_peak = int(np.argmax(A)), int(np.argmax(B))
-        inside = self._splits_rows()
+        inside = self.splits_rows
 
         def bound(block: tuple[int, int, int, int]) -> float:
             a0, a1, b0, b1 = block
@@ -227,10 +252,19 @@ class _Slack:
                     heapq.heappush(queue, (-bound(part), part))
         return best
 
-    def _splits_rows(self) -> bool:
-        """Whether labellings may split rows, and gain by it: see `metricwise.oracles.contingency`."""
-        whole = bool(np.all(self.weights == np.floor(self.weights)))
-        return not whole and isinstance(self.measure, RatioOfRates)
+    def _shape(self) -> tuple[bool, bool, bool]:
+        """Whether the loss is convex in the true, convex in the false, and concave in the false positives."""
+        if not isinstance(self.measure, RatioOfRates):
+            return False, False, False
+
+        def bend(first: tuple[float, float], last: tuple[float, float]) -> float:
+            middle = self.loss(0.5 * (first[0] + last[0]), 0.5 * (first[1] + last[1]))
+            return float(middle - 0.5 * (self.loss(*first) + self.loss(*last)))
+
+        # The bend of a ratio along a line keeps its sign, so the ends and the middle tell it.
+        in_pos = [bend((0.0, fp), (self.n_pos, fp)) for fp in (0.0, self.n_neg)]
+        in_neg = [bend((tp, 0.0), (tp, self.n_neg)) for tp in (0.0, self.n_pos)]
+        return max(in_pos) <= 1e-12, max(in_neg) <= 1e-12, min(in_neg) >= -1e-12
 
     def _between(self, T: Floats, A: Floats, F: Floats, B: Floats, best: float) -> float:
         """The largest value inside the cells of a block that could exceed ``best``."""
@@ -259,12 +293,19 @@ class _Slack:
     @staticmethod
     def _share(keys: Floats, weights: Floats, amount: float) -> Floats:
         """Share of every row when ``amount`` of weight is taken in ascending order, ties alike."""
-        # Scores that differ by rounding only are tied: any labelling gives a valid bound.
-        grid = np.round(keys / max(float(np.abs(keys).max()), 1e-300), 11)
-        _, group = np.unique(grid, return_inverse=True)
-        tied = np.bincount(group, weights)
-        before = np.cumsum(tied) - tied
-        share: Floats = np.clip((amount - before) / tied, 0.0, 1.0)[group]
+        order = np.argsort(keys)
+        taken = np.cumsum(weights[order])
+        share = np.zeros(keys.size)
+        if amount <= 0.0:
+            return share
+        # Rows whose scores differ by rounding only are tied: any labelling gives a valid bound.
+        last = min(int(np.searchsorted(taken, amount * (1.0 - 1e-12))), keys.size - 1)
+        distance = keys - keys[order[last]]
+        reach = 1e-11 * float(np.abs(keys).max())
+        tied = np.abs(distance) <= reach
+        share[distance < -reach] = 1.0
+        before = float(weights[distance < -reach].sum())
+        share[tied] = np.clip((amount - before) / weights[tied].sum(), 0.0, 1.0)
         return share
 
     def _pairs(self, scores: Floats) -> tuple[float, Floats]:

@@ -39,10 +39,27 @@ def random_case(seed, measure, kind):
 @pytest.mark.parametrize("kind", WEIGHTS)
 @pytest.mark.parametrize("measure", MEASURES, ids=lambda measure: measure.name)
 def test_a_labelling_is_a_lower_bound_everywhere(measure, kind):
-    for seed in range(400):
+    for seed in range(220):
         n_pos, n_neg, weights, here, there = random_case(seed, measure, kind)
         oracle = make_oracle(measure, n_pos, n_neg, weights)
         labelling = oracle.violate(here)
         cut, loss, value = labelling.coefficients(), labelling.loss, labelling.value
         assert value == pytest.approx(loss + cut @ here, abs=1e-9)
         assert oracle.violate(there).value >= loss + cut @ there - 1e-9, f"seed {seed}"
+
+
+@pytest.mark.parametrize("measure", MEASURES, ids=lambda measure: measure.name)
+def test_rows_on_the_margin_are_on_one_side_of_it(measure):
+    """Loss and slope of a labelling belong to the same rows, also where rounding decides whether a row is violated."""
+    for n_pos in (1, 3, 7, 15):
+        for n_neg in (3, 7, 8, 31):
+            if isinstance(measure, RestrictsLabellings) and 2 * n_pos > n_pos + n_neg:
+                continue
+            oracle = make_oracle(measure, n_pos, n_neg)
+            for margin in (1.0, np.nextafter(1.0, 0.0), np.nextafter(1.0, 2.0), oracle.mistakes / (n_pos + n_neg)):
+                for other in (margin, margin * n_pos / n_neg):
+                    for low in (-other, np.nextafter(-other, 0.0), np.nextafter(-other, -9.0)):
+                        scores = np.r_[np.full(n_pos, margin), np.full(n_neg, low)]
+                        labelling = oracle.violate(scores)
+                        rebuilt = labelling.loss + labelling.coefficients() @ scores
+                        assert labelling.value == pytest.approx(rebuilt, abs=1e-9), (n_pos, n_neg, margin, low)

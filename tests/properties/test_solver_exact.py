@@ -57,12 +57,17 @@ each_measure = pytest.mark.parametrize("measure", MEASURES, ids=lambda m: "own" 
 
 
 def every_labelling(measure, X, positive):
-    """Losses and slopes of all labellings: R(w) = max over k of losses[k] + planes[k] . w, straight from its definition."""
+    """Losses and slopes of all labellings, by definition: R(w) = max over k of losses[k] + planes[k] . w."""
     n_pos, n = int(positive.sum()), positive.size
     u = measure.mistakes_per_loss(n_pos, n - n_pos)
     called = np.array(list(product([0.0, 1.0], repeat=n)))
     if isinstance(measure, RestrictsLabellings):
-        called = called[called.sum(axis=1) == measure.predicted_positives(n_pos, n)]
+        # The size varies between that of the true labels and k; the loss is of the share that is 1 for the former.
+        size, sizes = measure.predicted_positives(n_pos, n), called.sum(axis=1)
+        called = called[(sizes <= size) if size > n_pos else (sizes >= size) if size < n_pos else (sizes == size)]
+        tp = called[:, positive].sum(axis=1)
+        losses = 1.0 - tp / (n_pos if size >= n_pos else called.sum(axis=1))
+        return losses, (called - positive) @ X / u, u
     tp, fp = called[:, positive].sum(axis=1), called[:, ~positive].sum(axis=1)
     losses = 1.0 - np.asarray(measure.value(tp, fp, n_pos - tp, n - n_pos - fp))
     return losses, (called - positive) @ X / u, u

@@ -1,4 +1,4 @@
-"""Folds that follow the content of the rows.
+"""Rows by their content: folds that keep copies together, and copies merged into weights.
 
 Equal rows share a fold, so a copy of a training row never waits among the held-out ones, where it would flatter the
 model. The folds do not depend on the order of the rows, and a row of weight two is treated as the same row twice.
@@ -31,6 +31,17 @@ def fold_of_rows(design: Design, positive: Mask, n_folds: int, seed: int) -> NDA
     for mask, (_, rank) in zip((positive, ~positive), distinct, strict=True):
         folds[mask] = rank % n_folds
     return folds
+
+
+def merge_copies(
+    design: Design, rows: Rows, positive: Mask, weights: NDArray[np.float64]
+) -> tuple[Rows, NDArray[np.float64]]:
+    """Return one of each set of equal rows of a class, with the weight of all of them, in an order given by content."""
+    fingerprints = design.fingerprints()
+    order = np.lexsort((fingerprints, positive))
+    new = np.append(True, np.diff(fingerprints[order]) != 0) | np.append(True, np.diff(positive[order]))
+    first = np.flatnonzero(new)
+    return rows[order][first], np.add.reduceat(weights[order], first)
 
 
 def split_rows(cv: Any, design: Design, X: Any, positive: Mask, seed: int) -> Iterator[tuple[Rows, Rows]] | None:

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, check_random_state, valida
 from metricwise.designs import Design, make_design
 from metricwise.designs.threads import available_threads
 from metricwise.estimators.catalog import check_trainable
-from metricwise.estimators.folds import split_rows
+from metricwise.estimators.folds import merge_copies, split_rows
 from metricwise.estimators.targets import classes_of, positive_class, row_weights
 from metricwise.inference import best_threshold, fraction_threshold
 from metricwise.measures import BalancedAccuracy, HasMulticlassValue, HasViolatedLabelling, Measure, get_measure
@@ -27,6 +27,10 @@ from metricwise.solvers.cutting_plane import CuttingPlaneState
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
+
+# Copies of rows are merged into weights where that costs nothing, so that a row of weight two and the same row twice
+# give the same numbers to the last digit. On large data both end within the tolerance, and unit weights are faster.
+_MOST_ROWS_TO_MERGE = 2000
 
 
 class MultivariateSVC(ClassifierMixin, BaseEstimator):
@@ -394,7 +398,11 @@ class _Training:
     def _problem(
         self, rows: NDArray[np.int64], positive: Mask, weights: Floats, measure: Measure
     ) -> MultivariateProblem:
-        return make_problem(self.design.take(rows), positive[rows], measure, self.model.C, weights[rows])
+        if rows.size <= _MOST_ROWS_TO_MERGE:
+            rows, merged = merge_copies(self.design.take(rows), rows, positive[rows], weights[rows])
+        else:
+            merged = weights[rows]
+        return make_problem(self.design.take(rows), positive[rows], measure, self.model.C, merged)
 
     def _limits(self, n_runs: int) -> Limits:
         seconds = self.model.max_seconds

@@ -1,9 +1,9 @@
 """Labellings given by a cut in the order of each class: which rows they change, and by how much.
 
-Scores come with the positives first. A labelling misses the positives whose score is below ``pos_cut`` and calls
-positive the negatives whose score is above ``neg_cut``. Rows that sit exactly on a cut are changed by a share: among
-rows with equal scores every choice is equally violated, and their average is the one that does not depend on the
-order of the rows.
+Scores come with the positives first. A labelling misses the positives whose score is below ``pos_low`` and calls
+positive the negatives whose score is above ``neg_high``. Rows on the cut, between its low and its high end, are changed
+by a share: among rows with equal scores every choice is equally violated, and their average is the one that does not
+depend on the order of the rows, nor on the last digits of their scores.
 """
 
 import numba as nb
@@ -55,25 +55,31 @@ def prefix_sums(values, weights, weighted, total, missing, scale, weight_out, su
 
 
 @nb.njit(cache=True, nogil=True)
-def labelling_coefficients(scores, n_pos, pos_cut, pos_share, neg_cut, neg_share, weights, weighted, scale, out):
+def labelling_coefficients(
+    scores, n_pos, pos_low, pos_high, pos_share, neg_low, neg_high, neg_share, weights, weighted, scale, out
+):
     """out[i] = (y'_i - y_i) / 2 times the row's weight and ``scale``."""
     for i in range(scores.size):
+        score = scores[i]
         if i < n_pos:
-            change = -1.0 if scores[i] < pos_cut else (-pos_share if scores[i] == pos_cut else 0.0)
+            change = -1.0 if score < pos_low else (-pos_share if score <= pos_high else 0.0)
         else:
-            change = 1.0 if scores[i] > neg_cut else (neg_share if scores[i] == neg_cut else 0.0)
+            change = 1.0 if score > neg_high else (neg_share if score >= neg_low else 0.0)
         out[i] = change * scale * (weights[i] if weighted else 1.0)
 
 
 @nb.njit(cache=True, nogil=True)
-def labelling_slope(scores, direction, n_pos, pos_cut, pos_share, neg_cut, neg_share, weights, weighted, scale):
+def labelling_slope(
+    scores, direction, n_pos, pos_low, pos_high, pos_share, neg_low, neg_high, neg_share, weights, weighted, scale
+):
     """The product of `labelling_coefficients` with ``direction``, without storing them."""
     total = 0.0
     for i in range(scores.size):
+        score = scores[i]
         if i < n_pos:
-            change = -1.0 if scores[i] < pos_cut else (-pos_share if scores[i] == pos_cut else 0.0)
+            change = -1.0 if score < pos_low else (-pos_share if score <= pos_high else 0.0)
         else:
-            change = 1.0 if scores[i] > neg_cut else (neg_share if scores[i] == neg_cut else 0.0)
+            change = 1.0 if score > neg_high else (neg_share if score >= neg_low else 0.0)
         if change != 0.0:
             total += change * direction[i] * (weights[i] if weighted else 1.0)
     return scale * total
@@ -89,24 +95,22 @@ def dot(a, b):
 
 
 @nb.njit(cache=True, nogil=True)
-def independent_violations(scores, n_pos, pos_price, neg_price, weights, weighted, scale):
-    """For a loss that adds up over rows: value, loss and both wrong weights of the most violated labelling.
+def independent_violations(scores, n_pos, pos_price, neg_price, pos_cut, neg_cut, weights, weighted, scale):
+    """For a loss that adds up over rows: value and both wrong weights of the most violated labelling.
 
-    A missed positive costs ``pos_price`` a unit of weight and is chosen when that exceeds its scaled score.
+    A missed positive costs ``pos_price`` a unit of weight, and is chosen when its score is below ``pos_cut``, where
+    that exceeds its scaled score.
     """
     value, missed, alarms = 0.0, 0.0, 0.0
     for i in range(scores.size):
         weight = weights[i] if weighted else 1.0
         if i < n_pos:
-            gain = pos_price - scale * scores[i]
-            if gain > 0.0:
-                value += weight * gain
+            if scores[i] < pos_cut:
+                value += weight * (pos_price - scale * scores[i])
                 missed += weight
-        else:
-            gain = neg_price + scale * scores[i]
-            if gain > 0.0:
-                value += weight * gain
-                alarms += weight
+        elif scores[i] > neg_cut:
+            value += weight * (neg_price + scale * scores[i])
+            alarms += weight
     return value, missed, alarms
 
 

@@ -89,10 +89,21 @@ class Classes:
 
 
 class Cut(NamedTuple):
-    """Where a labelling divides one class: rows beyond ``at`` change, rows on it change by ``share``."""
+    """Where a labelling divides one class: rows beyond it change, rows from ``low`` to ``high`` by ``share``."""
 
-    at: float
+    low: float
+    high: float
     share: float
+
+    def mirrored(self) -> Cut:
+        """Return the cut of the negated scores."""
+        return Cut(-self.high, -self.low, self.share)
+
+
+NO_CUT = Cut(-np.inf, -np.inf, 0.0)
+
+# Scores that differ by less than this share of the largest one are tied: rounding errors must not choose among rows.
+_TIED = 1e-11
 
 
 @dataclass(frozen=True)
@@ -124,15 +135,16 @@ class CutLabelling:
 def cut_after(keys: Floats, weights: Floats | None, amount: float) -> Cut:
     """Return the cut that takes ``amount`` of weight off the front of the ascending ``keys``, ties sharing alike."""
     if amount <= 0.0 or keys.size == 0:
-        return Cut(-np.inf, 0.0)
+        return NO_CUT
     if weights is None:
         last = min(int(np.ceil(amount)), keys.size) - 1
     else:
         total = np.cumsum(weights)
         # Rounding in the sums must not push the cut past the row at which the amount is reached.
         last = min(int(np.searchsorted(total, amount * (1.0 - 1e-12))), keys.size - 1)
-    at = float(keys[last])
-    first, end = np.searchsorted(keys, at, "left"), np.searchsorted(keys, at, "right")
+    reach = _TIED * max(abs(keys[0]), abs(keys[-1]))
+    low, high = float(keys[last] - reach), float(keys[last] + reach)
+    first, end = np.searchsorted(keys, low, "left"), np.searchsorted(keys, high, "right")
     before = float(first) if weights is None else float(total[first - 1]) if first > 0 else 0.0
     tied = float(end - first) if weights is None else float(total[end - 1]) - before
-    return Cut(at, min(max((amount - before) / tied, 0.0), 1.0))
+    return Cut(low, high, min(max((amount - before) / tied, 0.0), 1.0))

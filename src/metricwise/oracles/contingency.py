@@ -73,15 +73,24 @@ class AdditiveOracle:
 
     def violate(self, scores: Floats) -> CutLabelling:
         rows, scale = self.classes, 1.0 / self.mistakes
+        pos_cut, neg_cut = self._pos_price * self.mistakes, -self._neg_price * self.mistakes
         value, missed, alarms = selection.independent_violations(
-            scores, rows.n_pos, self._pos_price, self._neg_price, rows.weight_array, rows.weighted, scale
+            scores,
+            rows.n_pos,
+            self._pos_price,
+            self._neg_price,
+            pos_cut,
+            neg_cut,
+            rows.weight_array,
+            rows.weighted,
+            scale,
         )
         return CutLabelling(
             value=value,
             loss=missed * self._pos_price + alarms * self._neg_price,
             table=(rows.pos_weight - missed, alarms),
-            pos=Cut(self._pos_price * self.mistakes, 0.0),
-            neg=Cut(-self._neg_price * self.mistakes, 0.0),
+            pos=Cut(pos_cut, pos_cut, 0.0),
+            neg=Cut(neg_cut, neg_cut, 0.0),
             scores=scores,
             classes=rows,
             scale=scale,
@@ -159,7 +168,7 @@ class TableOracle:
             loss=1.0 - float(self.measure.value(tp, fp, rows.pos_weight - tp, rows.neg_weight - fp)),
             table=(tp, fp),
             pos=pos_cut,
-            neg=Cut(-neg_cut.at, neg_cut.share),
+            neg=neg_cut.mirrored(),
             scores=scores,
             classes=rows,
             scale=scale,

@@ -6,22 +6,28 @@ the scan stops when no bound exceeds the best table found. The largest loss of a
 measure is monotone (more true positives never hurt, more false positives never help); otherwise all losses are
 evaluated once, when the oracle is made.
 
-Sample weights: if all are whole numbers, a row is that many copies with labels of their own. Otherwise rows are kept
-whole: nothing is known of the function between the tables of whole rows.
+Sample weights: a row is divided into pieces of one size a class, each with a label of its own. If all weights of a
+class are whole numbers, a piece is a copy; if all are equal, a piece is a row; otherwise weights are rounded to
+sixteenths of their mean, and the oracle is exact for the rounded weights. Pieces put the tables on a fixed grid whatever
+the order of the rows, and make the slack a maximum over labellings that do not depend on the scores, as it must be to
+be convex.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from metricwise.measures.base import CountsTable
-from metricwise.oracles.base import Classes, Cut, CutLabelling, Floats, cut_after
+from metricwise.oracles.base import Classes, CutLabelling, Floats, cut_after
 
 _SMALLEST_BLOCK = 16
 _BLOCKS_AN_AXIS = 1500
 _BLOCKS_AT_ONCE = 32
 _MOST_COPIES = 5_000_000
+_PIECES_A_ROW = 16
 
 
 class GenericOracle:
@@ -29,47 +35,41 @@ class GenericOracle:
 
     def __init__(self, measure: CountsTable, monotone: bool, classes: Classes, mistakes: float) -> None:
         self._measure, self._monotone = measure, monotone
-        self.classes = classes
         self.mistakes = mistakes
-        self.n_pos, self.n_neg = classes.pos_weight, classes.neg_weight
-        # Copies put the tables on a fixed grid, whatever the order of the rows.
-        self._copies = classes.weighted and classes.whole_weights and self.n_pos + self.n_neg <= _MOST_COPIES
+        n_pos = classes.n_pos
+        weights = classes.weights
+        self._pos_pieces, self._pos_unit = pieces_of(None if weights is None else weights[:n_pos], n_pos)
+        self._neg_pieces, self._neg_unit = pieces_of(None if weights is None else weights[n_pos:], classes.n_neg)
+        if weights is not None:
+            pieces = np.concatenate([self._pos_pieces * self._pos_unit, self._neg_pieces * self._neg_unit])
+            classes = Classes(n_pos, classes.n_neg, pieces)
+        self.classes = classes
+        self._T = self._pos_unit * np.arange(self._pos_pieces.sum() + 1.0)
+        self._F = self._neg_unit * np.arange(self._neg_pieces.sum() + 1.0)
+        self.n_pos, self.n_neg = float(self._T[-1]), float(self._F[-1])
         self._last = (self.n_pos, 0.0)
-        self._block_losses: Floats | None = None
-        if self._copies or not classes.weighted:
-            self._block_losses = self._largest_losses(np.arange(self.n_pos + 1.0), np.arange(self.n_neg + 1.0))
+        self._block_losses = self._largest_losses(self._T, self._F)
 
     def violate(self, scores: Floats) -> CutLabelling:
-        rows, scale = self.classes, 1.0 / self.mistakes
-        n_pos = rows.n_pos
-        pos, pos_weights = self._sorted(scores[:n_pos], None if rows.weights is None else rows.weights[:n_pos])
-        neg, neg_weights = self._sorted(-scores[n_pos:], None if rows.weights is None else rows.weights[n_pos:])
-        missed, pos_sum = _prefix(pos, pos_weights)
-        F, neg_sum = _prefix(neg, neg_weights)
-        T, A, B = self.n_pos - missed[::-1], -scale * pos_sum[::-1], -scale * neg_sum
-        value, a, b = self._search(T, A, F, B)
-        tp, fp = float(T[a]), float(F[b])
-        neg_cut = cut_after(neg, neg_weights, fp)
+        rows, scale, n_pos = self.classes, 1.0 / self.mistakes, self.classes.n_pos
+        pos = _sorted_pieces(scores[:n_pos], self._pos_pieces)
+        neg = _sorted_pieces(-scores[n_pos:], self._neg_pieces)
+        A = -scale * self._pos_unit * _prefix_sums(pos)[::-1]
+        B = -scale * self._neg_unit * _prefix_sums(neg)
+        value, a, b = self._search(self._T, A, self._F, B)
+        tp, fp = float(self._T[a]), float(self._F[b])
         return CutLabelling(
             value=value,
-            loss=float(self.losses(T[a], F[b])),
+            loss=float(self.losses(tp, fp)),
             table=(tp, fp),
-            pos=cut_after(pos, pos_weights, self.n_pos - tp),
-            neg=Cut(-neg_cut.at, neg_cut.share),
+            pos=cut_after(pos, None, pos.size - a),
+            neg=cut_after(neg, None, b).mirrored(),
             scores=scores,
             classes=rows,
             scale=scale,
         )
 
-    def _sorted(self, keys: Floats, weights: Floats | None) -> tuple[Floats, Floats | None]:
-        if weights is None:
-            return np.sort(keys), None
-        order = np.argsort(keys)
-        if self._copies:
-            return np.repeat(keys[order], weights[order].astype(np.int64)), None
-        return keys[order], weights[order]
-
-    def losses(self, T: Floats, F: Floats) -> Floats:
+    def losses(self, T: Any, F: Any) -> Any:
         """Return the losses of tables, given by arrays that broadcast."""
         tp, fp = np.broadcast_arrays(T, F)
         return 1.0 - np.asarray(self._measure.value(tp, fp, self.n_pos - tp, self.n_neg - fp), dtype=float)
@@ -80,7 +80,8 @@ class GenericOracle:
         if self._monotone:
             # Few true and many false positives: the first row and the last column of each block.
             last = np.append(b_edges[1:], F.size) - 1
-            return self.losses(T[a_edges, None], F[None, last])
+            corners: Floats = self.losses(T[a_edges, None], F[None, last])
+            return corners
         rows = [
             np.maximum.reduceat(self.losses(T[start:stop, None], F[None, :]).max(axis=0), b_edges)
             for start, stop in zip(a_edges, np.append(a_edges[1:], T.size), strict=True)
@@ -88,9 +89,10 @@ class GenericOracle:
         return np.array(rows)
 
     def _search(self, T: Floats, A: Floats, F: Floats, B: Floats) -> tuple[float, int, int]:
-        losses = self._block_losses if self._block_losses is not None else self._largest_losses(T, F)
         a_edges, b_edges = _edges(T.size), _edges(F.size)
-        bounds = losses + np.maximum.reduceat(A, a_edges)[:, None] + np.maximum.reduceat(B, b_edges)[None, :]
+        bounds = (
+            self._block_losses + np.maximum.reduceat(A, a_edges)[:, None] + np.maximum.reduceat(B, b_edges)[None, :]
+        )
         grid = _Grid(self, T, A, F, B, _block(T.size), _block(F.size))
         # The winner of the last call is a good guess, and blocks that cannot beat it need not even be sorted.
         near = (np.searchsorted(a_edges, np.searchsorted(T, self._last[0]), "right") - 1) * b_edges.size
@@ -138,7 +140,25 @@ def _edges(size: int) -> NDArray[np.int64]:
     return np.arange(0, size, _block(size))
 
 
-def _prefix(keys: Floats, weights: Floats | None) -> tuple[Floats, Floats]:
-    """Return the cumulated weight and the cumulated weighted key, both from nothing on."""
-    weight = np.ones(keys.size) if weights is None else weights
-    return np.concatenate([[0.0], np.cumsum(weight)]), np.concatenate([[0.0], np.cumsum(weight * keys)])
+def pieces_of(weights: Floats | None, n_rows: int) -> tuple[NDArray[np.int64], float]:
+    """Return how many pieces every row of a class is divided into, and the weight of a piece."""
+    if weights is None:
+        return np.ones(n_rows, dtype=np.int64), 1.0
+    if np.all(weights == np.floor(weights)) and weights.sum() <= _MOST_COPIES:
+        unit = 1.0
+    elif np.all(weights == weights[0]):
+        unit = float(weights[0])
+    else:
+        unit = float(weights.mean()) / _PIECES_A_ROW
+    return np.maximum(np.rint(weights / unit), 1.0).astype(np.int64), unit
+
+
+def _sorted_pieces(keys: Floats, pieces: NDArray[np.int64]) -> Floats:
+    order = np.argsort(keys)
+    repeated: Floats = np.repeat(keys[order], pieces[order])
+    return repeated
+
+
+def _prefix_sums(keys: Floats) -> Floats:
+    """Return the cumulated keys, from nothing on."""
+    return np.concatenate([[0.0], np.cumsum(keys)])

@@ -15,7 +15,7 @@ import numpy as np
 
 from metricwise.kernels import selection, tables
 from metricwise.measures.restricted import training_value
-from metricwise.oracles.base import Classes, Cut, CutLabelling, Floats, cut_after
+from metricwise.oracles.base import Classes, CutLabelling, Floats, cut_after
 
 
 class _SortedClasses:
@@ -48,7 +48,7 @@ class _SortedClasses:
             loss=loss,
             table=(tp, fp),
             pos=cut_after(self.pos, self.pos_weights, self.classes.pos_weight - tp),
-            neg=Cut(-neg_cut.at, neg_cut.share),
+            neg=neg_cut.mirrored(),
             scores=scores,
             classes=self.classes,
             scale=scale,

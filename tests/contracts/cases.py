@@ -1,0 +1,67 @@
+"""What the contract tests run over: every registered measure and solver, and every way of storing the data.
+
+A measure or a solver that is registered later is tested without a change here.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+
+from metricwise.designs import make_design
+from metricwise.measures import HasViolatedLabelling, contingency_measure, get_measure, registered_names
+from metricwise.solvers import SOLVERS, make_problem
+
+TOL = 1e-3
+
+
+def _own(tp, fp, fn, tn):
+    """A function of the table that the library knows nothing about."""
+    return (tp + 0.3 * tn) / (tp + 0.3 * tn + 2 * np.sqrt(fp) + fn)
+
+
+OWN = contingency_measure(_own, "own")
+MEASURES = [get_measure(name) for name in registered_names(HasViolatedLabelling)] + [OWN]
+PAIRS = [
+    (name, measure) for name, solver in SOLVERS.items() for measure in MEASURES if isinstance(measure, solver.needs)
+]
+PAIR_IDS = [f"{name}-{measure.name}" for name, measure in PAIRS]
+
+
+def _slice_of_wider(X):
+    """The same numbers, with other rows and columns in between."""
+    wide = np.full((2 * X.shape[0], 2 * X.shape[1] + 1), 99.0, dtype=X.dtype)
+    wide[::2, 1::2] = X
+    return wide[::2, 1::2]
+
+
+STORAGE = {
+    "dense rows": np.ascontiguousarray,
+    "dense columns": np.asfortranarray,
+    "dense slice": _slice_of_wider,
+    "sparse": sparse.csr_array,
+}
+DTYPES = (np.float64, np.float32)
+DESIGNS = [(kind, dtype) for kind in STORAGE for dtype in DTYPES]
+DESIGN_IDS = [f"{kind} {np.dtype(dtype).name}" for kind, dtype in DESIGNS]
+
+
+def stored(X, kind, dtype=np.float64):
+    return STORAGE[kind](X.astype(dtype))
+
+
+def make_data(n_rows=90, n_features=8, seed=0, share=0.3, noise=0.6):
+    """Rows with many zeros, all numbers exact in single precision, and the numbers that decide about their labels."""
+    rng = np.random.default_rng(seed)
+    X = np.round(8 * rng.normal(size=(n_rows, n_features))) / 8
+    X[rng.random(X.shape) < 0.4] = 0.0
+    leaning = X @ rng.normal(size=n_features) + noise * rng.normal(size=n_rows)
+    return X, leaning > np.quantile(leaning, 1 - share)
+
+
+def problem_of(measure, X, positive, C=0.5, weights=None, threads=1, intercept=1.0):
+    return make_problem(make_design(X, intercept=intercept, threads=threads), positive, measure, C, weights)
+
+
+def objective(problem, w):
+    return problem.objective(w, problem.oracle.violate(problem.design.scores(w)))

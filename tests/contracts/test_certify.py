@@ -1,0 +1,102 @@
+"""The independent certificate agrees with the one of training, whatever the measure, the weights and the data."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from metricwise import MultivariateSVC, certify
+from tests.contracts.cases import MEASURES, make_data
+
+X, POSITIVE = make_data(n_rows=70, n_features=6, seed=5)
+BINARY = POSITIVE.astype(int)
+LEANING = X @ [1.0, -1.0, 0.5, 0.0, 0.0, 0.3]
+THREE = np.digitize(LEANING, np.quantile(LEANING, [0.3, 0.65]))
+WHOLE = np.random.default_rng(0).integers(0, 4, size=BINARY.size).astype(float)
+OTHER = np.random.default_rng(1).uniform(0.2, 3.0, size=BINARY.size)
+
+# Settings of the estimator, data, labels, sample weights.
+CASES = {
+    "plain": ({}, X, BINARY, None),
+    "no intercept": ({"fit_intercept": False}, X, BINARY, None),
+    "large constant feature": ({"intercept_scaling": 10.0}, X, BINARY, None),
+    "whole weights": ({}, X, BINARY, WHOLE),
+    "other weights": ({}, X, BINARY, OTHER),
+    "balanced classes": ({"class_weight": "balanced"}, X, BINARY, None),
+    "both kinds of weights": ({"class_weight": {0: 0.9, 1: 1.3}}, X, BINARY, WHOLE),
+    "three classes": ({}, X, THREE, None),
+    "other positive class": ({"pos_label": 0}, X, 1 - BINARY, None),
+    "sparse": ({}, sparse.csr_array(X), BINARY, None),
+    "single precision": ({}, X.astype(np.float32), BINARY, None),
+    "columns": ({}, np.asfortranarray(X), BINARY, None),
+}
+
+
+def as_list(value):
+    return value if isinstance(value, list) else [value]
+
+
+def assert_agrees(model, found):
+    results, found = as_list(model.result_), as_list(found)
+    assert len(results) == len(found) == len(model.intercept_)
+    for result, again in zip(results, found, strict=True):
+        trained = result.certificate
+        assert result.status.reached_tolerance
+        size = abs(trained.upper)
+        assert again.upper == pytest.approx(trained.upper, rel=1e-6)
+        assert again.loss_bound == pytest.approx(trained.loss_bound, rel=1e-6, abs=1e-9)
+        assert trained.lower - 1e-3 * size <= again.lower <= trained.upper + 1e-6 * size
+        assert again.relative <= 2e-3
+
+
+@pytest.mark.filterwarnings("ignore:the surrogate of")  # the middle one of three classes is not linear
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("measure", MEASURES, ids=lambda measure: measure.name)
+def test_certify_agrees_with_training(measure, case):
+    settings, data, y, weights = CASES[case]
+    model = MultivariateSVC(measure, C=0.3, threshold=0.0, **settings).fit(data, y, sample_weight=weights)
+    assert_agrees(model, certify(model, data, y, sample_weight=weights))
+
+
+@pytest.mark.parametrize("measure", MEASURES, ids=lambda measure: measure.name)
+def test_the_order_of_the_rows_does_not_matter(measure):
+    model = MultivariateSVC(measure, C=0.3, threshold=0.0).fit(X, BINARY)
+    order = np.random.default_rng(2).permutation(BINARY.size)
+    assert_agrees(model, certify(model, X[order], BINARY[order]))
+
+
+@pytest.mark.parametrize("measure", MEASURES, ids=lambda measure: measure.name)
+def test_bounds_enclose_those_of_a_far_better_trained_model(measure):
+    """No weights are better than the recomputed lower bound of a loosely trained model."""
+    loose = MultivariateSVC(measure, C=0.3, threshold=0.0, tol=0.05).fit(X, BINARY)
+    tight = MultivariateSVC(measure, C=0.3, threshold=0.0, tol=1e-5).fit(X, BINARY)
+    bounds, best = certify(loose, X, BINARY), certify(tight, X, BINARY)
+    slack = 1e-9 * abs(best.upper)
+    assert bounds.lower <= best.upper + slack
+    assert best.lower <= bounds.upper + slack
+
+
+def test_other_data_give_other_bounds():
+    """A certificate is of the data that are passed: it does not repeat what the model says of itself."""
+    model = MultivariateSVC("f1", C=0.3, threshold=0.0).fit(X, BINARY)
+    flipped = certify(model, X, 1 - BINARY)
+    assert flipped.upper > 2 * model.result_.certificate.upper
+    assert flipped.lower <= flipped.upper
+
+
+def test_changed_weights_are_noticed():
+    model = MultivariateSVC("f1", C=0.3, threshold=0.0).fit(X, BINARY)
+    before = certify(model, X, BINARY)
+    model.result_.weights[0] += 1.0
+    after = certify(model, X, BINARY)
+    assert after.upper > before.upper
+    assert after.lower == before.lower
+
+
+def test_limits_of_training_show_in_the_certificate():
+    with pytest.warns(match="max_iter"):
+        model = MultivariateSVC("f1", C=0.3, threshold=0.0, max_iter=2).fit(X, BINARY)
+    found = certify(model, X, BINARY)
+    assert found.upper == pytest.approx(model.result_.certificate.upper, rel=1e-6)
+    assert found.relative > 1e-3

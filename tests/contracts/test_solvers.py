@@ -1,0 +1,216 @@
+"""What every solver promises, for every measure that fits and every way of storing the data."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from metricwise.designs.threads import block_bounds
+from metricwise.results import Status
+from metricwise.solvers import SOLVERS, Limits, run
+from tests.contracts.cases import DESIGN_IDS, DESIGNS, PAIR_IDS, PAIRS, TOL, make_data, objective, problem_of, stored
+
+X, POSITIVE = make_data()
+NEVER = 1e-14  # a tolerance that no solver reaches
+
+each_pair = pytest.mark.parametrize(("solver", "measure"), PAIRS, ids=PAIR_IDS)
+
+
+def solve(solver, problem, tol=TOL, **limits):
+    return run(SOLVERS[solver](), problem, Limits(tol=tol, **limits))
+
+
+def assert_sound(result, tol=TOL):
+    """The run ended by its own rule, and every bound on the way is consistent with every other."""
+    certificate = result.certificate
+    rounding = 1e-9 * abs(certificate.upper)
+    assert result.status.reached_tolerance
+    assert certificate.lower <= certificate.upper + rounding
+    assert certificate.relative <= tol
+    objectives = np.array([entry.objective for entry in result.history])
+    lowers = np.array([entry.lower for entry in result.history])
+    assert np.all(np.diff(objectives) <= rounding)
+    assert np.all(np.diff(lowers) >= -rounding)
+    assert lowers.max() <= objectives.min() + rounding
+    assert (objectives[-1], lowers[-1]) == (certificate.upper, certificate.lower)
+    assert [entry.iteration for entry in result.history] == list(range(1, result.n_iter + 1))
+    assert np.all(np.isfinite(result.weights))
+
+
+@pytest.fixture(scope="module")
+def reference():
+    """The result on contiguous rows in double precision, once for each solver and measure."""
+    kept = {}
+
+    def solved(solver, measure):
+        if (solver, measure) not in kept:
+            kept[solver, measure] = solve(solver, problem_of(measure, X, POSITIVE))[0]
+        return kept[solver, measure]
+
+    return solved
+
+
+@each_pair
+@pytest.mark.parametrize(("kind", "dtype"), DESIGNS, ids=DESIGN_IDS)
+def test_reaches_the_tolerance_and_the_same_optimum_on_every_design(solver, measure, kind, dtype, reference):
+    problem = problem_of(measure, stored(X, kind, dtype), POSITIVE)
+    result, _ = solve(solver, problem)
+    assert_sound(result)
+    expected = reference(solver, measure).certificate
+    assert result.certificate.upper == pytest.approx(expected.upper, rel=TOL)
+    assert max(result.certificate.lower, expected.lower) <= min(result.certificate.upper, expected.upper) * (1 + 1e-9)
+
+
+@each_pair
+def test_the_weights_have_the_objective_that_is_certified_and_none_near_them_has_less(solver, measure, reference):
+    problem, result = problem_of(measure, X, POSITIVE), reference(solver, measure)
+    assert objective(problem, result.weights) == pytest.approx(result.certificate.upper, rel=1e-9)
+    assert result.certificate.loss_bound == pytest.approx(
+        (result.certificate.upper - 0.5 * result.weights @ result.weights) / problem.price, rel=1e-9
+    )
+    rng = np.random.default_rng(1)
+    length = max(float(np.linalg.norm(result.weights)), 1e-3)
+    lowest = result.certificate.lower * (1 - 1e-9)
+    for scale in np.repeat([1e-4, 1e-2, 0.1, 1.0], 25):
+        step = rng.normal(size=result.weights.size)
+        w = result.weights + scale * length * step / np.linalg.norm(step)
+        assert objective(problem, w) >= lowest
+    for factor in (0.0, 0.5, 0.9, 1.1, 2.0):
+        assert objective(problem, factor * result.weights) >= lowest
+
+
+@each_pair
+def test_bounds_stay_true_at_the_end_of_floating_point_accuracy(solver, measure):
+    """However small the tolerance: the objective is that of the weights, and the bounds do not cross."""
+    for seed in range(8):
+        few, positive = make_data(n_rows=14, n_features=2, seed=seed, share=0.4)
+        problem = problem_of(measure, np.round(2 * few) / 2, positive, C=[0.05, 0.5, 5.0][seed % 3])
+        result, _ = solve(solver, problem, tol=NEVER, max_iter=150)
+        rounding = 1e-9 * max(1.0, abs(result.certificate.upper))
+        assert objective(problem, result.weights) == pytest.approx(result.certificate.upper, abs=rounding)
+        assert result.certificate.gap >= -rounding
+
+
+@each_pair
+def test_the_bound_on_the_loss_holds_for_the_labels_of_the_weights(solver, measure, reference):
+    """The slack is at least the loss of labels (or scores) that the weights give, and labels by sign are one choice."""
+    problem, result = problem_of(measure, X, POSITIVE), reference(solver, measure)
+    scores = problem.design.scores(result.weights)
+    truth = np.arange(scores.size) < problem.n_pos
+    response = scores if measure.response == "scores" else scores > 0
+    assert 1 - measure.score(truth, response) <= result.certificate.loss_bound + 1e-9
+
+
+@each_pair
+@pytest.mark.parametrize("kind", ["dense rows", "sparse"])
+def test_a_stopped_run_goes_on_to_the_same_result(solver, measure, kind):
+    problem = problem_of(measure, stored(X, kind), POSITIVE)
+    whole, _ = solve(solver, problem)
+    first, state = solve(solver, problem, max_iter=3)
+    assert first.n_iter == 3
+    resumed, _ = run(SOLVERS[solver](), problem, Limits(tol=TOL), state)
+    assert_sound(resumed)
+    assert resumed.n_iter > 3
+    assert list(resumed.history)[:3] == list(first.history)
+    assert resumed.certificate.upper == pytest.approx(whole.certificate.upper, rel=TOL)
+    assert resumed.seconds >= first.seconds
+
+
+@each_pair
+@pytest.mark.parametrize("kind", ["dense rows", "sparse"])
+@pytest.mark.parametrize("path", [(0.05, 0.3, 2.0), (2.0, 0.3, 0.05)], ids=["rising", "falling"])
+def test_a_path_of_prices_ends_where_cold_starts_do(solver, measure, kind, path):
+    made = SOLVERS[solver]()
+    problem = problem_of(measure, stored(X, kind), POSITIVE, C=1.0)
+    state = None
+    for C in path:
+        at = problem.at_price(C * problem.price)
+        state = None if state is None else made.init(at, warm=state)
+        warm, state = run(made, at, Limits(tol=TOL), state)
+        cold, _ = run(made, at, Limits(tol=TOL))
+        assert_sound(warm)
+        assert warm.certificate.upper == pytest.approx(cold.certificate.upper, rel=TOL)
+        assert objective(at, warm.weights) == pytest.approx(warm.certificate.upper, rel=1e-9)
+
+
+@each_pair
+def test_a_warm_start_at_the_same_price_needs_hardly_any_iteration(solver, measure):
+    made, problem = SOLVERS[solver](), problem_of(measure, X, POSITIVE)
+    cold, state = run(made, problem, Limits(tol=TOL))
+    warm, _ = run(made, problem, Limits(tol=TOL), made.init(problem, warm=state))
+    assert_sound(warm)
+    assert warm.n_iter <= 2 < cold.n_iter
+
+
+@each_pair
+def test_stops_after_the_most_iterations(solver, measure):
+    result, state = solve(solver, problem_of(measure, X, POSITIVE), tol=NEVER, max_iter=2)
+    assert (result.status, result.n_iter, len(result.history)) == (Status.MAX_ITER, 2, 2)
+    assert result.certificate.lower <= result.certificate.upper
+    again, _ = run(SOLVERS[solver](), problem_of(measure, X, POSITIVE), Limits(tol=NEVER, max_iter=2), state)
+    assert (again.status, again.n_iter) == (Status.MAX_ITER, 4)  # the limit is on a run, not on a life
+
+
+@each_pair
+def test_stops_when_the_time_is_up(solver, measure):
+    result, _ = solve(solver, problem_of(measure, X, POSITIVE), tol=NEVER, max_seconds=1e-9)
+    assert (result.status, result.n_iter) == (Status.MAX_SECONDS, 1)
+    assert result.certificate.lower <= result.certificate.upper
+
+
+@each_pair
+def test_stops_when_the_callback_says_so(solver, measure):
+    seen = []
+
+    def three(entry):
+        seen.append(entry)
+        return len(seen) == 3
+
+    result, _ = run(SOLVERS[solver](), problem_of(measure, X, POSITIVE), Limits(tol=NEVER), callback=three)
+    assert (result.status, result.n_iter) == (Status.STOPPED, 3)
+    assert seen == list(result.history)
+
+
+@each_pair
+def test_a_gap_in_units_of_the_objective_stops_too(solver, measure):
+    problem = problem_of(measure, X, POSITIVE)
+    wanted = 0.05 * problem.price
+    result, _ = solve(solver, problem, tol=NEVER, gap=wanted)
+    assert result.status.reached_tolerance
+    assert result.certificate.gap <= wanted
+
+
+@each_pair
+@pytest.mark.parametrize("kind", ["dense rows", "dense columns", "sparse"])
+def test_the_number_of_threads_changes_no_bit(solver, measure, kind):
+    many, positive = make_data(n_rows=4000, n_features=160, share=0.1)
+    data = stored(many, kind)
+    entries = data.nnz if kind == "sparse" else data.size
+    assert len(block_bounds(data.shape[0], entries)) > 1  # else there is nothing to share
+    results = [
+        solve(solver, problem_of(measure, data, positive, threads=threads), tol=NEVER, max_iter=4)[0]
+        for threads in (1, 2)
+    ]
+    np.testing.assert_array_equal(results[0].weights, results[1].weights)
+    assert results[0].certificate == results[1].certificate
+    assert [e.objective for e in results[0].history] == [e.objective for e in results[1].history]
+
+
+@each_pair
+def test_whole_weights_are_repeated_rows(solver, measure):
+    copies = np.random.default_rng(3).integers(1, 4, size=POSITIVE.size)
+    weighted, _ = solve(solver, problem_of(measure, X, POSITIVE, weights=copies.astype(float)))
+    rows = np.repeat(np.arange(POSITIVE.size), copies)
+    repeated, _ = solve(solver, problem_of(measure, X[rows], POSITIVE[rows]))
+    assert_sound(weighted)
+    assert weighted.certificate.upper == pytest.approx(repeated.certificate.upper, rel=TOL)
+
+
+@each_pair
+def test_neither_data_nor_weights_are_written_to(solver, measure):
+    data, weights = X.copy(), np.random.default_rng(4).uniform(0.5, 2.0, size=POSITIVE.size)
+    positive = POSITIVE.copy()
+    for array in (data, weights, positive):
+        array.flags.writeable = False
+    result, _ = solve(solver, problem_of(measure, data, positive, weights=weights))
+    assert_sound(result)
