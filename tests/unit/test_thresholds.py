@@ -45,7 +45,7 @@ def value_of(measure, positive, called, weights):
 @pytest.mark.parametrize("measure", MEASURES, ids=lambda measure: measure.name)
 @given(case=labelled_scores())
 @example(case=(np.array([True, True, False]), np.array([0.0, -1e16, 1e-3]), np.ones(3)))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_no_cut_is_better(measure, case):
     positive, scores, weights = case
     threshold, value = best_threshold(measure, positive, scores, weights)
@@ -96,7 +96,7 @@ def test_scores_without_information():
 
 @given(case=labelled_scores(), fraction=st.floats(0.0, 1.0))
 @example(case=(np.array([True, True, False]), np.array([0.0, -1e16, 1e-3]), np.ones(3)), fraction=1.0)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_fraction_is_as_near_as_ties_allow(case, fraction):
     _, scores, weights = case
     threshold = fraction_threshold(scores, fraction, weights)

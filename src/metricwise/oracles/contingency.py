@@ -30,27 +30,41 @@ def ratio_constants(ratio: Ratio, n_pos: float, n_neg: float) -> Floats:
 
 
 class RatioShape:
-    """Signs of the second differences of the loss 1 - (p0 + p1 T + q F) / (r0 + r1 T + t F) over all tables.
+    """Signs of the second differences of the loss 1 - (p0 + p1 P + q Q) / (r0 + r1 P + t Q) over all tables.
 
-    Each is the sign of a function that is affine along the axes, so the corners decide.
+    P is the true and Q the false positive rate. Each sign is that of a function that is affine along the axes, so the
+    corners of the unit square decide.
     """
 
-    def __init__(self, par: Floats) -> None:
-        n_pos, n_neg, p0, p1, q, r0, r1, t = par
-        corners = [(T, F) for T in (0.0, n_pos) for F in (0.0, n_neg)]
-        below = [r0 + r1 * T + t * F for T, F in corners]
-        noise = 1e-12 * max(abs(value) for value in par)
-        self.defined = min(below) > 0.0
-        in_neg = [t * ((p0 + p1 * T) * t - q * (r0 + r1 * T)) for T in (0.0, n_pos)]
-        in_pos = [r1 * ((p0 + q * F) * r1 - p1 * (r0 + t * F)) for F in (0.0, n_neg)]
-        cross = [(p1 * t + q * r1) * (r0 + r1 * T + t * F) - 2 * t * r1 * (p0 + p1 * T + q * F) for T, F in corners]
-        self.concave_in_neg = min(in_neg) >= -noise
-        self.convex_in_neg = max(in_neg) <= noise
-        self.convex_in_pos = max(in_pos) <= noise
-        self.rising = min(cross) >= -noise
-        self.falling = max(cross) <= noise
-        self.loss_grows_with_neg = t > 0 and min((p0 + p1 * T) * t - q * (r0 + r1 * T) for T in (0.0, n_pos)) >= 0.0
+    def __init__(self, ratio: Ratio) -> None:
+        a0, a1, a2, b0, b1, b2 = ratio
+        p0, p1, q, r0, r1, t = a0 + a2, a1, -a2, b0 + b2, b1, -b2
+        corners = [(P, Q) for P in (0.0, 1.0) for Q in (0.0, 1.0)]
+        self.defined = min(r0 + r1 * P + t * Q for P, Q in corners) > 0.0
         self.additive = r1 == 0.0 and t == 0.0
+        slope = _Signs([[p0 * t, p1 * P * t, -q * r0, -q * r1 * P] for P in (0.0, 1.0)])
+        in_neg = _Signs([[t * t * p0, t * t * p1 * P, -t * q * r0, -t * q * r1 * P] for P in (0.0, 1.0)])
+        in_pos = _Signs([[r1 * r1 * p0, r1 * r1 * q * Q, -r1 * p1 * r0, -r1 * p1 * t * Q] for Q in (0.0, 1.0)])
+        mixed = p1 * t + q * r1
+        cross = _Signs(
+            [
+                [mixed * r0, mixed * r1 * P, mixed * t * Q, -2 * t * r1 * p0, -2 * t * r1 * p1 * P, -2 * t * r1 * q * Q]
+                for P, Q in corners
+            ]
+        )
+        self.concave_in_neg, self.convex_in_neg = in_neg.never_negative, in_neg.never_positive
+        self.convex_in_pos = in_pos.never_positive
+        self.rising, self.falling = cross.never_negative, cross.never_positive
+        self.loss_grows_with_neg = t > 0.0 and slope.never_negative
+
+
+class _Signs:
+    """The signs of sums, each given by its terms, which tell how large its rounding errors are."""
+
+    def __init__(self, sums: list[list[float]]) -> None:
+        values = [(sum(terms), 1e-12 * sum(map(abs, terms))) for terms in sums]
+        self.never_negative = all(value >= -noise for value, noise in values)
+        self.never_positive = all(value <= noise for value, noise in values)
 
 
 def scan_for_ratio(shape: RatioShape) -> Scan | None:

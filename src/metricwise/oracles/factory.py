@@ -77,8 +77,8 @@ def _fast_oracle(measure: CountsTable, classes: Classes, mistakes: float) -> Ora
     if not isinstance(measure, RatioOfRates):
         return None
     n_pos, n_neg = classes.pos_weight, classes.neg_weight
-    par = ratio_constants(measure.ratio(n_neg / n_pos), n_pos, n_neg)
-    shape = RatioShape(par)
+    ratio = measure.ratio(n_neg / n_pos)
+    par, shape = ratio_constants(ratio, n_pos, n_neg), RatioShape(ratio)
     if shape.additive and shape.defined:
         return AdditiveOracle(par, classes, mistakes)
     scan = scan_for_ratio(shape)

@@ -8,9 +8,9 @@ evaluated once, when the oracle is made.
 
 Sample weights: a row is divided into pieces of one size a class, each with a label of its own. If all weights of a
 class are whole numbers, a piece is a copy; if all are equal, a piece is a row; otherwise weights are rounded to
-sixteenths of their mean, and the oracle is exact for the rounded weights. Pieces put the tables on a fixed grid whatever
-the order of the rows, and make the slack a maximum over labellings that do not depend on the scores, as it must be to
-be convex.
+sixteenths of their mean, and the oracle is exact for the rounded weights. Pieces put the tables on a fixed grid,
+whatever the order of the rows, and make the slack a maximum over labellings that do not depend on the scores, as it
+must be to be convex.
 """
 
 from __future__ import annotations
