@@ -301,7 +301,7 @@ class _Slack:
         # Rows whose scores differ by rounding only are tied: any labelling gives a valid bound.
         last = min(int(np.searchsorted(taken, amount * (1.0 - 1e-12))), keys.size - 1)
         distance = keys - keys[order[last]]
-        reach = 1e-11 * float(np.abs(keys).max())
+        reach = 1e-12 * float(np.abs(keys).max())
         tied = np.abs(distance) <= reach
         share[distance < -reach] = 1.0
         before = float(weights[distance < -reach].sum())
@@ -309,14 +309,15 @@ class _Slack:
         return share
 
     def _pairs(self, scores: Floats) -> tuple[float, Floats]:
-        """The labelling that swaps every pair with a margin below one."""
+        """The labelling that swaps every pair with a margin below one, up to rounding."""
+        margin = 1.0 - 1e-10 * max(1.0, float(np.abs(scores).max()))
         pos, neg = scores[self.positive], scores[~self.positive]
         pos_weight, neg_weight = self.weights[self.positive], self.weights[~self.positive]
         order_pos, order_neg = np.argsort(pos), np.argsort(neg)
         up_to = np.concatenate([[0.0], np.cumsum(pos_weight[order_pos])])
         up_to_neg = np.concatenate([[0.0], np.cumsum(neg_weight[order_neg])])
-        below = up_to[np.searchsorted(pos[order_pos] - 1.0, neg, "left")]
-        above = self.n_neg - up_to_neg[np.searchsorted(neg[order_neg], pos - 1.0, "right")]
+        below = up_to[np.searchsorted(pos[order_pos] - margin, neg, "left")]
+        above = self.n_neg - up_to_neg[np.searchsorted(neg[order_neg], pos - margin, "right")]
         c = np.zeros(scores.size)
         c[self.positive] = -pos_weight * above / (self.n_pos * self.n_neg)
         c[~self.positive] = neg_weight * below / (self.n_pos * self.n_neg)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -15,6 +17,8 @@ LEANING = X @ [1.0, -1.0, 0.5, 0.0, 0.0, 0.3]
 THREE = np.digitize(LEANING, np.quantile(LEANING, [0.3, 0.65]))
 WHOLE = np.random.default_rng(0).integers(0, 4, size=BINARY.size).astype(float)
 OTHER = np.random.default_rng(1).uniform(0.2, 3.0, size=BINARY.size)
+LARGE = np.random.default_rng(2).uniform(100.0, 10_000.0, size=BINARY.size)
+FEW = np.round(X[:, :3])  # many rows are alike
 
 # Settings of the estimator, data, labels, sample weights.
 CASES = {
@@ -23,6 +27,8 @@ CASES = {
     "large constant feature": ({"intercept_scaling": 10.0}, X, BINARY, None),
     "whole weights": ({}, X, BINARY, WHOLE),
     "other weights": ({}, X, BINARY, OTHER),
+    "large weights": ({}, X, BINARY, LARGE),
+    "rows alike with other weights": ({}, FEW, BINARY, OTHER),
     "balanced classes": ({"class_weight": "balanced"}, X, BINARY, None),
     "both kinds of weights": ({"class_weight": {0: 0.9, 1: 1.3}}, X, BINARY, WHOLE),
     "three classes": ({}, X, THREE, None),
@@ -100,3 +106,16 @@ def test_limits_of_training_show_in_the_certificate():
     found = certify(model, X, BINARY)
     assert found.upper == pytest.approx(model.result_.certificate.upper, rel=1e-6)
     assert found.relative > 1e-3
+
+
+@pytest.mark.filterwarnings("ignore:the surrogate of")
+@pytest.mark.parametrize("weighted", [False, True], ids=["no weights", "weights"])
+@pytest.mark.parametrize("name", ["accuracy", "balanced_accuracy", "f1", "prbep", "roc_auc"])
+def test_rows_on_the_margin_up_to_rounding_do_not_spoil_the_bound(name, weighted):
+    """Where a mistake is dear, one row or pair that is judged differently costs more than the whole objective."""
+    for seed, share, C in product((3, 4, 8, 32), (0.1, 0.2), (0.3, 10.0)):
+        data, positive = make_data(n_rows=70, n_features=3 + seed % 5, seed=seed, share=share)
+        weights = np.random.default_rng(seed).uniform(100.0, 10_000.0, size=positive.size) if weighted else None
+        model = MultivariateSVC(name, C=C if weighted else 1000.0 * C, threshold=0.0)
+        model.fit(data, positive, sample_weight=weights)
+        assert_agrees(model, certify(model, data, positive, sample_weight=weights))

@@ -398,7 +398,8 @@ class _Training:
     def _problem(
         self, rows: NDArray[np.int64], positive: Mask, weights: Floats, measure: Measure
     ) -> MultivariateProblem:
-        if rows.size <= _MOST_ROWS_TO_MERGE:
+        whole = bool(np.all(weights[rows] == np.floor(weights[rows])))
+        if whole and rows.size <= _MOST_ROWS_TO_MERGE:
             rows, merged = merge_copies(self.design.take(rows), rows, positive[rows], weights[rows])
         else:
             merged = weights[rows]

@@ -97,11 +97,12 @@ def _shell_sort(keys, rows, first, last):
 
 
 @nb.njit(cache=True, nogil=True)
-def violated_pairs(scores, n_pos, weights, weighted, scale, out):
-    """Pairs ranked with a margin below one: their hinge sum, their weight, and each row's part of them.
+def violated_pairs(scores, n_pos, weights, weighted, scale, margin, out):
+    """Pairs ranked with less than the margin: their hinge sum, their weight, and each row's part of them.
 
-    out[i] receives ``scale`` times the row's weight times the weight of its violated partners, negative for
-    positives. Returns the scaled hinge sum and the scaled weight of violated pairs.
+    The hinge loss of a pair is 1 - (s_i - s_j); ``margin`` is one, or a little less. out[i] receives ``scale`` times
+    the row's weight times the weight of its violated partners, negative for positives. Returns the scaled hinge sum and
+    the scaled weight of violated pairs.
     """
     n = scores.size
     pos, neg = scores[:n_pos], scores[n_pos:]
@@ -113,19 +114,19 @@ def violated_pairs(scores, n_pos, weights, weighted, scale, out):
     for i in range(n_pos):
         out[i] = 0.0
         near_pos[m] = i
-        m += pos[i] - 1.0 < highest
+        m += pos[i] - margin < highest
     for j in range(n - n_pos):
         out[n_pos + j] = 0.0
         near_neg[q] = j
-        q += neg[j] + 1.0 > lowest
+        q += neg[j] + margin > lowest
     near_pos, near_neg = near_pos[:m], near_neg[:q]
     pos_order, pos_sorted = sort_rows(pos[near_pos])
     neg_order, neg_sorted = sort_rows(neg[near_neg])
     hinge, violated = 0.0, 0.0
-    # Upwards: each negative's violated partners are the positives with s_i - 1 < s_j.
+    # Upwards: each negative's violated partners are the positives with s_i - margin < s_j.
     a, partner_weight, partner_sum = 0, 0.0, 0.0
     for b in range(q):
-        while a < m and pos_sorted[a] - 1.0 < neg_sorted[b]:
+        while a < m and pos_sorted[a] - margin < neg_sorted[b]:
             weight = weights[near_pos[pos_order[a]]] if weighted else 1.0
             partner_weight += weight
             partner_sum += weight * (pos_sorted[a] - 1.0)
@@ -135,10 +136,10 @@ def violated_pairs(scores, n_pos, weights, weighted, scale, out):
         out[row] = scale * weight * partner_weight
         hinge += weight * (neg_sorted[b] * partner_weight - partner_sum)
         violated += weight * partner_weight
-    # Downwards: each positive's violated partners are the negatives above s_i - 1.
+    # Downwards: each positive's violated partners are the negatives above s_i - margin.
     b, partner_weight = q - 1, 0.0
     for a in range(m - 1, -1, -1):
-        while b >= 0 and neg_sorted[b] > pos_sorted[a] - 1.0:
+        while b >= 0 and neg_sorted[b] > pos_sorted[a] - margin:
             partner_weight += weights[n_pos + near_neg[neg_order[b]]] if weighted else 1.0
             b -= 1
         row = near_pos[pos_order[a]]

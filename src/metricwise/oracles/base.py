@@ -103,7 +103,16 @@ class Cut(NamedTuple):
 NO_CUT = Cut(-np.inf, -np.inf, 0.0)
 
 # Scores that differ by less than this share of the largest one are tied: rounding errors must not choose among rows.
-_TIED = 1e-11
+_TIED = 1e-12
+
+# Solutions like to put rows and pairs exactly on the margin. Those so near to it count as beyond it, which costs a
+# violation of that size and keeps the choice among them out of the hands of rounding errors.
+ON_MARGIN = 1e-10
+
+
+def reach_of_margin(scores: Floats, margin: float) -> float:
+    """Return the distance from the margin within which rows count as beyond it."""
+    return ON_MARGIN * max(abs(margin), float(scores.max()), -float(scores.min()))
 
 
 @dataclass(frozen=True)

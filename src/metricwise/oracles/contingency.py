@@ -18,7 +18,7 @@ import numpy as np
 
 from metricwise.kernels import selection, tables
 from metricwise.measures.base import CountsTable, Ratio
-from metricwise.oracles.base import Classes, Cut, CutLabelling, Floats, cut_after
+from metricwise.oracles.base import Classes, Cut, CutLabelling, Floats, cut_after, reach_of_margin
 
 Scan = Literal["pointers", "bisection", "rising", "falling"]
 
@@ -88,6 +88,8 @@ class AdditiveOracle:
     def violate(self, scores: Floats) -> CutLabelling:
         rows, scale = self.classes, 1.0 / self.mistakes
         pos_cut, neg_cut = self._pos_price * self.mistakes, -self._neg_price * self.mistakes
+        pos_cut -= reach_of_margin(scores, pos_cut)
+        neg_cut += reach_of_margin(scores, neg_cut)
         value, missed, alarms = selection.independent_violations(
             scores,
             rows.n_pos,

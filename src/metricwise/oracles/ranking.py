@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from metricwise.kernels import pairs, selection
-from metricwise.oracles.base import Classes, Floats
+from metricwise.oracles.base import Classes, Floats, reach_of_margin
 
 
 @dataclass(frozen=True)
@@ -40,5 +40,8 @@ class PairOracle:
     def violate(self, scores: Floats) -> PairLabelling:
         rows = self.classes
         out = np.empty(scores.size)
-        value, loss = pairs.violated_pairs(scores, rows.n_pos, rows.weight_array, rows.weighted, self._scale, out)
+        margin = 1.0 - reach_of_margin(scores, 1.0)
+        value, loss = pairs.violated_pairs(
+            scores, rows.n_pos, rows.weight_array, rows.weighted, self._scale, margin, out
+        )
         return PairLabelling(value, loss, out)
