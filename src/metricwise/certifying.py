@@ -301,7 +301,7 @@ class _Slack:
         # Rows whose scores differ by rounding only are tied: any labelling gives a valid bound.
         last = min(int(np.searchsorted(taken, amount * (1.0 - 1e-12))), keys.size - 1)
         distance = keys - keys[order[last]]
-        reach = 1e-12 * float(np.abs(keys).max())
+        reach = 1e-11 * float(np.abs(keys).max())
         tied = np.abs(distance) <= reach
         share[distance < -reach] = 1.0
         before = float(weights[distance < -reach].sum())

@@ -103,7 +103,7 @@ class Cut(NamedTuple):
 NO_CUT = Cut(-np.inf, -np.inf, 0.0)
 
 # Scores that differ by less than this share of the largest one are tied: rounding errors must not choose among rows.
-_TIED = 1e-12
+_TIED = 1e-11
 
 # Solutions like to put rows and pairs exactly on the margin. Those so near to it count as beyond it, which costs a
 # violation of that size and keeps the choice among them out of the hands of rounding errors.
