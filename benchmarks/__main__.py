@@ -11,7 +11,7 @@ from pathlib import Path
 from benchmarks import report
 from benchmarks.context import ROOT, Context
 from benchmarks.environment import describe
-from metricwise.designs.threads import available_threads
+from metricwise.threads import available_threads
 
 # In the order of the report; each is a module of this package with a function measure(context).
 NAMES = ("agreement", "svmperf", "tuned_threshold", "growth", "products")

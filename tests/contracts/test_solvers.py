@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from metricwise.designs.threads import block_bounds
 from metricwise.results import Status
 from metricwise.solvers import SOLVERS, Limits, run
+from metricwise.threads import block_bounds
 from tests.contracts.cases import DESIGN_IDS, DESIGNS, PAIR_IDS, PAIRS, TOL, make_data, objective, problem_of, stored
 
 X, POSITIVE = make_data()

@@ -26,6 +26,11 @@ class Design(Protocol):
     @property
     def is_sparse(self) -> bool: ...
 
+    @property
+    def threads(self) -> int:
+        """How many threads may work on the rows."""
+        ...
+
     def scores(self, w: Floats) -> Floats:
         """Return X w."""
         ...

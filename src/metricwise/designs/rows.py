@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from metricwise.designs.base import Floats, Rows
-from metricwise.designs.threads import block_bounds, run_blocks
+from metricwise.threads import block_bounds, run_blocks
 
 
 class RowsOfMatrix(ABC):

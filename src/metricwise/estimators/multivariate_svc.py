@@ -14,7 +14,6 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
 
 from metricwise.designs import Design, make_design
-from metricwise.designs.threads import available_threads
 from metricwise.estimators.catalog import check_trainable
 from metricwise.estimators.folds import merge_copies, split_rows
 from metricwise.estimators.targets import classes_of, positive_class, row_weights
@@ -24,6 +23,7 @@ from metricwise.measures.base import CountsTable, CountsTopRows, RanksPairs, Res
 from metricwise.results import DegenerateOptimumWarning, Result, Status
 from metricwise.solvers import CuttingPlane, Limits, MultivariateProblem, make_problem, run
 from metricwise.solvers.cutting_plane import CuttingPlaneState
+from metricwise.threads import available_threads
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]

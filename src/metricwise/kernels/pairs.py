@@ -97,51 +97,45 @@ def _shell_sort(keys, rows, first, last):
 
 
 @nb.njit(cache=True, nogil=True)
-def violated_pairs(scores, n_pos, weights, weighted, scale, margin, out):
+def near_rows(scores, start, stop, sign, limit):
+    """Rows that can take part in a violated pair, those with sign * score above ``limit``, sorted by their scores."""
+    rows = np.empty(stop - start, np.int32)
+    count = 0
+    for i in range(start, stop):
+        rows[count] = i
+        count += sign * scores[i] > limit
+    rows = rows[:count]
+    order, values = sort_rows(scores[rows])
+    return rows[order], values
+
+
+@nb.njit(cache=True, nogil=True)
+def violated_pairs(pos_rows, pos, neg_rows, neg, weights, weighted, scale, margin, out):
     """Pairs ranked with less than the margin: their hinge sum, their weight, and each row's part of them.
 
-    The hinge loss of a pair is 1 - (s_i - s_j); ``margin`` is one, or a little less. out[i] receives ``scale`` times
-    the row's weight times the weight of its violated partners, negative for positives. Returns the scaled hinge sum and
-    the scaled weight of violated pairs.
+    ``pos`` and ``neg`` are the sorted scores of the rows that matter. The hinge loss of a pair is 1 - (s_i - s_j);
+    ``margin`` is one, or a little less. out[i] receives ``scale`` times the row's weight times the weight of its
+    violated partners, negative for positives. Returns the scaled hinge sum and the scaled weight of violated pairs.
     """
-    n = scores.size
-    pos, neg = scores[:n_pos], scores[n_pos:]
-    lowest, highest = pos.min(), neg.max()
-    # Only rows that can take part in a violated pair need sorting.
-    near_pos = np.empty(n_pos, np.int32)
-    near_neg = np.empty(n - n_pos, np.int32)
-    m, q = 0, 0
-    for i in range(n_pos):
-        out[i] = 0.0
-        near_pos[m] = i
-        m += pos[i] - margin < highest
-    for j in range(n - n_pos):
-        out[n_pos + j] = 0.0
-        near_neg[q] = j
-        q += neg[j] + margin > lowest
-    near_pos, near_neg = near_pos[:m], near_neg[:q]
-    pos_order, pos_sorted = sort_rows(pos[near_pos])
-    neg_order, neg_sorted = sort_rows(neg[near_neg])
+    out[:] = 0.0
     hinge, violated = 0.0, 0.0
     # Upwards: each negative's violated partners are the positives with s_i - margin < s_j.
     a, partner_weight, partner_sum = 0, 0.0, 0.0
-    for b in range(q):
-        while a < m and pos_sorted[a] - margin < neg_sorted[b]:
-            weight = weights[near_pos[pos_order[a]]] if weighted else 1.0
+    for b in range(neg.size):
+        while a < pos.size and pos[a] - margin < neg[b]:
+            weight = weights[pos_rows[a]] if weighted else 1.0
             partner_weight += weight
-            partner_sum += weight * (pos_sorted[a] - 1.0)
+            partner_sum += weight * (pos[a] - 1.0)
             a += 1
-        row = n_pos + near_neg[neg_order[b]]
-        weight = weights[row] if weighted else 1.0
-        out[row] = scale * weight * partner_weight
-        hinge += weight * (neg_sorted[b] * partner_weight - partner_sum)
+        weight = weights[neg_rows[b]] if weighted else 1.0
+        out[neg_rows[b]] = scale * weight * partner_weight
+        hinge += weight * (neg[b] * partner_weight - partner_sum)
         violated += weight * partner_weight
     # Downwards: each positive's violated partners are the negatives above s_i - margin.
-    b, partner_weight = q - 1, 0.0
-    for a in range(m - 1, -1, -1):
-        while b >= 0 and neg_sorted[b] > pos_sorted[a] - margin:
-            partner_weight += weights[n_pos + near_neg[neg_order[b]]] if weighted else 1.0
+    b, partner_weight = neg.size - 1, 0.0
+    for a in range(pos.size - 1, -1, -1):
+        while b >= 0 and neg[b] > pos[a] - margin:
+            partner_weight += weights[neg_rows[b]] if weighted else 1.0
             b -= 1
-        row = near_pos[pos_order[a]]
-        out[row] = -scale * (weights[row] if weighted else 1.0) * partner_weight
+        out[pos_rows[a]] = -scale * (weights[pos_rows[a]] if weighted else 1.0) * partner_weight
     return scale * hinge, scale * violated

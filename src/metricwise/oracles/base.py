@@ -60,11 +60,20 @@ class Oracle(Protocol):
 
 @dataclass(frozen=True)
 class Classes:
-    """The rows of a problem: positives first, with their weights (None: every row counts once)."""
+    """The rows of a problem: positives first, with their weights (None: every row counts once).
+
+    ``threads`` is how many may work on them.
+    """
 
     n_pos: int
     n_neg: int
     weights: Floats | None = None
+    threads: int = 1
+
+    @property
+    def sorting_threads(self) -> int:
+        """How many threads sort the two classes: a short sort is over before a second thread has woken up."""
+        return self.threads if min(self.n_pos, self.n_neg) >= _ROWS_WORTH_SHARING else 1
 
     @property
     def weighted(self) -> bool:
@@ -101,6 +110,8 @@ class Cut(NamedTuple):
 
 
 NO_CUT = Cut(-np.inf, -np.inf, 0.0)
+
+_ROWS_WORTH_SHARING = 10_000
 
 # Scores that differ by less than this share of the largest one are tied: rounding errors must not choose among rows.
 _TIED = 1e-11

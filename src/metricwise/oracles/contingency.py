@@ -19,6 +19,7 @@ import numpy as np
 from metricwise.kernels import selection, tables
 from metricwise.measures.base import CountsTable, Ratio
 from metricwise.oracles.base import Classes, Cut, CutLabelling, Floats, cut_after, reach_of_margin
+from metricwise.threads import both
 
 Scan = Literal["pointers", "bisection", "rising", "falling"]
 
@@ -168,8 +169,9 @@ class TableOracle:
 
     def violate(self, scores: Floats) -> CutLabelling:
         rows, scale = self.classes, 1.0 / self.mistakes
-        pos, pos_weights = self._sorted_pos(scores)
-        neg, neg_weights = self._sorted_neg(scores)
+        (pos, pos_weights), (neg, neg_weights) = both(
+            lambda: self._sorted_pos(scores), lambda: self._sorted_neg(scores), rows.sorting_threads
+        )
         T, A = self._T[: pos.size + 1], self._A[: pos.size + 1]
         F, B = self._F[: neg.size + 1], self._B[: neg.size + 1]
         weight = pos_weights if rows.weighted else rows.weight_array

@@ -30,7 +30,13 @@ _RATE_KINDS: dict[type, int] = {
 
 
 def make_oracle(
-    measure: Measure, n_pos: int, n_neg: int, weights: Floats | None = None, *, generic: bool = False
+    measure: Measure,
+    n_pos: int,
+    n_neg: int,
+    weights: Floats | None = None,
+    *,
+    threads: int = 1,
+    generic: bool = False,
 ) -> Oracle:
     """Return the oracle of a measure for ``n_pos`` positive rows followed by ``n_neg`` negative ones.
 
@@ -42,6 +48,8 @@ def make_oracle(
         Rows of each class.
     weights : array of shape (n_pos + n_neg,), optional
         Weights above zero.
+    threads : int
+        How many may sort; the result does not depend on it.
     generic : bool
         Take the generic scan even where there is a faster one; for checking the latter.
 
@@ -57,7 +65,7 @@ def make_oracle(
         raise TypeError(f"{measure!r} has no most violated labelling")
     if weights is not None and np.all(weights == 1.0):
         weights = None
-    classes = Classes(n_pos, n_neg, weights)
+    classes = Classes(n_pos, n_neg, weights, threads)
     mistakes = float(measure.mistakes_per_loss(classes.pos_weight, classes.neg_weight))
     if isinstance(measure, RanksPairs):
         return PairOracle(classes, mistakes)

@@ -15,6 +15,7 @@ must be to be convex.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -42,7 +43,7 @@ class GenericOracle:
         self._neg_pieces, self._neg_unit = pieces_of(None if weights is None else weights[n_pos:], classes.n_neg)
         if weights is not None:
             pieces = np.concatenate([self._pos_pieces * self._pos_unit, self._neg_pieces * self._neg_unit])
-            classes = Classes(n_pos, classes.n_neg, pieces)
+            classes = replace(classes, weights=pieces)
         self.classes = classes
         self._T = self._pos_unit * np.arange(self._pos_pieces.sum() + 1.0)
         self._F = self._neg_unit * np.arange(self._neg_pieces.sum() + 1.0)

@@ -11,6 +11,7 @@ import numpy as np
 
 from metricwise.kernels import pairs, selection
 from metricwise.oracles.base import Classes, Floats, reach_of_margin
+from metricwise.threads import both
 
 
 @dataclass(frozen=True)
@@ -38,10 +39,16 @@ class PairOracle:
         self._scale = 1.0 / (classes.pos_weight * classes.neg_weight)
 
     def violate(self, scores: Floats) -> PairLabelling:
-        rows = self.classes
-        out = np.empty(scores.size)
+        rows, n_pos = self.classes, self.classes.n_pos
         margin = 1.0 - reach_of_margin(scores, 1.0)
+        lowest, highest = float(scores[:n_pos].min()), float(scores[n_pos:].max())
+        (pos_rows, pos), (neg_rows, neg) = both(
+            lambda: pairs.near_rows(scores, 0, n_pos, -1.0, -(highest + margin)),
+            lambda: pairs.near_rows(scores, n_pos, scores.size, 1.0, lowest - margin),
+            rows.sorting_threads,
+        )
+        out = np.empty(scores.size)
         value, loss = pairs.violated_pairs(
-            scores, rows.n_pos, rows.weight_array, rows.weighted, self._scale, margin, out
+            pos_rows, pos, neg_rows, neg, rows.weight_array, rows.weighted, self._scale, margin, out
         )
         return PairLabelling(value, loss, out)

@@ -16,6 +16,7 @@ import numpy as np
 from metricwise.kernels import selection, tables
 from metricwise.measures.restricted import training_value
 from metricwise.oracles.base import Classes, CutLabelling, Floats, cut_after
+from metricwise.threads import both
 
 
 class _SortedClasses:
@@ -27,7 +28,9 @@ class _SortedClasses:
         self.pos_weights: Floats | None = None
         self.neg_weights: Floats | None = None
         if weights is None:
-            self.pos, self.neg = np.sort(pos[pos < ceiling]), np.sort(neg[neg < -floor])
+            self.pos, self.neg = both(
+                lambda: np.sort(pos[pos < ceiling]), lambda: np.sort(neg[neg < -floor]), classes.sorting_threads
+            )
             return
         pos_order, neg_order = np.argsort(pos), np.argsort(neg)
         self.pos, self.pos_weights = pos[pos_order], weights[: classes.n_pos][pos_order]

@@ -46,7 +46,7 @@ class MultivariateProblem:
         neg = self.n_pos + np.sort(random.choice(total - self.n_pos, n_neg, replace=False))
         rows = np.concatenate([pos, neg])
         weights = None if self.weights is None else self.weights[rows]
-        oracle = make_oracle(self.measure, n_pos, n_neg, weights)
+        oracle = make_oracle(self.measure, n_pos, n_neg, weights, threads=self.design.threads)
         return replace(self, design=self.design.take(rows), oracle=oracle, n_pos=n_pos, weights=weights)
 
 
@@ -71,5 +71,5 @@ def make_problem(
     rows = np.concatenate([np.flatnonzero(positive), np.flatnonzero(~positive)])
     ordered = None if weights is None or np.all(weights == 1.0) else np.asarray(weights, dtype=np.float64)[rows]
     n_pos = int(np.count_nonzero(positive))
-    oracle = make_oracle(measure, n_pos, rows.size - n_pos, ordered)
+    oracle = make_oracle(measure, n_pos, rows.size - n_pos, ordered, threads=design.threads)
     return MultivariateProblem(design.take(rows), oracle, measure, n_pos, C * oracle.mistakes, ordered)

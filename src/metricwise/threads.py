@@ -1,4 +1,4 @@
-"""Sharing one pass over the rows among the cores, with results that do not depend on how many there are."""
+"""Sharing work over the rows among the cores, with results that do not depend on how many there are."""
 
 from __future__ import annotations
 
@@ -7,6 +7,10 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from itertools import pairwise
+from typing import TypeVar
+
+A = TypeVar("A")
+B = TypeVar("B")
 
 # Below this many multiplications a pass is over before a second thread has woken up (measured: 30 microseconds).
 WORK_WORTH_SHARING = 200_000
@@ -32,6 +36,14 @@ def block_bounds(size: int, work: float) -> list[tuple[int, int]]:
     blocks = min(BLOCKS, size) if work >= WORK_WORTH_SHARING else 1
     edges = [size * block // blocks for block in range(blocks + 1)] if blocks else [0]
     return list(pairwise(edges))
+
+
+def both(first: Callable[[], A], second: Callable[[], B], threads: int) -> tuple[A, B]:
+    """Return what two independent tasks return, side by side if there is a second thread."""
+    if threads <= 1:
+        return first(), second()
+    waiting = _pool(os.getpid(), threads).submit(second)
+    return first(), waiting.result()
 
 
 def run_blocks(task: Callable[[int, int, int], None], bounds: list[tuple[int, int]], threads: int) -> None:
