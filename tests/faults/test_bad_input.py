@@ -17,7 +17,7 @@ Y = (X @ [1.0, -1.0, 0.5, 0.0] + 0.3 * RNG.normal(size=60) > 0.4).astype(int)
 TRAINABLE = registered_names(HasViolatedLabelling)
 
 
-def refused(error, match, X=X, y=Y, sample_weight=None, **settings):
+def expect_refusal(error, match, X=X, y=Y, sample_weight=None, **settings):
     with pytest.raises(error, match=match):
         MultivariateSVC(**settings).fit(X, y, sample_weight=sample_weight)
 
@@ -31,7 +31,7 @@ def test_numbers_that_are_none(bad, make):
     data = X.copy()
     data[3, 1] = bad
     message = "Input X contains NaN" if np.isnan(bad) else "Input X contains infinity"
-    refused(ValueError, message, X=make(data))
+    expect_refusal(ValueError, message, X=make(data))
     model = MultivariateSVC(threshold=0.0).fit(X, Y)
     with pytest.raises(ValueError, match=message):
         model.predict(make(data))
@@ -50,15 +50,15 @@ def test_numbers_that_are_none(bad, make):
     ids=["no rows", "no columns", "one dimension", "three dimensions", "text", "complex"],
 )
 def test_shapes_and_types_of_X(data, message):
-    refused(ValueError, message, X=data, y=Y[: len(data)])
+    expect_refusal(ValueError, message, X=data, y=Y[: len(data)])
 
 
 def test_one_row():
-    refused(ValueError, r"1 sample.*minimum of 2 is required", X=X[:1], y=Y[:1])
+    expect_refusal(ValueError, r"1 sample.*minimum of 2 is required", X=X[:1], y=Y[:1])
 
 
 def test_lengths_that_differ():
-    refused(ValueError, r"inconsistent numbers of samples: \[60, 59\]", y=Y[:-1])
+    expect_refusal(ValueError, r"inconsistent numbers of samples: \[60, 59\]", y=Y[:-1])
 
 
 @pytest.mark.parametrize(
@@ -74,17 +74,17 @@ def test_lengths_that_differ():
     ids=["one class", "one class of text", "numbers", "missing", "two columns", "none"],
 )
 def test_targets(y, message):
-    refused(ValueError, message, y=y)
+    expect_refusal(ValueError, message, y=y)
 
 
 def test_one_class_is_left_after_weights():
-    refused(ValueError, "y has only one class.*at least two classes", sample_weight=Y.astype(float))
-    refused(ValueError, "y has only one class.*at least two classes", class_weight={0: 0.0, 1: 1.0})
+    expect_refusal(ValueError, "y has only one class.*at least two classes", sample_weight=Y.astype(float))
+    expect_refusal(ValueError, "y has only one class.*at least two classes", class_weight={0: 0.0, 1: 1.0})
 
 
 def test_three_classes_where_two_are_wanted():
     y = np.arange(60) % 3
-    refused(ValueError, r"multi_class='off'.*3 classes.*set multi_class='ovr'", y=y, multi_class="off")
+    expect_refusal(ValueError, r"multi_class='off'.*3 classes.*set multi_class='ovr'", y=y, multi_class="off")
 
 
 @pytest.mark.parametrize("convert", ["tocsc", "tocoo", "tolil", "todok", "tobsr"])
@@ -113,16 +113,16 @@ def test_other_sparse_formats_are_taken(convert):
     ids=["negative", "zero", "short", "two columns", "nan", "infinite", "text"],
 )
 def test_sample_weights(weights, message):
-    refused(ValueError, message, sample_weight=weights)
+    expect_refusal(ValueError, message, sample_weight=weights)
 
 
 @pytest.mark.parametrize("wrong", ["balance", 3.0, [1.0, 2.0]])
 def test_class_weights_of_a_wrong_kind(wrong):
-    refused(InvalidParameterError, "'class_weight' parameter.*'balanced'", class_weight=wrong)
+    expect_refusal(InvalidParameterError, "'class_weight' parameter.*'balanced'", class_weight=wrong)
 
 
 def test_class_weights_of_unknown_labels():
-    refused(ValueError, r"classes.*\[?7|class_weight", class_weight={7: 2.0, 8: 1.0})
+    expect_refusal(ValueError, r"classes.*\[?7|class_weight", class_weight={7: 2.0, 8: 1.0})
 
 
 # --------------------------------------------------------------------------------------------------------- parameters
@@ -155,7 +155,7 @@ def test_parameters_name_themselves(name, values):
 
 
 def test_a_kernel_that_is_not_there_names_those_that_are():
-    refused(InvalidParameterError, "'kernel' parameter.*'linear'.*[Gg]ot 'rbf'", kernel="rbf")
+    expect_refusal(InvalidParameterError, "'kernel' parameter.*'linear'.*[Gg]ot 'rbf'", kernel="rbf")
 
 
 @pytest.mark.parametrize(
@@ -165,16 +165,16 @@ def test_names_of_measures(name, hint):
     if hint is None:
         assert MultivariateSVC(name, threshold=0.0).fit(X, Y).measure_ == FBeta(1.0)
         return
-    refused(ValueError, f"no measure '{name}'; did you mean '{hint}'", measure=name)
+    expect_refusal(ValueError, f"no measure '{name}'; did you mean '{hint}'", measure=name)
 
 
 def test_a_class_is_no_measure():
-    refused(TypeError, r"measure is the class Jaccard; call it to get a measure: Jaccard\(\)", measure=Jaccard)
+    expect_refusal(TypeError, r"measure is the class Jaccard; call it to get a measure: Jaccard\(\)", measure=Jaccard)
 
 
 @pytest.mark.parametrize("thing", [None, 3, lambda tp, fp, fn, tn: tp, ["f1"]])
 def test_other_things_are_no_measures(thing):
-    refused(TypeError, r"measure must be the name of a measure or a measure.*contingency_measure", measure=thing)
+    expect_refusal(TypeError, r"measure must be the name of a measure or a measure.*contingency_measure", measure=thing)
 
 
 @pytest.mark.parametrize(
@@ -193,7 +193,9 @@ def test_some_measures_do_not_fit():
 
 @pytest.mark.parametrize("measure", [PrecisionAtK(61), RecallAtK(61), PrecisionAtK(100.0)], ids=repr)
 def test_more_top_rows_than_rows(measure):
-    refused(ValueError, r"k=.* predicted positives but there are only 60 rows; choose a smaller k", measure=measure)
+    expect_refusal(
+        ValueError, r"k=.* predicted positives but there are only 60 rows; choose a smaller k", measure=measure
+    )
 
 
 def test_more_top_rows_than_a_fold_has():
@@ -203,8 +205,8 @@ def test_more_top_rows_than_a_fold_has():
 
 
 def test_a_positive_label_that_is_none():
-    refused(ValueError, r"pos_label='yes' is not a label of y, whose labels are \[0, 1\]", pos_label="yes")
-    refused(ValueError, r"pos_label=2 is not a label of y, whose labels are \[0, 1\]", pos_label=2)
+    expect_refusal(ValueError, r"pos_label='yes' is not a label of y, whose labels are \[0, 1\]", pos_label="yes")
+    expect_refusal(ValueError, r"pos_label=2 is not a label of y, whose labels are \[0, 1\]", pos_label=2)
 
 
 @pytest.mark.parametrize(
