@@ -142,7 +142,7 @@ def test_class_weights_of_unknown_labels():
         ("multi_class", ["multinomial", 3]),
         ("cv", [0, 1, -3, "five", 2.5]),
         ("warm_start", ["no"]),
-        ("n_jobs", [1.5, "all"]),
+        ("n_jobs", [0, -2, 1.5, "all"]),
         ("random_state", [-1, "seed", 1.5]),
         ("callback", ["print", 3]),
     ],
@@ -202,6 +202,13 @@ def test_more_top_rows_than_a_fold_has():
     """The data are enough for k, the folds of threshold='cv' are not: there, the same share of the rows is wanted."""
     model = MultivariateSVC(PrecisionAtK(55)).fit(X, Y)
     assert np.isfinite(model.threshold_)
+
+
+def test_fewer_rows_held_out_than_top_rows():
+    """Splits may hold out a part of the rows only: the threshold lets the same fraction of these pass."""
+    splits = [(np.arange(20, 60), np.arange(20))]
+    model = MultivariateSVC(PrecisionAtK(30), cv=splits).fit(X, Y)
+    assert np.mean(model.decision_function(X[:20]) > 0) == pytest.approx(0.5, abs=0.35)
 
 
 def test_a_positive_label_that_is_none():

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval, Options, StrOptions
 from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
 
 from metricwise.designs import Design, make_design
@@ -136,7 +136,7 @@ class MultivariateSVC(ClassifierMixin, BaseEstimator):
         "pos_label": "no_validation",
         "cv": ["cv_object"],
         "warm_start": ["boolean"],
-        "n_jobs": [Integral, None],
+        "n_jobs": [Interval(Integral, 1, None, closed="left"), Options(Integral, {-1}), None],
         "random_state": ["random_state"],
         "callback": [callable, None],
     }
@@ -246,7 +246,7 @@ class MultivariateSVC(ClassifierMixin, BaseEstimator):
         return float(self.intercept_scaling) if self.fit_intercept and sees_it else 0.0
 
     def _design(self, X: Any) -> Design:
-        threads = available_threads() if self.n_jobs in (None, -1) else max(1, int(self.n_jobs))
+        threads = available_threads() if self.n_jobs in (None, -1) else int(self.n_jobs)
         return make_design(X, intercept=self.intercept_value, threads=threads)
 
     @property
@@ -453,12 +453,16 @@ class _Training:
     ) -> float:
         if not isinstance(self.model.threshold, str):
             return float(self.model.threshold)
+        fraction = None
+        if isinstance(self.measure, RestrictsLabellings):  # of all rows: fewer may be held out
+            total = float(weights.sum())
+            fraction = self.measure.predicted_positives(float(weights[positive].sum()), total) / total
         if splits:
             scores = np.concatenate([self._held_out_scores(*split, positive, weights, limits) for split in splits])
             rows = np.concatenate([test for _, test in splits])
         else:
             scores = self.design.take(rows).scores(w)
-        return self._choose(positive[rows], scores, weights[rows])
+        return self._choose(positive[rows], scores, weights[rows], fraction)
 
     def _held_out_scores(
         self, train: NDArray[np.int64], test: NDArray[np.int64], positive: Mask, weights: Floats, limits: Limits
@@ -468,11 +472,9 @@ class _Training:
         result, _ = run(self.solver, self._problem(train, positive, weights, measure), limits)
         return self.design.take(test).scores(result.weights)
 
-    def _choose(self, positive: Mask, scores: Floats, weights: Floats) -> float:
-        """Return the threshold that suits the measure on given scores."""
-        if isinstance(self.measure, RestrictsLabellings):
-            n_pos, n_rows = float(weights[positive].sum()), float(weights.sum())
-            fraction = self.measure.predicted_positives(n_pos, n_rows) / n_rows
+    def _choose(self, positive: Mask, scores: Floats, weights: Floats, fraction: float | None) -> float:
+        """Return the threshold that suits the measure, or the wanted fraction of rows, on given scores."""
+        if fraction is not None:
             return fraction_threshold(scores, fraction, weights)
         measure = self.measure if isinstance(self.measure, CountsTable) else BalancedAccuracy()
         return best_threshold(measure, positive, scores, weights).threshold
