@@ -75,6 +75,17 @@ def test_take_and_take_of_take(kind, dtype, rows):
 
 
 @each_design
+def test_many_rows_in_any_order(kind, dtype):
+    """Many rows are read by their place in memory, whatever the order in which they are listed."""
+    data = np.round(8 * RNG.normal(size=(6000, 7))) / 8
+    rows = RNG.integers(0, 6000, size=6500)  # with copies
+    part = make_design(stored(data, kind, dtype), threads=2).take(rows)
+    w, c = RNG.normal(size=7), RNG.normal(size=6500)
+    np.testing.assert_allclose(part.scores(w), data[rows] @ w, atol=1e-12)
+    np.testing.assert_allclose(part.combine(c), data[rows].T @ c, atol=1e-9)
+
+
+@each_design
 @pytest.mark.parametrize("size", [1, 10, 37, 1000])
 def test_row_blocks_cover_all_rows_in_order(kind, dtype, size):
     design = make_design(stored(X, kind, dtype), intercept=1.0)

@@ -33,22 +33,27 @@ class DenseDesign(RowsOfMatrix):
                 lambda start, stop: products.columns_scores_of_rows(X, rows, w, out, start, stop), len(rows), work
             )
             return out + offset
-        self._run(lambda start, stop: products.dense_scores(X, rows, w, offset, out, start, stop), len(rows), work)
+        order = self.order
+        self._run(
+            lambda start, stop: products.dense_scores(X, rows, order, w, offset, out, start, stop), len(rows), work
+        )
         return out
 
     def _combine(self, c: Floats, out: Floats) -> None:
         X, rows = self.X, self.rows
         work = float(np.count_nonzero(c)) * X.shape[1]
         if self._whole_columns:
-            spread = np.zeros(X.shape[0])
-            spread[rows] = c
+            spread = np.bincount(rows, weights=c, minlength=X.shape[0])  # a row may be listed more than once
             self._run(lambda start, stop: products.columns_combine(X, spread, out, start, stop), X.shape[1], X.size)
         elif self._by_columns:
             self._run(
                 lambda start, stop: products.columns_combine_of_rows(X, rows, c, out, start, stop), X.shape[1], work
             )
         else:
-            self._sum_blocks(lambda start, stop, part: products.dense_combine(X, rows, c, part, start, stop), out, work)
+            order = self.order
+            self._sum_blocks(
+                lambda start, stop, part: products.dense_combine(X, rows, order, c, part, start, stop), out, work
+            )
 
     def fingerprints(self, seed: int = 0) -> Hashes:
         out = np.empty(len(self.rows), dtype=np.uint64)

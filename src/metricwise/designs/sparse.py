@@ -21,23 +21,27 @@ class SparseDesign(RowsOfMatrix):
         self._entries_a_row = X.nnz / max(X.shape[0], 1)
 
     def _scores(self, w: Floats, offset: float) -> Floats:
-        X, rows = self.X, self.rows
+        X, rows, order = self.X, self.rows, self.order
         out = np.empty(len(rows))
         self._run(
-            lambda start, stop: products.sparse_scores(X.data, X.indices, X.indptr, rows, w, offset, out, start, stop),
+            lambda start, stop: products.sparse_scores(
+                X.data, X.indices, X.indptr, rows, order, w, offset, out, start, stop
+            ),
             len(rows),
             self._entries_a_row * len(rows),
         )
         return out
 
     def _combine(self, c: Floats, out: Floats) -> None:
-        X, rows = self.X, self.rows
+        X, rows, order = self.X, self.rows, self.order
         work = self._entries_a_row * np.count_nonzero(c)
         # Every block needs an accumulator as long as a row, which must not cost more than the block itself.
         if work < 8 * X.shape[1]:
             work = 0.0
         self._sum_blocks(
-            lambda start, stop, part: products.sparse_combine(X.data, X.indices, X.indptr, rows, c, part, start, stop),
+            lambda start, stop, part: products.sparse_combine(
+                X.data, X.indices, X.indptr, rows, order, c, part, start, stop
+            ),
             out,
             work,
         )

@@ -110,14 +110,13 @@ def near_rows(scores, start, stop, sign, limit):
 
 
 @nb.njit(cache=True, nogil=True)
-def violated_pairs(pos_rows, pos, neg_rows, neg, weights, weighted, scale, margin, out):
-    """Pairs ranked with less than the margin: their hinge sum, their weight, and each row's part of them.
+def violated_by_negatives(pos_rows, pos, neg_rows, neg, weights, weighted, scale, margin, out):
+    """Pairs ranked with less than the margin: their hinge sum, their weight, and each negative's part of them.
 
     ``pos`` and ``neg`` are the sorted scores of the rows that matter. The hinge loss of a pair is 1 - (s_i - s_j);
-    ``margin`` is one, or a little less. out[i] receives ``scale`` times the row's weight times the weight of its
-    violated partners, negative for positives. Returns the scaled hinge sum and the scaled weight of violated pairs.
+    ``margin`` is one, or a little less. out[j] receives ``scale`` times the row's weight times the weight of its
+    violated partners. Returns the scaled hinge sum and the scaled weight of violated pairs.
     """
-    out[:] = 0.0
     hinge, violated = 0.0, 0.0
     # Upwards: each negative's violated partners are the positives with s_i - margin < s_j.
     a, partner_weight, partner_sum = 0, 0.0, 0.0
@@ -131,6 +130,12 @@ def violated_pairs(pos_rows, pos, neg_rows, neg, weights, weighted, scale, margi
         out[neg_rows[b]] = scale * weight * partner_weight
         hinge += weight * (neg[b] * partner_weight - partner_sum)
         violated += weight * partner_weight
+    return scale * hinge, scale * violated
+
+
+@nb.njit(cache=True, nogil=True)
+def violated_by_positives(pos_rows, pos, neg_rows, neg, weights, weighted, scale, margin, out):
+    """The other half of `violated_by_negatives`: each positive's part of the same pairs, with a minus."""
     # Downwards: each positive's violated partners are the negatives above s_i - margin.
     b, partner_weight = neg.size - 1, 0.0
     for a in range(pos.size - 1, -1, -1):
@@ -138,4 +143,3 @@ def violated_pairs(pos_rows, pos, neg_rows, neg, weights, weighted, scale, margi
             partner_weight += weights[neg_rows[b]] if weighted else 1.0
             b -= 1
         out[pos_rows[a]] = -scale * (weights[pos_rows[a]] if weighted else 1.0) * partner_weight
-    return scale * hinge, scale * violated

@@ -1,9 +1,11 @@
 """Products of a data matrix with a vector, over a list of its rows.
 
-Every function takes the rows ``rows[start:stop]`` of the matrix, so that one matrix serves the whole problem, a fold
-of it or a sample, and so that several threads can share the work; none of them holds the interpreter lock. Sums may be
-reassociated (that is what lets the compiler use vector registers), but equal rows always get equal scores, because a
-row is summed in the same order wherever it stands.
+Every function takes a list of rows of the matrix, so that one matrix serves the whole problem, a fold of it or a
+sample, and a range ``start, stop``, so that several threads can share the work; none of them holds the interpreter
+lock. Where rows are contiguous, ``order`` lists the positions in ``rows`` by their place in memory, and the range is
+one of ``order``: a list that names the positives first would walk the memory twice and leave half of what it loads
+unused. Sums may be reassociated (that is what lets the compiler use vector registers), but equal rows always get equal
+scores, because a row is summed in the same order wherever it stands.
 
 Positions are unsigned in the sparse kernels: for signed ones every access would first look for a position counted from
 the end, which costs more than half of the time.
@@ -17,9 +19,10 @@ _REASSOCIATE = {"reassoc", "contract", "nsz"}
 
 
 @nb.njit(cache=True, nogil=True, fastmath=_REASSOCIATE)
-def dense_scores(X, rows, w, offset, out, start, stop):
+def dense_scores(X, rows, order, w, offset, out, start, stop):
     """out[k] = X[rows[k]] . w + offset, rows contiguous in memory."""
-    for k in range(start, stop):
+    for i in range(start, stop):
+        k = order[i]
         row = X[rows[k]]
         total = 0.0
         for j in range(row.size):
@@ -28,9 +31,10 @@ def dense_scores(X, rows, w, offset, out, start, stop):
 
 
 @nb.njit(cache=True, nogil=True, fastmath=_REASSOCIATE)
-def dense_combine(X, rows, c, out, start, stop):
+def dense_combine(X, rows, order, c, out, start, stop):
     """out += sum over k of c[k] X[rows[k]], rows contiguous in memory; rows with c = 0 are not read."""
-    for k in range(start, stop):
+    for i in range(start, stop):
+        k = order[i]
         factor = c[k]
         if factor != 0.0:
             row = X[rows[k]]
@@ -95,9 +99,10 @@ def columns_combine_of_rows(X, rows, c, out, start, stop):
 
 
 @nb.njit(cache=True, nogil=True, fastmath=_REASSOCIATE)
-def sparse_scores(data, indices, indptr, rows, w, offset, out, start, stop):
+def sparse_scores(data, indices, indptr, rows, order, w, offset, out, start, stop):
     """out[k] = X[rows[k]] . w + offset for a matrix in compressed rows."""
-    for k in range(start, stop):
+    for i in range(start, stop):
+        k = order[i]
         total = 0.0
         for p in range(np.uint64(indptr[rows[k]]), np.uint64(indptr[rows[k] + 1])):
             total += data[p] * w[np.uint64(indices[p])]
@@ -105,9 +110,10 @@ def sparse_scores(data, indices, indptr, rows, w, offset, out, start, stop):
 
 
 @nb.njit(cache=True, nogil=True)
-def sparse_combine(data, indices, indptr, rows, c, out, start, stop):
+def sparse_combine(data, indices, indptr, rows, order, c, out, start, stop):
     """out += sum over k of c[k] X[rows[k]] for a matrix in compressed rows."""
-    for k in range(start, stop):
+    for i in range(start, stop):
+        k = order[i]
         factor = c[k]
         if factor != 0.0:
             for p in range(np.uint64(indptr[rows[k]]), np.uint64(indptr[rows[k] + 1])):

@@ -55,34 +55,48 @@ def prefix_sums(values, weights, weighted, total, missing, scale, weight_out, su
 
 
 @nb.njit(cache=True, nogil=True)
+def _missed(score, low, high, share):
+    """How much of a positive a labelling misses. Selections, no branches: which rows are beyond a cut is random."""
+    return 1.0 if score < low else (share if score <= high else 0.0)
+
+
+@nb.njit(cache=True, nogil=True)
+def _alarmed(score, low, high, share):
+    """How much of a negative a labelling calls positive."""
+    return 1.0 if score > high else (share if score >= low else 0.0)
+
+
+@nb.njit(cache=True, nogil=True)
 def labelling_coefficients(
     scores, n_pos, pos_low, pos_high, pos_share, neg_low, neg_high, neg_share, weights, weighted, scale, out
 ):
     """out[i] = (y'_i - y_i) / 2 times the row's weight and ``scale``."""
-    for i in range(scores.size):
-        score = scores[i]
-        if i < n_pos:
-            change = -1.0 if score < pos_low else (-pos_share if score <= pos_high else 0.0)
-        else:
-            change = 1.0 if score > neg_high else (neg_share if score >= neg_low else 0.0)
-        out[i] = change * scale * (weights[i] if weighted else 1.0)
+    for i in range(n_pos):
+        out[i] = -scale * _missed(scores[i], pos_low, pos_high, pos_share)
+    for i in range(n_pos, scores.size):
+        out[i] = scale * _alarmed(scores[i], neg_low, neg_high, neg_share)
+    if weighted:
+        for i in range(scores.size):
+            out[i] *= weights[i]
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
 def labelling_slope(
     scores, direction, n_pos, pos_low, pos_high, pos_share, neg_low, neg_high, neg_share, weights, weighted, scale
 ):
     """The product of `labelling_coefficients` with ``direction``, without storing them."""
-    total = 0.0
-    for i in range(scores.size):
-        score = scores[i]
-        if i < n_pos:
-            change = -1.0 if score < pos_low else (-pos_share if score <= pos_high else 0.0)
-        else:
-            change = 1.0 if score > neg_high else (neg_share if score >= neg_low else 0.0)
-        if change != 0.0:
-            total += change * direction[i] * (weights[i] if weighted else 1.0)
-    return scale * total
+    missed, alarmed = 0.0, 0.0
+    if weighted:
+        for i in range(n_pos):
+            missed += _missed(scores[i], pos_low, pos_high, pos_share) * direction[i] * weights[i]
+        for i in range(n_pos, scores.size):
+            alarmed += _alarmed(scores[i], neg_low, neg_high, neg_share) * direction[i] * weights[i]
+    else:
+        for i in range(n_pos):
+            missed += _missed(scores[i], pos_low, pos_high, pos_share) * direction[i]
+        for i in range(n_pos, scores.size):
+            alarmed += _alarmed(scores[i], neg_low, neg_high, neg_share) * direction[i]
+    return scale * (alarmed - missed)
 
 
 @nb.njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})

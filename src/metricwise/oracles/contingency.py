@@ -12,6 +12,7 @@ Jaccard) the best split has a closed form. All other losses with weights are lef
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -196,7 +197,7 @@ class TableOracle:
         if self.split:
             value, a, fp = tables.scan_splitting(self.par, T, A, F, B, self.classes.whole_weights, 0.0)
             return value, float(T[a]), fp
-        x, y = self._coordinates(T, F)
+        x, y = self._coordinates(T, F) if self.classes.weighted else self._whole_coordinates(T.size, F.size)
         if self.scan == "pointers":
             value, a, b = tables.scan_pointers(self.kind, self.par, x, A, y, B)
         elif self.scan == "bisection":
@@ -211,6 +212,15 @@ class TableOracle:
             return T, F
         tpr, tnr = T / self.classes.pos_weight, 1.0 - F / self.classes.neg_weight
         return (np.sqrt(tpr), np.sqrt(tnr)) if self.kind == tables.G_MEAN else (tpr, tnr)
+
+    def _whole_coordinates(self, n_true: int, n_false: int) -> tuple[Floats, Floats]:
+        """Return the coordinates of the largest true and the smallest false counts of whole rows."""
+        x, y = self._all_coordinates
+        return x[x.size - n_true :], y[:n_false]
+
+    @cached_property
+    def _all_coordinates(self) -> tuple[Floats, Floats]:
+        return self._coordinates(np.arange(self.classes.n_pos + 1.0), np.arange(self.classes.n_neg + 1.0))
 
     def _sorted_pos(self, scores: Floats) -> tuple[Floats, Floats | None]:
         n_pos, weights = self.classes.n_pos, self.classes.weights

@@ -47,8 +47,11 @@ class PairOracle:
             lambda: pairs.near_rows(scores, n_pos, scores.size, 1.0, lowest - margin),
             rows.sorting_threads,
         )
-        out = np.empty(scores.size)
-        value, loss = pairs.violated_pairs(
-            pos_rows, pos, neg_rows, neg, rows.weight_array, rows.weighted, self._scale, margin, out
+        out = np.zeros(scores.size)
+        walk = pos_rows, pos, neg_rows, neg, rows.weight_array, rows.weighted, self._scale, margin, out
+        (value, loss), _ = both(
+            lambda: pairs.violated_by_negatives(*walk),
+            lambda: pairs.violated_by_positives(*walk),
+            rows.sorting_threads,
         )
         return PairLabelling(value, loss, out)

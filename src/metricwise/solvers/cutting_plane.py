@@ -40,7 +40,9 @@ Floats = NDArray[np.float64]
 _NO_BETTER = 1e-6
 _MOST_STEPS_AT_ZERO = 200
 _MOST_IDLE_STEPS = 50
-_LINE_ACCURACY = 0.02  # of the duality gap
+_LINE_ACCURACY = 0.1  # of the duality gap
+_FLAT = 0.1  # of the slope at the start of a line: a descent that has become so slow has ended
+_LEAST_BEYOND = 0.02
 _SAMPLE_TOL = 1e-3
 
 
@@ -75,7 +77,8 @@ class CuttingPlane:
     Parameters
     ----------
     beyond : float
-        How far past the minimum of the line, as a share of the way to the target, the next cut is made.
+        How far past the minimum of the line the next cut is made at most, as a share of the way to the target. Where
+        the minimum is near, the cut is as near to it: far-off cuts say little about the objective here.
     patience : int
         Minimisations after which a cut without a share is forgotten.
     sample_factor : int
@@ -142,6 +145,7 @@ class CuttingPlane:
         sample = problem.sample(n_rows, np.random.default_rng(self.seed))
         quick = Limits(tol=max(limits.tol, _SAMPLE_TOL), max_seconds=None if np.isinf(seconds) else 0.5 * seconds)
         _, sampled = run(self, sample, quick)
+        state.last_step = sampled.last_step
         self._visit(problem, state, sampled.w)
         for point in sampled.cuts.witness().points:
             if time.perf_counter() - started < seconds:
@@ -179,7 +183,7 @@ class CuttingPlane:
     def _search(self, problem: MultivariateProblem, state: CuttingPlaneState, line: Line, target: Floats) -> None:
         start = line.trial(problem, 0.0, state.labelling)
         enough = _LINE_ACCURACY * max(state.upper - state.lower, 0.0)
-        found = minimise_along(problem, line, start, state.last_step, enough)
+        found = minimise_along(problem, line, start, state.last_step, enough, _FLAT)
         origin = state.w
         if found.step > 0.0:
             state.last_step = found.step
@@ -187,7 +191,7 @@ class CuttingPlane:
             state.scores, state.labelling, state.upper = line.scores_at(found.step), found.labelling, found.value
         else:
             state.last_step = max(0.5 * state.last_step, 1e-4)
-        beyond = found.step + self.beyond * (1.0 - found.step)
+        beyond = found.step + min(max(found.step, _LEAST_BEYOND), self.beyond) * (1.0 - found.step)
         trial = line.trial(problem, beyond)
         point = origin + beyond * (target - origin)
         self._cut(problem, state, point, trial.labelling)

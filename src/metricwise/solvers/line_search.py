@@ -53,8 +53,12 @@ class Line:
         return Trial(step, half_norm + problem.price * labelling.value, slope, labelling)
 
 
-def minimise_along(problem: MultivariateProblem, line: Line, start: Trial, guess: float, enough: float) -> Trial:
+def minimise_along(
+    problem: MultivariateProblem, line: Line, start: Trial, guess: float, enough: float, flat: float = 0.0
+) -> Trial:
     """Return the best trial at or beyond ``start`` (t = 0), within about ``enough`` of the line's minimum.
+
+    A trial where the slope is no more than the share ``flat`` of the slope at the start ends the search too.
 
     Every trial bounds the objective from below by a parabola with the curvature of the regulariser. The next trial is
     where the larger one of the two innermost trials' parabolas is least, kept away from both ends so that the bracket
@@ -70,7 +74,7 @@ def minimise_along(problem: MultivariateProblem, line: Line, start: Trial, guess
             right = trial
         else:
             left = trial
-        if trial.slope == 0.0:
+        if abs(trial.slope) <= flat * abs(start.slope):
             break
         if right is None:
             step = 2.0 * left.step if left.step > 0.0 else step
