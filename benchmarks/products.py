@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -13,10 +14,11 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from benchmarks.context import Context, SkippedError
 from benchmarks.data import Task, task
 from benchmarks.report import Column, Record, Section, Table
-from benchmarks.timing import take_turns, timed
+from benchmarks.timing import Timing, take_turns, timed
 from metricwise.designs import make_design
 
 REPETITIONS = 9
+SPINNING = 0.05  # seconds that threads of BLAS may wait for more work before they sleep
 
 COLUMNS = (
     Column("task", "data"),
@@ -70,11 +72,23 @@ def _measure_kind(chosen: Task, kind: str, X: Any, context: Context) -> list[Rec
     for threads in context.thread_counts:
         for product, ours, peer in _products(chosen.y, X, threads):
             with threadpool_limits(threads, user_api="blas"):
-                found = take_turns({"ours": timed(ours), "peer": timed(peer)}, REPETITIONS)
+                found = take_turns({"ours": _settled(ours), "peer": _settled(peer)}, REPETITIONS)
             record: Record = {"task": chosen.name, "kind": kind, "product": product, "threads": threads}
             record |= {name: 1e3 * timing.seconds for name, timing in found.items()}
             records.append(record | {"ratio": record["peer"] / record["ours"]})
     return records
+
+
+def _settled(call: Callable[[], Any]) -> Callable[[], Timing]:
+    """Return a function that times a call once the threads of the other program, which spin for a while, have slept."""
+
+    def run() -> Timing:
+        ready = time.perf_counter() + SPINNING
+        while time.perf_counter() < ready:
+            call()
+        return timed(call)()
+
+    return run
 
 
 def _products(y: NDArray[np.bool_], X: Any, threads: int) -> list[Product]:
