@@ -258,15 +258,16 @@ def test_integers_and_lists_are_data():
 
 def recorded_designs(monkeypatch):
     """The matrices that designs are made of."""
-    import metricwise.estimators.multivariate_svc as module
+    from metricwise.estimators import linear, multivariate_svc
 
-    seen, make_design = [], module.make_design
+    seen, make_design = [], linear.make_design
 
     def recording(data, **settings):
         seen.append(data)
         return make_design(data, **settings)
 
-    monkeypatch.setattr(module, "make_design", recording)
+    for module in (linear, multivariate_svc):
+        monkeypatch.setattr(module, "make_design", recording)
     return seen
 
 

@@ -8,32 +8,25 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
 
 from metricwise.designs import Design, make_design
 from metricwise.estimators.catalog import check_trainable
-from metricwise.estimators.folds import merge_copies, split_rows
-from metricwise.estimators.targets import classes_of, positive_class, row_weights
-from metricwise.inference import best_threshold, fraction_threshold
-from metricwise.measures import BalancedAccuracy, HasMulticlassValue, HasViolatedLabelling, Measure, get_measure
-from metricwise.measures.base import CountsTable, CountsTopRows, RanksPairs, RestrictsLabellings
+from metricwise.estimators.linear import LinearClassifier
+from metricwise.estimators.multivariate_training import Training
+from metricwise.estimators.targets import classes_of, row_weights
+from metricwise.measures import HasViolatedLabelling, Measure, get_measure
+from metricwise.measures.base import RanksPairs
 from metricwise.results import DegenerateOptimumWarning, Result, Status
-from metricwise.solvers import CuttingPlane, Limits, MultivariateProblem, make_problem, run
-from metricwise.solvers.cutting_plane import CuttingPlaneState
 from metricwise.threads import available_threads
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
-# Copies of rows are merged into weights where that costs nothing, so that a row of weight two and the same row twice
-# give the same numbers to the last digit. On large data both end within the tolerance, and unit weights are faster.
-_MOST_ROWS_TO_MERGE = 2000
 
-
-class MultivariateSVC(ClassifierMixin, BaseEstimator):
+class MultivariateSVC(LinearClassifier):
     """Linear classifier trained for a measure of all labels together (Joachims 2005).
 
     Minimises ``1/2 |w|^2 + C u R(w)``, where R is a convex upper bound of the training loss 1 - measure and u the
@@ -180,14 +173,6 @@ class MultivariateSVC(ClassifierMixin, BaseEstimator):
         self.random_state = random_state
         self.callback = callback
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.classifier_tags.multi_class = self.multi_class == "ovr"
-        return tags
-
-    # ------------------------------------------------------------------------------------------------------- training
-
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train.
 
@@ -213,7 +198,7 @@ class MultivariateSVC(ClassifierMixin, BaseEstimator):
         problems = [(positive, weights) for positive in self._positives(y, classes)]
         random = check_random_state(self.random_state)
         seed = int(random.randint(2**31 - 1))
-        training = _Training(self, measure, X, self._design(X), seed=seed, n_problems=len(problems))
+        training = Training(self, measure, X, self._design(X), seed=seed, n_problems=len(problems))
         fits = [training.fit(k, *problem) for k, problem in enumerate(problems)]
         # Only now, so that a failed fit leaves the model as it was.
         self.measure_, self.classes_ = measure, classes
@@ -229,16 +214,6 @@ class MultivariateSVC(ClassifierMixin, BaseEstimator):
         weights = row_weights(y, y, sample_weight, self.class_weight)
         return [(positive, weights) for positive in self._positives(y, self.classes_)]
 
-    def _positives(self, y: NDArray[Any], classes: NDArray[Any]) -> list[Mask]:
-        if classes.size == 2:
-            return [y == positive_class(classes, self.pos_label)]
-        if self.multi_class != "ovr":
-            raise ValueError(
-                f"Only binary classification is supported with multi_class={self.multi_class!r}, but y has "
-                f"{classes.size} classes: set multi_class='ovr' to train one classifier a class"
-            )
-        return [y == label for label in classes]
-
     @property
     def intercept_value(self) -> float:
         """Size of the constant feature; 0 if there is none, as for ROC area, which does not see it."""
@@ -248,12 +223,6 @@ class MultivariateSVC(ClassifierMixin, BaseEstimator):
     def _design(self, X: Any) -> Design:
         threads = available_threads() if self.n_jobs in (None, -1) else int(self.n_jobs)
         return make_design(X, intercept=self.intercept_value, threads=threads)
-
-    @property
-    def _sign(self) -> float:
-        """-1 if the positives of a binary problem are classes_[0], since scores must point to classes_[1]."""
-        binary = self.classes_.size == 2
-        return -1.0 if binary and positive_class(self.classes_, self.pos_label) == self.classes_[0] else 1.0
 
     def _store(self, fits: list[tuple[Result, float]]) -> None:
         weights = self._sign * np.array([result.weights for result, _ in fits])
@@ -299,182 +268,3 @@ class MultivariateSVC(ClassifierMixin, BaseEstimator):
                 DegenerateOptimumWarning,
                 stacklevel=3,
             )
-
-    # ----------------------------------------------------------------------------------------------------- prediction
-
-    def decision_function(self, X: Any) -> Floats:
-        """Return scores minus `threshold_`: above zero means ``classes_[1]`` in a binary problem.
-
-        Parameters
-        ----------
-        X : array, data frame or sparse matrix of shape (n_rows, n_features)
-            New rows.
-
-        Returns
-        -------
-        array of shape (n_rows,) or (n_rows, n_classes)
-        """
-        check_is_fitted(self, "result_")
-        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
-        design = make_design(X, threads=available_threads())
-        scores = np.column_stack([design.scores(w) for w in self.coef_]) + self.intercept_ - self.threshold_
-        return scores[:, 0] if scores.shape[1] == 1 else scores
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return labels.
-
-        Parameters
-        ----------
-        X : array, data frame or sparse matrix of shape (n_rows, n_features)
-            New rows.
-
-        Returns
-        -------
-        array of shape (n_rows,)
-        """
-        scores = self.decision_function(X)
-        labels: NDArray[Any] = self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
-        return labels
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the measure the model was trained for.
-
-        For more than two classes it is the measure's own multi-class value where there is one (accuracy, balanced
-        accuracy, Matthews' and Cohen's coefficients), else the mean over one-versus-rest problems.
-
-        Parameters
-        ----------
-        X : array, data frame or sparse matrix of shape (n_rows, n_features)
-            Rows.
-        y : array of shape (n_rows,)
-            Their labels.
-        sample_weight : array of shape (n_rows,), optional
-            Weights of the rows.
-        """
-        scores = self.decision_function(X)
-        y = np.asarray(y)
-        if scores.ndim == 1:
-            positive = positive_class(self.classes_, self.pos_label)
-            scores = self._sign * scores
-            response = scores if self.measure_.response == "scores" else self.predict(X) == positive
-            return float(self.measure_.score(y == positive, response, sample_weight))
-        labels = self.classes_[scores.argmax(axis=1)]
-        if isinstance(self.measure_, HasMulticlassValue):
-            return float(self.measure_.multiclass_score(y, labels, sample_weight))
-        by_scores = self.measure_.response == "scores"
-        values = [
-            self.measure_.score(y == label, scores[:, k] if by_scores else labels == label, sample_weight)
-            for k, label in enumerate(self.classes_)
-        ]
-        return float(np.mean(values))
-
-
-class _Training:
-    """The binary trainings of one call of `fit`."""
-
-    def __init__(
-        self, model: MultivariateSVC, measure: Measure, X: Any, design: Design, seed: int, n_problems: int
-    ) -> None:
-        self.model, self.measure, self.X, self.design, self.seed = model, measure, X, design, seed
-        self.solver = CuttingPlane(seed=seed)
-        self.n_problems = n_problems
-        self.too_few_for_folds = False
-        states = getattr(model, "_warm_states", None) if model.warm_start else None
-        self.states: dict[int, tuple[int, CuttingPlaneState]] = dict(states or {})
-
-    def fit(self, k: int, positive: Mask, weights: Floats) -> tuple[Result, float]:
-        """Solve one binary problem and choose its threshold."""
-        rows = np.flatnonzero(weights > 0.0)
-        splits = self._splits(positive, weights) if self.model.threshold == "cv" else []
-        limits = self._limits(n_runs=len(splits) + 1)
-        problem = self._problem(rows, positive, weights, self.measure)
-        result, state = run(
-            self.solver, problem, limits, self._start(k, rows, positive, weights, problem), self.model.callback
-        )
-        if self.model.warm_start:
-            self.states[k] = (self._fingerprint(rows, positive, weights), state)
-        return result, self._threshold(result.weights, rows, positive, weights, splits, limits)
-
-    def _problem(
-        self, rows: NDArray[np.int64], positive: Mask, weights: Floats, measure: Measure
-    ) -> MultivariateProblem:
-        whole = bool(np.all(weights[rows] == np.floor(weights[rows])))
-        if whole and rows.size <= _MOST_ROWS_TO_MERGE:
-            rows, merged = merge_copies(self.design.take(rows), rows, positive[rows], weights[rows])
-        else:
-            merged = weights[rows]
-        return make_problem(self.design.take(rows), positive[rows], measure, self.model.C, merged)
-
-    def _limits(self, n_runs: int) -> Limits:
-        seconds = self.model.max_seconds
-        share = None if seconds is None else seconds / (n_runs * self.n_problems)
-        return Limits(tol=self.model.tol, max_iter=self.model.max_iter, max_seconds=share)
-
-    def _fingerprint(self, rows: NDArray[np.int64], positive: Mask, weights: Floats) -> int:
-        content = self.design.take(rows).fingerprints().tobytes() + positive[rows].tobytes() + weights[rows].tobytes()
-        return hash((content, self.measure, self.design.shape, self.model.intercept_value))
-
-    def _start(
-        self, k: int, rows: NDArray[np.int64], positive: Mask, weights: Floats, problem: Any
-    ) -> CuttingPlaneState | None:
-        if k not in self.states:
-            return None
-        fingerprint, state = self.states[k]
-        if fingerprint == self._fingerprint(rows, positive, weights):
-            return self.solver.init(problem, warm=state)
-        if state.w.size != problem.design.shape[1]:
-            return None
-        return self.solver.init_at(problem, state.cuts.witness().points)
-
-    def _splits(self, positive: Mask, weights: Floats) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-        """Return training and held-out rows of every fold, rows without weight left out."""
-        with_weight = weights > 0.0
-        rows = np.flatnonzero(with_weight)
-        if self.model.cv is None or isinstance(self.model.cv, Integral):
-            found = split_rows(self.model.cv, self.design.take(rows), None, positive[rows], self.seed)
-            pairs = [(rows[train], rows[test]) for train, test in found or ()]
-        else:
-            found = split_rows(self.model.cv, self.design, self.X, positive, self.seed)
-            pairs = [(train[with_weight[train]], test[with_weight[test]]) for train, test in found or ()]
-        both_classes = all(0 < np.count_nonzero(positive[train]) < train.size for train, _ in pairs)
-        if both_classes and any(test.size for _, test in pairs):
-            return pairs
-        self.too_few_for_folds = True
-        return []
-
-    def _threshold(
-        self,
-        w: Floats,
-        rows: NDArray[np.int64],
-        positive: Mask,
-        weights: Floats,
-        splits: list[tuple[NDArray[np.int64], NDArray[np.int64]]],
-        limits: Limits,
-    ) -> float:
-        if not isinstance(self.model.threshold, str):
-            return float(self.model.threshold)
-        fraction = None
-        if isinstance(self.measure, RestrictsLabellings):  # of all rows: fewer may be held out
-            total = float(weights.sum())
-            fraction = self.measure.predicted_positives(float(weights[positive].sum()), total) / total
-        if splits:
-            scores = np.concatenate([self._held_out_scores(*split, positive, weights, limits) for split in splits])
-            rows = np.concatenate([test for _, test in splits])
-        else:
-            scores = self.design.take(rows).scores(w)
-        return self._choose(positive[rows], scores, weights[rows], fraction)
-
-    def _held_out_scores(
-        self, train: NDArray[np.int64], test: NDArray[np.int64], positive: Mask, weights: Floats, limits: Limits
-    ) -> Floats:
-        n_pos = float(weights[positive].sum())
-        measure = self.measure.relative_to(n_pos) if isinstance(self.measure, CountsTopRows) else self.measure
-        result, _ = run(self.solver, self._problem(train, positive, weights, measure), limits)
-        return self.design.take(test).scores(result.weights)
-
-    def _choose(self, positive: Mask, scores: Floats, weights: Floats, fraction: float | None) -> float:
-        """Return the threshold that suits the measure, or the wanted fraction of rows, on given scores."""
-        if fraction is not None:
-            return fraction_threshold(scores, fraction, weights)
-        measure = self.measure if isinstance(self.measure, CountsTable) else BalancedAccuracy()
-        return best_threshold(measure, positive, scores, weights).threshold

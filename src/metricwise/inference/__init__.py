@@ -1,5 +1,5 @@
 """Labels from scores and probabilities."""
 
-from metricwise.inference.threshold import best_threshold, fraction_threshold
+from metricwise.inference.threshold import best_threshold, fraction_threshold, threshold_for
 
-__all__ = ["best_threshold", "fraction_threshold"]
+__all__ = ["best_threshold", "fraction_threshold", "threshold_for"]

@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from metricwise.measures.base import CountsTable
+from metricwise.measures import BalancedAccuracy, Measure
+from metricwise.measures.base import CountsTable, RestrictsLabellings
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -93,3 +94,38 @@ def fraction_threshold(scores: Floats, fraction: float, weights: Floats | None =
     edges = _edges(-distinct)
     nearest = int(np.argmin(np.abs(above - fraction * above[-1])))
     return _between(edges[nearest + 1], edges[nearest])
+
+
+def threshold_for(
+    measure: Measure, positive: Mask, scores: Floats, weights: Floats | None = None, fraction: float | None = None
+) -> float:
+    """Return the threshold that suits a measure on given scores.
+
+    That is the one with the largest value for functions of the table, the one that selects as many rows as the measure
+    asks for where it fixes their number, and the one with the best balanced accuracy for measures of the ranking,
+    which do not depend on it.
+
+    Parameters
+    ----------
+    measure : Measure
+        What the labels are judged by.
+    positive, scores, weights
+        As in `best_threshold`.
+    fraction : float, optional
+        Share of the rows to select instead of the share that the measure asks for on these rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from metricwise.measures import PRBEP
+    >>> threshold_for(PRBEP(), np.array([True, False, False]), np.array([1.0, 3.0, 0.0]))
+    2.0
+    """
+    if fraction is None and isinstance(measure, RestrictsLabellings):
+        weight = np.ones(scores.size) if weights is None else weights
+        total = float(weight.sum())
+        fraction = measure.predicted_positives(float(weight[positive].sum()), total) / total
+    if fraction is not None:
+        return fraction_threshold(scores, fraction, weights)
+    table = measure if isinstance(measure, CountsTable) else BalancedAccuracy()
+    return best_threshold(table, positive, scores, weights).threshold

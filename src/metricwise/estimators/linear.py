@@ -1,0 +1,122 @@
+"""What all linear classifiers here share: binary problems out of classes, scores, labels and the measure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from metricwise.designs import make_design
+from metricwise.estimators.targets import positive_class
+from metricwise.measures import HasMulticlassValue, Measure
+from metricwise.threads import available_threads
+
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+
+class LinearClassifier(ClassifierMixin, BaseEstimator):
+    """Prediction from `coef_`, `intercept_` and `threshold_`; one binary problem, or one a class against the rest.
+
+    Subclasses have the parameters ``multi_class`` and ``pos_label``, and set `measure_`, `classes_` and `result_`.
+    """
+
+    multi_class: str | None
+    pos_label: Any
+    measure_: Measure
+    classes_: NDArray[Any]
+    coef_: Floats
+    intercept_: Floats
+    threshold_: float | Floats
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.classifier_tags.multi_class = self.multi_class == "ovr"
+        return tags
+
+    def _positives(self, y: NDArray[Any], classes: NDArray[Any]) -> list[Mask]:
+        """Return the positives of every binary problem."""
+        if classes.size == 2:
+            return [y == positive_class(classes, self.pos_label)]
+        if self.multi_class != "ovr":
+            raise ValueError(
+                f"Only binary classification is supported with multi_class={self.multi_class!r}, but y has "
+                f"{classes.size} classes: set multi_class='ovr' to train one classifier a class"
+            )
+        return [y == label for label in classes]
+
+    @property
+    def _sign(self) -> float:
+        """-1 if the positives of a binary problem are classes_[0], since scores must point to classes_[1]."""
+        binary = self.classes_.size == 2
+        return -1.0 if binary and positive_class(self.classes_, self.pos_label) == self.classes_[0] else 1.0
+
+    def decision_function(self, X: Any) -> Floats:
+        """Return scores minus `threshold_`: above zero means ``classes_[1]`` in a binary problem.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix of shape (n_rows, n_features)
+            New rows.
+
+        Returns
+        -------
+        array of shape (n_rows,) or (n_rows, n_classes)
+        """
+        check_is_fitted(self, "result_")
+        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
+        design = make_design(X, threads=available_threads())
+        scores: Floats = np.column_stack([design.scores(w) for w in self.coef_]) + self.intercept_ - self.threshold_
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return labels.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix of shape (n_rows, n_features)
+            New rows.
+
+        Returns
+        -------
+        array of shape (n_rows,)
+        """
+        scores = self.decision_function(X)
+        labels: NDArray[Any] = self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
+        return labels
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the measure the model was trained for.
+
+        For more than two classes it is the measure's own multi-class value where there is one (accuracy, balanced
+        accuracy, Matthews' and Cohen's coefficients), else the mean over one-versus-rest problems.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix of shape (n_rows, n_features)
+            Rows.
+        y : array of shape (n_rows,)
+            Their labels.
+        sample_weight : array of shape (n_rows,), optional
+            Weights of the rows.
+        """
+        scores = self.decision_function(X)
+        y = np.asarray(y)
+        if scores.ndim == 1:
+            positive = positive_class(self.classes_, self.pos_label)
+            scores = self._sign * scores
+            response = scores if self.measure_.response == "scores" else self.predict(X) == positive
+            return float(self.measure_.score(y == positive, response, sample_weight))
+        labels = self.classes_[scores.argmax(axis=1)]
+        if isinstance(self.measure_, HasMulticlassValue):
+            return float(self.measure_.multiclass_score(y, labels, sample_weight))
+        by_scores = self.measure_.response == "scores"
+        values = [
+            self.measure_.score(y == label, scores[:, k] if by_scores else labels == label, sample_weight)
+            for k, label in enumerate(self.classes_)
+        ]
+        return float(np.mean(values))
