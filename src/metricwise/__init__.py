@@ -12,6 +12,7 @@ __version__ = "0.1.0"
 __all__ = [
     "MCC",
     "PRBEP",
+    "AMPClassifier",
     "Accuracy",
     "BalancedAccuracy",
     "Certificate",
@@ -24,6 +25,7 @@ __all__ = [
     "History",
     "Jaccard",
     "MinRate",
+    "MiniBatchSVC",
     "MultivariateSVC",
     "PartialAuc",
     "PrecisionAtK",
@@ -33,7 +35,11 @@ __all__ = [
     "RecallAtPrecision",
     "Result",
     "RocAuc",
+    "SPADEClassifier",
+    "STAMPClassifier",
     "Status",
+    "StreamEntry",
+    "StreamResult",
     "certify",
     "contingency_measure",
     "get_measure",
@@ -42,8 +48,12 @@ __all__ = [
 
 if TYPE_CHECKING:
     from metricwise.certifying import certify
+    from metricwise.estimators.amp import AMPClassifier
     from metricwise.estimators.catalog import measure_names
+    from metricwise.estimators.minibatch_svc import MiniBatchSVC
     from metricwise.estimators.multivariate_svc import MultivariateSVC
+    from metricwise.estimators.spade import SPADEClassifier
+    from metricwise.estimators.stamp import STAMPClassifier
     from metricwise.measures import (
         MCC,
         PRBEP,
@@ -66,12 +76,26 @@ if TYPE_CHECKING:
         contingency_measure,
         get_measure,
     )
-    from metricwise.results import Certificate, DegenerateOptimumWarning, History, Result, Status
+    from metricwise.results import (
+        Certificate,
+        DegenerateOptimumWarning,
+        History,
+        Result,
+        Status,
+        StreamEntry,
+        StreamResult,
+    )
 else:
     # Where a name lives, if not in metricwise.measures. No submodule may share the name of a public object:
     # importing the submodule would put the module in the object's place.
     _HOMES = {
+        "AMPClassifier": "metricwise.estimators.amp",
+        "MiniBatchSVC": "metricwise.estimators.minibatch_svc",
         "MultivariateSVC": "metricwise.estimators.multivariate_svc",
+        "SPADEClassifier": "metricwise.estimators.spade",
+        "STAMPClassifier": "metricwise.estimators.stamp",
+        "StreamEntry": "metricwise.results",
+        "StreamResult": "metricwise.results",
         "measure_names": "metricwise.estimators.catalog",
         "certify": "metricwise.certifying",
         "Certificate": "metricwise.results",

@@ -2,7 +2,8 @@
 
 The upper bound is the objective of the model's weights. The lower bound is the dual value of the labellings that the
 model's witness tells: any convex combination of labellings bounds the objective of all weights from below, so a wrong
-witness can make the bound worse but never invalid.
+witness can make the bound worse but never invalid. For models of a ratio of rates the witness is that of the last
+challenge level, from which `_reach` finds the level that no weights can reach.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ def certify(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Certificat
 
     Parameters
     ----------
-    model : fitted MultivariateSVC
+    model : fitted MultivariateSVC or AMPClassifier
         With a linear kernel.
     X, y, sample_weight
         The data it was trained on, in any order of rows.
@@ -60,7 +61,7 @@ def certify(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Certificat
         raise ValueError(f"X has {X.shape[1]} columns but the model was trained on {model.n_features_in_}")
     problems = model.binary_problems(y, sample_weight)
     certificates = [
-        _certify_binary(model, X, positive, weights, result)
+        (_certify_level if hasattr(result, "levels") else _certify_binary)(model, X, positive, weights, result)
         for (positive, weights), result in zip(
             problems, results if isinstance(results, list) else [results], strict=True
         )
@@ -91,6 +92,54 @@ def _certify_binary(model: Any, X: Any, positive: NDArray[np.bool_], weights: Fl
         combined += share * c
     plane = price * rows.combine(combined)
     return Certificate(upper, price * loss - 0.5 * float(plane @ plane), violation)
+
+
+def _certify_level(model: Any, X: Any, positive: NDArray[np.bool_], weights: Floats, result: Any) -> Certificate:
+    """Bound 1 minus the regularised ratio of rewards."""
+    kept = np.flatnonzero(weights > 0.0)
+    if kept.size < weights.size:
+        X, positive, weights = X[kept], positive[kept], weights[kept]
+    rows, sign = _Rows(X, model.intercept_value), np.where(positive, 1.0, -1.0)
+    n_pos, n_neg = float(weights[positive].sum()), float(weights[~positive].sum())
+    ratio = np.array(model.measure_.ratio(n_neg / n_pos))
+    a, b = (ratio / ratio[3:].sum()).reshape(2, 3)
+    told = getattr(model.measure_, "mistakes_per_loss", None)
+    mistakes = n_pos / (a[1] - a.sum() * b[1]) if told is None else told(n_pos, n_neg)
+    ridge = 1.0 / (model.C * float(mistakes))
+    share = weights / np.where(positive, n_pos, n_neg)
+    rewards = share * np.minimum(sign * rows.scores(result.weights), 1.0)
+    rates = np.array([1.0, rewards[positive].sum(), rewards[~positive].sum()])
+    level = (a @ rates - 0.5 * ridge * result.weights @ result.weights) / (b @ rates)
+    violated = np.zeros(positive.size)
+    for dual, point in zip(result.witness.shares, _points(result.witness.points), strict=True):
+        violated += max(float(dual), 0.0) * (sign * rows.scores(point) < 1.0)
+    violated = np.minimum(violated, 1.0) * share
+    planes = [rows.combine(np.where(kind, sign * violated, 0.0)) for kind in (positive, ~positive)]
+    sums = np.array([violated[positive].sum(), violated[~positive].sum()])
+    reach = _reach(a, b, sums, np.array(planes), ridge, result.levels[-2])
+    return Certificate(float(1.0 - level), 1.0 - reach, float(1.0 - (a @ rates) / (b @ rates)))
+
+
+def _reach(a: Floats, b: Floats, sums: Floats, planes: Floats, ridge: float, start: float) -> float:
+    """Return a level that no weights can exceed.
+
+    Weights of a level above v make the numerator - v denominator positive, so v is out of reach as soon as a dual
+    solution shows that the largest such difference is not. The dual solution keeps the same rows at every level and
+    gives each class its price there, a1 - v b1 or a2 - v b2; its value is then a quadratic function of v.
+    """
+    gram = planes @ planes.T / (2.0 * ridge)
+
+    def bound(level: float) -> float:
+        prices = a[1:] - level * b[1:]
+        return float(a.sum() - level * b.sum() - prices @ sums + prices @ gram @ prices)
+
+    quadratic = np.array([bound(-1.0), bound(0.0), bound(1.0)])
+    curvature, slope = 0.5 * (quadratic[0] + quadratic[2]) - quadratic[1], 0.5 * (quadratic[2] - quadratic[0])
+    roots = np.roots([curvature, slope, quadratic[1]])
+    best = float(a.sum() / b.sum())  # of perfect labels; beyond it, prices may be negative
+    if bound(start) <= 0.0:
+        return min(start, best)
+    return min([float(root.real) for root in roots if root.imag == 0.0 and root.real > start] + [best])
 
 
 def _points(points: Any) -> Iterator[Floats]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, overload
+from typing import Any, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,10 @@ class Status(Enum):
     """The gap reached the tolerance, and w = 0 is as good: the surrogate does not see the features."""
     MAX_ITER = "max_iter"
     MAX_SECONDS = "max_seconds"
+    SETTLED = "settled"
+    """The measure on rows held out stopped improving."""
+    STREAMING = "streaming"
+    """All rows so far were learnt from; more may come."""
     STOPPED = "stopped"
     """The callback asked to stop."""
     STALLED = "stalled"
@@ -89,29 +93,67 @@ class HistoryEntry:
 
 
 @dataclass(frozen=True)
-class History(Sequence[HistoryEntry]):
-    """The iterations in order."""
+class StreamEntry:
+    """Where a stream stood when its model was evaluated.
 
-    entries: tuple[HistoryEntry, ...] = ()
+    Parameters
+    ----------
+    rows : int
+        Rows seen so far, those of earlier passes included.
+    seconds : float
+        Time spent so far.
+    measure : float
+        The measure on rows that were not learnt from; nan if there were none.
+    duals : tuple of float
+        The dual variables alpha and beta (SPADE), or the challenge level (STAMP).
+    seconds_left : float, optional
+        How long the passes still allowed would take, where the number of rows is known.
+    """
+
+    rows: int
+    seconds: float
+    measure: float
+    duals: tuple[float, ...] = ()
+    seconds_left: float | None = None
+
+    @property
+    def objective(self) -> float:
+        """The loss, 1 - measure."""
+        return 1.0 - self.measure
+
+    @property
+    def rows_per_second(self) -> float:
+        """Rows seen a second, evaluation included."""
+        return self.rows / self.seconds if self.seconds > 0.0 else 0.0
+
+
+Entry = TypeVar("Entry", HistoryEntry, StreamEntry)
+
+
+@dataclass(frozen=True)
+class History(Sequence[Entry]):
+    """The iterations, or the evaluations of a stream, in order."""
+
+    entries: tuple[Entry, ...] = ()
 
     @overload
-    def __getitem__(self, index: int) -> HistoryEntry: ...
+    def __getitem__(self, index: int) -> Entry: ...
     @overload
-    def __getitem__(self, index: slice) -> tuple[HistoryEntry, ...]: ...
-    def __getitem__(self, index: int | slice) -> HistoryEntry | tuple[HistoryEntry, ...]:
+    def __getitem__(self, index: slice) -> tuple[Entry, ...]: ...
+    def __getitem__(self, index: int | slice) -> Entry | tuple[Entry, ...]:
         return self.entries[index]
 
     def __len__(self) -> int:
         return len(self.entries)
 
-    def __iter__(self) -> Iterator[HistoryEntry]:
+    def __iter__(self) -> Iterator[Entry]:
         return iter(self.entries)
 
     def __repr__(self) -> str:
         if not self.entries:
             return "History()"
         last = self.entries[-1]
-        return f"History({len(self)} iterations, {last.seconds:.3g} s, objective {last.objective:.6g})"
+        return f"History({len(self)} entries, {last.seconds:.3g} s, objective {last.objective:.6g})"
 
 
 @dataclass(frozen=True)
@@ -145,5 +187,34 @@ class Result:
     status: Status
     n_iter: int
     seconds: float
-    history: History
+    history: History[HistoryEntry]
     witness: Witness = field(repr=False)
+
+
+@dataclass(frozen=True)
+class StreamResult:
+    """What is known of a model learnt from a stream. Point updates give no bound, so there is no certificate.
+
+    Parameters
+    ----------
+    weights : array
+        Weights of the features, the intercept last.
+    status : Status
+        Why training ended.
+    n_rows : int
+        Rows seen, those of all passes together.
+    n_passes : int
+        Passes over the data, the last one perhaps cut short.
+    seconds : float
+        Time spent.
+    history : History
+        The measure on rows not learnt from, and the dual variables, as rows went by.
+    """
+
+    weights: Floats = field(repr=False)
+    status: Status
+    n_rows: int
+    n_passes: int
+    seconds: float
+    history: History[StreamEntry]
+    certificate: None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from metricwise import MultivariateSVC
+from metricwise import AMPClassifier, MiniBatchSVC, MultivariateSVC, SPADEClassifier, STAMPClassifier
 
 ESTIMATORS = [
     MultivariateSVC(),
@@ -16,9 +16,19 @@ ESTIMATORS = [
     MultivariateSVC("h_mean"),
     MultivariateSVC("f1", threshold="train"),
     MultivariateSVC("f1", threshold=0.0),
+    AMPClassifier(),
+    AMPClassifier("jaccard"),
+    AMPClassifier("cohen_kappa", threshold=0.0),
+    SPADEClassifier(),
+    SPADEClassifier("min_rate", schedule="paper"),
+    STAMPClassifier(),
+    STAMPClassifier("jaccard", threshold=0.0),
+    MiniBatchSVC(),
+    MiniBatchSVC("prbep", batch_rows=50),
 ]
 
 
+@pytest.mark.filterwarnings("ignore:too few rows of one class")
 @pytest.mark.filterwarnings("ignore:threshold='cv' needs")
 @pytest.mark.filterwarnings("ignore:the surrogate of")
 @parametrize_with_checks(ESTIMATORS)

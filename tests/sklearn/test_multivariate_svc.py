@@ -258,7 +258,7 @@ def test_integers_and_lists_are_data():
 
 def recorded_designs(monkeypatch):
     """The matrices that designs are made of."""
-    from metricwise.estimators import linear, multivariate_svc
+    from metricwise.estimators import batch, linear
 
     seen, make_design = [], linear.make_design
 
@@ -266,7 +266,7 @@ def recorded_designs(monkeypatch):
         seen.append(data)
         return make_design(data, **settings)
 
-    for module in (linear, multivariate_svc):
+    for module in (linear, batch):
         monkeypatch.setattr(module, "make_design", recording)
     return seen
 

@@ -8,7 +8,13 @@ from typing import Any
 from metricwise.measures import Measure, registered_names
 
 # By name, so that asking for one estimator does not load the others.
-_ESTIMATORS = {"MultivariateSVC": "metricwise.estimators.multivariate_svc"}
+_ESTIMATORS = {
+    "AMPClassifier": "metricwise.estimators.amp",
+    "MiniBatchSVC": "metricwise.estimators.minibatch_svc",
+    "MultivariateSVC": "metricwise.estimators.multivariate_svc",
+    "SPADEClassifier": "metricwise.estimators.spade",
+    "STAMPClassifier": "metricwise.estimators.stamp",
+}
 
 
 def estimator_names() -> tuple[str, ...]:

@@ -2,31 +2,20 @@
 
 from __future__ import annotations
 
-import warnings
-from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval, Options, StrOptions
-from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
+from sklearn.utils._param_validation import StrOptions
 
-from metricwise.designs import Design, make_design
-from metricwise.estimators.catalog import check_trainable
-from metricwise.estimators.linear import LinearClassifier
-from metricwise.estimators.multivariate_training import Training
-from metricwise.estimators.targets import classes_of, row_weights
-from metricwise.measures import HasViolatedLabelling, Measure, get_measure
-from metricwise.measures.base import RanksPairs
-from metricwise.results import DegenerateOptimumWarning, Result, Status
-from metricwise.threads import available_threads
-
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
+from metricwise.designs import Design
+from metricwise.estimators.batch import BatchClassifier
+from metricwise.estimators.multivariate_training import MultivariateTraining
+from metricwise.estimators.training import Training
+from metricwise.measures import HasViolatedLabelling, Measure
+from metricwise.results import Result
 
 
-class MultivariateSVC(LinearClassifier):
+class MultivariateSVC(BatchClassifier):
     """Linear classifier trained for a measure of all labels together (Joachims 2005).
 
     Minimises ``1/2 |w|^2 + C u R(w)``, where R is a convex upper bound of the training loss 1 - measure and u the
@@ -114,25 +103,14 @@ class MultivariateSVC(LinearClassifier):
 
     needs = HasViolatedLabelling
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "measure": "no_validation",
-        "C": [Interval(Real, 0.0, None, closed="neither")],
+    _parameter_constraints: ClassVar[dict[str, Any]] = BatchClassifier._parameter_constraints | {
         "kernel": [StrOptions({"linear"})],
-        "threshold": [StrOptions({"cv", "train"}), Interval(Real, None, None, closed="neither")],
-        "tol": [Interval(Real, 0.0, None, closed="neither")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "max_seconds": [Interval(Real, 0.0, None, closed="neither"), None],
-        "fit_intercept": ["boolean"],
-        "intercept_scaling": [Interval(Real, 0.0, None, closed="neither")],
-        "class_weight": [dict, StrOptions({"balanced"}), None],
-        "multi_class": [StrOptions({"ovr", "off"}), None],
-        "pos_label": "no_validation",
-        "cv": ["cv_object"],
         "warm_start": ["boolean"],
-        "n_jobs": [Interval(Integral, 1, None, closed="left"), Options(Integral, {-1}), None],
-        "random_state": ["random_state"],
-        "callback": [callable, None],
     }
+    _way_out = (
+        "If C is very small, raise it. Otherwise train measure='roc_auc', or measure='accuracy' with "
+        "class_weight='balanced', and choose the threshold for {measure!r}; more features also help"
+    )
 
     def __init__(
         self,
@@ -173,98 +151,10 @@ class MultivariateSVC(LinearClassifier):
         self.random_state = random_state
         self.callback = callback
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Train.
+    def _training(self, measure: Measure, X: Any, design: Design, seed: int, n_problems: int) -> Training:
+        return MultivariateTraining(self, measure, X, design, seed=seed, n_problems=n_problems)
 
-        Parameters
-        ----------
-        X : array, data frame or sparse matrix of shape (n_rows, n_features)
-            Dense and CSR input is used as it is, in single or double precision, and never copied.
-        y : array of shape (n_rows,)
-            Labels.
-        sample_weight : array of shape (n_rows,), optional
-            A row of weight 2 counts as two such rows, one of weight 0 as absent.
-
-        Returns
-        -------
-        self
-        """
-        self._validate_params()
-        measure = get_measure(self.measure)
-        check_trainable(measure, type(self).__name__)
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2)
-        weights = row_weights(X, y, sample_weight, self.class_weight)
-        classes = classes_of(y, weights)
-        problems = [(positive, weights) for positive in self._positives(y, classes)]
-        random = check_random_state(self.random_state)
-        seed = int(random.randint(2**31 - 1))
-        training = Training(self, measure, X, self._design(X), seed=seed, n_problems=len(problems))
-        fits = [training.fit(k, *problem) for k, problem in enumerate(problems)]
-        # Only now, so that a failed fit leaves the model as it was.
-        self.measure_, self.classes_ = measure, classes
+    def _store(self, training: Training, fits: Sequence[tuple[Result, float]]) -> None:
+        super()._store(training, fits)
+        assert isinstance(training, MultivariateTraining)
         self._warm_states = training.states if self.warm_start else None
-        self._store(fits)
-        self._warn([result for result, _ in fits], training.too_few_for_folds)
-        return self
-
-    def binary_problems(self, y: Any, sample_weight: Any = None) -> list[tuple[Mask, Floats]]:
-        """Return the positives and the weights of the rows for each binary problem that training consists of."""
-        check_is_fitted(self, "result_")
-        y = np.asarray(y)
-        weights = row_weights(y, y, sample_weight, self.class_weight)
-        return [(positive, weights) for positive in self._positives(y, self.classes_)]
-
-    @property
-    def intercept_value(self) -> float:
-        """Size of the constant feature; 0 if there is none, as for ROC area, which does not see it."""
-        sees_it = not isinstance(get_measure(self.measure), RanksPairs)
-        return float(self.intercept_scaling) if self.fit_intercept and sees_it else 0.0
-
-    def _design(self, X: Any) -> Design:
-        threads = available_threads() if self.n_jobs in (None, -1) else int(self.n_jobs)
-        return make_design(X, intercept=self.intercept_value, threads=threads)
-
-    def _store(self, fits: list[tuple[Result, float]]) -> None:
-        weights = self._sign * np.array([result.weights for result, _ in fits])
-        constant = self.intercept_value
-        self.coef_ = weights[:, :-1] if constant else weights
-        self.intercept_ = constant * weights[:, -1] if constant else np.zeros(len(fits))
-        thresholds = self._sign * np.array([threshold for _, threshold in fits])
-        self.threshold_ = float(thresholds[0]) if len(fits) == 1 else thresholds
-        self.n_iter_ = max(result.n_iter for result, _ in fits)
-        self.result_ = fits[0][0] if len(fits) == 1 else [result for result, _ in fits]
-
-    def _warn(self, results: list[Result], too_few_for_folds: bool) -> None:
-        """Say once what a user should know of the training."""
-        if too_few_for_folds:
-            warnings.warn(
-                "threshold='cv' needs at least two distinct rows of each class in training and rows held out: the "
-                "threshold was chosen on the training scores instead. Collect more rows of the rare class, or set "
-                "threshold='train' or a number",
-                UserWarning,
-                stacklevel=3,
-            )
-        statuses = [result.status for result in results]
-        unfinished = {
-            Status.MAX_ITER: "increase max_iter",
-            Status.MAX_SECONDS: "increase max_seconds",
-            Status.STALLED: "scale the features to comparable size (StandardScaler) or lower C",
-        }
-        for status, remedy in unfinished.items():
-            if status in statuses:
-                worst = max(result.certificate.relative for result in results)
-                warnings.warn(
-                    f"training stopped ({status.value}) at a relative duality gap of {worst:.2g}, above "
-                    f"tol={self.tol:g}: {remedy}, or accept the gap by a larger tol",
-                    ConvergenceWarning,
-                    stacklevel=3,
-                )
-        if Status.DEGENERATE in statuses:
-            warnings.warn(
-                f"the surrogate of {self.measure_.name!r} is degenerate on these data: no weights are better than "
-                "w = 0, so the scores carry little information. If C is very small, raise it. Otherwise train "
-                "measure='roc_auc', or measure='accuracy' with class_weight='balanced', and choose the threshold for "
-                f"{self.measure_.name!r}; more features also help",
-                DegenerateOptimumWarning,
-                stacklevel=3,
-            )

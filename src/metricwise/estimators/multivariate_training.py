@@ -1,132 +1,51 @@
-"""The binary trainings of a multivariate support vector machine: the solution, and the threshold out of fold."""
+"""The binary trainings of a multivariate support vector machine, which may go on from the last ones."""
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from metricwise.designs import Design
-from metricwise.estimators.folds import merge_copies, split_rows
-from metricwise.inference import threshold_for
+from metricwise.estimators.training import Floats, Mask, Rows, Training
 from metricwise.measures import Measure
-from metricwise.measures.base import CountsTopRows, RestrictsLabellings
 from metricwise.results import Result
-from metricwise.solvers import CuttingPlane, Limits, MultivariateProblem, make_problem, run
+from metricwise.solvers import CuttingPlane, Limits, make_problem, run
 from metricwise.solvers.cutting_plane import CuttingPlaneState
 
 if TYPE_CHECKING:
     from metricwise.estimators.multivariate_svc import MultivariateSVC
 
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
-# Copies of rows are merged into weights where that costs nothing, so that a row of weight two and the same row twice
-# give the same numbers to the last digit. On large data both end within the tolerance, and unit weights are faster.
-_MOST_ROWS_TO_MERGE = 2000
-
-
-class Training:
-    """The binary trainings of one call of `fit`."""
+class MultivariateTraining(Training):
+    """Trainings by cutting planes; with ``warm_start`` their states are kept, each with a mark of its data."""
 
     def __init__(
-        self, model: MultivariateSVC, measure: Measure, X: Any, design: Design, seed: int, n_problems: int
+        self, model: MultivariateSVC, measure: Measure, X: Any, design: Design, *, seed: int, n_problems: int
     ) -> None:
-        self.model, self.measure, self.X, self.design, self.seed = model, measure, X, design, seed
-        self.solver = CuttingPlane(seed=seed)
-        self.n_problems = n_problems
-        self.too_few_for_folds = False
+        self.cutting_plane = CuttingPlane(seed=seed)
+        settings: dict[str, Any] = {"solver": self.cutting_plane, "make_problem": make_problem}
+        super().__init__(model, measure, X, design, seed=seed, n_problems=n_problems, **settings)
+        self.warm_start = model.warm_start
         states = getattr(model, "_warm_states", None) if model.warm_start else None
         self.states: dict[int, tuple[int, CuttingPlaneState]] = dict(states or {})
 
-    def fit(self, k: int, positive: Mask, weights: Floats) -> tuple[Result, float]:
-        """Solve one binary problem and choose its threshold."""
-        rows = np.flatnonzero(weights > 0.0)
-        splits = self._splits(positive, weights) if self.model.threshold == "cv" else []
-        limits = self._limits(n_runs=len(splits) + 1)
+    def _solve(self, k: int, rows: Rows, positive: Mask, weights: Floats, limits: Limits) -> Result:
         problem = self._problem(rows, positive, weights, self.measure)
-        result, state = run(
-            self.solver, problem, limits, self._start(k, rows, positive, weights, problem), self.model.callback
-        )
-        if self.model.warm_start:
+        start = self._start(k, rows, positive, weights, problem)
+        result, state = run(self.cutting_plane, problem, limits, start, self.model.callback)
+        if self.warm_start:
             self.states[k] = (self._fingerprint(rows, positive, weights), state)
-        return result, self._threshold(result.weights, rows, positive, weights, splits, limits)
+        return result
 
-    def _problem(
-        self, rows: NDArray[np.int64], positive: Mask, weights: Floats, measure: Measure
-    ) -> MultivariateProblem:
-        whole = bool(np.all(weights[rows] == np.floor(weights[rows])))
-        if whole and rows.size <= _MOST_ROWS_TO_MERGE:
-            rows, merged = merge_copies(self.design.take(rows), rows, positive[rows], weights[rows])
-        else:
-            merged = weights[rows]
-        return make_problem(self.design.take(rows), positive[rows], measure, self.model.C, merged)
-
-    def _limits(self, n_runs: int) -> Limits:
-        seconds = self.model.max_seconds
-        share = None if seconds is None else seconds / (n_runs * self.n_problems)
-        return Limits(tol=self.model.tol, max_iter=self.model.max_iter, max_seconds=share)
-
-    def _fingerprint(self, rows: NDArray[np.int64], positive: Mask, weights: Floats) -> int:
+    def _fingerprint(self, rows: Rows, positive: Mask, weights: Floats) -> int:
         content = self.design.take(rows).fingerprints().tobytes() + positive[rows].tobytes() + weights[rows].tobytes()
         return hash((content, self.measure, self.design.shape, self.model.intercept_value))
 
-    def _start(
-        self, k: int, rows: NDArray[np.int64], positive: Mask, weights: Floats, problem: Any
-    ) -> CuttingPlaneState | None:
+    def _start(self, k: int, rows: Rows, positive: Mask, weights: Floats, problem: Any) -> CuttingPlaneState | None:
         if k not in self.states:
             return None
         fingerprint, state = self.states[k]
         if fingerprint == self._fingerprint(rows, positive, weights):
-            return self.solver.init(problem, warm=state)
+            return self.cutting_plane.init(problem, warm=state)
         if state.w.size != problem.design.shape[1]:
             return None
-        return self.solver.init_at(problem, state.cuts.witness().points)
-
-    def _splits(self, positive: Mask, weights: Floats) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-        """Return training and held-out rows of every fold, rows without weight left out."""
-        with_weight = weights > 0.0
-        rows = np.flatnonzero(with_weight)
-        if self.model.cv is None or isinstance(self.model.cv, Integral):
-            found = split_rows(self.model.cv, self.design.take(rows), None, positive[rows], self.seed)
-            pairs = [(rows[train], rows[test]) for train, test in found or ()]
-        else:
-            found = split_rows(self.model.cv, self.design, self.X, positive, self.seed)
-            pairs = [(train[with_weight[train]], test[with_weight[test]]) for train, test in found or ()]
-        both_classes = all(0 < np.count_nonzero(positive[train]) < train.size for train, _ in pairs)
-        if both_classes and any(test.size for _, test in pairs):
-            return pairs
-        self.too_few_for_folds = True
-        return []
-
-    def _threshold(
-        self,
-        w: Floats,
-        rows: NDArray[np.int64],
-        positive: Mask,
-        weights: Floats,
-        splits: list[tuple[NDArray[np.int64], NDArray[np.int64]]],
-        limits: Limits,
-    ) -> float:
-        if not isinstance(self.model.threshold, str):
-            return float(self.model.threshold)
-        fraction = None
-        if isinstance(self.measure, RestrictsLabellings):  # of all rows: fewer may be held out
-            total = float(weights.sum())
-            fraction = self.measure.predicted_positives(float(weights[positive].sum()), total) / total
-        if splits:
-            scores = np.concatenate([self._held_out_scores(*split, positive, weights, limits) for split in splits])
-            rows = np.concatenate([test for _, test in splits])
-        else:
-            scores = self.design.take(rows).scores(w)
-        return threshold_for(self.measure, positive[rows], scores, weights[rows], fraction)
-
-    def _held_out_scores(
-        self, train: NDArray[np.int64], test: NDArray[np.int64], positive: Mask, weights: Floats, limits: Limits
-    ) -> Floats:
-        n_pos = float(weights[positive].sum())
-        measure = self.measure.relative_to(n_pos) if isinstance(self.measure, CountsTopRows) else self.measure
-        result, _ = run(self.solver, self._problem(train, positive, weights, measure), limits)
-        return self.design.take(test).scores(result.weights)
+        return self.cutting_plane.init_at(problem, state.cuts.witness().points)

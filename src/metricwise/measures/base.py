@@ -8,6 +8,7 @@ needs, so which solvers fit a measure is decided by what the measure can do and 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -92,6 +93,26 @@ class RatioOfRates(Protocol):
 @runtime_checkable
 class ConcaveInRates(Protocol):
     """A concave function of the true positive and the true negative rate."""
+
+    def rate_value(self, tpr: Any, tnr: Any) -> Any: ...
+
+
+class DualRegion(Enum):
+    """The slopes (alpha, beta) that a concave function of the rates can have (Narasimhan et al. 2015, Table 1)."""
+
+    POINT = "alpha = beta = 1/2"
+    SIMPLEX = "alpha + beta = 1"
+    ROOTS = "sqrt(alpha) + sqrt(beta) >= sqrt(2), within radius 2"
+    DISC = "alpha^2 + beta^2 <= 1/2"
+    HYPERBOLA = "alpha beta >= 1/4"
+
+
+@runtime_checkable
+class HasDualRegion(Protocol):
+    """A concave function of the rates whose slopes fill a region that a solver can project onto."""
+
+    @property
+    def dual_region(self) -> DualRegion: ...
 
     def rate_value(self, tpr: Any, tnr: Any) -> Any: ...
 

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from metricwise.measures.base import Floats, Ratio
+from metricwise.measures.base import DualRegion, Floats, Ratio
 from metricwise.measures.checks import positive_number
 from metricwise.measures.tables import TableMeasure, divide
 
@@ -144,6 +144,7 @@ class GMean(_RateMeasure):
     """
 
     name: ClassVar[str] = "g_mean"
+    dual_region: ClassVar[DualRegion] = DualRegion.HYPERBOLA
 
     def rate_value(self, tpr: Any, tnr: Any) -> Any:
         """Evaluate the measure at true positive and true negative rates in [0, 1], or arrays of them."""
@@ -164,6 +165,7 @@ class HMean(_RateMeasure):
     """
 
     name: ClassVar[str] = "h_mean"
+    dual_region: ClassVar[DualRegion] = DualRegion.ROOTS
 
     def rate_value(self, tpr: Any, tnr: Any) -> Any:
         """Evaluate the measure at true positive and true negative rates in [0, 1], or arrays of them."""
@@ -184,6 +186,7 @@ class QMean(_RateMeasure):
     """
 
     name: ClassVar[str] = "q_mean"
+    dual_region: ClassVar[DualRegion] = DualRegion.DISC
 
     def rate_value(self, tpr: Any, tnr: Any) -> Any:
         """Evaluate the measure at true positive and true negative rates in [0, 1], or arrays of them."""
@@ -204,6 +207,7 @@ class MinRate(_RateMeasure):
     """
 
     name: ClassVar[str] = "min_rate"
+    dual_region: ClassVar[DualRegion] = DualRegion.SIMPLEX
 
     def rate_value(self, tpr: Any, tnr: Any) -> Any:
         """Evaluate the measure at true positive and true negative rates in [0, 1], or arrays of them."""
@@ -313,6 +317,7 @@ class BalancedAccuracy(TableMeasure):
     """
 
     name: ClassVar[str] = "balanced_accuracy"
+    dual_region: ClassVar[DualRegion] = DualRegion.POINT
 
     def _value(self, tp: Floats, fp: Floats, fn: Floats, tn: Floats) -> Floats:
         n_pos, n_neg = tp + fn, tn + fp

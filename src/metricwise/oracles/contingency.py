@@ -79,13 +79,18 @@ def scan_for_ratio(shape: RatioShape) -> Scan | None:
 
 
 class AdditiveOracle:
-    """Losses that add up over rows (error rate, balanced error): every row decides for itself, without a sort."""
+    """Losses that add up over rows (error rate, balanced error): every row decides for itself, without a sort.
 
-    def __init__(self, par: Floats, classes: Classes, mistakes: float) -> None:
+    Parameters
+    ----------
+    pos_price, neg_price : float
+        Loss of mislabelling a unit of weight of each class.
+    """
+
+    def __init__(self, pos_price: float, neg_price: float, classes: Classes, mistakes: float) -> None:
         self.classes = classes
         self.mistakes = mistakes
-        self._pos_price = float(par[3] / par[5])
-        self._neg_price = float(-par[4] / par[5])
+        self._pos_price, self._neg_price = pos_price, neg_price
 
     def violate(self, scores: Floats) -> CutLabelling:
         rows, scale = self.classes, 1.0 / self.mistakes

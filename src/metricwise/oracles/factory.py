@@ -88,7 +88,7 @@ def _fast_oracle(measure: CountsTable, classes: Classes, mistakes: float) -> Ora
     ratio = measure.ratio(n_neg / n_pos)
     par, shape = ratio_constants(ratio, n_pos, n_neg), RatioShape(ratio)
     if shape.additive and shape.defined:
-        return AdditiveOracle(par, classes, mistakes)
+        return AdditiveOracle(float(par[3] / par[5]), float(-par[4] / par[5]), classes, mistakes)
     scan = scan_for_ratio(shape)
     if scan is None:
         return None

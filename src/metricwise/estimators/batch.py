@@ -1,0 +1,169 @@
+"""What the linear classifiers that train on all rows at once share: validation, thresholds out of fold, warnings."""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+from collections.abc import Sequence
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import Interval, Options, StrOptions
+from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
+
+from metricwise.designs import Design, make_design
+from metricwise.estimators.catalog import check_trainable
+from metricwise.estimators.linear import LinearClassifier
+from metricwise.estimators.targets import classes_of, row_weights
+from metricwise.estimators.training import Training
+from metricwise.measures import Measure, get_measure
+from metricwise.measures.base import RanksPairs
+from metricwise.results import DegenerateOptimumWarning, Result, Status
+from metricwise.threads import available_threads
+
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+_REMEDIES = {
+    Status.MAX_ITER: "increase max_iter",
+    Status.MAX_SECONDS: "increase max_seconds",
+    Status.STALLED: "scale the features to comparable size (StandardScaler) or lower C",
+}
+
+
+class BatchClassifier(LinearClassifier):
+    """A linear classifier that a solver trains to a duality gap on all rows.
+
+    Subclasses have the parameters below, and give the trainings of a call of `fit`.
+    """
+
+    measure: str | Measure
+    C: float
+    threshold: str | float
+    tol: float
+    max_iter: int
+    max_seconds: float | None
+    fit_intercept: bool
+    intercept_scaling: float
+    class_weight: Any
+    cv: Any
+    n_jobs: int | None
+    random_state: Any
+    callback: Any
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "measure": "no_validation",
+        "C": [Interval(Real, 0.0, None, closed="neither")],
+        "threshold": [StrOptions({"cv", "train"}), Interval(Real, None, None, closed="neither")],
+        "tol": [Interval(Real, 0.0, None, closed="neither")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "max_seconds": [Interval(Real, 0.0, None, closed="neither"), None],
+        "fit_intercept": ["boolean"],
+        "intercept_scaling": [Interval(Real, 0.0, None, closed="neither")],
+        "class_weight": [dict, StrOptions({"balanced"}), None],
+        "multi_class": [StrOptions({"ovr", "off"}), None],
+        "pos_label": "no_validation",
+        "cv": ["cv_object"],
+        "n_jobs": [Interval(Integral, 1, None, closed="left"), Options(Integral, {-1}), None],
+        "random_state": ["random_state"],
+        "callback": [callable, None],
+    }
+
+    # What to do where no weights are better than w = 0; {measure!r} stands for the name of the measure.
+    _way_out: ClassVar[str]
+
+    @abstractmethod
+    def _training(self, measure: Measure, X: Any, design: Design, seed: int, n_problems: int) -> Training:
+        """Return the trainings of a call of `fit`."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Train.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix of shape (n_rows, n_features)
+            Dense and CSR input is used as it is, in single or double precision, and never copied.
+        y : array of shape (n_rows,)
+            Labels.
+        sample_weight : array of shape (n_rows,), optional
+            A row of weight 2 counts as two such rows, one of weight 0 as absent.
+
+        Returns
+        -------
+        self
+        """
+        self._validate_params()
+        measure = get_measure(self.measure)
+        check_trainable(measure, type(self).__name__)
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2)
+        weights = row_weights(X, y, sample_weight, self.class_weight)
+        classes = classes_of(y, weights)
+        problems = [(positive, weights) for positive in self._positives(y, classes)]
+        random = check_random_state(self.random_state)
+        seed = int(random.randint(2**31 - 1))
+        training = self._training(measure, X, self._design(X), seed, len(problems))
+        fits = [training.fit(k, *problem) for k, problem in enumerate(problems)]
+        # Only now, so that a failed fit leaves the model as it was.
+        self.measure_, self.classes_ = measure, classes
+        self._store(training, fits)
+        self._warn([result for result, _ in fits], training.too_few_for_folds)
+        return self
+
+    def binary_problems(self, y: Any, sample_weight: Any = None) -> list[tuple[Mask, Floats]]:
+        """Return the positives and the weights of the rows for each binary problem that training consists of."""
+        check_is_fitted(self, "result_")
+        y = np.asarray(y)
+        weights = row_weights(y, y, sample_weight, self.class_weight)
+        return [(positive, weights) for positive in self._positives(y, self.classes_)]
+
+    @property
+    def intercept_value(self) -> float:
+        """Size of the constant feature; 0 if there is none, as for ROC area, which does not see it."""
+        sees_it = not isinstance(get_measure(self.measure), RanksPairs)
+        return float(self.intercept_scaling) if self.fit_intercept and sees_it else 0.0
+
+    def _design(self, X: Any) -> Design:
+        threads = available_threads() if self.n_jobs in (None, -1) else int(self.n_jobs)
+        return make_design(X, intercept=self.intercept_value, threads=threads)
+
+    def _store(self, training: Training, fits: Sequence[tuple[Result, float]]) -> None:
+        """Keep what training found."""
+        weights = self._sign * np.array([result.weights for result, _ in fits])
+        constant = self.intercept_value
+        self.coef_ = weights[:, :-1] if constant else weights
+        self.intercept_ = constant * weights[:, -1] if constant else np.zeros(len(fits))
+        thresholds = self._sign * np.array([threshold for _, threshold in fits])
+        self.threshold_ = float(thresholds[0]) if len(fits) == 1 else thresholds
+        self.n_iter_ = max(result.n_iter for result, _ in fits)
+        self.result_ = fits[0][0] if len(fits) == 1 else [result for result, _ in fits]
+
+    def _warn(self, results: list[Result], too_few_for_folds: bool) -> None:
+        """Say once what a user should know of the training."""
+        if too_few_for_folds:
+            warnings.warn(
+                "threshold='cv' needs at least two distinct rows of each class in training and rows held out: the "
+                "threshold was chosen on the training scores instead. Collect more rows of the rare class, or set "
+                "threshold='train' or a number",
+                UserWarning,
+                stacklevel=3,
+            )
+        statuses = [result.status for result in results]
+        for status, remedy in _REMEDIES.items():
+            if status in statuses:
+                worst = max(result.certificate.relative for result in results)
+                warnings.warn(
+                    f"training stopped ({status.value}) at a relative duality gap of {worst:.2g}, above "
+                    f"tol={self.tol:g}: {remedy}, or accept the gap by a larger tol",
+                    ConvergenceWarning,
+                    stacklevel=3,
+                )
+        if Status.DEGENERATE in statuses:
+            warnings.warn(
+                f"the surrogate of {self.measure_.name!r} is degenerate on these data: no weights are better than "
+                f"w = 0, so the scores carry little information. {self._way_out.format(measure=self.measure_.name)}",
+                DegenerateOptimumWarning,
+                stacklevel=3,
+            )

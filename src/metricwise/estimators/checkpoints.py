@@ -1,0 +1,74 @@
+"""Checkpoints of a training: written as a whole or not at all, and read back only for the training they belong to."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Arrays = dict[str, NDArray[Any]]
+
+_KEY = "training"
+_NOT_DECISIVE = {"checkpoint", "every", "callback", "n_jobs", "max_seconds"}
+
+
+def digest(*parts: Any) -> str:
+    """Return a short text that differs whenever settings or data do."""
+    found = hashlib.sha256()
+    for part in parts:
+        content = np.ascontiguousarray(part).tobytes() if isinstance(part, np.ndarray) else repr(part).encode()
+        found.update(content + b"\0")
+    return found.hexdigest()[:32]
+
+
+def settings_of(model: Any) -> list[tuple[str, str]]:
+    """Return the parameters of an estimator that decide what is trained."""
+    decisive = {name: value for name, value in model.get_params(deep=False).items() if name not in _NOT_DECISIVE}
+    return [(type(model).__name__, ""), *sorted((name, repr(value)) for name, value in decisive.items())]
+
+
+def save_checkpoint(path: Path, training: str, arrays: Arrays, notes: dict[str, Any]) -> None:
+    """Write arrays and notes (whatever JSON can hold) under the name of a training."""
+    header = np.frombuffer(json.dumps({_KEY: training, "notes": notes}).encode(), dtype=np.uint8)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".partial")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            named: dict[str, Any] = {f"array_{name}": value for name, value in arrays.items()}
+            np.savez(file, header=header, **named)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def load_checkpoint(path: Path, training: str) -> tuple[Arrays, dict[str, Any]] | None:
+    """Return what was saved last for this training; None if nothing was.
+
+    Raises
+    ------
+    ValueError
+        If the file is no checkpoint, or one of another training.
+    """
+    if not path.exists():
+        return None
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            header = json.loads(file["header"].tobytes())
+            arrays = {name.removeprefix("array_"): file[name] for name in file.files if name != "header"}
+    except (ValueError, OSError, KeyError, EOFError, zipfile.BadZipFile) as error:
+        raise ValueError(f"checkpoint {str(path)!r} cannot be read ({error}): remove the file to start anew") from error
+    if header[_KEY] != training:
+        raise ValueError(
+            f"checkpoint {str(path)!r} belongs to a training with other settings or other data: remove the file to "
+            "start anew, or give another path"
+        )
+    return arrays, header["notes"]

@@ -1,0 +1,224 @@
+"""Passes over rows in memory: shuffled, with rows held out, until the measure on these stops improving."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricwise.designs import make_design
+from metricwise.estimators.folds import fold_of_rows
+from metricwise.inference import threshold_for
+from metricwise.measures import Measure
+from metricwise.results import Status, StreamEntry
+from metricwise.solvers.point_updates import StreamLearner
+from metricwise.solvers.stream_rows import StreamRows
+from metricwise.solvers.stream_state import StreamState
+
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+Rows = NDArray[np.int64]
+
+_MOST_HELD_OUT = 20_000
+_FEWEST_HELD_OUT = 10  # of either class
+_FOLLOW_CONTENT = 20_000  # rows up to which copies of a row are held out together
+_FIRST_ROWS = 20_000  # whose scale is learnt ahead
+_EVALUATIONS_OF_FIRST_PASS = 5
+_FOLDS = 5
+
+
+class Evaluation(NamedTuple):
+    """A threshold, and the measure it gives."""
+
+    threshold: float
+    value: float
+
+
+def evaluate(measure: Measure, truth: Mask, scores: Floats, weights: Floats) -> Evaluation:
+    """Choose the threshold for a measure on given scores, and say what the measure is then."""
+    threshold = threshold_for(measure, truth, scores, weights)
+    response = scores if measure.response == "scores" else scores > threshold
+    return Evaluation(threshold, float(measure.score(truth, response, weights)))
+
+
+@dataclass(frozen=True)
+class Passes:
+    """When to stop."""
+
+    n_passes: int
+    tol: float
+    patience: int
+    validation_fraction: float
+    max_seconds: float | None
+    seed: int
+
+
+@dataclass
+class Progress:
+    """How far a binary training has come; with its state, all that a checkpoint has to hold."""
+
+    state: StreamState
+    passes: int = 0
+    offset: int = 0
+    seconds: float = 0.0
+    stale: int = 0
+    best_value: float = -np.inf
+    best_bias: float = 0.0
+    best_threshold: float = 0.0
+    best_weights: Floats = field(default_factory=lambda: np.zeros(0))
+    status: str = ""
+    entries: list[StreamEntry] = field(default_factory=list)
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return all there is, for a file."""
+        history = [(entry.rows, entry.seconds, entry.measure, *entry.duals) for entry in self.entries]
+        own = {item.name: np.asarray(getattr(self, item.name)) for item in fields(self)[1:-1]}
+        return own | {"entries": np.asarray(history)} | {f"state_{k}": v for k, v in self.state.to_arrays().items()}
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, NDArray[Any]]) -> Self:
+        """Undo `to_arrays`."""
+        state = {name.removeprefix("state_"): value for name, value in arrays.items() if name.startswith("state_")}
+        own: dict[str, Any] = {item.name: arrays[item.name] for item in fields(cls)[1:-1]}
+        values = {name: value if value.ndim else value.item() for name, value in own.items()}
+        history = arrays["entries"].reshape(arrays["entries"].shape[0], -1).tolist()
+        entries = [StreamEntry(int(rows), seconds, value, tuple(duals)) for rows, seconds, value, *duals in history]
+        return cls(StreamState.from_arrays(state), **values, entries=entries)
+
+
+class Pauses(NamedTuple):
+    """Every so many rows, training pauses and says how far it has come."""
+
+    every: int
+    save: Callable[[Progress], None]
+
+
+def held_out_rows(data: StreamRows, rows: Rows, fraction: float, seed: int) -> Rows:
+    """Return rows to hold out, of both classes alike; none if there would be too few of one."""
+    n_folds = round(1.0 / fraction)
+    smallest = min(np.count_nonzero(data.positive[rows] == side) for side in (True, False))
+    if smallest < _FEWEST_HELD_OUT * n_folds:
+        return rows[:0]
+    if rows.size <= _FOLLOW_CONTENT:
+        folds = fold_of_rows(make_design(data.X).take(rows), data.positive[rows], n_folds, seed)
+        held = rows[:0] if folds is None else rows[folds == 0]
+    else:
+        random = np.random.default_rng((seed, 0))
+        share = min(fraction, _MOST_HELD_OUT / rows.size)
+        parts = [rows[data.positive[rows] == side] for side in (True, False)]
+        counts = [max(int(share * part.size), _FEWEST_HELD_OUT) for part in parts]
+        held = np.concatenate([random.choice(part, count, False) for part, count in zip(parts, counts, strict=True)])
+    found = min(np.count_nonzero(data.positive[held] == side) for side in (True, False))
+    return np.sort(held) if found >= _FEWEST_HELD_OUT else rows[:0]
+
+
+class BinaryFitting:
+    """The passes of one binary problem."""
+
+    def __init__(
+        self, learner: StreamLearner, measure: Measure, data: StreamRows, rows: Rows, passes: Passes, held: Rows
+    ) -> None:
+        self.learner, self.measure, self.data, self.passes, self.held = learner, measure, data, passes, held
+        self.train = np.setdiff1d(rows, held, assume_unique=True)
+
+    def start(self) -> Progress:
+        """Return the progress before the first pass."""
+        state = self.learner.start(self.data.n_features, self.data.is_sparse)
+        random = np.random.default_rng((self.passes.seed, 1))
+        few = self.train
+        if few.size > _FIRST_ROWS:
+            few = np.sort(random.choice(few, _FIRST_ROWS, replace=False))
+        self.learner.prepare(state, self.data, few)
+        return Progress(state)
+
+    def run(
+        self, progress: Progress, pauses: Pauses | None = None, tell: Callable[[StreamEntry], Any] | None = None
+    ) -> Progress:
+        """Make the passes that are left."""
+        started = time.perf_counter() - progress.seconds
+        while not progress.status:
+            order = np.random.default_rng((self.passes.seed, 2, progress.passes)).permutation(self.train)
+            while progress.offset < order.size and not progress.status:
+                stop = self._next_stop(progress, pauses)
+                self.learner.learn(progress.state, self.data, order[progress.offset : stop], remember=False)
+                progress.offset = stop
+                progress.seconds = time.perf_counter() - started
+                self._after_part(progress, tell)
+                if pauses is not None:
+                    pauses.save(progress)
+        return progress
+
+    def _next_stop(self, progress: Progress, pauses: Pauses | None) -> int:
+        """Return where in this pass to stop next: to evaluate, or to pause."""
+        stops = self._evaluations(progress.passes)
+        if pauses is not None:
+            stops = [*stops, progress.offset + pauses.every]
+        return int(min(stop for stop in stops if stop > progress.offset))
+
+    def _evaluations(self, passes: int) -> list[int]:
+        n_rows = self.train.size
+        if passes > 0 or n_rows < _FIRST_ROWS:
+            return [n_rows]
+        return [n_rows * part // _EVALUATIONS_OF_FIRST_PASS for part in range(1, _EVALUATIONS_OF_FIRST_PASS + 1)]
+
+    def _after_part(self, progress: Progress, tell: Callable[[StreamEntry], Any] | None) -> None:
+        if progress.offset not in self._evaluations(progress.passes):
+            return
+        improved = self._evaluate(progress)
+        if progress.offset == self.train.size:
+            progress.passes, progress.offset = progress.passes + 1, 0
+            progress.stale = 0 if improved else progress.stale + 1
+            progress.status = self._reason_to_stop(progress)
+        entry = self._entry(progress)
+        progress.entries.append(entry)
+        if tell is not None and tell(entry):
+            progress.status = Status.STOPPED.value
+
+    def _evaluate(self, progress: Progress) -> bool:
+        """Keep the model if it is the best so far; say whether it is noticeably better."""
+        weights, bias = progress.state.average()
+        rows = self.held if self.held.size else self.train
+        scores = self.data.scores(rows, weights, bias)
+        found = evaluate(self.measure, self.data.positive[rows], scores, self.data.weights[rows])
+        self._value = found.value if self.held.size else np.nan
+        better = found.value - progress.best_value
+        if better > 0.0 or not self.held.size:
+            progress.best_value, progress.best_threshold = found.value, found.threshold
+            progress.best_weights, progress.best_bias = weights, bias
+        return better > self.passes.tol or not self.held.size
+
+    def _entry(self, progress: Progress) -> StreamEntry:
+        seen = progress.state.position
+        wanted = self.passes.n_passes * self.train.size
+        left = progress.seconds * max(wanted - seen, 0) / seen
+        return StreamEntry(seen, progress.seconds, self._value, self.learner.duals(progress.state), left)
+
+    def _reason_to_stop(self, progress: Progress) -> str:
+        seconds = self.passes.max_seconds
+        if progress.stale >= self.passes.patience:
+            return Status.SETTLED.value
+        if progress.passes >= self.passes.n_passes:
+            return Status.MAX_ITER.value
+        return Status.MAX_SECONDS.value if seconds is not None and progress.seconds > seconds else ""
+
+
+def out_of_fold_threshold(
+    make_learner: Callable[[], StreamLearner], measure: Measure, data: StreamRows, rows: Rows, passes: Passes
+) -> float | None:
+    """Return the threshold on scores of rows left out in turn, where too few can be held out once; None if it fails."""
+    folds = fold_of_rows(make_design(data.X).take(rows), data.positive[rows], _FOLDS, passes.seed)
+    if folds is None:
+        return None
+    scores = np.zeros(rows.size)
+    for fold in range(int(folds.max()) + 1):
+        train, test = rows[folds != fold], folds == fold
+        if np.unique(data.positive[train]).size < 2:
+            return None
+        fitting = BinaryFitting(make_learner(), measure, data, train, passes, held=rows[:0])
+        progress = fitting.run(fitting.start())
+        scores[test] = data.scores(rows[test], progress.best_weights, progress.best_bias)
+    return evaluate(measure, data.positive[rows], scores, data.weights[rows]).threshold

@@ -1,0 +1,136 @@
+"""The binary trainings of one call of `fit`: the solution, and the threshold out of fold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from numbers import Integral
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricwise.designs import Design
+from metricwise.estimators.folds import merge_copies, split_rows
+from metricwise.inference import threshold_for
+from metricwise.measures import Measure
+from metricwise.measures.base import CountsTopRows, RestrictsLabellings
+from metricwise.results import Result
+from metricwise.solvers import Limits, run
+
+if TYPE_CHECKING:
+    from metricwise.estimators.batch import BatchClassifier
+
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+Rows = NDArray[np.int64]
+
+# Copies of rows are merged into weights where that costs nothing, so that a row of weight two and the same row twice
+# give the same numbers to the last digit. On large data both end within the tolerance, and unit weights are faster.
+_MOST_ROWS_TO_MERGE = 2000
+
+
+class Training:
+    """The binary trainings of one call of `fit`.
+
+    Parameters
+    ----------
+    model : BatchClassifier
+        Whose parameters count.
+    measure : Measure
+        What is trained for.
+    X, design
+        The data as they came, for splitters, and as solvers take them.
+    seed : int
+        Of the folds.
+    n_problems : int
+        Binary problems among which the time is divided.
+    solver : Solver
+        Solves the problems that ``make_problem`` makes of (design, positive, measure, C, weights).
+    """
+
+    def __init__(
+        self,
+        model: BatchClassifier,
+        measure: Measure,
+        X: Any,
+        design: Design,
+        *,
+        seed: int,
+        n_problems: int,
+        solver: Any,
+        make_problem: Callable[[Design, Mask, Measure, float, Floats], Any],
+    ) -> None:
+        self.model, self.measure, self.X, self.design, self.seed = model, measure, X, design, seed
+        self.solver, self.make_problem = solver, make_problem
+        self.n_problems = n_problems
+        self.too_few_for_folds = False
+
+    def fit(self, k: int, positive: Mask, weights: Floats) -> tuple[Result, float]:
+        """Solve one binary problem and choose its threshold."""
+        rows = np.flatnonzero(weights > 0.0)
+        splits = self._splits(positive, weights) if self.model.threshold == "cv" else []
+        limits = self._limits(n_runs=len(splits) + 1)
+        result = self._solve(k, rows, positive, weights, limits)
+        return result, self._threshold(result.weights, rows, positive, weights, splits, limits)
+
+    def _solve(self, k: int, rows: Rows, positive: Mask, weights: Floats, limits: Limits) -> Result:
+        """Solve binary problem k on all rows with weight."""
+        problem = self._problem(rows, positive, weights, self.measure)
+        return run(self.solver, problem, limits, callback=self.model.callback)[0]
+
+    def _problem(self, rows: Rows, positive: Mask, weights: Floats, measure: Measure) -> Any:
+        whole = bool(np.all(weights[rows] == np.floor(weights[rows])))
+        if whole and rows.size <= _MOST_ROWS_TO_MERGE:
+            rows, merged = merge_copies(self.design.take(rows), rows, positive[rows], weights[rows])
+        else:
+            merged = weights[rows]
+        return self.make_problem(self.design.take(rows), positive[rows], measure, self.model.C, merged)
+
+    def _limits(self, n_runs: int) -> Limits:
+        seconds = self.model.max_seconds
+        share = None if seconds is None else seconds / (n_runs * self.n_problems)
+        return Limits(tol=self.model.tol, max_iter=self.model.max_iter, max_seconds=share)
+
+    def _splits(self, positive: Mask, weights: Floats) -> list[tuple[Rows, Rows]]:
+        """Return training and held-out rows of every fold, rows without weight left out."""
+        with_weight = weights > 0.0
+        rows = np.flatnonzero(with_weight)
+        if self.model.cv is None or isinstance(self.model.cv, Integral):
+            found = split_rows(self.model.cv, self.design.take(rows), None, positive[rows], self.seed)
+            pairs = [(rows[train], rows[test]) for train, test in found or ()]
+        else:
+            found = split_rows(self.model.cv, self.design, self.X, positive, self.seed)
+            pairs = [(train[with_weight[train]], test[with_weight[test]]) for train, test in found or ()]
+        both_classes = all(0 < np.count_nonzero(positive[train]) < train.size for train, _ in pairs)
+        if both_classes and any(test.size for _, test in pairs):
+            return pairs
+        self.too_few_for_folds = True
+        return []
+
+    def _threshold(
+        self,
+        w: Floats,
+        rows: Rows,
+        positive: Mask,
+        weights: Floats,
+        splits: list[tuple[Rows, Rows]],
+        limits: Limits,
+    ) -> float:
+        if not isinstance(self.model.threshold, str):
+            return float(self.model.threshold)
+        fraction = None
+        if isinstance(self.measure, RestrictsLabellings):  # of all rows: fewer may be held out
+            total = float(weights.sum())
+            fraction = self.measure.predicted_positives(float(weights[positive].sum()), total) / total
+        if splits:
+            scores = np.concatenate([self._held_out_scores(*split, positive, weights, limits) for split in splits])
+            rows = np.concatenate([test for _, test in splits])
+        else:
+            scores = self.design.take(rows).scores(w)
+        return threshold_for(self.measure, positive[rows], scores, weights[rows], fraction)
+
+    def _held_out_scores(self, train: Rows, test: Rows, positive: Mask, weights: Floats, limits: Limits) -> Floats:
+        n_pos = float(weights[positive].sum())
+        measure = self.measure.relative_to(n_pos) if isinstance(self.measure, CountsTopRows) else self.measure
+        result, _ = run(self.solver, self._problem(train, positive, weights, measure), limits)
+        return self.design.take(test).scores(result.weights)

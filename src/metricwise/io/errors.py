@@ -1,0 +1,69 @@
+"""What is wrong with a line of a file, and a record of the lines that were left out."""
+
+from __future__ import annotations
+
+import warnings
+
+_REMEMBERED = 10
+
+
+class MalformedLineError(ValueError):
+    """A line of a file that is no labelled row.
+
+    Parameters
+    ----------
+    path : str
+        The file.
+    line : int
+        The number of the line, from one. In a Parquet file, the number of the row.
+    column : int
+        The position in the line of what is wrong, from one. In a Parquet file, the number of the column.
+    problem : str
+        What was found, and what to do about it.
+
+    Examples
+    --------
+    >>> error = MalformedLineError("train.svm", 3, 7, "found 'abc' where a number belongs")
+    >>> print(error)
+    train.svm, line 3, column 7: found 'abc' where a number belongs
+    >>> error.line, error.column
+    (3, 7)
+    """
+
+    def __init__(self, path: str, line: int, column: int, problem: str) -> None:
+        super().__init__(path, line, column, problem)
+        self.path = path
+        self.line = line
+        self.column = column
+        self.problem = problem
+
+    def __str__(self) -> str:
+        return f"{self.path}, line {self.line}, column {self.column}: {self.problem}"
+
+
+class SkipLog:
+    """The malformed lines left out of one pass over a file: how many, and what was wrong with the first few.
+
+    Examples
+    --------
+    >>> log = SkipLog()
+    >>> log.add(MalformedLineError("train.svm", 3, 7, "found 'abc' where a number belongs"))
+    >>> log.count, log.messages
+    (1, ["train.svm, line 3, column 7: found 'abc' where a number belongs"])
+    """
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.messages: list[str] = []
+
+    def add(self, error: MalformedLineError) -> None:
+        """Take note of a line."""
+        self.count += 1
+        if len(self.messages) < _REMEMBERED:
+            self.messages.append(str(error))
+
+    def warn(self, stacklevel: int) -> None:
+        """Warn once about all lines left out, if there are any."""
+        if self.count:
+            lines = "1 malformed line was" if self.count == 1 else f"{self.count} malformed lines were"
+            warnings.warn(f"{lines} left out; the first: {self.messages[0]}", UserWarning, stacklevel=stacklevel + 1)

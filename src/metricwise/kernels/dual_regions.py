@@ -1,0 +1,87 @@
+"""Exact projections onto the dual regions of concave functions of the two rates (Narasimhan et al. 2015, Table 1).
+
+A region is the set of slopes (alpha, beta) that the function can have: Psi(P, N) is the least value of
+alpha P + beta N - Psi*(alpha, beta) over it.
+"""
+
+import math
+
+import numba as nb
+
+POINT = 0  # arithmetic mean: alpha = beta = 1/2
+SIMPLEX = 1  # min: alpha + beta = 1
+ROOTS = 2  # harmonic mean: sqrt(alpha) + sqrt(beta) >= sqrt(2), within the ball of radius 2
+DISC = 3  # quadratic mean: alpha^2 + beta^2 <= 1/2
+HYPERBOLA = 4  # geometric mean: alpha beta >= 1/4
+
+_ROUNDS = 100
+_ACCURACY = 1e-14
+
+
+@nb.njit(cache=True, nogil=True)
+def _on_roots(a, b):
+    """The nearest point of the curve alpha = 2 s^2, beta = 2 (1 - s)^2, 0 <= s <= 1, for a point below it."""
+    low, high = 0.0, 1.0
+    s = 0.5
+    for _ in range(_ROUNDS):
+        rest = 1.0 - s
+        slope = 2.0 * s * (2.0 * s * s - a) - 2.0 * rest * (2.0 * rest * rest - b)
+        if slope > 0.0:
+            high = s
+        else:
+            low = s
+        curvature = 12.0 * (s * s + rest * rest) - 2.0 * (a + b)
+        step = s - slope / curvature if curvature > 0.0 else low
+        if not low < step < high:
+            step = 0.5 * (low + high)
+        if abs(step - s) <= _ACCURACY:
+            break
+        s = step
+    return 2.0 * s * s, 2.0 * (1.0 - s) * (1.0 - s)
+
+
+@nb.njit(cache=True, nogil=True)
+def _on_hyperbola(a, b):
+    """The nearest point of the curve alpha beta = 1/4, for a point below it: alpha = exp(x) / 2, beta = exp(-x) / 2."""
+    # At the solution the curve's normal passes through the point, so it cannot lie farther out than this.
+    reach = 2.0 * (1.0 + abs(a) + abs(b))
+    low, high = -math.log(reach) - 1.0, math.log(reach) + 1.0
+    x = 0.0
+    for _ in range(_ROUNDS):
+        alpha, beta = 0.5 * math.exp(x), 0.5 * math.exp(-x)
+        slope = alpha * (alpha - a) - beta * (beta - b)
+        if slope > 0.0:
+            high = x
+        else:
+            low = x
+        curvature = alpha * (2.0 * alpha - a) + beta * (2.0 * beta - b)
+        step = x - slope / curvature if curvature > 0.0 else low
+        if not low < step < high:
+            step = 0.5 * (low + high)
+        if abs(step - x) <= _ACCURACY:
+            break
+        x = step
+    return 0.5 * math.exp(x), 0.5 * math.exp(-x)
+
+
+@nb.njit(cache=True, nogil=True)
+def project(region, a, b):
+    """The point of a region that is nearest to (a, b)."""
+    if region == POINT:
+        return 0.5, 0.5
+    if region == SIMPLEX:
+        alpha = min(max(0.5 * (a - b + 1.0), 0.0), 1.0)
+        return alpha, 1.0 - alpha
+    if region == HYPERBOLA:
+        if a > 0.0 and b > 0.0 and a * b >= 0.25:
+            return a, b
+        return _on_hyperbola(a, b)
+    # The others lie in the positive quadrant and within a ball: there, clipping and then shrinking is exact.
+    alpha, beta = max(a, 0.0), max(b, 0.0)
+    if region == ROOTS and math.sqrt(alpha) + math.sqrt(beta) < math.sqrt(2.0):
+        return _on_roots(a, b)
+    radius = 2.0 if region == ROOTS else math.sqrt(0.5)
+    norm = math.hypot(alpha, beta)
+    if norm > radius:
+        alpha, beta = alpha * radius / norm, beta * radius / norm
+    return alpha, beta

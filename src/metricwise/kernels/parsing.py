@@ -1,0 +1,288 @@
+"""Labelled rows from blocks of bytes: the svmlight format and delimited text.
+
+A block holds whole lines and ends with a line feed, so that every scan for the end of a token stops by itself. A parser
+reads lines until enough rows are full, the block ends or a line is malformed; it returns
+
+    (code, rows, position, place, slow tokens)
+
+where ``position`` is the start of the first line not read and ``place`` is where the problem ``code`` was found.
+Numbers that take more than compiled arithmetic are listed as slow tokens (kind of field, index, start, stop, row) for
+the caller to convert.
+"""
+
+import numba as nb
+import numpy as np
+
+from metricwise.kernels.decimals import EXACT, NOT_A_NUMBER, SLOW, read_number
+
+# What is wrong with a line. That a text is not UTF-8 is for the caller to find.
+FINE, LABEL, INDEX, ZERO_INDEX, INDEX_ORDER, INDEX_RANGE, VALUE, RANGE = range(8)
+TOO_FEW, TOO_MANY, WEIGHT, QUOTES, ENCODING = range(8, 13)
+# What a label may be, and the fields of a line; columns of features are numbered from 0.
+ANY_LABEL, NUMBER_LABEL, TEXT_LABEL = range(3)
+FEATURE_FIELD, TARGET_FIELD, WEIGHT_FIELD = 0, -1, -2
+
+_TAB, _LINE_FEED, _RETURN, _BLANK, _QUOTE, _HASH, _COMMA, _COLON = 9, 10, 13, 32, 34, 35, 44, 58
+_PLUS, _MINUS, _ZERO, _NINE = 43, 45, 48, 57
+
+
+@nb.njit(cache=True, nogil=True)
+def _after_blanks(block, at, delimiter):
+    """The next place that is neither blank, tab nor carriage return, unless that is the delimiter."""
+    while (block[at] == _BLANK or block[at] == _TAB or block[at] == _RETURN) and block[at] != delimiter:
+        at += 1
+    return at
+
+
+@nb.njit(cache=True, nogil=True)
+def _before_blanks(block, start, stop):
+    """The end of a text without the blanks behind it."""
+    while stop > start and (block[stop - 1] == _BLANK or block[stop - 1] == _TAB or block[stop - 1] == _RETURN):
+        stop -= 1
+    return stop
+
+
+@nb.njit(cache=True, nogil=True)
+def _next_line(block, at):
+    """Where the next line starts."""
+    while block[at] != _LINE_FEED:
+        at += 1
+    return at + 1
+
+
+@nb.njit(cache=True, nogil=True)
+def skip_rows(block, at, count, comment):
+    """Pass over so many rows without reading them: where the next line starts, and how many rows were passed.
+
+    Empty lines, and lines that start with the byte ``comment``, are no rows.
+    """
+    passed = 0
+    while passed < count and at < block.size:
+        first = block[_after_blanks(block, at, 0)]
+        passed += first != _LINE_FEED and first != comment
+        at = _next_line(block, at)
+    return at, passed
+
+
+@nb.njit(cache=True, nogil=True)
+def _is_missing(block, start, stop):
+    """Whether a text spells nan, inf or infinity: a missing value, not a class."""
+    if block[start] == _PLUS or block[start] == _MINUS:
+        start += 1
+    if stop - start != 3 and stop - start != 8:
+        return False
+    a, b, c = block[start] | 32, block[start + 1] | 32, block[start + 2] | 32
+    if stop - start == 3 and a == 110 and b == 97 and c == 110:
+        return True
+    return a == 105 and b == 110 and c == 102 and (stop - start == 3 or block[stop - 1] | 32 == 121)
+
+
+# ------------------------------------------------------------------------------------------------------------ svmlight
+
+
+@nb.njit(cache=True, nogil=True)
+def _ends_token(byte):
+    return byte <= _BLANK or byte == _HASH  # other control characters are refused as the start of the next token
+
+
+@nb.njit(cache=True, nogil=True)
+def _svmlight_label(block, at, mode):
+    """Read the first token: whether it is a label, the kind of number it is, its value, and where it ends."""
+    start, kind, value = at, NOT_A_NUMBER, np.nan
+    if mode != TEXT_LABEL:
+        kind, value, at = read_number(block, at)
+        if kind != NOT_A_NUMBER and _ends_token(block[at]):
+            return True, kind, value, at
+        if mode == NUMBER_LABEL:
+            return False, kind, value, at
+    at = start
+    while not _ends_token(block[at]):
+        if block[at] == _COLON or block[at] == _COMMA:
+            return False, kind, value, at
+        at += 1
+    return not _is_missing(block, start, at), NOT_A_NUMBER, np.nan, at
+
+
+@nb.njit(cache=True, nogil=True)
+def _svmlight_entries(block, at, base, n_features, limit, row, entry, indices, values, slow, n_slow):
+    """Read ``index:value`` to the end of the line: the problem, where reading ended, entries and slow tokens so far."""
+    first, previous = entry, -1
+    while True:
+        at = _after_blanks(block, at, 0)
+        if block[at] == _LINE_FEED or block[at] == _HASH:
+            return FINE, at, entry, n_slow
+        start, index = at, np.int64(0)
+        while _ZERO <= block[at] <= _NINE:
+            index = 10 * index + (block[at] - _ZERO)
+            at += 1
+        if at == start and entry == first and _is_query(block, at):
+            while not _ends_token(block[at]):
+                at += 1
+            continue
+        if at == start or at - start > 18 or block[at] != _COLON:
+            return INDEX, start, entry, n_slow
+        index -= base
+        if index <= previous or index >= n_features:
+            code = ZERO_INDEX if index < 0 else INDEX_ORDER if index <= previous else INDEX_RANGE
+            return code, start, entry, n_slow
+        at += 1
+        start = at
+        kind, value, at = read_number(block, at)
+        if kind == NOT_A_NUMBER or not _ends_token(block[at]):
+            return VALUE, start, entry, n_slow
+        if kind == SLOW:
+            slow[n_slow] = FEATURE_FIELD, entry, start, at, row
+            n_slow += 1
+        elif abs(value) > limit:
+            return RANGE, start, entry, n_slow
+        indices[entry], values[entry] = index, value
+        previous = index
+        entry += 1
+
+
+@nb.njit(cache=True, nogil=True)
+def _is_query(block, at):
+    """Whether the token is the query of a ranking problem, ``qid:`` and a number, which plays no part here."""
+    return block[at] == 113 and block[at + 1] == 105 and block[at + 2] == 100 and block[at + 3] == _COLON
+
+
+@nb.njit(cache=True, nogil=True)
+def parse_svmlight(block, at, max_rows, base, n_features, mode, limit, labels, spans, indptr, indices, values, slow):
+    """Read rows of ``label index:value ...``; ``spans`` are the labels' first byte and the one behind the last."""
+    rows, n_slow = 0, 0
+    indptr[0] = 0
+    while rows < max_rows and at < block.size:
+        line = at
+        at = _after_blanks(block, at, 0)
+        if block[at] == _LINE_FEED or block[at] == _HASH:
+            at = _next_line(block, at)
+            continue
+        start = at
+        valid, kind, labels[rows], at = _svmlight_label(block, at, mode)
+        if not valid:
+            return LABEL, rows, line, start, n_slow
+        spans[rows, 0], spans[rows, 1] = start, at
+        before = n_slow
+        if kind == SLOW:
+            slow[n_slow] = TARGET_FIELD, rows, start, at, rows
+            n_slow += 1
+        code, at, indptr[rows + 1], n_slow = _svmlight_entries(
+            block, at, base, n_features, limit, rows, indptr[rows], indices, values, slow, n_slow
+        )
+        if code != FINE:
+            return code, rows, line, at, before
+        rows += 1
+        at = _next_line(block, at)
+    return FINE, rows, at, at, n_slow
+
+
+# ------------------------------------------------------------------------------------------------------ delimited text
+
+
+@nb.njit(cache=True, nogil=True)
+def _text_end(block, at, delimiter, quoted):
+    """Where a field of text ends: at the closing quote, or before the delimiter, or where the line ends.
+
+    Within quotes, two in a row stand for one.
+    """
+    end = _QUOTE if quoted else delimiter
+    while block[at] != _LINE_FEED:
+        if block[at] == end:
+            if not quoted or block[at + 1] != _QUOTE:
+                break
+            at += 1
+        at += 1
+    return at
+
+
+@nb.njit(cache=True, nogil=True)
+def _content(block, at, delimiter, quoted, role, mode):
+    """Read what a field holds: the problem, the kind of number it is, its value, and where it ends."""
+    start, kind, value = at, NOT_A_NUMBER, np.nan
+    is_target = role == TARGET_FIELD
+    if not is_target or mode != TEXT_LABEL:
+        kind, value, at = read_number(block, at)
+        over = block[at] == _QUOTE if quoted else _field_over(block, at, delimiter)
+        if kind != NOT_A_NUMBER and over:
+            return WEIGHT if role == WEIGHT_FIELD and value < 0.0 else FINE, kind, value, at
+        if not is_target or mode == NUMBER_LABEL:
+            return LABEL if is_target else VALUE, kind, value, at
+    at = _text_end(block, start, delimiter, quoted)
+    stop = at if quoted else _before_blanks(block, start, at)
+    empty = stop == start or _is_missing(block, start, stop)
+    return LABEL if empty else FINE, NOT_A_NUMBER, np.nan, stop
+
+
+@nb.njit(cache=True, nogil=True)
+def _delimited_field(block, at, delimiter, role, mode):
+    """Read one field: the problem, the kind and value of its number, its start and stop, and where its delimiter is.
+
+    Quotes around more than a plain number or text, or with more than blanks behind them, are left to the caller.
+    """
+    at = _after_blanks(block, at, delimiter)
+    quoted = block[at] == _QUOTE
+    start = at + quoted
+    code, kind, value, stop = _content(block, start, delimiter, quoted, role, mode)
+    if quoted and (block[stop] != _QUOTE or not _field_over(block, stop + 1, delimiter)):
+        return QUOTES, kind, value, start, stop, stop
+    return code, kind, value, start, stop, _after_blanks(block, stop + quoted, delimiter)
+
+
+@nb.njit(cache=True, nogil=True)
+def _field_over(block, at, delimiter):
+    """Whether nothing but blanks is left of this field."""
+    at = _after_blanks(block, at, delimiter)
+    return block[at] == delimiter or block[at] == _LINE_FEED
+
+
+@nb.njit(cache=True, nogil=True)
+def _delimited_line(block, at, delimiter, roles, mode, limit, row, X, labels, weights, spans, slow, n_slow):
+    """Read the fields of one line: the problem, where it is, and the slow tokens so far."""
+    last = roles.size - 1
+    for field in range(roles.size):
+        role = roles[field]
+        if role >= 0:
+            # Nearly all fields are plain numbers, with neither blanks nor quotes.
+            kind, value, stop = read_number(block, at)
+            if kind == EXACT and block[stop] == (_LINE_FEED if field == last else delimiter) and abs(value) <= limit:
+                X[row, role] = value
+                at = stop + 1
+                continue
+        code, kind, value, start, stop, at = _delimited_field(block, at, delimiter, role, mode)
+        if code != FINE:
+            return code, start, n_slow
+        if role >= 0 and abs(value) > limit:
+            return RANGE, start, n_slow
+        if (field == last) != (block[at] == _LINE_FEED):
+            return TOO_MANY if field == last else TOO_FEW, at, n_slow
+        at += 1
+        if kind == SLOW:
+            slow[n_slow] = min(role, 0), row * X.shape[1] + role if role >= 0 else row, start, stop, row
+            n_slow += 1
+        if role >= 0:
+            X[row, role] = value
+        elif role == TARGET_FIELD:
+            labels[row], spans[row, 0], spans[row, 1] = value, start, stop
+        else:
+            weights[row] = value
+    return FINE, at, n_slow
+
+
+@nb.njit(cache=True, nogil=True)
+def parse_delimited(block, at, max_rows, delimiter, roles, mode, limit, X, labels, weights, spans, slow):
+    """Read rows of fields; ``roles`` says which column of X a field belongs to, or that it is the label or weight."""
+    rows, n_slow = 0, 0
+    while rows < max_rows and at < block.size:
+        line = at
+        at = _after_blanks(block, at, delimiter)
+        if block[at] == _LINE_FEED:
+            at += 1
+            continue
+        before = n_slow
+        code, at, n_slow = _delimited_line(
+            block, line, delimiter, roles, mode, limit, rows, X, labels, weights, spans, slow, n_slow
+        )
+        if code != FINE:
+            return code, rows, line, at, before
+        rows += 1
+    return FINE, rows, at, at, n_slow

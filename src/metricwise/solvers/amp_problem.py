@@ -1,0 +1,244 @@
+"""The regularised ratio that AMP maximises: data, coefficients, and the cost-sensitive problem of a challenge level.
+
+With the hinge rewards of scores s = X w, means by weight over the positives and over the negatives,
+
+    P(w) = mean of min(1, s_i),    N(w) = mean of min(1, -s_i),
+
+the objective is to maximise
+
+    M(w) = (a0 + a1 P + a2 N - lambda/2 |w|^2) / (b0 + b1 P + b2 N),    lambda = 1 / (C u),
+
+where the coefficients are scaled so that the denominator is 1 for perfect labels (P = N = 1) and u is the number of
+mistakes that a full loss stands for. The regulariser is in the numerator, so that every inner problem has exactly one
+solution. At the challenge level v that problem, maximising numerator - v denominator, is
+
+    min 1/2 |w|^2 + p / (lambda n+) sum_pos hinge + q / (lambda n-) sum_neg hinge,    p = a1 - v b1,  q = a2 - v b2,
+
+a support vector machine with a price for each class. At level 1, the level of perfect labels, the price of a positive
+row is C u (a1 - b1) / n+, which is C, the price of one mistake as everywhere in this library. For the accuracy the
+prices are C at every level.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricwise.designs import Design
+from metricwise.measures import Accuracy
+from metricwise.measures.base import HasViolatedLabelling, Measure, Ratio, RatioOfRates
+from metricwise.oracles.base import Classes
+from metricwise.oracles.contingency import AdditiveOracle
+from metricwise.solvers.problem import MultivariateProblem
+
+Floats = NDArray[np.float64]
+
+_ROUNDING = 1e-12
+
+
+class Prices(NamedTuple):
+    """What a unit of the rates P and N is worth at a challenge level."""
+
+    pos: float
+    neg: float
+
+
+@dataclass(frozen=True)
+class LevelRatio:
+    """A ratio of the rates whose denominator is 1 for perfect labels, seen from challenge levels.
+
+    Parameters
+    ----------
+    coefficients : Ratio
+        Scaled.
+
+    Examples
+    --------
+    >>> from metricwise.measures import FBeta
+    >>> ratio = level_ratio(FBeta(), theta=3.0)
+    >>> ratio.first, ratio.best
+    (0.0, 1.0)
+    >>> ratio.prices(0.5)  # for F1 proportional to 2 - v and theta v
+    Prices(pos=0.75, neg=0.75)
+    """
+
+    coefficients: Ratio
+
+    def numerator(self, tpr: float, tnr: float) -> float:
+        """Return a0 + a1 P + a2 N."""
+        a0, a1, a2, *_ = self.coefficients
+        return a0 + a1 * tpr + a2 * tnr
+
+    def denominator(self, tpr: float, tnr: float) -> float:
+        """Return b0 + b1 P + b2 N."""
+        *_, b0, b1, b2 = self.coefficients
+        return b0 + b1 * tpr + b2 * tnr
+
+    @property
+    def first(self) -> float:
+        """The level of w = 0, where both rewards are 0."""
+        return self.numerator(0.0, 0.0) / self.denominator(0.0, 0.0)
+
+    @property
+    def best(self) -> float:
+        """The level of perfect labels."""
+        return self.numerator(1.0, 1.0)
+
+    def prices(self, level: float) -> Prices:
+        """Return a1 - v b1 and a2 - v b2, rounding errors below zero taken off."""
+        _, a1, a2, _, b1, b2 = self.coefficients
+        values = []
+        for a, b in ((a1, b1), (a2, b2)):
+            price = a - level * b
+            values.append(0.0 if abs(price) <= _ROUNDING * (abs(a) + abs(level * b)) else price)
+        return Prices(*values)
+
+    def least_denominator(self, level: float) -> float:
+        """Return a lower bound of the denominator over all weights that reach a level.
+
+        Such weights have p P + q N + a0 - v b0 >= lambda/2 |w|^2 >= 0 and rewards of at most 1: in the plane of the
+        rates that is a triangle, and the denominator is least at one of its corners. Without a price of a class, the
+        reward of that class may fall without end.
+        """
+        a0, _, _, b0, b1, b2 = self.coefficients
+        p, q = self.prices(level)
+        rest = a0 - level * b0
+        corners = [self.denominator(1.0, 1.0)]
+        if q > 0.0:
+            corners.append(self.denominator(1.0, min(-(rest + p) / q, 1.0)))
+        elif b2 > 0.0:
+            return -np.inf
+        if p > 0.0:
+            corners.append(self.denominator(min(-(rest + q) / p, 1.0), 1.0))
+        elif b1 > 0.0:
+            return -np.inf
+        return min(corners)
+
+
+def level_ratio(measure: Measure, theta: float) -> LevelRatio:
+    """Return the ratio of a measure at theta = n-/n+.
+
+    Raises
+    ------
+    ValueError
+        If a challenge level could ask for fewer right labels, so that the inner problem is not concave, or if the
+        denominator could vanish.
+    """
+    assert isinstance(measure, RatioOfRates)
+    given = measure.ratio(theta)
+    size = given.b0 + given.b1 + given.b2
+    if not np.all(np.isfinite(given)) or size == 0.0:
+        raise ValueError(
+            f"measure {measure.name!r} has the ratio {tuple(given)} at theta={theta:g}, but all coefficients must be "
+            "finite, and the denominator must not be 0 for perfect labels (b0 + b1 + b2)"
+        )
+    ratio = LevelRatio(Ratio(*(coefficient / size for coefficient in given)))
+    if ratio.coefficients.b0 <= 0.0:
+        raise ValueError(
+            f"measure {measure.name!r} has a denominator that is not positive at P = N = 0 (theta={theta:g}), from "
+            "where AMP starts: multiply the ratio out, or train MultivariateSVC for it"
+        )
+    _check_concave(measure, ratio, theta)
+    if ratio.least_denominator(ratio.first) <= _ROUNDING:
+        raise ValueError(
+            f"the denominator of measure {measure.name!r} can vanish on the way from w = 0 to perfect labels "
+            f"(theta={theta:g}), so that levels mean nothing: train MultivariateSVC for it, or add a small constant to "
+            "numerator and denominator"
+        )
+    return ratio
+
+
+def _check_concave(measure: Measure, ratio: LevelRatio, theta: float) -> None:
+    """The prices are affine in the level, so both ends decide about all levels in between."""
+    for level in (ratio.first, ratio.best):
+        p, q = ratio.prices(level)
+        if p < 0.0 or q < 0.0 or p + q == 0.0:
+            raise ValueError(
+                f"measure {measure.name!r} pays {p:g} for true positives and {q:g} for true negatives at the level "
+                f"{level:g} (theta={theta:g}); AMP needs a measure for which neither is negative at any level between "
+                "that of w = 0 and that of perfect labels, and not both are zero: more right labels must not lower "
+                "the measure. MultivariateSVC trains for any measure"
+            )
+
+
+@dataclass(frozen=True)
+class AmpProblem:
+    """Maximise the regularised ratio on rows that come positives first."""
+
+    design: Design
+    n_pos: int
+    ratio: LevelRatio
+    ridge: float
+    weights: Floats
+
+    def rates(self, scores: Floats) -> tuple[float, float]:
+        """Return the hinge rewards P and N at given scores."""
+        pos, neg = slice(None, self.n_pos), slice(self.n_pos, None)
+        tpr = np.average(np.minimum(scores[pos], 1.0), weights=self.weights[pos])
+        tnr = np.average(np.minimum(-scores[neg], 1.0), weights=self.weights[neg])
+        return float(tpr), float(tnr)
+
+    def level(self, w: Floats, scores: Floats) -> float:
+        """Return the regularised ratio at weights with given scores."""
+        rates = self.rates(scores)
+        numerator = self.ratio.numerator(*rates) - 0.5 * self.ridge * float(w @ w)
+        return numerator / self.ratio.denominator(*rates)
+
+    def cost_sensitive(self, level: float) -> MultivariateProblem:
+        """Return the inner problem of a challenge level, to be minimised.
+
+        Its objective J makes numerator - v denominator = best - v - lambda J.
+        """
+        pos_total, neg_total = float(self.weights[: self.n_pos].sum()), float(self.weights[self.n_pos :].sum())
+        p, q = self.ratio.prices(level)
+        weights = self.weights.copy()
+        weights[: self.n_pos] *= p / (self.ridge * pos_total)
+        weights[self.n_pos :] *= q / (self.ridge * neg_total)
+        total = (p + q) / self.ridge
+        classes = Classes(self.n_pos, weights.size - self.n_pos, weights, self.design.threads)
+        # Not by make_oracle, which takes no class without weight: F1 gives the negatives none at level 0.
+        oracle = AdditiveOracle(1.0 / total, 1.0 / total, classes, total)
+        return MultivariateProblem(self.design, oracle, Accuracy(), self.n_pos, total, weights)
+
+
+def make_amp_problem(
+    design: Design, positive: NDArray[np.bool_], measure: Measure, C: float, weights: Floats | None = None
+) -> AmpProblem:
+    """Order the rows of a design and scale the ratio of a measure.
+
+    Parameters
+    ----------
+    design : Design
+        Rows in any order.
+    positive : array of bool
+        Which rows are positive; both classes must be there.
+    measure : Measure
+        A ratio of rates.
+    C : float
+        The price of one mistake.
+    weights : array, optional
+        Weights of the rows, above zero.
+    """
+    rows = np.concatenate([np.flatnonzero(positive), np.flatnonzero(~positive)])
+    ordered = np.ones(rows.size) if weights is None else np.asarray(weights, dtype=np.float64)[rows]
+    n_pos = int(np.count_nonzero(positive))
+    pos_total, neg_total = float(ordered[:n_pos].sum()), float(ordered[n_pos:].sum())
+    ratio = level_ratio(measure, neg_total / pos_total)
+    ridge = 1.0 / (C * _mistakes(measure, ratio, pos_total, neg_total))
+    return AmpProblem(design.take(rows), n_pos, ratio, ridge, ordered)
+
+
+def _mistakes(measure: Measure, ratio: LevelRatio, n_pos: float, n_neg: float) -> float:
+    """Return u, from the slope of the ratio at perfect labels if the measure does not tell."""
+    if isinstance(measure, HasViolatedLabelling):
+        return float(measure.mistakes_per_loss(n_pos, n_neg))
+    slope = ratio.prices(ratio.best).pos
+    if slope == 0.0:
+        raise ValueError(
+            f"measure {measure.name!r} loses nothing by missing a positive, so that there is no price of a mistake: "
+            "give it a method mistakes_per_loss(n_pos, n_neg)"
+        )
+    return n_pos / slope

@@ -1,0 +1,151 @@
+"""1PMB: gradients of the multivariate surrogate on buffers of rows (Kar, Narasimhan, Jain 2014).
+
+Objective: alpha/2 |w|^2 plus the mean over buffers of R(w), the slack of a measure's most violated labelling on the
+rows of one buffer (`metricwise.oracles`): an approximation of the slack on all rows, which no mean over parts equals.
+
+Order of steps:
+
+1. collect rows until the buffer is full and holds both classes;
+2. score them, find the most violated labelling, one product X' c with its coefficients: a subgradient;
+3. step along it on the standardised features, as long as one over the root of the buffers; average the models.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from metricwise.kernels import streaming
+from metricwise.measures.base import HasViolatedLabelling
+from metricwise.oracles import make_oracle
+from metricwise.solvers.point_updates import PointSettings
+from metricwise.solvers.stream_rows import StreamRows
+from metricwise.solvers.stream_state import StreamState
+
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+Rows = NDArray[np.int64]
+
+_FIRST_STEPS = 10.0  # buffers after which steps begin to shrink
+_STEP_OF_A_BUFFER = 20.0  # in steps of a row
+_MOST_BUFFERS = 8  # times its size that a buffer may grow while one class is missing, before it is given up
+
+
+class MiniBatches:
+    """1PMB for a measure with a most violated labelling.
+
+    Parameters
+    ----------
+    measure : Measure
+        What to train for.
+    settings : PointSettings
+        How long the steps are.
+    batch_rows : int
+        Rows of a buffer.
+    """
+
+    needs = HasViolatedLabelling
+
+    def __init__(self, measure: Any, settings: PointSettings, batch_rows: int) -> None:
+        self.measure, self.settings, self.batch_rows = measure, settings, batch_rows
+
+    def start(self, n_features: int, is_sparse: bool) -> StreamState:
+        """Return the state before the first row."""
+        return StreamState.fresh(n_features, is_sparse)
+
+    def prepare(self, state: StreamState, data: StreamRows, rows: Rows) -> None:
+        """Learn the scale of the features from some rows, ahead of the first update."""
+        if not self.settings.plain:
+            state.observe(data, rows)
+        state.pass_landmark(scaling=not self.settings.plain)
+
+    def duals(self, state: StreamState) -> tuple[float, ...]:
+        """Return the slack of the last buffer."""
+        return (state.level,)
+
+    def learn(self, state: StreamState, data: StreamRows, rows: Rows, *, remember: bool = True) -> None:
+        """Learn from rows in the given order; those of an unfinished buffer wait in the state for the next call."""
+        first = 0
+        while first < rows.size:
+            part = rows[first : first + self.batch_rows - state.waiting % self.batch_rows]
+            if remember:
+                state.remember(data, part)
+            if not self.settings.plain:
+                state.observe(data, part)
+            state.position += part.size
+            first += part.size
+            self._collect(state, data, part)
+            if state.position >= state.next_landmark:
+                state.pass_landmark(scaling=not self.settings.plain)
+
+    def _collect(self, state: StreamState, data: StreamRows, rows: Rows) -> None:
+        """Learn from a full buffer with both classes, else let the rows wait."""
+        if state.waiting == 0 and rows.size == self.batch_rows and _both_classes(data.positive[rows]):
+            self._step(state, data, rows)  # the buffer is at hand as it is
+            return
+        state.pieces.append((data.X[rows], data.positive[rows], data.weights[rows]))
+        state.waiting += rows.size
+        if state.waiting % self.batch_rows:
+            return
+        positive = np.concatenate([piece[1] for piece in state.pieces])
+        if _both_classes(positive):
+            parts = [piece[0] for piece in state.pieces]
+            X = sparse.vstack(parts, format="csr") if state.is_sparse else np.concatenate(parts)
+            weights = np.concatenate([piece[2] for piece in state.pieces])
+            self._step(state, StreamRows(X, positive, weights), np.arange(positive.size))
+        elif state.waiting < _MOST_BUFFERS * self.batch_rows:
+            return
+        state.pieces, state.waiting = [], 0
+
+    def _step(self, state: StreamState, data: StreamRows, rows: Rows) -> None:
+        numbers, positive = state.numbers, data.positive[rows]
+        rows = np.concatenate([rows[positive], rows[~positive]])
+        n_pos, weights = int(np.count_nonzero(positive)), data.weights[rows]
+        scale = numbers[streaming.SCALE]
+        bias = float(numbers[streaming.BIAS] - scale * numbers[streaming.OFFSET])
+        scores = data.scores(rows, scale * state.v, bias)
+        oracle = make_oracle(
+            self.measure, n_pos, rows.size - n_pos, None if np.all(weights == 1.0) else np.ascontiguousarray(weights)
+        )
+        labelling = oracle.violate(scores)
+        coefficients = labelling.coefficients()
+        total = float(coefficients.sum())
+        gradient = data.combine(rows, coefficients) - total * state.mean
+        numbers[streaming.ROWS] += rows.size
+        numbers[streaming.POS_WEIGHT] += float(weights[:n_pos].sum())
+        numbers[streaming.NEG_WEIGHT] += float(weights[n_pos:].sum())
+        state.batches += 1
+        state.level = labelling.value
+        self._move(state, gradient, total)
+
+    def _move(self, state: StreamState, gradient: Floats, total: float) -> None:
+        """Step against a gradient in the scaled features, no longer than a typical row is."""
+        numbers, settings = state.numbers, self.settings
+        step = settings.numbers(state)[streaming.STEP] * self._decay(state.batches)
+        scaled = gradient * state.precision
+        square = float(gradient @ scaled) + total * total * settings.intercept
+        if not settings.plain:
+            step *= _STEP_OF_A_BUFFER * min(1.0, math.sqrt(state.square / square)) if square > 0.0 else 0.0
+        numbers[streaming.SCALE] *= max(1.0 - step * settings.alpha, 0.0) or 1.0
+        move = -step / numbers[streaming.SCALE] * scaled
+        state.v += move
+        state.z += numbers[streaming.SUM_SCALE] * move
+        numbers[streaming.OFFSET] += float(move @ state.mean)
+        numbers[streaming.BIAS] -= step * total * settings.intercept
+        share = 1.0 if settings.plain else float(state.batches)
+        numbers[streaming.SUM_SCALE] += share * numbers[streaming.SCALE]
+        numbers[streaming.SUM_BIAS] += share * (
+            numbers[streaming.BIAS] - numbers[streaming.SCALE] * numbers[streaming.OFFSET]
+        )
+        numbers[streaming.SUM_SHARES] += share
+
+    def _decay(self, batches: int) -> float:
+        return 1.0 / math.sqrt(batches) if self.settings.plain else math.sqrt(_FIRST_STEPS / (_FIRST_STEPS + batches))
+
+
+def _both_classes(positive: Mask) -> bool:
+    return bool(positive.any() and not positive.all())

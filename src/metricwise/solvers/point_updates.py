@@ -1,0 +1,127 @@
+"""What SPADE and STAMP share: one update a row, between landmarks of the stream."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricwise.kernels import streaming
+from metricwise.solvers.stream_rows import StreamRows
+from metricwise.solvers.stream_state import StreamState
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.int64]
+Schedule = Literal["adaptive", "paper"]
+
+_FULL_STEP_ROWS = 1000.0
+_DUAL_STEP = 0.5
+
+
+@dataclass(frozen=True)
+class PointSettings:
+    """How long the steps are.
+
+    Parameters
+    ----------
+    schedule : {"adaptive", "paper"}
+        "adaptive": features are standardised as they come (only scaled, if sparse), a step never goes beyond the margin
+        of its row, and later models have a larger share in the average. "paper": raw features, steps
+        ``eta0 / sqrt(rows)``, plain average.
+    eta0 : float
+        The first step. For "adaptive" a step of 1 would, on average, change a row's own score by one.
+    alpha : float
+        Strength of the regulariser, alpha/2 times the squared norm of the (scaled) weights.
+    prior : float, optional
+        Share of positives, if it is known; else it is estimated as rows come.
+    intercept : bool
+        Whether the model has a constant term.
+    """
+
+    schedule: Schedule = "adaptive"
+    eta0: float = 1.0
+    alpha: float = 1e-4
+    prior: float | None = None
+    intercept: bool = True
+
+    @property
+    def plain(self) -> bool:
+        return self.schedule == "paper"
+
+    def numbers(self, state: StreamState) -> Floats:
+        """Return what the kernels take."""
+        settings = np.zeros(streaming.N_SETTINGS)
+        settings[streaming.STEP] = self.eta0 if self.plain else self.eta0 / state.square
+        settings[streaming.STEP_ROWS] = _FULL_STEP_ROWS
+        settings[streaming.DUAL_STEP] = _DUAL_STEP
+        settings[streaming.SHRINKING] = self.alpha
+        settings[streaming.PRIOR] = self.prior or 0.0
+        return settings
+
+
+class StreamLearner(Protocol):
+    """What learns from a stream: settings in its fields, progress in a state."""
+
+    def start(self, n_features: int, is_sparse: bool) -> StreamState: ...
+
+    def prepare(self, state: StreamState, data: StreamRows, rows: Rows) -> None: ...
+
+    def learn(self, state: StreamState, data: StreamRows, rows: Rows, *, remember: bool = True) -> None: ...
+
+    def duals(self, state: StreamState) -> tuple[float, ...]: ...
+
+
+class PointLearner(ABC):
+    """Learns from rows one by one; subclasses set the prices of the two classes."""
+
+    def __init__(self, settings: PointSettings) -> None:
+        self.settings = settings
+
+    def start(self, n_features: int, is_sparse: bool) -> StreamState:
+        """Return the state before the first row."""
+        return StreamState.fresh(n_features, is_sparse)
+
+    def learn(self, state: StreamState, data: StreamRows, rows: Rows, *, remember: bool = True) -> None:
+        """Learn from rows in the given order.
+
+        ``remember`` keeps scores of rows just before they are learnt from, by which a threshold can be chosen.
+        """
+        first = 0
+        while first < rows.size:
+            part = rows[first : first + self._until_boundary(state)]
+            if remember or state.estimating:
+                state.remember(data, part)
+            if not self.settings.plain:
+                state.observe(data, part)
+            self._train(state, data, part)
+            state.position += part.size
+            first += part.size
+            if state.position >= state.next_landmark:
+                state.pass_landmark(scaling=not self.settings.plain)
+            self._after(state)
+
+    def prepare(self, state: StreamState, data: StreamRows, rows: Rows) -> None:
+        """Learn the scale of the features from some rows, ahead of the first update."""
+        if not self.settings.plain:
+            state.observe(data, rows)
+        state.pass_landmark(scaling=not self.settings.plain)
+
+    def _until_boundary(self, state: StreamState) -> int:
+        return state.next_landmark - state.position
+
+    @abstractmethod
+    def _train(self, state: StreamState, data: StreamRows, rows: Rows) -> None: ...
+
+    def _after(self, state: StreamState) -> None:  # noqa: B027 (nothing is due in SPADE)
+        """Do what is due at this position."""
+
+    @abstractmethod
+    def duals(self, state: StreamState) -> tuple[float, ...]:
+        """Return what stands between the measure and the prices of the classes."""
+
+    def _update(self, state: StreamState, data: StreamRows, rows: Rows, region: int) -> None:
+        settings = self.settings.numbers(state)
+        data.learn(rows, state, settings, region, self.settings.plain, float(self.settings.intercept))

@@ -1,0 +1,69 @@
+"""Labelled rows as streaming solvers see them, dense or sparse."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from metricwise.designs import make_design
+from metricwise.kernels import streaming
+
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+Rows = NDArray[np.int64]
+
+
+class StreamRows:
+    """Rows of a matrix with their truth and their weights, read in any order and never copied.
+
+    Parameters
+    ----------
+    X : array or CSR matrix
+        The rows.
+    positive : array of bool
+        Which are positive.
+    weights : array
+        Weights of the rows, above zero.
+    threads : int
+        How many threads may compute scores.
+    """
+
+    def __init__(self, X: Any, positive: Mask, weights: Floats, threads: int = 1) -> None:
+        self.X, self.positive, self.weights = X, positive, weights
+        self.is_sparse = bool(sparse.issparse(X))
+        self._design = make_design(X, threads=threads)
+
+    @property
+    def n_features(self) -> int:
+        return int(self.X.shape[1])
+
+    def row(self, i: int) -> Floats:
+        """Return one dense row."""
+        return np.asarray(self.X[i], dtype=np.float64)
+
+    def scores(self, rows: Rows, w: Floats, intercept: float) -> Floats:
+        return self._design.take(rows).scores(w) + intercept
+
+    def combine(self, rows: Rows, c: Floats) -> Floats:
+        """Return the sum of c[k] times row k."""
+        return self._design.take(rows).combine(c)
+
+    def observe(self, rows: Rows, origin: Floats, first: Floats, second: Floats) -> int:
+        """Add rows to the sums of `StreamState`; return the entries that are not zero, of sparse rows."""
+        if not self.is_sparse:
+            streaming.observe_dense(self.X, rows, origin, first, second, 0, rows.size)
+            return 0
+        X = self.X
+        return int(streaming.observe_sparse(X.data, X.indices, X.indptr, rows, first, second, 0, rows.size))
+
+    def learn(self, rows: Rows, state: Any, settings: Floats, region: int, plain: bool, intercept: float) -> None:
+        """Update the model of a state with every row in turn."""
+        X, labels = self.X, (self.positive, self.weights)
+        model = state.v, state.z, state.numbers, settings, region, plain, intercept, 0, rows.size
+        if self.is_sparse:
+            streaming.sparse_pass(X.data, X.indices, X.indptr, rows, *labels, state.precision, *model)
+        else:
+            streaming.dense_pass(X, rows, *labels, state.mean, state.precision, *model)

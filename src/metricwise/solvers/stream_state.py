@@ -1,0 +1,231 @@
+"""Everything a streaming solver knows, in arrays and numbers that can be written to a file and read back.
+
+What happens is decided by the position in the stream alone, never by how the stream was cut into chunks. The positions
+at which statistics are brought up to date are *landmarks*: 1, 2, 4, ... and then evenly spaced, far enough apart for
+work on all features to cost nothing per row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from metricwise.kernels import streaming
+from metricwise.solvers.stream_rows import StreamRows
+
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+Rows = NDArray[np.int64]
+
+_INTERVAL = 8192  # most rows between landmarks, or the number of features if that is larger
+_OBSERVED_AT_FIRST = 4096
+_OBSERVED_LATER = 8  # then one of so many rows enters the statistics of the features
+_REMEMBERED = 4096  # scores of each class
+_REMEMBERED_BETWEEN_LANDMARKS = 256
+_ENOUGH_RECENT = 25
+_SMALL_SCALE = 1e-3
+_VECTORS = ("v", "z", "mean", "precision", "origin", "first", "second", "snapshot")
+
+
+def _no_scores() -> Floats:
+    return np.zeros((2, _REMEMBERED))
+
+
+@dataclass
+class StreamState:
+    """The model, its average, statistics of the features, and recent scores of rows not yet learnt from.
+
+    ``v``, ``z`` and ``numbers`` are explained in `metricwise.kernels.streaming`. ``first`` and ``second`` are sums over
+    observed rows: of x - origin and its square, or, for sparse rows, of entries and of their squares.
+    """
+
+    is_sparse: bool
+    v: Floats
+    z: Floats
+    mean: Floats
+    precision: Floats
+    origin: Floats
+    first: Floats
+    second: Floats
+    snapshot: Floats
+    numbers: Floats
+    snapshot_bias: float = 0.0
+    square: float = 1.0
+    position: int = 0
+    observed: int = 0
+    entries: int = 0
+    next_landmark: int = 1
+    strides: Rows = field(default_factory=lambda: np.ones(2, dtype=np.int64))
+    scores: Floats = field(default_factory=_no_scores)
+    score_weights: Floats = field(default_factory=_no_scores)
+    score_positions: Floats = field(default_factory=_no_scores)
+    n_scores: Rows = field(default_factory=lambda: np.zeros(2, dtype=np.int64))
+    # The alternating stages of STAMP.
+    level: float = 0.5
+    estimating: bool = False
+    stage_start: int = 0
+    stage_end: int = 0
+    epoch_rows: int = 0
+    # The buffers of mini-batches: how many were learnt from, and the rows of the next one, with truth and weights.
+    batches: int = 0
+    waiting: int = 0
+    pieces: list[tuple[Any, Mask, Floats]] = field(default_factory=list)
+
+    @classmethod
+    def fresh(cls, n_features: int, is_sparse: bool) -> Self:
+        """Return the state before the first row."""
+        numbers = np.zeros(streaming.N_NUMBERS)
+        numbers[streaming.SCALE] = 1.0
+        numbers[[streaming.ALPHA, streaming.BETA]] = 0.5
+        vectors: dict[str, Any] = {name: np.zeros(n_features) for name in _VECTORS}
+        return cls(is_sparse=is_sparse, numbers=numbers, **vectors)
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return all there is, for a file."""
+        own = {item.name: np.asarray(getattr(self, item.name)) for item in fields(self) if item.name != "pieces"}
+        for number, (X, positive, weights) in enumerate(self.pieces):
+            rows = {"data": X.data, "indices": X.indices, "indptr": X.indptr} if self.is_sparse else {"rows": X}
+            named = rows | {"positive": positive, "weights": weights}
+            own |= {f"piece{number}_{name}": value for name, value in named.items()}
+        return own
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, NDArray[Any]]) -> Self:
+        """Undo `to_arrays`."""
+        values: dict[str, Any] = {item.name: arrays[item.name] for item in fields(cls) if item.name != "pieces"}
+        state = cls(**{name: value if value.ndim else value.item() for name, value in values.items()})
+        while f"piece{len(state.pieces)}_weights" in arrays:
+            state.pieces.append(state._piece(arrays, f"piece{len(state.pieces)}_"))
+        return state
+
+    def _piece(self, arrays: dict[str, NDArray[Any]], prefix: str) -> tuple[Any, Mask, Floats]:
+        positive, weights = arrays[prefix + "positive"], arrays[prefix + "weights"]
+        if not self.is_sparse:
+            return arrays[prefix + "rows"], positive, weights
+        parts = tuple(arrays[prefix + name] for name in ("data", "indices", "indptr"))
+        return sparse.csr_matrix(parts, shape=(weights.size, self.v.size)), positive, weights
+
+    # ---------------------------------------------------------------------------------------------------- the model
+
+    def average(self) -> tuple[Floats, float]:
+        """Return weights and intercept of the averaged model, for raw features."""
+        shares = self.numbers[streaming.SUM_SHARES]
+        if shares == 0.0:
+            return np.zeros(self.v.size), 0.0
+        weights = (self.numbers[streaming.SUM_SCALE] * self.v - self.z) / shares
+        return weights, float(self.numbers[streaming.SUM_BIAS] / shares)
+
+    @property
+    def prior(self) -> float:
+        """The share of positives among the rows learnt from."""
+        positive, negative = self.numbers[streaming.POS_WEIGHT], self.numbers[streaming.NEG_WEIGHT]
+        return float((positive + 1.0) / (positive + negative + 2.0))
+
+    # ----------------------------------------------------------------------------------------------------- landmarks
+
+    def observe(self, data: StreamRows, rows: Rows) -> None:
+        """Enter rows at the current position into the statistics: all of the first ones, then some."""
+        positions = self.position + np.arange(rows.size)
+        chosen = rows[(positions < _OBSERVED_AT_FIRST) | (positions % _OBSERVED_LATER == 0)]
+        if chosen.size == 0:
+            return
+        if self.observed == 0 and not self.is_sparse:
+            self.origin[:] = data.row(int(chosen[0]))
+        self.entries += data.observe(chosen, self.origin, self.first, self.second)
+        self.observed += chosen.size
+
+    def pass_landmark(self, scaling: bool) -> None:
+        """Bring mean and scale of the features up to date, take a snapshot of the model, set the next landmark."""
+        if scaling:
+            self._rescale()
+        else:
+            self.precision[:] = 1.0
+        self._restore_scale()
+        self.take_snapshot()
+        interval = min(max(self.position, 1), max(_INTERVAL, self.v.size))
+        self.next_landmark = self.position + interval
+        shares = np.array([self.prior, 1.0 - self.prior])
+        self.strides = np.maximum(np.ceil(interval * shares / _REMEMBERED_BETWEEN_LANDMARKS), 1.0).astype(np.int64)
+
+    def _rescale(self) -> None:
+        if self.observed == 0:
+            return
+        if self.is_sparse:
+            present = self.second > 0.0
+            np.divide(self.first, self.second, out=self.precision, where=present)
+            self.square = 1.0 + self.entries / self.observed
+            return
+        shift = self.first / self.observed
+        variance = self.second / self.observed - shift**2
+        # A variance within the rounding errors of its computation is that of a constant.
+        varies = np.isfinite(variance) & (variance > 1e-14 * self.second / self.observed) & (variance > 1e-300)
+        self.precision[:] = 0.0
+        np.divide(1.0, variance, out=self.precision, where=varies)
+        self.mean[:] = np.where(varies, self.origin + shift, 0.0)
+        self.square = 1.0 + np.count_nonzero(varies)
+        # The model stays the same: what the new mean adds to the offset, the bias gives back.
+        numbers, offset = self.numbers, float(self.v @ self.mean)
+        numbers[streaming.BIAS] += numbers[streaming.SCALE] * (offset - numbers[streaming.OFFSET])
+        numbers[streaming.OFFSET] = offset
+
+    def _restore_scale(self) -> None:
+        """Move a small factor a into the weights, before it gets too small to be divided by."""
+        numbers, scale = self.numbers, self.numbers[streaming.SCALE]
+        if scale < _SMALL_SCALE:
+            self.v *= scale
+            numbers[streaming.OFFSET] *= scale
+            numbers[streaming.SUM_SCALE] /= scale
+            numbers[streaming.SCALE] = 1.0
+
+    def take_snapshot(self) -> None:
+        """Keep the averaged model as it is now, to score the rows that follow."""
+        self.snapshot, self.snapshot_bias = self.average()
+
+    # ------------------------------------------------------------------------------------------------- recent scores
+
+    def remember(self, data: StreamRows, rows: Rows) -> None:
+        """Score some rows that were not learnt from yet, with the snapshot; the rare class more often."""
+        if not self.snapshot.any():
+            return
+        positions = self.position + np.arange(rows.size)
+        for side, wanted in enumerate((True, False)):
+            chosen = (data.positive[rows] == wanted) & (positions % self.strides[side] == 0)
+            scores = data.scores(rows[chosen], self.snapshot, self.snapshot_bias)
+            self._keep(side, scores, data.weights[rows[chosen]], positions[chosen])
+
+    def _keep(self, side: int, scores: Floats, weights: Floats, positions: Rows) -> None:
+        scores, weights, positions = scores[-_REMEMBERED:], weights[-_REMEMBERED:], positions[-_REMEMBERED:]
+        places = (self.n_scores[side] + np.arange(scores.size)) % _REMEMBERED
+        self.scores[side, places] = scores
+        self.score_weights[side, places] = weights
+        self.score_positions[side, places] = positions
+        self.n_scores[side] += scores.size
+
+    def recent_scores(self, since: float | None = None) -> tuple[Mask, Floats, Floats] | None:
+        """Return truth, scores and weights of the rows remembered since a position; None if a class has none.
+
+        By default of the later half of the stream, or all of them if those are few. The weights give both classes
+        their share in the stream, however many rows of each were kept.
+        """
+        if since is None:
+            since = self.position / 2
+            if min(np.count_nonzero(self._kept(side, since)) for side in (0, 1)) < _ENOUGH_RECENT:
+                since = 0.0
+        kept = [self._kept(side, since) for side in (0, 1)]
+        if not all(mask.any() for mask in kept):
+            return None
+        truth = np.repeat([True, False], [np.count_nonzero(mask) for mask in kept])
+        scores = np.concatenate([self.scores[side, kept[side]] for side in (0, 1)])
+        weights = [self.score_weights[side, kept[side]] for side in (0, 1)]
+        totals = self.numbers[[streaming.POS_WEIGHT, streaming.NEG_WEIGHT]]
+        shares = [total * weight / weight.sum() for total, weight in zip(totals, weights, strict=True)]
+        return truth, scores, np.concatenate(shares)
+
+    def _kept(self, side: int, since: float) -> Mask:
+        filled = np.arange(_REMEMBERED) < self.n_scores[side]
+        mask: Mask = filled & (self.score_positions[side] >= since)
+        return mask

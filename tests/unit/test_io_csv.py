@@ -1,0 +1,200 @@
+"""Streams of CSV files: what pandas reads, quotes, headers, and an account of every kind of malformed line."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from metricwise.io import MalformedLineError, stream, text
+
+
+def write(folder, content, name="rows.csv"):
+    path = folder / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def whole(rows):
+    chunks = list(rows)
+    return np.concatenate([chunk.X for chunk in chunks]), np.concatenate([chunk.y for chunk in chunks])
+
+
+@pytest.fixture(scope="module")
+def frame():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        rng.normal(size=(537, 5)) * 10.0 ** rng.integers(-40, 40, size=(537, 5)), columns=list("abcde")
+    )
+    return frame.assign(weight=rng.random(537), label=rng.choice(["yes", "no", "don't, know", 'a "b"'], 537))
+
+
+@pytest.mark.parametrize("chunk_rows", [1, 100, 10_000])
+@pytest.mark.parametrize("block", [7, 1000, 1 << 22])
+@pytest.mark.parametrize("quoting", [csv.QUOTE_MINIMAL, csv.QUOTE_NONNUMERIC, csv.QUOTE_ALL])
+def test_equals_pandas_whatever_the_blocks(frame, tmp_path, monkeypatch, chunk_rows, block, quoting):
+    monkeypatch.setattr(text, "BLOCK_BYTES", block)
+    path = tmp_path / "rows.csv"
+    frame.to_csv(path, index=False, quoting=quoting)
+    rows = stream(path, chunk_rows=chunk_rows, target="label", weight="weight")
+    assert rows.feature_names == tuple("abcde")
+    chunks = list(rows)
+    assert [len(chunk.y) for chunk in chunks[:-1]] == [chunk_rows] * (len(chunks) - 1)
+    np.testing.assert_array_equal(np.concatenate([chunk.X for chunk in chunks]), frame[list("abcde")])
+    np.testing.assert_array_equal(np.concatenate([chunk.y for chunk in chunks]), frame["label"])
+    np.testing.assert_array_equal(np.concatenate([chunk.sample_weight for chunk in chunks]), frame["weight"])
+
+
+def test_chunks_are_contiguous_arrays_of_the_dtype_asked_for(tmp_path):
+    path = write(tmp_path, "a,b,y\n1,2,0\n0.1,4,1\n")
+    for dtype in (np.float64, np.float32):
+        (chunk,) = stream(path, dtype=dtype)
+        assert chunk.X.flags.c_contiguous and chunk.X.dtype == dtype
+        np.testing.assert_array_equal(chunk.X, np.array([[1, 2], [0.1, 4]], dtype=dtype))
+        assert chunk.y.dtype == np.float64
+
+
+@pytest.mark.parametrize(
+    ("content", "options"),
+    [
+        ("1,2,0\n3,4,1\n", {}),
+        ("1,2,0\n3,4,1", {}),
+        ("a,b,y\r\n1,2,0\r\n\r\n3,4,1\r\n", {}),
+        ("\n\na,b,y\n1,2,0\n\n  \n3,4,1\n", {}),
+        ('"a","b, c","y"\n"1",2,0\n3," 4 ",1\n', {}),
+        ("\ufeffa,b,y\n 1 , 2 ,0 \n3,4,\t1\n", {}),
+        ("\ufeff1,2,0\n3,4,1\n", {}),
+        ("0,1,2\n1,2,0\n3,4,1\n", {"has_header": True}),
+        ("y,a,b\n0,1,2\n1,3,4\n", {"target": "y"}),
+        ("1,0,2\n3,1,4\n", {"target": 1}),
+        ("1,0,2\n3,1,4\n", {"target": -2}),
+        ("a;b;y\n1;2;0\n3;4;1\n", {"delimiter": ";"}),
+        ("a b y\n1 2 0\n3 4 1\n", {"delimiter": " "}),
+    ],
+)
+def test_forms_of_a_table(tmp_path, content, options):
+    X, y = whole(stream(write(tmp_path, content), **options))
+    np.testing.assert_array_equal(X, [[1.0, 2.0], [3.0, 4.0]])
+    np.testing.assert_array_equal(y, [0.0, 1.0])
+
+
+def test_tabs_and_gzip(tmp_path):
+    content = b"a\tb\ty\n1\t2\t0\n3\t4\t1\n"
+    for path in (write(tmp_path, content, "rows.tsv"), write(tmp_path, gzip.compress(content), "rows.TSV.gz")):
+        X, y = whole(stream(path))
+        np.testing.assert_array_equal(X, [[1.0, 2.0], [3.0, 4.0]])
+        np.testing.assert_array_equal(y, [0.0, 1.0])
+
+
+def test_labels_are_text_if_one_of_the_first_chunk_is(tmp_path):
+    path = write(tmp_path, "a,y\n1,0\n2,no\n3,1\n4,\tyes \n")
+    for chunk_rows in (2, 10):
+        _, y = whole(stream(path, chunk_rows=chunk_rows))
+        assert y.tolist() == ["0", "no", "1", "yes"]
+    with pytest.raises(MalformedLineError, match=r"line 3, column 3: found 'no' in column 'y'.*labels are numbers"):
+        whole(stream(path, chunk_rows=1))
+
+
+@pytest.mark.parametrize(
+    ("line", "column", "message"),
+    [
+        ("1,red,3,0", 3, "'red' in column 'b', which takes numbers: encode the column as numbers or drop it"),
+        ("1,nan,3,0", 3, "in column 'b': found 'nan' where a finite number"),
+        ("1,-Infinity,3,0", 3, "finite number"),
+        ("1,,3,0", 3, "in column 'b': found ''"),
+        ("1, ,3,0", 4, "in column 'b': found ''"),
+        ("1,1e999,3,0", 3, "too large"),
+        ("1,2,0", 6, "3 fields, not 4"),
+        ("1,2,3,0,5", 8, "5 fields, not 4"),
+        ("1,2,-3,0", 5, "must not be negative"),
+        ("1,2,3,", 7, "found '' in column 'y'"),
+        ("1,2,3,nan", 7, "found 'nan' in column 'y'"),
+        ('1,2,3,"nan"', 8, "found 'nan' in column 'y'"),
+        ('1,"2""",3,0', 3, "encode the column as numbers or drop it"),
+        ('1,2,3,"a"",', 7, "quotes do not match"),
+        ('1,"2,3,0', 3, "quotes do not match"),
+        ('1,"2"x,3,0', 3, "quotes do not match"),
+        ('1,2,3,"a""b",4', 13, "5 fields, not 4"),
+        ('1,2,"-3 ",0', 5, "must not be negative"),
+    ],
+)
+def test_malformed_lines_are_located(tmp_path, line, column, message):
+    path = write(tmp_path, f'a,b,"w",y\n1,2,3,yes\n\n1,2,3,no\n{line}\n4,5,6,yes\n')
+    rows = iter(stream(path, chunk_rows=1, weight="w"))
+    assert [next(rows).first_row, next(rows).first_row] == [0, 1]
+    with pytest.raises(MalformedLineError) as raised:
+        next(rows)
+    error = raised.value
+    assert (error.path, error.line, error.column) == (str(path), 5, column)
+    assert str(error).startswith(f"{path}, line 5, column {column}: ")
+    assert message in str(error)
+
+    skipping = stream(path, weight="w", on_error="skip")
+    with pytest.warns(UserWarning, match="1 malformed line was left out; the first: .*line 5, column"):
+        assert len(whole(skipping)[1]) == 3
+    assert (skipping.skipped, skipping.skipped_lines) == (1, [str(error)])
+
+
+def test_columns_are_counted_in_characters(tmp_path):
+    path = write(tmp_path, "y,a\nä,1\nöö,x\n")
+    with pytest.raises(MalformedLineError, match=r"line 3, column 4: found 'x' in column 'a'"):
+        list(stream(path, target="y"))
+
+
+def test_escaped_quotes_in_files_of_number_labels(tmp_path):
+    path = write(tmp_path, 'a,y\n1,2\n"1""",2\n"1" ,"3"\n')
+    rows = stream(path, on_error="skip")
+    with pytest.warns(UserWarning, match="line 3, column 1"):
+        X, y = whole(rows)
+    np.testing.assert_array_equal(X, [[1.0], [1.0]])
+    np.testing.assert_array_equal(y, [2.0, 3.0])
+
+
+def test_long_numbers_in_every_kind_of_field(tmp_path):
+    digits = "0.1234567890123456789012345678901234567890"
+    path = write(tmp_path, f"a,w,y\n1,2,3\n{digits},{digits},{digits}\n1,-{digits},1\n1e-320,1,1\n")
+    rows = stream(path, weight="w", on_error="skip")
+    with pytest.warns(UserWarning, match=r"line 4, column 3: .*negative"):
+        (chunk,) = rows
+    np.testing.assert_array_equal(chunk.X[:, 0], [1.0, float(digits), 1e-320])
+    np.testing.assert_array_equal(chunk.sample_weight, [2.0, float(digits), 1.0])
+    np.testing.assert_array_equal(chunk.y, [3.0, float(digits), 1.0])
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "message"),
+    [
+        ("1,2,yes\n3,4,no\n", {}, "has_header=True if it names the columns, has_header=False"),
+        ("a,b,label\n1,2,3\n", {"target": "lable"}, "no column 'lable' for target: did you mean 'label'"),
+        ("a,b,label\n1,2,3\n", {"target": "zzz"}, "its columns are 'a', 'b', 'label'"),
+        ("a,b,a\n1,2,3\n", {"target": "a"}, "more than one column 'a'"),
+        ("a,b,c\n1,2,3\n", {"target": 3}, "3 columns, so target=3 is none"),
+        ("1,2,3\n", {"target": "a", "has_header": False}, "give target by position"),
+        ("a,b,c\n1,2,3\n", {"weight": "c"}, "same column"),
+        ("a,b\n1,2\n", {"weight": "a"}, "no columns left for features"),
+        ("a,b,c\n1,2,3\n", {"n_features": 5}, "2 columns of features, not n_features=5"),
+        ("a;b;c\n1;2;3\n", {}, "pass delimiter=';'"),
+        ("abc\n1\n", {}, "a label and at least one feature"),
+        ("a,b,c\n", {}, "has no rows"),
+        ("\n\n", {}, "has no rows"),
+        ("a,b\n1,2\n", {"delimiter": ",,"}, "single ASCII character"),
+        ("a,b\n1,2\n", {"zero_based": True}, "no meaning for the format 'csv'"),
+    ],
+)
+def test_tables_that_make_no_sense(tmp_path, content, options, message):
+    with pytest.raises(ValueError, match=message):
+        list(stream(write(tmp_path, content), **options))
+
+
+def test_headers_that_are_not_utf8(tmp_path):
+    with pytest.raises(MalformedLineError, match=r"line 1, column 3: .*UTF-8"):
+        stream(write(tmp_path, b"a,\xff\n1,2\n"))
+
+
+@pytest.mark.parametrize("content", ["a,y\r1,2\r3,4\r", 'a,"y\n1,2\n'])
+def test_first_lines_that_cannot_be_divided(tmp_path, content):
+    with pytest.raises(MalformedLineError, match="line 1, column 1: the line cannot be divided"):
+        stream(write(tmp_path, content))

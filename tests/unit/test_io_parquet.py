@@ -1,0 +1,140 @@
+"""Streams of Parquet files, through either library."""
+
+from __future__ import annotations
+
+import sys
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from metricwise.io import MalformedLineError, parquet, stream
+
+pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
+
+
+@pytest.fixture(params=["pyarrow", "polars"])
+def library(request, monkeypatch):
+    if request.param == "polars":
+        pytest.importorskip("polars")
+        monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
+    return request.param
+
+
+def frame(n=537):
+    rng = np.random.default_rng(0)
+    return pd.DataFrame(
+        {
+            "a": rng.normal(size=n),
+            "count": rng.integers(0, 9, n),
+            "flag": rng.random(n) < 0.5,
+            "w": rng.random(n),
+            "single": rng.normal(size=n).astype(np.float32),
+            "label": rng.choice(["yes", "no"], n),
+        }
+    )
+
+
+def write(folder, table, name="rows.parquet", rows=100):
+    path = folder / name
+    table = table if isinstance(table, pa.Table) else pa.Table.from_pandas(table, preserve_index=False)
+    pq.write_table(table, path, row_group_size=rows)
+    return path
+
+
+@pytest.mark.usefixtures("library")
+@pytest.mark.parametrize("batch", [3, 64, 10_000])
+@pytest.mark.parametrize("chunk_rows", [50, 128, 10_000])
+def test_equals_the_table(tmp_path, monkeypatch, batch, chunk_rows):
+    monkeypatch.setattr(parquet, "_BATCH_ROWS", batch)
+    monkeypatch.setattr(parquet, "_SLICE_VALUES", 0)
+    table = frame()
+    rows = stream(write(tmp_path, table), chunk_rows=chunk_rows, weight="w")
+    assert (rows.n_features, rows.n_rows) == (4, 537)
+    assert rows.feature_names == ("a", "count", "flag", "single")
+    chunks = list(rows)
+    assert [chunk.first_row for chunk in chunks] == list(range(0, 537, chunk_rows))
+    X = np.concatenate([chunk.X for chunk in chunks])
+    assert X.dtype == np.float64 and all(chunk.X.flags.c_contiguous for chunk in chunks)
+    np.testing.assert_array_equal(X, table[list(rows.feature_names)].to_numpy(dtype=np.float64))
+    np.testing.assert_array_equal(np.concatenate([chunk.y for chunk in chunks]), table["label"])
+    np.testing.assert_array_equal(np.concatenate([chunk.sample_weight for chunk in chunks]), table["w"])
+    resumed = list(rows.chunks(start=2))
+    assert [chunk.first_row for chunk in resumed] == [chunk.first_row for chunk in chunks[2:]]
+    for left, right in zip(resumed, chunks[2:], strict=True):
+        np.testing.assert_array_equal(left.X, right.X)
+
+
+@pytest.mark.usefixtures("library")
+@pytest.mark.parametrize("labels", [[1, 0, 1], [True, False, True], [0.5, 1.5, 2.5], list("abb")])
+def test_kinds_of_labels(tmp_path, labels):
+    table = pa.table({"y": pa.array(labels), "x": [1, 2, 3], "d": [Decimal("1.5"), Decimal("2.5"), Decimal("3.5")]})
+    (chunk,) = stream(write(tmp_path, table, "rows.pq"), target="y", dtype=np.float32)
+    assert chunk.y.tolist() == labels
+    assert chunk.y.dtype.kind == ("U" if labels == list("abb") else "f")
+    np.testing.assert_array_equal(chunk.X, np.array([[1, 1.5], [2, 2.5], [3, 3.5]], dtype=np.float32))
+    coded = table.set_column(0, "y", pa.array(map(str, labels)).dictionary_encode())
+    (chunk,) = stream(write(tmp_path, coded), target="y")
+    assert chunk.y.tolist() == list(map(str, labels))
+
+
+@pytest.mark.usefixtures("library")
+@pytest.mark.parametrize(
+    ("column", "value", "message"),
+    [
+        ("a", None, "found a null or nan in column 'a'"),
+        ("a", float("nan"), "found a null or nan in column 'a'"),
+        ("a", float("-inf"), "found -inf in column 'a'"),
+        ("count", None, "in column 'count'"),
+        ("flag", None, "in column 'flag'"),
+        ("label", None, "in column 'label'"),
+        ("w", -1.0, "found -1.0 in column 'w' where a weight, not negative"),
+    ],
+)
+def test_malformed_rows_are_located(tmp_path, column, value, message):
+    table = frame(300)
+    values = table[column].tolist()
+    values[207] = value
+    arrays = {name: values if name == column else table[name].tolist() for name in table.columns}
+    path = write(tmp_path, pa.table(arrays))
+    rows = iter(stream(path, chunk_rows=100, weight="w"))
+    assert [next(rows).first_row, next(rows).first_row] == [0, 100]
+    with pytest.raises(MalformedLineError) as raised:
+        next(rows)
+    assert (raised.value.line, raised.value.column) == (208, list(table.columns).index(column) + 1)
+    assert str(path) in str(raised.value) and message in str(raised.value)
+
+    skipping = stream(path, chunk_rows=100, weight="w", on_error="skip")
+    assert skipping.n_rows is None
+    with pytest.warns(UserWarning, match="1 malformed line was left out.*line 208"):
+        assert [len(chunk.y) for chunk in skipping] == [100, 100, 99]
+    assert (skipping.skipped, skipping.n_rows) == (1, 299)
+
+
+@pytest.mark.usefixtures("library")
+def test_tables_that_make_no_sense(tmp_path):
+    path = write(tmp_path, frame(10))
+    with pytest.raises(ValueError, match="did you mean 'label'"):
+        stream(path, target="lable")
+    with pytest.raises(ValueError, match=r"column 'label' is of type .*: encode the column as numbers or drop it"):
+        stream(path, target="a")
+    with pytest.raises(ValueError, match="no meaning for the format 'parquet'"):
+        stream(path, delimiter=",")
+    with pytest.raises(ValueError, match="has no rows"):
+        list(stream(write(tmp_path, frame(0))))
+    lists = write(tmp_path, pa.table({"x": [1], "y": [[1, 2]]}))
+    with pytest.raises(ValueError, match="name another target"):
+        stream(lists)
+    path.write_bytes(b"PAR1 this is no table")
+    with pytest.raises(ValueError, match="cannot be read as Parquet"):
+        stream(path)
+
+
+def test_without_a_library(tmp_path, monkeypatch):
+    path = write(tmp_path, frame(10))
+    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
+    monkeypatch.setitem(sys.modules, "polars", None)
+    with pytest.raises(ImportError, match=r"pip install metricwise\[parquet\]"):
+        stream(path)

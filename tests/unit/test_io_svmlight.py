@@ -1,0 +1,187 @@
+"""Streams of svmlight files: what scikit-learn reads, and an account of every kind of malformed line."""
+
+from __future__ import annotations
+
+import gzip
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import dump_svmlight_file, load_svmlight_file
+
+from metricwise.io import MalformedLineError, stream, text
+
+
+def write(folder, content, name="rows.svm"):
+    path = folder / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def whole(rows):
+    chunks = list(rows)
+    return sparse.vstack([chunk.X for chunk in chunks]), np.concatenate([chunk.y for chunk in chunks])
+
+
+@pytest.fixture(scope="module")
+def example(tmp_path_factory):
+    rng = np.random.default_rng(0)
+    X = sparse.random(537, 40, density=0.2, random_state=0, format="csr", data_rvs=lambda n: rng.normal(size=n))
+    y = rng.choice([-1.0, 1.0], size=537)
+    path = tmp_path_factory.mktemp("svmlight") / "example.svm"
+    dump_svmlight_file(X, y, str(path), zero_based=False, comment="two\nlines", query_id=np.arange(537))
+    return path
+
+
+@pytest.mark.parametrize("chunk_rows", [1, 100, 537, 10_000])
+@pytest.mark.parametrize("block", [7, 1000, 1 << 22])
+def test_equals_scikit_learn_whatever_the_blocks(example, monkeypatch, chunk_rows, block):
+    monkeypatch.setattr(text, "BLOCK_BYTES", block)
+    rows = stream(example, chunk_rows=chunk_rows, n_features=40)
+    X, y = whole(rows)
+    expected, labels = load_svmlight_file(str(example), n_features=40, zero_based=False)
+    assert abs(X - expected).nnz == 0
+    np.testing.assert_array_equal(y, labels)
+    sizes = [len(chunk.y) for chunk in rows]
+    assert sizes[:-1] == [chunk_rows] * (len(sizes) - 1)
+    assert [chunk.first_row for chunk in rows] == list(range(0, 537, chunk_rows))
+
+
+def test_chunks_are_canonical_csr_of_one_width(example):
+    for dtype in (np.float64, np.float32):
+        for chunk in stream(example, chunk_rows=100, dtype=dtype):
+            assert sparse.issparse(chunk.X) and chunk.X.format == "csr"
+            assert chunk.X.shape == (len(chunk.y), 40)
+            assert chunk.X.dtype == dtype
+            assert chunk.X.indices.dtype == chunk.X.indptr.dtype == np.int32
+            chunk.X.check_format(full_check=True)
+            assert chunk.y.dtype == np.float64
+            assert chunk.sample_weight is None
+
+
+def test_number_of_features_is_found_and_remembered(example):
+    rows = stream(example)
+    assert "n_features" not in repr(rows)
+    assert rows.n_features == 40
+    assert "n_features=40" in repr(rows)
+    assert rows.feature_names is None
+
+
+def test_gzip_is_recognised_by_content(example, tmp_path):
+    packed = write(tmp_path, gzip.compress(example.read_bytes()), "packed.svm.gz")
+    misnamed = write(tmp_path, gzip.compress(example.read_bytes()), "packed.svm")
+    X, y = whole(stream(example))
+    for path in (packed, misnamed):
+        X_packed, y_packed = whole(stream(path))
+        assert abs(X - X_packed).nnz == 0
+        np.testing.assert_array_equal(y, y_packed)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "+1 1:2 3:4\n-1 2:1\n",
+        "+1 1:2 3:4\n-1 2:1",
+        "+1 1:2 3:4\r\n-1 2:1\r\n",
+        "# comment\n\n  \n+1 1:2 3:4 # more\n#\n-1 2:1#x\n\n",
+        "+1 qid:3 1:2 3:4\n-1 qid:4 2:1\n",
+        "\t+1  1:2.0\t3:+4e0  \n -1 2:.1e1 \n",
+        "\ufeff+1 1:2 3:4\n-1 2:1.\n",
+    ],
+    ids=["plain", "no end", "crlf", "comments", "queries", "blanks", "byte order mark"],
+)
+def test_forms_of_a_line(tmp_path, content):
+    X, y = whole(stream(write(tmp_path, content)))
+    np.testing.assert_array_equal(X.toarray(), [[2.0, 0.0, 4.0], [0.0, 1.0, 0.0]])
+    np.testing.assert_array_equal(y, [1.0, -1.0])
+
+
+def test_zero_based_indices_and_rows_without_entries(tmp_path):
+    path = write(tmp_path, "1 0:5 2:6\n0\n")
+    X, _ = whole(stream(path, zero_based=True))
+    np.testing.assert_array_equal(X.toarray(), [[5.0, 0.0, 6.0], [0.0, 0.0, 0.0]])
+
+
+def test_text_labels(tmp_path):
+    path = write(tmp_path, "spam 1:1\n1 1:2\nhäm 1:3\n")
+    for chunk_rows in (2, 10):
+        _, y = whole(stream(path, chunk_rows=chunk_rows))
+        assert y.tolist() == ["spam", "1", "häm"]
+
+
+@pytest.mark.parametrize(
+    ("line", "column", "message"),
+    [
+        ("1 1:abc", 5, "'abc' where a finite number"),
+        ("1 1:nan", 5, "'nan' where a finite number"),
+        ("1 1:-inf", 5, "'-inf' where a finite number"),
+        ("1 1:1e999", 5, "too large"),
+        ("1 1:", 5, "where a finite number"),
+        ("1 1:1_0", 5, "'1_0'"),
+        ("1 1:1 2:0x1", 9, "'0x1'"),
+        ("1 1:1e", 5, "'1e'"),
+        ("1 0:3", 3, "zero_based=True"),
+        ("1 2:3 1:3", 7, "must increase"),
+        ("1 2:3 2:3", 7, "must increase"),
+        ("1 9:3", 3, "beyond n_features=3"),
+        ("1 1:1 99999999999999999999:3", 7, "index:value"),
+        ("1 x:3", 3, "index:value"),
+        ("1 3", 3, "index:value"),
+        ("1 1:3 qid:3", 7, "index:value"),
+        ("1:3", 1, "label first"),
+        ("1,2 1:3", 1, "one label"),
+        ("late 1:3", 1, "first chunk are numbers"),
+        ("nan 1:3", 1, "where a number belongs"),
+    ],
+)
+def test_malformed_lines_are_located(tmp_path, line, column, message):
+    path = write(tmp_path, f"1 1:1\n# comment\n\n1 2:1\n{line}\n-1 1:1\n")
+    rows = iter(stream(path, n_features=3, chunk_rows=1))
+    assert [next(rows).first_row, next(rows).first_row] == [0, 1]
+    with pytest.raises(MalformedLineError) as raised:
+        next(rows)
+    error = raised.value
+    assert (error.path, error.line, error.column) == (str(path), 5, column)
+    assert str(error).startswith(f"{path}, line 5, column {column}: ")
+    assert message in str(error)
+
+    skipping = stream(path, n_features=3, chunk_rows=1, on_error="skip")
+    with pytest.warns(UserWarning, match="1 malformed line was left out; the first: .*line 5, column"):
+        assert len(list(skipping)) == 3
+    assert (skipping.skipped, skipping.skipped_lines, skipping.n_rows) == (1, [str(error)], 3)
+
+
+def test_values_beyond_single_precision(tmp_path):
+    path = write(tmp_path, "1 1:1e39\n")
+    assert next(iter(stream(path))).X[0, 0] == 1e39
+    with pytest.raises(MalformedLineError, match="too large"):
+        list(stream(path, dtype=np.float32))
+
+
+def test_labels_that_are_not_utf8(tmp_path):
+    path = write(tmp_path, b"a 1:1\n\xff 1:1\n")
+    with pytest.raises(MalformedLineError, match=r"line 2, column 1: .*UTF-8"):
+        list(stream(path))
+
+
+def test_skipped_lines_do_not_count_as_features(tmp_path):
+    path = write(tmp_path, "1 1:1\n1 7:1 8:x\n" + "1 2:1\n" * 5)
+    rows = stream(path, on_error="skip", chunk_rows=2)
+    assert rows.n_features == 2
+    with pytest.warns(UserWarning, match="line 2"):
+        assert [len(chunk.y) for chunk in rows] == [2, 2, 2]
+
+
+def test_long_numbers_and_their_rows(tmp_path):
+    digits = "0.1234567890123456789012345678901234567890"
+    path = write(tmp_path, f"1 1:{digits} 2:1e-320\n1 1:5e-324 2:{'9' * 400}\n{digits} 1:1\n")
+    rows = stream(path, on_error="skip", n_features=2)
+    with pytest.warns(UserWarning, match="line 2, column 14"):
+        X, y = whole(rows)
+    np.testing.assert_array_equal(X.toarray(), [[float(digits), 1e-320], [1.0, 0.0]])
+    np.testing.assert_array_equal(y, [1.0, float(digits)])
+
+
+def test_files_without_features(tmp_path):
+    with pytest.raises(ValueError, match="no features: give their number as n_features"):
+        list(stream(write(tmp_path, "1\n0\n")))
