@@ -14,7 +14,7 @@ from benchmarks.environment import describe
 from metricwise.threads import available_threads
 
 # In the order of the report; each is a module of this package with a function measure(context).
-NAMES = ("agreement", "svmperf", "tuned_threshold", "growth", "products")
+NAMES = ("agreement", "svmperf", "tuned_threshold", "growth", "products", "amp")
 PAGE = "multivariate_svm"
 TITLE = "Multivariate support vector machine"
 

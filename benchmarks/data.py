@@ -95,6 +95,12 @@ def _w8a() -> Task:
     return Task("w8a", X, y, X_test, y_test)
 
 
+def _rcv1() -> Task:
+    """The most frequent of the labels."""
+    data = _load("rcv1sub1")
+    return Task("rcv1", data["X"], data["y"][:, int(np.argmax(data["y"].sum(axis=0)))] == 1)
+
+
 def _covtype(name: str, label: int) -> Task:
     """All rows, every column scaled to [0, 1]."""
     data = _load("covtype")
@@ -134,6 +140,7 @@ _TASKS: dict[str, Callable[[], Task]] = {
     "a9a": _a9a,
     "mnist_8": _mnist,
     "w8a": _w8a,
+    "rcv1": _rcv1,
     "covtype_2": lambda: _covtype("covtype_2", 2),
     "covtype_5": _covtype_5,
 }
@@ -141,7 +148,7 @@ _TASKS: dict[str, Callable[[], Task]] = {
 
 @lru_cache(maxsize=3)
 def task(name: str) -> Task:
-    """Return a task by its name: a9a, mnist_8, w8a, covtype_2, covtype_5 or reuters_TOPIC.
+    """Return a task by its name: a9a, mnist_8, w8a, rcv1, covtype_2, covtype_5 or reuters_TOPIC.
 
     Raises
     ------

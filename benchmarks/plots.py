@@ -71,3 +71,26 @@ def _reference(axes: Any, curves: Mapping[str, Mapping[str, Sequence[float]]], e
     rows = np.asarray(slowest["rows"], dtype=float)
     line = 1.5 * slowest["seconds"][0] * (rows / rows[0]) ** exponent
     axes.plot(rows, line, "--", color="grey", linewidth=1, label=f"$n^{{{exponent}}}$ for comparison")
+
+
+def levels(path: Path, curves: Mapping[str, Mapping[str, Any]]) -> None:
+    """Draw challenge levels, and their excess with a bound that falls at a given rate, against the challenges.
+
+    ``curves`` holds for each name the levels, of which the last is taken for the best, and the rate.
+    """
+    figure = Figure(figsize=(10.0, 4.2))
+    heights, excesses = figure.subplots(1, 2)
+    for (name, curve), colour in zip(curves.items(), _CURVE_COLOURS, strict=False):
+        reached = np.asarray(curve["levels"], dtype=float)
+        excess, steps = reached[-1] - reached[:-1], np.arange(reached.size)
+        heights.plot(steps, reached, "o-", color=colour, linewidth=1, label=name)
+        excesses.plot(steps[:-1], excess, "o-", color=colour, linewidth=1, label=name)
+        bound = excess[0] * curve["rate"] ** steps[:-1]
+        excesses.plot(steps[:-1], bound, "--", color=colour, linewidth=1, label=f"Table 2: rate {curve['rate']:.3f}")
+    for axes, label in ((heights, "challenge level"), (excesses, "excess: best level minus level")):
+        axes.set_xlabel("challenges")
+        axes.set_ylabel(label)
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.legend(frameon=False, fontsize=7)
+    excesses.set_yscale("log")
+    _save(figure, path)

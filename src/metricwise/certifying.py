@@ -23,6 +23,7 @@ from metricwise.results import Certificate, Result
 
 Floats = NDArray[np.float64]
 _CHUNK = 65_536
+_ON_MARGIN = 1e-10
 
 
 def certify(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Certificate | list[Certificate]:
@@ -112,7 +113,9 @@ def _certify_level(model: Any, X: Any, positive: NDArray[np.bool_], weights: Flo
     level = (a @ rates - 0.5 * ridge * result.weights @ result.weights) / (b @ rates)
     violated = np.zeros(positive.size)
     for dual, point in zip(result.witness.shares, _points(result.witness.points), strict=True):
-        violated += max(float(dual), 0.0) * (sign * rows.scores(point) < 1.0)
+        margins = sign * rows.scores(point)
+        # Rows on the margin are as well left out as not, but it should be done as it was in training.
+        violated += max(float(dual), 0.0) * (margins < 1.0 - _ON_MARGIN * max(1.0, np.abs(margins).max()))
     violated = np.minimum(violated, 1.0) * share
     planes = [rows.combine(np.where(kind, sign * violated, 0.0)) for kind in (positive, ~positive)]
     sums = np.array([violated[positive].sum(), violated[~positive].sum()])

@@ -337,7 +337,7 @@ def test_scores_are_of_use(measure):
 
 def test_measures_that_are_no_ratio_are_refused():
     with pytest.raises(
-        TypeError, match="'g_mean' lacks what AMPClassifier needs.*MultivariateSVC.*AMPClassifier takes"
+        TypeError, match=r"'g_mean' lacks what AMPClassifier needs.*MultivariateSVC.*AMPClassifier takes"
     ):
         AMPClassifier("g_mean").fit(CANCER, SICK)
     assert {"f1", "jaccard", "gower_legendre", "cohen_kappa"} <= set(measure_names("AMPClassifier"))
@@ -352,7 +352,7 @@ def test_a_measure_that_rewards_mistakes_is_refused():
     measure = contingency_measure(
         perverse, "perverse", ratio=lambda theta: Ratio(2 * theta, 2.0, -theta, 2.0 + theta, 0.0, 0.0)
     )
-    with pytest.raises(ValueError, match="'perverse' pays .* for true negatives.*MultivariateSVC"):
+    with pytest.raises(ValueError, match=r"'perverse' pays .* for true negatives.*MultivariateSVC"):
         AMPClassifier(measure).fit(CANCER, SICK)
 
 
@@ -362,7 +362,7 @@ def precision(tp, fp, fn, tn):
 
 def test_a_denominator_that_can_vanish_is_refused():
     measure = contingency_measure(precision, "precision", ratio=lambda theta: Ratio(0.0, 1.0, 0.0, theta, 1.0, -theta))
-    with pytest.raises(ValueError, match="denominator of measure 'precision' can vanish.*MultivariateSVC"):
+    with pytest.raises(ValueError, match=r"denominator of measure 'precision' can vanish.*MultivariateSVC"):
         AMPClassifier(measure).fit(CANCER, SICK)
 
 

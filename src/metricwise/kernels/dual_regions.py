@@ -19,10 +19,10 @@ _ACCURACY = 1e-14
 
 
 @nb.njit(cache=True, nogil=True)
-def _on_roots(a, b):
+def _on_roots(a, b, near):
     """The nearest point of the curve alpha = 2 s^2, beta = 2 (1 - s)^2, 0 <= s <= 1, for a point below it."""
     low, high = 0.0, 1.0
-    s = 0.5
+    s = min(math.sqrt(0.5 * near), 1.0)
     for _ in range(_ROUNDS):
         rest = 1.0 - s
         slope = 2.0 * s * (2.0 * s * s - a) - 2.0 * rest * (2.0 * rest * rest - b)
@@ -31,42 +31,37 @@ def _on_roots(a, b):
         else:
             low = s
         curvature = 12.0 * (s * s + rest * rest) - 2.0 * (a + b)
-        step = s - slope / curvature if curvature > 0.0 else low
-        if not low < step < high:
-            step = 0.5 * (low + high)
+        step = s - slope / curvature if curvature > 0.0 else math.inf
         if abs(step - s) <= _ACCURACY:
             break
-        s = step
+        s = step if low < step < high else 0.5 * (low + high)
     return 2.0 * s * s, 2.0 * (1.0 - s) * (1.0 - s)
 
 
 @nb.njit(cache=True, nogil=True)
-def _on_hyperbola(a, b):
-    """The nearest point of the curve alpha beta = 1/4, for a point below it: alpha = exp(x) / 2, beta = exp(-x) / 2."""
-    # At the solution the curve's normal passes through the point, so it cannot lie farther out than this.
-    reach = 2.0 * (1.0 + abs(a) + abs(b))
-    low, high = -math.log(reach) - 1.0, math.log(reach) + 1.0
-    x = 0.0
+def _on_hyperbola(a, b, near):
+    """The nearest point of the curve alpha beta = 1/4, for a point below it."""
+    # Where the normal of the curve passes through the point, alpha^4 - a alpha^3 + b alpha / 4 - 1/16 = 0: the only
+    # root above zero, as the point is nearest to one place of the boundary of a convex set.
+    low, high = 0.0, 1.0 + abs(a) + abs(b)
+    alpha = min(near, high)
     for _ in range(_ROUNDS):
-        alpha, beta = 0.5 * math.exp(x), 0.5 * math.exp(-x)
-        slope = alpha * (alpha - a) - beta * (beta - b)
+        slope = ((alpha - a) * alpha * alpha + 0.25 * b) * alpha - 0.0625
         if slope > 0.0:
-            high = x
+            high = alpha
         else:
-            low = x
-        curvature = alpha * (2.0 * alpha - a) + beta * (2.0 * beta - b)
-        step = x - slope / curvature if curvature > 0.0 else low
-        if not low < step < high:
-            step = 0.5 * (low + high)
-        if abs(step - x) <= _ACCURACY:
+            low = alpha
+        curvature = (4.0 * alpha - 3.0 * a) * alpha * alpha + 0.25 * b
+        step = alpha - slope / curvature if curvature > 0.0 else math.inf
+        if abs(step - alpha) <= _ACCURACY * alpha:
             break
-        x = step
-    return 0.5 * math.exp(x), 0.5 * math.exp(-x)
+        alpha = step if low < step < high else 0.5 * (low + high)
+    return alpha, 0.25 / alpha
 
 
 @nb.njit(cache=True, nogil=True)
-def project(region, a, b):
-    """The point of a region that is nearest to (a, b)."""
+def project(region, a, b, near=0.5):
+    """The point of a region that is nearest to (a, b); the search for its alpha starts at ``near``, above zero."""
     if region == POINT:
         return 0.5, 0.5
     if region == SIMPLEX:
@@ -75,11 +70,11 @@ def project(region, a, b):
     if region == HYPERBOLA:
         if a > 0.0 and b > 0.0 and a * b >= 0.25:
             return a, b
-        return _on_hyperbola(a, b)
+        return _on_hyperbola(a, b, near)
     # The others lie in the positive quadrant and within a ball: there, clipping and then shrinking is exact.
     alpha, beta = max(a, 0.0), max(b, 0.0)
     if region == ROOTS and math.sqrt(alpha) + math.sqrt(beta) < math.sqrt(2.0):
-        return _on_roots(a, b)
+        return _on_roots(a, b, near)
     radius = 2.0 if region == ROOTS else math.sqrt(0.5)
     norm = math.hypot(alpha, beta)
     if norm > radius:

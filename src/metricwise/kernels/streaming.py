@@ -62,7 +62,7 @@ def _descend_dual(numbers, settings, region, positive, weight, margin, prior, de
     """Move the dual variables against the reward of a row, min(1, margin) over the share of its class."""
     reward = min(1.0, margin)
     if region == HYPERBOLA:  # the geometric mean is too steep where a rate is zero: rewards are raised, ever less
-        reward += numbers[ROWS] ** -0.25
+        reward += 1.0 / math.sqrt(math.sqrt(numbers[ROWS]))
     # The variance of the reward of the rare class is one over its share.
     step = settings[DUAL_STEP] * decay * math.sqrt(min(prior, 1.0 - prior)) * weight
     alpha, beta = numbers[ALPHA], numbers[BETA]
@@ -72,7 +72,7 @@ def _descend_dual(numbers, settings, region, positive, weight, margin, prior, de
         alpha -= step * reward / prior
     else:
         beta -= step * reward / (1.0 - prior)
-    numbers[ALPHA], numbers[BETA] = project(region, alpha, beta)
+    numbers[ALPHA], numbers[BETA] = project(region, alpha, beta, max(numbers[ALPHA], 1e-12))
 
 
 @nb.njit(cache=True, nogil=True)
@@ -132,7 +132,7 @@ def dense_pass(
         _average(numbers, 1.0 if plain else numbers[ROWS])
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, fastmath=_REASSOCIATE)
 def sparse_pass(
     data,
     indices,

@@ -170,7 +170,7 @@ class AMP:
             return self.inner.init_at(challenge, points)
         if challenge.weights is not None and challenge.weights.min() > 0.0:
             return self.inner.init(challenge, limits)
-        return self.inner.init_at(challenge, [])  # half of the rows do not count: too easy to begin with a sample
+        return self.inner.init_at(challenge, [])  # one class does not count: easy, and no sample of it can be posed
 
     def certificate(self, problem: AmpProblem, state: AmpState) -> Certificate:
         """Return the bounds of 1 - M known so far."""

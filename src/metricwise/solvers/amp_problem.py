@@ -15,8 +15,8 @@ solution. At the challenge level v that problem, maximising numerator - v denomi
     min 1/2 |w|^2 + p / (lambda n+) sum_pos hinge + q / (lambda n-) sum_neg hinge,    p = a1 - v b1,  q = a2 - v b2,
 
 a support vector machine with a price for each class. At level 1, the level of perfect labels, the price of a positive
-row is C u (a1 - b1) / n+, which is C, the price of one mistake as everywhere in this library. For the accuracy the
-prices are C at every level.
+row is C u (a1 - b1) / n+, which is C up to one part in u: the price of one mistake, as everywhere in this library. For
+the accuracy the prices are C at every level.
 """
 
 from __future__ import annotations

@@ -1,0 +1,140 @@
+"""What a pass of the streaming classifiers costs, beside scikit-learn's stochastic gradient descent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.linear_model import SGDClassifier
+from threadpoolctl import threadpool_limits
+
+from benchmarks.context import Context, SkippedError
+from benchmarks.data import Task, task
+from benchmarks.report import Column, Record, Section, Table
+from benchmarks.timing import Timing, take_turns, timed
+from metricwise import SPADEClassifier, STAMPClassifier
+from metricwise.measures import get_measure
+from metricwise.solvers.point_updates import PointLearner, PointSettings
+from metricwise.solvers.spade import Spade
+from metricwise.solvers.stamp import Stamp
+from metricwise.solvers.stream_rows import StreamRows
+
+FEW, MANY = 1, 11
+REPETITIONS = 7
+ALL_PASSES = -1e9  # a tolerance that never ends training early
+QUICK_ROWS = 3000
+
+METHODS: dict[str, tuple[type, type, str]] = {
+    "SPADE, g_mean": (SPADEClassifier, Spade, "g_mean"),
+    "STAMP, f1": (STAMPClassifier, Stamp, "f1"),
+}
+
+COLUMNS = (
+    Column("task", "data"),
+    Column("kind", "matrix"),
+    Column("rows", "rows", "{:,}"),
+    Column("method", "method"),
+    Column("passes", "passes a second", "{:.1f}"),
+    Column("ours", "pass, ms", "{:.2f}"),
+    Column("peer", "SGDClassifier, ms", "{:.2f}"),
+    Column("ratio", "ratio", "{:.2f}"),
+    Column("bare", "learning only, all rows, ms", "{:.2f}"),
+    Column("bare_ratio", "ratio", "{:.2f}"),
+    Column("product", "Xw, ms", "{:.2f}"),
+    Column("products", "pass in products", "{:.1f}"),
+    Column("start", "first pass and set-up, ms", "{:.1f}"),
+)
+
+TEXT = [
+    "A pass of ``fit`` learns from nine rows in ten (all but 20 thousand, if that is more) in a new random order, scores "
+    "the others, and chooses a threshold on them. The peer is scikit-learn's ``SGDClassifier(average=True)``, hinge "
+    "loss, which learns from all rows, shuffled too, and evaluates nothing. Both keep a running average of the weights; "
+    "only metricwise standardises the features (scales them, if sparse). One thread each, double precision.",
+    f"A pass is what a training with {MANY} passes takes longer than one with {FEW}, by {MANY - FEW} passes: checks of "
+    "the input, the rows held out and the first estimate of scales are in the last column. *Learning only* is the "
+    "learner alone on all rows, neither held out nor evaluated, compared with the same peer. "
+    f"Xw is ``X @ w`` by numpy or scipy on all rows. All in turns, best of {REPETITIONS}.",
+]
+
+
+def measure(context: Context) -> Section:
+    """Measure both methods on every matrix."""
+    section = Section("passes", "Passes over the rows", list(TEXT))
+    records: list[Record] = []
+    with threadpool_limits(1):
+        for chosen, kind in _matrices(section, context.quick):
+            records += _measure_task(chosen, kind)
+    section.tables.append(Table("Milliseconds a pass", COLUMNS, records))
+    return section
+
+
+def _matrices(section: Section, quick: bool) -> Iterator[tuple[Task, str]]:
+    for name in ("rcv1", "mnist_8", "covtype_2"):
+        try:
+            chosen = task(name)
+        except SkippedError as reason:
+            section.skip(name, reason)
+            continue
+        chosen = chosen.some(QUICK_ROWS) if quick else chosen
+        yield chosen, "CSR" if sparse.issparse(chosen.X) else "dense"
+        if name == "mnist_8":
+            yield replace(chosen, X=sparse.csr_matrix(chosen.X)), "CSR"
+
+
+def _measure_task(chosen: Task, kind: str) -> list[Record]:
+    X, w = chosen.X, np.random.default_rng(0).standard_normal(chosen.X.shape[1])
+    runners: dict[str, Callable[[], Timing]] = {"product": timed(lambda: X @ w)}
+    runners |= {f"peer {count}": timed(_peer(chosen, count)) for count in (FEW, MANY)}
+    for method in METHODS:
+        runners |= {f"{method} {count}": timed(_ours(chosen, method, count)) for count in (FEW, MANY)}
+        runners |= {f"{method} bare": timed(_bare(chosen, method))}
+    tiny = chosen.tiny()
+    for method in METHODS:
+        _ours(tiny, method, FEW)()
+    found = {name: 1e3 * timing.seconds for name, timing in take_turns(runners, REPETITIONS).items()}
+    shared = {"task": chosen.name, "kind": kind, "rows": X.shape[0], "product": found["product"]}
+    return [shared | _record(found, method) for method in METHODS]
+
+
+def _record(found: dict[str, float], method: str) -> Record:
+    ours, peer = _marginal(found, method), _marginal(found, "peer")
+    return {
+        "method": method,
+        "passes": 1e3 / ours,
+        "ours": ours,
+        "peer": peer,
+        "ratio": peer / ours,
+        "bare": found[f"{method} bare"],
+        "bare_ratio": peer / found[f"{method} bare"],
+        "products": ours / found["product"],
+        "start": found[f"{method} {FEW}"],
+    }
+
+
+def _marginal(found: dict[str, float], name: str) -> float:
+    return (found[f"{name} {MANY}"] - found[f"{name} {FEW}"]) / (MANY - FEW)
+
+
+def _ours(chosen: Task, method: str, n_passes: int) -> Callable[[], Any]:
+    estimator, _, measured = METHODS[method]
+    model = estimator(measured, n_passes=n_passes, tol=ALL_PASSES, n_jobs=1)
+    return lambda: model.fit(chosen.X, chosen.y)
+
+
+def _peer(chosen: Task, n_passes: int) -> Callable[[], Any]:
+    model = SGDClassifier(average=True, max_iter=n_passes, tol=None, shuffle=True, random_state=0)
+    return lambda: model.fit(chosen.X, chosen.y)
+
+
+def _bare(chosen: Task, method: str) -> Callable[[], None]:
+    """Return a function that makes one more pass over all rows, in another order every time."""
+    _, solver, measured = METHODS[method]
+    learner: PointLearner = solver(get_measure(measured), PointSettings())
+    n_rows = len(chosen.y)
+    data, random = StreamRows(chosen.X, chosen.y, np.ones(n_rows)), np.random.default_rng(0)
+    state = learner.start(data.n_features, data.is_sparse)
+    learner.prepare(state, data, np.arange(n_rows))
+    return lambda: learner.learn(state, data, random.permutation(n_rows), remember=False)
