@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
@@ -51,6 +52,13 @@ def test_numbers_that_are_none(bad, make):
 )
 def test_shapes_and_types_of_X(data, message):
     expect_refusal(ValueError, message, X=data, y=Y[: len(data)])
+
+
+def test_data_frames_without_rows_or_with_text():
+    frame = pd.DataFrame({"age": X[:, 0], "colour": np.where(Y > 0, "red", "blue")})
+    expect_refusal(ValueError, "column 'colour' of X holds text.*OneHotEncoder", X=frame, y=Y)
+    expect_refusal(ValueError, r"0 sample\(s\).*how the data frame was read", X=frame[:0], y=Y[:0])
+    expect_refusal(ValueError, r"0 feature\(s\).*how the data frame was read", X=frame[[]], y=Y)
 
 
 def test_one_row():

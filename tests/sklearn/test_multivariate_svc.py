@@ -377,4 +377,4 @@ def test_history_tells_how_training_went():
     assert objectives == sorted(objectives, reverse=True)
     assert seconds == sorted(seconds) and seconds[0] > 0
     assert history[-1].gap <= 1e-3 * objectives[-1]
-    assert "iterations" in repr(history)
+    assert "entries" in repr(history)

@@ -12,11 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, Options, StrOptions
-from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
+from sklearn.utils.validation import check_is_fitted, check_random_state
 
 from metricwise.designs import Design, make_design
 from metricwise.estimators.catalog import check_trainable
 from metricwise.estimators.linear import LinearClassifier
+from metricwise.estimators.rows import checked_rows
 from metricwise.estimators.targets import classes_of, row_weights
 from metricwise.estimators.training import Training
 from metricwise.measures import Measure, get_measure
@@ -98,7 +99,7 @@ class BatchClassifier(LinearClassifier):
         self._validate_params()
         measure = get_measure(self.measure)
         check_trainable(measure, type(self).__name__)
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2)
+        X, y = checked_rows(self, X, y, least=2)
         weights = row_weights(X, y, sample_weight, self.class_weight)
         classes = classes_of(y, weights)
         problems = [(positive, weights) for positive in self._positives(y, classes)]

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from metricwise.designs import make_design
+from metricwise.estimators.rows import checked_rows
 from metricwise.estimators.targets import positive_class
 from metricwise.measures import HasMulticlassValue, Measure
 from metricwise.threads import available_threads
@@ -68,7 +69,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         array of shape (n_rows,) or (n_rows, n_classes)
         """
         check_is_fitted(self, "result_")
-        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
+        X = checked_rows(self, X, reset=False)
         design = make_design(X, threads=available_threads())
         scores: Floats = np.column_stack([design.scores(w) for w in self.coef_]) + self.intercept_ - self.threshold_
         return scores[:, 0] if scores.shape[1] == 1 else scores

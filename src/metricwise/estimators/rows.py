@@ -1,0 +1,57 @@
+"""Rows as users give them, checked once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import validate_data
+
+
+def checked_rows(estimator: Any, X: Any, y: Any = "no_validation", *, reset: bool = True, least: int = 1) -> Any:
+    """Return X, or X and y, as arrays that solvers can use without a copy where possible.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Takes note of number and names of the features, or (``reset=False``) is asked for them.
+    X, y : array-like
+        Rows and, if given, their labels.
+    reset : bool
+        Whether these are the first rows.
+    least : int
+        Fewest rows.
+    """
+    if hasattr(X, "columns") and 0 in X.shape:
+        raise ValueError(
+            f"X has 0 {'sample' if X.shape[0] == 0 else 'feature'}(s) (shape={tuple(X.shape)}) while a minimum of 1 is "
+            "required: check how the data frame was read or filtered"
+        )
+    try:
+        return validate_data(
+            estimator,
+            X,
+            y,
+            reset=reset,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            ensure_min_samples=least,
+        )
+    except ValueError as error:
+        if "could not convert string to float" not in str(error):
+            raise
+        raise ValueError(
+            f"{error}: {_text_column(X)}. Encode it as numbers (OneHotEncoder, OrdinalEncoder) or drop it"
+        ) from error
+
+
+def _text_column(X: Any) -> str:
+    """Say which column holds text."""
+    values = X.to_numpy() if hasattr(X, "to_numpy") else np.asarray(X, dtype=object)
+    names = list(X.columns) if hasattr(X, "columns") else list(range(values.shape[1])) if values.ndim == 2 else []
+    for number, name in enumerate(names):
+        try:
+            np.asarray(values[:, number], dtype=np.float64)
+        except (ValueError, TypeError):
+            return f"column {name!r} of X holds text"
+    return "X holds text"

@@ -1,0 +1,71 @@
+"""Every estimator with every measure it takes, on every kind of matrix: it trains, and beats a constant answer."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+import metricwise
+from metricwise import get_measure, measure_names
+from metricwise.estimators.catalog import estimator_names
+from tests.contracts.cases import DESIGN_IDS, DESIGNS, stored
+
+RNG = np.random.default_rng(0)
+N_ROWS = 400
+POSITIVE = RNG.random(N_ROWS) < 0.25
+X = np.round(8 * (RNG.normal(size=(N_ROWS, 5)) + 1.5 * POSITIVE[:, None])) / 8  # exact in single precision
+
+CASES = [(estimator, measure) for estimator in estimator_names() for measure in measure_names(estimator)]
+
+
+def make(estimator, measure):
+    model = getattr(metricwise, estimator)(measure)
+    return model.set_params(batch_rows=50) if "batch_rows" in model.get_params() else model
+
+
+def constant_score(measure):
+    """The best that labels or scores without a look at the rows reach."""
+    if measure.response == "scores":
+        return measure.score(POSITIVE, np.zeros(N_ROWS))
+    return max(measure.score(POSITIVE, np.full(N_ROWS, label)) for label in (False, True))
+
+
+@pytest.mark.parametrize(("estimator", "name"), CASES, ids=[" ".join(case) for case in CASES])
+@pytest.mark.parametrize(
+    ("kind", "dtype"), [("dense rows", np.float64), ("sparse", np.float32)], ids=["dense", "sparse"]
+)
+def test_trains_for_every_measure(estimator, name, kind, dtype):
+    expect_a_good_model(estimator, name, kind, dtype)
+
+
+@pytest.mark.parametrize("estimator", estimator_names())
+@pytest.mark.parametrize(("kind", "dtype"), DESIGNS, ids=DESIGN_IDS)
+def test_trains_on_every_matrix(estimator, kind, dtype):
+    expect_a_good_model(estimator, measure_names(estimator)[0], kind, dtype)
+
+
+def expect_a_good_model(estimator, name, kind, dtype):
+    rows, measure = stored(X, kind, dtype), get_measure(name)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        model = make(estimator, name).fit(rows, POSITIVE)
+    assert np.isfinite(model.coef_).all() and np.isfinite(model.threshold_)
+    assert model.measure_ == measure
+    floor = constant_score(measure)
+    assert model.score(rows, POSITIVE) > floor + 0.3 * (1.0 - floor)
+
+
+@pytest.mark.parametrize(
+    "estimator", [name for name in estimator_names() if hasattr(getattr(metricwise, name), "partial_fit")]
+)
+@pytest.mark.parametrize(("kind", "dtype"), DESIGNS, ids=DESIGN_IDS)
+def test_learns_from_chunks_of_every_matrix(estimator, kind, dtype):
+    rows, name = stored(X, kind, dtype), measure_names(estimator)[0]
+    model = make(estimator, name)
+    for start in range(0, N_ROWS, 37):
+        model.partial_fit(rows[start : start + 37], POSITIVE[start : start + 37], classes=[False, True])
+    assert model.result_.n_rows == N_ROWS
+    floor = constant_score(model.measure_)
+    assert model.score(rows, POSITIVE) > floor + 0.2 * (1.0 - floor)
