@@ -13,10 +13,15 @@ from benchmarks.context import ROOT, Context
 from benchmarks.environment import describe
 from metricwise.threads import available_threads
 
-# In the order of the report; each is a module of this package with a function measure(context).
-NAMES = ("agreement", "svmperf", "tuned_threshold", "growth", "products", "amp")
-PAGE = "multivariate_svm"
-TITLE = "Multivariate support vector machine"
+# The pages with their titles and, in the order of the page, the modules of this package with a measure(context).
+PAGES = {
+    "multivariate_svm": (
+        "Multivariate support vector machine",
+        ("agreement", "svmperf", "tuned_threshold", "growth", "products"),
+    ),
+    "two_classes": ("Streams, and measures of two classes", ("passes", "streams", "amp")),
+}
+NAMES = tuple(name for _, names in PAGES.values() for name in names)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -32,11 +37,11 @@ def main(arguments: list[str] | None = None) -> int:
     for name in options.only or NAMES:
         section = _measure(name, context)
         report.save(section, results)
-        _write_page(results, output)
+        _write_pages(results, output)
         sys.stdout.write(report.plain(section) + "\n")
         sys.stdout.flush()
         failed = failed or bool(section.failures)
-    sys.stdout.write(f"report: {output / PAGE}.rst\n")
+    sys.stdout.write(f"report: {output}\n")
     return int(failed)
 
 
@@ -57,11 +62,13 @@ def _measure(name: str, context: Context) -> report.Section:
     return section
 
 
-def _write_page(results: Path, output: Path) -> None:
-    """Write the page from all sections measured so far, now or in an earlier run."""
-    sections = [report.load(results / f"{name}.json") for name in NAMES if (results / f"{name}.json").is_file()]
+def _write_pages(results: Path, output: Path) -> None:
+    """Write the pages from all sections measured so far, now or in an earlier run."""
     output.mkdir(parents=True, exist_ok=True)
-    (output / f"{PAGE}.rst").write_text(report.page(TITLE, sections), encoding="utf-8")
+    for page, (title, names) in PAGES.items():
+        sections = [report.load(results / f"{name}.json") for name in names if (results / f"{name}.json").is_file()]
+        if sections:
+            (output / f"{page}.rst").write_text(report.page(title, sections), encoding="utf-8")
 
 
 if __name__ == "__main__":

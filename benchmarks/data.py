@@ -68,20 +68,27 @@ def _reader() -> Callable[[str], dict[str, Any]]:
     return load
 
 
-def _load(name: str) -> dict[str, Any]:
-    load = _reader()
+def load(name: str) -> dict[str, Any]:
+    """Return a data set as the folder's ``load.py`` gives it.
+
+    Raises
+    ------
+    SkippedError
+        Where the data are missing.
+    """
+    read = _reader()
     if not (folder() / f"{name}.npz").is_file():
         raise SkippedError(f"the data set {name} is missing from the data folder")
-    return load(name)
+    return read(name)
 
 
 def _a9a() -> Task:
-    data = _load("a9a")
+    data = load("a9a")
     return Task("a9a", data["X_train"], data["y_train"] > 0, data["X_test"], data["y_test"] > 0)
 
 
 def _mnist() -> Task:
-    data = _load("mnist")
+    data = load("mnist")
     return Task("mnist_8", data["X_train"] / 255, data["y_train"] == 8, data["X_test"] / 255, data["y_test"] == 8)
 
 
@@ -89,7 +96,7 @@ def _w8a() -> Task:
     """There is no official test part: 30 % of the rows, drawn at random within each class, serve as one."""
     from sklearn.model_selection import train_test_split
 
-    data = _load("w8a")
+    data = load("w8a")
     y = data["y"] > 0
     X, X_test, y, y_test = train_test_split(data["X"], y, test_size=0.3, random_state=0, stratify=y)
     return Task("w8a", X, y, X_test, y_test)
@@ -97,13 +104,13 @@ def _w8a() -> Task:
 
 def _rcv1() -> Task:
     """The most frequent of the labels."""
-    data = _load("rcv1sub1")
+    data = load("rcv1sub1")
     return Task("rcv1", data["X"], data["y"][:, int(np.argmax(data["y"].sum(axis=0)))] == 1)
 
 
 def _covtype(name: str, label: int) -> Task:
     """All rows, every column scaled to [0, 1]."""
-    data = _load("covtype")
+    data = load("covtype")
     X = data["X"]
     low = X.min(axis=0)
     X -= low
@@ -122,7 +129,7 @@ def _reuters() -> dict[str, Any]:
     """Term counts as tf-idf of unit length, the document frequencies being those of the training part."""
     from sklearn.feature_extraction.text import TfidfTransformer
 
-    data = _load("reuters21578")
+    data = load("reuters21578")
     weighting = TfidfTransformer().fit(data["X_train"])
     data["X_train"] = weighting.transform(data["X_train"]).tocsr()
     data["X_test"] = weighting.transform(data["X_test"]).tocsr()

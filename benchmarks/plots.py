@@ -94,3 +94,23 @@ def levels(path: Path, curves: Mapping[str, Mapping[str, Any]]) -> None:
         axes.legend(frameon=False, fontsize=7)
     excesses.set_yscale("log")
     _save(figure, path)
+
+
+def files(path: Path, curves: Mapping[str, Mapping[str, Sequence[float | None]]], most_memory: float) -> None:
+    """Draw seconds and peak memory against the number of rows; ``curves`` holds rows, seconds and peak of a format."""
+    figure = Figure(figsize=(10.0, 4.2))
+    times, memory = figure.subplots(1, 2)
+    for (name, curve), colour in zip(curves.items(), _CURVE_COLOURS, strict=False):
+        times.plot(curve["rows"], curve["seconds"], "o-", color=colour, linewidth=1, label=name)
+        peaks = [np.nan if peak is None else peak for peak in curve["peak"]]
+        memory.plot(curve["rows"], peaks, "o-", color=colour, linewidth=1, label=name)
+    memory.axhline(most_memory, linestyle="--", color="grey", linewidth=1, label=f"{most_memory:.0f} MB")
+    for axes, label in ((times, "seconds"), (memory, "peak memory, MB")):
+        axes.set_xscale("log")
+        axes.set_xlabel("rows")
+        axes.set_ylabel(label)
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.legend(frameon=False, fontsize=8)
+    times.set_yscale("log")
+    memory.set_ylim(bottom=0.0)
+    _save(figure, path)

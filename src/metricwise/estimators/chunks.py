@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import chain, islice
 from os import PathLike
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import column_or_1d
+from sklearn.utils.validation import _check_sample_weight, column_or_1d
+
+_BYTES_AT_THE_END = 1 << 16
 
 
 def check_chunk_labels(y: Any, classes: Any, known: NDArray[Any] | None) -> NDArray[Any]:
@@ -42,6 +46,14 @@ def check_chunk_labels(y: Any, classes: Any, known: NDArray[Any] | None) -> NDAr
     return given
 
 
+def chunk_weights(X: Any, sample_weight: Any) -> NDArray[np.float64]:
+    """Return the weights of the rows of a chunk; unlike those of all rows they may all be zero."""
+    if np.shape(sample_weight) == X.shape[:1] and np.all(np.asarray(sample_weight) == 0):
+        return np.zeros(X.shape[0])
+    weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    return np.asarray(weights, dtype=np.float64)
+
+
 class ChunkReader:
     """Reads chunks (X, y, sample_weight or None) from a path, a `metricwise.io.Stream` or any iterable, repeatedly."""
 
@@ -55,11 +67,8 @@ class ChunkReader:
         elif not isinstance(source, Iterable):
             raise TypeError(f"source must be a path, a metricwise.io.Stream or an iterable of chunks, got {source!r}")
         self.source = source
-
-    @property
-    def name(self) -> str:
-        """What to call the source: its path, or its type."""
-        return str(getattr(self.source, "path", type(self.source).__name__))
+        # What to call the source: its path, or its type.
+        self.name = str(getattr(source, "path", type(source).__name__))
 
     @property
     def n_rows(self) -> int | None:
@@ -71,15 +80,44 @@ class ChunkReader:
         """Whether reading uses the source up."""
         return isinstance(self.source, Iterator)
 
+    def identity(self) -> list[Any]:
+        """Return what tells these rows from others: the first chunk and, of a file, its size and its end."""
+        if self.once_only:
+            first = list(islice(self.source, 1))
+            self.source = chain(first, self.source)  # what was looked at is put back
+            chunks = _unpacked(first, 0)
+        else:
+            chunks = self.read()
+        parts = [_content(part) for chunk in islice(chunks, 1) for part in chunk]
+        if os.path.isfile(self.name):
+            with open(self.name, "rb") as file:
+                size = file.seek(0, os.SEEK_END)
+                file.seek(max(size - _BYTES_AT_THE_END, 0))
+                parts += [size, file.read()]
+        return parts
+
     def read(self, start: int = 0) -> Iterator[tuple[Any, Any, Any]]:
         """Yield the chunks from number ``start`` on."""
         chunks = self.source.chunks(start=start) if hasattr(self.source, "chunks") else islice(self.source, start, None)
-        for number, chunk in enumerate(chunks, start):
-            if hasattr(chunk, "sample_weight"):
-                yield chunk.X, chunk.y, chunk.sample_weight
-            elif isinstance(chunk, tuple) and len(chunk) in (2, 3):
-                yield chunk if len(chunk) == 3 else (*chunk, None)
-            else:
-                raise TypeError(
-                    f"chunk {number} of source is {type(chunk).__name__}: it must be (X, y) or (X, y, sample_weight)"
-                )
+        return _unpacked(chunks, start)
+
+
+def _unpacked(chunks: Iterable[Any], start: int) -> Iterator[tuple[Any, Any, Any]]:
+    for number, chunk in enumerate(chunks, start):
+        if hasattr(chunk, "sample_weight"):
+            yield chunk.X, chunk.y, chunk.sample_weight
+        elif isinstance(chunk, tuple) and len(chunk) in (2, 3):
+            yield chunk if len(chunk) == 3 else (*chunk, None)
+        else:
+            raise TypeError(
+                f"chunk {number} of source is {type(chunk).__name__}: it must be (X, y) or (X, y, sample_weight)"
+            )
+
+
+def _content(values: Any) -> Any:
+    """Return what is the same for the same rows in every process."""
+    if sparse.issparse(values):
+        rows = values.tocsr()
+        return [rows.shape, rows.data.tobytes(), rows.indices.tolist(), rows.indptr.tolist()]
+    array = np.asarray(values)
+    return array.tolist() if array.dtype == object else array

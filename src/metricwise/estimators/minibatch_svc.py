@@ -78,7 +78,7 @@ class MiniBatchSVC(StreamingClassifier):
         threshold: str | float = "stream",
         n_passes: int = 25,
         tol: float = 1e-3,
-        patience: int = 3,
+        patience: int = 5,
         validation_fraction: float = 0.1,
         max_seconds: float | None = None,
         fit_intercept: bool = True,

@@ -42,7 +42,7 @@ class SPADEClassifier(StreamingClassifier):
     tol : float, default=1e-3
         Passes end when the measure on rows held out has not risen by this much for ``patience`` passes. Negative: make
         all passes.
-    patience : int, default=3
+    patience : int, default=5
         See ``tol``.
     validation_fraction : float, default=0.1
         Share of the rows that `fit` holds out, at most 20 thousand; none if that leaves fewer than ten of a class.
@@ -103,7 +103,7 @@ class SPADEClassifier(StreamingClassifier):
         threshold: str | float = "stream",
         n_passes: int = 25,
         tol: float = 1e-3,
-        patience: int = 3,
+        patience: int = 5,
         validation_fraction: float = 0.1,
         max_seconds: float | None = None,
         fit_intercept: bool = True,

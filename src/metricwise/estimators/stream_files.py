@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metricwise.estimators.checkpoints import digest, load_checkpoint, save_checkpoint, settings_of
+from metricwise.estimators.checkpoints import (
+    check_writable,
+    digest,
+    load_checkpoint,
+    remove_checkpoint,
+    save_checkpoint,
+    settings_of,
+)
 from metricwise.estimators.chunks import ChunkReader
 from metricwise.measures import Measure
 from metricwise.results import Status
@@ -38,13 +45,16 @@ class FileJob:
         self.path = None if model.checkpoint is None else Path(model.checkpoint)
         # A model apart, so that whatever goes wrong leaves the user's as it was.
         self.scratch: StreamingClassifier = type(model)(**model.get_params(deep=False))
-        self.passes, self.chunk, self.rows, self.stale = 0, 0, 0, 0
+        self.passes, self.chunk, self.rows, self.stale, self.unsaved = 0, 0, 0, 0, 0
         self.best, self.seconds, self._started = -np.inf, 0.0, 0.0
 
     def run(self) -> None:
         """Make the passes, or what a checkpoint leaves of them."""
-        training = digest(settings_of(self.model), self.reader.name, self.n_passes, self.classes)
+        training = ""
         if self.path is not None:
+            check_writable(self.path)
+            labels = None if self.classes is None else self.classes.tolist()
+            training = digest(settings_of(self.model), self.n_passes, labels, *self.reader.identity())
             self._resume(self.path, training)
         self._started = time.perf_counter() - self.seconds
         status = Status.STREAMING
@@ -55,21 +65,20 @@ class FileJob:
                 status = self._after_pass()
         self._hand_over(status)
         if self.path is not None:
-            self.path.unlink(missing_ok=True)
+            remove_checkpoint(self.path)
 
     def _one_pass(self, training: str) -> Status:
-        saved = self.rows
         for X, y, weights in self.reader.read(self.chunk):
             self._learn(X, y, weights)
             self.chunk += 1
             self.seconds = time.perf_counter() - self._started
-            if self.path is not None and self.rows - saved >= self.model.every:
-                saved = self.rows
-                self._save(self.path, training)
             if self.scratch._note_progress(self._seconds_left()):
                 return Status.STOPPED
             if self.model.max_seconds is not None and self.seconds > self.model.max_seconds:
                 return Status.MAX_SECONDS
+            if self.path is not None and self.unsaved >= self.model.every:
+                self.unsaved = 0
+                self._save(self.path, training)
         if self.chunk == 0:
             raise ValueError(f"{self.reader.name} has no rows: training needs rows of at least two classes")
         return Status.STREAMING
@@ -90,6 +99,7 @@ class FileJob:
         if self.n_passes > 1:
             held = (self.rows + np.arange(len(y))) % _HELD_OUT == _HELD_OUT - 1
         self.rows += len(y)
+        self.unsaved += len(y)
         scratch._learn_chunk(X, y, row_weight, held)
         scratch._seconds = time.perf_counter() - self._started
 
@@ -117,13 +127,14 @@ class FileJob:
         scratch._status = status.value
         scratch._cache = None
         own = {name: value for name, value in vars(scratch).items() if name not in scratch.get_params(deep=False)}
+        self.model._take_features(scratch)
         self.model.__dict__.update(own)
 
     # ---------------------------------------------------------------------------------------------------- checkpoints
 
     def _save(self, path: Path, training: str) -> None:
         scratch = self.scratch
-        arrays: dict[str, NDArray[Any]] = {"classes": scratch.classes_}
+        arrays: dict[str, NDArray[Any]] = {"classes": np.array(scratch.classes_.tolist())}
         for k, state in enumerate(scratch._states):
             arrays |= {f"{k}_{name}": value for name, value in state.to_arrays().items()}
         names = getattr(scratch, "feature_names_in_", None)
@@ -135,6 +146,7 @@ class FileJob:
             "best": self.best,
             "seconds": self.seconds,
             "features": scratch.n_features_in_,
+            "dtype": scratch.classes_.dtype.str,
             "names": None if names is None else list(names),
             "entries": [(e.rows, e.seconds, e.measure, list(e.duals)) for e in scratch._entries],
         }
@@ -147,7 +159,7 @@ class FileJob:
         arrays, notes = found
         self.passes, self.chunk, self.rows = notes["passes"], notes["chunk"], notes["rows"]
         self.stale, self.best, self.seconds = notes["stale"], notes["best"], notes["seconds"]
-        classes = self.classes = arrays.pop("classes")
+        classes = self.classes = arrays.pop("classes").astype(notes["dtype"])
         problems: dict[int, dict[str, NDArray[Any]]] = {}
         for name, value in arrays.items():
             number, _, rest = name.partition("_")

@@ -10,7 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricwise.designs import make_design
-from metricwise.estimators.checkpoints import digest, load_checkpoint, save_checkpoint, settings_of
+from metricwise.estimators.checkpoints import (
+    check_writable,
+    digest,
+    load_checkpoint,
+    remove_checkpoint,
+    save_checkpoint,
+    settings_of,
+)
 from metricwise.estimators.folds import merge_copies
 from metricwise.estimators.stream_fitting import (
     BinaryFitting,
@@ -34,7 +41,6 @@ Rows = NDArray[np.int64]
 # Copies of few rows are merged into weights, so that a row of weight two and the same row twice train the same model.
 _MOST_ROWS_TO_MERGE = 2000
 _MOST_ROWS_FOR_FOLDS = 50_000
-_ROWS_IN_DIGEST = 64
 
 
 class MemoryJob:
@@ -48,17 +54,21 @@ class MemoryJob:
 
     def run(self, positives: list[Mask]) -> list[tuple[Progress, float]]:
         """Train all problems, or what a checkpoint leaves of them; return progress and threshold of each."""
-        training = self._digest(positives)
+        training = ""
+        if self.path is not None:
+            check_writable(self.path)
+            training = self._digest(positives)
         resumed = self._load(training)
         results = []
         for number, positive in enumerate(positives):
             data, rows = self._problem(positive)
             progress = resumed[number] if number < len(resumed) else None
-            progress = self._train(data, rows, progress, training)
+            fitting = self._fitting(data, rows)
+            progress = self._train(fitting, progress, training)
             self._done.append(progress)
-            results.append((progress, self._threshold(data, rows, progress)))
+            results.append((progress, self._threshold(fitting, rows, progress)))
         if self.path is not None:
-            self.path.unlink(missing_ok=True)
+            remove_checkpoint(self.path)
         return results
 
     def warn(self) -> None:
@@ -85,26 +95,27 @@ class MemoryJob:
             model.n_passes, model.tol, model.patience, model.validation_fraction, model.max_seconds, self.seed
         )
 
-    def _train(self, data: StreamRows, rows: Rows, progress: Progress | None, training: str) -> Progress:
+    def _fitting(self, data: StreamRows, rows: Rows) -> BinaryFitting:
         passes = self._passes()
         held = held_out_rows(data, rows, passes.validation_fraction, self.seed)
-        learner = self.model._learner(self.measure, rows.size)
-        fitting = BinaryFitting(learner, self.measure, data, rows, passes, held)
+        return BinaryFitting(self.model._learner(self.measure, rows.size), self.measure, data, rows, passes, held)
+
+    def _train(self, fitting: BinaryFitting, progress: Progress | None, training: str) -> Progress:
         pauses = None
         if self.path is not None:
             path = self.path
             pauses = Pauses(self.model.every, lambda now: self._save(path, training, now))
         return fitting.run(progress or fitting.start(), pauses, self.model._tell)
 
-    def _threshold(self, data: StreamRows, rows: Rows, progress: Progress) -> float:
+    def _threshold(self, fitting: BinaryFitting, rows: Rows, progress: Progress) -> float:
         if not isinstance(self.model.threshold, str):
             return float(self.model.threshold)
-        if held_out_rows(data, rows, self.model.validation_fraction, self.seed).size:
-            return progress.best_threshold
+        if fitting.held.size:
+            return fitting.final_threshold(progress)
         found = None
         if rows.size <= _MOST_ROWS_FOR_FOLDS:
             found = out_of_fold_threshold(
-                lambda: self.model._learner(self.measure, rows.size), self.measure, data, rows, self._passes()
+                lambda: self.model._learner(self.measure, rows.size), self.measure, fitting.data, rows, self._passes()
             )
         self._untested_threshold |= found is None
         return progress.best_threshold if found is None else found
@@ -112,9 +123,10 @@ class MemoryJob:
     # ---------------------------------------------------------------------------------------------------- checkpoints
 
     def _digest(self, positives: list[Mask]) -> str:
-        some = np.linspace(0, self.X.shape[0] - 1, min(_ROWS_IN_DIGEST, self.X.shape[0])).astype(np.int64)
-        content = make_design(self.X).take(some).fingerprints()
-        return digest(settings_of(self.model), self.X.shape, content, self.weights, np.array(positives), self.seed)
+        design = make_design(self.X)
+        kind = (self.X.shape, str(self.X.dtype), design.is_sparse)  # fingerprints are alike for every kind
+        content = design.fingerprints()
+        return digest(settings_of(self.model), kind, content, self.weights, np.array(positives), self.seed)
 
     def _load(self, training: str) -> list[Progress]:
         found = None if self.path is None else load_checkpoint(self.path, training)

@@ -16,13 +16,13 @@ from sklearn.utils._param_validation import Interval, Options, StrOptions
 from sklearn.utils.validation import check_random_state, validate_data
 
 from metricwise.estimators.catalog import check_trainable
-from metricwise.estimators.chunks import ChunkReader, check_chunk_labels
+from metricwise.estimators.chunks import ChunkReader, check_chunk_labels, chunk_weights
 from metricwise.estimators.linear import LinearClassifier
 from metricwise.estimators.stream_fitting import Evaluation, evaluate
 from metricwise.estimators.targets import classes_of, row_weights
 from metricwise.measures import Measure, get_measure
 from metricwise.results import History, Status, StreamEntry, StreamResult
-from metricwise.solvers.point_updates import PointSettings, Schedule, StreamLearner
+from metricwise.solvers.point_updates import PointSettings, Schedule, StreamLearner, learn_around
 from metricwise.solvers.stream_rows import StreamRows
 from metricwise.solvers.stream_state import StreamState
 from metricwise.threads import available_threads
@@ -89,7 +89,7 @@ class StreamingClassifier(LinearClassifier):
         threshold: str | float = "stream",
         n_passes: int = 25,
         tol: float = 1e-3,
-        patience: int = 3,
+        patience: int = 5,
         validation_fraction: float = 0.1,
         max_seconds: float | None = None,
         fit_intercept: bool = True,
@@ -159,21 +159,30 @@ class StreamingClassifier(LinearClassifier):
         from metricwise.estimators.stream_memory import MemoryJob, mean_entries
 
         measure = self._checked_measure()
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2)
+        scratch = type(self)(**self.get_params(deep=False))  # takes note of the features
+        X, y = validate_data(scratch, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2)
         weights = row_weights(X, y, sample_weight, None)
         classes = classes_of(y, weights)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         job = MemoryJob(self, measure, X, weights, seed)
         done = job.run(self._positives(y, classes))
         # Only now, so that a failed fit leaves the model as it was.
+        self._take_features(scratch)
         self.measure_, self.classes_ = measure, classes
         self._states = [progress.state for progress, _ in done]
         self._entries = mean_entries([progress.entries for progress, _ in done])
         self._seconds = sum(progress.seconds for progress, _ in done)
-        self._passes, self._status = max(progress.passes for progress, _ in done), done[0][0].status
+        self._passes, self._status = max(p.passes + (p.offset > 0) for p, _ in done), done[0][0].status
         self._cache = [_Model(p.best_weights, p.best_bias, threshold) for p, threshold in done]
         job.warn()
         return self
+
+    def _take_features(self, other: StreamingClassifier) -> None:
+        """Know as many features as another model, by the same names."""
+        for name in ("n_features_in_", "feature_names_in_"):
+            self.__dict__.pop(name, None)
+            if hasattr(other, name):
+                setattr(self, name, getattr(other, name))
 
     # ------------------------------------------------------------------------------------------------- rows in chunks
 
@@ -239,14 +248,22 @@ class StreamingClassifier(LinearClassifier):
 
     def _checked_chunk(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, NDArray[Any], Floats]:
         """Return rows, labels and weights, all valid; raise before anything is learnt from them otherwise."""
+        # Contiguous rows, as sums in another order would make a difference between one way to cut a stream and another.
         X, y = validate_data(
-            self, X, y, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=1
+            self,
+            X,
+            y,
+            reset=False,
+            accept_sparse="csr",
+            order="C",
+            dtype=[np.float64, np.float32],
+            ensure_min_samples=1,
         )
         check_chunk_labels(y, None, self.classes_)
         if StreamRows(X, np.zeros(0, dtype=bool), np.zeros(0)).is_sparse != self._states[0].is_sparse:
             before = "sparse" if self._states[0].is_sparse else "dense"
             raise ValueError(f"the rows learnt from before were {before}, these are not: convert X")
-        return X, y, row_weights(X, y, sample_weight, None)
+        return X, y, chunk_weights(X, sample_weight)
 
     def _learn_chunk(self, X: Any, y: NDArray[Any], weights: Floats, held: Mask | None = None) -> None:
         """Learn from valid rows; those ``held`` out are only scored, and then no others are."""
@@ -257,8 +274,7 @@ class StreamingClassifier(LinearClassifier):
             if held is None:
                 learner.learn(state, data, rows)
             else:
-                state.remember(data, rows[held[rows]])
-                learner.learn(state, data, rows[~held[rows]], remember=False)
+                learn_around(learner, state, data, rows[~held[rows]], rows[held[rows]])
 
     def _note_progress(self, seconds_left: float | None = None) -> bool:
         """Add to the history, ever more rarely; say whether the callback wants to stop."""

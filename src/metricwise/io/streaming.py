@@ -59,6 +59,11 @@ class Stream:
         self._log = SkipLog()
 
     @property
+    def path(self) -> str:
+        """The file."""
+        return self._source.path
+
+    @property
     def chunk_rows(self) -> int:
         """Rows in a chunk; the last may have fewer."""
         return self._chunk_rows

@@ -34,6 +34,7 @@ N_SETTINGS = 5
 FIXED_PRICES = -1
 
 _REASSOCIATE = {"reassoc", "contract", "nsz"}
+_SMALL_SCALE = 1e-3
 
 
 @nb.njit(cache=True, nogil=True)
@@ -87,6 +88,21 @@ def _step_length(step, margin, square, capped):
 
 
 @nb.njit(cache=True, nogil=True)
+def shrink(v, z, numbers, decrease):
+    """Shrink the weights by a share of them, at most to zero."""
+    numbers[SCALE] *= max(1.0 - decrease, 0.0)
+    if numbers[SCALE] >= _SMALL_SCALE:
+        return
+    # The factor moves into the weights before it gets too small to be divided by; z takes the average so far.
+    for j in range(v.size):
+        z[j] -= numbers[SUM_SCALE] * v[j]
+        v[j] *= numbers[SCALE]
+    numbers[OFFSET] *= numbers[SCALE]
+    numbers[SUM_SCALE] = 0.0
+    numbers[SCALE] = 1.0
+
+
+@nb.njit(cache=True, nogil=True)
 def _average(numbers, share):
     numbers[SUM_SCALE] += share * numbers[SCALE]
     numbers[SUM_BIAS] += share * (numbers[BIAS] - numbers[SCALE] * numbers[OFFSET])
@@ -112,7 +128,7 @@ def dense_pass(
         price = weight * _price(numbers, positive[i], prior)
         if region != FIXED_PRICES:
             _descend_dual(numbers, settings, region, positive[i], weight, margin, prior, decay)
-        numbers[SCALE] *= 1.0 - step * settings[SHRINKING]
+        shrink(v, z, numbers, step * settings[SHRINKING])
         if margin < 1.0 and price > 0.0:
             square, offset = intercept, 0.0
             for j in range(row.size):
@@ -167,7 +183,7 @@ def sparse_pass(
         price = weight * _price(numbers, positive[i], prior)
         if region != FIXED_PRICES:
             _descend_dual(numbers, settings, region, positive[i], weight, margin, prior, decay)
-        numbers[SCALE] *= 1.0 - step * settings[SHRINKING]
+        shrink(v, z, numbers, step * settings[SHRINKING])
         if margin < 1.0 and price > 0.0:
             square = intercept
             for p in range(first, last):
@@ -200,12 +216,9 @@ def observe_dense(X, rows, origin, first, second, start, stop):
 
 @nb.njit(cache=True, nogil=True)
 def observe_sparse(data, indices, indptr, rows, counts, second, start, stop):
-    """Add the rows to the numbers of entries of every feature and to their sums of squares; return the entries."""
-    entries = 0
+    """Add the rows to the numbers of entries of every feature that are not zero, and to the sums of their squares."""
     for k in range(start, stop):
         for p in range(indptr[rows[k]], indptr[rows[k] + 1]):
             if data[p] != 0.0:
                 counts[indices[p]] += 1.0
                 second[indices[p]] += data[p] * data[p]
-                entries += 1
-    return entries

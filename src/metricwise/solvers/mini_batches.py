@@ -55,7 +55,7 @@ class MiniBatches:
 
     def start(self, n_features: int, is_sparse: bool) -> StreamState:
         """Return the state before the first row."""
-        return StreamState.fresh(n_features, is_sparse)
+        return StreamState.fresh(n_features, is_sparse, scaling=not self.settings.plain)
 
     def prepare(self, state: StreamState, data: StreamRows, rows: Rows) -> None:
         """Learn the scale of the features from some rows, ahead of the first update."""
@@ -71,16 +71,25 @@ class MiniBatches:
         """Learn from rows in the given order; those of an unfinished buffer wait in the state for the next call."""
         first = 0
         while first < rows.size:
-            part = rows[first : first + self.batch_rows - state.waiting % self.batch_rows]
+            missing = self.until_boundary(state)
+            part = rows[first : first + missing]
             if remember:
                 state.remember(data, part)
             if not self.settings.plain:
                 state.observe(data, part)
             state.position += part.size
             first += part.size
-            self._collect(state, data, part)
-            if state.position >= state.next_landmark:
+            # Landmarks wait for the end of a buffer, so that they do not depend on how the stream was cut.
+            due = part.size == missing and state.position >= state.next_landmark
+            if due:
                 state.pass_landmark(scaling=not self.settings.plain)
+            self._collect(state, data, part)
+            if due:
+                state.take_snapshot()  # of the model after this buffer
+
+    def until_boundary(self, state: StreamState) -> int:
+        """Return how many rows the buffer lacks."""
+        return self.batch_rows - state.waiting % self.batch_rows
 
     def _collect(self, state: StreamState, data: StreamRows, rows: Rows) -> None:
         """Learn from a full buffer with both classes, else let the rows wait."""
@@ -130,7 +139,7 @@ class MiniBatches:
         square = float(gradient @ scaled) + total * total * settings.intercept
         if not settings.plain:
             step *= _STEP_OF_A_BUFFER * min(1.0, math.sqrt(state.square / square)) if square > 0.0 else 0.0
-        numbers[streaming.SCALE] *= max(1.0 - step * settings.alpha, 0.0) or 1.0
+        streaming.shrink(state.v, state.z, numbers, step * settings.alpha)
         move = -step / numbers[streaming.SCALE] * scaled
         state.v += move
         state.z += numbers[streaming.SUM_SCALE] * move

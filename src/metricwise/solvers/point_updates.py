@@ -73,6 +73,25 @@ class StreamLearner(Protocol):
 
     def duals(self, state: StreamState) -> tuple[float, ...]: ...
 
+    def until_boundary(self, state: StreamState) -> int:
+        """Return after how many more rows something else than learning may be due."""
+        ...
+
+
+def learn_around(learner: StreamLearner, state: StreamState, data: StreamRows, rows: Rows, held: Rows) -> None:
+    """Learn from rows; score those held out among them, each with the snapshot that is current in its place."""
+    before = np.searchsorted(rows, held)
+    done = scored = 0
+    while True:
+        part = rows[done : done + learner.until_boundary(state)]
+        # Rows behind the last one of a part come after what may be due there.
+        stop = np.searchsorted(before, done + part.size) if part.size else held.size
+        state.remember(data, held[scored:stop], state.position + before[scored:stop] - done)
+        if part.size == 0:
+            return
+        learner.learn(state, data, part, remember=False)
+        done, scored = done + part.size, int(stop)
+
 
 class PointLearner(ABC):
     """Learns from rows one by one; subclasses set the prices of the two classes."""
@@ -82,7 +101,7 @@ class PointLearner(ABC):
 
     def start(self, n_features: int, is_sparse: bool) -> StreamState:
         """Return the state before the first row."""
-        return StreamState.fresh(n_features, is_sparse)
+        return StreamState.fresh(n_features, is_sparse, scaling=not self.settings.plain)
 
     def learn(self, state: StreamState, data: StreamRows, rows: Rows, *, remember: bool = True) -> None:
         """Learn from rows in the given order.
@@ -91,7 +110,7 @@ class PointLearner(ABC):
         """
         first = 0
         while first < rows.size:
-            part = rows[first : first + self._until_boundary(state)]
+            part = rows[first : first + self.until_boundary(state)]
             if remember or state.estimating:
                 state.remember(data, part)
             if not self.settings.plain:
@@ -109,7 +128,7 @@ class PointLearner(ABC):
             state.observe(data, rows)
         state.pass_landmark(scaling=not self.settings.plain)
 
-    def _until_boundary(self, state: StreamState) -> int:
+    def until_boundary(self, state: StreamState) -> int:
         return state.next_landmark - state.position
 
     @abstractmethod

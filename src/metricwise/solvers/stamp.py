@@ -45,7 +45,7 @@ class Stamp(PointLearner):
         self._set_prices(state)
         return state
 
-    def _until_boundary(self, state: StreamState) -> int:
+    def until_boundary(self, state: StreamState) -> int:
         return min(state.next_landmark, state.stage_end) - state.position
 
     def _train(self, state: StreamState, data: StreamRows, rows: Rows) -> None:

@@ -26,8 +26,8 @@ _OBSERVED_AT_FIRST = 4096
 _OBSERVED_LATER = 8  # then one of so many rows enters the statistics of the features
 _REMEMBERED = 4096  # scores of each class
 _REMEMBERED_BETWEEN_LANDMARKS = 256
+_REMEMBERED_IN_ESTIMATION = 2048
 _ENOUGH_RECENT = 25
-_SMALL_SCALE = 1e-3
 _VECTORS = ("v", "z", "mean", "precision", "origin", "first", "second", "snapshot")
 
 
@@ -57,7 +57,6 @@ class StreamState:
     square: float = 1.0
     position: int = 0
     observed: int = 0
-    entries: int = 0
     next_landmark: int = 1
     strides: Rows = field(default_factory=lambda: np.ones(2, dtype=np.int64))
     scores: Floats = field(default_factory=_no_scores)
@@ -76,12 +75,14 @@ class StreamState:
     pieces: list[tuple[Any, Mask, Floats]] = field(default_factory=list)
 
     @classmethod
-    def fresh(cls, n_features: int, is_sparse: bool) -> Self:
-        """Return the state before the first row."""
+    def fresh(cls, n_features: int, is_sparse: bool, scaling: bool) -> Self:
+        """Return the state before the first row, for features that will be scaled or taken as they are."""
         numbers = np.zeros(streaming.N_NUMBERS)
         numbers[streaming.SCALE] = 1.0
         numbers[[streaming.ALPHA, streaming.BETA]] = 0.5
         vectors: dict[str, Any] = {name: np.zeros(n_features) for name in _VECTORS}
+        if not scaling:
+            vectors["precision"] = np.ones(n_features)
         return cls(is_sparse=is_sparse, numbers=numbers, **vectors)
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
@@ -135,29 +136,33 @@ class StreamState:
             return
         if self.observed == 0 and not self.is_sparse:
             self.origin[:] = data.row(int(chosen[0]))
-        self.entries += data.observe(chosen, self.origin, self.first, self.second)
+        data.observe(chosen, self.origin, self.first, self.second)
         self.observed += chosen.size
 
     def pass_landmark(self, scaling: bool) -> None:
         """Bring mean and scale of the features up to date, take a snapshot of the model, set the next landmark."""
         if scaling:
             self._rescale()
-        else:
-            self.precision[:] = 1.0
-        self._restore_scale()
         self.take_snapshot()
         interval = min(max(self.position, 1), max(_INTERVAL, self.v.size))
         self.next_landmark = self.position + interval
+        self.strides = self._strides(interval, _REMEMBERED_BETWEEN_LANDMARKS)
+
+    def _strides(self, n_rows: int, wanted: int) -> Rows:
+        """Return of how many rows one has to be kept so that as many as wanted of each class are, out of some rows."""
         shares = np.array([self.prior, 1.0 - self.prior])
-        self.strides = np.maximum(np.ceil(interval * shares / _REMEMBERED_BETWEEN_LANDMARKS), 1.0).astype(np.int64)
+        return np.maximum(np.ceil(n_rows * shares / wanted), 1.0).astype(np.int64)
 
     def _rescale(self) -> None:
         if self.observed == 0:
             return
         if self.is_sparse:
+            # The scale of the entries that are not zero, and larger steps for rare features: their gradients are rare
+            # too, and grow with the root of their frequency only (as in AdaGrad).
             present = self.second > 0.0
-            np.divide(self.first, self.second, out=self.precision, where=present)
-            self.square = 1.0 + self.entries / self.observed
+            rarity = np.sqrt(self.observed / np.maximum(self.first, 1.0))
+            np.divide(self.first * rarity, self.second, out=self.precision, where=present)
+            self.square = 1.0 + float(self.second @ self.precision) / self.observed
             return
         shift = self.first / self.observed
         variance = self.second / self.observed - shift**2
@@ -172,28 +177,23 @@ class StreamState:
         numbers[streaming.BIAS] += numbers[streaming.SCALE] * (offset - numbers[streaming.OFFSET])
         numbers[streaming.OFFSET] = offset
 
-    def _restore_scale(self) -> None:
-        """Move a small factor a into the weights, before it gets too small to be divided by."""
-        numbers, scale = self.numbers, self.numbers[streaming.SCALE]
-        if scale < _SMALL_SCALE:
-            self.v *= scale
-            numbers[streaming.OFFSET] *= scale
-            numbers[streaming.SUM_SCALE] /= scale
-            numbers[streaming.SCALE] = 1.0
-
     def take_snapshot(self) -> None:
         """Keep the averaged model as it is now, to score the rows that follow."""
         self.snapshot, self.snapshot_bias = self.average()
 
     # ------------------------------------------------------------------------------------------------- recent scores
 
-    def remember(self, data: StreamRows, rows: Rows) -> None:
+    def remember(self, data: StreamRows, rows: Rows, positions: Rows | None = None) -> None:
         """Score some rows that were not learnt from yet, with the snapshot; the rare class more often."""
         if not self.snapshot.any():
             return
-        positions = self.position + np.arange(rows.size)
+        if positions is None:
+            positions = self.position + np.arange(rows.size)
+        strides = self.strides
+        if self.estimating:  # the only purpose of these rows
+            strides = self._strides(self.stage_end - self.stage_start, _REMEMBERED_IN_ESTIMATION)
         for side, wanted in enumerate((True, False)):
-            chosen = (data.positive[rows] == wanted) & (positions % self.strides[side] == 0)
+            chosen = (data.positive[rows] == wanted) & (positions % strides[side] == 0)
             scores = data.scores(rows[chosen], self.snapshot, self.snapshot_bias)
             self._keep(side, scores, data.weights[rows[chosen]], positions[chosen])
 

@@ -1,0 +1,83 @@
+"""All methods on all problems for all measures; what was found as plain data."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from threadpoolctl import threadpool_limits
+
+from benchmarks.context import SkippedError
+from benchmarks.papers.narasimhan2015.methods import (
+    MOST_SECONDS,
+    STREAMING,
+    Curve,
+    Regression,
+    curves,
+    judge,
+    regressions,
+    scale,
+    warm_up,
+)
+from benchmarks.papers.narasimhan2015.problems import PROBLEMS, SEED, Problem, problem
+from metricwise.measures import get_measure
+
+Record = dict[str, Any]
+
+NAME = "narasimhan2015"
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How many rows of every data set to take, None for all, and the most seconds of a multivariate SVM."""
+
+    n_rows: int | None = None
+    most_seconds: float = MOST_SECONDS
+
+
+QUICK = Effort(20_000, 5.0)
+
+
+def run(effort: Effort) -> Record:
+    """Train everything, one thread, and return the curves."""
+    started = time.perf_counter()
+    found: Record = {"name": NAME, "seed": SEED, "problems": [], "skipped": []}
+    with threadpool_limits(1):
+        for name in PROBLEMS:
+            try:
+                found["problems"].append(_run_problem(problem(name, effort.n_rows), effort))
+            except SkippedError as reason:
+                found["skipped"].append(str(reason))
+    return found | {"seconds": time.perf_counter() - started}
+
+
+def _run_problem(data: Problem, effort: Effort) -> Record:
+    warm_up(data)
+    scaled = scale(data)
+    done = regressions(scaled)
+    return {
+        "name": data.name,
+        "title": data.title,
+        "rows": [len(data.y), len(data.y_test)],
+        "features": int(data.X.shape[1]),
+        "positives": data.share,
+        "curves": {
+            measure: {
+                method: _plain(curve)
+                for method, curve in curves(measure, data, scaled, done, effort.most_seconds).items()
+            }
+            for measure in STREAMING
+        },
+        "untuned": {measure: _untuned(measure, data, done[-1]) for measure in STREAMING},
+    }
+
+
+def _plain(curve: Curve) -> Record:
+    points = [[round(point.seconds, 4), round(point.value, 6)] for point in curve.points]
+    return {"points": points, "ended": curve.ended}
+
+
+def _untuned(measure: str, data: Problem, regression: Regression) -> float:
+    """Return the value of the regression that calls positive what is more probable than not."""
+    return round(judge(get_measure(measure), data.y_test, regression.test_scores > 0.0), 6)

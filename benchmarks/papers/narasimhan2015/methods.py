@@ -1,0 +1,173 @@
+"""The four methods, each as a curve: the measure on the test rows after so many seconds of training.
+
+Seconds are processor time of one thread, from raw features to a model with its threshold; judging is not counted.
+A curve consists of trainings from the start that end sooner or later, so that each point is what a user would get who
+stops there.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import StandardScaler
+
+from benchmarks.papers.narasimhan2015.problems import Problem
+from metricwise import MiniBatchSVC, MultivariateSVC, SPADEClassifier, STAMPClassifier
+from metricwise.inference import best_threshold
+from metricwise.measures import Measure, get_measure
+
+Mask = NDArray[np.bool_]
+Result = TypeVar("Result")
+
+# The measures of Figures 1 to 4, and the method of the paper for each.
+STREAMING = {
+    "q_mean": SPADEClassifier,
+    "min_rate": SPADEClassifier,
+    "f1": STAMPClassifier,
+    "jaccard": STAMPClassifier,
+}
+OURS, BATCHES, MULTIVARIATE, PLUG_IN = "streaming", "batches", "multivariate", "plug_in"
+ITERATIONS = (5, 20, 80, 10_000)  # of logistic regression; the last is never reached
+MOST_TIMES = 50  # the time of the streaming method is given to the multivariate SVM,
+MOST_SECONDS = 60.0  # but no more than this
+PARTS = (1 / 16, 1 / 4)  # of its time, for points further ahead on the curve
+MOST_EVALUATIONS = 12  # up to which every evaluation of a stream is a point of the curve
+
+
+class Point(NamedTuple):
+    """The measure on the test rows after so many seconds."""
+
+    seconds: float
+    value: float
+
+
+class Curve(NamedTuple):
+    """Points in the order of time, and whether the last one is where training ends by itself."""
+
+    points: list[Point]
+    ended: bool
+
+
+def clocked(call: Callable[[], Result]) -> tuple[float, Result]:
+    """Return the processor seconds of a call and what it returned."""
+    started = time.process_time()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of iterations that do not suffice, which is the point of a curve
+        value = call()
+    return time.process_time() - started, value
+
+
+def judge(measure: Measure, truth: Mask, called: Any) -> float:
+    """Return the measure of labels."""
+    return float(measure.score(truth, np.asarray(called).astype(np.int64)))
+
+
+def stream_curve(estimator: Any, measure: str, data: Problem) -> Curve:
+    """Train until the model settles, and again up to its earlier evaluations."""
+    seconds, model = clocked(lambda: estimator(measure, n_jobs=1).fit(data.X, data.y))
+    points = [_judged(measure, data, seconds, model)]
+    count = len(model.result_.history)
+    for last in range(1, min(count, MOST_EVALUATIONS)):
+        stopped = estimator(measure, n_jobs=1, callback=_stop_after(last))
+        points.append(_judged(measure, data, *clocked(lambda stopped=stopped: stopped.fit(data.X, data.y))))
+    return Curve(sorted(points), True)
+
+
+def _stop_after(count: int) -> Callable[[Any], bool]:
+    left = iter(range(count, 0, -1))
+    return lambda entry: next(left) == 1
+
+
+def _judged(measure: str, data: Problem, seconds: float, model: Any) -> Point:
+    return Point(seconds, judge(get_measure(measure), data.y_test, model.predict(data.X_test)))
+
+
+class Scaled(NamedTuple):
+    """A problem whose dense features are standardised, and how long that took."""
+
+    data: Problem
+    seconds: float
+
+
+def scale(data: Problem) -> Scaled:
+    """Standardise dense features by the training rows; sparse ones stay as they are."""
+    if sparse.issparse(data.X):
+        return Scaled(data, 0.0)
+    scaler = StandardScaler()
+    seconds, X = clocked(lambda: scaler.fit_transform(data.X))
+    return Scaled(Problem(data.name, data.title, X, data.y, scaler.transform(data.X_test), data.y_test), seconds)
+
+
+def multivariate_curve(measure: str, scaled: Scaled, most_seconds: float) -> Curve:
+    """Train to the default tolerance or until time is up, and again for parts of the time this took."""
+
+    def train(seconds: float) -> tuple[Point, bool]:
+        model = MultivariateSVC(measure, threshold="train", n_jobs=1, max_seconds=seconds)
+        taken, _ = clocked(lambda: model.fit(scaled.data.X, scaled.data.y))
+        point = _judged(measure, scaled.data, scaled.seconds + taken, model)
+        return point, model.result_.status.reached_tolerance
+
+    last, ended = train(most_seconds)
+    points = [train(part * last.seconds)[0] for part in PARTS]
+    return Curve(sorted([*points, last]), ended)
+
+
+class Regression(NamedTuple):
+    """A logistic regression, the seconds it took with the scaling, and its scores of the training and test rows."""
+
+    seconds: float
+    scores: Any
+    test_scores: Any
+    converged: bool
+
+
+def regressions(scaled: Scaled) -> list[Regression]:
+    """Return logistic regressions with more and more iterations; they serve all measures."""
+    done = []
+    for most in ITERATIONS:
+        seconds, model = clocked(lambda most=most: LogisticRegression(max_iter=most).fit(scaled.data.X, scaled.data.y))
+        scoring, scores = clocked(lambda model=model: model.decision_function(scaled.data.X))
+        test_scores = model.decision_function(scaled.data.X_test)
+        converged = bool(model.n_iter_[0] < most)
+        done.append(Regression(scaled.seconds + seconds + scoring, scores, test_scores, converged))
+        if converged:
+            break
+    return done
+
+
+def plug_in_curve(measure: str, data: Problem, done: list[Regression]) -> Curve:
+    """Choose the best threshold on the training rows for regressions with more and more iterations."""
+    chosen: Any = get_measure(measure)
+    points = []
+    for regression in done:
+        seconds, best = clocked(lambda scores=regression.scores: best_threshold(chosen, data.y, scores))
+        value = judge(chosen, data.y_test, regression.test_scores > best.threshold)
+        points.append(Point(regression.seconds + seconds, value))
+    return Curve(sorted(points), done[-1].converged)
+
+
+def curves(measure: str, data: Problem, scaled: Scaled, done: list[Regression], most: float) -> dict[str, Curve]:
+    """Return the curves of all methods for a measure."""
+    ours = stream_curve(STREAMING[measure], measure, data)
+    allowed = min(MOST_TIMES * ours.points[-1].seconds, most)
+    return {
+        OURS: ours,
+        BATCHES: stream_curve(MiniBatchSVC, measure, data),
+        MULTIVARIATE: multivariate_curve(measure, scaled, allowed),
+        PLUG_IN: plug_in_curve(measure, data, done),
+    }
+
+
+def warm_up(data: Problem) -> None:
+    """Compile the kernels for the kind of matrix of a problem, on few of its rows."""
+    rows = np.concatenate([np.flatnonzero(data.y == side)[:500] for side in (True, False)])
+    for measure, estimator in STREAMING.items():
+        for kind in (estimator, MiniBatchSVC, MultivariateSVC):
+            clocked(lambda kind=kind, measure=measure: kind(measure, n_jobs=1).fit(data.X[rows], data.y[rows]))
