@@ -73,7 +73,7 @@ def write(path: Path, format: str, n_rows: int) -> None:
     tables = _tables(format)
     with path.open("wb") as file:
         for block in blocks(n_rows, TRAINING):
-            file.write(_render(tables, format, block))
+            file.write(_render(tables, format, block).tobytes())
 
 
 def _tables(format: str) -> list[Bytes]:
@@ -93,7 +93,7 @@ def _render(tables: list[Bytes], format: str, block: Block) -> Bytes:
     label = block.positive.astype(np.intp)
     columns = list(block.tenths.T)
     codes = [*columns, label] if format == "csv" else [label, *columns, np.zeros_like(label)]
-    return np.ascontiguousarray(np.hstack([table[code] for table, code in zip(tables, codes, strict=True)]))
+    return np.hstack([table[code] for table, code in zip(tables, codes, strict=True)])
 
 
 if __name__ == "__main__":

@@ -10,14 +10,17 @@ from benchmarks.context import ROOT, SkippedError
 from benchmarks.environment import describe
 from benchmarks.papers import page, running
 from benchmarks.papers.datasets import COLLECTIONS
+from benchmarks.papers.narasimhan2015 import experiment as two_classes
+from benchmarks.papers.narasimhan2015 import page as two_classes_page
 from benchmarks.papers.protocol import Plan
 
-# What --only may name, and the collections that stand for it.
+# What --only may name: experiments of Joachims (2005) with the collections that stand for them, and other papers.
 EXPERIMENTS = {
     "reuters": ("reuters",),
     "optdigits": ("optdigits",),
     "covertype": ("covertype", "covertype_balanced"),
 }
+NAMES = (*EXPERIMENTS, two_classes.NAME)
 QUICK_TOPICS = 5
 QUICK_PLAN = Plan(step=3, rounds=0)
 RESULTS = ROOT / "benchmarks" / "papers" / "results"
@@ -26,38 +29,60 @@ TRIALS = ROOT / "benchmarks" / "results" / "raw" / "papers"
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the experiments, keep what they found, and write the page."""
+    """Run the experiments, keep what they found, and write the pages."""
     options = _parser().parse_args(arguments)
     partial = options.quick or options.topics is not None
     results, pages = (TRIALS, TRIALS) if partial else (RESULTS, PAGES)
     if not options.page_only:
-        _measure(options, results)
-    records = [found for found in (running.saved(name, results) for name in COLLECTIONS) if found is not None]
-    if not records:
+        for name in options.only or NAMES:
+            if name == two_classes.NAME:
+                _measure_two_classes(options, results)
+            else:
+                _measure(name, options, results)
+    written = _write(results, options.output or pages)
+    for path in written:
+        _say(f"page: {path}")
+    if not written:
         _say("nothing was measured: no page written")
-        return 1
-    _say(f"page: {page.write(records, options.output or pages)}")
-    return 0
+    return int(not written)
 
 
-def _measure(options: argparse.Namespace, results: Path) -> None:
+def _write(results: Path, pages: Path) -> list[Path]:
+    """Write the pages of all papers with results, of this run or an earlier one."""
+    written = []
+    records = [found for found in (running.saved(name, results) for name in COLLECTIONS) if found is not None]
+    if records:
+        written.append(page.write(records, pages))
+    found = two_classes_page.saved(results)
+    if found is not None and found["problems"]:
+        written.append(two_classes_page.write(found, pages))
+    return written
+
+
+def _measure(experiment: str, options: argparse.Namespace, results: Path) -> None:
     plan = QUICK_PLAN if options.quick else Plan()
     topics = options.topics or (QUICK_TOPICS if options.quick else None)
-    for experiment in options.only or EXPERIMENTS:
-        for name in EXPERIMENTS[experiment]:
-            environment = describe(options.processes)
-            try:
-                found = running.run(name, plan, topics, options.processes)
-            except SkippedError as reason:
-                _say(f"skipped: {reason}")
-                continue
-            running.save(found | {"environment": environment}, results)
-            _say(page.plain(found))
+    for name in EXPERIMENTS[experiment]:
+        environment = describe(options.processes)
+        try:
+            found = running.run(name, plan, topics, options.processes)
+        except SkippedError as reason:
+            _say(f"skipped: {reason}")
+            continue
+        running.save(found | {"environment": environment}, results)
+        _say(page.plain(found))
+
+
+def _measure_two_classes(options: argparse.Namespace, results: Path) -> None:
+    environment = describe(threads=1)
+    found = two_classes.run(two_classes.QUICK if options.quick else two_classes.Effort())
+    two_classes_page.save(found | {"environment": environment}, results)
+    _say(two_classes_page.plain(found))
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.papers", description=__doc__)
-    parser.add_argument("--only", action="append", choices=tuple(EXPERIMENTS), help="this experiment; may be repeated")
+    parser.add_argument("--only", action="append", choices=NAMES, help="this experiment; may be repeated")
     parser.add_argument(
         "--topics", type=int, metavar="N", help="so many classes of each collection, from all frequencies"
     )

@@ -60,7 +60,7 @@ SPOILS = {
     "late column of zeros": lambda X: np.column_stack([X, np.where(np.arange(len(X)) < 3000, 0.0, 1e4 * X[:, 1])]),
     "far from zero": lambda X: np.column_stack([X, 1e9 + X[:, 0]]),
     "huge": lambda X: np.column_stack([X[:, 1:], 1e150 * X[:, :1]]),
-    "tiny": lambda X: np.column_stack([X[:, 1:], 1e-150 * X[:, :1]]),
+    "tiny": lambda X: np.column_stack([X[:, 1:], 1e-140 * X[:, :1]]),
     "duplicated columns": lambda X: np.column_stack([X] * 4),
 }
 
@@ -95,8 +95,7 @@ def test_an_outlier_leaves_a_finite_model(model, way, storage):
     expect_finite(made, stored(X, storage))
     others = np.arange(len(y)) != 700
     # The feature itself may be lost, no more.
-    lost = 0.3 * expected
-    assert made.score(stored(X[others], storage), y[others]) > expected - lost
+    assert made.score(stored(X[others], storage), y[others]) > expected - 0.05
 
 
 @each_model
@@ -131,7 +130,8 @@ def test_one_positive_in_a_hundred_thousand(model, way):
 @each_way
 def test_duplicated_rows(model, way):
     X, y = sound_problem(40)
-    X, y = np.repeat(X, 50, axis=0), np.repeat(y, 50)
+    order = np.random.default_rng(0).permutation(40 * 50) % 40
+    X, y = X[order], y[order]
     made = trained(model, way, X, y)
     expect_finite(made, X)
     assert made.score(X, y) > 0.8
@@ -153,7 +153,7 @@ def test_rows_that_are_all_alike(model, way, storage):
 @pytest.mark.parametrize("size", [1e-300, 1e-170, 1e160, 1e300])
 def test_features_whose_squares_are_no_numbers(model, way, storage, size):
     if storage == "single":
-        size = 1e-38 if size < 1.0 else 3e37
+        size = 1e-38 if size < 1.0 else 1e34
     X, y = sound_problem(1000)
     X = np.column_stack([X, size * np.sign(X[:, 0])])
     made = trained(model, way, stored(X, storage), y)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import pickle
 
 import numpy as np
@@ -54,7 +55,7 @@ def cuts(draw):
 
 def chunks_of(kind, places, weighted):
     bounds = [0, *places, N_ROWS]
-    rows = [slice(start, stop) for start, stop in zip(bounds, bounds[1:], strict=False)]
+    rows = [slice(start, stop) for start, stop in itertools.pairwise(bounds)]
     return [(MATRICES[kind][part], Y[part], WEIGHTS[part] if weighted else None) for part in rows]
 
 

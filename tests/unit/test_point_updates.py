@@ -83,6 +83,10 @@ class Twin:
             gradient -= 1.0
         step = 0.5 * decay * math.sqrt(min(prior, 1.0 - prior)) * weight
         self.slopes = np.array(dual_regions.project(self.region, *(self.slopes - step * gradient)))
+        if self.region == dual_regions.HYPERBOLA:  # also within a square: rates are raised above zero
+            raised = self.rows**-0.25
+            steepest = 0.5 * math.sqrt((1.0 + raised) / raised)
+            self.slopes = np.clip(self.slopes, 0.25 / steepest, steepest)
 
     def raw(self, w, b):
         weights = np.zeros(w.size)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy.optimize import linprog
@@ -52,7 +54,7 @@ def largest(measure, X, positive):
     shares = np.linspace(0.0, 1.0, 201)[1:-1]
     corners = np.unique(np.round([best_of_weighted_rates(X, positive, share) for share in shares], 9), axis=0)
     between = np.linspace(0.0, 1.0, 200)[:, None]
-    points = np.concatenate([corners] + [(1 - between) * a + between * b for a, b in zip(corners, corners[1:])])
+    points = np.concatenate([corners] + [(1 - between) * a + between * b for a, b in itertools.pairwise(corners)])
     points = points[np.all(points >= 0.0, axis=1)]
     return float(measure.rate_value(points[:, 0], points[:, 1]).max())
 

@@ -53,8 +53,8 @@ def run(effort: Effort) -> Record:
 
 
 def _run_problem(data: Problem, effort: Effort) -> Record:
-    warm_up(data)
     scaled = scale(data)
+    warm_up(scaled)
     done = regressions(scaled)
     return {
         "name": data.name,

@@ -35,6 +35,7 @@ FIXED_PRICES = -1
 
 _REASSOCIATE = {"reassoc", "contract", "nsz"}
 _SMALL_SCALE = 1e-3
+_FARTHEST = 1e4  # variances: the square of the distance at which an outlier counts in the statistics
 
 
 @nb.njit(cache=True, nogil=True)
@@ -61,9 +62,11 @@ def _count(numbers, settings, positive, weight):
 @nb.njit(cache=True, nogil=True)
 def _descend_dual(numbers, settings, region, positive, weight, margin, prior, decay):
     """Move the dual variables against the reward of a row, min(1, margin) over the share of its class."""
-    reward = min(1.0, margin)
+    reward, steepest = min(1.0, margin), math.inf
     if region == HYPERBOLA:  # the geometric mean is too steep where a rate is zero: rewards are raised, ever less
-        reward += 1.0 / math.sqrt(math.sqrt(numbers[ROWS]))
+        raised = 1.0 / math.sqrt(math.sqrt(numbers[ROWS]))
+        reward += raised
+        steepest = 0.5 * math.sqrt((1.0 + raised) / raised)  # of the rates between raised and 1 + raised
     # The variance of the reward of the rare class is one over its share.
     step = settings[DUAL_STEP] * decay * math.sqrt(min(prior, 1.0 - prior)) * weight
     alpha, beta = numbers[ALPHA], numbers[BETA]
@@ -73,7 +76,10 @@ def _descend_dual(numbers, settings, region, positive, weight, margin, prior, de
         alpha -= step * reward / prior
     else:
         beta -= step * reward / (1.0 - prior)
-    numbers[ALPHA], numbers[BETA] = project(region, alpha, beta, max(numbers[ALPHA], 1e-12))
+    alpha, beta = project(region, alpha, beta, max(numbers[ALPHA], 1e-12))
+    if alpha > steepest or beta > steepest:  # exact as well: a corner, or a point on an edge
+        alpha, beta = max(min(alpha, steepest), 0.25 / steepest), max(min(beta, steepest), 0.25 / steepest)
+    numbers[ALPHA], numbers[BETA] = alpha, beta
 
 
 @nb.njit(cache=True, nogil=True)
@@ -190,7 +196,8 @@ def sparse_pass(
                 j = nb.uint64(indices[p])
                 if precision[j] == 0.0 and data[p] != 0.0:  # a feature never seen before
                     precision[j] = 1.0 / max(data[p] * data[p], 1e-300)
-                square += data[p] * data[p] * precision[j]
+                if precision[j] > 0.0:  # else the square may be no number
+                    square += data[p] * data[p] * precision[j]
             length = truth * _step_length(step * price, margin, square, not plain) if square > 0.0 else 0.0
             move = length / numbers[SCALE]
             summed = move * numbers[SUM_SCALE]
@@ -204,12 +211,17 @@ def sparse_pass(
 
 
 @nb.njit(cache=True, nogil=True)
-def observe_dense(X, rows, origin, first, second, start, stop):
-    """Add the rows to the sums of x - origin and of its square."""
+def observe_dense(X, rows, origin, first, second, observed, start, stop):
+    """Add rows to the sums of x - origin and of its square, after so many ``observed`` ones; outliers count less."""
     for k in range(start, stop):
-        row = X[rows[k]]
+        row, share = X[rows[k]], 1.0 / max(observed + k - start, 1)
         for j in range(row.size):
             shifted = row[j] - origin[j]
+            middle = first[j] * share
+            variance = second[j] * share - middle * middle
+            far = shifted - middle
+            if far * far > _FARTHEST * variance and variance > 1e-14 * second[j] * share:
+                shifted = middle + math.copysign(math.sqrt(_FARTHEST * variance), far)
             first[j] += shifted
             second[j] += shifted * shifted
 
@@ -220,5 +232,8 @@ def observe_sparse(data, indices, indptr, rows, counts, second, start, stop):
     for k in range(start, stop):
         for p in range(indptr[rows[k]], indptr[rows[k] + 1]):
             if data[p] != 0.0:
-                counts[indices[p]] += 1.0
-                second[indices[p]] += data[p] * data[p]
+                j, square = indices[p], data[p] * data[p]
+                if second[j] > 0.0:
+                    square = min(square, _FARTHEST * second[j] / counts[j])  # as above
+                counts[j] += 1.0
+                second[j] += square

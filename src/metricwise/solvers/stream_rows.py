@@ -51,13 +51,13 @@ class StreamRows:
         """Return the sum of c[k] times row k."""
         return self._design.take(rows).combine(c)
 
-    def observe(self, rows: Rows, origin: Floats, first: Floats, second: Floats) -> None:
-        """Add rows to the sums of `StreamState`."""
+    def observe(self, rows: Rows, origin: Floats, first: Floats, second: Floats, observed: int) -> None:
+        """Add rows to the sums of `StreamState` over those observed before."""
         X = self.X
         if self.is_sparse:
             streaming.observe_sparse(X.data, X.indices, X.indptr, rows, first, second, 0, rows.size)
         else:
-            streaming.observe_dense(X, rows, origin, first, second, 0, rows.size)
+            streaming.observe_dense(X, rows, origin, first, second, observed, 0, rows.size)
 
     def learn(self, rows: Rows, state: Any, settings: Floats, region: int, plain: bool, intercept: float) -> None:
         """Update the model of a state with every row in turn."""

@@ -136,7 +136,7 @@ class StreamState:
             return
         if self.observed == 0 and not self.is_sparse:
             self.origin[:] = data.row(int(chosen[0]))
-        data.observe(chosen, self.origin, self.first, self.second)
+        data.observe(chosen, self.origin, self.first, self.second, self.observed)
         self.observed += chosen.size
 
     def pass_landmark(self, scaling: bool) -> None:
@@ -159,13 +159,14 @@ class StreamState:
         if self.is_sparse:
             # The scale of the entries that are not zero, and larger steps for rare features: their gradients are rare
             # too, and grow with the root of their frequency only (as in AdaGrad).
-            present = self.second > 0.0
+            present = (self.second > 0.0) & np.isfinite(self.second)
             rarity = np.sqrt(self.observed / np.maximum(self.first, 1.0))
             np.divide(self.first * rarity, self.second, out=self.precision, where=present)
-            self.square = 1.0 + float(self.second @ self.precision) / self.observed
+            self.square = 1.0 + float((self.first * rarity)[present].sum()) / self.observed
             return
         shift = self.first / self.observed
-        variance = self.second / self.observed - shift**2
+        with np.errstate(over="ignore", invalid="ignore"):  # a feature whose squares are no numbers is not used
+            variance = self.second / self.observed - shift**2
         # A variance within the rounding errors of its computation is that of a constant.
         varies = np.isfinite(variance) & (variance > 1e-14 * self.second / self.observed) & (variance > 1e-300)
         self.precision[:] = 0.0
