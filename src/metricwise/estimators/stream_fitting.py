@@ -142,8 +142,9 @@ class BinaryFitting:
         """Make the passes that are left."""
         started = time.perf_counter() - progress.seconds
         while not progress.status:
-            order = np.random.default_rng((self.passes.seed, 2, progress.passes)).permutation(self.train)
-            while progress.offset < order.size and not progress.status:
+            current = progress.passes
+            order = np.random.default_rng((self.passes.seed, 2, current)).permutation(self.train)
+            while progress.passes == current and not progress.status:
                 stop = self._next_stop(progress, pauses)
                 self.learner.learn(progress.state, self.data, order[progress.offset : stop], remember=False)
                 progress.offset = stop
