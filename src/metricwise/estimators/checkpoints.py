@@ -10,6 +10,8 @@ import re
 import struct
 import tempfile
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -111,3 +113,14 @@ def load_checkpoint(path: Path, training: str) -> tuple[Arrays, dict[str, Any]] 
             "start anew, or give another path"
         )
     return arrays, notes
+
+
+@contextmanager
+def reading(path: Path | None) -> Iterator[None]:
+    """Turn what a checkpoint lacks into an error that names the file."""
+    try:
+        yield
+    except (KeyError, ValueError, TypeError) as error:
+        raise ValueError(
+            f"checkpoint {str(path)!r} is damaged ({error!r} is missing or wrong): remove the file to start anew"
+        ) from error

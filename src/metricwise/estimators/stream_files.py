@@ -13,6 +13,7 @@ from metricwise.estimators.checkpoints import (
     check_writable,
     digest,
     load_checkpoint,
+    reading,
     remove_checkpoint,
     save_checkpoint,
     settings_of,
@@ -164,5 +165,6 @@ class FileJob:
         for name, value in arrays.items():
             number, _, rest = name.partition("_")
             problems.setdefault(int(number), {})[rest] = value
-        states = [StreamState.from_arrays(problems[number]) for number in sorted(problems)]
+        with reading(path):
+            states = [StreamState.from_arrays(problems[number]) for number in sorted(problems)]
         self.scratch._restore(self.measure, classes, states, notes)

@@ -14,6 +14,7 @@ from metricwise.estimators.checkpoints import (
     check_writable,
     digest,
     load_checkpoint,
+    reading,
     remove_checkpoint,
     save_checkpoint,
     settings_of,
@@ -137,7 +138,8 @@ class MemoryJob:
         for name, value in arrays.items():
             number, _, rest = name.partition("_")
             split[int(number)][rest] = value
-        return [Progress.from_arrays(part) for part in split]
+        with reading(self.path):
+            return [Progress.from_arrays(part) for part in split]
 
     def _save(self, path: Path, training: str, now: Progress) -> None:
         problems = [*self._done, now]
