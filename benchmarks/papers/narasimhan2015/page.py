@@ -63,7 +63,8 @@ How it was done
   of at most 5, 20, 80 and 2000 iterations.
 - **Multivariate SVM** as ``MultivariateSVC`` with default C on features standardised likewise, threshold chosen on the
   training rows, for at most {MOST_TIMES} times as long as SPADE or STAMP and at most {MOST_SECONDS:g} seconds.
-- **Time** is processor time of one thread, from raw features to a model with its threshold. Every point of a curve is
+- **Time** is processor time of one thread, from raw features in memory, rows contiguous or compressed, to a model with
+  its threshold. Every point of a curve is
   a training from the start that was ended there.
 - **Near the best** means within 1 % of the best value that any method had at any time, on the test rows. Nobody
   could stop there by looking at the training rows alone, and a method with more points on its curve has more chances
@@ -71,10 +72,12 @@ How it was done
 
 
 def save(found: Record, folder: Path) -> None:
-    """Write a record, one line a curve."""
+    """Write a record, one line an entry and one a problem."""
     folder.mkdir(parents=True, exist_ok=True)
-    text = json.dumps(found, indent=1)
-    (folder / f"{NAME}.json").write_text(text + "\n", encoding="utf-8")
+    head = [f" {json.dumps(key)}: {json.dumps(content)}" for key, content in found.items() if key != "problems"]
+    problems = ",\n".join("  " + json.dumps(problem) for problem in found["problems"])
+    text = ",\n".join([*head, f' "problems": [\n{problems}\n ]'])
+    (folder / f"{NAME}.json").write_text(f"{{\n{text}\n}}\n", encoding="utf-8")
 
 
 def saved(folder: Path) -> Record | None:

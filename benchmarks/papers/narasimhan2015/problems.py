@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.model_selection import train_test_split
 
 from benchmarks.data import load
@@ -51,6 +52,8 @@ def problem(name: str, n_rows: int | None = None) -> Problem:
         rows = np.sort(np.random.default_rng(SEED).permutation(len(y))[:n_rows])
         X, y = X[rows], y[rows]
     X, X_test, y, y_test = train_test_split(X, y, test_size=TEST_SHARE, random_state=SEED)
+    if not sparse.issparse(X):
+        X = np.ascontiguousarray(X)
     return Problem(name, title, X, y, X_test, y_test)
 
 

@@ -28,7 +28,7 @@ def remarks(found: Record, name: Name) -> list[str]:
 
 
 def _names(some: list[Line], name: Name) -> str:
-    return ", ".join(name(line) for line in some) if some else "none"
+    return "; ".join(name(line) for line in some) if some else "none"
 
 
 def _quality(drawn: list[Line], name: Name) -> str:
@@ -39,7 +39,7 @@ def _quality(drawn: list[Line], name: Name) -> str:
     )
     if far:
         shortfalls = [f"{name(line)} ({1.0 - line.final(OURS) / line.best:.1%})" for line in far]
-        sentence += f" They fall short by more on: {', '.join(shortfalls)}."
+        sentence += f" They fall short by more on: {'; '.join(shortfalls)}."
     return sentence
 
 

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.utils.validation import validate_data
 
 
-def checked_rows(estimator: Any, X: Any, y: Any = "no_validation", *, reset: bool = True, least: int = 1) -> Any:
+def checked_rows(
+    estimator: Any,
+    X: Any,
+    y: Any = "no_validation",
+    *,
+    reset: bool = True,
+    least: int = 1,
+    order: Literal["C"] | None = None,
+) -> Any:
     """Return X, or X and y, as arrays that solvers can use without a copy where possible.
 
     Parameters
@@ -21,6 +29,8 @@ def checked_rows(estimator: Any, X: Any, y: Any = "no_validation", *, reset: boo
         Whether these are the first rows.
     least : int
         Fewest rows.
+    order : {"C"}, optional
+        "C" if the entries of a row must lie one behind the other in memory.
     """
     if hasattr(X, "columns") and 0 in X.shape:
         raise ValueError(
@@ -34,6 +44,7 @@ def checked_rows(estimator: Any, X: Any, y: Any = "no_validation", *, reset: boo
             y,
             reset=reset,
             accept_sparse="csr",
+            order=order,
             dtype=[np.float64, np.float32],
             ensure_min_samples=least,
         )

@@ -26,7 +26,8 @@ Rows = NDArray[np.int64]
 _MOST_HELD_OUT = 20_000
 _FEWEST_HELD_OUT = 10  # of either class
 _FOLLOW_CONTENT = 20_000  # rows up to which copies of a row are held out together
-_FIRST_ROWS = 20_000  # whose scale is learnt ahead
+_SCALED_AHEAD = 8192  # rows whose scale is learnt ahead
+_MANY_ROWS = 20_000  # from which the first pass is evaluated more than once
 _EVALUATIONS_OF_FIRST_PASS = 5
 _FOLDS = 5
 _SHARE_OF_TRAINING_ROWS = 0.1  # that a training row has in the choice of a threshold, beside rows held out
@@ -131,8 +132,8 @@ class BinaryFitting:
         state = self.learner.start(self.data.n_features, self.data.is_sparse)
         random = np.random.default_rng((self.passes.seed, 1))
         few = self.train
-        if few.size > _FIRST_ROWS:
-            few = np.sort(random.choice(few, _FIRST_ROWS, replace=False))
+        if few.size > _SCALED_AHEAD:
+            few = np.sort(random.choice(few, _SCALED_AHEAD, replace=False))
         self.learner.prepare(state, self.data, few)
         return Progress(state)
 
@@ -163,7 +164,7 @@ class BinaryFitting:
 
     def _evaluations(self, passes: int) -> list[int]:
         n_rows = self.train.size
-        if passes > 0 or n_rows < _FIRST_ROWS:
+        if passes > 0 or n_rows < _MANY_ROWS:
             return [n_rows]
         return [n_rows * part // _EVALUATIONS_OF_FIRST_PASS for part in range(1, _EVALUATIONS_OF_FIRST_PASS + 1)]
 

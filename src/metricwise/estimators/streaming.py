@@ -13,11 +13,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, Options, StrOptions
-from sklearn.utils.validation import check_random_state, validate_data
+from sklearn.utils.validation import check_random_state
 
 from metricwise.estimators.catalog import check_trainable
 from metricwise.estimators.chunks import ChunkReader, check_chunk_labels, chunk_weights
 from metricwise.estimators.linear import LinearClassifier
+from metricwise.estimators.rows import checked_rows
 from metricwise.estimators.stream_fitting import Evaluation, evaluate
 from metricwise.estimators.targets import classes_of, row_weights
 from metricwise.measures import Measure, get_measure
@@ -160,7 +161,8 @@ class StreamingClassifier(LinearClassifier):
 
         measure = self._checked_measure()
         scratch = type(self)(**self.get_params(deep=False))  # takes note of the features
-        X, y = validate_data(scratch, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2)
+        # Contiguous rows: in random order, every entry of a row that is spread over memory has to be waited for.
+        X, y = checked_rows(scratch, X, y, least=2, order="C")
         weights = row_weights(X, y, sample_weight, None)
         classes = classes_of(y, weights)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
@@ -226,7 +228,7 @@ class StreamingClassifier(LinearClassifier):
 
     def _begin(self, measure: Measure, X: Any, y: Any, classes: NDArray[Any]) -> None:
         """Make a model of the first chunk's kind that has not learnt anything."""
-        X, _ = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=1)
+        X, _ = checked_rows(self, X, y)
         count = len(self._positives(classes[:0], classes))
         data = StreamRows(X, np.zeros(0, dtype=bool), np.zeros(0))
         states = [self._learner(measure).start(data.n_features, data.is_sparse) for _ in range(count)]
@@ -249,16 +251,7 @@ class StreamingClassifier(LinearClassifier):
     def _checked_chunk(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, NDArray[Any], Floats]:
         """Return rows, labels and weights, all valid; raise before anything is learnt from them otherwise."""
         # Contiguous rows, as sums in another order would make a difference between one way to cut a stream and another.
-        X, y = validate_data(
-            self,
-            X,
-            y,
-            reset=False,
-            accept_sparse="csr",
-            order="C",
-            dtype=[np.float64, np.float32],
-            ensure_min_samples=1,
-        )
+        X, y = checked_rows(self, X, y, reset=False, order="C")
         check_chunk_labels(y, None, self.classes_)
         if StreamRows(X, np.zeros(0, dtype=bool), np.zeros(0)).is_sparse != self._states[0].is_sparse:
             before = "sparse" if self._states[0].is_sparse else "dense"

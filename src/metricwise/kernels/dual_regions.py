@@ -15,7 +15,14 @@ DISC = 3  # quadratic mean: alpha^2 + beta^2 <= 1/2
 HYPERBOLA = 4  # geometric mean: alpha beta >= 1/4
 
 _ROUNDS = 100
-_ACCURACY = 1e-14
+_LAST_STEP = 1e-5  # leaves an error of its cube
+
+
+@nb.njit(cache=True, nogil=True)
+def _halley(x, value, slope, curvature):
+    """Where the root of a rising function is expected, from its value and two derivatives at x; inf if far away."""
+    square, bend = slope * slope, value * curvature
+    return x - 2.0 * value * slope / (2.0 * square - bend) if slope > 0.0 and abs(bend) < square else math.inf
 
 
 @nb.njit(cache=True, nogil=True)
@@ -25,16 +32,16 @@ def _on_roots(a, b, near):
     s = min(math.sqrt(0.5 * near), 1.0)
     for _ in range(_ROUNDS):
         rest = 1.0 - s
-        slope = 2.0 * s * (2.0 * s * s - a) - 2.0 * rest * (2.0 * rest * rest - b)
-        if slope > 0.0:
+        value = 2.0 * s * (2.0 * s * s - a) - 2.0 * rest * (2.0 * rest * rest - b)
+        if value > 0.0:
             high = s
         else:
             low = s
-        curvature = 12.0 * (s * s + rest * rest) - 2.0 * (a + b)
-        step = s - slope / curvature if curvature > 0.0 else math.inf
-        if abs(step - s) <= _ACCURACY:
+        step = _halley(s, value, 12.0 * (s * s + rest * rest) - 2.0 * (a + b), 24.0 * (s - rest))
+        last = abs(step - s) <= _LAST_STEP
+        s = min(max(step, low), high) if last else step if low < step < high else 0.5 * (low + high)
+        if last:
             break
-        s = step if low < step < high else 0.5 * (low + high)
     return 2.0 * s * s, 2.0 * (1.0 - s) * (1.0 - s)
 
 
@@ -46,16 +53,17 @@ def _on_hyperbola(a, b, near):
     low, high = 0.0, 1.0 + abs(a) + abs(b)
     alpha = min(near, high)
     for _ in range(_ROUNDS):
-        slope = ((alpha - a) * alpha * alpha + 0.25 * b) * alpha - 0.0625
-        if slope > 0.0:
+        value = ((alpha - a) * alpha * alpha + 0.25 * b) * alpha - 0.0625
+        if value > 0.0:
             high = alpha
         else:
             low = alpha
-        curvature = (4.0 * alpha - 3.0 * a) * alpha * alpha + 0.25 * b
-        step = alpha - slope / curvature if curvature > 0.0 else math.inf
-        if abs(step - alpha) <= _ACCURACY * alpha:
+        slope = (4.0 * alpha - 3.0 * a) * alpha * alpha + 0.25 * b
+        step = _halley(alpha, value, slope, (12.0 * alpha - 6.0 * a) * alpha)
+        last = abs(step - alpha) <= _LAST_STEP * alpha
+        alpha = min(max(step, low), high) if last else step if low < step < high else 0.5 * (low + high)
+        if last:
             break
-        alpha = step if low < step < high else 0.5 * (low + high)
     return alpha, 0.25 / alpha
 
 
@@ -76,7 +84,7 @@ def project(region, a, b, near=0.5):
     if region == ROOTS and math.sqrt(alpha) + math.sqrt(beta) < math.sqrt(2.0):
         return _on_roots(a, b, near)
     radius = 2.0 if region == ROOTS else math.sqrt(0.5)
-    norm = math.hypot(alpha, beta)
+    norm = math.sqrt(alpha * alpha + beta * beta)
     if norm > radius:
         alpha, beta = alpha * radius / norm, beta * radius / norm
     return alpha, beta

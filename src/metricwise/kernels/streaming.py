@@ -18,6 +18,7 @@ import math
 import numba as nb
 
 from metricwise.kernels.dual_regions import DISC, HYPERBOLA, project
+from metricwise.kernels.prefetching import prefetch
 
 # Positions in the array of numbers.
 SCALE, OFFSET, BIAS = 0, 1, 2  # a, m, b
@@ -36,6 +37,7 @@ FIXED_PRICES = -1
 _REASSOCIATE = {"reassoc", "contract", "nsz"}
 _SMALL_SCALE = 1e-3
 _FARTHEST = 1e4  # variances: the square of the distance at which an outlier counts in the statistics
+_AHEAD = 2  # rows to fetch early: in random order, waiting for memory would take longer than the arithmetic
 
 
 @nb.njit(cache=True, nogil=True)
@@ -122,6 +124,9 @@ def dense_pass(
     """Update the model with the rows ``rows[start:stop]``, one after the other."""
     for k in range(start, stop):
         i = rows[k]
+        if k + _AHEAD < stop:
+            row = X[rows[k + _AHEAD]]
+            prefetch(row, 0, row.size)
         weight = weights[i]
         row, truth = X[i], 1.0 if positive[i] else -1.0
         prior = _count(numbers, settings, positive[i], weight)
@@ -154,6 +159,19 @@ def dense_pass(
         _average(numbers, 1.0 if plain else numbers[ROWS])
 
 
+@nb.njit(cache=True, nogil=True)
+def _meet_features(data, indices, first, last, precision):
+    """Give features never seen before the scale of their first entry; return the square of the row."""
+    square = 0.0
+    for p in range(first, last):
+        j = nb.uint64(indices[p])
+        if precision[j] == 0.0 and data[p] != 0.0:
+            precision[j] = 1.0 / max(data[p] * data[p], 1e-300)
+        if precision[j] > 0.0:  # else the square may be no number
+            square += data[p] * data[p] * precision[j]
+    return square
+
+
 @nb.njit(cache=True, nogil=True, fastmath=_REASSOCIATE)
 def sparse_pass(
     data,
@@ -176,6 +194,10 @@ def sparse_pass(
     """`dense_pass` for compressed rows, whose features keep their mean."""
     for k in range(start, stop):
         i = rows[k]
+        if k + _AHEAD < stop:
+            later = rows[k + _AHEAD]
+            prefetch(data, indptr[later], indptr[later + 1])
+            prefetch(indices, indptr[later], indptr[later + 1])
         weight = weights[i]
         truth = 1.0 if positive[i] else -1.0
         first, last = nb.uint64(indptr[i]), nb.uint64(indptr[i + 1])
@@ -191,13 +213,13 @@ def sparse_pass(
             _descend_dual(numbers, settings, region, positive[i], weight, margin, prior, decay)
         shrink(v, z, numbers, step * settings[SHRINKING])
         if margin < 1.0 and price > 0.0:
-            square = intercept
+            square, least = intercept, math.inf
             for p in range(first, last):
                 j = nb.uint64(indices[p])
-                if precision[j] == 0.0 and data[p] != 0.0:  # a feature never seen before
-                    precision[j] = 1.0 / max(data[p] * data[p], 1e-300)
-                if precision[j] > 0.0:  # else the square may be no number
-                    square += data[p] * data[p] * precision[j]
+                square += data[p] * data[p] * precision[j]
+                least = min(least, precision[j])
+            if least == 0.0:
+                square = intercept + _meet_features(data, indices, first, last, precision)
             length = truth * _step_length(step * price, margin, square, not plain) if square > 0.0 else 0.0
             move = length / numbers[SCALE]
             summed = move * numbers[SUM_SCALE]
@@ -233,7 +255,7 @@ def observe_sparse(data, indices, indptr, rows, counts, second, start, stop):
         for p in range(indptr[rows[k]], indptr[rows[k] + 1]):
             if data[p] != 0.0:
                 j, square = indices[p], data[p] * data[p]
-                if second[j] > 0.0:
-                    square = min(square, _FARTHEST * second[j] / counts[j])  # as above
+                if square * counts[j] > _FARTHEST * second[j] and second[j] > 0.0:  # as above
+                    square = _FARTHEST * second[j] / counts[j]
                 counts[j] += 1.0
                 second[j] += square

@@ -59,9 +59,7 @@ class MiniBatches:
 
     def prepare(self, state: StreamState, data: StreamRows, rows: Rows) -> None:
         """Learn the scale of the features from some rows, ahead of the first update."""
-        if not self.settings.plain:
-            state.observe(data, rows)
-        state.pass_landmark(scaling=not self.settings.plain)
+        state.observe_ahead(data, rows, scaling=not self.settings.plain)
 
     def duals(self, state: StreamState) -> tuple[float, ...]:
         """Return the slack of the last buffer."""

@@ -124,9 +124,7 @@ class PointLearner(ABC):
 
     def prepare(self, state: StreamState, data: StreamRows, rows: Rows) -> None:
         """Learn the scale of the features from some rows, ahead of the first update."""
-        if not self.settings.plain:
-            state.observe(data, rows)
-        state.pass_landmark(scaling=not self.settings.plain)
+        state.observe_ahead(data, rows, scaling=not self.settings.plain)
 
     def until_boundary(self, state: StreamState) -> int:
         return state.next_landmark - state.position

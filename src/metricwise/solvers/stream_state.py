@@ -1,8 +1,8 @@
 """Everything a streaming solver knows, in arrays and numbers that can be written to a file and read back.
 
 What happens is decided by the position in the stream alone, never by how the stream was cut into chunks. The positions
-at which statistics are brought up to date are *landmarks*: 1, 2, 4, ... and then evenly spaced, far enough apart for
-work on all features to cost nothing per row.
+at which statistics are brought up to date are *landmarks*: 1, 2, 4, ... (unless rows were observed ahead) and then
+evenly spaced, far enough apart for work on all features to cost nothing per row.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Rows = NDArray[np.int64]
 
 _INTERVAL = 8192  # most rows between landmarks, or the number of features if that is larger
 _OBSERVED_AT_FIRST = 4096
-_OBSERVED_LATER = 8  # then one of so many rows enters the statistics of the features
+_OBSERVED_LATER = 32  # then one of so many rows enters the statistics of the features
 _REMEMBERED = 4096  # scores of each class
 _REMEMBERED_BETWEEN_LANDMARKS = 256
 _REMEMBERED_IN_ESTIMATION = 2048
@@ -130,21 +130,36 @@ class StreamState:
 
     def observe(self, data: StreamRows, rows: Rows) -> None:
         """Enter rows at the current position into the statistics: all of the first ones, then some."""
-        positions = self.position + np.arange(rows.size)
-        chosen = rows[(positions < _OBSERVED_AT_FIRST) | (positions % _OBSERVED_LATER == 0)]
-        if chosen.size == 0:
+        all_until = max(_OBSERVED_AT_FIRST - self.observed, 0)
+        later = all_until + (-self.position - all_until) % _OBSERVED_LATER
+        self._enter(data, np.concatenate([rows[:all_until], rows[later::_OBSERVED_LATER]]))
+
+    def observe_ahead(self, data: StreamRows, rows: Rows, scaling: bool) -> None:
+        """Learn the scale of the features from all of some rows, before the first update."""
+        if scaling:
+            self._enter(data, rows)
+        self.pass_landmark(scaling)
+        # The statistics will not change much soon.
+        self.next_landmark = self.position + self._longest_interval
+
+    def _enter(self, data: StreamRows, rows: Rows) -> None:
+        if rows.size == 0:
             return
         if self.observed == 0 and not self.is_sparse:
-            self.origin[:] = data.row(int(chosen[0]))
-        data.observe(chosen, self.origin, self.first, self.second, self.observed)
-        self.observed += chosen.size
+            self.origin[:] = data.row(int(rows[0]))
+        data.observe(rows, self.origin, self.first, self.second, self.observed)
+        self.observed += rows.size
+
+    @property
+    def _longest_interval(self) -> int:
+        return max(_INTERVAL, self.v.size)
 
     def pass_landmark(self, scaling: bool) -> None:
         """Bring mean and scale of the features up to date, take a snapshot of the model, set the next landmark."""
         if scaling:
             self._rescale()
         self.take_snapshot()
-        interval = min(max(self.position, 1), max(_INTERVAL, self.v.size))
+        interval = min(max(self.position, 1), self._longest_interval)
         self.next_landmark = self.position + interval
         self.strides = self._strides(interval, _REMEMBERED_BETWEEN_LANDMARKS)
 

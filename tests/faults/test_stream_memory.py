@@ -1,0 +1,62 @@
+"""Training on a file takes as much memory for a long file as for a short one."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# What the process itself says of its peak, after the training; kilobytes on Linux, bytes on macOS.
+SCRIPT = """
+import resource, sys
+from metricwise import STAMPClassifier
+model = STAMPClassifier("f1").fit_stream(sys.argv[1], chunk_rows=2000, n_passes=int(sys.argv[2]))
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+print(model.result_.n_rows, peak * (1 if sys.platform == "darwin" else 1024))
+"""
+
+
+def write_rows(path, n_rows):
+    rng = np.random.default_rng(0)
+    block = []
+    for _ in range(2000):
+        x = np.round(rng.normal(size=20), 3)
+        label = int(x[0] > 0.8)
+        text = (
+            map(str, [*x, label]) if path.suffix == ".csv" else [f"{label}", *(f"{j + 1}:{v}" for j, v in enumerate(x))]
+        )
+        block.append(("," if path.suffix == ".csv" else " ").join(text))
+    with path.open("w") as file:
+        for _ in range(n_rows // 2000):
+            file.write("\n".join(block) + "\n")
+
+
+def peak_memory(path, n_passes, expected_rows):
+    # The C library keeps ever larger blocks after they were freed unless told where to draw the line: with the line
+    # fixed, the peak is what the program holds at one time.
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "src"), "MALLOC_MMAP_THRESHOLD_": "131072"}
+    command = [sys.executable, "-c", SCRIPT, str(path), str(n_passes)]
+    run = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    n_rows, peak = map(int, run.stdout.split())
+    assert n_rows == expected_rows
+    return peak
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the peak is asked of the system as POSIX has it")
+@pytest.mark.parametrize(("kind", "n_passes"), [("csv", 1), ("svm", 2)])
+def test_peak_memory_does_not_grow_with_the_file(tmp_path, kind, n_passes):
+    peaks, sizes = [], []
+    for n_rows in (60_000, 600_000):  # both of several blocks
+        path = tmp_path / f"{n_rows}.{kind}"
+        write_rows(path, n_rows)
+        sizes.append(path.stat().st_size)
+        learnt = n_rows if n_passes == 1 else n_passes * (n_rows - n_rows // 10)
+        peaks.append(peak_memory(path, n_passes, learnt))
+    assert sizes[1] - sizes[0] > 65e6
+    assert peaks[1] - peaks[0] < 10e6
