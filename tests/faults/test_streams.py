@@ -137,6 +137,13 @@ def test_first_call(name, case):
 
 
 @each_model
+def test_one_row_and_one_class_are_no_mistake(name):
+    """Once the labels are known: a stream may bring one row at a time."""
+    model = fresh(name).partial_fit(X[Y == 1], Y[Y == 1], classes=[0, 1]).partial_fit(X[:1], Y[:1])
+    assert np.isfinite(model.coef_).all() and model.result_.n_rows == np.count_nonzero(Y) + 1
+
+
+@each_model
 def test_positive_class(name):
     match = r"pos_label=5 is not a label of y, whose labels are \[0, 1\]"
     for call in CALLS.values():

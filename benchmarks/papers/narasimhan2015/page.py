@@ -60,7 +60,7 @@ How it was done
 - **Mini-batches** as ``MiniBatchSVC`` with default settings.
 - **Plug-in.** Standardised features (not if sparse), scikit-learn's logistic regression (L-BFGS, C = 1) until it
   converges, and the threshold that is best for the measure on the training rows. Points of the curve are regressions
-  of at most 5, 20, 80 and 2000 iterations.
+  of at most 5, 20, 80 and 300 iterations.
 - **Multivariate SVM** as ``MultivariateSVC`` with default C on features standardised likewise, threshold chosen on the
   training rows, for at most {MOST_TIMES} times as long as SPADE or STAMP and at most {MOST_SECONDS:g} seconds.
 - **Time** is processor time of one thread, from raw features in memory, rows contiguous or compressed, to a model with

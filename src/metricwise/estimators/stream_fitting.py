@@ -30,7 +30,10 @@ _SCALED_AHEAD = 8192  # rows whose scale is learnt ahead
 _MANY_ROWS = 20_000  # from which the first pass is evaluated more than once
 _EVALUATIONS_OF_FIRST_PASS = 5
 _FOLDS = 5
-_SHARE_OF_TRAINING_ROWS = 0.1  # that a training row has in the choice of a threshold, beside rows held out
+# The weight of a training row in the choice of a threshold, beside rows held out: at least so much, and half of theirs
+# if there are so many rows of the rare class for every feature.
+_LEAST_SHARE = 0.1
+_RARE_ROWS_A_FEATURE = 50
 
 
 class Evaluation(NamedTuple):
@@ -198,15 +201,21 @@ class BinaryFitting:
         """Return the threshold of the best model.
 
         Rows held out are few, and a threshold chosen on them alone depends on single rows. Training rows, with a small
-        weight, steady it: measured over data sets of all kinds, that came nearer to the best threshold.
+        weight, steady it: measured over data sets of all kinds, that came nearer to the best threshold. The more of
+        them there are for every feature, the less their scores differ from those of new rows.
         """
         random = np.random.default_rng((self.passes.seed, 3))
-        most = round(self.held.size / _SHARE_OF_TRAINING_ROWS)
+        most = round(self.held.size / _LEAST_SHARE)
         some = self.train if self.train.size <= most else np.sort(random.choice(self.train, most, replace=False))
         rows = np.concatenate([self.held, some])
-        share = np.repeat([1.0, _SHARE_OF_TRAINING_ROWS], [self.held.size, some.size])
+        share = np.repeat([1.0, self._share_of_training_rows()], [self.held.size, some.size])
         scores = self.data.scores(rows, progress.best_weights, progress.best_bias)
         return threshold_for(self.measure, self.data.positive[rows], scores, share * self.data.weights[rows])
+
+    def _share_of_training_rows(self) -> float:
+        positives = np.count_nonzero(self.data.positive[self.train])
+        rare = min(positives, self.train.size - positives)
+        return max(rare / (rare + _RARE_ROWS_A_FEATURE * self.data.n_features), _LEAST_SHARE)
 
     def _entry(self, progress: Progress) -> StreamEntry:
         seen = progress.state.position
