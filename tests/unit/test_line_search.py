@@ -21,7 +21,7 @@ def random_line(name, seed):
     positive = X @ [1.0, -0.5, 0.0, 0.3] + rng.normal(size=60) > 0.5
     problem = make_problem(make_design(X, intercept=1.0), positive, get_measure(name), C=10.0 ** rng.integers(-2, 2))
     w, target = rng.normal(size=(2, 5)) * 10.0 ** rng.integers(-2, 2, size=(2, 1))
-    line = Line.between(w, problem.design.scores(w), target, problem.design.scores(target))
+    line = Line.between(problem.design, (w, problem.design.scores(w)), (target, problem.design.scores(target)))
 
     def objective(step):
         at = w + step * (target - w)

@@ -18,6 +18,8 @@ class Design(Protocol):
     """A data matrix X, with a constant column at the end if there is an intercept, seen through its products.
 
     ``shape`` counts that virtual column. Implementations never copy, densify or extend the matrix they are given.
+    Weights are vectors as long as a row of X, or stand for functions that are not written down as such
+    (`KernelDesign`): solvers add and scale them, and measure them by `covector`.
     """
 
     @property
@@ -37,6 +39,10 @@ class Design(Protocol):
 
     def combine(self, c: Floats) -> Floats:
         """Return X' c."""
+        ...
+
+    def covector(self, w: Floats) -> Floats:
+        """Return the vector whose product with any weights is their inner product with ``w``."""
         ...
 
     def take(self, rows: Rows) -> Design:

@@ -58,6 +58,9 @@ class RowsOfMatrix(ABC):
             out[-1] = self.intercept * c.sum()
         return out
 
+    def covector(self, w: Floats) -> Floats:
+        return w
+
     def _split(self, w: Floats) -> tuple[Floats, float]:
         """Return the weights of the real columns and what the constant column adds to every score."""
         w = np.ascontiguousarray(w, dtype=np.float64)

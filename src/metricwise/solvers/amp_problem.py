@@ -184,7 +184,7 @@ class AmpProblem:
     def level(self, w: Floats, scores: Floats) -> float:
         """Return the regularised ratio at weights with given scores."""
         rates = self.rates(scores)
-        numerator = self.ratio.numerator(*rates) - 0.5 * self.ridge * float(w @ w)
+        numerator = self.ratio.numerator(*rates) - 0.5 * self.ridge * float(w @ self.design.covector(w))
         return numerator / self.ratio.denominator(*rates)
 
     def cost_sensitive(self, level: float) -> MultivariateProblem:

@@ -60,13 +60,16 @@ class Cuts:
 
     def add_truth(self, length: int) -> None:
         """Add the cut of the true labels: no loss, no slope. It says that the slack is not negative."""
-        self._add(np.zeros(length), np.zeros(length), 0.0, (np.nan, np.nan), truth=True)
+        nothing = np.zeros(length)
+        self._add(nothing, nothing, nothing, 0.0, (np.nan, np.nan), truth=True)
 
-    def add(self, plane: Floats, point: Floats, loss: float, table: tuple[float, float]) -> None:
-        """Add the cut of a labelling found at the weights ``point``."""
-        self._add(plane, point, loss, table, truth=False)
+    def add(self, plane: Floats, covector: Floats, point: Floats, loss: float, table: tuple[float, float]) -> None:
+        """Add the cut of a labelling found at the weights ``point``; ``covector`` gives the plane's inner products."""
+        self._add(plane, covector, point, loss, table, truth=False)
 
-    def _add(self, plane: Floats, point: Floats, loss: float, table: tuple[float, float], truth: bool) -> None:
+    def _add(
+        self, plane: Floats, covector: Floats, point: Floats, loss: float, table: tuple[float, float], truth: bool
+    ) -> None:
         size = len(self)
         self._planes.append(plane)
         self._points.append(point)
@@ -74,7 +77,7 @@ class Cuts:
             grown = np.zeros((2 * size, 2 * size))
             grown[:size, :size] = self._gram
             self._gram = grown
-        row = self._planes.dot(plane)
+        row = self._planes.dot(covector)
         self._gram[size, : size + 1] = row
         self._gram[: size + 1, size] = row
         self.losses = np.append(self.losses, loss)
@@ -87,7 +90,10 @@ class Cuts:
         """Return the minimum of 1/2 |w|^2 + price * model, starting from the shares of the last call."""
         solve_simplex(self._gram, self.losses, price, self.shares, _QP_TOLERANCE)
         w = -price * self._planes.combine(self.shares)
-        return Minimum(w, float(price * (self.losses @ self.shares) - 0.5 * (w @ w)))
+        active = np.flatnonzero(self.shares)
+        shares = self.shares[active]
+        square = price**2 * float(shares @ self._gram[np.ix_(active, active)] @ shares)
+        return Minimum(w, float(price * (self.losses @ self.shares) - 0.5 * square))
 
     def forget_idle(self, patience: int) -> None:
         """Drop the cuts that had no share for more than ``patience`` minimisations."""

@@ -160,7 +160,7 @@ class CuttingPlane:
 
     def _cut(self, problem: MultivariateProblem, state: CuttingPlaneState, w: Floats, labelling: Labelling) -> None:
         plane = problem.design.combine(labelling.coefficients())
-        state.cuts.add(plane, w, labelling.loss, labelling.table)
+        state.cuts.add(plane, problem.design.covector(plane), w, labelling.loss, labelling.table)
 
     @staticmethod
     def _keep_if_better(
@@ -175,7 +175,7 @@ class CuttingPlane:
         target, lower = state.cuts.minimise(problem.price)
         state.lower = max(state.lower, lower)
         state.cuts.forget_idle(self.patience)
-        line = Line.between(state.w, state.scores, target, problem.design.scores(target))
+        line = Line.between(problem.design, (state.w, state.scores), (target, problem.design.scores(target)))
         if line.target_square > 0.0:
             self._search(problem, state, line, target)
         self._note_stall(state, before)

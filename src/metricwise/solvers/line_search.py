@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from metricwise.designs import Design
 from metricwise.oracles import Labelling
 from metricwise.solvers.problem import MultivariateProblem
 
@@ -36,10 +37,12 @@ class Line:
     target_square: float
 
     @staticmethod
-    def between(w: Floats, scores: Floats, target: Floats, target_scores: Floats) -> Line:
-        """Make the line from w (t = 0) to the target (t = 1)."""
-        change = target - w
-        return Line(scores, target_scores - scores, float(w @ w), float(w @ change), float(change @ change))
+    def between(design: Design, start: tuple[Floats, Floats], target: tuple[Floats, Floats]) -> Line:
+        """Make the line from the start (t = 0) to the target (t = 1), both weights with their scores."""
+        (w, scores), change = start, target[0] - start[0]
+        covector = design.covector(change)
+        square = float(w @ design.covector(w))
+        return Line(scores, target[1] - scores, square, float(w @ covector), float(change @ covector))
 
     def scores_at(self, step: float) -> Floats:
         return self.scores + step * self.towards

@@ -31,7 +31,7 @@ class MultivariateProblem:
 
     def objective(self, w: Floats, labelling: Labelling) -> float:
         """Return J(w), given the most violated labelling at w."""
-        return 0.5 * float(w @ w) + self.price * labelling.value
+        return 0.5 * float(w @ self.design.covector(w)) + self.price * labelling.value
 
     def at_price(self, price: float) -> MultivariateProblem:
         """Return the same problem with another price of the slack."""
