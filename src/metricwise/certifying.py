@@ -361,16 +361,27 @@ class _Slack:
         return share
 
     def _pairs(self, scores: Floats) -> tuple[float, Floats]:
-        """The labelling that swaps every pair with a margin below one, up to rounding."""
-        margin = 1.0 - 1e-10 * max(1.0, float(np.abs(scores).max()))
+        """The labelling that places each positive below as many of the top negatives as violates most, up to rounding.
+
+        The loss is what a positive has above it between the two false positive rates. Ahead of them it pays to go on
+        while negatives are higher than the positive, from there on while they are higher than it minus one.
+        """
+        start, end = (rate * self.n_neg for rate in self.measure.fpr_range)
         pos, neg = scores[self.positive], scores[~self.positive]
         pos_weight, neg_weight = self.weights[self.positive], self.weights[~self.positive]
-        order_pos, order_neg = np.argsort(pos), np.argsort(neg)
-        up_to = np.concatenate([[0.0], np.cumsum(pos_weight[order_pos])])
-        up_to_neg = np.concatenate([[0.0], np.cumsum(neg_weight[order_neg])])
-        below = up_to[np.searchsorted(pos[order_pos] - margin, neg, "left")]
-        above = self.n_neg - up_to_neg[np.searchsorted(neg[order_neg], pos - margin, "right")]
+        reach = 1e-10 * max(1.0, float(np.abs(scores).max()))
+        order = np.argsort(-neg)
+        taken = (neg_weight * self._share(-neg, neg_weight, end))[order]
+        weight, total = (np.concatenate([[0.0], np.cumsum(part)]) for part in (taken, taken * neg[order]))
+        lost = np.maximum(weight - start, 0.0)
+        few = np.searchsorted(-neg[order], -pos - reach, "left")
+        many = np.searchsorted(-neg[order], 1.0 - reach - pos, "left")
+        gain = (total + lost)[many] - (total + lost)[few] - (weight[many] - weight[few]) * pos
+        below = np.where((weight[few] < start) & (gain <= reach * end), few, many)
+        passed = np.cumsum(np.bincount(below, pos_weight, minlength=neg.size + 1)[::-1])[::-1]
+        of_negatives = np.empty(neg.size)
+        of_negatives[order] = taken * passed[1:]
+        scale = self.n_pos * (end - start)
         c = np.zeros(scores.size)
-        c[self.positive] = -pos_weight * above / (self.n_pos * self.n_neg)
-        c[~self.positive] = neg_weight * below / (self.n_pos * self.n_neg)
-        return float(c[~self.positive].sum()), c
+        c[self.positive], c[~self.positive] = -pos_weight * weight[below] / scale, of_negatives / scale
+        return float(pos_weight @ lost[below]) / scale, c

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from metricwise.designs import make_design
-from metricwise.measures import HasViolatedLabelling, contingency_measure, get_measure, registered_names
+from metricwise.measures import HasViolatedLabelling, PartialAuc, contingency_measure, get_measure, registered_names
 from metricwise.solvers import SOLVERS, make_problem
 
 TOL = 1e-3
@@ -21,7 +21,8 @@ def _own(tp, fp, fn, tn):
 
 
 OWN = contingency_measure(_own, "own")
-MEASURES = [get_measure(name) for name in registered_names(HasViolatedLabelling)] + [OWN]
+LATER = PartialAuc(min_fpr=0.2, max_fpr=0.6)  # with two peaks a positive, where from 0 on there is one
+MEASURES = [get_measure(name) for name in registered_names(HasViolatedLabelling)] + [OWN, LATER]
 PAIRS = [
     (name, measure) for name, solver in SOLVERS.items() for measure in MEASURES if isinstance(measure, solver.needs)
 ]

@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 
 from metricwise import MultivariateSVC, certify
-from tests.contracts.cases import MEASURES, make_data
+from tests.contracts.cases import LATER, MEASURES, make_data
 
 X, POSITIVE = make_data(n_rows=70, n_features=6, seed=5)
 BINARY = POSITIVE.astype(int)
@@ -110,12 +110,14 @@ def test_limits_of_training_show_in_the_certificate():
 
 @pytest.mark.filterwarnings("ignore:the surrogate of")
 @pytest.mark.parametrize("weighted", [False, True], ids=["no weights", "weights"])
-@pytest.mark.parametrize("name", ["accuracy", "balanced_accuracy", "f1", "prbep", "roc_auc"])
-def test_rows_on_the_margin_up_to_rounding_do_not_spoil_the_bound(name, weighted):
+@pytest.mark.parametrize(
+    "measure", ["accuracy", "balanced_accuracy", "f1", "prbep", "roc_auc", "partial_roc_auc", LATER], ids=str
+)
+def test_rows_on_the_margin_up_to_rounding_do_not_spoil_the_bound(measure, weighted):
     """Where a mistake is dear, one row or pair that is judged differently costs more than the whole objective."""
     for seed, share, C in product((3, 4, 8, 32), (0.1, 0.2), (0.3, 10.0)):
         data, positive = make_data(n_rows=70, n_features=3 + seed % 5, seed=seed, share=share)
         weights = np.random.default_rng(seed).uniform(100.0, 10_000.0, size=positive.size) if weighted else None
-        model = MultivariateSVC(name, C=C if weighted else 1000.0 * C, threshold=0.0)
+        model = MultivariateSVC(measure, C=C if weighted else 1000.0 * C, threshold=0.0)
         model.fit(data, positive, sample_weight=weights)
         assert_agrees(model, certify(model, data, positive, sample_weight=weights))

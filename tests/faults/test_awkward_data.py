@@ -64,12 +64,12 @@ def test_rows_of_zeros(measure):
 @pytest.mark.filterwarnings("ignore:the surrogate of")
 @pytest.mark.filterwarnings("ignore:training stopped")
 @pytest.mark.parametrize("size", [1e-150, 1e-20, 1e-8, 1e8, 1e20])
-@pytest.mark.parametrize("measure", ["f1", "accuracy", "prbep", "roc_auc", "g_mean"])
+@pytest.mark.parametrize("measure", ["f1", "accuracy", "prbep", "roc_auc", "partial_roc_auc", "g_mean"])
 def test_features_of_any_size(measure, size):
     assert_usable(MultivariateSVC(measure, max_iter=150).fit(size * X, Y), size * X)
 
 
-@pytest.mark.parametrize("measure", ["f1", "accuracy", "prbep", "roc_auc"])
+@pytest.mark.parametrize("measure", ["f1", "accuracy", "prbep", "roc_auc", "partial_roc_auc"])
 def test_the_size_of_the_features_and_C_belong_together(measure):
     """Features 1e4 times larger at a C of 1e8 times less: the same problem in other units."""
     settings = {"fit_intercept": False, "threshold": 0.0, "tol": 1e-6}
@@ -88,7 +88,9 @@ def test_features_of_very_different_size_reach_the_optimum_or_say_so():
     assert model.result_.status.reached_tolerance != said
 
 
-@pytest.mark.parametrize("measure", ["f1", "accuracy", "g_mean", "prbep", "roc_auc", "matthews_corrcoef"])
+@pytest.mark.parametrize(
+    "measure", ["f1", "accuracy", "g_mean", "prbep", "roc_auc", "partial_roc_auc", "matthews_corrcoef"]
+)
 def test_one_positive_row(measure):
     y = np.zeros(60, dtype=int)
     y[np.argmax(X[:, 0])] = 1
@@ -140,7 +142,7 @@ def test_nothing_but_constant_columns(measure, value):
 
 
 @pytest.mark.filterwarnings("ignore:the surrogate of")
-@pytest.mark.parametrize("measure", ["roc_auc", "prbep", "accuracy", "f1"])
+@pytest.mark.parametrize("measure", ["roc_auc", "partial_roc_auc", "prbep", "accuracy", "f1"])
 def test_classes_with_the_same_mean(measure):
     """Nothing is left of the first cut but rounding errors."""
     data = np.array([-2.0, 0.0, -2.0, 1.0, -1.0, 0.0, -2.0, 0.0, -2.0, -2.0, -1.0, -1.0])[:, None]

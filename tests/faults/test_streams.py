@@ -195,9 +195,9 @@ each_call = pytest.mark.parametrize("call", CALLS)
         (SPADEClassifier(FBeta(beta=3)), "lacks what SPADEClassifier needs.*STAMPClassifier"),
         (STAMPClassifier("g_mean"), "'g_mean' lacks what STAMPClassifier needs.*SPADEClassifier.*takes: .*f1"),
         (STAMPClassifier("roc_auc"), "'roc_auc' lacks what STAMPClassifier needs.*MiniBatchSVC"),
-        (MiniBatchSVC("partial_roc_auc"), "'partial_roc_auc' lacks what MiniBatchSVC needs"),
+        (MiniBatchSVC("recall_at_precision"), "'recall_at_precision' lacks what MiniBatchSVC needs"),
     ],
-    ids=["spade-f1", "spade-f3", "stamp-gmean", "stamp-auc", "batches-partial"],
+    ids=["spade-f1", "spade-f3", "stamp-gmean", "stamp-auc", "batches-recall"],
 )
 def test_measures_that_do_not_fit(call, model, match):
     expect_refusal(model, CALLS[call], TypeError, match)

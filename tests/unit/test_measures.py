@@ -92,7 +92,7 @@ def test_all_measures_differ():
 
 CAPABILITIES = {
     CountsTable: {*TABLE_MEASURES, PRBEP(), PrecisionAtK(), RecallAtK()},
-    HasViolatedLabelling: {*TABLE_MEASURES, PRBEP(), PrecisionAtK(), RecallAtK(), RocAuc()},
+    HasViolatedLabelling: {*TABLE_MEASURES, PRBEP(), PrecisionAtK(), RecallAtK(), RocAuc(), PartialAuc()},
     RestrictsLabellings: {PRBEP(), PrecisionAtK(), RecallAtK()},
     RanksPairs: {RocAuc(), PartialAuc()},
     RatioOfRates: {

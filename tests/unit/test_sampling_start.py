@@ -15,7 +15,7 @@ WITH, WITHOUT = CuttingPlane(sample_factor=8, smallest_sample=200), CuttingPlane
 
 
 @pytest.mark.parametrize("kind", ["dense rows", "sparse"])
-@pytest.mark.parametrize("name", ["f1", "accuracy", "g_mean", "prbep", "roc_auc", "precision_at_k"])
+@pytest.mark.parametrize("name", ["f1", "accuracy", "g_mean", "prbep", "roc_auc", "partial_roc_auc", "precision_at_k"])
 def test_reaches_the_same_objective(name, kind):
     problem = problem_of(get_measure(name), stored(X, kind), POSITIVE, C=0.05)
     results = [run(solver, problem, Limits(tol=TOL))[0] for solver in (WITH, WITHOUT)]

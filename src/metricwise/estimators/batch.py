@@ -122,7 +122,7 @@ class BatchClassifier(LinearClassifier):
 
     @property
     def intercept_value(self) -> float:
-        """Size of the constant feature; 0 if there is none, as for ROC area, which does not see it."""
+        """Size of the constant feature; 0 if there is none, as for ROC areas, which do not see it."""
         sees_it = not isinstance(get_measure(self.measure), RanksPairs)
         return float(self.intercept_scaling) if self.fit_intercept and sees_it else 0.0
 

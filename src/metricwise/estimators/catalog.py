@@ -37,9 +37,9 @@ def measure_names(solver: str | type | None = None) -> tuple[str, ...]:
     Examples
     --------
     >>> from metricwise import measure_names
-    >>> "partial_roc_auc" in measure_names()
+    >>> "recall_at_precision" in measure_names()
     True
-    >>> "partial_roc_auc" in measure_names("MultivariateSVC")
+    >>> "recall_at_precision" in measure_names("MultivariateSVC")
     False
     """
     if solver is None:

@@ -24,7 +24,7 @@ class MiniBatchSVC(StreamingClassifier):
 
     The surrogate of `MultivariateSVC` on a buffer of rows gives a gradient; one step is made a buffer. That is the
     method 1PMB. A buffer says less of a measure than all rows do, so where `SPADEClassifier` or `STAMPClassifier` fit
-    the measure they are the better choice; this one also serves break-even point, precision and recall at k, ROC area,
+    the measure they are the better choice; this one also serves break-even point, precision and recall at k, ROC areas,
     Matthews correlation and any function of the table.
 
     Parameters

@@ -34,7 +34,7 @@ class MultivariateSVC(BatchClassifier):
         Where scores are cut into labels. "cv" finds the best threshold for the measure on out-of-fold scores, exact
         over all of them; "train" on the training scores; a number is used as it is (0.0 reproduces the paper). For
         measures that fix the number of predicted positives, the threshold selects the same fraction of the rows; for
-        ROC area, which does not depend on it, the one with the best balanced accuracy.
+        ROC areas, which do not depend on it, the one with the best balanced accuracy.
     tol : float, default=1e-3
         Relative duality gap at which training stops.
     max_iter : int, default=10000

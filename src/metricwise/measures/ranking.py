@@ -61,6 +61,12 @@ class PartialAuc:
         diagonal, and greatest = max_fpr - min_fpr. With ``min_fpr=0`` this is
         ``sklearn.metrics.roc_auc_score(max_fpr=...)``. If False, the area is divided by max_fpr - min_fpr.
 
+    Notes
+    -----
+    Training does not depend on ``standardize``: its loss D is always 1 minus the area divided by max_fpr - min_fpr, and
+    it is D that a certificate bounds. The loss of the rescaled area is D / (2 - min_fpr - max_fpr), which is no larger
+    than D unless min_fpr + max_fpr exceeds 1.
+
     Examples
     --------
     >>> from metricwise.measures import PartialAuc
@@ -96,6 +102,10 @@ class PartialAuc:
         least = (self.max_fpr**2 - self.min_fpr**2) / 2
         # The difference is (max - min)(1 - (max + min)/2), never zero.
         return 0.5 * (1 + (area - least) / (greatest - least))
+
+    def mistakes_per_loss(self, n_pos: float, n_neg: float) -> float:
+        """Return the number of single mistakes that a loss of one stands for: all rows, as for the whole area."""
+        return float(n_pos + n_neg)
 
 
 def roc_area(groups: ScoreGroups, low: float, high: float) -> float:

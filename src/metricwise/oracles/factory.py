@@ -17,6 +17,7 @@ from metricwise.measures.base import (
 from metricwise.oracles.base import Classes, Floats, Oracle
 from metricwise.oracles.contingency import AdditiveOracle, RatioShape, TableOracle, ratio_constants, scan_for_ratio
 from metricwise.oracles.generic import GenericOracle
+from metricwise.oracles.partial_area import PartialAreaOracle
 from metricwise.oracles.ranking import PairOracle
 from metricwise.oracles.restricted import AtLeastOracle, TopRowsOracle
 
@@ -68,7 +69,8 @@ def make_oracle(
     classes = Classes(n_pos, n_neg, weights, threads)
     mistakes = float(measure.mistakes_per_loss(classes.pos_weight, classes.neg_weight))
     if isinstance(measure, RanksPairs):
-        return PairOracle(classes, mistakes)
+        whole = measure.fpr_range == (0.0, 1.0) and not generic
+        return PairOracle(classes, mistakes) if whole else PartialAreaOracle(measure.fpr_range, classes, mistakes)
     assert isinstance(measure, CountsTable)
     if isinstance(measure, RestrictsLabellings):
         size = float(measure.predicted_positives(classes.pos_weight, classes.pos_weight + classes.neg_weight))

@@ -1,0 +1,206 @@
+"""The oracle of partial ROC areas against brute force over all orders of the negatives and places of the positives."""
+
+from __future__ import annotations
+
+from itertools import permutations, product
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from metricwise.measures import PartialAuc, RocAuc
+from metricwise.oracles import make_oracle
+from metricwise.oracles.partial_area import PartialAreaOracle
+from metricwise.oracles.ranking import PairOracle
+from tests.properties.test_oracles import assert_consistent, half_steps, mixed_score
+
+USUAL = settings(max_examples=80, deadline=None)
+
+# Ends on whole ranks of two, three or four negatives, ends within a row, the whole range, and ranges within one row.
+RANGES = [
+    *[(0.0, 0.25), (0.0, 0.5), (0.25, 0.75), (0.5, 1.0), (1 / 3, 2 / 3), (0.0, 1.0)],
+    *[(0.0, 0.1), (0.1, 0.3), (0.2, 0.9), (0.4, 0.45), (0.93, 1.0), (0.05, 1.0)],
+]
+ranges = st.sampled_from(RANGES) | st.tuples(st.floats(0, 0.45), st.floats(0.5, 1))
+any_weight = st.floats(0.1, 5)
+
+
+@st.composite
+def tiny(draw, score=mixed_score, weight=None, most_neg=4):
+    """Range, numbers of positives and negatives, scores, weights (None without a strategy for them)."""
+    n_pos, n_neg = draw(st.integers(1, 3)), draw(st.integers(1, most_neg))
+    column = lambda values: np.array(draw(st.lists(values, min_size=n_pos + n_neg, max_size=n_pos + n_neg)), float)
+    return draw(ranges), n_pos, n_neg, column(score), None if weight is None else column(weight)
+
+
+def oracle_of(fpr_range, n_pos, n_neg, weights=None):
+    oracle = make_oracle(PartialAuc(*fpr_range), n_pos, n_neg, weights, generic=True)
+    assert isinstance(oracle, PartialAreaOracle)
+    return oracle
+
+
+def every_labelling(fpr_range, n_pos, n_neg, weights=None):
+    """Losses and coefficients of all labellings, by definition."""
+    weights = np.ones(n_pos + n_neg) if weights is None else weights
+    start, end = np.array(fpr_range) * weights[n_pos:].sum()
+    scale = 1.0 / (weights[:n_pos].sum() * (end - start))
+    losses, coefficients = [], []
+    for order in permutations(range(n_neg)):
+        edges = np.r_[0.0, np.cumsum(weights[n_pos:][list(order)])]
+        taken = np.diff(np.minimum(edges, end))
+        within = np.diff(np.clip(edges, start, end))
+        for places in product(range(n_neg + 1), repeat=n_pos):
+            loss, c = 0.0, np.zeros(n_pos + n_neg)
+            for i, place in enumerate(places):
+                loss += weights[i] * within[:place].sum()
+                c[i] -= weights[i] * taken[:place].sum()
+                c[n_pos + np.array(order[:place], int)] += weights[i] * taken[:place]
+            losses.append(scale * loss)
+            coefficients.append(scale * c)
+    return np.array(losses), np.array(coefficients)
+
+
+def assert_most_violated(case):
+    fpr_range, n_pos, n_neg, scores, weights = case
+    labelling = oracle_of(fpr_range, n_pos, n_neg, weights).violate(scores)
+    losses, coefficients = every_labelling(fpr_range, n_pos, n_neg, weights)
+    # The violation is divided by the width of the range.
+    exact = 1e-9 / (fpr_range[1] - fpr_range[0])
+    assert labelling.value == pytest.approx(np.max(losses + coefficients @ scores), abs=exact)
+    assert_consistent(labelling, scores)
+    # No other scores make it more violated than the most violated labelling there: it is one, or a mean of some.
+    for other in (scores[::-1], np.zeros_like(scores), 3.0 * scores, scores + np.cos(np.arange(scores.size))):
+        assert labelling.loss + labelling.coefficients() @ other <= np.max(losses + coefficients @ other) + exact
+
+
+@given(case=tiny())
+@example(case=((0.25, 0.75), 1, 4, np.zeros(5), None))
+@example(case=((0.5, 1.0), 1, 4, np.array([1.0, 1.5, 1.0, 0.5, 0.0]), None))  # equal peaks
+@USUAL
+def test_equals_brute_force_over_all_labellings(case):
+    assert_most_violated(case)
+
+
+@given(case=tiny(score=half_steps, most_neg=3))
+@USUAL
+def test_equals_brute_force_where_scores_are_tied(case):
+    assert_most_violated(case)
+
+
+@given(case=tiny(weight=any_weight))
+@USUAL
+def test_equals_brute_force_with_any_weights(case):
+    assert_most_violated(case)
+
+
+@given(case=tiny(weight=st.integers(1, 4)))
+@USUAL
+def test_whole_weights_are_repeated_rows(case):
+    fpr_range, n_pos, n_neg, scores, weights = case
+    copies = weights.astype(int)
+    weighted = oracle_of(fpr_range, n_pos, n_neg, weights).violate(scores)
+    repeated = oracle_of(fpr_range, copies[:n_pos].sum(), copies[n_pos:].sum()).violate(np.repeat(scores, copies))
+    assert (weighted.value, weighted.loss) == pytest.approx((repeated.value, repeated.loss), abs=1e-9)
+    each = np.repeat(weighted.coefficients() / copies, copies)
+    np.testing.assert_allclose(repeated.coefficients(), each, atol=1e-9)
+
+
+def random_case(seed):
+    """Hundreds of rows with or without weights and ties; the range is a different one each time."""
+    rng = np.random.default_rng(seed)
+    n_pos, n_neg = int(rng.integers(1, 120)), int(rng.integers(1, 400))
+    scores = rng.normal(size=n_pos + n_neg) * rng.choice([0.3, 1.0, 5.0])
+    scores[:n_pos] += rng.choice([0.0, 1.0, 3.0])
+    scores = np.round(scores, 1) if seed % 2 else scores
+    weights = [None, rng.uniform(0.1, 5.0, size=scores.size), rng.integers(1, 4, size=scores.size) * 1.0][seed % 3]
+    return RANGES[seed % len(RANGES)], n_pos, n_neg, scores, weights
+
+
+def by_every_place(fpr_range, n_pos, n_neg, scores, weights):
+    """The largest violation when each positive tries every place in the order of the scores."""
+    weights = np.ones(scores.size) if weights is None else weights
+    order = n_pos + np.argsort(-scores[n_pos:])
+    edges = np.r_[0.0, np.cumsum(weights[order])]
+    start, end = np.array(fpr_range) * edges[-1]
+    taken, within = np.diff(np.minimum(edges, end)), np.diff(np.clip(edges, start, end))
+    terms = within + taken * (scores[order] - scores[:n_pos, None])
+    best = np.maximum(np.cumsum(terms, axis=1).max(axis=1), 0.0)
+    return weights[:n_pos] @ best / (weights[:n_pos].sum() * (end - start))
+
+
+each_seed = pytest.mark.parametrize("seed", range(24))
+
+
+@each_seed
+def test_equals_the_best_of_all_places_on_many_rows(seed):
+    case = random_case(seed)
+    fpr_range, n_pos, n_neg, scores, weights = case
+    labelling = oracle_of(fpr_range, n_pos, n_neg, weights).violate(scores)
+    assert labelling.value == pytest.approx(by_every_place(*case), rel=1e-8, abs=1e-8)
+    assert_consistent(labelling, scores)
+
+
+@each_seed
+def test_a_labelling_is_a_lower_bound_everywhere(seed):
+    fpr_range, n_pos, n_neg, scores, weights = random_case(seed)
+    oracle = oracle_of(fpr_range, n_pos, n_neg, weights)
+    labelling = oracle.violate(scores)
+    rng = np.random.default_rng(seed)
+    for size in (1e-9, 1e-3, 0.1, 1.0, 10.0):
+        there = scores + size * rng.normal(size=scores.size)
+        bound = labelling.loss + labelling.coefficients() @ there
+        assert oracle.violate(there).value >= bound - 1e-9 * max(1.0, abs(bound))
+
+
+@each_seed
+def test_is_the_oracle_of_the_whole_area_from_0_to_1(seed):
+    _, n_pos, n_neg, scores, weights = random_case(seed)
+    whole = make_oracle(RocAuc(), n_pos, n_neg, weights)
+    assert isinstance(whole, PairOracle)
+    assert isinstance(make_oracle(PartialAuc(0, 1), n_pos, n_neg, weights), PairOracle)
+    assert make_oracle(PartialAuc(0, 0.2), n_pos, n_neg, weights).mistakes == whole.mistakes
+    expected, found = whole.violate(scores), oracle_of((0.0, 1.0), n_pos, n_neg, weights).violate(scores)
+    assert (found.value, found.loss) == pytest.approx((expected.value, expected.loss), abs=1e-9)
+    np.testing.assert_allclose(found.coefficients(), expected.coefficients(), atol=1e-12)
+
+
+@each_seed
+def test_does_not_depend_on_the_order_of_rows(seed):
+    fpr_range, n_pos, n_neg, scores, weights = random_case(seed)
+    rng = np.random.default_rng(seed)
+    order = np.r_[rng.permutation(n_pos), n_pos + rng.permutation(n_neg)]
+    found = oracle_of(fpr_range, n_pos, n_neg, weights).violate(scores)
+    moved = oracle_of(fpr_range, n_pos, n_neg, None if weights is None else weights[order]).violate(scores[order])
+    assert moved.value == pytest.approx(found.value, rel=1e-9, abs=1e-9)
+    np.testing.assert_allclose(moved.coefficients(), found.coefficients()[order], atol=1e-12)
+
+
+@each_seed
+def test_ties_up_to_rounding_share_alike(seed):
+    """Rounding errors in the scores do not choose among rows that are alike."""
+    fpr_range, n_pos, n_neg, scores, weights = random_case(seed)
+    oracle, scores = oracle_of(fpr_range, n_pos, n_neg, weights), np.round(scores)
+    blurred = scores * (1.0 + 1e-15 * np.random.default_rng(seed).normal(size=scores.size))
+    expected, found = oracle.violate(scores).coefficients(), oracle.violate(blurred).coefficients()
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+@given(case=tiny(score=half_steps, weight=st.sampled_from([1.0, 0.5, 2.3])))
+@USUAL
+def test_bounds_the_loss_of_the_ranking(case):
+    fpr_range, n_pos, n_neg, scores, weights = case
+    truth = np.arange(n_pos + n_neg) < n_pos
+    found = oracle_of(fpr_range, n_pos, n_neg, weights).violate(scores)
+    loss = 1.0 - PartialAuc(*fpr_range, standardize=False).score(truth, scores, weights)
+    assert loss <= found.value + 1e-8
+    # The rescaled area has the same loss in other units.
+    rescaled = 1.0 - PartialAuc(*fpr_range).score(truth, scores, weights)
+    assert rescaled == pytest.approx(loss / (2.0 - sum(fpr_range)), rel=1e-6, abs=1e-6)
+
+
+def test_perfect_rankings_with_a_margin_have_no_slack():
+    scores = np.r_[np.full(3, 1.5), np.linspace(0.5, -4.0, 9)]
+    for fpr_range in RANGES:
+        labelling = oracle_of(fpr_range, 3, 9).violate(scores)
+        assert (labelling.value, labelling.loss, np.abs(labelling.coefficients()).max()) == (0.0, 0.0, 0.0)
