@@ -45,6 +45,14 @@ class Design(Protocol):
         """Return the vector whose product with any weights is their inner product with ``w``."""
         ...
 
+    def portable(self, w: Floats) -> Floats:
+        """Return weights in a form that does not depend on which rows this design lists."""
+        ...
+
+    def scores_by(self, model: Floats) -> Floats:
+        """Return the scores that portable weights give to the rows of this design."""
+        ...
+
     def take(self, rows: Rows) -> Design:
         """Return the design of some rows (positions within this design), sharing the matrix."""
         ...

@@ -61,6 +61,12 @@ class RowsOfMatrix(ABC):
     def covector(self, w: Floats) -> Floats:
         return w
 
+    def portable(self, w: Floats) -> Floats:
+        return w
+
+    def scores_by(self, model: Floats) -> Floats:
+        return self.scores(model)
+
     def _split(self, w: Floats) -> tuple[Floats, float]:
         """Return the weights of the real columns and what the constant column adds to every score."""
         w = np.ascontiguousarray(w, dtype=np.float64)

@@ -102,7 +102,7 @@ class BatchClassifier(LinearClassifier):
         X, y = checked_rows(self, X, y, least=2)
         weights = row_weights(X, y, sample_weight, self.class_weight)
         classes = classes_of(y, weights)
-        problems = [(positive, weights) for positive in self._positives(y, classes)]
+        problems = self._problems(y, classes, weights)
         random = check_random_state(self.random_state)
         seed = int(random.randint(2**31 - 1))
         training = self._training(measure, X, self._design(X), seed, len(problems))
@@ -118,7 +118,11 @@ class BatchClassifier(LinearClassifier):
         check_is_fitted(self, "result_")
         y = np.asarray(y)
         weights = row_weights(y, y, sample_weight, self.class_weight)
-        return [(positive, weights) for positive in self._positives(y, self.classes_)]
+        return self._problems(y, self.classes_, weights)
+
+    def _problems(self, y: NDArray[Any], classes: NDArray[Any], weights: Floats) -> list[tuple[Mask, Floats]]:
+        """Return the positives and the weights of all rows for each binary problem."""
+        return [(positive, weights) for positive in self._positives(y, classes)]
 
     @property
     def intercept_value(self) -> float:
@@ -132,10 +136,13 @@ class BatchClassifier(LinearClassifier):
 
     def _store(self, training: Training, fits: Sequence[tuple[Result, float]]) -> None:
         """Keep what training found."""
+        self._store_results(fits)
         weights = self._sign * np.array([result.weights for result, _ in fits])
         constant = self.intercept_value
         self.coef_ = weights[:, :-1] if constant else weights
         self.intercept_ = constant * weights[:, -1] if constant else np.zeros(len(fits))
+
+    def _store_results(self, fits: Sequence[tuple[Result, float]]) -> None:
         thresholds = self._sign * np.array([threshold for _, threshold in fits])
         self.threshold_ = float(thresholds[0]) if len(fits) == 1 else thresholds
         self.n_iter_ = max(result.n_iter for result, _ in fits)

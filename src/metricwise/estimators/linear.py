@@ -69,10 +69,13 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         array of shape (n_rows,) or (n_rows, n_classes)
         """
         check_is_fitted(self, "result_")
-        X = checked_rows(self, X, reset=False)
-        design = make_design(X, threads=available_threads())
-        scores: Floats = np.column_stack([design.scores(w) for w in self.coef_]) + self.intercept_ - self.threshold_
+        scores: Floats = self._raw_scores(X) - self.threshold_
         return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def _raw_scores(self, X: Any) -> Floats:
+        """Return the scores of every binary problem, one a column."""
+        design = make_design(checked_rows(self, X, reset=False), threads=available_threads())
+        return np.column_stack([design.scores(w) for w in self.coef_]) + self.intercept_
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return labels.

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
-from sklearn.utils._param_validation import StrOptions
-
 from metricwise.designs import Design
-from metricwise.estimators.batch import BatchClassifier
+from metricwise.estimators.kernelized import KernelClassifier
 from metricwise.estimators.multivariate_training import MultivariateTraining
 from metricwise.estimators.training import Training
 from metricwise.measures import HasViolatedLabelling, Measure
 from metricwise.results import Result
 
 
-class MultivariateSVC(BatchClassifier):
+class MultivariateSVC(KernelClassifier):
     """Linear classifier trained for a measure of all labels together (Joachims 2005).
 
     Minimises ``1/2 |w|^2 + C u R(w)``, where R is a convex upper bound of the training loss 1 - measure and u the
@@ -28,8 +26,21 @@ class MultivariateSVC(BatchClassifier):
         What to train for: a name from `metricwise.measure_names` or a measure such as ``FBeta(2.0)``.
     C : float, default=1.0
         The price of one mistake; smaller values regularise more.
-    kernel : {"linear"}, default="linear"
-        Only linear classifiers so far.
+    kernel : {"linear", "rbf", "poly", "sigmoid", "precomputed"} or callable, default="linear"
+        As in `sklearn.svm.SVC`. A callable takes two arrays of rows and returns the matrix of their kernel values.
+    gamma : {"scale", "auto"} or float, default="scale"
+        Of "rbf", "poly" and "sigmoid"; "scale" is 1 / (n_features * X.var()), "auto" 1 / n_features.
+    degree : int, default=3
+        Of "poly".
+    coef0 : float, default=0.0
+        Of "poly" and "sigmoid".
+    approximation : {"auto", "exact", "cpsp", "nystroem"}, default="auto"
+        How a kernel is used. "exact" keeps the whole kernel matrix. The others look for the best function among the
+        combinations of ``n_basis`` rows: "nystroem" draws them at random, half of them positives; "cpsp" (cutting-plane
+        subspace pursuit) adds those that bring the objective down. "auto" is exact up to 5000 rows and "cpsp" beyond;
+        ``approximation_`` says which it was.
+    n_basis : int, optional
+        Basis rows of an approximation; by default a tenth of the rows, at least 100 and at most 1000.
     threshold : {"cv", "train"} or float, default="cv"
         Where scores are cut into labels. "cv" finds the best threshold for the measure on out-of-fold scores, exact
         over all of them; "train" on the training scores; a number is used as it is (0.0 reproduces the paper). For
@@ -67,7 +78,12 @@ class MultivariateSVC(BatchClassifier):
     Attributes
     ----------
     coef_ : array of shape (1, n_features) or (n_classes, n_features)
-        Weights of the features, signed towards ``classes_[1]`` in a binary problem.
+        Weights of the features, signed towards ``classes_[1]`` in a binary problem; of linear models only.
+    support_, support_vectors_, dual_coef_ : arrays
+        With a kernel: numbers of the rows that scores depend on, these rows, and their coefficients, one row a binary
+        problem. The time of a prediction is proportional to their number.
+    approximation_, gamma_
+        With a kernel: how it was used, and gamma as a number.
     intercept_ : array of shape (1,) or (n_classes,)
         Constant terms of the scores.
     threshold_ : float or array of shape (n_classes,)
@@ -103,9 +119,8 @@ class MultivariateSVC(BatchClassifier):
 
     needs = HasViolatedLabelling
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = BatchClassifier._parameter_constraints | {
-        "kernel": [StrOptions({"linear"})],
-        "warm_start": ["boolean"],
+    _parameter_constraints: ClassVar[dict[str, Any]] = KernelClassifier._parameter_constraints | {
+        "warm_start": ["boolean"]
     }
     _way_out = (
         "If C is very small, raise it. Otherwise train measure='roc_auc', or measure='accuracy' with "
@@ -117,7 +132,12 @@ class MultivariateSVC(BatchClassifier):
         measure: str | Measure = "f1",
         C: float = 1.0,
         *,
-        kernel: str = "linear",
+        kernel: str | Callable[[Any, Any], Any] = "linear",
+        gamma: str | float = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
+        approximation: str = "auto",
+        n_basis: int | None = None,
         threshold: str | float = "cv",
         tol: float = 1e-3,
         max_iter: int = 10_000,
@@ -136,6 +156,11 @@ class MultivariateSVC(BatchClassifier):
         self.measure = measure
         self.C = C
         self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.approximation = approximation
+        self.n_basis = n_basis
         self.threshold = threshold
         self.tol = tol
         self.max_iter = max_iter

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from metricwise.designs import Design
-from metricwise.estimators.training import Floats, Mask, Rows, Training
+from metricwise.designs.kernel import KernelDesign
+from metricwise.estimators.training import Floats, Mask, Rows, Training, portable
 from metricwise.measures import Measure
 from metricwise.results import Result
 from metricwise.solvers import CuttingPlane, Limits, make_problem, run
@@ -23,6 +24,7 @@ class MultivariateTraining(Training):
     ) -> None:
         self.cutting_plane = CuttingPlane(seed=seed)
         settings: dict[str, Any] = {"solver": self.cutting_plane, "make_problem": make_problem}
+        settings["space"] = model._space(X, design)
         super().__init__(model, measure, X, design, seed=seed, n_problems=n_problems, **settings)
         self.warm_start = model.warm_start
         states = getattr(model, "_warm_states", None) if model.warm_start else None
@@ -34,7 +36,7 @@ class MultivariateTraining(Training):
         result, state = run(self.cutting_plane, problem, limits, start, self.model.callback)
         if self.warm_start:
             self.states[k] = (self._fingerprint(rows, positive, weights), state)
-        return result
+        return portable(result, problem.design)
 
     def _fingerprint(self, rows: Rows, positive: Mask, weights: Floats) -> int:
         content = self.design.take(rows).fingerprints().tobytes() + positive[rows].tobytes() + weights[rows].tobytes()
@@ -46,6 +48,6 @@ class MultivariateTraining(Training):
         fingerprint, state = self.states[k]
         if fingerprint == self._fingerprint(rows, positive, weights):
             return self.cutting_plane.init(problem, warm=state)
-        if state.w.size != problem.design.shape[1]:
-            return None
+        if state.w.size != problem.design.shape[1] or isinstance(problem.design, KernelDesign):
+            return None  # functions of other rows are of no use
         return self.cutting_plane.init_at(problem, state.cuts.witness().points)

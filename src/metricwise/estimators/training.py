@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from metricwise.designs import Design
 from metricwise.estimators.folds import merge_copies, split_rows
@@ -19,6 +21,7 @@ from metricwise.solvers import Limits, run
 
 if TYPE_CHECKING:
     from metricwise.estimators.batch import BatchClassifier
+    from metricwise.estimators.kernel_space import KernelSpace
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -46,6 +49,8 @@ class Training:
         Binary problems among which the time is divided.
     solver : Solver
         Solves the problems that ``make_problem`` makes of (design, positive, measure, C, weights).
+    space : KernelSpace, optional
+        The functions of a kernel, if they are not linear in the features.
     """
 
     def __init__(
@@ -59,9 +64,12 @@ class Training:
         n_problems: int,
         solver: Any,
         make_problem: Callable[[Design, Mask, Measure, float, Floats], Any],
+        space: KernelSpace | None = None,
     ) -> None:
-        self.model, self.measure, self.X, self.design, self.seed = model, measure, X, design, seed
+        self.model, self.measure, self.X, self.seed = model, measure, X, seed
+        self.design = design if space is None else space.design
         self.solver, self.make_problem = solver, make_problem
+        self.space = space
         self.n_problems = n_problems
         self.too_few_for_folds = False
 
@@ -70,13 +78,15 @@ class Training:
         rows = np.flatnonzero(weights > 0.0)
         splits = self._splits(positive, weights) if self.model.threshold == "cv" else []
         limits = self._limits(n_runs=len(splits) + 1)
+        if self.space is not None and self.space.choose_design is not None:
+            self.design = self.space.choose_design(self, rows, positive, weights, limits)
         result = self._solve(k, rows, positive, weights, limits)
         return result, self._threshold(result.weights, rows, positive, weights, splits, limits)
 
     def _solve(self, k: int, rows: Rows, positive: Mask, weights: Floats, limits: Limits) -> Result:
         """Solve binary problem k on all rows with weight."""
         problem = self._problem(rows, positive, weights, self.measure)
-        return run(self.solver, problem, limits, callback=self.model.callback)[0]
+        return portable(run(self.solver, problem, limits, callback=self.model.callback)[0], problem.design)
 
     def _problem(self, rows: Rows, positive: Mask, weights: Floats, measure: Measure) -> Any:
         whole = bool(np.all(weights[rows] == np.floor(weights[rows])))
@@ -126,11 +136,20 @@ class Training:
             scores = np.concatenate([self._held_out_scores(*split, positive, weights, limits) for split in splits])
             rows = np.concatenate([test for _, test in splits])
         else:
-            scores = self.design.take(rows).scores(w)
+            scores = self.design.take(rows).scores_by(w)
         return threshold_for(self.measure, positive[rows], scores, weights[rows], fraction)
 
     def _held_out_scores(self, train: Rows, test: Rows, positive: Mask, weights: Floats, limits: Limits) -> Floats:
         n_pos = float(weights[positive].sum())
         measure = self.measure.relative_to(n_pos) if isinstance(self.measure, CountsTopRows) else self.measure
-        result, _ = run(self.solver, self._problem(train, positive, weights, measure), limits)
-        return self.design.take(test).scores(result.weights)
+        problem = self._problem(train, positive, weights, measure)
+        result, _ = run(self.solver, problem, limits)
+        return self.design.take(test).scores_by(problem.design.portable(result.weights))
+
+
+def portable(result: Result, design: Design) -> Result:
+    """Return a result whose weights and witness do not depend on the order of the rows of its problem."""
+    weights, points = design.portable(result.weights), result.witness.points
+    if not sparse.issparse(points):
+        points = np.array([design.portable(point) for point in points]).reshape(len(points), weights.size)
+    return replace(result, weights=weights, witness=replace(result.witness, points=points))

@@ -1,0 +1,77 @@
+"""Rows seen through their kernel matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Self
+
+import numpy as np
+
+from metricwise.designs.base import Design, Floats, Hashes, Rows
+from metricwise.designs.dense import DenseDesign
+
+
+class KernelDesign:
+    """Rows of a kernel matrix.
+
+    Weights are functions f = sum of c_i k(x_i, .) over these rows, written as the coefficients c followed by the values
+    f(x_i). Sums and multiples of such vectors are vectors of sums and multiples of the functions, scores are the second
+    half, and the inner product of two functions is the product of one's coefficients with the other's values. So a
+    solver multiplies with the matrix once for every function it makes out of coefficients, and never else.
+
+    Parameters
+    ----------
+    matrix : array of shape (n, n)
+        Kernel values between all rows, symmetric, rows contiguous.
+    content : Design
+        The rows themselves, by which equal ones are known.
+    rows : array of int
+        Which rows, in which order.
+    intercept : float
+        Size of the constant feature; its square is added to all kernel values.
+    threads : int
+        How many may multiply.
+    """
+
+    is_sparse = False
+
+    def __init__(self, matrix: Floats, content: Design, rows: Rows, intercept: float, threads: int) -> None:
+        self.matrix, self.content, self.rows = matrix, content, rows
+        self.intercept, self.threads = float(intercept), threads
+        self._products = DenseDesign(matrix, rows, 0.0, threads)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.rows), 2 * len(self.rows)
+
+    def scores(self, w: Floats) -> Floats:
+        return w[len(self.rows) :]
+
+    def combine(self, c: Floats) -> Floats:
+        values = self._products.combine(np.ascontiguousarray(c, dtype=np.float64))[self.rows]
+        return np.concatenate([c, values + self.intercept**2 * c.sum()])
+
+    def covector(self, w: Floats) -> Floats:
+        n_rows = len(self.rows)
+        return np.concatenate([w[n_rows:], np.zeros(n_rows)])
+
+    def portable(self, w: Floats) -> Floats:
+        """Return a coefficient for every row of the matrix, and the constant term."""
+        coefficients = np.bincount(self.rows, weights=w[: len(self.rows)], minlength=len(self.matrix))
+        return np.append(coefficients, self.intercept**2 * coefficients.sum())
+
+    def scores_by(self, model: Floats) -> Floats:
+        used = np.flatnonzero(model[:-1])
+        values = DenseDesign(self.matrix, used, 0.0, self.threads).combine(model[used])[self.rows]
+        scores: Floats = values + model[-1]
+        return scores
+
+    def take(self, rows: Rows) -> Self:
+        return type(self)(self.matrix, self.content, self.rows[rows], self.intercept, self.threads)
+
+    def fingerprints(self, seed: int = 0) -> Hashes:
+        return self.content.take(self.rows).fingerprints(seed)
+
+    def row_blocks(self, size: int) -> Iterator[Self]:
+        for start in range(0, len(self.rows), size):
+            yield self.take(np.arange(start, min(start + size, len(self.rows))))

@@ -1,0 +1,174 @@
+"""Kernels: inner products of rows in a space of functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse.linalg import ArpackError, eigsh
+from sklearn.metrics.pairwise import pairwise_kernels
+
+from metricwise.memory import available_bytes
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.int64]
+
+BLOCK_ROWS = 2048
+PRECOMPUTED = "precomputed"
+_PARAMETERS = {"rbf": ("gamma",), "poly": ("gamma", "degree", "coef0"), "sigmoid": ("gamma", "coef0")}
+# Those that are positive semi-definite whatever their parameters and the rows.
+_SAFE = ("rbf",)
+_MOST_ROWS_FOR_ALL_EIGENVALUES = 500
+_ROUNDING = {np.dtype(np.float64): 1e-8, np.dtype(np.float32): 1e-4}
+_ROOM = 0.9
+
+
+@dataclass(frozen=True)
+class KernelFunction:
+    """A kernel with its parameters.
+
+    Parameters
+    ----------
+    kernel : {"rbf", "poly", "sigmoid", "precomputed"} or callable
+        A callable takes two arrays of rows and returns the matrix of their kernel values.
+    gamma, degree, coef0 : float
+        As in `sklearn.svm.SVC`; gamma is a number here.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> KernelFunction("poly", gamma=1.0, degree=2).between(np.array([[1.0, 2.0]]), np.array([[3.0, 1.0]]))
+    array([[25.]])
+    """
+
+    kernel: str | Callable[[Any, Any], Any]
+    gamma: float = 1.0
+    degree: float = 3
+    coef0: float = 0.0
+
+    @property
+    def is_safe(self) -> bool:
+        """Whether all kernel matrices are positive semi-definite."""
+        return self.kernel in _SAFE or (self.kernel == "poly" and self.coef0 >= 0.0 and float(self.degree).is_integer())
+
+    def between(self, A: Any, B: Any) -> Floats:
+        """Return the kernel values of the rows of A (down) and of B (across)."""
+        if callable(self.kernel):
+            values = np.asarray(self.kernel(A, B), dtype=np.float64)
+            if values.shape != (A.shape[0], B.shape[0]):
+                raise ValueError(
+                    f"the kernel returned an array of shape {values.shape} for {A.shape[0]} and {B.shape[0]} rows: it "
+                    f"must return one of shape {(A.shape[0], B.shape[0])}"
+                )
+        else:
+            settings = {name: getattr(self, name) for name in _PARAMETERS[self.kernel]}
+            values = np.asarray(pairwise_kernels(A, B, metric=self.kernel, **settings), dtype=np.float64)
+        if not np.isfinite(values).all():
+            raise ValueError("the kernel has values that are no finite numbers: scale the features, or lower gamma")
+        return np.ascontiguousarray(values)
+
+
+class KernelRows:
+    """Training rows seen through a kernel; with "precomputed", X is the kernel matrix itself."""
+
+    def __init__(self, X: Any, function: KernelFunction) -> None:
+        self.X, self.function = X, function
+        self.precomputed = function.kernel == PRECOMPUTED
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.X.shape[0])
+
+    def block(self, down: Rows, across: Rows) -> Floats:
+        """Return kernel values between rows by their numbers."""
+        if self.precomputed:
+            return np.asarray(self.X[np.ix_(down, across)], dtype=np.float64)
+        return self.function.between(self.X[down], self.X[across])
+
+    def columns(self, across: Rows) -> Floats:
+        """Return the kernel values of all rows with some."""
+        out = np.empty((self.n_rows, across.size))
+        for rows in row_blocks(self.n_rows):
+            out[rows] = self.block(rows, across)
+        return out
+
+    def diagonal(self) -> Floats:
+        """Return the kernel value of every row with itself."""
+        if self.precomputed:
+            return np.asarray(self.X.diagonal(), dtype=np.float64).copy()
+        if self.function.kernel == "rbf":
+            return np.ones(self.n_rows)
+        parts = [np.diagonal(self.block(rows, rows)) for rows in row_blocks(self.n_rows, 256)]
+        return np.concatenate(parts)
+
+    def matrix(self, hint: str) -> Floats:
+        """Return the whole kernel matrix; raise a MemoryError with a hint if there is no room for it."""
+        size = 8 * self.n_rows**2
+        room = available_bytes()
+        if not self.precomputed and room is not None and size > _ROOM * room:
+            raise MemoryError(
+                f"the kernel matrix of {self.n_rows} rows takes {size / 1e9:.1f} GB, but about {room / 1e9:.1f} GB of "
+                f"memory are free: {hint}"
+            )
+        if self.precomputed:
+            return np.ascontiguousarray(self.X, dtype=np.float64)
+        out = np.empty((self.n_rows, self.n_rows))
+        for rows in row_blocks(self.n_rows):
+            # The lower triangle only; the upper one is the same.
+            before = np.arange(rows[-1] + 1)
+            out[rows, : before.size] = self.block(rows, before)
+            out[: rows[0], rows] = out[rows, : rows[0]].T
+        return out
+
+
+def row_blocks(n_rows: int, size: int = BLOCK_ROWS) -> Iterator[Rows]:
+    """Yield the numbers of consecutive rows, not too many at a time."""
+    for start in range(0, n_rows, size):
+        yield np.arange(start, min(start + size, n_rows))
+
+
+def check_kernel_matrix(X: Any) -> Any:
+    """Return a precomputed kernel matrix of training rows; raise a ValueError unless it can be one."""
+    if sparse.issparse(X):
+        raise ValueError("kernel='precomputed' takes a dense matrix, got a sparse one: convert it with toarray()")
+    if X.shape[0] != X.shape[1]:
+        raise ValueError(
+            f"kernel='precomputed' needs a square matrix, kernel values between all training rows, got shape {X.shape}"
+        )
+    scale = float(np.abs(X).max()) if X.size else 0.0
+    lean = np.abs(X - X.T)
+    if lean.max() > _ROUNDING[X.dtype] * max(scale, 1e-300) * 10:
+        row, column = np.unravel_index(int(np.argmax(lean)), X.shape)
+        raise ValueError(
+            f"kernel='precomputed' needs a symmetric matrix, but X[{row}, {column}] is {X[row, column]:g} and "
+            f"X[{column}, {row}] is {X[column, row]:g}"
+        )
+    return X
+
+
+def check_positive(K: Floats, dtype: Any, remedy: str) -> None:
+    """Raise a ValueError, which ends with a remedy, unless a symmetric matrix is positive semi-definite."""
+    least, largest = _extreme_eigenvalues(K)
+    if least < -_ROUNDING[np.dtype(dtype)] * max(largest, -least):
+        raise ValueError(
+            f"the kernel matrix is not positive semi-definite: it has the eigenvalue {least:.3g}, the largest being "
+            f"{largest:.3g}. {remedy}"
+        )
+
+
+def _extreme_eigenvalues(K: Floats) -> tuple[float, float]:
+    if K.shape[0] <= _MOST_ROWS_FOR_ALL_EIGENVALUES:
+        values = np.linalg.eigvalsh(K)
+        return float(values[0]), float(values[-1])
+    start = np.random.default_rng(0).standard_normal(K.shape[0])
+    largest = float(eigsh(K, k=1, which="LA", v0=start, tol=1e-2, return_eigenvectors=False)[0])
+    try:
+        # Shifted, so that the least eigenvalue is the largest one in size, which is found soon.
+        shifted = eigsh(K, k=1, which="SA", v0=start, tol=1e-2, maxiter=50, return_eigenvectors=False)
+    except ArpackError:  # no convergence: the least eigenvalues crowd at zero
+        return 0.0, largest
+    return float(shifted[0]), largest

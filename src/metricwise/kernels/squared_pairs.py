@@ -1,0 +1,90 @@
+"""Squared hinge losses of pairs of a positive and a negative, never listed.
+
+Both classes come sorted by ascending scores. The pairs with a margin below one are then told by two lists of counts:
+each negative's partners are the first positives, each positive's partners the last negatives.
+"""
+
+import numba as nb
+
+
+@nb.njit(cache=True, nogil=True)
+def count_partners(pos, neg, first_pos, last_neg):
+    """Count the partners: of negative b the positives before ``first_pos[b]``, of positive a the last ones."""
+    a = 0
+    for b in range(neg.size):
+        while a < pos.size and pos[a] - neg[b] < 1.0:
+            a += 1
+        first_pos[b] = a
+    b = neg.size
+    for a in range(pos.size - 1, -1, -1):
+        while b > 0 and pos[a] - neg[b - 1] < 1.0:
+            b -= 1
+        last_neg[a] = neg.size - b
+
+
+@nb.njit(cache=True, nogil=True)
+def squares_by_negatives(pos_rows, pos, neg_rows, neg, first_pos, weights, weighted, scale, out):
+    """Sum the squared losses, 1 - (s_i - s_j), and give each negative its slope; return both sums, scaled.
+
+    The second one is the sum of the losses themselves. Scores are taken relative to the lowest positive, so that sums
+    of squares lose nothing where all scores are far from zero.
+    """
+    squares, losses = 0.0, 0.0
+    base = pos[0] if pos.size else 0.0
+    a, weight_sum, score_sum, square_sum = 0, 0.0, 0.0, 0.0
+    for b in range(neg.size):
+        while a < first_pos[b]:
+            weight, score = (weights[pos_rows[a]] if weighted else 1.0), pos[a] - base
+            weight_sum += weight
+            score_sum += weight * score
+            square_sum += weight * score * score
+            a += 1
+        weight, reach = (weights[neg_rows[b]] if weighted else 1.0), 1.0 + neg[b] - base
+        loss = weight_sum * reach - score_sum
+        losses += weight * loss
+        squares += weight * max(weight_sum * reach * reach - 2.0 * reach * score_sum + square_sum, 0.0)
+        out[neg_rows[b]] = 2.0 * scale * weight * loss
+    return scale * squares, scale * losses
+
+
+@nb.njit(cache=True, nogil=True)
+def slopes_of_positives(pos_rows, pos, neg_rows, neg, last_neg, weights, weighted, scale, out):
+    """Give each positive its slope."""
+    base = neg[neg.size - 1] if neg.size else 0.0
+    b, weight_sum, score_sum = neg.size, 0.0, 0.0
+    for a in range(pos.size - 1, -1, -1):
+        while neg.size - b < last_neg[a]:
+            b -= 1
+            weight = weights[neg_rows[b]] if weighted else 1.0
+            weight_sum += weight
+            score_sum += weight * (neg[b] - base)
+        weight = weights[pos_rows[a]] if weighted else 1.0
+        out[pos_rows[a]] = -2.0 * scale * weight * (weight_sum * (1.0 - pos[a] + base) + score_sum)
+
+
+@nb.njit(cache=True, nogil=True)
+def curvature_of_negatives(pos_rows, neg_rows, first_pos, weights, weighted, scale, direction, out):
+    """Each negative's part of the second derivative times a direction of the scores."""
+    a, weight_sum, direction_sum = 0, 0.0, 0.0
+    for b in range(neg_rows.size):
+        while a < first_pos[b]:
+            weight = weights[pos_rows[a]] if weighted else 1.0
+            weight_sum += weight
+            direction_sum += weight * direction[pos_rows[a]]
+            a += 1
+        weight = weights[neg_rows[b]] if weighted else 1.0
+        out[neg_rows[b]] = 2.0 * scale * weight * (weight_sum * direction[neg_rows[b]] - direction_sum)
+
+
+@nb.njit(cache=True, nogil=True)
+def curvature_of_positives(pos_rows, neg_rows, last_neg, weights, weighted, scale, direction, out):
+    """Each positive's part of it."""
+    b, weight_sum, direction_sum = neg_rows.size, 0.0, 0.0
+    for a in range(pos_rows.size - 1, -1, -1):
+        while neg_rows.size - b < last_neg[a]:
+            b -= 1
+            weight = weights[neg_rows[b]] if weighted else 1.0
+            weight_sum += weight
+            direction_sum += weight * direction[neg_rows[b]]
+        weight = weights[pos_rows[a]] if weighted else 1.0
+        out[pos_rows[a]] = 2.0 * scale * weight * (weight_sum * direction[pos_rows[a]] - direction_sum)

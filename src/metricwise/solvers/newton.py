@@ -1,0 +1,206 @@
+"""Truncated Newton steps for smooth losses of the scores, in the primal.
+
+Objective:
+
+    J(w) = 1/2 |w|^2 + price * L(X w),    L convex with a derivative (`metricwise.oracles.smooth`)
+
+Order of steps (`step`):
+
+1. solve (I + price X' L'' X) p = -g approximately by conjugate gradients, g the gradient of J: two products with the
+   data and one walk over the sorted rows each, no sort;
+2. go the whole way along p, or back until the objective falls; along the line a trial costs a sort and no product.
+
+Bound: J - 1/2 |w|^2 is convex, so J has at least the curvature of its regulariser and no weights have an objective
+below J(w) - 1/2 |g|^2. This is also the dual value of the multipliers 2 price loss_ij of the pairs.
+
+Large problems start from the solution of a sample.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricwise.designs import Design
+from metricwise.oracles.smooth import LossAt, SmoothLoss
+from metricwise.results import Certificate, HistoryEntry, Result, Status, Witness
+from metricwise.solvers.loop import Limits, history_of, run
+
+Floats = NDArray[np.float64]
+
+_MOST_PRODUCTS = 100
+_MOST_TRIALS = 30
+_SUFFICIENT = 1e-4  # of the fall that the slope promises
+_NO_BETTER = 1e-6
+_SAMPLE_TOL = 1e-2
+
+
+@dataclass(frozen=True)
+class SmoothProblem:
+    """Minimise J(w) = 1/2 |w|^2 + price * loss(X w); the design has the positives first."""
+
+    design: Design
+    loss: SmoothLoss
+    price: float
+    n_pos: int
+
+    def sample(self, n_rows: int, random: np.random.Generator) -> SmoothProblem:
+        """Return the problem on a random sample with the same share of positives and the same price."""
+        total = self.design.shape[0]
+        n_pos = min(max(round(n_rows * self.n_pos / total), 1), self.n_pos)
+        n_neg = min(max(n_rows - n_pos, 1), total - self.n_pos)
+        pos = np.sort(random.choice(self.n_pos, n_pos, replace=False))
+        neg = self.n_pos + np.sort(random.choice(total - self.n_pos, n_neg, replace=False))
+        rows = np.concatenate([pos, neg])
+        return replace(self, design=self.design.take(rows), loss=self.loss.sample(rows), n_pos=n_pos)
+
+
+@dataclass
+class NewtonState:
+    """The weights with their scores, loss and gradient."""
+
+    w: Floats
+    scores: Floats
+    loss: LossAt
+    upper: float
+    objective_at_zero: float
+    gradient: Floats = field(default_factory=lambda: np.zeros(0))
+    lower: float = -np.inf
+    iteration: int = 0
+    seconds: float = 0.0
+    stalled: bool = False
+    history: list[HistoryEntry] = field(default_factory=list)
+    n_cuts: int = 0
+
+
+@dataclass(frozen=True)
+class TruncatedNewton:
+    """Settings of the Newton solver.
+
+    Parameters
+    ----------
+    accuracy : float
+        Of the conjugate gradients: how much of the gradient may be left.
+    sample_factor : int
+        How many times smaller the sample is that a large problem starts from; 0 for no sample.
+    smallest_sample : int
+        Rows below which no sample is drawn.
+    seed : int
+        Of the sample.
+    """
+
+    accuracy: float = 0.1
+    sample_factor: int = 8
+    smallest_sample: int = 5000
+    seed: int = 0
+
+    def init(
+        self, problem: SmoothProblem, limits: Limits | None = None, warm: NewtonState | None = None
+    ) -> NewtonState:
+        """Return a state to start from: the solution of a sample, or w = 0."""
+        n_rows, length = problem.design.shape
+        loss = problem.loss.at(np.zeros(n_rows))
+        upper = problem.price * loss.value
+        state = NewtonState(np.zeros(length), np.zeros(n_rows), loss, upper, upper)
+        self._look(problem, state)
+        sampled = n_rows // self.sample_factor if self.sample_factor else 0
+        if warm is not None:
+            self._start_at(problem, state, warm.w)
+        elif sampled >= self.smallest_sample:
+            seconds = None if limits is None or limits.max_seconds is None else 0.5 * limits.max_seconds
+            sample = problem.sample(sampled, np.random.default_rng(self.seed))
+            found, _ = run(self, sample, Limits(tol=_SAMPLE_TOL, max_seconds=seconds))
+            self._start_at(problem, state, found.weights)
+        return state
+
+    def _start_at(self, problem: SmoothProblem, state: NewtonState, w: Floats) -> None:
+        """Start from given weights, if they are better than zero."""
+        scores = problem.design.scores(w)
+        loss = problem.loss.at(scores)
+        upper = 0.5 * float(w @ problem.design.covector(w)) + problem.price * loss.value
+        if upper < state.upper:
+            state.w, state.scores, state.loss, state.upper = w, scores, loss, upper
+            self._look(problem, state)
+
+    @staticmethod
+    def _look(problem: SmoothProblem, state: NewtonState) -> None:
+        """Bring gradient and lower bound up to date."""
+        state.gradient = state.w + problem.price * problem.design.combine(state.loss.slopes)
+        square = float(state.gradient @ problem.design.covector(state.gradient))
+        state.lower = max(state.lower, state.upper - 0.5 * square)
+
+    def step(self, problem: SmoothProblem, state: NewtonState) -> None:
+        """Improve the state by one Newton step."""
+        direction = self._direction(problem, state)
+        design = problem.design
+        towards = design.scores(direction)
+        covector = design.covector(direction)
+        mixed, square = float(state.w @ covector), float(direction @ covector)
+        slope = float(state.gradient @ covector)
+        half_norm = state.upper - problem.price * state.loss.value
+        length = 1.0
+        for _ in range(_MOST_TRIALS):
+            scores = state.scores + length * towards
+            loss = problem.loss.at(scores)
+            upper = half_norm + length * mixed + 0.5 * length**2 * square + problem.price * loss.value
+            if upper <= state.upper + _SUFFICIENT * length * slope:
+                break
+            length *= 0.5
+        else:
+            state.stalled = True
+            return
+        state.stalled = not upper < state.upper
+        state.w = state.w + length * direction
+        # The norm is computed anew: along the line it would gather rounding errors.
+        norm = 0.5 * float(state.w @ design.covector(state.w))
+        state.scores, state.loss, state.upper = scores, loss, norm + problem.price * loss.value
+        self._look(problem, state)
+
+    def _direction(self, problem: SmoothProblem, state: NewtonState) -> Floats:
+        """Return the Newton direction, as far as conjugate gradients take it."""
+        design = problem.design
+        found = np.zeros_like(state.w)
+        rest = -state.gradient
+        square = float(rest @ design.covector(rest))
+        enough = self.accuracy**2 * square
+        towards = rest.copy()
+        for _ in range(_MOST_PRODUCTS):
+            if square <= enough:
+                break
+            bent = towards + problem.price * design.combine(state.loss.bend(design.scores(towards)))
+            curvature = float(towards @ design.covector(bent))
+            if curvature <= 0.0:
+                break
+            length = square / curvature
+            found += length * towards
+            rest -= length * bent
+            before, square = square, float(rest @ design.covector(rest))
+            towards = rest + (square / before) * towards
+        return found
+
+    def certificate(self, problem: SmoothProblem, state: NewtonState) -> Certificate:
+        """Return the bounds known so far."""
+        return Certificate(state.upper, min(max(state.lower, 0.0), state.upper), state.loss.value)
+
+    def finished(self, problem: SmoothProblem, state: NewtonState, limits: Limits) -> Status | None:
+        """Return the status if the gap is small enough."""
+        gap = state.upper - max(state.lower, 0.0)
+        if gap > limits.tol * state.upper and gap > limits.gap:
+            return None
+        better = state.objective_at_zero - state.upper > _NO_BETTER * state.objective_at_zero
+        return Status.OPTIMAL if better else Status.DEGENERATE
+
+    def result(self, problem: SmoothProblem, state: NewtonState, status: Status) -> Result:
+        """Return the weights with their certificate, which they prove themselves."""
+        nothing = Witness(np.zeros(0), np.zeros((0, state.w.size)), np.zeros((0, 2)))
+        return Result(
+            weights=state.w,
+            certificate=self.certificate(problem, state),
+            status=status,
+            n_iter=state.iteration,
+            seconds=state.seconds,
+            history=history_of(state),
+            witness=nothing,
+        )

@@ -1,0 +1,129 @@
+"""Cutting-plane subspace pursuit: a basis of few rows, chosen where the objective wants to go (Joachims and Yu 2009).
+
+Weights are restricted to the span of k(b, .) over some basis rows b (`metricwise.designs.subspace`). The solution of
+the restricted problem is -price times a combination of cuts, projected onto that span; what the projection takes away
+is the direction in which the full problem would still improve. So the basis grows in stages:
+
+1. solve the restricted problem, not too exactly;
+2. take the combination of cuts (of slopes, for a smooth loss) at its solution, without the projection;
+3. add, one after the other, the row whose function removes most of what lies outside of the span: the row j with the
+   largest r_j^2 / d_j, r_j the value of the rest at the row and d_j the square of the row's own part outside.
+
+The original method improves each cut on its own; the combination of all of them is what the solution depends on.
+Of many rows, some are drawn at random as candidates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricwise.designs.subspace import Subspace
+from metricwise.solvers.loop import Limits, run
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.int64]
+
+_STAGES = 4  # of which each has twice the basis of the one before
+_CANDIDATES = 5000
+_STAGE_TOL = 0.02
+_DEPENDENT = 1e-8  # of a row's square: what is so small outside of the span adds nothing but rounding errors
+
+
+def first_basis(rows: Rows, positive: NDArray[np.bool_], size: int, random: np.random.Generator) -> Rows:
+    """Return rows drawn at random: half of them positives, as far as there are so many."""
+    pos, neg = rows[positive[rows]], rows[~positive[rows]]
+    n_pos = min(pos.size, max(size // 2, size - neg.size))
+    chosen = [random.choice(pos, n_pos, replace=False), random.choice(neg, size - n_pos, replace=False)]
+    return np.sort(np.concatenate(chosen))
+
+
+def pursue(
+    subspace: Subspace,
+    rows: Rows,
+    positive: NDArray[np.bool_],
+    n_basis: int,
+    solver: Any,
+    make_problem: Callable[[Subspace], Any],
+    limits: Limits,
+    seed: int,
+) -> None:
+    """Grow a basis for one problem.
+
+    Parameters
+    ----------
+    subspace : Subspace
+        Empty; it is given ``n_basis`` rows, or fewer if the others add nothing.
+    rows : array of int
+        Rows of the data that take part.
+    positive : array of bool
+        Which rows of the data are positive.
+    n_basis : int
+        Size of the basis.
+    solver : Solver
+        Solves the restricted problems.
+    make_problem : callable
+        Makes the problem restricted to a subspace; its ``design`` lists the rows by their place in the data.
+    limits : Limits
+        Of the final training, whose seconds the stages may take half of.
+    seed : int
+        Of everything drawn at random.
+    """
+    random = np.random.default_rng(seed)
+    sizes = [max(n_basis >> (_STAGES - stage), 1) for stage in range(1, _STAGES + 1)]
+    subspace.extend(first_basis(rows, positive, sizes[0], random))
+    seconds = None if limits.max_seconds is None else 0.5 * limits.max_seconds / _STAGES
+    quick = Limits(tol=max(_STAGE_TOL, limits.tol), max_iter=limits.max_iter, max_seconds=seconds)
+    for size in sizes[1:]:
+        problem = make_problem(subspace)
+        _, state = run(solver, problem, quick)
+        wanted = _combination(problem, state)
+        chosen = _best_rows(subspace, problem.design.rows, wanted, rows, size - subspace.basis.size, random)
+        if chosen.size == 0:
+            return
+        subspace.extend(chosen)
+
+
+def _combination(problem: Any, state: Any) -> Floats:
+    """Return the coefficients of the rows in the direction of the solution, one entry a row of the problem."""
+    if hasattr(state, "loss"):
+        slopes: Floats = state.loss.slopes
+        return slopes
+    witness = state.cuts.witness()
+    combined = np.zeros(problem.design.shape[0])
+    for share, point in zip(witness.shares, np.asarray(witness.points), strict=True):
+        combined += share * problem.oracle.violate(problem.design.scores(point)).coefficients()
+    return combined
+
+
+def _best_rows(
+    subspace: Subspace, listed: Rows, wanted: Floats, rows: Rows, count: int, random: np.random.Generator
+) -> Rows:
+    """Return rows whose functions come nearest to the wanted one outside of the span, one after the other."""
+    candidates = np.setdiff1d(rows, subspace.basis)
+    if candidates.size > _CANDIDATES:
+        candidates = np.sort(random.choice(candidates, _CANDIDATES, replace=False))
+    source, features = subspace.source, subspace.features
+    used = np.flatnonzero(wanted)
+    known = features[candidates]
+    rest = source.block(candidates, listed[used]) @ wanted[used] - known @ (features[listed[used]].T @ wanted[used])
+    whole = source.diagonal()[candidates]
+    outside = whole - np.einsum("ij,ij->i", known, known)
+    added = np.empty((candidates.size, min(count, candidates.size)), order="F")
+    chosen: list[int] = []
+    for k in range(added.shape[1]):
+        gains = np.where(outside > _DEPENDENT * whole, rest**2 / np.maximum(outside, 1e-300), 0.0)
+        gains[chosen] = 0.0
+        best = int(np.argmax(gains))
+        if gains[best] <= 0.0:
+            break
+        column = source.block(candidates, candidates[[best]])[:, 0]
+        column -= known @ known[best] + added[:, :k] @ added[best, :k]
+        added[:, k] = column / np.sqrt(outside[best])
+        rest = rest - added[:, k] * (rest[best] / np.sqrt(outside[best]))
+        outside = outside - added[:, k] ** 2
+        chosen.append(best)
+    return candidates[chosen]
