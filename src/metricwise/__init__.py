@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 __all__ = [
+    "AUCSVC",
     "MCC",
     "PRBEP",
     "AMPClassifier",
@@ -49,6 +50,7 @@ __all__ = [
 if TYPE_CHECKING:
     from metricwise.certifying import certify
     from metricwise.estimators.amp import AMPClassifier
+    from metricwise.estimators.auc_svc import AUCSVC
     from metricwise.estimators.catalog import measure_names
     from metricwise.estimators.minibatch_svc import MiniBatchSVC
     from metricwise.estimators.multivariate_svc import MultivariateSVC
@@ -90,6 +92,7 @@ else:
     # importing the submodule would put the module in the object's place.
     _HOMES = {
         "AMPClassifier": "metricwise.estimators.amp",
+        "AUCSVC": "metricwise.estimators.auc_svc",
         "MiniBatchSVC": "metricwise.estimators.minibatch_svc",
         "MultivariateSVC": "metricwise.estimators.multivariate_svc",
         "SPADEClassifier": "metricwise.estimators.spade",

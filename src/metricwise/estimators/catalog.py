@@ -10,6 +10,7 @@ from metricwise.measures import Measure, registered_names
 # By name, so that asking for one estimator does not load the others.
 _ESTIMATORS = {
     "AMPClassifier": "metricwise.estimators.amp",
+    "AUCSVC": "metricwise.estimators.auc_svc",
     "MiniBatchSVC": "metricwise.estimators.minibatch_svc",
     "MultivariateSVC": "metricwise.estimators.multivariate_svc",
     "SPADEClassifier": "metricwise.estimators.spade",

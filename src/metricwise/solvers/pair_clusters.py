@@ -1,0 +1,132 @@
+"""Pairs of a positive and a negative replaced by the centres of their clusters (Brefeld and Scheffer 2005).
+
+The differences x_i - x_j go through mini-batch k-means in batches and are never held at once: all of them if they are
+not too many, else a random sample. A second walk over the same pairs gives every cluster its mean and its weight. The
+problem over the centres is a support vector machine without a constant term; half of the centres are turned around, so
+that there are two classes, which changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.cluster import MiniBatchKMeans
+
+from metricwise.designs import Design, make_design
+from metricwise.measures import Accuracy
+from metricwise.oracles.smooth import RowSquares
+from metricwise.solvers.newton import SmoothProblem
+from metricwise.solvers.problem import MultivariateProblem, make_problem
+
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+Rows = NDArray[np.int64]
+
+MOST_PAIRS = 1_000_000
+_ENTRIES_OF_A_BATCH = 4_000_000  # of the differences held at once, if dense
+_PAIRS_A_CLUSTER = 10  # in a batch
+
+
+@dataclass(frozen=True)
+class PairClusters:
+    """Settings of the clustering.
+
+    Parameters
+    ----------
+    n_clusters : int
+        Most clusters; there are no more than pairs.
+    norm : {1, 2}
+        Whether losses are squared.
+    seed : int
+        Of the sample of pairs and of the clustering.
+    """
+
+    n_clusters: int
+    norm: int
+    seed: int
+
+    def make_problem(
+        self, design: Design, positive: Mask, measure: Any, C: float, weights: Floats
+    ) -> MultivariateProblem | SmoothProblem:
+        """Return the problem over the centres, with the price of all pairs."""
+        X, rows = design.X, design.rows  # type: ignore[attr-defined]
+        pairs = _Pairs(X, rows[positive], rows[~positive], weights[positive], weights[~positive], self.seed)
+        centres, shares = self._cluster(pairs)
+        total = float(weights.sum())
+        if self.norm == 2:
+            found = make_design(centres, threads=design.threads)
+            return SmoothProblem(found, RowSquares(shares), C * total, max(len(shares) // 2, 1))
+        turned = np.arange(len(shares)) % 2 == 1
+        found = make_design(np.where(turned[:, None], -centres, centres), threads=design.threads)
+        return make_problem(found, ~turned, Accuracy(), C, total * shares)
+
+    def _cluster(self, pairs: _Pairs) -> tuple[Floats, Floats]:
+        n_clusters = min(self.n_clusters, pairs.count)
+        size = min(_PAIRS_A_CLUSTER * n_clusters, max(_ENTRIES_OF_A_BATCH // max(pairs.n_features, 1), 256))
+        means = MiniBatchKMeans(n_clusters, random_state=self.seed % 2**31, n_init=1, batch_size=size)
+        waiting: list[Any] = []
+        for differences, _ in pairs.batches(size):
+            waiting.append(differences)
+            if sum(part.shape[0] for part in waiting) >= n_clusters:  # as many as the first centres need
+                means.partial_fit(_stacked(waiting))
+                waiting = []
+        sums, shares = np.zeros((n_clusters, pairs.n_features)), np.zeros(n_clusters)
+        for differences, weights in pairs.batches(size):
+            nearest = means.predict(differences)
+            spread = sparse.csr_array((weights, (nearest, np.arange(len(nearest)))), shape=(n_clusters, len(nearest)))
+            sums += np.asarray(
+                (spread @ differences).todense() if sparse.issparse(differences) else spread @ differences
+            )
+            shares += np.bincount(nearest, weights, n_clusters)
+        found = shares > 0.0
+        centres: Floats = sums[found] / shares[found, None]
+        if len(centres) == 1:  # two classes need two centres
+            centres, shares, found = np.repeat(centres, 2, axis=0), np.repeat(shares[found] / 2, 2), np.ones(2, bool)
+        return centres, shares[found] / shares[found].sum()
+
+
+def _stacked(parts: list[Any]) -> Any:
+    if len(parts) == 1:
+        return parts[0]
+    return sparse.vstack(parts).tocsr() if sparse.issparse(parts[0]) else np.concatenate(parts)
+
+
+class _Pairs:
+    """All pairs, in random order, or a sample of them drawn by weight."""
+
+    def __init__(self, X: Any, pos: Rows, neg: Rows, pos_weights: Floats, neg_weights: Floats, seed: int) -> None:
+        self.X, self.pos, self.neg, self.seed = X, pos, neg, seed
+        self.pos_weights, self.neg_weights = pos_weights, neg_weights
+        self.all = pos.size * neg.size <= MOST_PAIRS
+        self.count = pos.size * neg.size if self.all else MOST_PAIRS
+
+    @property
+    def n_features(self) -> int:
+        return int(self.X.shape[1])
+
+    def batches(self, size: int) -> Iterator[tuple[Any, Floats]]:
+        """Yield differences and weights; the same ones every time."""
+        random = np.random.default_rng(self.seed)
+        order = random.permutation(self.count) if self.all else None
+        for start in range(0, self.count, size):
+            stop = min(start + size, self.count)
+            if order is not None:
+                i, j = np.divmod(order[start:stop], self.neg.size)
+                weights = self.pos_weights[i] * self.neg_weights[j]
+            else:
+                i = _drawn(random, self.pos_weights, stop - start)
+                j = _drawn(random, self.neg_weights, stop - start)
+                weights = np.ones(stop - start)
+            yield self.X[self.pos[i]] - self.X[self.neg[j]], weights
+
+
+def _drawn(random: np.random.Generator, weights: Floats, count: int) -> Rows:
+    """Draw places with probabilities proportional to weights."""
+    edges = np.cumsum(weights)
+    drawn: Rows = np.searchsorted(edges, random.random(count) * edges[-1], "right")
+    return np.minimum(drawn, weights.size - 1)
