@@ -1,154 +1,19 @@
-"""Certificates recomputed from data and model alone, by the definitions and without any code of the solver.
-
-The upper bound is the objective of the model's weights. The lower bound is the dual value of the labellings that the
-model's witness tells: any convex combination of labellings bounds the objective of all weights from below, so a wrong
-witness can make the bound worse but never invalid. For models of a ratio of rates the witness is that of the last
-challenge level, from which `_reach` finds the level that no weights can reach.
-"""
+"""The slack of a measure by its definition, without any code of the oracles."""
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from scipy.optimize import minimize_scalar
 
 from metricwise.measures.base import ConcaveInRates, CountsTable, RanksPairs, RatioOfRates, RestrictsLabellings
 from metricwise.measures.restricted import training_value
-from metricwise.results import Certificate, Result
 
 Floats = NDArray[np.float64]
-_CHUNK = 65_536
-_ON_MARGIN = 1e-10
-
-
-def certify(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Certificate | list[Certificate]:
-    """Recompute the bounds of a fitted model's training objective.
-
-    Parameters
-    ----------
-    model : fitted MultivariateSVC or AMPClassifier
-        With a linear kernel.
-    X, y, sample_weight
-        The data it was trained on, in any order of rows.
-
-    Returns
-    -------
-    Certificate or list of Certificate
-        A list with one certificate a class for more than two classes.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.preprocessing import scale
-    >>> from metricwise import MultivariateSVC, certify
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> model = MultivariateSVC("f1", threshold=0.0).fit(scale(X), y)
-    >>> bool(certify(model, scale(X), y).relative < 1.01e-3)
-    True
-    """
-    results = getattr(model, "result_", None)
-    if results is None:
-        raise ValueError("model is not fitted: call its fit method before certify")
-    X = X if sparse.issparse(X) else np.asarray(X)
-    y = np.asarray(y)
-    if X.shape[0] != y.shape[0]:
-        raise ValueError(f"X has {X.shape[0]} rows but y has {y.shape[0]}: pass the data the model was trained on")
-    if X.shape[1] != model.n_features_in_:
-        raise ValueError(f"X has {X.shape[1]} columns but the model was trained on {model.n_features_in_}")
-    problems = model.binary_problems(y, sample_weight)
-    certificates = [
-        (_certify_level if hasattr(result, "levels") else _certify_binary)(model, X, positive, weights, result)
-        for (positive, weights), result in zip(
-            problems, results if isinstance(results, list) else [results], strict=True
-        )
-    ]
-    return certificates if isinstance(results, list) else certificates[0]
-
-
-def _certify_binary(model: Any, X: Any, positive: NDArray[np.bool_], weights: Floats, result: Result) -> Certificate:
-    kept = np.flatnonzero(weights > 0.0)
-    if kept.size < weights.size:
-        X, positive, weights = X[kept], positive[kept], weights[kept]
-    rows = _Rows(X, model.intercept_value)
-    measure = model.measure_
-    n_pos, n_neg = float(weights[positive].sum()), float(weights[~positive].sum())
-    u = float(measure.mistakes_per_loss(n_pos, n_neg))
-    price = model.C * u
-    slack = _Slack(measure, positive, weights, u)
-    w = result.weights
-    violation = slack.at(rows.scores(w))
-    upper = 0.5 * float(w @ w) + price * violation
-    shares = np.asarray(result.witness.shares)
-    if np.any(shares < 0.0) or shares.sum() > 1.0 + 1e-9:
-        raise ValueError("the model's witness is not a convex combination of labellings: train the model again")
-    loss, combined = 0.0, np.zeros(positive.size)
-    for share, point, table in zip(shares, _points(result.witness.points), result.witness.tables, strict=True):
-        labelling_loss, c = slack.labelling(rows.scores(point), tuple(table))
-        loss += share * labelling_loss
-        combined += share * c
-    plane = price * rows.combine(combined)
-    return Certificate(upper, price * loss - 0.5 * float(plane @ plane), violation)
-
-
-def _certify_level(model: Any, X: Any, positive: NDArray[np.bool_], weights: Floats, result: Any) -> Certificate:
-    """Bound 1 minus the regularised ratio of rewards."""
-    kept = np.flatnonzero(weights > 0.0)
-    if kept.size < weights.size:
-        X, positive, weights = X[kept], positive[kept], weights[kept]
-    rows, sign = _Rows(X, model.intercept_value), np.where(positive, 1.0, -1.0)
-    n_pos, n_neg = float(weights[positive].sum()), float(weights[~positive].sum())
-    ratio = np.array(model.measure_.ratio(n_neg / n_pos))
-    a, b = (ratio / ratio[3:].sum()).reshape(2, 3)
-    told = getattr(model.measure_, "mistakes_per_loss", None)
-    mistakes = n_pos / (a[1] - a.sum() * b[1]) if told is None else told(n_pos, n_neg)
-    ridge = 1.0 / (model.C * float(mistakes))
-    share = weights / np.where(positive, n_pos, n_neg)
-    rewards = share * np.minimum(sign * rows.scores(result.weights), 1.0)
-    rates = np.array([1.0, rewards[positive].sum(), rewards[~positive].sum()])
-    level = (a @ rates - 0.5 * ridge * result.weights @ result.weights) / (b @ rates)
-    violated = np.zeros(positive.size)
-    for dual, point in zip(result.witness.shares, _points(result.witness.points), strict=True):
-        margins = sign * rows.scores(point)
-        # Rows on the margin are as well left out as not, but it should be done as it was in training.
-        violated += max(float(dual), 0.0) * (margins < 1.0 - _ON_MARGIN * max(1.0, np.abs(margins).max()))
-    violated = np.minimum(violated, 1.0) * share
-    planes = [rows.combine(np.where(kind, sign * violated, 0.0)) for kind in (positive, ~positive)]
-    sums = np.array([violated[positive].sum(), violated[~positive].sum()])
-    reach = _reach(a, b, sums, np.array(planes), ridge, result.levels[-2])
-    return Certificate(float(1.0 - level), 1.0 - reach, float(1.0 - (a @ rates) / (b @ rates)))
-
-
-def _reach(a: Floats, b: Floats, sums: Floats, planes: Floats, ridge: float, start: float) -> float:
-    """Return a level that no weights can exceed.
-
-    Weights of a level above v make the numerator - v denominator positive, so v is out of reach as soon as a dual
-    solution shows that the largest such difference is not. The dual solution keeps the same rows at every level and
-    gives each class its price there, a1 - v b1 or a2 - v b2; its value is then a quadratic function of v.
-    """
-    gram = planes @ planes.T / (2.0 * ridge)
-
-    def bound(level: float) -> float:
-        prices = a[1:] - level * b[1:]
-        return float(a.sum() - level * b.sum() - prices @ sums + prices @ gram @ prices)
-
-    quadratic = np.array([bound(-1.0), bound(0.0), bound(1.0)])
-    curvature, slope = 0.5 * (quadratic[0] + quadratic[2]) - quadratic[1], 0.5 * (quadratic[2] - quadratic[0])
-    roots = np.roots([curvature, slope, quadratic[1]])
-    best = float(a.sum() / b.sum())  # of perfect labels; beyond it, prices may be negative
-    if bound(start) <= 0.0:
-        return min(start, best)
-    return min([float(root.real) for root in roots if root.imag == 0.0 and root.real > start] + [best])
-
-
-def _points(points: Any) -> Iterator[Floats]:
-    for k in range(points.shape[0]):
-        row = points[[k]]
-        yield np.asarray(row.toarray() if sparse.issparse(row) else row, dtype=np.float64).ravel()
 
 
 def _peak_of_integers(function: Callable[[Floats], Floats], low: Floats, high: Floats) -> Floats:
@@ -171,25 +36,7 @@ def _peak(function: Callable[[Floats], Floats], low: Floats, high: Floats) -> Fl
     return 0.5 * (low + high)
 
 
-class _Rows:
-    """The data with a constant column, multiplied chunk by chunk so that single precision is not copied whole."""
-
-    def __init__(self, X: Any, constant: float) -> None:
-        self.X, self.constant = X, constant
-
-    def scores(self, w: Floats) -> Floats:
-        weights, offset = (w[:-1], self.constant * w[-1]) if self.constant else (w, 0.0)
-        chunks = [self.X[start : start + _CHUNK] @ weights for start in range(0, self.X.shape[0], _CHUNK)]
-        return np.concatenate(chunks) + offset
-
-    def combine(self, c: Floats) -> Floats:
-        total = np.zeros(self.X.shape[1])
-        for start in range(0, self.X.shape[0], _CHUNK):
-            total += self.X[start : start + _CHUNK].T @ c[start : start + _CHUNK]
-        return np.append(total, self.constant * c.sum()) if self.constant else total
-
-
-class _Slack:
+class Slack:
     """R(w) = max over labellings of loss + sum c_i s_i, and single labellings."""
 
     def __init__(self, measure: Any, positive: NDArray[np.bool_], weights: Floats, u: float) -> None:
@@ -207,12 +54,14 @@ class _Slack:
                 self.n_pos, self.n_neg = float(self.weights[positive].sum()), float(self.weights[~positive].sum())
 
     def loss(self, tp: Any, fp: Any) -> Any:
+        """Return 1 - measure of labels with so many true and false positives."""
         if isinstance(self.measure, RestrictsLabellings):
             size = self.measure.predicted_positives(self.n_pos, self.n_pos + self.n_neg)
             return 1.0 - np.asarray(training_value(tp, fp, self.n_pos, size), dtype=np.float64)
         return 1.0 - np.asarray(self.measure.value(tp, fp, self.n_pos - tp, self.n_neg - fp), dtype=np.float64)
 
     def at(self, scores: Floats) -> float:
+        """Return the slack at given scores."""
         if isinstance(self.measure, RanksPairs):
             loss, c = self._pairs(scores)
             return float(loss + c @ scores)
