@@ -6,9 +6,12 @@ from collections.abc import Iterator
 from typing import Self
 
 import numpy as np
+from scipy.linalg.blas import dsymv
 
 from metricwise.designs.base import Design, Floats, Hashes, Rows
 from metricwise.designs.dense import DenseDesign
+
+_FEW = 0.25  # of all rows: the columns of so few are faster read one by one
 
 
 class KernelDesign:
@@ -38,7 +41,6 @@ class KernelDesign:
     def __init__(self, matrix: Floats, content: Design, rows: Rows, intercept: float, threads: int) -> None:
         self.matrix, self.content, self.rows = matrix, content, rows
         self.intercept, self.threads = float(intercept), threads
-        self._products = DenseDesign(matrix, rows, 0.0, threads)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -48,8 +50,18 @@ class KernelDesign:
         return w[len(self.rows) :]
 
     def combine(self, c: Floats) -> Floats:
-        values = self._products.combine(np.ascontiguousarray(c, dtype=np.float64))[self.rows]
+        coefficients: Floats = np.bincount(self.rows, weights=c, minlength=len(self.matrix))  # type: ignore[assignment]
+        values = self._values(coefficients)
         return np.concatenate([c, values + self.intercept**2 * c.sum()])
+
+    def _values(self, coefficients: Floats) -> Floats:
+        """Return the values at these rows of the function with so many coefficients, one a row of the matrix."""
+        used = np.flatnonzero(coefficients)
+        if used.size < _FEW * len(self.matrix):
+            return DenseDesign(self.matrix, used, 0.0, self.threads).combine(coefficients[used])[self.rows]
+        # Half of a symmetric matrix tells the whole, and reading it is what takes time.
+        values: Floats = dsymv(1.0, self.matrix.T, coefficients, lower=1)[self.rows]
+        return values
 
     def covector(self, w: Floats) -> Floats:
         n_rows = len(self.rows)
@@ -61,9 +73,7 @@ class KernelDesign:
         return np.append(coefficients, self.intercept**2 * coefficients.sum())
 
     def scores_by(self, model: Floats) -> Floats:
-        used = np.flatnonzero(model[:-1])
-        values = DenseDesign(self.matrix, used, 0.0, self.threads).combine(model[used])[self.rows]
-        scores: Floats = values + model[-1]
+        scores: Floats = self._values(model[:-1]) + model[-1]
         return scores
 
     def take(self, rows: Rows) -> Self:

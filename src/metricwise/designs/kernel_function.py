@@ -96,6 +96,18 @@ class KernelRows:
             out[rows] = self.block(rows, across)
         return out
 
+    def columns_among(self, rows: Rows) -> Callable[[int], Floats]:
+        """Return a function that gives the kernel values of some rows with the k-th of them."""
+        if self.precomputed:
+            return lambda k: np.asarray(self.X[rows, rows[k]], dtype=np.float64)
+        chosen = self.X[rows]
+        return lambda k: self.function.between(chosen, chosen[[k]])[:, 0]
+
+    def products(self, down: Rows, across: Rows, coefficients: Floats) -> Floats:
+        """Return the values at some rows of a function of others, a few rows at a time."""
+        parts = [self.block(down[part], across) @ coefficients for part in row_blocks(down.size)]
+        return np.concatenate(parts) if parts else np.zeros(0)
+
     def diagonal(self) -> Floats:
         """Return the kernel value of every row with itself."""
         if self.precomputed:

@@ -27,7 +27,8 @@ from metricwise.solvers.loop import Limits, run
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
 
-_STAGES = 4  # of which each has twice the basis of the one before
+_STAGES = 6
+_FIRST_SHARE = 1 / 8  # of the basis is drawn at random; then it grows by the same factor in every stage
 _CANDIDATES = 5000
 _STAGE_TOL = 0.02
 _DEPENDENT = 1e-8  # of a row's square: what is so small outside of the span adds nothing but rounding errors
@@ -73,7 +74,8 @@ def pursue(
         Of everything drawn at random.
     """
     random = np.random.default_rng(seed)
-    sizes = [max(n_basis >> (_STAGES - stage), 1) for stage in range(1, _STAGES + 1)]
+    growth = np.linspace(1.0, 0.0, _STAGES)
+    sizes = [max(round(n_basis * _FIRST_SHARE**share), 1) for share in growth]
     subspace.extend(first_basis(rows, positive, sizes[0], random))
     seconds = None if limits.max_seconds is None else 0.5 * limits.max_seconds / _STAGES
     quick = Limits(tol=max(_STAGE_TOL, limits.tol), max_iter=limits.max_iter, max_seconds=seconds)
@@ -109,21 +111,32 @@ def _best_rows(
     source, features = subspace.source, subspace.features
     used = np.flatnonzero(wanted)
     known = features[candidates]
-    rest = source.block(candidates, listed[used]) @ wanted[used] - known @ (features[listed[used]].T @ wanted[used])
+    along = features[listed[used]].T @ wanted[used]
+    rest = source.products(candidates, listed[used], wanted[used]) - known @ along
     whole = source.diagonal()[candidates]
     outside = whole - np.einsum("ij,ij->i", known, known)
-    added = np.empty((candidates.size, min(count, candidates.size)), order="F")
+    column = source.columns_among(candidates)
+    chosen = _pursued(lambda k: column(k) - known @ known[k], rest, outside, _DEPENDENT * whole, count)
+    return candidates[np.array(chosen, dtype=np.int64)]
+
+
+def _pursued(column: Callable[[int], Floats], rest: Floats, outside: Floats, least: Floats, count: int) -> list[int]:
+    """Return the places of rows chosen by orthogonal matching pursuit.
+
+    ``column`` gives a row's inner products with all others outside of the span, ``rest`` those of the wanted function,
+    and ``outside`` the squares of the rows, of which at least ``least`` must be left.
+    """
+    added = np.empty((rest.size, min(count, rest.size)), order="F")
     chosen: list[int] = []
     for k in range(added.shape[1]):
-        gains = np.where(outside > _DEPENDENT * whole, rest**2 / np.maximum(outside, 1e-300), 0.0)
+        gains = np.where(outside > least, rest**2 / np.maximum(outside, 1e-300), 0.0)
         gains[chosen] = 0.0
         best = int(np.argmax(gains))
         if gains[best] <= 0.0:
             break
-        column = source.block(candidates, candidates[[best]])[:, 0]
-        column -= known @ known[best] + added[:, :k] @ added[best, :k]
-        added[:, k] = column / np.sqrt(outside[best])
-        rest = rest - added[:, k] * (rest[best] / np.sqrt(outside[best]))
+        length = np.sqrt(outside[best])
+        added[:, k] = (column(best) - added[:, :k] @ added[best, :k]) / length
+        rest = rest - added[:, k] * (rest[best] / length)
         outside = outside - added[:, k] ** 2
         chosen.append(best)
-    return candidates[chosen]
+    return chosen
