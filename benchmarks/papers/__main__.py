@@ -9,6 +9,8 @@ from pathlib import Path
 from benchmarks.context import ROOT, SkippedError
 from benchmarks.environment import describe
 from benchmarks.papers import page, running
+from benchmarks.papers.brefeld2005 import experiment as auc_svm
+from benchmarks.papers.brefeld2005 import page as auc_svm_page
 from benchmarks.papers.datasets import COLLECTIONS
 from benchmarks.papers.narasimhan2015 import experiment as two_classes
 from benchmarks.papers.narasimhan2015 import page as two_classes_page
@@ -20,7 +22,7 @@ EXPERIMENTS = {
     "optdigits": ("optdigits",),
     "covertype": ("covertype", "covertype_balanced"),
 }
-NAMES = (*EXPERIMENTS, two_classes.NAME)
+NAMES = (*EXPERIMENTS, two_classes.NAME, auc_svm.NAME)
 QUICK_TOPICS = 5
 QUICK_PLAN = Plan(step=3, rounds=0)
 RESULTS = ROOT / "benchmarks" / "papers" / "results"
@@ -37,6 +39,8 @@ def main(arguments: list[str] | None = None) -> int:
         for name in options.only or NAMES:
             if name == two_classes.NAME:
                 _measure_two_classes(options, results)
+            elif name == auc_svm.NAME:
+                _measure_auc_svm(options, results)
             else:
                 _measure(name, options, results)
     written = _write(results, options.output or pages)
@@ -56,6 +60,9 @@ def _write(results: Path, pages: Path) -> list[Path]:
     found = two_classes_page.saved(results)
     if found is not None and found["problems"]:
         written.append(two_classes_page.write(found, pages))
+    found = auc_svm_page.saved(results)
+    if found is not None and (found["text"] or found["digits"]):
+        written.append(auc_svm_page.write(found, pages))
     return written
 
 
@@ -78,6 +85,13 @@ def _measure_two_classes(options: argparse.Namespace, results: Path) -> None:
     found = two_classes.run(two_classes.QUICK if options.quick else two_classes.Effort())
     two_classes_page.save(found | {"environment": environment}, results)
     _say(two_classes_page.plain(found))
+
+
+def _measure_auc_svm(options: argparse.Namespace, results: Path) -> None:
+    environment = describe(threads=1)
+    found = auc_svm.run(auc_svm.QUICK if options.quick else auc_svm.Effort())
+    auc_svm_page.save(found | {"environment": environment}, results)
+    _say(auc_svm_page.plain(found))
 
 
 def _parser() -> argparse.ArgumentParser:
