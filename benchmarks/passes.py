@@ -34,16 +34,8 @@ METHODS: dict[str, tuple[type, type, str]] = {
     "STAMP, f1": (STAMPClassifier, Stamp, "f1"),
 }
 
-KINDS: dict[str, Callable[[Any], Any]] = {
-    "rows contiguous": np.ascontiguousarray,
-    "columns contiguous": np.asfortranarray,
-    "CSR": sparse.csr_matrix,
-}
-MATRICES = {
-    "rcv1": ("CSR",),
-    "mnist_8": ("rows contiguous", "CSR"),
-    "covtype_2": ("rows contiguous", "columns contiguous"),
-}
+KINDS: dict[str, Callable[[Any], Any]] = {"dense": np.ascontiguousarray, "CSR": sparse.csr_matrix}
+MATRICES = {"rcv1": ("CSR",), "mnist_8": ("dense", "CSR"), "covtype_2": ("dense",)}
 
 COLUMNS = (
     Column("task", "data"),
@@ -66,8 +58,7 @@ TEXT = [
     "order, scores the others, and chooses a threshold on them. The peer is scikit-learn's "
     "``SGDClassifier(average=True)``, hinge loss, which learns from all rows, shuffled too, and evaluates nothing. "
     "Both average the weights as they go; only metricwise standardises the features (scales them, if sparse). One "
-    "thread each, double precision. Where columns are contiguous, the peer copies the matrix first, which is not in "
-    "the time of its pass; metricwise reads rows where they are.",
+    "thread each, double precision, rows contiguous: matrices with contiguous columns are copied by both.",
     f"A pass is what a training with {MANY} passes takes longer than one with {FEW}, by {MANY - FEW} passes: checks of "
     "the input, the rows held out and the first estimate of scales are in the last column. *Learning only* is the "
     "learner alone on all rows, neither held out nor evaluated, and compared with the same peer. Xw is ``X @ w`` by "
