@@ -19,6 +19,7 @@ PAGES = {
         "Multivariate support vector machine",
         ("agreement", "svmperf", "tuned_threshold", "growth", "products"),
     ),
+    "auc_and_kernels": ("AUC, and kernels", ("rank_svm", "kernel_growth", "subspaces")),
     "two_classes": ("Streams, and measures of two classes", ("passes", "streams", "amp")),
 }
 NAMES = tuple(name for _, names in PAGES.values() for name in names)

@@ -16,8 +16,9 @@ from benchmarks import plots
 from benchmarks.context import ROOT, Context, SkippedError
 from benchmarks.data import task
 from benchmarks.report import Column, Figure, Record, Section, Table
+from benchmarks.training import SQUARED_PAIRS
 
-MEASURES = ("f1", "g_mean", "prbep", "roc_auc")
+MEASURES = ("f1", "g_mean", "prbep", "roc_auc", SQUARED_PAIRS)
 SIZES = (10_000, 20_000, 50_000, 100_000, 200_000, 500_000)
 QUICK_MEASURES = ("f1", "roc_auc")
 QUICK_SIZES = (5_000, 10_000, 20_000)

@@ -35,6 +35,7 @@ _MOST_TRIALS = 30
 _SUFFICIENT = 1e-4  # of the fall that the slope promises
 _NO_BETTER = 1e-6
 _SAMPLE_TOL = 1e-2
+_SAMPLE_ROWS_A_WEIGHT = 20  # fewer are fitted too well by weights that are of no use for all rows
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,7 @@ class TruncatedNewton:
         Of the sample.
     """
 
-    accuracy: float = 0.1
+    accuracy: float = 0.3
     sample_factor: int = 8
     smallest_sample: int = 5000
     seed: int = 0
@@ -108,7 +109,7 @@ class TruncatedNewton:
         sampled = n_rows // self.sample_factor if self.sample_factor else 0
         if warm is not None:
             self._start_at(problem, state, warm.w)
-        elif sampled >= self.smallest_sample:
+        elif sampled >= max(self.smallest_sample, _SAMPLE_ROWS_A_WEIGHT * length):
             seconds = None if limits is None or limits.max_seconds is None else 0.5 * limits.max_seconds
             sample = problem.sample(sampled, np.random.default_rng(self.seed))
             found, _ = run(self, sample, Limits(tol=_SAMPLE_TOL, max_seconds=seconds))

@@ -55,15 +55,20 @@ class PairClusters:
     ) -> MultivariateProblem | SmoothProblem:
         """Return the problem over the centres, with the price of all pairs."""
         X, rows = design.X, design.rows  # type: ignore[attr-defined]
-        pairs = _Pairs(X, rows[positive], rows[~positive], weights[positive], weights[~positive], self.seed)
+        used = _used_columns(X, rows)
+        some = X if used is None else X[:, used]
+        pairs = _Pairs(some, rows[positive], rows[~positive], weights[positive], weights[~positive], self.seed)
         centres, shares = self._cluster(pairs)
+        if used is not None:
+            found, centres = centres, np.zeros((len(centres), X.shape[1]))
+            centres[:, used] = found
         total = float(weights.sum())
         if self.norm == 2:
-            found = make_design(centres, threads=design.threads)
-            return SmoothProblem(found, RowSquares(shares), C * total, max(len(shares) // 2, 1))
+            whole = make_design(centres, threads=design.threads)
+            return SmoothProblem(whole, RowSquares(shares), C * total, max(len(shares) // 2, 1))
         turned = np.arange(len(shares)) % 2 == 1
-        found = make_design(np.where(turned[:, None], -centres, centres), threads=design.threads)
-        return make_problem(found, ~turned, Accuracy(), C, total * shares)
+        whole = make_design(np.where(turned[:, None], -centres, centres), threads=design.threads)
+        return make_problem(whole, ~turned, Accuracy(), C, total * shares)
 
     def _cluster(self, pairs: _Pairs) -> tuple[Floats, Floats]:
         n_clusters = min(self.n_clusters, pairs.count)
@@ -88,6 +93,11 @@ class PairClusters:
         if len(centres) == 1:  # two classes need two centres
             centres, shares, found = np.repeat(centres, 2, axis=0), np.repeat(shares[found] / 2, 2), np.ones(2, bool)
         return centres, shares[found] / shares[found].sum()
+
+
+def _used_columns(X: Any, rows: Rows) -> Rows | None:
+    """Return the columns of a sparse matrix that are not zero in all of some rows: the others would only cost time."""
+    return np.unique(X[rows].indices).astype(np.int64) if sparse.issparse(X) else None
 
 
 def _stacked(parts: list[Any]) -> Any:
