@@ -71,6 +71,8 @@ class KernelledRows:
     def _product(self, coefficients: Floats) -> Floats:
         """Return the kernel matrix times a vector, a few rows of it at a time."""
         used = np.flatnonzero(coefficients)
+        if used.size == 0:
+            return np.zeros(self.X.shape[0])
         chunks = [
             self._block(slice(start, start + _KERNEL_CHUNK), used) @ coefficients[used]
             for start in range(0, self.X.shape[0], _KERNEL_CHUNK)
