@@ -131,7 +131,7 @@ class AUCSVC(KernelClassifier):
     _parameter_constraints: ClassVar[dict[str, Any]] = KernelClassifier._parameter_constraints | {
         "norm": [Options(Integral, {1, 2})],
         "pairs": [StrOptions({"exact", "kmeans"})],
-        "n_clusters": [Interval(Integral, 2, None, closed="left")],
+        "n_clusters": [Interval(Integral, 1, None, closed="left")],
         "multi_class": [StrOptions({"ovr", "ovo", "off"}), None],
     }
     _way_out = "If C is very small, raise it; more features also help"

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.cluster import MiniBatchKMeans
+from threadpoolctl import threadpool_limits
 
 from metricwise.designs import Design, make_design
 from metricwise.measures import Accuracy
@@ -56,7 +57,9 @@ class PairClusters:
         """Return the problem over the centres, with the price of all pairs."""
         X, rows = design.X, design.rows  # type: ignore[attr-defined]
         pairs = _Pairs(X, rows[positive], rows[~positive], weights[positive], weights[~positive], self.seed)
-        centres, shares = self._cluster(pairs)
+        # Batches are too small to share: threads would wait for each other, and add up in an order of their own.
+        with threadpool_limits(limits=1, user_api="openmp"):
+            centres, shares = self._cluster(pairs)
         total = float(weights.sum())
         if self.norm == 2:
             found = make_design(centres, threads=design.threads)

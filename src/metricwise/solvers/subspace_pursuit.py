@@ -73,7 +73,7 @@ def pursue(
         Of everything drawn at random.
     """
     random = np.random.default_rng(seed)
-    sizes = [max(n_basis >> (_STAGES - stage), 1) for stage in range(1, _STAGES + 1)]
+    sizes = sorted({max(n_basis >> (_STAGES - stage), 1) for stage in range(1, _STAGES + 1)})
     subspace.extend(first_basis(rows, positive, sizes[0], random))
     seconds = None if limits.max_seconds is None else 0.5 * limits.max_seconds / _STAGES
     quick = Limits(tol=max(_STAGE_TOL, limits.tol), max_iter=limits.max_iter, max_seconds=seconds)
