@@ -21,7 +21,7 @@ CASES = [(estimator, measure) for estimator in estimator_names() for measure in 
 
 
 def make(estimator, measure):
-    model = getattr(metricwise, estimator)(measure)
+    model = getattr(metricwise, estimator)(measure=measure)
     return model.set_params(batch_rows=50) if "batch_rows" in model.get_params() else model
 
 

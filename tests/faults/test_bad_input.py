@@ -140,7 +140,7 @@ def test_class_weights_of_unknown_labels():
     ("name", "values"),
     [
         ("C", [0.0, -1.0, np.nan, np.inf, "1", None]),
-        ("kernel", ["rbf", "Linear", None, 1]),
+        ("kernel", ["gaussian", "Linear", None, 1]),
         ("threshold", ["best", None, [0.0], np.nan, np.inf]),
         ("tol", [0.0, -1e-3, np.nan, "small", None]),
         ("max_iter", [0, -1, 10.5, "many", None]),
@@ -163,7 +163,7 @@ def test_parameters_name_themselves(name, values):
 
 
 def test_a_kernel_that_is_not_there_names_those_that_are():
-    expect_refusal(InvalidParameterError, "'kernel' parameter.*'linear'.*[Gg]ot 'rbf'", kernel="rbf")
+    expect_refusal(InvalidParameterError, "'kernel' parameter.*'linear'.*[Gg]ot 'gaussian'", kernel="gaussian")
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from metricwise import AMPClassifier, MiniBatchSVC, MultivariateSVC, SPADEClassifier, STAMPClassifier
+from metricwise import AUCSVC, AMPClassifier, MiniBatchSVC, MultivariateSVC, SPADEClassifier, STAMPClassifier
 
 ESTIMATORS = [
     MultivariateSVC(),
@@ -16,6 +16,12 @@ ESTIMATORS = [
     MultivariateSVC("h_mean"),
     MultivariateSVC("f1", threshold="train"),
     MultivariateSVC("f1", threshold=0.0),
+    # gamma="scale" is of the variance of X, as in scikit-learn, where weights of rows have no part in it.
+    MultivariateSVC(kernel="rbf", gamma="auto"),
+    MultivariateSVC(kernel="rbf", gamma="auto", approximation="cpsp"),
+    AUCSVC(),
+    AUCSVC(norm=2),
+    AUCSVC(kernel="rbf", gamma="auto"),
     AMPClassifier(),
     AMPClassifier("jaccard"),
     AMPClassifier("cohen_kappa", threshold=0.0),

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.linalg import LinAlgError, cholesky
 from scipy.sparse.linalg import ArpackError, eigsh
 from sklearn.metrics.pairwise import pairwise_kernels
 
@@ -23,6 +24,7 @@ _PARAMETERS = {"rbf": ("gamma",), "poly": ("gamma", "degree", "coef0"), "sigmoid
 # Those that are positive semi-definite whatever their parameters and the rows.
 _SAFE = ("rbf",)
 _MOST_ROWS_FOR_ALL_EIGENVALUES = 500
+_MOST_ROWS_FOR_A_FACTOR = 3000
 _ROUNDING = {np.dtype(np.float64): 1e-8, np.dtype(np.float32): 1e-4}
 _ROOM = 0.9
 
@@ -58,7 +60,8 @@ class KernelFunction:
     def between(self, A: Any, B: Any) -> Floats:
         """Return the kernel values of the rows of A (down) and of B (across)."""
         if callable(self.kernel):
-            values = np.asarray(self.kernel(A, B), dtype=np.float64)
+            found = self.kernel(A, B)
+            values = np.asarray(found.toarray() if sparse.issparse(found) else found, dtype=np.float64)
             if values.shape != (A.shape[0], B.shape[0]):
                 raise ValueError(
                     f"the kernel returned an array of shape {values.shape} for {A.shape[0]} and {B.shape[0]} rows: it "
@@ -66,6 +69,8 @@ class KernelFunction:
                 )
         else:
             settings = {name: getattr(self, name) for name in _PARAMETERS[self.kernel]}
+            # In double precision: a subspace tells nearly dependent rows apart by small differences of kernel values.
+            A, B = A.astype(np.float64, copy=False), B.astype(np.float64, copy=False)
             values = np.asarray(pairwise_kernels(A, B, metric=self.kernel, **settings), dtype=np.float64)
         if not np.isfinite(values).all():
             raise ValueError("the kernel has values that are no finite numbers: scale the features, or lower gamma")
@@ -137,16 +142,22 @@ class KernelRows:
         return out
 
 
-def row_blocks(n_rows: int, size: int = BLOCK_ROWS) -> Iterator[Rows]:
+def row_blocks(n_rows: int, size: int | None = None) -> Iterator[Rows]:
     """Yield the numbers of consecutive rows, not too many at a time."""
+    size = BLOCK_ROWS if size is None else size
     for start in range(0, n_rows, size):
         yield np.arange(start, min(start + size, n_rows))
 
 
-def check_kernel_matrix(X: Any) -> Any:
-    """Return a precomputed kernel matrix of training rows; raise a ValueError unless it can be one."""
+def check_dense_matrix(X: Any) -> None:
+    """Raise a ValueError if a precomputed kernel matrix is sparse."""
     if sparse.issparse(X):
         raise ValueError("kernel='precomputed' takes a dense matrix, got a sparse one: convert it with toarray()")
+
+
+def check_kernel_matrix(X: Any) -> Any:
+    """Return a precomputed kernel matrix of training rows; raise a ValueError unless it can be one."""
+    check_dense_matrix(X)
     if X.shape[0] != X.shape[1]:
         raise ValueError(
             f"kernel='precomputed' needs a square matrix, kernel values between all training rows, got shape {X.shape}"
@@ -164,23 +175,43 @@ def check_kernel_matrix(X: Any) -> Any:
 
 def check_positive(K: Floats, dtype: Any, remedy: str) -> None:
     """Raise a ValueError, which ends with a remedy, unless a symmetric matrix is positive semi-definite."""
-    least, largest = _extreme_eigenvalues(K)
-    if least < -_ROUNDING[np.dtype(dtype)] * max(largest, -least):
+    rounding = _ROUNDING[np.dtype(dtype)]
+    least, largest = _extreme_eigenvalues(K, rounding)
+    if least < -rounding * max(largest, -least):
         raise ValueError(
             f"the kernel matrix is not positive semi-definite: it has the eigenvalue {least:.3g}, the largest being "
             f"{largest:.3g}. {remedy}"
         )
 
 
-def _extreme_eigenvalues(K: Floats) -> tuple[float, float]:
+def _extreme_eigenvalues(K: Floats, rounding: float) -> tuple[float, float]:
+    """Return the least and the largest eigenvalue; for the least one 0 if it is 0 but for rounding errors."""
     if K.shape[0] <= _MOST_ROWS_FOR_ALL_EIGENVALUES:
         values = np.linalg.eigvalsh(K)
         return float(values[0]), float(values[-1])
+    if not K.any():
+        return 0.0, 0.0
     start = np.random.default_rng(0).standard_normal(K.shape[0])
     largest = float(eigsh(K, k=1, which="LA", v0=start, tol=1e-2, return_eigenvectors=False)[0])
-    try:
-        # Shifted, so that the least eigenvalue is the largest one in size, which is found soon.
-        shifted = eigsh(K, k=1, which="SA", v0=start, tol=1e-2, maxiter=50, return_eigenvectors=False)
-    except ArpackError:  # no convergence: the least eigenvalues crowd at zero
+    below = -rounding * max(largest, 0.0)
+    # A factor is the proof: eigenvalues that crowd at zero hide a small negative one from the iteration below. Of many
+    # rows it would take longer than the training.
+    fits = K.shape[0] <= _MOST_ROWS_FOR_A_FACTOR
+    if fits and _has_factor(K, -below):
         return 0.0, largest
-    return float(shifted[0]), largest
+    try:
+        least = float(eigsh(K, k=1, which="SA", v0=start, tol=1e-2, maxiter=50, return_eigenvectors=False)[0])
+    except ArpackError:  # no convergence
+        least = 0.0
+    return (min(least, 2.0 * below) if fits else least), largest
+
+
+def _has_factor(K: Floats, ridge: float) -> bool:
+    shifted = K.copy()
+    shifted.flat[:: K.shape[0] + 1] += ridge
+    try:
+        # The transpose of a symmetric matrix is the same one, in the order in which it can be overwritten.
+        cholesky(shifted.T, lower=True, overwrite_a=True, check_finite=False)
+    except LinAlgError:
+        return False
+    return True

@@ -45,7 +45,7 @@ class RowsOfMatrix(ABC):
 
     def row_blocks(self, size: int) -> Iterator[Self]:
         for start in range(0, len(self.rows), size):
-            yield type(self)(self.X, self.rows[start : start + size], self.intercept, self.threads)
+            yield self.take(np.arange(start, min(start + size, len(self.rows))))
 
     def scores(self, w: Floats) -> Floats:
         weights, offset = self._split(w)

@@ -17,7 +17,7 @@ from metricwise.designs.base import Design, Floats, Hashes, Rows
 from metricwise.designs.dense import DenseDesign
 from metricwise.designs.kernel_function import KernelRows
 
-_RIDGE = 1e-10  # of the mean of the diagonal, added to it so that nearly dependent rows can be factored
+_RIDGE = 1e-10  # of the mean of the kernel's diagonal, added to the rest so that nearly dependent rows can be factored
 _MORE = 100.0
 _MOST_TRIALS = 5
 
@@ -54,8 +54,10 @@ class Subspace:
         old, new = self.basis.size, self.basis.size + rows.size
         known = self.features
         # What the kernel of the new rows has outside of the subspace so far.
-        rest = self.source.columns(rows) - known @ known[rows].T
-        lower = _factored(rest[rows])
+        columns = self.source.columns(rows)
+        scale = float(np.diagonal(columns[rows]).mean())
+        rest = columns - known @ known[rows].T
+        lower = _factored(rest[rows], scale)
         self._factor[old:new, :old] = known[rows]
         self._factor[old:new, old:new] = lower
         self._features[:, old:new] = solve_triangular(lower, rest.T, lower=True).T
@@ -72,10 +74,13 @@ class Subspace:
         return product
 
 
-def _factored(matrix: Floats) -> Floats:
-    """Return the Cholesky factor of a matrix that is positive semi-definite but for rounding errors."""
+def _factored(matrix: Floats, scale: float) -> Floats:
+    """Return the Cholesky factor of a matrix that is positive semi-definite but for rounding errors.
+
+    These are relative to the kernel values that it was made of, ``scale``, and may be all there is left of them.
+    """
     size = len(matrix)
-    ridge = _RIDGE * max(float(np.trace(matrix)) / size, 1e-300)
+    ridge = _RIDGE * max(scale, 1e-300)
     for _ in range(_MOST_TRIALS):
         try:
             lower: Floats = cholesky(matrix + ridge * np.eye(size), lower=True)

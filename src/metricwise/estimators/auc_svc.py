@@ -54,7 +54,7 @@ class AUCSVC(KernelClassifier):
     pairs : {"exact", "kmeans"}, default="exact"
         "kmeans" replaces the pairs by the centres of clusters of their differences, the paper's approximation for
         linear classifiers. It is there for comparison: "exact" is faster and has the better objective. Of more than a
-        million pairs a random sample of a million is clustered.
+        million pairs a random sample of a million is clustered. The certificate is that of the clustered problem.
     n_clusters : int, default=300
         Clusters of "kmeans".
     measure : {"roc_auc", "partial_roc_auc"} or Measure, default="roc_auc"
@@ -68,8 +68,6 @@ class AUCSVC(KernelClassifier):
         Most iterations.
     max_seconds : float, optional
         About how long `fit` may take, out-of-fold scores included.
-    class_weight : dict or "balanced", optional
-        Weights of the classes; they cancel in the mean over pairs, but count in n.
     multi_class : {"ovr", "ovo", "off"} or None, default="ovr"
         One binary problem a class against the rest, or one for every two classes; "off" or None: an error for more
         than two classes.
@@ -131,9 +129,10 @@ class AUCSVC(KernelClassifier):
     _parameter_constraints: ClassVar[dict[str, Any]] = KernelClassifier._parameter_constraints | {
         "norm": [Options(Integral, {1, 2})],
         "pairs": [StrOptions({"exact", "kmeans"})],
-        "n_clusters": [Interval(Integral, 2, None, closed="left")],
+        "n_clusters": [Interval(Integral, 1, None, closed="left")],
         "multi_class": [StrOptions({"ovr", "ovo", "off"}), None],
     }
+    class_weight: Any = None  # weights of classes cancel in the mean over pairs
     _way_out = "If C is very small, raise it; more features also help"
 
     def __init__(
@@ -154,7 +153,6 @@ class AUCSVC(KernelClassifier):
         tol: float = 1e-3,
         max_iter: int = 10_000,
         max_seconds: float | None = None,
-        class_weight: Any = None,
         multi_class: str | None = "ovr",
         pos_label: Any = None,
         cv: Any = None,
@@ -177,7 +175,6 @@ class AUCSVC(KernelClassifier):
         self.tol = tol
         self.max_iter = max_iter
         self.max_seconds = max_seconds
-        self.class_weight = class_weight
         self.multi_class = multi_class
         self.pos_label = pos_label
         self.cv = cv

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, check_random_state
 from metricwise.designs import Design, make_design
 from metricwise.estimators.catalog import check_trainable
 from metricwise.estimators.linear import LinearClassifier
-from metricwise.estimators.rows import checked_rows
+from metricwise.estimators.rows import checked_rows, unchanged_by_errors
 from metricwise.estimators.targets import classes_of, row_weights
 from metricwise.estimators.training import Training
 from metricwise.measures import Measure, get_measure
@@ -99,14 +99,15 @@ class BatchClassifier(LinearClassifier):
         self._validate_params()
         measure = get_measure(self.measure)
         check_trainable(measure, type(self).__name__)
-        X, y = checked_rows(self, X, y, least=2)
-        weights = row_weights(X, y, sample_weight, self.class_weight)
-        classes = classes_of(y, weights)
-        problems = self._problems(y, classes, weights)
-        random = check_random_state(self.random_state)
-        seed = int(random.randint(2**31 - 1))
-        training = self._training(measure, X, self._design(X), seed, len(problems))
-        fits = [training.fit(k, *problem) for k, problem in enumerate(problems)]
+        with unchanged_by_errors(self):
+            X, y = checked_rows(self, X, y, least=2)
+            weights = row_weights(X, y, sample_weight, self.class_weight)
+            classes = classes_of(y, weights)
+            problems = self._problems(y, classes, weights)
+            random = check_random_state(self.random_state)
+            seed = int(random.randint(2**31 - 1))
+            training = self._training(measure, X, self._design(X), seed, len(problems))
+            fits = [training.fit(k, *problem) for k, problem in enumerate(problems)]
         # Only now, so that a failed fit leaves the model as it was.
         self.measure_, self.classes_ = measure, classes
         self._store(training, fits)

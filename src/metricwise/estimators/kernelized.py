@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from metricwise.designs import Design
-from metricwise.designs.kernel_function import PRECOMPUTED, KernelFunction, row_blocks
+from metricwise.designs.kernel_function import PRECOMPUTED, KernelFunction, check_dense_matrix, row_blocks
 from metricwise.estimators.batch import BatchClassifier
 from metricwise.estimators.kernel_space import KernelSpace
 from metricwise.estimators.rows import checked_rows
@@ -85,5 +85,8 @@ class KernelClassifier(BatchClassifier):
 
     def _kernel_values(self, X: Any) -> Floats:
         if self.kernel == PRECOMPUTED:
+            check_dense_matrix(X)
             return np.asarray(X[:, self.support_], dtype=np.float64)
+        if self.support_.size == 0:  # no weights were better than zero
+            return np.zeros((X.shape[0], 0))
         return self.kernel_function.between(X, self.support_vectors_)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from metricwise.designs import Design
 from metricwise.designs.kernel import KernelDesign
+from metricwise.designs.subspace import SubspaceDesign
 from metricwise.estimators.training import Floats, Mask, Rows, Training, portable
 from metricwise.measures import Measure
 from metricwise.results import Result
@@ -40,7 +41,15 @@ class MultivariateTraining(Training):
 
     def _fingerprint(self, rows: Rows, positive: Mask, weights: Floats) -> int:
         content = self.design.take(rows).fingerprints().tobytes() + positive[rows].tobytes() + weights[rows].tobytes()
-        return hash((content, self.measure, self.design.shape, self.model.intercept_value))
+        return hash((content, self._functions(), self.measure, self.design.shape, self.model.intercept_value))
+
+    def _functions(self) -> bytes:
+        """Return numbers that are others for another kernel or another basis: those that its weights refer to."""
+        if isinstance(self.design, KernelDesign):
+            return bytes(self.design.matrix.sum(axis=0))
+        if isinstance(self.design, SubspaceDesign):
+            return bytes(self.design.subspace.basis) + bytes(self.design.X.sum(axis=0))
+        return b""
 
     def _start(self, k: int, rows: Rows, positive: Mask, weights: Floats, problem: Any) -> CuttingPlaneState | None:
         if k not in self.states:
@@ -48,6 +57,6 @@ class MultivariateTraining(Training):
         fingerprint, state = self.states[k]
         if fingerprint == self._fingerprint(rows, positive, weights):
             return self.cutting_plane.init(problem, warm=state)
-        if state.w.size != problem.design.shape[1] or isinstance(problem.design, KernelDesign):
+        if state.w.size != problem.design.shape[1] or isinstance(problem.design, KernelDesign | SubspaceDesign):
             return None  # functions of other rows are of no use
         return self.cutting_plane.init_at(problem, state.cuts.witness().points)

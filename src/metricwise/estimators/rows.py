@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Literal
 
 import numpy as np
@@ -54,6 +56,18 @@ def checked_rows(
         raise ValueError(
             f"{error}: {_text_column(X)}. Encode it as numbers (OneHotEncoder, OrdinalEncoder) or drop it"
         ) from error
+
+
+@contextmanager
+def unchanged_by_errors(estimator: Any) -> Iterator[None]:
+    """Leave an estimator as it was, its note of the features included, if what is done meanwhile fails."""
+    before = vars(estimator).copy()
+    try:
+        yield
+    except BaseException:
+        vars(estimator).clear()
+        vars(estimator).update(before)
+        raise
 
 
 def _text_column(X: Any) -> str:

@@ -143,6 +143,8 @@ class CuttingPlane:
         started = time.perf_counter()
         seconds = np.inf if limits.max_seconds is None else 0.5 * limits.max_seconds
         sample = problem.sample(n_rows, np.random.default_rng(self.seed))
+        if sample.design.shape[1] != problem.design.shape[1]:
+            return  # weights of a kernel matrix are functions of its rows: those of a sample do not fit
         quick = Limits(tol=max(limits.tol, _SAMPLE_TOL), max_seconds=None if np.isinf(seconds) else 0.5 * seconds)
         _, sampled = run(self, sample, quick)
         state.last_step = sampled.last_step

@@ -112,6 +112,8 @@ class TruncatedNewton:
         elif sampled >= max(self.smallest_sample, _SAMPLE_ROWS_A_WEIGHT * length):
             seconds = None if limits is None or limits.max_seconds is None else 0.5 * limits.max_seconds
             sample = problem.sample(sampled, np.random.default_rng(self.seed))
+            if sample.design.shape[1] != length:
+                return state  # weights of a kernel matrix are functions of its rows: those of a sample do not fit
             found, _ = run(self, sample, Limits(tol=_SAMPLE_TOL, max_seconds=seconds))
             self._start_at(problem, state, found.weights)
         return state

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.cluster import MiniBatchKMeans
+from threadpoolctl import threadpool_limits
 
 from metricwise.designs import Design, make_design
 from metricwise.measures import Accuracy
@@ -58,7 +59,9 @@ class PairClusters:
         used = _used_columns(X, rows)
         some = X if used is None else X[:, used]
         pairs = _Pairs(some, rows[positive], rows[~positive], weights[positive], weights[~positive], self.seed)
-        centres, shares = self._cluster(pairs)
+        # Batches are too small to share: threads would wait for each other, and add up in an order of their own.
+        with threadpool_limits(limits=1, user_api="openmp"):
+            centres, shares = self._cluster(pairs)
         if used is not None:
             found, centres = centres, np.zeros((len(centres), X.shape[1]))
             centres[:, used] = found

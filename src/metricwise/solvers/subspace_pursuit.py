@@ -75,7 +75,7 @@ def pursue(
     """
     random = np.random.default_rng(seed)
     growth = np.linspace(1.0, 0.0, _STAGES)
-    sizes = [max(round(n_basis * _FIRST_SHARE**share), 1) for share in growth]
+    sizes = sorted({max(round(n_basis * _FIRST_SHARE**share), 1) for share in growth})
     subspace.extend(first_basis(rows, positive, sizes[0], random))
     seconds = None if limits.max_seconds is None else 0.5 * limits.max_seconds / _STAGES
     quick = Limits(tol=max(_STAGE_TOL, limits.tol), max_iter=limits.max_iter, max_seconds=seconds)

@@ -1,0 +1,450 @@
+"""Kernels and rankings: bad input is refused with a message that says what to do, hard input is not."""
+
+from __future__ import annotations
+
+import tracemalloc
+import warnings
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.exceptions import NotFittedError
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.utils._param_validation import InvalidParameterError
+
+from metricwise import AUCSVC, MultivariateSVC, PartialAuc
+from metricwise import memory as memory_module
+from metricwise.designs import kernel_function
+
+RNG = np.random.default_rng(0)
+N = 60
+X = RNG.normal(size=(N, 4))
+Y = (X @ [1.0, -1.0, 0.5, 0.0] + 0.3 * RNG.normal(size=N) > 0.4).astype(int)
+K = rbf_kernel(X)
+
+ESTIMATORS = {"multivariate": MultivariateSVC(), "auc norm 1": AUCSVC(), "auc norm 2": AUCSVC(norm=2)}
+each_estimator = pytest.mark.parametrize("estimator", ESTIMATORS.values(), ids=ESTIMATORS)
+each_approximation = pytest.mark.parametrize("approximation", ["exact", "cpsp", "nystroem"])
+
+
+def make(estimator, **settings):
+    return type(estimator)(**estimator.get_params() | {"threshold": 0.0} | settings)
+
+
+def expect_refusal(estimator, error, match, data=X, y=Y, **settings):
+    """The message says what is wrong, and a model that was there before is there still."""
+    with pytest.raises(error, match=match):
+        make(estimator, **settings).fit(data, y)
+    model = make(estimator, kernel="rbf", gamma=0.5).fit(X, Y)
+    model.set_params(**settings)
+    before = vars(model).copy()
+    with pytest.raises(error, match=match):
+        model.fit(data, y)
+    expect_unchanged(model, before)
+
+
+def expect_unchanged(model, before):
+    after = vars(model)
+    assert after.keys() == before.keys()
+    changed = [name for name, value in after.items() if value is not before[name] and not equal(value, before[name])]
+    assert not changed
+
+
+def equal(one, other):
+    return type(one) is type(other) and np.array_equal(one, other)
+
+
+# ------------------------------------------------------------------------------------------------- precomputed matrices
+
+
+@each_estimator
+@each_approximation
+def test_matrices_that_are_not_square(estimator, approximation):
+    settings = {"kernel": "precomputed", "approximation": approximation}
+    expect_refusal(estimator, ValueError, r"needs a square matrix.*got shape \(60, 4\)", **settings)
+    expect_refusal(estimator, ValueError, r"square matrix.*got shape \(60, 59\)", data=K[:, :-1], **settings)
+
+
+@each_estimator
+@pytest.mark.parametrize("approximation", ["exact", "nystroem"])
+def test_matrices_that_are_not_symmetric(estimator, approximation):
+    wrong = K.copy()
+    wrong[3, 17] += 0.01
+    message = r"needs a symmetric matrix, but X\[(3, 17|17, 3)\] is .* and X\[(3, 17|17, 3)\] is"
+    for data in (wrong, wrong.astype(np.float32), np.asfortranarray(wrong), 1e-8 * wrong, 1e8 * wrong):
+        expect_refusal(estimator, ValueError, message, data=data, kernel="precomputed", approximation=approximation)
+
+
+def test_rounding_errors_are_no_asymmetry():
+    noisy = K * (1.0 + 1e-13 * RNG.normal(size=K.shape))
+    MultivariateSVC(kernel="precomputed").fit(noisy, Y)
+    MultivariateSVC(kernel="precomputed").fit(K.astype(np.float32) * np.float32(1.0 + 1e-6 * RNG.normal()), Y)
+
+
+@each_estimator
+def test_matrices_with_negative_eigenvalues(estimator):
+    message = (
+        r"not positive semi-definite: it has the eigenvalue -\d.*the largest being .*Add a multiple of the identity"
+    )
+    for data in (K - 0.5 * np.eye(N), -K, K - 1.0, (K - 0.5 * np.eye(N)).astype(np.float32)):
+        expect_refusal(estimator, ValueError, message, data=data, kernel="precomputed")
+
+
+@pytest.mark.parametrize("least", [-1.0, -1e-3])
+def test_large_matrices_with_negative_eigenvalues(least):
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(600, 5))
+    y = rows[:, 0] > 0.5
+    direction = rng.normal(size=600)
+    direction /= np.linalg.norm(direction)
+    gram = rows @ rows.T
+    outside = direction - rows @ np.linalg.lstsq(rows, direction, rcond=None)[0]
+    outside /= np.linalg.norm(outside)
+    wrong = gram + least * np.linalg.eigvalsh(gram)[-1] * np.outer(outside, outside)
+    with pytest.raises(ValueError, match=r"not positive semi-definite: it has the eigenvalue -"):
+        MultivariateSVC(kernel="precomputed").fit((wrong + wrong.T) / 2, y)
+    MultivariateSVC(kernel="precomputed", threshold=0.0, tol=0.1).fit(gram, y)
+
+
+@pytest.mark.parametrize("n_rows", [60, 600])
+def test_sigmoids_that_are_no_kernels(n_rows):
+    rng = np.random.default_rng(0)
+    data, y = rng.normal(size=(n_rows, 3)), np.arange(n_rows) % 2
+    for model in (MultivariateSVC(kernel="sigmoid", gamma=2.0, coef0=-2.0), AUCSVC(kernel="sigmoid", coef0=-3.0)):
+        with pytest.raises(
+            ValueError, match=r"not positive semi-definite.*Choose another kernel, or other values of gamma"
+        ):
+            model.fit(data, y)
+
+
+def test_polynomials_that_are_no_kernels():
+    with pytest.raises(ValueError, match="not positive semi-definite"):
+        MultivariateSVC(kernel="poly", degree=2, coef0=-1.0).fit(X, Y)
+
+
+@each_estimator
+@each_approximation
+def test_sparse_matrices(estimator, approximation):
+    settings = {"kernel": "precomputed", "approximation": approximation}
+    expect_refusal(
+        estimator, ValueError, r"takes a dense matrix, got a sparse one.*toarray", data=sparse.csr_array(K), **settings
+    )
+    model = make(estimator, **settings).fit(K, Y)
+    with pytest.raises(ValueError, match="dense matrix, got a sparse one"):
+        model.predict(sparse.csr_array(K))
+
+
+@each_estimator
+@each_approximation
+def test_prediction_wants_a_column_for_every_training_row(estimator, approximation):
+    model = make(estimator, kernel="precomputed", approximation=approximation).fit(K, Y)
+    name = type(model).__name__
+    for data in (K[:5, :4], K[:5, :-1], X, np.column_stack([K, K])):
+        with pytest.raises(ValueError, match=rf"X has \d+ features, but {name} is expecting 60 features"):
+            model.predict(data)
+    assert model.predict(K[:5]).shape == (5,)
+
+
+def test_missing_numbers():
+    wrong = K.copy()
+    wrong[3, 3] = np.nan
+    expect_refusal(AUCSVC(), ValueError, "Input X contains NaN", data=wrong, kernel="precomputed")
+    model = AUCSVC(kernel="rbf").fit(X, Y)
+    with pytest.raises(ValueError, match="Input X contains NaN"):
+        model.predict(np.full((2, 4), np.nan))
+
+
+# --------------------------------------------------------------------------------------------------------- parameters
+
+
+@each_estimator
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("kernel", ["RBF", "gaussian", None, 1]),
+        ("gamma", [0.0, -1.0, np.nan, "best", None]),
+        ("degree", [0, -1, 2.5, "three"]),
+        ("coef0", ["zero", None, np.inf]),
+        ("approximation", ["fourier", None, True]),
+        ("n_basis", [0, -5, 2.5, "all"]),
+    ],
+)
+def test_parameters_name_themselves(estimator, name, values):
+    for value in values:
+        expect_refusal(estimator, InvalidParameterError, f"'{name}' parameter.*must be", **{name: value})
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("norm", [0, 3, 1.5, "1", None]),
+        ("pairs", ["all", None]),
+        ("n_clusters", [0, -3, 2.5, None]),
+        ("multi_class", ["ovx", 3]),
+        ("C", [0.0, -1.0, np.inf]),
+    ],
+)
+def test_parameters_of_rankings_name_themselves(name, values):
+    for value in values:
+        expect_refusal(AUCSVC(), InvalidParameterError, f"'{name}' parameter.*must be", **{name: value})
+
+
+@pytest.mark.parametrize("measure", ["partial_roc_auc", PartialAuc(0.1, 0.5)], ids=["name", "measure"])
+@pytest.mark.parametrize("settings", [{"norm": 2}, {"pairs": "kmeans"}, {"norm": 2, "pairs": "kmeans"}], ids=str)
+def test_parts_of_the_curve_with_what_they_lack(measure, settings):
+    message = r"for the whole area under the ROC curve.*set norm=1 and pairs='exact'"
+    expect_refusal(AUCSVC(), ValueError, message, measure=measure, **{"kernel": "linear"} | settings)
+
+
+@pytest.mark.parametrize(
+    "kernel", ["rbf", "poly", "precomputed", rbf_kernel], ids=["rbf", "poly", "matrix", "callable"]
+)
+@pytest.mark.parametrize("norm", [1, 2])
+def test_clusters_of_pairs_with_a_kernel(kernel, norm):
+    data = K if kernel == "precomputed" else X
+    message = r"pairs='kmeans' clusters differences of features.*set pairs='exact', or kernel='linear'"
+    expect_refusal(AUCSVC(), ValueError, message, data=data, kernel=kernel, norm=norm, pairs="kmeans")
+
+
+@pytest.mark.parametrize("measure", ["f1", "accuracy", "prbep"])
+def test_measures_that_are_no_rankings(measure):
+    with pytest.raises(TypeError, match=f"measure '{measure}' lacks what AUCSVC needs.*roc_auc"):
+        AUCSVC(measure=measure).fit(X, Y)
+
+
+# ---------------------------------------------------------------------------------------------------------- callables
+
+
+@each_estimator
+@each_approximation
+@pytest.mark.parametrize(
+    ("kernel", "message"),
+    [
+        (
+            lambda A, B: rbf_kernel(A, B)[:, :-1],
+            r"returned an array of shape \(\d+, \d+\) for \d+ and \d+ rows: it must",
+        ),
+        (lambda A, B: 1.0, r"returned an array of shape \(\) for"),
+        (lambda A, B: np.ones(A.shape[0]), r"returned an array of shape \(\d+,\) for"),
+        (lambda A, B: np.where(rbf_kernel(A, B) < 0.5, np.nan, 1.0), "values that are no finite numbers.*gamma"),
+        (lambda A, B: np.exp(1e6 * rbf_kernel(A, B)), "values that are no finite numbers.*gamma"),
+    ],
+    ids=["short", "number", "vector", "nan", "infinite"],
+)
+@pytest.mark.filterwarnings("ignore:overflow encountered")
+def test_kernels_that_return_something_else(estimator, approximation, kernel, message):
+    expect_refusal(estimator, ValueError, message, kernel=kernel, approximation=approximation)
+
+
+@each_estimator
+def test_kernels_that_return_something_else_later(estimator):
+    answers = [rbf_kernel, lambda A, B: np.zeros((1, 1))]
+    model = make(estimator, kernel=lambda A, B: answers[0](A, B)).fit(X, Y)
+    del answers[0]
+    with pytest.raises(ValueError, match=r"returned an array of shape \(1, 1\) for"):
+        model.predict(X)
+
+
+@each_estimator
+def test_errors_of_kernels_are_passed_on(estimator):
+    def broken(A, B):
+        raise RuntimeError("the service is down")
+
+    expect_refusal(estimator, RuntimeError, "the service is down", kernel=broken)
+
+
+@each_estimator
+def test_kernels_with_negative_eigenvalues(estimator):
+    message = "not positive semi-definite.*Choose another kernel"
+    expect_refusal(estimator, ValueError, message, kernel=lambda A, B: -rbf_kernel(A, B))
+
+
+# -------------------------------------------------------------------------------------------------------------- memory
+
+
+@each_estimator
+def test_a_matrix_larger_than_memory(estimator, monkeypatch):
+    """Refused before any of it is taken, with its size and the way out."""
+    rng = np.random.default_rng(0)
+    rows, y = rng.normal(size=(4000, 3)), np.arange(4000) % 2
+    calls = []
+    monkeypatch.setattr(kernel_function, "available_bytes", lambda: 100_000_000)
+    monkeypatch.setattr(kernel_function, "pairwise_kernels", lambda *a, **k: calls.append(a))
+    model = make(estimator, kernel="rbf", approximation="exact")
+    tracemalloc.start()
+    try:
+        with pytest.raises(MemoryError, match=r"of 4000 rows takes 0\.1 GB, but about 0\.1 GB.*approximation='cpsp'"):
+            model.fit(rows, y)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert not calls and peak < 20_000_000
+    with pytest.raises(NotFittedError):
+        model.predict(rows)
+
+
+@each_estimator
+@pytest.mark.parametrize("approximation", ["cpsp", "nystroem"])
+def test_approximations_fit_where_the_matrix_does_not(estimator, approximation, monkeypatch):
+    monkeypatch.setattr(kernel_function, "available_bytes", lambda: 10_000)
+    make(estimator, kernel="rbf", approximation=approximation, n_basis=5).fit(X, Y)
+    with pytest.raises(MemoryError, match="approximation"):
+        make(estimator, kernel="rbf", approximation="exact").fit(X, Y)
+
+
+def test_a_system_that_does_not_say_how_much_memory_there_is(monkeypatch):
+    monkeypatch.setattr(kernel_function, "available_bytes", lambda: None)
+    MultivariateSVC(kernel="rbf", threshold=0.0).fit(X, Y)
+
+
+def expect_available(monkeypatch, tmp_path, expected, meminfo=None, limit=None, used=None):
+    files = {"_SYSTEM": meminfo, "_GROUP_LIMIT": limit, "_GROUP_USED": used}
+    for name, text in files.items():
+        path = tmp_path / name
+        path.unlink(missing_ok=True)
+        if text is not None:
+            path.write_text(text, encoding="ascii")
+        monkeypatch.setattr(memory_module, name, path)
+    assert memory_module.available_bytes() == expected
+
+
+def test_available_memory(monkeypatch, tmp_path):
+    system = "MemTotal:  2000 kB\nMemFree:  300 kB\nMemAvailable:  1000 kB\n"
+    expect_available(monkeypatch, tmp_path, 1_024_000, system)
+    expect_available(monkeypatch, tmp_path, 1_024_000, system, "max\n", "5\n")
+    expect_available(monkeypatch, tmp_path, 700_000, system, "1000000\n", "300000\n")
+    expect_available(monkeypatch, tmp_path, 1_024_000, system, "9000000000\n", "300000\n")
+    expect_available(monkeypatch, tmp_path, 1_024_000, system, "1000000\n", None)
+    monkeypatch.setattr(memory_module.os, "sysconf", lambda name: {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": 1000}[name])
+    expect_available(monkeypatch, tmp_path, 4_096_000)
+    monkeypatch.delattr(memory_module.os, "sysconf")
+    expect_available(monkeypatch, tmp_path, None)
+
+
+# ------------------------------------------------------------------------------------------------------------ few rows
+
+
+@each_estimator
+@each_approximation
+def test_few_rows_of_a_class(estimator, approximation):
+    """One positive is enough for a model; too few for folds is said."""
+    y = np.zeros(N, dtype=int)
+    y[7] = 1
+    model = type(estimator)(**estimator.get_params()).set_params(kernel="rbf", approximation=approximation, n_basis=9)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "the surrogate of")
+        with pytest.warns(UserWarning, match="threshold='cv' needs at least two distinct rows of each class"):
+            model.fit(X, y)
+    assert np.isfinite(model.decision_function(X)).all()
+    expect_refusal(estimator, ValueError, "only one class", y=np.zeros(N), kernel="rbf", approximation=approximation)
+
+
+@each_estimator
+@each_approximation
+def test_two_rows(estimator, approximation):
+    model = make(estimator, kernel="rbf", gamma=0.5, C=5.0, approximation=approximation, n_basis=50)
+    model.fit(X[:2], [0, 1])
+    assert model.predict(X[:2]).tolist() == [0, 1]
+    gram = rbf_kernel(X[:2], gamma=0.5)
+    model.set_params(kernel="precomputed").fit(gram, [0, 1])
+    assert model.predict(gram).tolist() == [0, 1]
+
+
+# ---------------------------------------------------------------------------------------------------------- hard data
+
+
+@each_estimator
+@pytest.mark.parametrize("size", [1e8, 1e-8])
+@pytest.mark.parametrize(
+    ("kernel", "approximation"),
+    [("linear", "exact"), ("rbf", "exact"), ("rbf", "cpsp"), ("rbf", "nystroem"), ("poly", "exact"), ("poly", "cpsp")],
+)
+def test_features_of_any_size(estimator, approximation, size, kernel):
+    """With gamma="scale" kernels do not see the size; a linear model does, and its price follows."""
+    settings = {"kernel": kernel, "approximation": approximation, "n_basis": 12}
+    plain = make(estimator, C=1.0, **settings).fit(X, Y)
+    price = 1.0 if kernel != "linear" else size**-2.0
+    if kernel == "linear" and "intercept_scaling" in estimator.get_params():
+        settings["intercept_scaling"] = size
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        model = make(estimator, C=price, **settings).fit(size * X, Y)
+    assert model.result_.status is plain.result_.status
+    near = 0.1 * np.abs(plain.decision_function(X)).max()
+    np.testing.assert_allclose(model.decision_function(size * X), plain.decision_function(X), atol=near)
+    reached = model.result_.certificate.upper / price
+    assert reached == pytest.approx(plain.result_.certificate.upper, rel=2e-3)
+
+
+@each_estimator
+@each_approximation
+@pytest.mark.parametrize("size", [1e8, 1e-8])
+def test_matrices_of_any_size(estimator, approximation, size):
+    settings = {"kernel": "precomputed", "approximation": approximation, "n_basis": 12}
+    if "fit_intercept" in estimator.get_params():
+        settings["fit_intercept"] = False
+    model = make(estimator, C=1.0 / size, **settings).fit(size * K, Y)
+    plain = make(estimator, C=1.0, **settings).fit(K, Y)
+    assert size * model.result_.certificate.upper == pytest.approx(plain.result_.certificate.upper, rel=2e-3)
+
+
+@each_estimator
+@each_approximation
+@pytest.mark.parametrize("gamma", [1e-12, 1e12])
+def test_kernels_that_see_all_rows_as_equal_or_as_strangers(estimator, approximation, gamma):
+    model = make(estimator, kernel="rbf", gamma=gamma, approximation=approximation, n_basis=12)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        warnings.simplefilter("error", RuntimeWarning)
+        model.fit(X, Y)
+    assert np.isfinite(model.decision_function(X)).all()
+    assert model.result_.certificate.gap >= 0.0
+
+
+@pytest.mark.filterwarnings("ignore:overflow encountered")
+@each_estimator
+@each_approximation
+def test_numbers_too_large_for_a_kernel(estimator, approximation):
+    settings = {"kernel": "poly", "gamma": 1.0, "degree": 20, "approximation": approximation, "n_basis": 5}
+    expect_refusal(estimator, ValueError, "no finite numbers: scale the features", data=1e20 * X, **settings)
+
+
+# ------------------------------------------------------------------------------------------------------- failed fits
+
+
+@each_estimator
+@pytest.mark.parametrize(
+    ("settings", "data", "y"),
+    [
+        ({"kernel": "precomputed"}, K[:, :-1], Y),
+        ({"kernel": "precomputed"}, -rbf_kernel(X[:40]), Y[:40]),
+        ({"kernel": lambda A, B: np.zeros((1, 1))}, X[:, :2], Y),
+        ({}, X[:, :3], np.zeros(N)),
+        ({}, np.full((N, 4), np.nan), Y),
+        ({"gamma": -1.0}, X[:, :3], Y),
+    ],
+    ids=["not square", "negative", "callable", "one class", "nan", "parameter"],
+)
+def test_a_failed_fit_leaves_the_model_as_it_was(estimator, settings, data, y):
+    model = make(estimator, kernel="rbf").fit(X, Y)
+    scores = model.decision_function(X)
+    model.set_params(**settings)
+    before = vars(model).copy()
+    with pytest.raises(ValueError):
+        model.fit(data, y)
+    expect_unchanged(model, before)
+    model.set_params(kernel="rbf", gamma="scale")
+    np.testing.assert_array_equal(model.decision_function(X), scores)
+
+
+@each_estimator
+def test_a_failed_callback_leaves_the_model_as_it_was(estimator):
+    def broken(entry):
+        raise RuntimeError("no more")
+
+    model = make(estimator, kernel="rbf").fit(X, Y)
+    model.set_params(callback=broken)
+    before = vars(model).copy()
+    with pytest.raises(RuntimeError, match="no more"):
+        model.fit(X[:50, :3], Y[:50])
+    expect_unchanged(model, before)
