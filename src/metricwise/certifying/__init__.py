@@ -78,7 +78,7 @@ def certify(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Certificat
 def _check_support(model: Any, X: Any) -> None:
     """Raise unless the support vectors of a model stand where they stood in training."""
     vectors = getattr(model, "support_vectors_", None)
-    if vectors is None:
+    if vectors is None or model.support_.size == 0:
         return
     found = X[model.support_] if X.shape[0] > model.support_.max() else X[:0]
     differ = found.shape != vectors.shape or (abs(found - vectors) > 0.0).sum() > 0
