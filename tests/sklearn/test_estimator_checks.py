@@ -9,12 +9,9 @@ from metricwise import AUCSVC, AMPClassifier, MiniBatchSVC, MultivariateSVC, SPA
 
 ESTIMATORS = [
     MultivariateSVC(),
-    MultivariateSVC("jaccard"),
     MultivariateSVC("g_mean"),
     MultivariateSVC("prbep"),
     MultivariateSVC("accuracy"),
-    MultivariateSVC("h_mean"),
-    MultivariateSVC("f1", threshold="train"),
     MultivariateSVC("f1", threshold=0.0),
     # gamma="scale" is of the variance of X, as in scikit-learn, where weights of rows have no part in it.
     MultivariateSVC(kernel="rbf", gamma="auto"),
@@ -23,7 +20,6 @@ ESTIMATORS = [
     AUCSVC(norm=2),
     AUCSVC(kernel="rbf", gamma="auto"),
     AMPClassifier(),
-    AMPClassifier("jaccard"),
     AMPClassifier("cohen_kappa", threshold=0.0),
     SPADEClassifier(),
     SPADEClassifier("min_rate", schedule="paper"),
