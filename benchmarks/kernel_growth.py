@@ -21,7 +21,7 @@ from benchmarks.timing import take_turns, timed
 from metricwise import AUCSVC, MultivariateSVC
 
 SIZES = (500, 1000, 2000, 4000, 8000)
-QP_SIZES = (20, 40, 80)
+QP_SIZES = (20, 40, 80, 120)
 QUICK_SIZES, QUICK_QP_SIZES = (250, 500, 1000), (20, 40)
 REPETITIONS = 3
 REFERENCE = 2.0
