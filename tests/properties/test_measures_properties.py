@@ -226,7 +226,7 @@ def test_rate_value_is_concave_and_increasing(measure, ends, t):
     assert between >= chord - 1e-9
     assert measure.rate_value(max(p0, p1), max(n0, n1)) >= measure.rate_value(p0, n0) - 1e-12
     both = measure.rate_value(np.array([p0, p1]), np.array([n0, n1]))
-    assert both.tolist() == [measure.rate_value(p0, n0), measure.rate_value(p1, n1)]
+    np.testing.assert_allclose(both, [measure.rate_value(p0, n0), measure.rate_value(p1, n1)], rtol=1e-14)
 
 
 @pytest.mark.parametrize("name", registered_names(HasViolatedLabelling))

@@ -15,7 +15,6 @@ ESTIMATORS = [
     MultivariateSVC("f1", threshold=0.0),
     # gamma="scale" is of the variance of X, as in scikit-learn, where weights of rows have no part in it.
     MultivariateSVC(kernel="rbf", gamma="auto"),
-    MultivariateSVC(kernel="rbf", gamma="auto", approximation="cpsp"),
     AUCSVC(),
     AUCSVC(norm=2),
     AUCSVC(kernel="rbf", gamma="auto"),
@@ -26,7 +25,6 @@ ESTIMATORS = [
     STAMPClassifier(),
     STAMPClassifier("jaccard", threshold=0.0),
     MiniBatchSVC(),
-    MiniBatchSVC("prbep", batch_rows=50),
 ]
 
 

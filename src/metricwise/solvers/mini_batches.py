@@ -21,7 +21,7 @@ from scipy import sparse
 
 from metricwise.kernels import streaming
 from metricwise.measures.base import HasViolatedLabelling
-from metricwise.oracles import make_oracle
+from metricwise.oracles import Oracle, make_oracle
 from metricwise.solvers.point_updates import PointSettings
 from metricwise.solvers.stream_rows import StreamRows
 from metricwise.solvers.stream_state import StreamState
@@ -32,6 +32,7 @@ Rows = NDArray[np.int64]
 
 _FIRST_STEPS = 10.0  # buffers after which steps begin to shrink
 _STEP_OF_A_BUFFER = 20.0  # in steps of a row
+_MOST_ORACLES = 64  # kept at a time
 _MOST_BUFFERS = 8  # times its size that a buffer may grow while one class is missing, before it is given up
 
 
@@ -52,6 +53,7 @@ class MiniBatches:
 
     def __init__(self, measure: Any, settings: PointSettings, batch_rows: int) -> None:
         self.measure, self.settings, self.batch_rows = measure, settings, batch_rows
+        self._oracles: dict[tuple[int, int], Oracle] = {}
 
     def start(self, n_features: int, is_sparse: bool) -> StreamState:
         """Return the state before the first row."""
@@ -115,10 +117,7 @@ class MiniBatches:
         scale = numbers[streaming.SCALE]
         bias = float(numbers[streaming.BIAS] - scale * numbers[streaming.OFFSET])
         scores = data.scores(rows, scale * state.v, bias)
-        oracle = make_oracle(
-            self.measure, n_pos, rows.size - n_pos, None if np.all(weights == 1.0) else np.ascontiguousarray(weights)
-        )
-        labelling = oracle.violate(scores)
+        labelling = self._oracle(n_pos, weights).violate(scores)
         coefficients = labelling.coefficients()
         total = float(coefficients.sum())
         gradient = data.combine(rows, coefficients) - total * state.mean
@@ -128,6 +127,17 @@ class MiniBatches:
         state.batches += 1
         state.level = labelling.value
         self._move(state, gradient, total)
+
+    def _oracle(self, n_pos: int, weights: Floats) -> Oracle:
+        """Return the oracle of a buffer; without weights, buffers with as many rows of each class share one."""
+        n_neg = weights.size - n_pos
+        if not np.all(weights == 1.0):
+            return make_oracle(self.measure, n_pos, n_neg, np.ascontiguousarray(weights))
+        if (n_pos, n_neg) not in self._oracles:
+            if len(self._oracles) >= _MOST_ORACLES:
+                self._oracles.clear()
+            self._oracles[n_pos, n_neg] = make_oracle(self.measure, n_pos, n_neg)
+        return self._oracles[n_pos, n_neg]
 
     def _move(self, state: StreamState, gradient: Floats, total: float) -> None:
         """Step against a gradient in the scaled features, no longer than a typical row is."""
