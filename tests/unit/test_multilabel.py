@@ -197,8 +197,8 @@ def test_rare_labels_get_the_default_classifier():
     rare[:2, 0] = 1
     rare[::2, 1] = 1
     model = BinaryRelevance().fit(X, rare)
-    assert type(model.estimators_[0]).__name__ == "LogisticRegression"
-    assert type(model.estimators_[1]).__name__ == "LogisticRegressionCV"
+    assert model.estimators_[0].C == 1.0
+    assert model.estimators_[1].C < 1.0  # this label is noise, which strong regularisation predicts best
 
 
 def test_life_in_scikit_learn():
@@ -234,7 +234,7 @@ WRONG = {
     "not 0 or 1": (lambda m: m.fit(X, 2 * Y), r"Y\[\d+, \d+\] is 2: its entries must be 0 or 1"),
     "nan": (
         lambda m: m.fit(X, np.where(Y == 1, np.nan, 0.0)),
-        r"Y\[\d+, \d+\] is nan|Y\[\d+, \d+\] is np.float64\(nan\)",
+        r"Y\[\d+, \d+\] is nan",
     ),
     "text": (lambda m: m.fit(X, np.full(Y.shape, "a")), "no number"),
     "no labels": (lambda m: m.fit(X, Y[:, :0]), "no columns"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -25,7 +26,7 @@ Rows = NDArray[np.int64]
 
 _FOLDS = 5
 # Rules that need nothing but the probability of each label.
-MARGINAL_RULES = {
+MARGINAL_RULES: dict[str, Callable[..., Any]] = {
     "hamming": rules.hamming,
     "meuf": rules.meuf,
     "meuf_approx": rules.meuf_approx,

@@ -83,8 +83,5 @@ class BinaryRelevance(MultiLabelClassifier):
         return np.column_stack([probability(model, X) for model in self.estimators_])
 
     def _decide(self, X: Any) -> Labels:
-        marginals = self._marginals(X)
-        if self.inference == "hamming":
-            return MARGINAL_RULES["hamming"](marginals)
-        labels: Labels = MARGINAL_RULES[self.inference](marginals, beta=self.beta)
+        labels: Labels = MARGINAL_RULES[self.inference](self._marginals(X), beta=self.beta)
         return labels

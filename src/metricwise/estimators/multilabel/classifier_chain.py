@@ -230,8 +230,6 @@ class ProbabilisticClassifierChain(MultiLabelClassifier):
     def _decide(self, X: Any) -> Labels:
         if self.inference == _JOINT_MODE:
             return self._joint_mode(X)
-        if self.inference == "hamming":
-            return MARGINAL_RULES["hamming"](self._marginals(X))
         if self.inference in MARGINAL_RULES:
             chosen: Labels = MARGINAL_RULES[self.inference](self._marginals(X), beta=self.beta)
             return chosen

@@ -36,7 +36,7 @@ def checked_labels(Y: Any) -> Labels:
     wrong = np.argwhere((numbers != 0.0) & (numbers != 1.0))
     if wrong.size:
         row, column = wrong[0]
-        raise ValueError(f"Y[{row}, {column}] is {values[row, column]!r}: its entries must be 0 or 1")
+        raise ValueError(f"Y[{row}, {column}] is {values[row, column].item()!r}: its entries must be 0 or 1")
     return np.ascontiguousarray(numbers, dtype=np.int8)
 
 

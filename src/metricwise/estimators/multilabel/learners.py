@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.base import clone
-from sklearn.linear_model import LogisticRegression, LogisticRegressionCV
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
 
 Floats = NDArray[np.float64]
 
@@ -47,8 +48,8 @@ def fitted(estimator: Any, X: Any, y: NDArray[np.int8], weights: Any = None) -> 
         return clone(estimator).fit(X, y, **settings)
     if np.bincount(y, minlength=2).min() < _FOLDS:
         return LogisticRegression(max_iter=1000).fit(X, y, **settings)
-    model = LogisticRegressionCV(Cs=_PRICES, cv=_FOLDS, scoring="neg_log_loss", max_iter=1000)
-    return model.fit(X, y, **settings)
+    search = GridSearchCV(LogisticRegression(max_iter=1000), {"C": _PRICES}, cv=_FOLDS, scoring="neg_log_loss")
+    return search.fit(X, y, **settings).best_estimator_
 
 
 def probability(model: Any, X: Any) -> Floats:
