@@ -230,11 +230,11 @@ def test_weights_of_rows_are_passed_on():
 
 WRONG = {
     "one column of labels": (lambda m: m.fit(X, Y[:, 0]), r"shape \(300,\)"),
-    "lengths": (lambda m: m.fit(X, Y[:-1]), "X has 300 rows but Y has 299"),
-    "not 0 or 1": (lambda m: m.fit(X, 2 * Y), r"Y\[\d+, \d+\] is 2: its entries must be 0 or 1"),
+    "lengths": (lambda m: m.fit(X, Y[:-1]), "X has 300 rows but y has 299"),
+    "not 0 or 1": (lambda m: m.fit(X, 2 * Y), r"y\[\d+, \d+\] is 2: its entries must be 0 or 1"),
     "nan": (
         lambda m: m.fit(X, np.where(Y == 1, np.nan, 0.0)),
-        r"Y\[\d+, \d+\] is nan",
+        r"y\[\d+, \d+\] is nan",
     ),
     "text": (lambda m: m.fit(X, np.full(Y.shape, "a")), "no number"),
     "no labels": (lambda m: m.fit(X, Y[:, :0]), "no columns"),

@@ -10,13 +10,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.metrics import fbeta_score
 from sklearn.model_selection import KFold
 from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, check_random_state
 
 from metricwise import inference as rules
 from metricwise.estimators.multilabel.labels import Labels, checked_labels, returned
+from metricwise.estimators.multilabel.scores import Average, f_measure
 from metricwise.estimators.rows import checked_rows, unchanged_by_errors
 from metricwise.inference import best_threshold
 from metricwise.measures import FBeta
@@ -33,6 +33,8 @@ MARGINAL_RULES: dict[str, Callable[..., Any]] = {
     "lewis": rules.lewis,
 }
 THRESHOLDS = ("macro_f", "micro_f")
+# What a rule aims at, where that is not the F-measure of each row.
+AIMS: dict[str, Average] = {"macro_f": "macro", "micro_f": "micro"}
 
 
 class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
@@ -62,14 +64,14 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
         tags.target_tags.multi_output = True
         return tags
 
-    def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train.
 
         Parameters
         ----------
         X : array, data frame or sparse matrix of shape (n_rows, n_features)
             Rows.
-        Y : array, data frame or sparse matrix of shape (n_rows, n_labels)
+        y : array, data frame or sparse matrix of shape (n_rows, n_labels)
             Ones where a row has a label, zeros elsewhere. Labels that no row has, or all rows have, are allowed.
         sample_weight : array of shape (n_rows,), optional
             Weights of the rows, passed to the classifiers of the labels.
@@ -82,14 +84,14 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
         self._check_rule()
         with unchanged_by_errors(self):
             X = checked_rows(self, X)
-            labels = checked_labels(Y)
+            labels = checked_labels(y)
             if labels.shape[0] != X.shape[0]:
-                raise ValueError(f"X has {X.shape[0]} rows but Y has {labels.shape[0]}: they must belong together")
-            weights = None if sample_weight is None else _check_sample_weight(sample_weight, X)
+                raise ValueError(f"X has {X.shape[0]} rows but y has {labels.shape[0]}: they must belong together")
+            weights = None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=np.float64)
             seed = int(check_random_state(self.random_state).randint(2**31 - 1))
             self._learn(X, labels, weights, seed)
             self.thresholds_ = self._thresholds(X, labels, weights, seed) if self.inference in THRESHOLDS else None
-        self.n_labels_, self.sparse_labels_ = labels.shape[1], bool(hasattr(Y, "tocsr"))
+        self.n_labels_, self.sparse_labels_ = labels.shape[1], bool(hasattr(y, "tocsr"))
         self.classes_ = [np.array([0, 1])] * labels.shape[1]
         return self
 
@@ -146,7 +148,7 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
             labels = self._decide(X)
         return returned(labels, self.sparse_labels_)
 
-    def score(self, X: Any, Y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the F-measure that the rule aims at: a mean over rows, over labels ("macro_f") or of all ("micro_f").
 
         Rows without labels, rightly left without, count 1.
@@ -155,24 +157,13 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
         ----------
         X : array, data frame or sparse matrix of shape (n_rows, n_features)
             Rows.
-        Y : array or sparse matrix of shape (n_rows, n_labels)
+        y : array or sparse matrix of shape (n_rows, n_labels)
             Their labels.
         sample_weight : array of shape (n_rows,), optional
             Weights of the rows.
         """
-        average = {"macro_f": "macro", "micro_f": "micro"}.get(self.inference, "samples")
-        labels = self.predict(X)
-        found = labels.toarray() if hasattr(labels, "toarray") else labels
-        return float(
-            fbeta_score(
-                checked_labels(Y),
-                found,
-                beta=self.beta,
-                average=average,
-                sample_weight=sample_weight,
-                zero_division=1.0,
-            )
-        )
+        found = checked_labels(self.predict(X))
+        return f_measure(checked_labels(y), found, AIMS.get(self.inference, "instance"), self.beta, sample_weight)
 
     # ------------------------------------------------------------------------------------------------------ thresholds
 

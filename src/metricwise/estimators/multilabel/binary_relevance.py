@@ -38,7 +38,7 @@ class BinaryRelevance(MultiLabelClassifier):
     thresholds_ : array of shape (n_labels,) or None
         Of "macro_f" and "micro_f".
     n_labels_ : int
-        Columns of Y.
+        Columns of y.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 

@@ -62,7 +62,7 @@ class ProbabilisticClassifierChain(MultiLabelClassifier):
     thresholds_ : array of shape (n_labels,) or None
         Of "macro_f" and "micro_f".
     n_labels_ : int
-        Columns of Y.
+        Columns of y.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 
@@ -123,7 +123,7 @@ class ProbabilisticClassifierChain(MultiLabelClassifier):
             order = np.asarray(self.order)
             if order.shape != (n_labels,) or not np.array_equal(np.sort(order), np.arange(n_labels)):
                 raise ValueError(
-                    f"order must have every number from 0 to {n_labels - 1} once, one for each column of Y, got "
+                    f"order must have every number from 0 to {n_labels - 1} once, one for each column of y, got "
                     f"{order.tolist()}"
                 )
         if self.n_chains > 1:

@@ -12,31 +12,33 @@ from sklearn.utils.multiclass import type_of_target
 Labels = NDArray[np.int8]
 
 
-def checked_labels(Y: Any) -> Labels:
+def checked_labels(y: Any) -> Labels:
     """Return labels as a dense array of 0 and 1; raise a ValueError that names the first wrong entry.
 
     Parameters
     ----------
-    Y : array, data frame or sparse matrix of shape (n_rows, n_labels)
+    y : array, data frame or sparse matrix of shape (n_rows, n_labels)
         Ones where a row has a label.
     """
-    values = Y.toarray() if sparse.issparse(Y) else np.asarray(Y)
+    if y is None:
+        raise ValueError("this estimator requires y to be passed, but the target y is None")
+    values = y.toarray() if sparse.issparse(y) else np.asarray(y)
     if values.ndim != 2:
         kind = type_of_target(values) if values.ndim == 1 and values.size else "unknown"
         raise ValueError(
-            f"Y must have a row of 0 and 1 for every row of X and a column for every label, got an array of shape "
+            f"y must have a row of 0 and 1 for every row of X and a column for every label, got an array of shape "
             f"{values.shape} ({kind} target): convert lists of labels with MultiLabelBinarizer"
         )
     if values.shape[1] == 0:
-        raise ValueError("Y has no columns: training needs at least one label")
+        raise ValueError("y has no columns: training needs at least one label")
     try:
         numbers = values.astype(np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"Y holds something that is no number ({error}): its entries must be 0 or 1") from error
+        raise ValueError(f"y holds something that is no number ({error}): its entries must be 0 or 1") from error
     wrong = np.argwhere((numbers != 0.0) & (numbers != 1.0))
     if wrong.size:
         row, column = wrong[0]
-        raise ValueError(f"Y[{row}, {column}] is {values[row, column].item()!r}: its entries must be 0 or 1")
+        raise ValueError(f"y[{row}, {column}] is {values[row, column].item()!r}: its entries must be 0 or 1")
     return np.ascontiguousarray(numbers, dtype=np.int8)
 
 
