@@ -18,7 +18,7 @@ class BinaryRelevance(MultiLabelClassifier):
     Parameters
     ----------
     estimator : classifier, optional
-        With ``predict_proba``. By default logistic regression, its C the best of seven in three folds.
+        With ``predict_proba``. By default logistic regression, its C the best of five in three folds.
     inference : str, default="meuf"
         How labels are chosen from the probabilities. For the F-measure of each row: "meuf" (exact for independent
         labels), "meuf_approx", "lewis". "hamming" takes the labels that are more probable than not, for the share of

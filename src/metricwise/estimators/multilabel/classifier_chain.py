@@ -33,7 +33,7 @@ class ProbabilisticClassifierChain(MultiLabelClassifier):
     Parameters
     ----------
     estimator : classifier, optional
-        With ``predict_proba``. By default logistic regression, its C the best of seven in three folds. Logistic
+        With ``predict_proba``. By default logistic regression, its C the best of five in three folds. Logistic
         regressions are sampled from by compiled code.
     order : {"given", "random"} or array of int, default="given"
         The order of the labels in the chain: that of the columns, a random one, or the numbers of the columns.

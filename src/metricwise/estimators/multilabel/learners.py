@@ -14,7 +14,7 @@ from sklearn.model_selection import GridSearchCV
 Floats = NDArray[np.float64]
 
 _FOLDS = 3
-_PRICES = np.logspace(-3, 3, 7)
+_PRICES = np.logspace(-2, 2, 5)
 _ROWS_TO_COMPARE = 20
 
 
@@ -35,7 +35,7 @@ def fitted(estimator: Any, X: Any, y: NDArray[np.int8], weights: Any = None) -> 
     Parameters
     ----------
     estimator : classifier or None
-        None for logistic regression whose C is the best of seven in three folds (by their log-likelihood), or 1 if a
+        None for logistic regression whose C is the best of five in three folds (by their log-likelihood), or 1 if a
         class has too few rows for that.
     X, y, weights
         Rows, the label's column, and weights of the rows or None.
