@@ -73,18 +73,20 @@ def _reference(axes: Any, curves: Mapping[str, Mapping[str, Sequence[float]]], e
     axes.plot(rows, line, "--", color="grey", linewidth=1, label=f"$n^{{{exponent}}}$ for comparison")
 
 
-def seconds_by_rows(path: Path, curves: Mapping[str, tuple[Sequence[int], Sequence[float]]], exponent: float) -> None:
-    """Draw seconds against the number of rows, one curve a method, and the slope of a growth to compare with."""
+def seconds_by_rows(
+    path: Path, curves: Mapping[str, tuple[Sequence[int], Sequence[float]]], exponent: float, counted: str = "rows"
+) -> None:
+    """Draw seconds against a number of rows or others, one curve a method, and a slope to compare with."""
     figure = Figure(figsize=(6.5, 4.5))
     axes = figure.subplots()
     for (name, (rows, seconds)), colour in zip(curves.items(), _CURVE_COLOURS * 2, strict=False):
         axes.plot(rows, seconds, "o-", color=colour, linewidth=1, label=name)
     least = min(seconds[0] for _, seconds in curves.values())
     rows = np.array(max((rows for rows, _ in curves.values()), key=max), dtype=float)
-    axes.plot(rows, least * (rows / rows[0]) ** exponent, ":", color="0.5", label=f"rows^{exponent:g}")
+    axes.plot(rows, least * (rows / rows[0]) ** exponent, ":", color="0.5", label=f"{counted}^{exponent:g}")
     axes.set_xscale("log")
     axes.set_yscale("log")
-    axes.set_xlabel("rows")
+    axes.set_xlabel(counted)
     axes.set_ylabel("seconds")
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False, fontsize=8)

@@ -16,6 +16,7 @@ __all__ = [
     "AMPClassifier",
     "Accuracy",
     "BalancedAccuracy",
+    "BinaryRelevance",
     "Certificate",
     "CohenKappa",
     "DegenerateOptimumWarning",
@@ -31,6 +32,7 @@ __all__ = [
     "PartialAuc",
     "PrecisionAtK",
     "PrecisionAtRecall",
+    "ProbabilisticClassifierChain",
     "QMean",
     "RecallAtK",
     "RecallAtPrecision",
@@ -53,6 +55,8 @@ if TYPE_CHECKING:
     from metricwise.estimators.auc_svc import AUCSVC
     from metricwise.estimators.catalog import measure_names
     from metricwise.estimators.minibatch_svc import MiniBatchSVC
+    from metricwise.estimators.multilabel.binary_relevance import BinaryRelevance
+    from metricwise.estimators.multilabel.classifier_chain import ProbabilisticClassifierChain
     from metricwise.estimators.multivariate_svc import MultivariateSVC
     from metricwise.estimators.spade import SPADEClassifier
     from metricwise.estimators.stamp import STAMPClassifier
@@ -93,8 +97,10 @@ else:
     _HOMES = {
         "AMPClassifier": "metricwise.estimators.amp",
         "AUCSVC": "metricwise.estimators.auc_svc",
+        "BinaryRelevance": "metricwise.estimators.multilabel.binary_relevance",
         "MiniBatchSVC": "metricwise.estimators.minibatch_svc",
         "MultivariateSVC": "metricwise.estimators.multivariate_svc",
+        "ProbabilisticClassifierChain": "metricwise.estimators.multilabel.classifier_chain",
         "SPADEClassifier": "metricwise.estimators.spade",
         "STAMPClassifier": "metricwise.estimators.stamp",
         "StreamEntry": "metricwise.results",

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg import LinAlgError, cholesky
 from scipy.sparse.linalg import ArpackError, eigsh
+from sklearn import config_context
 from sklearn.metrics.pairwise import pairwise_kernels
 
 from metricwise.memory import available_bytes
@@ -71,7 +72,8 @@ class KernelFunction:
             settings = {name: getattr(self, name) for name in _PARAMETERS[self.kernel]}
             # In double precision: a subspace tells nearly dependent rows apart by small differences of kernel values.
             A, B = A.astype(np.float64, copy=False), B.astype(np.float64, copy=False)
-            values = np.asarray(pairwise_kernels(A, B, metric=self.kernel, **settings), dtype=np.float64)
+            with config_context(assume_finite=True):  # rows were checked when they came
+                values = np.asarray(pairwise_kernels(A, B, metric=self.kernel, **settings), dtype=np.float64)
         if not np.isfinite(values).all():
             raise ValueError("the kernel has values that are no finite numbers: scale the features, or lower gamma")
         return np.ascontiguousarray(values)

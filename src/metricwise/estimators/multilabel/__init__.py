@@ -1,0 +1,1 @@
+"""Classifiers for several labels at once."""

@@ -1,0 +1,188 @@
+"""What the classifiers of several labels share: validation, thresholds out of fold, labels from probabilities."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.model_selection import KFold
+from sklearn.utils._param_validation import HasMethods, Interval
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, check_random_state
+
+from metricwise import inference as rules
+from metricwise.estimators.multilabel.labels import Labels, checked_labels, returned
+from metricwise.estimators.multilabel.scores import Average, f_measure
+from metricwise.estimators.rows import checked_rows, unchanged_by_errors
+from metricwise.inference import best_threshold
+from metricwise.measures import FBeta
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.int64]
+
+_FOLDS = 5
+# Rules that need nothing but the probability of each label.
+MARGINAL_RULES: dict[str, Callable[..., Any]] = {
+    "hamming": rules.hamming,
+    "meuf": rules.meuf,
+    "meuf_approx": rules.meuf_approx,
+    "lewis": rules.lewis,
+}
+THRESHOLDS = ("macro_f", "micro_f")
+# What a rule aims at, where that is not the F-measure of each row.
+AIMS: dict[str, Average] = {"macro_f": "macro", "micro_f": "micro"}
+
+
+class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
+    """A classifier of several labels; subclasses learn and give the probabilities."""
+
+    estimator: Any
+    inference: str
+    beta: float
+    n_jobs: int | None
+    random_state: Any
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "estimator": [HasMethods(["fit", "predict_proba"]), None],
+        "beta": [Interval(Real, 0.0, None, closed="neither")],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+    }
+    _rules: ClassVar[frozenset[str]]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.classifier_tags.multi_label = True
+        tags.classifier_tags.multi_class = False
+        tags.target_tags.two_d_labels = True
+        tags.target_tags.single_output = False
+        tags.target_tags.multi_output = True
+        return tags
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Train.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix of shape (n_rows, n_features)
+            Rows.
+        y : array, data frame or sparse matrix of shape (n_rows, n_labels)
+            Ones where a row has a label, zeros elsewhere. Labels that no row has, or all rows have, are allowed.
+        sample_weight : array of shape (n_rows,), optional
+            Weights of the rows, passed to the classifiers of the labels.
+
+        Returns
+        -------
+        self
+        """
+        self._validate_params()
+        self._check_rule()
+        with unchanged_by_errors(self):
+            X = checked_rows(self, X)
+            labels = checked_labels(y)
+            if labels.shape[0] != X.shape[0]:
+                raise ValueError(f"X has {X.shape[0]} rows but y has {labels.shape[0]}: they must belong together")
+            weights = None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=np.float64)
+            seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+            self._learn(X, labels, weights, seed)
+            self.thresholds_ = self._thresholds(X, labels, weights, seed) if self.inference in THRESHOLDS else None
+        self.n_labels_, self.sparse_labels_ = labels.shape[1], bool(hasattr(y, "tocsr"))
+        self.classes_ = [np.array([0, 1])] * labels.shape[1]
+        return self
+
+    def _check_rule(self) -> None:
+        if self.inference not in self._rules:
+            raise ValueError(f"inference must be one of {', '.join(sorted(self._rules))}, got {self.inference!r}")
+
+    @abstractmethod
+    def _learn(self, X: Any, labels: Labels, weights: Any, seed: int) -> None:
+        """Train the classifiers of the labels."""
+
+    @abstractmethod
+    def _marginals(self, X: Any) -> Floats:
+        """Return the probability of each label for every row."""
+
+    @abstractmethod
+    def _decide(self, X: Any) -> Labels:
+        """Return the labels of a rule that is not one of thresholds."""
+
+    # ------------------------------------------------------------------------------------------------------ prediction
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Return the probability of each label.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix of shape (n_rows, n_features)
+            New rows.
+
+        Returns
+        -------
+        array of shape (n_rows, n_labels)
+        """
+        check_is_fitted(self, "n_labels_")
+        return self._marginals(checked_rows(self, X, reset=False))
+
+    def predict(self, X: Any) -> Any:
+        """Return labels, chosen by the rule ``inference``.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix of shape (n_rows, n_features)
+            New rows.
+
+        Returns
+        -------
+        array of shape (n_rows, n_labels), or a CSR matrix if the labels of training were sparse
+        """
+        check_is_fitted(self, "n_labels_")
+        X = checked_rows(self, X, reset=False)
+        if self.thresholds_ is not None:
+            labels = (self._marginals(X) > self.thresholds_).astype(np.int8)
+        else:
+            labels = self._decide(X)
+        return returned(labels, self.sparse_labels_)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the F-measure that the rule aims at: a mean over rows, over labels ("macro_f") or of all ("micro_f").
+
+        Rows without labels, rightly left without, count 1.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix of shape (n_rows, n_features)
+            Rows.
+        y : array or sparse matrix of shape (n_rows, n_labels)
+            Their labels.
+        sample_weight : array of shape (n_rows,), optional
+            Weights of the rows.
+        """
+        found = checked_labels(self.predict(X))
+        return f_measure(checked_labels(y), found, AIMS.get(self.inference, "instance"), self.beta, sample_weight)
+
+    # ------------------------------------------------------------------------------------------------------ thresholds
+
+    def _thresholds(self, X: Any, labels: Labels, weights: Any, seed: int) -> Floats:
+        """Return the best thresholds on probabilities out of fold: one a label, or one for all of them."""
+        probabilities = np.zeros(labels.shape)
+        folds = KFold(min(_FOLDS, len(labels)), shuffle=True, random_state=seed)
+        for train, test in folds.split(X):
+            model = clone(self)
+            model._learn(X[train], labels[train], None if weights is None else weights[train], seed)
+            probabilities[test] = model._marginals(X[test])
+        measure = FBeta(self.beta)
+        if self.inference == "micro_f":
+            shared = None if weights is None else np.repeat(weights, labels.shape[1])
+            found = best_threshold(measure, labels.ravel() == 1, probabilities.ravel(), shared).threshold
+            return np.full(labels.shape[1], found)
+        return np.array(
+            [
+                best_threshold(measure, truth == 1, scores, weights).threshold
+                for truth, scores in zip(labels.T, probabilities.T, strict=True)
+            ]
+        )

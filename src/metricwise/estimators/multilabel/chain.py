@@ -1,0 +1,164 @@
+"""A chain of classifiers, each of which sees the labels before its own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.special import expit
+
+from metricwise.estimators.multilabel.labels import Labels
+from metricwise.estimators.multilabel.learners import as_logistic, fitted, probability
+from metricwise.kernels import chains
+from metricwise.threads import available_threads, block_bounds, run_blocks
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.int64]
+
+_FARTHEST = 1e4  # stands for the logit of a label that is certain
+_LARGEST_EXPONENT = 700.0  # whose exponential is a number
+
+
+class Chain:
+    """p(y | x) as a product of p(y_k | x, y_1 ... y_k-1), in an order of the labels.
+
+    Parameters
+    ----------
+    order : array of int
+        The labels, first to last.
+    models : list
+        The classifier of each label in that order; its features are those of a row and the labels before.
+    n_features : int
+        Features of a row.
+    """
+
+    def __init__(self, order: Rows, models: list[Any], n_features: int) -> None:
+        self.order, self.models, self.n_features = order, models, n_features
+        self._linear: tuple[Floats, Floats, Floats] | None = None
+
+    @classmethod
+    def learn(cls, estimator: Any, X: Any, labels: Labels, order: Rows, weights: Any, n_jobs: int | None) -> Chain:
+        """Train the classifiers; each sees the true labels before its own."""
+        sorted_labels = labels[:, order]
+        tasks = (
+            delayed(fitted)(estimator, joined(X, sorted_labels[:, :k]), sorted_labels[:, k], weights)
+            for k in range(len(order))
+        )
+        chain = cls(order, Parallel(n_jobs=n_jobs)(tasks), int(X.shape[1]))
+        chain._note_logistic(X, sorted_labels)
+        return chain
+
+    def _note_logistic(self, X: Any, sorted_labels: Labels) -> None:
+        """Keep the weights if all classifiers are logistic: what a row adds to the scores is then computed once."""
+        some, known = X[:20], sorted_labels[:20]
+        found = [as_logistic(model, joined(some, known[:, :k])) for k, model in enumerate(self.models)]
+        if any(one is None for one in found):
+            return
+        size = len(self.models)
+        of_rows, of_labels, constants = np.zeros((size, self.n_features)), np.zeros((size, size)), np.zeros(size)
+        for k, one in enumerate(found):
+            assert one is not None
+            of_rows[k], of_labels[:k, k] = one[0][: self.n_features], one[0][self.n_features :]
+            constants[k] = np.clip(one[1], -_FARTHEST, _FARTHEST)
+        self._linear = of_rows, of_labels, constants
+
+    @property
+    def is_logistic(self) -> bool:
+        """Whether samples can be drawn by compiled code."""
+        return self._linear is not None
+
+    def logits(self, X: Any) -> Floats:
+        """Return what rows alone add to the score of each label, in the order of the chain."""
+        assert self._linear is not None
+        of_rows, _, constants = self._linear
+        return np.ascontiguousarray(np.asarray(X @ of_rows.T) + constants)
+
+    def step(self, k: int, X: Any, logits: Floats | None, prefixes: Labels) -> Floats:
+        """Return the probability of the k-th label for every row and every one of its ``prefixes``.
+
+        ``prefixes`` has the shape (n_prefixes, k) if all rows have the same ones, else (n_rows, n_prefixes, k).
+        """
+        if logits is not None:
+            assert self._linear is not None
+            values: Floats = expit(logits[:, k, None] + prefixes @ self._linear[1][:k, k])
+            return values
+        n_rows, n_prefixes = X.shape[0], prefixes.shape[-2]
+        shared = np.broadcast_to(prefixes, (n_rows, n_prefixes, k)).reshape(n_rows * n_prefixes, k)
+        rows = np.repeat(np.arange(n_rows), n_prefixes)
+        # Many prefixes of a row are alike: each is asked for once.
+        keys = np.column_stack([rows, shared])
+        distinct, inverse = np.unique(keys, axis=0, return_inverse=True)
+        found = probability(self.models[k], joined(X[distinct[:, 0]], distinct[:, 1:].astype(np.int8)))
+        return found[np.ravel(inverse)].reshape(n_rows, n_prefixes)
+
+    def sample(self, X: Any, n_samples: int, seed: int, first_row: int) -> Labels:
+        """Return label vectors, of shape (n_rows, n_samples, n_labels); what a row gets depends on its number alone."""
+        n_rows, n_labels = X.shape[0], len(self.order)
+        samples = np.zeros((n_rows, n_samples, n_labels), dtype=np.int8)
+        if self._linear is not None:
+            odds, factors = _exponential(-self.logits(X)), _exponential(-self._linear[1])
+            order = self.order.astype(np.int64)
+            run_blocks(
+                lambda _, start, stop: chains.sample_chain(odds, factors, order, seed, first_row, samples, start, stop),
+                block_bounds(n_rows, float(n_rows) * n_samples * n_labels),
+                available_threads(),
+            )
+            return samples
+        drawn = np.zeros((n_rows, n_samples, n_labels), dtype=np.int8)
+        uniform = np.stack(
+            [np.random.default_rng((seed, first_row + i)).random((n_samples, n_labels)) for i in range(n_rows)]
+        )
+        for k in range(n_labels):
+            drawn[:, :, k] = uniform[:, :, k] < self.step(k, X, None, drawn[:, :, :k])
+        samples[:, :, self.order] = drawn
+        return samples
+
+    def joint(self, X: Any) -> tuple[Labels, Floats]:
+        """Return all label vectors, and the probability of each for every row, of shape (n_rows, 2^n_labels)."""
+        logits = self.logits(X) if self.is_logistic else None
+        patterns, joint = np.zeros((1, 0), dtype=np.int8), np.ones((X.shape[0], 1))
+        for k in range(len(self.order)):
+            on = self.step(k, X, logits, patterns)
+            joint = np.concatenate([joint * (1.0 - on), joint * on], axis=1)
+            zero, one = np.zeros((len(patterns), 1), np.int8), np.ones((len(patterns), 1), np.int8)
+            patterns = np.concatenate([np.hstack([patterns, zero]), np.hstack([patterns, one])])
+        labels = np.empty_like(patterns)
+        labels[:, self.order] = patterns
+        return labels, joint
+
+    def likely(self, X: Any, width: int) -> tuple[Labels, Floats]:
+        """Return the most probable label vector that a beam of some width finds, and its log-probability."""
+        logits = self.logits(X) if self.is_logistic else None
+        n_rows = X.shape[0]
+        prefixes, scores = np.zeros((n_rows, 1, 0), dtype=np.int8), np.zeros((n_rows, 1))
+        for k in range(len(self.order)):
+            on = np.clip(self.step(k, X, logits, prefixes), 1e-300, 1.0 - 1e-16)
+            both = np.concatenate([scores + np.log1p(-on), scores + np.log(on)], axis=1)
+            longer = np.concatenate([_with(prefixes, 0), _with(prefixes, 1)], axis=1)
+            best = np.argsort(-both, axis=1, kind="stable")[:, :width]
+            scores = np.take_along_axis(both, best, axis=1)
+            prefixes = np.take_along_axis(longer, best[:, :, None], axis=1)
+        labels = np.empty((n_rows, len(self.order)), dtype=np.int8)
+        labels[:, self.order] = prefixes[:, 0]
+        return labels, scores[:, 0]
+
+
+def _exponential(values: Floats) -> Floats:
+    limited: Floats = np.exp(np.clip(values, -_LARGEST_EXPONENT, _LARGEST_EXPONENT))
+    return limited
+
+
+def _with(prefixes: Labels, label: int) -> Labels:
+    return np.concatenate([prefixes, np.full((*prefixes.shape[:2], 1), label, dtype=np.int8)], axis=2)
+
+
+def joined(X: Any, labels: Labels) -> Any:
+    """Return rows with labels as further features."""
+    if labels.shape[1] == 0:
+        return X
+    if sparse.issparse(X):
+        return sparse.hstack([X, sparse.csr_matrix(labels, dtype=X.dtype)], format="csr")
+    return np.hstack([X, labels.astype(X.dtype)])

@@ -1,0 +1,47 @@
+"""Label matrices: from what users pass to columns, and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils.multiclass import type_of_target
+
+Labels = NDArray[np.int8]
+
+
+def checked_labels(y: Any) -> Labels:
+    """Return labels as a dense array of 0 and 1; raise a ValueError that names the first wrong entry.
+
+    Parameters
+    ----------
+    y : array, data frame or sparse matrix of shape (n_rows, n_labels)
+        Ones where a row has a label.
+    """
+    if y is None:
+        raise ValueError("this estimator requires y to be passed, but the target y is None")
+    values = y.toarray() if sparse.issparse(y) else np.asarray(y)
+    if values.ndim != 2:
+        kind = type_of_target(values) if values.ndim == 1 and values.size else "unknown"
+        raise ValueError(
+            f"y must have a row of 0 and 1 for every row of X and a column for every label, got an array of shape "
+            f"{values.shape} ({kind} target): convert lists of labels with MultiLabelBinarizer"
+        )
+    if values.shape[1] == 0:
+        raise ValueError("y has no columns: training needs at least one label")
+    try:
+        numbers = values.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"y holds something that is no number ({error}): its entries must be 0 or 1") from error
+    wrong = np.argwhere((numbers != 0.0) & (numbers != 1.0))
+    if wrong.size:
+        row, column = wrong[0]
+        raise ValueError(f"y[{row}, {column}] is {values[row, column].item()!r}: its entries must be 0 or 1")
+    return np.ascontiguousarray(numbers, dtype=np.int8)
+
+
+def returned(labels: Labels, is_sparse: bool) -> Any:
+    """Return predicted labels in the kind that training had."""
+    return sparse.csr_matrix(labels) if is_sparse else labels.astype(np.int64)

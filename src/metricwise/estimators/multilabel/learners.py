@@ -1,0 +1,75 @@
+"""The probabilistic classifiers of single labels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+
+Floats = NDArray[np.float64]
+
+_FOLDS = 3
+_PRICES = np.logspace(-2, 2, 5)
+_ROWS_TO_COMPARE = 20
+
+
+class Constant:
+    """Stands for a label that all training rows have, or none."""
+
+    def __init__(self, probability: float) -> None:
+        self.probability = probability
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Return the same for all rows."""
+        return np.tile([1.0 - self.probability, self.probability], (X.shape[0], 1))
+
+
+def fitted(estimator: Any, X: Any, y: NDArray[np.int8], weights: Any = None) -> Any:
+    """Return a classifier of one label.
+
+    Parameters
+    ----------
+    estimator : classifier or None
+        None for logistic regression whose C is the best of five in three folds (by their log-likelihood), or 1 if a
+        class has too few rows for that.
+    X, y, weights
+        Rows, the label's column, and weights of the rows or None.
+    """
+    counts = np.bincount(y, weights=weights, minlength=2)
+    if np.count_nonzero(counts) < 2:
+        return Constant(float(counts[1] > 0))
+    settings = {} if weights is None else {"sample_weight": weights}
+    if estimator is not None:
+        return clone(estimator).fit(X, y, **settings)
+    if np.bincount(y, minlength=2).min() < _FOLDS:
+        return LogisticRegression(max_iter=1000).fit(X, y, **settings)
+    search = GridSearchCV(LogisticRegression(max_iter=1000), {"C": _PRICES}, cv=_FOLDS, scoring="neg_log_loss")
+    return search.fit(X, y, **settings).best_estimator_
+
+
+def probability(model: Any, X: Any) -> Floats:
+    """Return the probability that rows have the label."""
+    values: Floats = np.asarray(model.predict_proba(X), dtype=np.float64)
+    return values[:, list(model.classes_).index(1)] if hasattr(model, "classes_") else values[:, 1]
+
+
+def as_logistic(model: Any, X: Any) -> tuple[Floats, float] | None:
+    """Return weights and constant of a classifier whose probability is the logistic function of a linear score.
+
+    None if it is of another kind, which a comparison on some rows decides.
+    """
+    if isinstance(model, Constant):
+        return np.zeros(X.shape[1]), np.inf if model.probability else -np.inf
+    weights, constant = getattr(model, "coef_", None), getattr(model, "intercept_", None)
+    if weights is None or constant is None or np.shape(weights) != (1, X.shape[1]):
+        return None
+    some = X[:_ROWS_TO_COMPARE]
+    scores = np.asarray(some @ weights[0]).ravel() + float(np.ravel(constant)[0])
+    if not np.allclose(expit(scores), probability(model, some), rtol=1e-6, atol=1e-9):
+        return None
+    return np.asarray(weights[0], dtype=np.float64), float(np.ravel(constant)[0])

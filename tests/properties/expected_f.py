@@ -1,0 +1,76 @@
+"""Expected F-measures from their definition: slow, and sharing nothing with the library."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+
+
+def every_set(m):
+    return np.array(list(product([0, 1], repeat=m)), dtype=np.int64).reshape(2**m, m)
+
+
+def f_beta(truth, predicted, beta):
+    """F-beta of every row of ``truth`` against every row of ``predicted``; 0/0 is 1."""
+    square = beta * beta
+    right = truth @ predicted.T
+    below = square * truth.sum(axis=1)[:, None] + predicted.sum(axis=1)[None, :]
+    return np.where(below == 0, 1.0, (1.0 + square) * right / np.where(below == 0, 1.0, below))
+
+
+def product_distribution(p):
+    """Probabilities of every set of independent labels."""
+    sets = every_set(len(p))
+    return np.prod(np.where(sets == 1, p, 1.0 - np.asarray(p)), axis=1)
+
+
+def joint_summary(sets, probabilities):
+    """P and p_zero of a distribution over label sets, as `gfm` takes them."""
+    m = sets.shape[1]
+    P, p_zero = np.zeros((m, m)), 0.0
+    for row, probability in zip(sets, probabilities, strict=True):
+        if row.any():
+            P[row == 1, row.sum() - 1] += probability
+        else:
+            p_zero += probability
+    return P, min(p_zero, 1.0)
+
+
+def sum_distribution(p, dtype=np.longdouble):
+    """Distributions of the number of ones among the first 0, 1, 2, ... labels, one a row."""
+    m = len(p)
+    rows = np.zeros((m + 1, m + 1), dtype)
+    rows[0, 0] = 1
+    for k in range(m):
+        rows[k + 1] = rows[k] * (dtype(1) - dtype(p[k]))
+        rows[k + 1, 1:] += rows[k, :-1] * dtype(p[k])
+    return rows
+
+
+def values_of_prefixes(p, beta):
+    """Expected F-beta of the first 0, 1, ..., m of independent labels, by the double sum over right and missed."""
+    m = len(p)
+    inside, outside = sum_distribution(p), sum_distribution(p[::-1])
+    square = np.longdouble(beta) ** 2
+    values = [inside[m, 0]]
+    for k in range(1, m + 1):
+        right, missed = np.arange(k + 1)[:, None], np.arange(m - k + 1)[None, :]
+        measure = (1 + square) * right / (square * (right + missed) + k)
+        values.append(inside[k, : k + 1] @ measure @ outside[m - k, : m - k + 1])
+    return np.array(values)
+
+
+def f1_values_of_prefixes(p):
+    """As `values_of_prefixes` for F1 and many labels: the recursion of Ye, Chai, Lee and Chieu (2012), O(m^2)."""
+    m = len(p)
+    inside = sum_distribution(p)
+    values = np.empty(m + 1, np.longdouble)
+    u = np.longdouble(1) / np.maximum(np.arange(2 * m + 2), 1).astype(np.longdouble)  # u(m, x) = 1 / x
+    for k in range(m, 0, -1):
+        t = np.arange(k + 1)
+        values[k] = 2 * np.sum(t * inside[k, : k + 1] * u[k + t])
+        chance = np.longdouble(p[k - 1])
+        u[:-1] = chance * u[1:] + (1 - chance) * u[:-1]
+    values[0] = inside[m, 0]
+    return values
