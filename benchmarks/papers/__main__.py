@@ -12,6 +12,8 @@ from benchmarks.papers import page, running
 from benchmarks.papers.brefeld2005 import experiment as auc_svm
 from benchmarks.papers.brefeld2005 import page as auc_svm_page
 from benchmarks.papers.datasets import COLLECTIONS
+from benchmarks.papers.dembczynski2011 import experiment as exact_f
+from benchmarks.papers.dembczynski2011 import page as exact_f_page
 from benchmarks.papers.narasimhan2015 import experiment as two_classes
 from benchmarks.papers.narasimhan2015 import page as two_classes_page
 from benchmarks.papers.protocol import Plan
@@ -22,7 +24,7 @@ EXPERIMENTS = {
     "optdigits": ("optdigits",),
     "covertype": ("covertype", "covertype_balanced"),
 }
-NAMES = (*EXPERIMENTS, two_classes.NAME, auc_svm.NAME)
+NAMES = (*EXPERIMENTS, two_classes.NAME, auc_svm.NAME, exact_f.NAME)
 QUICK_TOPICS = 5
 QUICK_PLAN = Plan(step=3, rounds=0)
 RESULTS = ROOT / "benchmarks" / "papers" / "results"
@@ -41,6 +43,8 @@ def main(arguments: list[str] | None = None) -> int:
                 _measure_two_classes(options, results)
             elif name == auc_svm.NAME:
                 _measure_auc_svm(options, results)
+            elif name == exact_f.NAME:
+                _measure_exact_f(options, results)
             else:
                 _measure(name, options, results)
     written = _write(results, options.output or pages)
@@ -63,6 +67,9 @@ def _write(results: Path, pages: Path) -> list[Path]:
     found = auc_svm_page.saved(results)
     if found is not None and (found["text"] or found["digits"]):
         written.append(auc_svm_page.write(found, pages))
+    found = exact_f_page.saved(results)
+    if found is not None and found["problems"]:
+        written.append(exact_f_page.write(found, pages))
     return written
 
 
@@ -92,6 +99,13 @@ def _measure_auc_svm(options: argparse.Namespace, results: Path) -> None:
     found = auc_svm.run(auc_svm.QUICK if options.quick else auc_svm.Effort())
     auc_svm_page.save(found | {"environment": environment}, results)
     _say(auc_svm_page.plain(found))
+
+
+def _measure_exact_f(options: argparse.Namespace, results: Path) -> None:
+    environment = describe(threads=1)
+    found = exact_f.run(exact_f.QUICK if options.quick else exact_f.Effort())
+    exact_f_page.save(found | {"environment": environment}, results)
+    _say(exact_f_page.plain(found))
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -1,0 +1,1 @@
+"""Dembczyński, Waegeman, Cheng and Hüllermeier (2011): exact maximisation of the F-measure."""

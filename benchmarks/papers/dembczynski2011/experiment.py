@@ -1,0 +1,97 @@
+"""Table 1 and Figure 1, and other settings of what the paper leaves open; what was found as plain data."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from threadpoolctl import threadpool_limits
+
+from benchmarks.context import SkippedError
+from benchmarks.papers.dembczynski2011 import synthetic
+from benchmarks.papers.dembczynski2011.methods import CHAIN, N_SAMPLES, compare, prices, redraw, train
+from benchmarks.papers.dembczynski2011.problems import COMPARABLE, SEED, SUBSAMPLE, Problem, problem
+from benchmarks.papers.dembczynski2011.settings import SETTINGS, one_price, settings
+
+Record = dict[str, Any]
+
+NAME = "dembczynski2011"
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much to do.
+
+    Parameters
+    ----------
+    problems : tuple of str
+        Data sets.
+    n_rows : int or None
+        Training rows of each, None for all.
+    settings : tuple of str
+        Other settings to try where the paper's numbers can be compared with.
+    n_redraws : int
+        How often the samples of a chain are drawn anew.
+    n_trials : int
+        Trials of the synthetic models.
+    sizes : tuple of int
+        Numbers of samples in a trial.
+    label_counts : tuple of int
+        Numbers of labels to take the time of.
+    """
+
+    problems: tuple[str, ...] = (*COMPARABLE, SUBSAMPLE)
+    n_rows: int | None = None
+    settings: tuple[str, ...] = SETTINGS
+    n_redraws: int = 10
+    n_trials: int = 50
+    sizes: tuple[int, ...] = (5, *range(10, 101, 10))
+    label_counts: tuple[int, ...] = (*range(10, 51, 5), 100, 200, 400)
+
+
+QUICK = Effort(
+    problems=("scene", "yeast_ml"),
+    n_rows=400,
+    settings=(one_price(1.0),),
+    n_redraws=2,
+    n_trials=10,
+    sizes=(5, 20, 100),
+    label_counts=(10, 30, 50),
+)
+
+
+def run(effort: Effort) -> Record:
+    """Train everything, one thread, and return what was found."""
+    started = time.perf_counter()
+    found: Record = {"name": NAME, "seed": SEED, "samples": N_SAMPLES, "skipped": [], "problems": [], "settings": []}
+    with threadpool_limits(1):
+        found["synthetic"] = [synthetic.by_samples(name, effort.sizes, effort.n_trials) for name in synthetic.MODELS]
+        found["times"] = synthetic.times(effort.label_counts)
+        for name in effort.problems:
+            try:
+                data = problem(name, effort.n_rows)
+            except SkippedError as reason:
+                found["skipped"].append(str(reason))
+                continue
+            found["problems"].append(_run_problem(data.shuffled(), effort))
+            if name in COMPARABLE:
+                found["settings"] += settings(data, effort.settings)
+    return found | {"seconds": time.perf_counter() - started}
+
+
+def _run_problem(data: Problem, effort: Effort) -> Record:
+    models = train(data)
+    chain = models[CHAIN][1]
+    return {
+        "name": data.name,
+        "rows": [len(data.Y), len(data.Y_test)],
+        "features": int(data.X.shape[1]),
+        "labels": int(data.Y.shape[1]),
+        "labels_a_row": round(float(data.Y.sum(axis=1).mean()), 3),
+        "unseen": [int((Y.sum(axis=0) == 0).sum()) for Y in (data.Y, data.Y_test)],
+        "values": compare(data, models),
+        "redraws": redraw(data, chain, effort.n_redraws),
+        "prices": prices(models),
+        "training_seconds": {name: round(seconds, 2) for name, (seconds, _) in models.items()},
+    }
