@@ -148,6 +148,19 @@ def test_rules_serve_their_measures(name):
         assert found > plain - 0.01, rule
 
 
+def test_rules_may_change_after_training():
+    model = MODELS["chain"]().fit(X, Y)
+    np.testing.assert_array_equal(
+        model.set_params(inference="hamming").predict(NEW), MODELS["chain"](inference="hamming").fit(X, Y).predict(NEW)
+    )
+    with pytest.raises(ValueError, match="needs thresholds, which are chosen in training: fit again"):
+        model.set_params(inference="macro_f").predict(NEW)
+    with pytest.raises(ValueError, match="inference must be one of"):
+        model.set_params(inference="nonsense").predict(NEW)
+    thresholds = MODELS["relevance"](inference="macro_f").fit(X, Y).set_params(inference="meuf")
+    np.testing.assert_array_equal(thresholds.predict(NEW), MODELS["relevance"]().fit(X, Y).predict(NEW))
+
+
 def test_beta_moves_labels():
     for name in ("relevance", "chain"):
         few, many = (MODELS[name](beta=beta).fit(X, Y).predict(NEW).sum() for beta in (0.3, 3.0))

@@ -85,7 +85,8 @@ How it was done
 - **Figure 1.** First panel: independent labels of probability {PROBABILITY:g}. Second: the log-odds of a label are the
   number of labels before it that are on, minus half the number of labels before it. Both with {N_LABELS} labels. The
   second model is as printed in the paper; on and off are interchangeable in it, so that all marginal probabilities are
-  one half. The third panel is not in the paper: all log-odds are lower by {SHIFT:g}. F is the exact expectation under
+  one half. The third panel is not in the paper: all log-odds are lower by {SHIFT:g}, the variant of several tried
+  that shows the effect most clearly. F is the exact expectation under
   the true distribution, not an average over test draws. Guessed, from the axes of the paper's figure: the numbers of
   samples; that the second model has {N_LABELS} labels too; and the numbers of labels in the last panel. Which
   distribution and how many instances were timed the paper does not say: here it is the independent one and

@@ -141,8 +141,13 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
         array of shape (n_rows, n_labels), or a CSR matrix if the labels of training were sparse
         """
         check_is_fitted(self, "n_labels_")
+        self._check_rule()
         X = checked_rows(self, X, reset=False)
-        if self.thresholds_ is not None:
+        if self.inference in THRESHOLDS:
+            if self.thresholds_ is None:
+                raise ValueError(
+                    f"inference={self.inference!r} needs thresholds, which are chosen in training: fit again"
+                )
             labels = (self._marginals(X) > self.thresholds_).astype(np.int8)
         else:
             labels = self._decide(X)
