@@ -52,11 +52,16 @@ def binary() -> Path:
     SkippedError
         Where SVMPERF does not name it.
     """
-    named = os.environ.get("SVMPERF", "")
+    return named_program("SVMPERF", "svm_perf_learn")
+
+
+def named_program(variable: str, what: str) -> Path:
+    """Return the program that an environment variable names, or raise a SkippedError that says what it should name."""
+    named = os.environ.get(variable, "")
     if not named:
-        raise SkippedError("the environment variable SVMPERF does not name svm_perf_learn")
+        raise SkippedError(f"the environment variable {variable} does not name {what}")
     if not os.access(named, os.X_OK):
-        raise SkippedError("SVMPERF names no program that can be run")
+        raise SkippedError(f"{variable} names no program that can be run")
     return Path(named)
 
 

@@ -17,7 +17,7 @@ from scipy import sparse
 
 from benchmarks.context import Context, SkippedError
 from benchmarks.data import Task, task
-from benchmarks.original import write_data
+from benchmarks.original import named_program, write_data
 from benchmarks.report import Column, Record, Section, Table
 from benchmarks.timing import Timing, take_turns, timed
 from metricwise import AUCSVC
@@ -59,7 +59,7 @@ def measure(context: Context) -> Section:
     """Measure all tasks."""
     section = Section("rank_svm", "Squared losses of pairs, against LIBLINEAR's rank-SVM", list(TEXT))
     try:
-        program = binary()
+        program = named_program("RANKSVM", "LIBLINEAR's rank-SVM train program")
     except SkippedError as reason:
         section.skip("rank-SVM", reason)
         return section
@@ -79,22 +79,6 @@ def _compressed(chosen: Task) -> Task:
     """Return a task whose matrix is in compressed rows if most entries are zero: so the peer reads all of them."""
     stored = sparse.csr_matrix(chosen.X)
     return replace(chosen, X=stored) if stored.nnz < 0.5 * np.prod(chosen.X.shape) else chosen
-
-
-def binary() -> Path:
-    """Return the program.
-
-    Raises
-    ------
-    SkippedError
-        Where RANKSVM does not name it.
-    """
-    named = os.environ.get("RANKSVM", "")
-    if not named:
-        raise SkippedError("the environment variable RANKSVM does not name LIBLINEAR's rank-SVM train program")
-    if not os.access(named, os.X_OK):
-        raise SkippedError("RANKSVM names no program that can be run")
-    return Path(named)
 
 
 def _measure_one(program: Path, chosen: Task, C: float) -> Record:

@@ -9,11 +9,10 @@ from numpy.typing import NDArray
 
 from benchmarks.data import Task
 from metricwise.designs import make_design
-from metricwise.estimators.auc_svc import squared_problem
 from metricwise.measures import get_measure
 from metricwise.results import Result
 from metricwise.solvers import CuttingPlane, Limits, MultivariateProblem, make_problem, run
-from metricwise.solvers.newton import SmoothProblem, TruncatedNewton
+from metricwise.solvers.newton import SmoothProblem, TruncatedNewton, squared_problem
 
 Floats = NDArray[np.float64]
 

@@ -76,9 +76,12 @@ def test_matrices_that_are_not_symmetric(estimator, approximation):
 
 
 def test_rounding_errors_are_no_asymmetry():
-    noisy = K * (1.0 + 1e-13 * RNG.normal(size=K.shape))
-    MultivariateSVC(kernel="precomputed").fit(noisy, Y)
-    MultivariateSVC(kernel="precomputed").fit(K.astype(np.float32) * np.float32(1.0 + 1e-6 * RNG.normal()), Y)
+    expected = MultivariateSVC(kernel="precomputed", threshold=0.0).fit(K, Y).decision_function(K)
+    noise = RNG.normal(size=K.shape)
+    for noisy, far in ((K * (1.0 + 1e-13 * noise), 1e-6), ((K * (1.0 + 1e-6 * noise)).astype(np.float32), 0.05)):
+        assert not np.array_equal(noisy, noisy.T)
+        found = MultivariateSVC(kernel="precomputed", threshold=0.0).fit(noisy, Y).decision_function(K)
+        np.testing.assert_allclose(found, expected, atol=far)
 
 
 @each_estimator
@@ -293,8 +296,11 @@ def test_approximations_fit_where_the_matrix_does_not(estimator, approximation, 
 
 
 def test_a_system_that_does_not_say_how_much_memory_there_is(monkeypatch):
+    expected = MultivariateSVC(kernel="rbf", threshold=0.0).fit(X, Y).decision_function(X)
     monkeypatch.setattr(kernel_function, "available_bytes", lambda: None)
-    MultivariateSVC(kernel="rbf", threshold=0.0).fit(X, Y)
+    model = MultivariateSVC(kernel="rbf", threshold=0.0).fit(X, Y)
+    assert model.approximation_ == "exact"
+    np.testing.assert_array_equal(model.decision_function(X), expected)
 
 
 def expect_available(monkeypatch, tmp_path, expected, meminfo=None, limit=None, used=None):

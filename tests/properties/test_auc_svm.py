@@ -13,12 +13,11 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from metricwise import AUCSVC, Status
 from metricwise.designs import make_design
 from metricwise.designs.kernel import KernelDesign
-from metricwise.estimators.auc_svc import squared_problem
 from metricwise.measures import RocAuc
 from metricwise.oracles.base import Classes
 from metricwise.oracles.smooth import PairSquares, RowSquares
 from metricwise.solvers import CuttingPlane, Limits, make_problem, run
-from metricwise.solvers.newton import TruncatedNewton
+from metricwise.solvers.newton import TruncatedNewton, squared_problem
 
 piqp = pytest.importorskip("piqp", minversion="0.6")
 

@@ -18,10 +18,8 @@ from metricwise.estimators.kernelized import KernelClassifier
 from metricwise.estimators.training import Training
 from metricwise.measures import Measure, RocAuc
 from metricwise.measures.base import RanksPairs
-from metricwise.oracles.base import Classes
-from metricwise.oracles.smooth import PairSquares
 from metricwise.solvers import CuttingPlane, make_problem
-from metricwise.solvers.newton import SmoothProblem, TruncatedNewton
+from metricwise.solvers.newton import TruncatedNewton, squared_problem
 from metricwise.solvers.pair_clusters import PairClusters
 
 
@@ -245,15 +243,3 @@ class AUCSVC(KernelClassifier):
             return scores
         votes: Floats = _ovr_decision_function(scores < 0.0, -scores, self.classes_.size)
         return votes
-
-
-def squared_problem(
-    design: Design, positive: Mask, measure: Measure, C: float, weights: Floats | None = None
-) -> SmoothProblem:
-    """Order the rows of a design and set the price of the mean squared loss of pairs."""
-    rows = np.concatenate([np.flatnonzero(positive), np.flatnonzero(~positive)])
-    ordered = None if weights is None or np.all(weights == 1.0) else np.asarray(weights, dtype=np.float64)[rows]
-    n_pos = int(np.count_nonzero(positive))
-    classes = Classes(n_pos, rows.size - n_pos, ordered, design.threads)
-    total = classes.pos_weight + classes.neg_weight
-    return SmoothProblem(design.take(rows), PairSquares(classes), C * total, n_pos)

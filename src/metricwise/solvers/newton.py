@@ -19,14 +19,17 @@ Large problems start from the solution of a sample.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from metricwise.designs import Design
-from metricwise.oracles.smooth import LossAt, SmoothLoss
+from metricwise.oracles.base import Classes
+from metricwise.oracles.smooth import LossAt, PairSquares, SmoothLoss
 from metricwise.results import Certificate, HistoryEntry, Result, Status, Witness
 from metricwise.solvers.loop import Limits, history_of, run
+from metricwise.solvers.problem import positives_first, sampled_rows
 
 Floats = NDArray[np.float64]
 
@@ -49,13 +52,19 @@ class SmoothProblem:
 
     def sample(self, n_rows: int, random: np.random.Generator) -> SmoothProblem:
         """Return the problem on a random sample with the same share of positives and the same price."""
-        total = self.design.shape[0]
-        n_pos = min(max(round(n_rows * self.n_pos / total), 1), self.n_pos)
-        n_neg = min(max(n_rows - n_pos, 1), total - self.n_pos)
-        pos = np.sort(random.choice(self.n_pos, n_pos, replace=False))
-        neg = self.n_pos + np.sort(random.choice(total - self.n_pos, n_neg, replace=False))
-        rows = np.concatenate([pos, neg])
+        rows, n_pos = sampled_rows(self.n_pos, self.design.shape[0], n_rows, random)
         return replace(self, design=self.design.take(rows), loss=self.loss.sample(rows), n_pos=n_pos)
+
+
+def squared_problem(
+    design: Design, positive: NDArray[np.bool_], measure: Any, C: float, weights: Floats | None = None
+) -> SmoothProblem:
+    """Order the rows of a design and set the price of the mean squared loss of pairs."""
+    rows, ordered = positives_first(positive, weights)
+    n_pos = int(np.count_nonzero(positive))
+    classes = Classes(n_pos, rows.size - n_pos, ordered, design.threads)
+    total = classes.pos_weight + classes.neg_weight
+    return SmoothProblem(design.take(rows), PairSquares(classes), C * total, n_pos)
 
 
 @dataclass

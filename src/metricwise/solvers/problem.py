@@ -12,6 +12,7 @@ from metricwise.measures.base import Measure
 from metricwise.oracles import Labelling, Oracle, make_oracle
 
 Floats = NDArray[np.float64]
+Rows = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -39,15 +40,27 @@ class MultivariateProblem:
 
     def sample(self, n_rows: int, random: np.random.Generator) -> MultivariateProblem:
         """Return the problem on a random sample with the same share of positives and the same price."""
-        total = self.design.shape[0]
-        n_pos = min(max(round(n_rows * self.n_pos / total), 1), self.n_pos)
-        n_neg = min(max(n_rows - n_pos, 1), total - self.n_pos)
-        pos = np.sort(random.choice(self.n_pos, n_pos, replace=False))
-        neg = self.n_pos + np.sort(random.choice(total - self.n_pos, n_neg, replace=False))
-        rows = np.concatenate([pos, neg])
+        rows, n_pos = sampled_rows(self.n_pos, self.design.shape[0], n_rows, random)
         weights = None if self.weights is None else self.weights[rows]
-        oracle = make_oracle(self.measure, n_pos, n_neg, weights, threads=self.design.threads)
+        oracle = make_oracle(self.measure, n_pos, rows.size - n_pos, weights, threads=self.design.threads)
         return replace(self, design=self.design.take(rows), oracle=oracle, n_pos=n_pos, weights=weights)
+
+
+def sampled_rows(n_pos: int, total: int, n_rows: int, random: np.random.Generator) -> tuple[Rows, int]:
+    """Return a random sample of rows, positives first, with the same share of them, and how many they are."""
+    few_pos = min(max(round(n_rows * n_pos / total), 1), n_pos)
+    few_neg = min(max(n_rows - few_pos, 1), total - n_pos)
+    pos = np.sort(random.choice(n_pos, few_pos, replace=False))
+    neg = n_pos + np.sort(random.choice(total - n_pos, few_neg, replace=False))
+    return np.concatenate([pos, neg]), few_pos
+
+
+def positives_first(positive: NDArray[np.bool_], weights: Floats | None) -> tuple[Rows, Floats | None]:
+    """Return the rows with the positives first, and their weights in that order; None if every row counts once."""
+    rows = np.concatenate([np.flatnonzero(positive), np.flatnonzero(~positive)])
+    if weights is None or np.all(weights == 1.0):
+        return rows, None
+    return rows, np.asarray(weights, dtype=np.float64)[rows]
 
 
 def make_problem(
@@ -68,8 +81,7 @@ def make_problem(
     weights : array, optional
         Weights of the rows, above zero.
     """
-    rows = np.concatenate([np.flatnonzero(positive), np.flatnonzero(~positive)])
-    ordered = None if weights is None or np.all(weights == 1.0) else np.asarray(weights, dtype=np.float64)[rows]
+    rows, ordered = positives_first(positive, weights)
     n_pos = int(np.count_nonzero(positive))
     oracle = make_oracle(measure, n_pos, rows.size - n_pos, ordered, threads=design.threads)
     return MultivariateProblem(design.take(rows), oracle, measure, n_pos, C * oracle.mistakes, ordered)
