@@ -243,6 +243,7 @@ def test_weights_of_rows_are_passed_on():
 
 WRONG = {
     "one column of labels": (lambda m: m.fit(X, Y[:, 0]), r"shape \(300,\)"),
+    "lists": (lambda m: m.fit(X, [["a"], ["b", "c"]] * 150), "convert lists of labels with MultiLabelBinarizer"),
     "lengths": (lambda m: m.fit(X, Y[:-1]), "X has 300 rows but y has 299"),
     "not 0 or 1": (lambda m: m.fit(X, 2 * Y), r"y\[\d+, \d+\] is 2: its entries must be 0 or 1"),
     "nan": (

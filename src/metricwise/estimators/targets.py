@@ -19,7 +19,7 @@ def classes_of(y: NDArray[Any], weights: Floats) -> NDArray[Any]:
     check_classification_targets(y)
     classes = np.unique(y[weights > 0.0])
     if classes.size < 2:
-        found = f"only one class, {classes[0]!r}" if classes.size else "no row with a weight above zero"
+        found = f"only one class, {classes.tolist()[0]!r}" if classes.size else "no row with a weight above zero"
         raise ValueError(f"y has {found}: training needs rows of at least two classes")
     return classes
 

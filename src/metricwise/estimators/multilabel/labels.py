@@ -22,7 +22,12 @@ def checked_labels(y: Any) -> Labels:
     """
     if y is None:
         raise ValueError("this estimator requires y to be passed, but the target y is None")
-    values = y.toarray() if sparse.issparse(y) else np.asarray(y)
+    try:
+        values = y.toarray() if sparse.issparse(y) else np.asarray(y)
+    except ValueError as error:  # rows of different lengths
+        raise ValueError(
+            "y must have a column of 0 and 1 for every label: convert lists of labels with MultiLabelBinarizer"
+        ) from error
     if values.ndim != 2:
         kind = type_of_target(values) if values.ndim == 1 and values.size else "unknown"
         raise ValueError(
