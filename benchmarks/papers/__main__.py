@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
+from typing import Any
 
 from benchmarks.context import ROOT, SkippedError
 from benchmarks.environment import describe
-from benchmarks.papers import page, running
+from benchmarks.papers import page, records, running
 from benchmarks.papers.brefeld2005 import experiment as auc_svm
 from benchmarks.papers.brefeld2005 import page as auc_svm_page
 from benchmarks.papers.datasets import COLLECTIONS
@@ -24,7 +25,15 @@ EXPERIMENTS = {
     "optdigits": ("optdigits",),
     "covertype": ("covertype", "covertype_balanced"),
 }
-NAMES = (*EXPERIMENTS, two_classes.NAME, auc_svm.NAME, exact_f.NAME)
+PAPERS: dict[str, tuple[Any, Any]] = {
+    experiment.NAME: (experiment, its_page)
+    for experiment, its_page in (
+        (two_classes, two_classes_page),
+        (auc_svm, auc_svm_page),
+        (exact_f, exact_f_page),
+    )
+}
+NAMES = (*EXPERIMENTS, *PAPERS)
 QUICK_TOPICS = 5
 QUICK_PLAN = Plan(step=3, rounds=0)
 RESULTS = ROOT / "benchmarks" / "papers" / "results"
@@ -39,12 +48,8 @@ def main(arguments: list[str] | None = None) -> int:
     results, pages = (TRIALS, TRIALS) if partial else (RESULTS, PAGES)
     if not options.page_only:
         for name in options.only or NAMES:
-            if name == two_classes.NAME:
-                _measure_two_classes(options, results)
-            elif name == auc_svm.NAME:
-                _measure_auc_svm(options, results)
-            elif name == exact_f.NAME:
-                _measure_exact_f(options, results)
+            if name in PAPERS:
+                _measure_paper(name, options, results)
             else:
                 _measure(name, options, results)
     written = _write(results, options.output or pages)
@@ -58,18 +63,13 @@ def main(arguments: list[str] | None = None) -> int:
 def _write(results: Path, pages: Path) -> list[Path]:
     """Write the pages of all papers with results, of this run or an earlier one."""
     written = []
-    records = [found for found in (running.saved(name, results) for name in COLLECTIONS) if found is not None]
-    if records:
-        written.append(page.write(records, pages))
-    found = two_classes_page.saved(results)
-    if found is not None and found["problems"]:
-        written.append(two_classes_page.write(found, pages))
-    found = auc_svm_page.saved(results)
-    if found is not None and (found["text"] or found["digits"]):
-        written.append(auc_svm_page.write(found, pages))
-    found = exact_f_page.saved(results)
-    if found is not None and found["problems"]:
-        written.append(exact_f_page.write(found, pages))
+    kept = [found for found in (records.saved(name, results) for name in COLLECTIONS) if found is not None]
+    if kept:
+        written.append(page.write(kept, pages))
+    for experiment, its_page in PAPERS.values():
+        found = records.saved(experiment.NAME, results)
+        if found is not None and any(found[key] for key in its_page.NEEDED):
+            written.append(its_page.write(found, pages))
     return written
 
 
@@ -83,29 +83,16 @@ def _measure(experiment: str, options: argparse.Namespace, results: Path) -> Non
         except SkippedError as reason:
             _say(f"skipped: {reason}")
             continue
-        running.save(found | {"environment": environment}, results)
+        records.save(found | {"environment": environment}, results, running.LISTS)
         _say(page.plain(found))
 
 
-def _measure_two_classes(options: argparse.Namespace, results: Path) -> None:
+def _measure_paper(name: str, options: argparse.Namespace, results: Path) -> None:
+    experiment, its_page = PAPERS[name]
     environment = describe(threads=1)
-    found = two_classes.run(two_classes.QUICK if options.quick else two_classes.Effort())
-    two_classes_page.save(found | {"environment": environment}, results)
-    _say(two_classes_page.plain(found))
-
-
-def _measure_auc_svm(options: argparse.Namespace, results: Path) -> None:
-    environment = describe(threads=1)
-    found = auc_svm.run(auc_svm.QUICK if options.quick else auc_svm.Effort())
-    auc_svm_page.save(found | {"environment": environment}, results)
-    _say(auc_svm_page.plain(found))
-
-
-def _measure_exact_f(options: argparse.Namespace, results: Path) -> None:
-    environment = describe(threads=1)
-    found = exact_f.run(exact_f.QUICK if options.quick else exact_f.Effort())
-    exact_f_page.save(found | {"environment": environment}, results)
-    _say(exact_f_page.plain(found))
+    found = experiment.run(experiment.QUICK if options.quick else experiment.Effort())
+    records.save(found | {"environment": environment}, results, its_page.LISTS)
+    _say(its_page.plain(found))
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -1,15 +1,13 @@
-"""Running the protocol on several processes, each on one thread, and keeping what it found."""
+"""Running the protocol on several processes, each on one thread."""
 
 from __future__ import annotations
 
-import json
 import multiprocessing
 import os
 import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +17,8 @@ from benchmarks.papers.datasets import Collection, collection
 from benchmarks.papers.protocol import Apply, Job, Outcome, Plan, Study, Work, study
 
 Record = dict[str, Any]
+
+LISTS = ("classes",)  # of a record
 
 # The collection of a worker process, loaded once when the process starts.
 _opened: dict[str, Collection] = {}
@@ -102,21 +102,3 @@ def _by_method(cells: dict[tuple[str, str], Any]) -> dict[str, dict[str, Any]]:
     for (method, column), content in cells.items():
         nested.setdefault(method, {})[column] = content
     return nested
-
-
-def save(found: Record, folder: Path) -> None:
-    """Write a record, one line an entry and one a class."""
-    folder.mkdir(parents=True, exist_ok=True)
-    head = [f" {json.dumps(key)}: {json.dumps(content)}" for key, content in found.items() if key != "classes"]
-    classes = ",\n".join("  " + json.dumps(entry) for entry in found["classes"])
-    text = ",\n".join([*head, f' "classes": [\n{classes}\n ]'])
-    (folder / f"{found['name']}.json").write_text(f"{{\n{text}\n}}\n", encoding="utf-8")
-
-
-def saved(name: str, folder: Path) -> Record | None:
-    """Return the record of an earlier run, None if there is none."""
-    path = folder / f"{name}.json"
-    if not path.is_file():
-        return None
-    found: Record = json.loads(path.read_text(encoding="utf-8"))
-    return found

@@ -5,7 +5,7 @@ import pytest
 from sklearn.datasets import make_classification
 from sklearn.svm import LinearSVC
 
-from benchmarks.papers import page, running
+from benchmarks.papers import page, records, running
 from benchmarks.papers.datasets import available, collection
 from benchmarks.papers.judging import COLUMNS, MEASURES, TUNED
 from benchmarks.papers.protocol import Plan, holdout, study
@@ -57,8 +57,8 @@ def test_every_model_of_the_grids_was_trained_to_its_tolerance(found):
 @pytest.mark.data
 @pytest.mark.slow
 def test_the_page_is_made_from_saved_records(found, tmp_path):
-    running.save(found, tmp_path)
-    again = running.saved("reuters", tmp_path)
+    records.save(found, tmp_path, running.LISTS)
+    again = records.saved("reuters", tmp_path)
     path = page.write([again], tmp_path)
     text = path.read_text(encoding="utf-8")
     assert f"{compare(found, 'f1').multivariate:.1f}" in text

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +34,8 @@ TIME_TITLES = {
     costs.PLAIN_KERNEL: f"SVC, polynomial kernel of degree {costs.DEGREE}",
     costs.HINGE: "LinearSVC, hinge",
 }
-_LISTS = ("text", "digits", "clusters")
+LISTS = ("text", "digits", "clusters")  # of the record
+NEEDED = ("text", "digits")  # for a page, one of these
 _MARKS = {1: " +", 0: "", -1: " −"}
 
 INTRODUCTION = f"""\
@@ -79,25 +79,6 @@ How it was done
 - **What could not be taken over.** The copy of the paper this was made from has lost its numbers: numbers of draws and
   rows, values of C, the level of the tests, the digits, the degrees of the kernel and the areas in its tables. Those
   here are our choice, and no areas of the paper are shown beside ours."""
-
-
-def save(found: Record, folder: Path) -> None:
-    """Write a record, one line an entry and one a problem."""
-    folder.mkdir(parents=True, exist_ok=True)
-    parts = [f" {json.dumps(key)}: {json.dumps(content)}" for key, content in found.items() if key not in _LISTS]
-    for key in _LISTS:
-        entries = ",\n".join("  " + json.dumps(entry) for entry in found[key])
-        parts.append(f" {json.dumps(key)}: [\n{entries}\n ]")
-    (folder / f"{NAME}.json").write_text("{\n" + ",\n".join(parts) + "\n}\n", encoding="utf-8")
-
-
-def saved(folder: Path) -> Record | None:
-    """Return the record of an earlier run, None if there is none."""
-    path = folder / f"{NAME}.json"
-    if not path.is_file():
-        return None
-    found: Record = json.loads(path.read_text(encoding="utf-8"))
-    return found
 
 
 def write(found: Record, folder: Path) -> Path:

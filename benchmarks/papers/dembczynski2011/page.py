@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +29,8 @@ from benchmarks.papers.page import list_table
 
 Record = dict[str, Any]
 
-_LISTS = ("problems", "settings", "synthetic")
+LISTS = ("problems", "settings", "synthetic")  # of the record
+NEEDED = ("problems",)  # for a page
 SETTING_TITLES = {
     FILE_ORDER: "training rows in the order of the file",
     REVERSED: "labels of the chain in reverse order",
@@ -91,25 +91,6 @@ How it was done
   samples; that the second model has {N_LABELS} labels too; and the numbers of labels in the last panel. Which
   distribution and how many instances were timed the paper does not say: here it is the independent one and
   {TIMED_INSTANCES} instances, marginal probabilities included; more than 50 labels were added."""
-
-
-def save(found: Record, folder: Path) -> None:
-    """Write a record, one line an entry and one a problem."""
-    folder.mkdir(parents=True, exist_ok=True)
-    parts = [f" {json.dumps(key)}: {json.dumps(content)}" for key, content in found.items() if key not in _LISTS]
-    for key in _LISTS:
-        entries = ",\n".join("  " + json.dumps(entry) for entry in found[key])
-        parts.append(f" {json.dumps(key)}: [\n{entries}\n ]")
-    (folder / f"{NAME}.json").write_text("{\n" + ",\n".join(parts) + "\n}\n", encoding="utf-8")
-
-
-def saved(folder: Path) -> Record | None:
-    """Return the record of an earlier run, None if there is none."""
-    path = folder / f"{NAME}.json"
-    if not path.is_file():
-        return None
-    found: Record = json.loads(path.read_text(encoding="utf-8"))
-    return found
 
 
 def write(found: Record, folder: Path) -> Path:

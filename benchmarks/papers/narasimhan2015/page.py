@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +30,7 @@ METHOD_TITLES = {
     PLUG_IN: "plug-in",
 }
 METHODS = tuple(METHOD_TITLES)
+LISTS = NEEDED = ("problems",)  # of the record, and for a page
 
 INTRODUCTION = """\
 Narasimhan, Kar and Jain (2015): measures of two classes
@@ -69,24 +69,6 @@ How it was done
 - **Near the best** means within 1 % of the best value that any method had at any time, on the test rows. Nobody
   could stop there by looking at the training rows alone, and a method with more points on its curve has more chances
   to touch the line."""
-
-
-def save(found: Record, folder: Path) -> None:
-    """Write a record, one line an entry and one a problem."""
-    folder.mkdir(parents=True, exist_ok=True)
-    head = [f" {json.dumps(key)}: {json.dumps(content)}" for key, content in found.items() if key != "problems"]
-    problems = ",\n".join("  " + json.dumps(problem) for problem in found["problems"])
-    text = ",\n".join([*head, f' "problems": [\n{problems}\n ]'])
-    (folder / f"{NAME}.json").write_text(f"{{\n{text}\n}}\n", encoding="utf-8")
-
-
-def saved(folder: Path) -> Record | None:
-    """Return the record of an earlier run, None if there is none."""
-    path = folder / f"{NAME}.json"
-    if not path.is_file():
-        return None
-    found: Record = json.loads(path.read_text(encoding="utf-8"))
-    return found
 
 
 def write(found: Record, folder: Path) -> Path:
