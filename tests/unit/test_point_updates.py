@@ -56,8 +56,11 @@ class Twin:
         settings, plain = self.settings, self.settings.schedule == "paper"
         self.rows += 1
         self.seen += weight * np.array([positive, not positive])
-        prior = settings.prior or (self.seen[0] + 1.0) / (self.seen.sum() + 2.0)
-        decay = self.rows**-0.5 if plain else math.sqrt(1000.0 / (1000.0 + self.rows))
+        if plain or self.rows <= 256 or self.rows % 16 == 0:
+            self.known = self.rows, self.seen.copy()
+        rows, seen = self.known
+        prior = settings.prior or (seen[0] + 1.0) / (seen.sum() + 2.0)
+        decay = rows**-0.5 if plain else math.sqrt(1000.0 / (1000.0 + rows))
         eta = settings.eta0 * decay if plain else settings.eta0 / self.square * decay
         u, truth = self.standardised(x), 1.0 if positive else -1.0
         margin = truth * (self.w @ u + self.b)
@@ -76,7 +79,7 @@ class Twin:
     def descend(self, side, share, weight, margin, prior, decay):
         reward = min(1.0, margin)
         if self.region == dual_regions.HYPERBOLA:
-            reward += self.rows**-0.25
+            reward += self.known[0] ** -0.25
         gradient = np.zeros(2)
         gradient[side] = reward / share
         if self.region == dual_regions.DISC:
@@ -84,7 +87,7 @@ class Twin:
         step = 0.5 * decay * math.sqrt(min(prior, 1.0 - prior)) * weight
         self.slopes = np.array(dual_regions.project(self.region, *(self.slopes - step * gradient)))
         if self.region == dual_regions.HYPERBOLA:  # also within a square: rates are raised above zero
-            raised = self.rows**-0.25
+            raised = self.known[0] ** -0.25
             steepest = 0.5 * math.sqrt((1.0 + raised) / raised)
             self.slopes = np.clip(self.slopes, 0.25 / steepest, steepest)
 

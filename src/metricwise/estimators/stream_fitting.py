@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from metricwise.designs import make_design
 from metricwise.estimators.folds import fold_of_rows
-from metricwise.inference import threshold_for
-from metricwise.measures import Measure
+from metricwise.inference import best_threshold, threshold_for
+from metricwise.measures import CountsTable, Measure, RestrictsLabellings
 from metricwise.results import Status, StreamEntry
 from metricwise.solvers.point_updates import StreamLearner
 from metricwise.solvers.stream_rows import StreamRows
@@ -45,6 +45,8 @@ class Evaluation(NamedTuple):
 
 def evaluate(measure: Measure, truth: Mask, scores: Floats, weights: Floats) -> Evaluation:
     """Choose the threshold for a measure on given scores, and say what the measure is then."""
+    if isinstance(measure, CountsTable) and not isinstance(measure, RestrictsLabellings):
+        return Evaluation(*best_threshold(measure, truth, scores, weights))
     threshold = threshold_for(measure, truth, scores, weights)
     response = scores if measure.response == "scores" else scores > threshold
     return Evaluation(threshold, float(measure.score(truth, response, weights)))

@@ -12,6 +12,7 @@ from metricwise.measures.base import CountsTable, RestrictsLabellings
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
+Rows = NDArray[np.int64]
 
 
 # Calling every row positive is the most drastic labelling there is, and must be worth it.
@@ -52,16 +53,30 @@ def best_threshold(
     BestThreshold(threshold=0.5, value=1.0)
     """
     weight = np.ones(scores.size) if weights is None else weights
-    distinct, groups = np.unique(-scores, return_inverse=True)
-    tp = np.concatenate([[0.0], np.cumsum(np.bincount(groups, weight * positive))])
-    fp = np.concatenate([[0.0], np.cumsum(np.bincount(groups, weight * ~positive))])
+    order, last = _descending(scores)
+    tp = _sums_above(weight * positive, order, last)
+    fp = _sums_above(weight * ~positive, order, last)
     values = np.asarray(measure.value(tp, fp, tp[-1] - tp, fp[-1] - fp), dtype=np.float64)
     if values[-1] <= values[0] + _NOTICEABLE:
         values[-1] = -np.inf
-    edges = _edges(-distinct)
+    edges = _edges(scores[order[last]])
     best = np.flatnonzero(values >= values.max() - 1e-12 * max(1.0, abs(values.max())))
     widest = best[np.argmax((edges[:-1] - edges[1:])[best])]
     return BestThreshold(_between(edges[widest + 1], edges[widest]), float(values[widest]))
+
+
+def _descending(scores: Floats) -> tuple[Rows, Rows]:
+    """Return the order of the scores from large to small, and where in it the last one of every distinct score is."""
+    order = np.argsort(-scores, kind="stable")
+    ordered = scores[order]
+    return order, np.append(np.flatnonzero(ordered[1:] != ordered[:-1]), scores.size - 1)
+
+
+def _sums_above(amounts: Floats, order: Rows, last: Rows) -> Floats:
+    """Return what the rows above each distinct score add up to: nothing first, all of them last."""
+    sums = np.zeros(last.size + 1)
+    sums[1:] = np.cumsum(amounts[order])[last]
+    return sums
 
 
 def _edges(descending: Floats) -> Floats:
@@ -89,9 +104,9 @@ def fraction_threshold(scores: Floats, fraction: float, weights: Floats | None =
     3.5
     """
     weight = np.ones(scores.size) if weights is None else weights
-    distinct, groups = np.unique(-scores, return_inverse=True)
-    above = np.concatenate([[0.0], np.cumsum(np.bincount(groups, weight))])
-    edges = _edges(-distinct)
+    order, last = _descending(scores)
+    above = _sums_above(weight, order, last)
+    edges = _edges(scores[order[last]])
     nearest = int(np.argmin(np.abs(above - fraction * above[-1])))
     return _between(edges[nearest + 1], edges[nearest])
 

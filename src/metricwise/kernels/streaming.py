@@ -10,7 +10,9 @@ the averaged weights are never formed. With theta_t the share of the model after
 
     sum of theta_t w_t = A v - z,    A = sum of theta_t a_t,
 
-where every update of v by d adds A d to z (Xu 2011). The numbers a, m, b, A and others live in one array.
+where every update of v by d adds A d to z (Xu 2011). The numbers a, m, b, A and others live in one array between
+passes, and in variables of their own during a pass: what is read from an array again and again, or passed on in one,
+costs as much as a short row.
 """
 
 import math
@@ -25,7 +27,9 @@ SCALE, OFFSET, BIAS = 0, 1, 2  # a, m, b
 SUM_SCALE, SUM_BIAS, SUM_SHARES = 3, 4, 5  # A, sum of theta (b - a m), sum of theta
 ROWS, POS_WEIGHT, NEG_WEIGHT = 6, 7, 8  # seen so far
 ALPHA, BETA = 9, 10  # the dual variables, or the prices of the two classes
-N_NUMBERS = 11
+PACE = 11  # first of the numbers of `_pace`
+_PACE_NUMBERS = 6
+N_NUMBERS = PACE + _PACE_NUMBERS
 
 # Positions in the array of settings.
 STEP, STEP_ROWS, DUAL_STEP, SHRINKING, PRIOR = 0, 1, 2, 3, 4
@@ -38,61 +42,109 @@ _REASSOCIATE = {"reassoc", "contract", "nsz"}
 _SMALL_SCALE = 1e-3
 _FARTHEST = 1e4  # variances: the square of the distance at which an outlier counts in the statistics
 _AHEAD = 2  # rows to fetch early: in random order, waiting for memory would take longer than the arithmetic
+_EVERY_ROW_UNTIL, _ROWS_OF_A_PACE = 256, 16
 
 
 @nb.njit(cache=True, nogil=True)
-def _decay(settings, rows, plain):
-    """Steps shrink as one over the root of the rows; unless ``plain``, they begin to after some rows only."""
-    if plain:
-        return 1.0 / math.sqrt(rows)
-    return math.sqrt(settings[STEP_ROWS] / (settings[STEP_ROWS] + rows))
+def _loaded(numbers):
+    """The numbers that a pass changes, in the order of their positions."""
+    return (
+        numbers[SCALE],
+        numbers[OFFSET],
+        numbers[BIAS],
+        numbers[SUM_SCALE],
+        numbers[SUM_BIAS],
+        numbers[SUM_SHARES],
+        numbers[ROWS],
+        numbers[POS_WEIGHT],
+        numbers[NEG_WEIGHT],
+        numbers[ALPHA],
+        numbers[BETA],
+    )
 
 
 @nb.njit(cache=True, nogil=True)
-def _count(numbers, settings, positive, weight):
-    """Count a row; return the share of positives, known or estimated."""
-    numbers[ROWS] += 1.0
-    if positive:
-        numbers[POS_WEIGHT] += weight
-    else:
-        numbers[NEG_WEIGHT] += weight
-    if settings[PRIOR] > 0.0:
-        return settings[PRIOR]
-    return (numbers[POS_WEIGHT] + 1.0) / (numbers[POS_WEIGHT] + numbers[NEG_WEIGHT] + 2.0)
+def _loaded_pace(numbers):
+    return (
+        numbers[PACE],
+        numbers[PACE + 1],
+        numbers[PACE + 2],
+        numbers[PACE + 3],
+        numbers[PACE + 4],
+        numbers[PACE + 5],
+    )
 
 
 @nb.njit(cache=True, nogil=True)
-def _descend_dual(numbers, settings, region, positive, weight, margin, prior, decay):
-    """Move the dual variables against the reward of a row, min(1, margin) over the share of its class."""
-    reward, steepest = min(1.0, margin), math.inf
-    if region == HYPERBOLA:  # the geometric mean is too steep where a rate is zero: rewards are raised, ever less
-        raised = 1.0 / math.sqrt(math.sqrt(numbers[ROWS]))
-        reward += raised
-        steepest = 0.5 * math.sqrt((1.0 + raised) / raised)  # of the rates between raised and 1 + raised
+def _store(numbers, values, first):
+    for position, value in enumerate(values):
+        numbers[first + position] = value
+
+
+@nb.njit(cache=True, nogil=True)
+def _counted(count, pos_weight, neg_weight, is_positive, weight):
+    if is_positive:
+        return count + 1.0, pos_weight + weight, neg_weight
+    return count + 1.0, pos_weight, neg_weight + weight
+
+
+@nb.njit(cache=True, nogil=True)
+def _is_due(rows, plain):
+    """Whether `_pace` is due: it changes slowly, and its roots and divisions would cost as much as a short row."""
+    return plain or rows <= _EVERY_ROW_UNTIL or int(rows) % _ROWS_OF_A_PACE == 0
+
+
+@nb.njit(cache=True, nogil=True)
+def _pace(settings, rows, positives, negatives, plain):
+    """What follows from the rows seen so far.
+
+    How far steps have shrunk, one over the share of either class, the step of the dual variables, by how much rewards
+    are raised for the geometric mean, and its largest slope at such rewards.
+    """
+    prior = settings[PRIOR] if settings[PRIOR] > 0.0 else (positives + 1.0) / (positives + negatives + 2.0)
+    # Steps shrink as one over the root of the rows; unless plain, they begin to after some rows only.
+    decay = 1.0 / math.sqrt(rows) if plain else math.sqrt(settings[STEP_ROWS] / (settings[STEP_ROWS] + rows))
     # The variance of the reward of the rare class is one over its share.
-    step = settings[DUAL_STEP] * decay * math.sqrt(min(prior, 1.0 - prior)) * weight
-    alpha, beta = numbers[ALPHA], numbers[BETA]
-    if region == DISC:  # the conjugate is alpha + beta - 1; those of the others are zero
-        alpha, beta = alpha + step, beta + step
-    if positive:
-        alpha -= step * reward / prior
-    else:
-        beta -= step * reward / (1.0 - prior)
-    alpha, beta = project(region, alpha, beta, max(numbers[ALPHA], 1e-12))
-    if alpha > steepest or beta > steepest:  # exact as well: a corner, or a point on an edge
-        alpha, beta = max(min(alpha, steepest), 0.25 / steepest), max(min(beta, steepest), 0.25 / steepest)
-    numbers[ALPHA], numbers[BETA] = alpha, beta
+    dual_step = settings[DUAL_STEP] * decay * math.sqrt(min(prior, 1.0 - prior))
+    # The geometric mean is too steep where a rate is zero: rewards are raised, ever less.
+    raised = 1.0 / math.sqrt(math.sqrt(rows))
+    steepest = 0.5 * math.sqrt((1.0 + raised) / raised)  # of the rates between raised and 1 + raised
+    return decay, 1.0 / prior, 1.0 / (1.0 - prior), dual_step, raised, steepest
 
 
 @nb.njit(cache=True, nogil=True)
-def _price(numbers, positive, prior):
-    return numbers[ALPHA] / prior if positive else numbers[BETA] / (1.0 - prior)
+def _descend_dual(region, alpha, beta, positive, step, margin, per_share, raised, steepest):
+    """Move the dual variables against the reward of a row, min(1, margin) over the share of its class."""
+    new_alpha, new_beta, reward = alpha, beta, min(1.0, margin)
+    if region == HYPERBOLA:
+        reward += raised
+    if region == DISC:  # the conjugate is alpha + beta - 1; those of the others are zero
+        new_alpha, new_beta = alpha + step, beta + step
+    if positive:
+        new_alpha -= step * reward * per_share
+    else:
+        new_beta -= step * reward * per_share
+    new_alpha, new_beta = project(region, new_alpha, new_beta, max(alpha, 1e-12))
+    if region == HYPERBOLA and max(new_alpha, new_beta) > steepest:  # exact as well: a corner, or a point on an edge
+        flattest = 0.25 / steepest
+        return max(min(new_alpha, steepest), flattest), max(min(new_beta, steepest), flattest)
+    return new_alpha, new_beta
 
 
 @nb.njit(cache=True, nogil=True)
 def _step_length(step, margin, square, capped):
     """How far to move: not beyond the margin, so that neither an outlier nor a long step can overshoot."""
+    if square <= 0.0:
+        return 0.0
     return min(step, (1.0 - margin) / square) if capped else step
+
+
+@nb.njit(cache=True, nogil=True)
+def _fold_scale(v, z, scale, sum_scale):
+    """Move the factor into the weights before it gets too small to be divided by; z takes the average so far."""
+    for j in range(v.size):
+        z[j] -= sum_scale * v[j]
+        v[j] *= scale
 
 
 @nb.njit(cache=True, nogil=True)
@@ -101,20 +153,10 @@ def shrink(v, z, numbers, decrease):
     numbers[SCALE] *= max(1.0 - decrease, 0.0)
     if numbers[SCALE] >= _SMALL_SCALE:
         return
-    # The factor moves into the weights before it gets too small to be divided by; z takes the average so far.
-    for j in range(v.size):
-        z[j] -= numbers[SUM_SCALE] * v[j]
-        v[j] *= numbers[SCALE]
+    _fold_scale(v, z, numbers[SCALE], numbers[SUM_SCALE])
     numbers[OFFSET] *= numbers[SCALE]
     numbers[SUM_SCALE] = 0.0
     numbers[SCALE] = 1.0
-
-
-@nb.njit(cache=True, nogil=True)
-def _average(numbers, share):
-    numbers[SUM_SCALE] += share * numbers[SCALE]
-    numbers[SUM_BIAS] += share * (numbers[BIAS] - numbers[SCALE] * numbers[OFFSET])
-    numbers[SUM_SHARES] += share
 
 
 @nb.njit(cache=True, nogil=True, fastmath=_REASSOCIATE)
@@ -122,41 +164,58 @@ def dense_pass(
     X, rows, positive, weights, mean, precision, v, z, numbers, settings, region, plain, intercept, start, stop
 ):
     """Update the model with the rows ``rows[start:stop]``, one after the other."""
+    scale, offset, bias, sum_scale, sum_bias, sum_shares, count, pos_weight, neg_weight, alpha, beta = _loaded(numbers)
+    decay, per_pos, per_neg, dual_step, raised, steepest = _loaded_pace(numbers)
     for k in range(start, stop):
         i = rows[k]
         if k + _AHEAD < stop:
             row = X[rows[k + _AHEAD]]
             prefetch(row, 0, row.size)
-        weight = weights[i]
-        row, truth = X[i], 1.0 if positive[i] else -1.0
-        prior = _count(numbers, settings, positive[i], weight)
-        decay = _decay(settings, numbers[ROWS], plain)
-        step = settings[STEP] * decay
+        row, weight, is_positive = X[i], weights[i], positive[i]
+        count, pos_weight, neg_weight = _counted(count, pos_weight, neg_weight, is_positive, weight)
+        if _is_due(count, plain):
+            decay, per_pos, per_neg, dual_step, raised, steepest = _pace(settings, count, pos_weight, neg_weight, plain)
+        step, per_share = settings[STEP] * decay, per_pos if is_positive else per_neg
         product = 0.0
         for j in range(row.size):
             product += row[j] * v[j]
-        margin = truth * (numbers[SCALE] * (product - numbers[OFFSET]) + numbers[BIAS])
-        price = weight * _price(numbers, positive[i], prior)
+        truth = 1.0 if is_positive else -1.0
+        margin = truth * (scale * (product - offset) + bias)
+        price = weight * (alpha if is_positive else beta) * per_share
         if region != FIXED_PRICES:
-            _descend_dual(numbers, settings, region, positive[i], weight, margin, prior, decay)
-        shrink(v, z, numbers, step * settings[SHRINKING])
+            alpha, beta = _descend_dual(
+                region, alpha, beta, is_positive, dual_step * weight, margin, per_share, raised, steepest
+            )
+        scale *= max(1.0 - step * settings[SHRINKING], 0.0)
+        if scale < _SMALL_SCALE:
+            _fold_scale(v, z, scale, sum_scale)
+            scale, offset, sum_scale = 1.0, offset * scale, 0.0
         if margin < 1.0 and price > 0.0:
-            square, offset = intercept, 0.0
+            square, change = intercept, 0.0
             for j in range(row.size):
                 centred = row[j] - mean[j]
                 scaled = centred * precision[j]
                 square += centred * scaled
-                offset += mean[j] * scaled
-            length = truth * _step_length(step * price, margin, square, not plain) if square > 0.0 else 0.0
-            move = length / numbers[SCALE]
-            summed = move * numbers[SUM_SCALE]
+                change += mean[j] * scaled
+            length = truth * _step_length(step * price, margin, square, not plain)
+            move = length / scale
+            summed = move * sum_scale
             for j in range(row.size):
                 scaled = (row[j] - mean[j]) * precision[j]
                 v[j] += move * scaled
                 z[j] += summed * scaled
-            numbers[OFFSET] += move * offset
-            numbers[BIAS] += length * intercept
-        _average(numbers, 1.0 if plain else numbers[ROWS])
+            offset += move * change
+            bias += length * intercept
+        share = 1.0 if plain else count
+        sum_scale += share * scale
+        sum_bias += share * (bias - scale * offset)
+        sum_shares += share
+    _store(
+        numbers,
+        (scale, offset, bias, sum_scale, sum_bias, sum_shares, count, pos_weight, neg_weight, alpha, beta),
+        SCALE,
+    )
+    _store(numbers, (decay, per_pos, per_neg, dual_step, raised, steepest), PACE)
 
 
 @nb.njit(cache=True, nogil=True)
@@ -192,26 +251,34 @@ def sparse_pass(
     stop,
 ):
     """`dense_pass` for compressed rows, whose features keep their mean."""
+    scale, offset, bias, sum_scale, sum_bias, sum_shares, count, pos_weight, neg_weight, alpha, beta = _loaded(numbers)
+    decay, per_pos, per_neg, dual_step, raised, steepest = _loaded_pace(numbers)
     for k in range(start, stop):
         i = rows[k]
         if k + _AHEAD < stop:
             later = rows[k + _AHEAD]
             prefetch(data, indptr[later], indptr[later + 1])
             prefetch(indices, indptr[later], indptr[later + 1])
-        weight = weights[i]
-        truth = 1.0 if positive[i] else -1.0
+        weight, is_positive = weights[i], positive[i]
         first, last = nb.uint64(indptr[i]), nb.uint64(indptr[i + 1])
-        prior = _count(numbers, settings, positive[i], weight)
-        decay = _decay(settings, numbers[ROWS], plain)
-        step = settings[STEP] * decay
+        count, pos_weight, neg_weight = _counted(count, pos_weight, neg_weight, is_positive, weight)
+        if _is_due(count, plain):
+            decay, per_pos, per_neg, dual_step, raised, steepest = _pace(settings, count, pos_weight, neg_weight, plain)
+        step, per_share = settings[STEP] * decay, per_pos if is_positive else per_neg
         product = 0.0
         for p in range(first, last):
             product += data[p] * v[nb.uint64(indices[p])]
-        margin = truth * (numbers[SCALE] * product + numbers[BIAS])
-        price = weight * _price(numbers, positive[i], prior)
+        truth = 1.0 if is_positive else -1.0
+        margin = truth * (scale * product + bias)
+        price = weight * (alpha if is_positive else beta) * per_share
         if region != FIXED_PRICES:
-            _descend_dual(numbers, settings, region, positive[i], weight, margin, prior, decay)
-        shrink(v, z, numbers, step * settings[SHRINKING])
+            alpha, beta = _descend_dual(
+                region, alpha, beta, is_positive, dual_step * weight, margin, per_share, raised, steepest
+            )
+        scale *= max(1.0 - step * settings[SHRINKING], 0.0)
+        if scale < _SMALL_SCALE:
+            _fold_scale(v, z, scale, sum_scale)
+            scale, sum_scale = 1.0, 0.0
         if margin < 1.0 and price > 0.0:
             square, least = intercept, math.inf
             for p in range(first, last):
@@ -220,16 +287,25 @@ def sparse_pass(
                 least = min(least, precision[j])
             if least == 0.0:
                 square = intercept + _meet_features(data, indices, first, last, precision)
-            length = truth * _step_length(step * price, margin, square, not plain) if square > 0.0 else 0.0
-            move = length / numbers[SCALE]
-            summed = move * numbers[SUM_SCALE]
+            length = truth * _step_length(step * price, margin, square, not plain)
+            move = length / scale
+            summed = move * sum_scale
             for p in range(first, last):
                 j = nb.uint64(indices[p])
                 scaled = data[p] * precision[j]
                 v[j] += move * scaled
                 z[j] += summed * scaled
-            numbers[BIAS] += length * intercept
-        _average(numbers, 1.0 if plain else numbers[ROWS])
+            bias += length * intercept
+        share = 1.0 if plain else count
+        sum_scale += share * scale
+        sum_bias += share * bias
+        sum_shares += share
+    _store(
+        numbers,
+        (scale, offset, bias, sum_scale, sum_bias, sum_shares, count, pos_weight, neg_weight, alpha, beta),
+        SCALE,
+    )
+    _store(numbers, (decay, per_pos, per_neg, dual_step, raised, steepest), PACE)
 
 
 @nb.njit(cache=True, nogil=True)

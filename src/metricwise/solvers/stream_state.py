@@ -23,7 +23,7 @@ Rows = NDArray[np.int64]
 
 _INTERVAL = 8192  # most rows between landmarks, or the number of features if that is larger
 _OBSERVED_AT_FIRST = 4096
-_OBSERVED_LATER = 32  # then one of so many rows enters the statistics of the features
+_OBSERVED_LATER = 64  # then one of so many rows enters the statistics of the features
 _REMEMBERED = 4096  # scores of each class
 _REMEMBERED_BETWEEN_LANDMARKS = 256
 _REMEMBERED_IN_ESTIMATION = 2048
@@ -117,7 +117,9 @@ class StreamState:
         shares = self.numbers[streaming.SUM_SHARES]
         if shares == 0.0:
             return np.zeros(self.v.size), 0.0
-        weights = (self.numbers[streaming.SUM_SCALE] * self.v - self.z) / shares
+        weights = self.v * self.numbers[streaming.SUM_SCALE]
+        weights -= self.z
+        weights /= shares
         return weights, float(self.numbers[streaming.SUM_BIAS] / shares)
 
     @property
@@ -175,9 +177,9 @@ class StreamState:
             # The scale of the entries that are not zero, and larger steps for rare features: their gradients are rare
             # too, and grow with the root of their frequency only (as in AdaGrad).
             present = (self.second > 0.0) & np.isfinite(self.second)
-            rarity = np.sqrt(self.observed / np.maximum(self.first, 1.0))
-            np.divide(self.first * rarity, self.second, out=self.precision, where=present)
-            self.square = 1.0 + float((self.first * rarity)[present].sum()) / self.observed
+            shares = np.sqrt(self.first * self.observed) * present
+            np.divide(shares, self.second, out=self.precision, where=present)
+            self.square = 1.0 + float(shares.sum()) / self.observed
             return
         shift = self.first / self.observed
         with np.errstate(over="ignore", invalid="ignore"):  # a feature whose squares are no numbers is not used
