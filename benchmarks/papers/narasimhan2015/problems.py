@@ -1,4 +1,4 @@
-"""The binary problems: all rows of a data set, 70 % of them for training, drawn at random."""
+"""The binary problems: all rows of a data set, 70 % of them for training, drawn at random, differently a split."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from benchmarks.data import load
 
 Mask = NDArray[np.bool_]
 
-SEED = 0
 TEST_SHARE = 0.3
 PROBING = ("satan.", "ipsweep.", "portsweep.", "nmap.")
 _CODES, _DROPPED = (1, 3), 2  # columns of kddcup99: protocol and flag; service
@@ -38,8 +37,8 @@ class Problem:
         return float(self.y.mean())
 
 
-def problem(name: str, n_rows: int | None = None) -> Problem:
-    """Return one of ``PROBLEMS``, or so many of its rows.
+def problem(name: str, split: int, n_rows: int | None = None) -> Problem:
+    """Return one of ``PROBLEMS``, or so many of its rows, split in the way of a number.
 
     Raises
     ------
@@ -49,9 +48,9 @@ def problem(name: str, n_rows: int | None = None) -> Problem:
     title, read = PROBLEMS[name]
     X, y = read()
     if n_rows is not None and n_rows < len(y):
-        rows = np.sort(np.random.default_rng(SEED).permutation(len(y))[:n_rows])
+        rows = np.sort(np.random.default_rng(split).permutation(len(y))[:n_rows])
         X, y = X[rows], y[rows]
-    X, X_test, y, y_test = train_test_split(X, y, test_size=TEST_SHARE, random_state=SEED)
+    X, X_test, y, y_test = train_test_split(X, y, test_size=TEST_SHARE, random_state=split)
     if not sparse.issparse(X):
         X = np.ascontiguousarray(X)
     return Problem(name, title, X, y, X_test, y_test)

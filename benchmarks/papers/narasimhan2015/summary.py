@@ -1,15 +1,20 @@
-"""From curves to the lines of the tables: what was reached, and when a method first came near the best."""
+"""From curves to the lines of the tables: what was reached, and when a method first came near the best.
+
+Everything is averaged over the splits first: the best of single curves would be the luckiest one.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Any
 
-from benchmarks.papers.narasimhan2015.methods import MULTIVARIATE, OURS, PLUG_IN, STREAMING
+from benchmarks.papers.narasimhan2015.methods import BATCHES, MULTIVARIATE, OURS, PLUG_IN, STREAMING
 
 Record = dict[str, Any]
 
+METHODS = (OURS, BATCHES, MULTIVARIATE, PLUG_IN)
 NEAR = 0.99  # of the best value of any method
 WANTED = 3.0  # times faster than the plug-in method
 
@@ -29,36 +34,37 @@ class Line:
     problem: Record
     measure: str
 
-    @property
-    def _curves(self) -> Record:
-        curves: Record = self.problem["curves"][self.measure]
-        return curves
+    def _curves(self, method: str) -> list[Record]:
+        return [split["curves"][self.measure][method] for split in self.problem["splits"]]
 
     @property
     def best(self) -> float:
-        """The best value that any method had at any time."""
-        return float(max(value for curve in self._curves.values() for _, value in curve["points"]))
+        """The best value, averaged over the splits, that any method had at any time."""
+        return max(value for method in METHODS for _, value in self.points(method))
 
     @property
     def untuned(self) -> float:
         """The value of logistic regression at the probability one half."""
-        return float(self.problem["untuned"][self.measure])
+        return fmean(split["untuned"][self.measure] for split in self.problem["splits"])
 
-    def points(self, method: str) -> list[list[float]]:
-        points: list[list[float]] = self._curves[method]["points"]
-        return points
+    def points(self, method: str) -> list[tuple[float, float]]:
+        """The value of a method after so many seconds, averaged over the splits, from when all of them have one."""
+        curves = [curve["points"] for curve in self._curves(method)]
+        begin = max(points[0][0] for points in curves)
+        times = sorted({seconds for points in curves for seconds, _ in points if seconds >= begin})
+        return [(time, fmean(_value_at(points, time) for points in curves)) for time in times]
 
     def final(self, method: str) -> float:
         """The value of a method at the end."""
-        return self.points(method)[-1][1]
+        return fmean(curve["points"][-1][1] for curve in self._curves(method))
 
     def seconds(self, method: str) -> float:
         """How long the whole training took."""
-        return self.points(method)[-1][0]
+        return fmean(curve["points"][-1][0] for curve in self._curves(method))
 
     def ended(self, method: str) -> bool:
-        """Whether training came to its end before time was up."""
-        return bool(self._curves[method]["ended"])
+        """Whether training came to its end before time was up, in every split."""
+        return all(curve["ended"] for curve in self._curves(method))
 
     def near(self, method: str) -> float | None:
         """When a method first came near the best value, None if never."""
@@ -78,6 +84,11 @@ class Line:
     def whole_ratio(self) -> float:
         """The time of the whole plug-in training in times of ours."""
         return self.seconds(PLUG_IN) / self.seconds(OURS)
+
+
+def _value_at(points: list[list[float]], time: float) -> float:
+    """Return the value of the last point up to a time."""
+    return [value for seconds, value in points if seconds <= time][-1]
 
 
 def lines(found: Record) -> Iterator[Line]:

@@ -17,7 +17,10 @@ Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
 Schedule = Literal["adaptive", "paper"]
 
-_FULL_STEP_ROWS = 1000.0
+# Steps begin to shrink after so many rows for every feature, but within these bounds: with more features, a model is
+# still far from its goal after the same number of rows.
+_FULL_STEP_ROWS_A_FEATURE = 10.0
+_FEWEST_FULL_STEP_ROWS, _MOST_FULL_STEP_ROWS = 1000.0, 4000.0
 _DUAL_STEP = 0.5
 
 
@@ -55,7 +58,9 @@ class PointSettings:
         """Return what the kernels take."""
         settings = np.zeros(streaming.N_SETTINGS)
         settings[streaming.STEP] = self.eta0 if self.plain else self.eta0 / state.square
-        settings[streaming.STEP_ROWS] = _FULL_STEP_ROWS
+        settings[streaming.STEP_ROWS] = min(
+            max(_FULL_STEP_ROWS_A_FEATURE * state.v.size, _FEWEST_FULL_STEP_ROWS), _MOST_FULL_STEP_ROWS
+        )
         settings[streaming.DUAL_STEP] = _DUAL_STEP
         settings[streaming.SHRINKING] = self.alpha
         settings[streaming.PRIOR] = self.prior or 0.0
