@@ -11,6 +11,7 @@ from scipy import sparse
 
 from metricwise import GMean, HMean, MinRate, QMean, SPADEClassifier
 from metricwise.kernels import dual_regions, streaming
+from metricwise.kernels.random_numbers import shuffle
 from metricwise.measures import BalancedAccuracy
 from metricwise.solvers.point_updates import PointSettings
 from metricwise.solvers.spade import Spade
@@ -285,3 +286,24 @@ def test_a_row_of_a_million_features_costs_no_vector_of_them():
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 1_000_000  # one vector would be eight times as much
+
+
+def test_shuffled_rows_are_the_same_rows_in_an_order_of_the_seed():
+    rows = np.arange(1000, dtype=np.int64)
+    orders = []
+    for seed in (0, 0, 1):
+        orders.append(rows.copy())
+        shuffle(orders[-1], np.uint64(seed))
+    np.testing.assert_array_equal(np.sort(orders[0]), rows)
+    np.testing.assert_array_equal(orders[0], orders[1])
+    assert np.mean(orders[0] == orders[2]) < 0.01
+
+
+def test_every_place_of_a_shuffled_row_is_as_likely():
+    counts, trials = np.zeros((5, 5)), 20_000
+    for seed in range(trials):
+        values = np.arange(5, dtype=np.int64)
+        shuffle(values, np.uint64(seed))
+        counts[np.arange(5), values] += 1
+    # Five standard deviations of a binomial share of one fifth.
+    np.testing.assert_allclose(counts / trials, 0.2, atol=5.0 * math.sqrt(0.16 / trials))

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from metricwise.designs import make_design
 from metricwise.estimators.folds import fold_of_rows
 from metricwise.inference import best_threshold, threshold_for
+from metricwise.kernels.random_numbers import shuffle
 from metricwise.measures import CountsTable, Measure, RestrictsLabellings
 from metricwise.results import Status, StreamEntry
 from metricwise.solvers.point_updates import StreamLearner
@@ -29,6 +30,7 @@ _FOLLOW_CONTENT = 20_000  # rows up to which copies of a row are held out togeth
 _SCALED_AHEAD = 8192  # rows whose scale is learnt ahead
 _MANY_ROWS = 20_000  # from which the first pass is evaluated more than once
 _EVALUATIONS_OF_FIRST_PASS = 5
+_BITS_OF_PASSES = 24
 _FOLDS = 5
 # The weight of a training row in the choice of a threshold, beside rows held out: at least so much, and half of theirs
 # if there are so many rows of the rare class for every feature.
@@ -149,7 +151,7 @@ class BinaryFitting:
         started = time.perf_counter() - progress.seconds
         while not progress.status:
             current = progress.passes
-            order = np.random.default_rng((self.passes.seed, 2, current)).permutation(self.train)
+            order = self._order(current)
             while progress.passes == current and not progress.status:
                 stop = self._next_stop(progress, pauses)
                 self.learner.learn(progress.state, self.data, order[progress.offset : stop], remember=False)
@@ -159,6 +161,12 @@ class BinaryFitting:
                 if pauses is not None:
                     pauses.save(progress)
         return progress
+
+    def _order(self, number: int) -> Rows:
+        """Return the rows in the order of a pass, which depends on the seed and the number of the pass alone."""
+        order = self.train.copy()
+        shuffle(order, np.uint64((self.passes.seed << _BITS_OF_PASSES) + number))
+        return order
 
     def _next_stop(self, progress: Progress, pauses: Pauses | None) -> int:
         """Return where in this pass to stop next: to evaluate, or to pause."""
