@@ -43,6 +43,13 @@ class Line:
         return max(value for method in METHODS for _, value in self.points(method))
 
     @property
+    def best_at(self) -> tuple[str, float]:
+        """Which method had the best value, and after what part of its time."""
+        found = [(value, method, seconds) for method in METHODS for seconds, value in self.points(method)]
+        _, method, seconds = max(found)
+        return method, seconds / self.points(method)[-1][0]
+
+    @property
     def untuned(self) -> float:
         """The value of logistic regression at the probability one half."""
         return fmean(split["untuned"][self.measure] for split in self.problem["splits"])
