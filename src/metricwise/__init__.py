@@ -15,6 +15,7 @@ __all__ = [
     "PRBEP",
     "AMPClassifier",
     "Accuracy",
+    "Averaged",
     "BalancedAccuracy",
     "BinaryRelevance",
     "Certificate",
@@ -30,6 +31,7 @@ __all__ = [
     "MiniBatchSVC",
     "MultivariateSVC",
     "PartialAuc",
+    "PlugInClassifier",
     "PrecisionAtK",
     "PrecisionAtRecall",
     "ProbabilisticClassifierChain",
@@ -58,12 +60,14 @@ if TYPE_CHECKING:
     from metricwise.estimators.multilabel.binary_relevance import BinaryRelevance
     from metricwise.estimators.multilabel.classifier_chain import ProbabilisticClassifierChain
     from metricwise.estimators.multivariate_svc import MultivariateSVC
+    from metricwise.estimators.plug_in.classifier import PlugInClassifier
     from metricwise.estimators.spade import SPADEClassifier
     from metricwise.estimators.stamp import STAMPClassifier
     from metricwise.measures import (
         MCC,
         PRBEP,
         Accuracy,
+        Averaged,
         BalancedAccuracy,
         CohenKappa,
         FBeta,
@@ -100,6 +104,7 @@ else:
         "BinaryRelevance": "metricwise.estimators.multilabel.binary_relevance",
         "MiniBatchSVC": "metricwise.estimators.minibatch_svc",
         "MultivariateSVC": "metricwise.estimators.multivariate_svc",
+        "PlugInClassifier": "metricwise.estimators.plug_in.classifier",
         "ProbabilisticClassifierChain": "metricwise.estimators.multilabel.classifier_chain",
         "SPADEClassifier": "metricwise.estimators.spade",
         "STAMPClassifier": "metricwise.estimators.stamp",

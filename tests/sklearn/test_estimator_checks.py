@@ -1,11 +1,20 @@
-"""scikit-learn's own checks, without a single expected failure."""
+"""scikit-learn's own checks; a classifier whose threshold is not one half fails the one that asks for that."""
 
 from __future__ import annotations
 
 import pytest
+from sklearn.linear_model import LogisticRegression
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from metricwise import AUCSVC, AMPClassifier, MiniBatchSVC, MultivariateSVC, SPADEClassifier, STAMPClassifier
+from metricwise import (
+    AUCSVC,
+    AMPClassifier,
+    MiniBatchSVC,
+    MultivariateSVC,
+    PlugInClassifier,
+    SPADEClassifier,
+    STAMPClassifier,
+)
 
 ESTIMATORS = [
     MultivariateSVC(),
@@ -33,4 +42,14 @@ ESTIMATORS = [
 @pytest.mark.filterwarnings("ignore:the surrogate of")
 @parametrize_with_checks(ESTIMATORS)
 def test_estimator_checks(estimator, check):
+    check(estimator)
+
+
+PLUG_INS = [PlugInClassifier(LogisticRegression()), PlugInClassifier(LogisticRegression(), "g_mean", threshold="max")]
+THRESHOLDS = {"check_classifiers_train": "wants the most probable class; here the threshold decides"}
+
+
+@pytest.mark.filterwarnings("ignore:the rarest class has")
+@parametrize_with_checks(PLUG_INS, expected_failed_checks=lambda _: THRESHOLDS)
+def test_estimator_checks_of_any_classifier_with_a_threshold(estimator, check):
     check(estimator)

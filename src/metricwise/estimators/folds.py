@@ -20,15 +20,18 @@ Mask = NDArray[np.bool_]
 DEFAULT_FOLDS = 5
 
 
-def fold_of_rows(design: Design, positive: Mask, n_folds: int, seed: int) -> NDArray[np.int64] | None:
-    """Return a fold for every row, both classes spread evenly; None if a class has fewer than two distinct rows."""
+def fold_of_rows(
+    design: Design, classes: NDArray[np.bool_] | NDArray[np.int64], n_folds: int, seed: int
+) -> NDArray[np.int64] | None:
+    """Return a fold for every row, all classes spread evenly; None if a class has fewer than two distinct rows."""
     fingerprints = design.fingerprints(seed)
-    folds = np.zeros(positive.size, dtype=np.int64)
-    distinct = [np.unique(fingerprints[mask], return_inverse=True) for mask in (positive, ~positive)]
+    folds = np.zeros(classes.size, dtype=np.int64)
+    masks = [classes == label for label in np.unique(classes)]
+    distinct = [np.unique(fingerprints[mask], return_inverse=True) for mask in masks]
     n_folds = min(n_folds, *(values.size for values, _ in distinct))
     if n_folds < 2:
         return None
-    for mask, (_, rank) in zip((positive, ~positive), distinct, strict=True):
+    for mask, (_, rank) in zip(masks, distinct, strict=True):
         folds[mask] = rank % n_folds
     return folds
 

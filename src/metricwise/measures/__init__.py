@@ -5,8 +5,10 @@ A measure is a frozen dataclass; what else it can do is told by the capabilities
 
 from __future__ import annotations
 
+from metricwise.measures.averages import Averaged
 from metricwise.measures.base import (
     ConcaveInRates,
+    CountsClassTables,
     CountsTable,
     DualRegion,
     HasDualRegion,
@@ -43,10 +45,12 @@ __all__ = [
     "MCC",
     "PRBEP",
     "Accuracy",
+    "Averaged",
     "BalancedAccuracy",
     "CohenKappa",
     "ConcaveInRates",
     "ContingencyMeasure",
+    "CountsClassTables",
     "CountsTable",
     "DualRegion",
     "FBeta",

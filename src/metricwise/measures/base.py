@@ -124,6 +124,13 @@ class HasMulticlassValue(Protocol):
     def multiclass_score(self, y: ArrayLike, labels: ArrayLike, sample_weight: ArrayLike | None = None) -> float: ...
 
 
+@runtime_checkable
+class CountsClassTables(Protocol):
+    """The measure of several classes is a function of their one-versus-rest tables, which the last axis runs over."""
+
+    def of_tables(self, tp: Floats, fp: Floats, fn: Floats, tn: Floats) -> Any: ...
+
+
 @dataclass(frozen=True)
 class Table:
     """A weighted contingency table; the entries may be arrays of one shape."""

@@ -235,6 +235,13 @@ class MCC(TableMeasure):
         spread = np.sqrt((tp + fp) * (tp + fn)) * np.sqrt((tn + fp) * (tn + fn))
         return divide(tp * tn - fp * fn, spread)
 
+    def of_tables(self, tp: Floats, fp: Floats, fn: Floats, tn: Floats) -> Any:
+        """Evaluate the multi-class coefficient (Gorodkin 2004) on tables of all classes."""
+        total, right, chance = _agreement(tp, fp, fn, tn)
+        # Rounding may leave less than zero where one class is all there is.
+        called, true = (np.maximum(total**2 - ((tp + wrong) ** 2).sum(axis=-1), 0.0) for wrong in (fp, fn))
+        return divide(right * total - chance, np.sqrt(called * true))[()]
+
     def multiclass_score(self, y: ArrayLike, labels: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Evaluate labels of any number of classes with `sklearn.metrics.matthews_corrcoef`."""
         from sklearn.metrics import matthews_corrcoef
@@ -264,6 +271,11 @@ class CohenKappa(TableMeasure):
     def ratio(self, theta: float) -> Ratio:
         """Return the coefficients of 2 theta (P + N - 1) / (1 + theta + (theta - 1)(P + theta (1 - N)))."""
         return Ratio(-2 * theta, 2 * theta, 2 * theta, 1 + theta**2, theta - 1, theta * (1 - theta))
+
+    def of_tables(self, tp: Floats, fp: Floats, fn: Floats, tn: Floats) -> Any:
+        """Evaluate the multi-class coefficient on tables of all classes."""
+        total, right, chance = _agreement(tp, fp, fn, tn)
+        return divide(right * total - chance, total**2 - chance)[()]
 
     def multiclass_score(self, y: ArrayLike, labels: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Evaluate labels of any number of classes with `sklearn.metrics.cohen_kappa_score`; 0 where that is 0/0."""
@@ -295,6 +307,11 @@ class Accuracy(TableMeasure):
     def ratio(self, theta: float) -> Ratio:
         """Return the coefficients of (P + theta N) / (1 + theta)."""
         return Ratio(0.0, 1.0, theta, 1 + theta, 0.0, 0.0)
+
+    def of_tables(self, tp: Floats, fp: Floats, fn: Floats, tn: Floats) -> Any:
+        """Evaluate the share of rows labelled rightly on tables of all classes."""
+        total, right, _ = _agreement(tp, fp, fn, tn)
+        return divide(right, total)[()]
 
     def multiclass_score(self, y: ArrayLike, labels: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Evaluate labels of any number of classes with `sklearn.metrics.accuracy_score`."""
@@ -332,8 +349,18 @@ class BalancedAccuracy(TableMeasure):
         """Return the coefficients of (P + N) / 2; the class ratio does not matter."""
         return Ratio(0.0, 1.0, 1.0, 2.0, 0.0, 0.0)
 
+    def of_tables(self, tp: Floats, fp: Floats, fn: Floats, tn: Floats) -> Any:
+        """Evaluate the mean recall of the classes that have rows on tables of all classes."""
+        true = tp + fn
+        return divide(divide(tp, true).sum(axis=-1), np.count_nonzero(true > 0, axis=-1))[()]
+
     def multiclass_score(self, y: ArrayLike, labels: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Evaluate labels of any number of classes with `sklearn.metrics.balanced_accuracy_score`."""
         from sklearn.metrics import balanced_accuracy_score
 
         return float(balanced_accuracy_score(y, labels, sample_weight=sample_weight))
+
+
+def _agreement(tp: Floats, fp: Floats, fn: Floats, tn: Floats) -> tuple[Any, Any, Any]:
+    """Return, of tables of all classes: the rows, those labelled rightly, and the rows times those right by chance."""
+    return (tp + fp + fn + tn)[..., 0], tp.sum(axis=-1), ((tp + fp) * (tp + fn)).sum(axis=-1)

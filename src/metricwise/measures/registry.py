@@ -7,7 +7,8 @@ from difflib import get_close_matches
 from functools import partial
 from typing import Any
 
-from metricwise.measures.base import Measure
+from metricwise.measures.averages import AVERAGES, Averaged
+from metricwise.measures.base import CountsTable, Measure
 from metricwise.measures.contingency import (
     MCC,
     Accuracy,
@@ -84,7 +85,9 @@ def get_measure(measure: str | Measure) -> Measure:
     Parameters
     ----------
     measure : str or Measure
-        A registered name, in which case, hyphens, underscores and spaces do not count, or a measure.
+        A registered name, in which case, hyphens, underscores and spaces do not count, or a measure. The name of a
+        measure of the contingency table followed by "macro", "micro", "weighted" or "samples" is an average of it over
+        several classes or labels, as in scikit-learn.
 
     Returns
     -------
@@ -107,7 +110,7 @@ def get_measure(measure: str | Measure) -> Measure:
     'matthews_corrcoef'
     """
     if isinstance(measure, str):
-        return _FACTORIES[_known(measure)]()
+        return _averaged(measure) or _FACTORIES[_known(measure)]()
     if isinstance(measure, type):
         raise TypeError(f"measure is the class {measure.__name__}; call it to get a measure: {measure.__name__}().")
     if _is_measure(measure):
@@ -143,6 +146,16 @@ def registered_names(needs: Any = None) -> tuple[str, ...]:
 def _is_measure(value: object) -> bool:
     # The class of a measure has the attributes of a measure, too.
     return isinstance(value, Measure) and not isinstance(value, type)
+
+
+def _averaged(name: str) -> Measure | None:
+    """Return the average that a name such as "f1_macro" stands for, or None."""
+    key = _key(name)
+    for average in AVERAGES:
+        base = _NAMES.get(key.removesuffix(average)) if key.endswith(average) else None
+        if base is not None and isinstance(_FACTORIES[base](), CountsTable):
+            return Averaged(_FACTORIES[base](), average)  # type: ignore[arg-type]
+    return None
 
 
 def _known(name: str) -> str:

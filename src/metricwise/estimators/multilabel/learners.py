@@ -23,6 +23,7 @@ class Constant:
 
     def __init__(self, probability: float) -> None:
         self.probability = probability
+        self.classes_ = np.array([0, 1])
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the same for all rows."""

@@ -1,0 +1,1 @@
+"""Any classifier made measure-aware by its threshold."""

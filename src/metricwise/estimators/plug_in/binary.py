@@ -1,0 +1,175 @@
+"""The threshold of a binary problem, from scores of rows that their models have not seen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+from sklearn.linear_model import LogisticRegression
+
+from metricwise.inference.batch_rule import BatchRule
+from metricwise.inference.candidates import Candidates
+from metricwise.inference.promises import Constraint, Share, UnkeepablePromiseError, safest_first
+from metricwise.inference.score_intervals import resampled_interval, score_interval
+from metricwise.inference.threshold import threshold_for
+from metricwise.inference.threshold_choice import ThresholdChoice, choose_threshold
+from metricwise.measures import Measure, PrecisionAtRecall, RecallAtPrecision
+from metricwise.measures.base import CountsTable, RestrictsLabellings
+
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+
+class HeldOut(NamedTuple):
+    """Truth, scores and weights of rows that the models which scored them have not seen."""
+
+    positive: Mask
+    scores: Floats
+    weights: Floats
+
+
+class Aim(NamedTuple):
+    """What thresholds are chosen for: a function of the table if it is one, under constraints."""
+
+    measure: Measure
+    table: CountsTable | None
+    constraints: list[Constraint]
+
+
+def aim_of(measure: Measure, subject_to: Any) -> Aim:
+    """Return what a measure and constraints ask of a threshold.
+
+    Examples
+    --------
+    >>> aim = aim_of(RecallAtPrecision(0.8), None)
+    >>> aim.table.name, str(aim.constraints[0])
+    ('recall', 'precision >= 0.8')
+    """
+    constraints = [Constraint.of(given) for given in ([] if subject_to is None else subject_to)]
+    if isinstance(measure, RecallAtPrecision):
+        return Aim(measure, Share("recall"), [Constraint.of(("precision", ">=", measure.precision)), *constraints])
+    if isinstance(measure, PrecisionAtRecall):
+        return Aim(measure, Share("precision"), [Constraint.of(("recall", ">=", measure.recall)), *constraints])
+    of_table = isinstance(measure, CountsTable) and not isinstance(measure, RestrictsLabellings)
+    if constraints and not of_table:
+        raise ValueError(
+            f"subject_to needs a measure of the contingency table to choose among the thresholds that keep the "
+            f"constraints, and {measure.name!r} is none; use 'f1', RecallAtPrecision(0.9) or another measure of the "
+            "table"
+        )
+    return Aim(measure, measure if of_table else None, constraints)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class Sigmoid:
+    """Log-odds of scores: slope * score + intercept, with a slope above zero."""
+
+    slope: float = 1.0
+    intercept: float = 0.0
+
+    @classmethod
+    def of(cls, held: HeldOut) -> Sigmoid:
+        """Fit log-odds to decision values (Platt 1999); of a ranking worse than chance, the order is kept."""
+        centre, spread = float(held.scores.mean()), float(held.scores.std()) or 1.0
+        column = ((held.scores - centre) / spread)[:, None]
+        model = LogisticRegression(C=1e3).fit(column, held.positive, sample_weight=held.weights)
+        slope = max(float(model.coef_[0, 0]), 1e-3) / spread
+        return cls(slope, float(model.intercept_[0]) - slope * centre)
+
+    def log_odds(self, scores: Floats) -> Floats:
+        """Return the log-odds of scores."""
+        return self.slope * scores + self.intercept
+
+    def score(self, log_odds: float) -> float:
+        """Return the score that has the given log-odds."""
+        return (log_odds - self.intercept) / self.slope
+
+
+class Chosen(NamedTuple):
+    """A threshold on the scores with what is known of it; ``batch`` adapts it to a batch of log-odds."""
+
+    threshold: float
+    interval: tuple[float, float]
+    expected: float
+    expected_interval: tuple[float, float]
+    batch: BatchRule | None = None
+    sigmoid: Sigmoid = Sigmoid()
+
+
+def choose(aim: Aim, strategy: str, held: HeldOut, probabilities: bool, seed: int) -> Chosen:
+    """Choose a threshold on held-out scores by a strategy, for a measure without promises."""
+    if aim.table is None:
+        return _for_ranking(aim.measure, held, seed)
+    if aim.constraints:
+        return described(aim, _best_keeping(aim, held), held)
+    sigmoid = Sigmoid() if probabilities else Sigmoid.of(held)
+    log_odds = sigmoid.log_odds(held.scores)
+    name: Any = "auto" if strategy == "batch" else strategy
+    found = choose_threshold(name, aim.table, held.positive, log_odds, held.weights, seed)
+    rule = None
+    if strategy == "batch":
+        share = float(held.weights[log_odds > found.threshold].sum() / held.weights.sum())
+        rule = BatchRule(aim.table, found.threshold, share)
+    low, high = (sigmoid.score(end) for end in found.interval)
+    choice = ThresholdChoice(sigmoid.score(found.threshold), (low, high))
+    return described(aim, choice, held)._replace(batch=rule, sigmoid=sigmoid)
+
+
+def described(aim: Aim, choice: ThresholdChoice, held: HeldOut) -> Chosen:
+    """Return a choice with the measure to expect of it, and where that lies on as many new rows as are held out."""
+    assert aim.table is not None
+    table = table_of(choice.threshold, held)
+    interval = score_interval(aim.table.value, table, n_rows=max(1, round(sum(table))))
+    return Chosen(choice.threshold, choice.interval, float(aim.table.value(*table)), interval)
+
+
+def table_of(threshold: float, held: HeldOut) -> tuple[float, float, float, float]:
+    """Return the weighted table of held-out rows."""
+    above = held.scores > threshold
+    cells = [held.weights[above & held.positive], held.weights[above & ~held.positive]]
+    cells += [held.weights[~above & held.positive], held.weights[~above & ~held.positive]]
+    tp, fp, fn, tn = (float(cell.sum()) for cell in cells)
+    return tp, fp, fn, tn
+
+
+def _best_keeping(aim: Aim, held: HeldOut) -> ThresholdChoice:
+    """Return the best threshold whose held-out rows keep the constraints, without any promise."""
+    assert aim.table is not None
+    candidates = Candidates.of(*held)
+    tables = candidates.tables()
+    kept = np.min([constraint.margin(*tables) for constraint in aim.constraints], axis=0) >= 0.0
+    if not kept.any():
+        asked = " and ".join(map(str, aim.constraints))
+        first = int(safest_first(aim.table, aim.constraints, candidates)[0])
+        values = ", ".join(
+            f"{c.share.name} {float(c.share.value(*(t[first] for t in tables))):.3g}" for c in aim.constraints
+        )
+        raise UnkeepablePromiseError(
+            f"no threshold has {asked} on held-out rows; the nearest, {float(candidates.thresholds(first)):.6g}, has "
+            f"{values}"
+        )
+    allowed: Floats = np.where(kept, np.asarray(aim.table.value(*tables), dtype=np.float64), -np.inf)
+    thresholds = candidates.thresholds(np.flatnonzero(kept))
+    best = float(candidates.thresholds(candidates.best(allowed)))
+    return ThresholdChoice(best, (float(thresholds.min()), float(thresholds.max())))
+
+
+def _for_ranking(measure: Measure, held: HeldOut, seed: int) -> Chosen:
+    """Choose for a measure of scores: the threshold that suits it, and what to expect of the scores."""
+    threshold = threshold_for(measure, held.positive, held.scores, held.weights)
+    random = np.random.default_rng(seed)
+    drawn = [
+        threshold_for(measure, *held[:2], held.weights * random.exponential(size=held.weights.size)) for _ in range(25)
+    ]
+    low, high = np.quantile(drawn, [0.05, 0.95])
+    expected = measure.score(held.positive, held.scores, held.weights)
+    interval = resampled_interval(lambda w: measure.score(held.positive, held.scores, w), held.weights, seed=seed)
+    return Chosen(threshold, (float(low), float(high)), expected, interval)
+
+
+def shown(threshold: float, probabilities: bool) -> float:
+    """Return a threshold as users read it: a probability, where the learner has them."""
+    return float(expit(threshold)) if probabilities else threshold

@@ -1,0 +1,199 @@
+"""One call of `fit`: models, held-out scores, and what is chosen from them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from numbers import Integral
+from typing import Any, NamedTuple
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples
+
+from metricwise.estimators.multilabel.learners import Constant
+from metricwise.estimators.plug_in.binary import Aim, Chosen, HeldOut, choose, described, shown, table_of
+from metricwise.estimators.plug_in.held_out import (
+    Rows,
+    binary_scores,
+    class_scores,
+    fitted,
+    gives_probabilities,
+    held_out_scores,
+    splits_of,
+)
+from metricwise.estimators.plug_in.several import ChosenSet, choose_offsets, choose_thresholds
+from metricwise.inference.promises import promised_threshold
+from metricwise.inference.threshold_choice import ThresholdChoice
+
+Floats = NDArray[np.float64]
+Labels = NDArray[Any]
+# The measure of a table, and the table of held-out rows.
+Evidence = tuple[Callable[..., Any], tuple[float, ...]]
+
+
+class Binary(NamedTuple):
+    """A model with its threshold."""
+
+    model: Any
+    chosen: Chosen
+    held: Evidence | None
+
+
+class Several(NamedTuple):
+    """A model, or one a label, with offsets or thresholds."""
+
+    model: Any
+    chosen: ChosenSet
+
+
+@dataclass
+class Fitting:
+    """The parameters and rows of one call of `fit`.
+
+    Attributes
+    ----------
+    estimator : classifier
+        To be trained, or trained already (``prefit``).
+    X : rows
+        Those that have weight.
+    weights : array or None
+        Their weights.
+    cv, seed, n_jobs, prefit, strategy
+        As in `PlugInClassifier`.
+    """
+
+    estimator: Any
+    X: Any
+    weights: Floats | None
+    cv: Any
+    seed: int
+    n_jobs: int | None
+    prefit: bool
+    strategy: str
+
+    @property
+    def probabilities(self) -> bool:
+        """Whether scores are log-odds."""
+        return gives_probabilities(self.estimator)
+
+    @property
+    def row_weights(self) -> Floats:
+        """The weight of every row."""
+        return np.ones(_num_samples(self.X)) if self.weights is None else self.weights
+
+    # ----------------------------------------------------------------------------------------------------- two classes
+
+    def binary(self, aim: Aim, y: Labels, positive: Any, confidence: float | None) -> Binary:
+        """Train a classifier of two classes and choose its threshold."""
+        gives_probabilities(self.estimator)
+        if aim.constraints and confidence is not None:
+            return self._promise(aim, y, positive, confidence)
+        rows, scores, model = self._scores(y, y == positive, lambda model, X: binary_scores(model, X, positive))
+        held = HeldOut(y[rows] == positive, scores, self.row_weights[rows])
+        chosen = choose(aim, self.strategy, held, self.probabilities, self.seed)
+        return Binary(model, chosen, _evidence(aim, chosen, held))
+
+    def _scores(self, y: Labels, strata: Labels, score: Callable[[Any, Any], Floats]) -> tuple[Rows, Floats, Any]:
+        """Return rows with scores by models that have not seen them, and the model of all rows."""
+        everything = np.arange(len(y))
+        if self.prefit:
+            return everything, score(self.estimator, self.X), self.estimator
+        codes = np.unique(strata, return_inverse=True)[1]
+        splits = splits_of(self.cv, self.X, codes, self.seed)
+        model = fitted(self.estimator, self.X, y, self.weights)
+        if not splits:
+            return everything, score(model, self.X), model
+        rows, scores = held_out_scores(self.estimator, self.X, y, self.weights, splits, score, self.n_jobs)
+        return rows, scores, model
+
+    def _promise(self, aim: Aim, y: Labels, positive: Any, confidence: float) -> Binary:
+        """Train, and put thresholds in order, on one half of the rows; test them on the other half."""
+        assert aim.table is not None
+        weights = self.row_weights
+        if not np.all(weights == weights[0]):
+            raise ValueError(
+                "a promise counts rows, so that sample_weight must be the same for all of them (or zero): repeat "
+                "rows, drop sample_weight, or set confidence=None to keep constraints on held-out rows without a "
+                "promise"
+            )
+        if self.cv is not None and not isinstance(self.cv, Integral) and not hasattr(self.cv, "split"):
+            raise ValueError(
+                "a promise keeps half of the rows from training, so that given splits of all rows do not fit: set cv "
+                "to a number or a splitter"
+            )
+        halves = splits_of(2, self.X, np.unique(y, return_inverse=True)[1], self.seed)
+        if not halves:
+            raise ValueError(
+                "a promise needs rows of both classes for training and for testing, but a class has fewer than two "
+                "distinct rows: collect more rows"
+            )
+        first, second = halves[0]
+        part = Fitting(
+            self.estimator,
+            _safe_indexing(self.X, first),
+            None,
+            self.cv,
+            self.seed,
+            self.n_jobs,
+            self.prefit,
+            self.strategy,
+        )
+        rows, scores, model = part._scores(y[first], y[first] == positive, lambda m, X: binary_scores(m, X, positive))
+        ordering = y[first][rows] == positive, scores
+        testing = y[second] == positive, binary_scores(model, _safe_indexing(self.X, second), positive)
+        scale = partial(shown, probabilities=self.probabilities)
+        promise = promised_threshold(aim.table, aim.constraints, confidence, ordering, testing, scale)
+        held = HeldOut(*testing, np.ones(second.size))
+        chosen = described(aim, ThresholdChoice(promise.threshold, promise.kept_by), held)
+        return Binary(model, chosen, _evidence(aim, chosen, held))
+
+    # --------------------------------------------------------------------------------------- several classes or labels
+
+    def classes(self, measure: Any, y: Labels, classes: Labels) -> Several:
+        """Train a classifier of several classes and choose offsets of their scores."""
+        gives_probabilities(self.estimator)
+        rows, scores, model = self._scores(y, y, lambda model, X: class_scores(model, X, classes))
+        codes = np.searchsorted(classes, y[rows])
+        weights = self.row_weights[rows]
+        return Several(model, choose_offsets(measure.of_tables, self.strategy, codes, scores, weights, self.seed))
+
+    def labels(self, measure: Any, labels: Labels) -> Several:
+        """Train a classifier for each label and choose the labels' thresholds."""
+        if self.prefit:
+            raise ValueError(
+                "prefit=True is for one classifier of two or more classes; for several labels a classifier is "
+                "trained for each, so set prefit=False"
+            )
+        probabilities = gives_probabilities(self.estimator)
+        splits = splits_of(self.cv, self.X, np.zeros(len(labels), dtype=np.int64), self.seed)
+        found = Parallel(n_jobs=self.n_jobs)(delayed(self._label)(column, splits) for column in labels.T)
+        rows = np.concatenate([test for _, test in splits]) if splits else np.arange(len(labels))
+        scores = np.column_stack([scores for scores, _ in found])
+        weights, truth = self.row_weights[rows], labels[rows] == 1
+        chosen = choose_thresholds(measure, self.strategy, truth, scores, weights, probabilities, self.seed)
+        return Several([model for _, model in found], chosen)
+
+    def _label(self, column: Labels, splits: Any) -> tuple[Floats, Any]:
+        """Return held-out scores of a label and its model."""
+        parts = [self._label_model(column, train) for train, _ in splits]
+        tests = [_safe_indexing(self.X, test) for _, test in splits]
+        model = self._label_model(column, np.arange(len(column)))
+        if not parts:
+            return binary_scores(model, self.X, 1), model
+        return np.concatenate([binary_scores(m, X, 1) for m, X in zip(parts, tests, strict=True)]), model
+
+    def _label_model(self, column: Labels, rows: Rows) -> Any:
+        if column[rows].min() == column[rows].max():
+            return Constant(float(column[rows][0]))
+        part = None if self.weights is None else self.weights[rows]
+        return fitted(self.estimator, _safe_indexing(self.X, rows), column[rows], part)
+
+
+def _evidence(aim: Aim, chosen: Chosen, held: HeldOut) -> Evidence | None:
+    if aim.table is None:
+        return None
+    return aim.table.value, table_of(chosen.threshold, held)

@@ -1,0 +1,168 @@
+"""Scores of rows by models that have not seen them, of any scikit-learn classifier."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+from scipy.special import logit
+from sklearn.base import clone
+from sklearn.model_selection import StratifiedKFold, check_cv
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import check_array, check_is_fitted, has_fit_parameter
+
+from metricwise.designs import make_design
+from metricwise.estimators.folds import DEFAULT_FOLDS, fold_of_rows
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int64]
+Rows = NDArray[np.int64]
+Splits = list[tuple[Rows, Rows]]
+
+_SMALLEST = 1e-15  # of a probability; its log-odds, 35, are beyond all that matters
+
+
+def gives_probabilities(model: Any) -> bool:
+    """Whether a classifier has ``predict_proba``; TypeError if it has no scores at all."""
+    if hasattr(model, "predict_proba"):
+        return True
+    if hasattr(model, "decision_function"):
+        return False
+    raise TypeError(
+        f"{type(model).__name__} has neither predict_proba nor decision_function, so there is no score to put a "
+        "threshold on: use a classifier that has one of them, or set the option that gives it one"
+    )
+
+
+def known_classes(model: Any, classes: NDArray[Any]) -> NDArray[Any]:
+    """Return the classes of a trained classifier; ValueError if some of the given ones are unknown to it."""
+    check_is_fitted(model)
+    known = np.asarray(model.classes_)
+    unknown = np.setdiff1d(classes, known)
+    if unknown.size:
+        raise ValueError(
+            f"y has labels that the trained {type(model).__name__} does not know: {unknown.tolist()}; it knows "
+            f"{known.tolist()}. Pass rows of these classes, or set prefit=False"
+        )
+    return known
+
+
+def binary_scores(model: Any, X: Any, positive: Any) -> Floats:
+    """Return log-odds of the positive class, or decision values that point to it."""
+    at = list(model.classes_).index(positive)
+    if gives_probabilities(model):
+        chances = np.asarray(model.predict_proba(X), dtype=np.float64)[:, at]
+        values: Floats = logit(np.clip(chances, _SMALLEST, 1.0 - _SMALLEST))
+        return values
+    decisions = np.asarray(model.decision_function(X), dtype=np.float64)
+    return decisions.ravel() if at == 1 else -decisions.ravel()
+
+
+def class_scores(model: Any, X: Any, classes: NDArray[Any]) -> Floats:
+    """Return log-probabilities, or decision values, of each class; a class unknown to the model gets the least."""
+    if gives_probabilities(model):
+        values = np.log(np.maximum(np.asarray(model.predict_proba(X), dtype=np.float64), _SMALLEST))
+    else:
+        values = np.asarray(model.decision_function(X), dtype=np.float64)
+        values = np.column_stack([-values, values]) if values.ndim == 1 else values
+    if values.shape[1] != len(model.classes_):
+        raise ValueError(
+            f"{type(model).__name__} gives {values.shape[1]} scores for {len(model.classes_)} classes: offsets of "
+            "classes need one score a class, so set decision_function_shape='ovr' or use a classifier with "
+            "predict_proba"
+        )
+    columns = np.full((len(values), len(classes)), min(float(values.min()), float(np.log(_SMALLEST))))
+    columns[:, np.searchsorted(classes, model.classes_)] = values
+    return columns
+
+
+def fitted(estimator: Any, X: Any, y: NDArray[Any], weights: Floats | None) -> Any:
+    """Return a trained copy of a classifier; weights are passed on where it takes them."""
+    takes_weights = weights is not None and has_fit_parameter(estimator, "sample_weight")
+    settings = {"sample_weight": weights} if takes_weights else {}
+    return clone(estimator).fit(X, y, **settings)
+
+
+def held_out_scores(
+    estimator: Any,
+    X: Any,
+    y: NDArray[Any],
+    weights: Floats | None,
+    splits: Splits,
+    score: Callable[[Any, Any], Floats],
+    n_jobs: int | None,
+) -> tuple[Rows, Floats]:
+    """Return rows and what ``score(model, rows)`` gives for them, each by a model trained without the row."""
+
+    def scored(train: Rows, test: Rows) -> Floats:
+        part = None if weights is None else weights[train]
+        model = fitted(estimator, _safe_indexing(X, train), y[train], part)
+        return score(model, _safe_indexing(X, test))
+
+    scores = Parallel(n_jobs=n_jobs)(delayed(scored)(train, test) for train, test in splits)
+    return np.concatenate([test for _, test in splits]), np.concatenate(scores)
+
+
+def splits_of(cv: Any, X: Any, codes: Codes, seed: int) -> Splits:
+    """Return training and held-out rows; none, with a warning, if the data are too few to be divided.
+
+    Equal rows share a fold where rows can be compared, that is if they are numbers.
+    """
+    if cv is not None and not isinstance(cv, Integral):
+        return [
+            (np.asarray(train), np.asarray(test))
+            for train, test in check_cv(cv, codes, classifier=True).split(X, codes)
+        ]
+    wanted = DEFAULT_FOLDS if cv is None else int(cv)
+    folds = _folds(X, codes, wanted, seed)
+    found = 0 if folds is None else int(folds.max()) + 1
+    if found < wanted:
+        _warn_of_few(codes, wanted, found)
+    if folds is None:
+        return []
+    return [(np.flatnonzero(folds != k), np.flatnonzero(folds == k)) for k in range(found)]
+
+
+def without_rows(cv: Any, X: Any, y: NDArray[Any], kept: NDArray[np.bool_]) -> Any:
+    """Return a user's own splits for the rows that are kept, renumbered; a number of folds stays as it is."""
+    if cv is None or isinstance(cv, Integral):
+        return cv
+    number = np.cumsum(kept) - 1
+    splits = check_cv(cv, y, classifier=True).split(X, y)
+    return [tuple(number[part[kept[part]]] for part in map(np.asarray, split)) for split in splits]
+
+
+def _folds(X: Any, codes: Codes, wanted: int, seed: int) -> Codes | None:
+    try:
+        numbers = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False)
+    except (TypeError, ValueError):
+        numbers = None  # text or objects, for a pipeline to deal with: folds by row
+    if numbers is not None:
+        return fold_of_rows(make_design(numbers), codes, wanted, seed)
+    n_folds = min(wanted, int(np.bincount(codes).min()))
+    if n_folds < 2:
+        return None
+    folds = np.zeros(codes.size, dtype=np.int64)
+    for k, (_, test) in enumerate(StratifiedKFold(n_folds, shuffle=True, random_state=seed).split(codes, codes)):
+        folds[test] = k
+    return folds
+
+
+def _warn_of_few(codes: Codes, wanted: int, found: int) -> None:
+    least = int(np.bincount(codes)[np.unique(codes)].min())
+    what = (
+        f"{found} folds are made instead of {wanted}"
+        if found
+        else "no rows can be held out, so that the threshold is chosen on training scores, which flatter the model"
+    )
+    warnings.warn(
+        f"the rarest class has {least} rows, too few for {wanted} folds of distinct rows: {what}. Collect more rows "
+        f"of it, or set cv to {max(found, 2)} or less",
+        UserWarning,
+        stacklevel=4,
+    )

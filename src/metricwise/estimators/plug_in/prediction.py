@@ -1,0 +1,175 @@
+"""Labels, scores and expectations of a classifier with thresholds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, logit
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from metricwise.estimators.multilabel.labels import checked_labels, returned
+from metricwise.estimators.plug_in.binary import Sigmoid
+from metricwise.estimators.plug_in.fitting import Evidence
+from metricwise.estimators.plug_in.held_out import binary_scores, class_scores, gives_probabilities
+from metricwise.estimators.plug_in.several import averaged
+from metricwise.estimators.targets import positive_class
+from metricwise.inference.batch_rule import BatchRule
+from metricwise.inference.score_intervals import score_interval
+from metricwise.measures import HasMulticlassValue, Measure
+
+Floats = NDArray[np.float64]
+
+
+def _learner_has(name: str) -> Any:
+    """Return a check whether the wrapped classifier has a method."""
+
+    def check(self: PlugInPrediction) -> bool:
+        models = getattr(self, "estimators_", None)
+        return hasattr(models[0] if models else getattr(self, "estimator_", self.estimator), name)
+
+    return check
+
+
+class PlugInPrediction(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+    """Prediction from ``estimator_`` (``estimators_`` for several labels) and ``threshold_``, which subclasses set."""
+
+    estimator: Any
+    pos_label: Any
+    estimator_: Any
+    estimators_: list[Any]
+    classes_: NDArray[Any]
+    measure_: Measure
+    threshold_: Any
+    sparse_labels_: bool
+    _batch: BatchRule | None
+    _sigmoid: Sigmoid
+    _held_out: Evidence | None
+
+    def decision_function(self, X: Any) -> Floats:
+        """Return scores minus `threshold_`; the largest, or the sign of the only one, decides.
+
+        Parameters
+        ----------
+        X : rows
+            New rows.
+
+        Returns
+        -------
+        array of shape (n_rows,), (n_rows, n_classes) or (n_rows, n_labels)
+            Scores are log-odds (log-probabilities for more than two classes) or the learner's decision values. Of two
+            classes, ``classes_[1]`` is predicted above zero.
+        """
+        check_is_fitted(self, "measure_")
+        if hasattr(self, "estimators_"):
+            scores = np.column_stack([binary_scores(model, X, 1) for model in self.estimators_])
+            return np.asarray(scores - self.threshold_)
+        if self.classes_.size > 2:
+            return np.asarray(class_scores(self.estimator_, X, self.classes_) - self.threshold_)
+        positive = positive_class(self.classes_, self.pos_label)
+        scores = binary_scores(self.estimator_, X, positive)
+        margin: Floats = scores - self._threshold_for(scores)
+        return margin if positive == self.classes_[1] else -margin
+
+    def _threshold_for(self, scores: Floats) -> float:
+        """Return the threshold on scores: the chosen one, or that of the batch."""
+        if self._batch is not None and scores.size:
+            return float(self._sigmoid.score(self._batch.threshold_for(self._sigmoid.log_odds(scores))))
+        return float(logit(self.threshold_)) if gives_probabilities(self.estimator_) else float(self.threshold_)
+
+    def predict(self, X: Any) -> Any:
+        """Return labels.
+
+        Parameters
+        ----------
+        X : rows
+            New rows.
+
+        Returns
+        -------
+        array of shape (n_rows,) or (n_rows, n_labels); a CSR matrix if the labels of training were sparse
+        """
+        margin = self.decision_function(X)
+        if hasattr(self, "estimators_"):
+            return returned((margin > 0.0).astype(np.int8), self.sparse_labels_)
+        if margin.ndim == 2:
+            return self.classes_[np.argmax(margin, axis=1)]
+        positive = positive_class(self.classes_, self.pos_label)
+        # A score exactly on the threshold is negative, whichever class that is.
+        above = margin > 0.0 if positive == self.classes_[1] else margin >= 0.0
+        return self.classes_[above.astype(int)]
+
+    @available_if(_learner_has("predict_proba"))
+    def predict_proba(self, X: Any) -> Floats:
+        """Return the learner's probabilities.
+
+        Parameters
+        ----------
+        X : rows
+            New rows.
+
+        Returns
+        -------
+        array of shape (n_rows, n_classes) or (n_rows, n_labels)
+        """
+        check_is_fitted(self, "measure_")
+        if hasattr(self, "estimators_"):
+            return np.column_stack([expit(binary_scores(model, X, 1)) for model in self.estimators_])
+        return np.asarray(self.estimator_.predict_proba(X))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the measure of the predictions.
+
+        Parameters
+        ----------
+        X : rows
+            Rows.
+        y : array
+            Their labels.
+        sample_weight : array of shape (n_rows,), optional
+            Weights of the rows.
+        """
+        check_is_fitted(self, "measure_")
+        if hasattr(self, "estimators_"):
+            found = checked_labels(self.predict(X))
+            return float(averaged(self.measure_, "labels").score(checked_labels(y), found, sample_weight))
+        y = np.asarray(y)
+        if self.classes_.size > 2:
+            measure = averaged(self.measure_, "classes")
+            score = measure.multiclass_score if isinstance(measure, HasMulticlassValue) else measure.score
+            return float(score(y, self.predict(X), sample_weight))
+        positive = positive_class(self.classes_, self.pos_label)
+        if self.measure_.response == "labels":
+            return float(self.measure_.score(y == positive, self.predict(X) == positive, sample_weight))
+        scores = self.decision_function(X) * (1.0 if positive == self.classes_[1] else -1.0)
+        return float(self.measure_.score(y == positive, scores, sample_weight))
+
+    def score_interval(self, n_rows: int | None = None, confidence: float = 0.9) -> tuple[float, float]:
+        """Return where the measure of new rows lies with the given probability.
+
+        Parameters
+        ----------
+        n_rows : int, optional
+            How many new rows; by default so many that chance has no part in their measure.
+        confidence : float, default=0.9
+            The probability.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import make_classification
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from metricwise import PlugInClassifier
+        >>> X, y = make_classification(1000, random_state=0)
+        >>> model = PlugInClassifier(LogisticRegression()).fit(X, y)
+        >>> few, many = model.score_interval(n_rows=100), model.score_interval()
+        >>> few[0] < many[0] and many[1] < few[1]
+        True
+        """
+        check_is_fitted(self, "measure_")
+        if self._held_out is None:
+            raise ValueError("score_interval is for two classes and measures of the contingency table")
+        value, table = self._held_out
+        return score_interval(value, table, confidence, n_rows)

@@ -1,0 +1,97 @@
+"""What to expect of a measure on new rows, from a contingency table of rows that the model has not seen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+_DRAWS = 4000
+_RESAMPLES = 200
+_TINY = 1e-12
+_PRIOR_ROWS = 2.0  # shared among the cells: one half for each of four (Jeffreys)
+
+
+def score_interval(
+    value: Callable[..., Any],
+    table: tuple[float, ...],
+    confidence: float = 0.9,
+    n_rows: int | None = None,
+    seed: int = 0,
+) -> tuple[float, float]:
+    """Return an interval that holds the measure on new rows with the given probability.
+
+    The shares of the cells are drawn given the table (a Dirichlet distribution); for a finite
+    number of new rows, their table is drawn given the shares.
+
+    Parameters
+    ----------
+    value : callable
+        The measure of arrays of cells: tp, fp, fn, tn.
+    table : tuple of float
+        Weights of the cells, of rows that the model has not seen.
+    confidence : float
+        Probability that the interval holds the value.
+    n_rows : int, optional
+        Number of new rows; by default so many that chance has no part in their measure.
+    seed : int
+        Of the draws.
+
+    Examples
+    --------
+    >>> from metricwise.measures import FBeta
+    >>> low, high = score_interval(FBeta().value, (80.0, 20.0, 20.0, 880.0))
+    >>> round(low, 2), round(high, 2)
+    (0.74, 0.85)
+    """
+    random = np.random.default_rng(seed)
+    cells = np.array(table, dtype=np.float64)
+    shares = random.dirichlet(cells + _PRIOR_ROWS / cells.size * (cells > 0) + 1e-9, _DRAWS)
+    drawn = shares if n_rows is None else random.multinomial(n_rows, shares).astype(np.float64)
+    values = np.asarray(value(*drawn.T), dtype=np.float64)
+    low, high = np.quantile(values, [(1.0 - confidence) / 2.0, (1.0 + confidence) / 2.0])
+    return float(low), float(high)
+
+
+def resampled_interval(
+    score: Callable[[Floats], float], weights: Floats, confidence: float = 0.9, seed: int = 0
+) -> tuple[float, float]:
+    """Return an interval for a score that is no function of one table, from resamples of the rows.
+
+    Parameters
+    ----------
+    score : callable
+        The score of held-out rows, given their weights.
+    weights : array
+        Weights of the rows.
+    confidence : float
+        Share of the resamples (a Bayesian bootstrap) whose score the interval holds.
+    seed : int
+        Of the resamples.
+
+    Notes
+    -----
+    Weights are drawn twice over, once for the rows at hand and once for as many new ones.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> right = np.arange(200) % 4 > 0
+    >>> low, high = resampled_interval(lambda w: float(np.average(right, weights=w)), np.ones(200))
+    >>> low < 0.75 < high
+    True
+    """
+    random = np.random.default_rng(seed)
+    present = weights > 0.0
+    values = []
+    for _ in range(_RESAMPLES):
+        drawn = np.zeros(weights.size)
+        drawn[present] = random.gamma(random.gamma(weights[present]))
+        # Weights that small would only make quotients overflow.
+        values.append(score(np.where(drawn > _TINY, drawn, 0.0)))
+    low, high = np.nanquantile(values, [(1.0 - confidence) / 2.0, (1.0 + confidence) / 2.0])
+    return float(low), float(high)

@@ -1,0 +1,104 @@
+"""Averages of a measure over classes, labels or rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from metricwise.measures.base import CountsTable, Floats, Measure, Response, Table
+from metricwise.measures.checks import finite, same_length
+from metricwise.measures.tables import divide
+
+Average = Literal["macro", "micro", "weighted", "samples"]
+AVERAGES: tuple[str, ...] = get_args(Average)
+
+
+@dataclass(frozen=True)
+class Averaged:
+    """A measure of the contingency table for several classes or labels.
+
+    Parameters
+    ----------
+    base : measure
+        A function of the contingency table, such as `FBeta`.
+    average : {"macro", "micro", "weighted", "samples"}, default="macro"
+        "macro" is the mean over classes, each against the rest; "weighted" the same with the number of true rows of a
+        class as its weight; "micro" the measure of the sum of all tables; "samples" the mean over rows, for a matrix of
+        labels only.
+
+    Examples
+    --------
+    >>> from metricwise.measures import Averaged, FBeta, get_measure
+    >>> round(Averaged(FBeta(), "macro").score([0, 1, 2, 2], [0, 1, 1, 2]), 4)
+    0.7778
+    >>> get_measure("f1_micro").score([0, 1, 2, 2], [0, 1, 1, 2])
+    0.75
+    """
+
+    base: Any
+    average: Average = "macro"
+
+    response: ClassVar[Response] = "labels"
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.base, Measure) and isinstance(self.base, CountsTable)) or isinstance(self.base, type):
+            raise TypeError(f"only measures of the contingency table have averages, got {self.base!r}.")
+        if self.average not in AVERAGES:
+            raise ValueError(f"average must be one of {', '.join(AVERAGES)}, got {self.average!r}.")
+
+    @property
+    def name(self) -> str:
+        """The name of the measure followed by the average: "f1_macro"."""
+        return f"{self.base.name}_{self.average}"
+
+    def of_tables(self, tp: Floats, fp: Floats, fn: Floats, tn: Floats) -> Any:
+        """Return the average of tables whose last axis runs over classes (over rows for "samples")."""
+        if self.average == "micro":
+            return self.base.value(*(np.sum(count, axis=-1) for count in (tp, fp, fn, tn)))
+        values = np.asarray(self.base.value(tp, fp, fn, tn), dtype=np.float64)
+        if self.average != "weighted":
+            return values.mean(axis=-1)
+        support = np.add(tp, fn)
+        return divide((support * values).sum(axis=-1), np.sum(support, axis=-1))[()]
+
+    def score(self, y: ArrayLike, response: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Evaluate predicted classes, or a 0/1 matrix of predicted labels, against the truth ``y``."""
+        truth, found = np.asarray(y), np.asarray(response)
+        if truth.shape != found.shape or truth.ndim not in (1, 2):
+            raise ValueError(f"truth and prediction must be alike, got shapes {truth.shape} and {found.shape}.")
+        if truth.ndim == 1:
+            if self.average == "samples":
+                raise ValueError(
+                    f"{self.name!r} is a mean over rows with several labels each, but y has one dimension."
+                )
+            classes = np.unique(np.concatenate([truth, found]))
+            truth, found = truth[:, None] == classes, found[:, None] == classes
+        weight = np.ones(len(truth))
+        if sample_weight is not None:
+            weight = finite(sample_weight, "sample_weight")
+            same_length(weight, "sample_weight", truth, "y")
+        if self.average == "samples":
+            cells = matrix_table(truth.T != 0, found.T != 0, np.ones(truth.shape[1]))
+            return float(np.average(self.of_rows(cells), weights=weight))
+        table = matrix_table(truth != 0, found != 0, weight)
+        return float(self.of_tables(table.tp, table.fp, table.fn, table.tn))
+
+    def of_rows(self, cells: Table) -> Floats:
+        """Return the measure of every table."""
+        return np.asarray(self.base.value(cells.tp, cells.fp, cells.fn, cells.tn), dtype=np.float64)
+
+
+def matrix_table(truth: NDArray[np.bool_], found: NDArray[np.bool_], weight: Floats) -> Table:
+    """Return the weighted table of every column.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> matrix_table(np.array([[True, False]]), np.array([[True, True]]), np.ones(1)).fp
+    array([0., 1.])
+    """
+    tp, called, true = weight @ (truth & found), weight @ found, weight @ truth
+    return Table(tp, called - tp, true - tp, weight.sum() - called - true + tp)

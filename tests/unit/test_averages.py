@@ -1,0 +1,69 @@
+"""Averages over classes, labels and rows, compared with scikit-learn."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.metrics import f1_score, jaccard_score
+
+from metricwise.measures import (
+    MCC,
+    Accuracy,
+    Averaged,
+    BalancedAccuracy,
+    CohenKappa,
+    CountsClassTables,
+    FBeta,
+    RocAuc,
+    get_measure,
+)
+from metricwise.measures.averages import matrix_table
+
+RNG = np.random.default_rng(0)
+TRUTH, FOUND = RNG.integers(0, 4, 200), RNG.integers(0, 4, 200)
+WEIGHT = RNG.random(200)
+LABELS, GUESSED = RNG.random((50, 6)) < 0.4, RNG.random((50, 6)) < 0.4
+
+
+@pytest.mark.parametrize("average", ["macro", "micro", "weighted"])
+@pytest.mark.parametrize("weight", [None, WEIGHT])
+@pytest.mark.parametrize(("name", "score"), [("f1", f1_score), ("jaccard", jaccard_score)])
+def test_classes_as_in_scikit_learn(average, weight, name, score):
+    ours = get_measure(f"{name}_{average}").score(TRUTH, FOUND, weight)
+    assert ours == pytest.approx(score(TRUTH, FOUND, average=average, sample_weight=weight))
+
+
+@pytest.mark.parametrize("average", ["macro", "micro", "weighted", "samples"])
+def test_labels_as_in_scikit_learn(average):
+    ours = get_measure(f"f1_{average}").score(LABELS, GUESSED)
+    assert ours == pytest.approx(f1_score(LABELS, GUESSED, average=average, zero_division=0.0))
+
+
+@pytest.mark.parametrize("measure", [Accuracy(), BalancedAccuracy(), MCC(), CohenKappa()])
+@pytest.mark.parametrize("weight", [None, WEIGHT])
+def test_tables_of_all_classes_give_the_multiclass_score(measure, weight):
+    assert isinstance(measure, CountsClassTables)
+    classes = np.arange(4)
+    table = matrix_table(
+        TRUTH[:, None] == classes, FOUND[:, None] == classes, np.ones(200) if weight is None else weight
+    )
+    value = measure.of_tables(table.tp, table.fp, table.fn, table.tn)
+    assert value == pytest.approx(measure.multiclass_score(TRUTH, FOUND, weight))
+
+
+def test_names():
+    assert get_measure("F1-Macro") == Averaged(FBeta(), "macro")
+    assert get_measure("mcc_macro").name == "matthews_corrcoef_macro"
+    with pytest.raises(ValueError, match="There is no measure 'roc_auc_macro'"):
+        get_measure("roc_auc_macro")
+
+
+def test_what_has_no_average():
+    with pytest.raises(TypeError, match="only measures of the contingency table have averages"):
+        Averaged(RocAuc())
+    with pytest.raises(ValueError, match="average must be one of macro, micro, weighted, samples, got 'mean'"):
+        Averaged(FBeta(), "mean")
+    with pytest.raises(ValueError, match="mean over rows with several labels"):
+        Averaged(FBeta(), "samples").score(TRUTH, FOUND)
+    with pytest.raises(ValueError, match="must be alike, got shapes"):
+        Averaged(FBeta()).score(TRUTH, FOUND[:-1])

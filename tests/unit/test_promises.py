@@ -1,0 +1,143 @@
+"""Promises about new rows: exact tests, valid however many thresholds are searched."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.special import expit
+from scipy.stats import binom, binomtest
+
+from metricwise.inference.candidates import Candidates
+from metricwise.inference.promises import (
+    SHARE_NAMES,
+    Constraint,
+    Share,
+    UnkeepablePromiseError,
+    promised_threshold,
+    safest_first,
+    tables_at,
+)
+from metricwise.measures import FBeta
+
+TABLE = (30.0, 4.0, 10.0, 56.0)
+SHARES = {
+    "accuracy": 86 / 100,
+    "false_positive_rate": 4 / 60,
+    "negative_predictive_value": 56 / 66,
+    "positive_rate": 34 / 100,
+    "precision": 30 / 34,
+    "recall": 30 / 40,
+    "specificity": 56 / 60,
+}
+
+
+def test_shares():
+    assert {name: pytest.approx(float(Share(name).value(*TABLE))) for name in SHARE_NAMES} == SHARES
+    assert float(Share("precision").value(0, 0, 5, 5)) == 0.0
+
+
+@pytest.mark.parametrize("sign", [">=", "<="])
+@pytest.mark.parametrize("name", ["precision", "positive_rate"])
+def test_tests_and_bounds_are_exact(sign, name):
+    constraint = Constraint.of((name, sign, 0.6))
+    kind, among = (int(count) for count in constraint.share.counts(*TABLE))
+    tail = binom.sf(kind - 1, among, 0.6) if sign == ">=" else binom.cdf(kind, among, 0.6)
+    assert float(constraint.p_value(*TABLE)) == pytest.approx(tail)
+    side = "greater" if sign == ">=" else "less"
+    bounds = binomtest(kind, among, 0.6, alternative=side).proportion_ci(0.95)
+    assert float(constraint.promised(0.95, *TABLE)) == pytest.approx(bounds.low if sign == ">=" else bounds.high)
+
+
+def test_no_rows_prove_nothing():
+    for given in (("precision", ">=", 0.9), ("precision", "<=", 0.9)):
+        assert float(Constraint.of(given).p_value(0.0, 0.0, 5.0, 5.0)) == 1.0
+    assert Constraint.of(("precision", ">=", 0.9)).promised(0.95, 0.0, 0.0, 5.0, 5.0) == 0.0
+    assert Constraint.of(("recall", "<=", 0.9)).promised(0.95, 5.0, 0.0, 0.0, 5.0) == 1.0
+
+
+def test_tables_at_thresholds():
+    random = np.random.default_rng(0)
+    positive, scores = random.random(50) < 0.5, random.integers(0, 9, 50).astype(float)
+    thresholds = np.array([-1.0, 3.0, 3.5, 8.0])
+    tp, fp, fn, tn = tables_at(thresholds, positive, scores)
+    for k, threshold in enumerate(thresholds):
+        above = scores > threshold
+        counts = (
+            (above & positive).sum(),
+            (above & ~positive).sum(),
+            (~above & positive).sum(),
+            (~above & ~positive).sum(),
+        )
+        assert (tp[k], fp[k], fn[k], tn[k]) == counts
+
+
+def rows(n, seed, slope=1.5):
+    random = np.random.default_rng(seed)
+    scores = random.normal(-1.0, 2.0, n)
+    return random.random(n) < expit(slope * scores), scores
+
+
+def test_order_falls_in_margin_and_rises_in_measure():
+    positive, scores = rows(400, 0)
+    candidates = Candidates.of(positive, scores)
+    wanted = [Constraint.of(("precision", ">=", 0.8)), Constraint.of(("recall", ">=", 0.2))]
+    order = safest_first(FBeta(), wanted, candidates)
+    tables = [count[order] for count in candidates.tables()]
+    margins = np.min([c.margin(*tables) for c in wanted], axis=0)
+    assert np.all(np.diff(margins) <= 0.0)
+    assert np.all(np.diff(FBeta().value(*tables)) > 0.0)
+
+
+LARGE = rows(200_000, 10_000)
+PROMISES = {
+    "recall at a precision": ("recall", [("precision", ">=", 0.8)]),
+    "precision at a recall": ("precision", [("recall", ">=", 0.8)]),
+    "two constraints": ("recall", [("precision", ">=", 0.7), ("false_positive_rate", "<=", 0.2)]),
+}
+
+
+@pytest.mark.parametrize("name", PROMISES)
+def test_promises_are_kept(name):
+    """In 200 repetitions promises of confidence 0.9 break in 10 percent at most, up to chance, and are not idle."""
+    objective, given = PROMISES[name]
+    wanted = [Constraint.of(one) for one in given]
+    broken, values = 0, []
+    for seed in range(200):
+        try:
+            found = promised_threshold(Share(objective), wanted, 0.9, rows(300, 2 * seed), rows(300, 2 * seed + 1))
+        except UnkeepablePromiseError:
+            values.append(0.0)
+            continue
+        table = tables_at(np.array([found.threshold]), *LARGE)
+        broken += any(float(c.margin(*table)[0]) < 0.0 for c in wanted)
+        values.append(float(Share(objective).value(*table)[0]))
+    assert broken <= binom.ppf(0.99, 200, 0.1)
+    candidates = Candidates.of(*LARGE)
+    tables = candidates.tables()
+    kept = np.min([c.margin(*tables) for c in wanted], axis=0) >= 0.0
+    assert np.mean(values) > 0.6 * np.max(Share(objective).value(*tables)[kept])
+
+
+def test_refusal_names_the_nearest():
+    wanted = [Constraint.of(("precision", ">=", 0.99))]
+    message = (
+        r"no threshold can promise precision >= 0.99 with confidence 0.95 on the 200 rows \(\d+ positive\).*"
+        r"nearest is threshold .* which can promise precision >= 0\.\d+"
+    )
+    with pytest.raises(UnkeepablePromiseError, match=message):
+        promised_threshold(Share("recall"), wanted, 0.95, rows(200, 0, 0.3), rows(200, 1, 0.3))
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("precision >= 0.9", "a constraint is written"),
+        (("f1", ">=", 0.9), "a constraint is on one of accuracy, .*precision.*got 'f1'"),
+        (("precision", ">", 0.9), "the sign of a constraint is '>=' or '<=', got '>'"),
+        (("precision", ">=", 90), "must lie between 0 and 1, got 90; write 90 percent as 0.9"),
+        (("precision", ">=", "0.9"), "must lie between 0 and 1"),
+    ],
+)
+def test_constraints_that_make_no_sense(given, message):
+    with pytest.raises(ValueError, match=message):
+        Constraint.of(given)

@@ -1,0 +1,156 @@
+"""Strategies of choosing a threshold: exact over all cuts, true to weights, and steadier than a maximum."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+from metricwise.inference import best_threshold
+from metricwise.inference.batch_rule import BatchRule
+from metricwise.inference.candidates import Candidates
+from metricwise.inference.score_intervals import resampled_interval, score_interval
+from metricwise.inference.threshold_choice import (
+    choose_threshold,
+    expected_threshold,
+    mix_log_odds,
+    prices_mistakes_alike,
+    resamples,
+)
+from metricwise.measures import MCC, Accuracy, BalancedAccuracy, FBeta, GMean, Jaccard
+
+MEASURES = [FBeta(), FBeta(2.0), Jaccard(), Accuracy(), BalancedAccuracy(), GMean(), MCC()]
+STRATEGIES = ["auto", "max", "bagged", "expected"]
+
+
+def problem(n=300, seed=0, centre=-2.0):
+    random = np.random.default_rng(seed)
+    log_odds = random.normal(centre, 2.0, n)
+    return random.random(n) < expit(log_odds), log_odds
+
+
+@pytest.mark.parametrize("measure", MEASURES, ids=lambda m: m.name)
+def test_max_is_the_best_of_all_cuts(measure):
+    positive, log_odds = problem()
+    found = choose_threshold("max", measure, positive, log_odds)
+    assert found.threshold == best_threshold(measure, positive, log_odds).threshold
+
+
+@pytest.mark.parametrize("measure", MEASURES, ids=lambda m: m.name)
+@pytest.mark.parametrize("seed", range(3))
+def test_expected_is_the_best_of_all_cuts_by_the_expected_table(measure, seed):
+    _, log_odds = problem(40, seed)
+    chance = expit(log_odds)
+
+    def value(threshold):
+        above = log_odds > threshold
+        return measure.value(
+            chance[above].sum(), (1 - chance)[above].sum(), chance[~above].sum(), (1 - chance)[~above].sum()
+        )
+
+    best = max(value(threshold) for threshold in [log_odds.min() - 1.0, *log_odds])
+    assert value(expected_threshold(measure, log_odds)) == pytest.approx(best)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_row_of_weight_two_is_two_rows(strategy):
+    positive, log_odds = problem()
+    weights = np.random.default_rng(1).integers(1, 4, positive.size)
+    weighted = choose_threshold(strategy, FBeta(), positive, log_odds, weights.astype(float), seed=3)
+    repeated = choose_threshold(strategy, FBeta(), np.repeat(positive, weights), np.repeat(log_odds, weights), seed=3)
+    assert weighted.threshold == pytest.approx(repeated.threshold)
+    assert weighted.interval == pytest.approx(repeated.interval)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_order_of_rows_does_not_matter(strategy):
+    positive, log_odds = problem()
+    order = np.random.default_rng(2).permutation(positive.size)
+    here = choose_threshold(strategy, FBeta(), positive, log_odds)
+    there = choose_threshold(strategy, FBeta(), positive[order], log_odds[order])
+    assert (here.threshold, *here.interval) == pytest.approx((there.threshold, *there.interval))
+
+
+def test_bagged_sees_the_order_of_scores_only():
+    positive, log_odds = problem()
+    share = (log_odds > choose_threshold("bagged", FBeta(), positive, log_odds).threshold).mean()
+    stretched = log_odds**3
+    assert (stretched > choose_threshold("bagged", FBeta(), positive, stretched).threshold).mean() == share
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_interval_holds_the_threshold_and_shrinks_with_rows(strategy):
+    few, many = (choose_threshold(strategy, FBeta(), *problem(n)) for n in (100, 10_000))
+    for found in (few, many):
+        assert found.interval[0] <= found.threshold <= found.interval[1]
+    assert many.interval[1] - many.interval[0] < few.interval[1] - few.interval[0]
+
+
+def test_auto_is_steadier_and_better_than_max():
+    """On problems with few positives, whose log-odds are true, so that the best threshold is known."""
+    large_positive, large = problem(200_000, seed=99, centre=-4.0)
+    best = best_threshold(FBeta(), large_positive, large).threshold
+    found = {
+        name: [choose_threshold(name, FBeta(), *problem(400, s, -4.0)).threshold for s in range(60)]
+        for name in ("max", "auto")
+    }
+    errors = {name: np.abs(np.array(values) - best).mean() for name, values in found.items()}
+    assert errors["auto"] < 0.7 * errors["max"]
+
+
+def test_resamples_have_the_rows_as_their_mean():
+    candidates = Candidates(np.arange(5.0)[::-1], np.array([1.0, 2.5, 0.0]), np.array([0.0, 4.0, 0.5]))
+    drawn = np.mean([np.stack(one) for _ in range(40) for one in resamples(candidates, _)], axis=0)
+    np.testing.assert_allclose(drawn, [candidates.positives, candidates.negatives], atol=0.15)
+    assert drawn[0, 2] == 0.0 and drawn[1, 0] == 0.0
+
+
+def test_mixing_lies_between_and_is_weighed():
+    assert mix_log_odds([-3.0, 1.0], [1.0, 0.0]) == pytest.approx(-3.0)
+    assert -3.0 < mix_log_odds([-3.0, 1.0], [0.9, 0.1]) < mix_log_odds([-3.0, 1.0], [0.5, 0.5]) < 1.0
+    assert mix_log_odds([60.0, 50.0], [0.5, 0.5]) == pytest.approx(55.0)  # both round to a probability of 1
+
+
+def test_which_measures_price_mistakes_alike():
+    assert all(prices_mistakes_alike(m, 20.0, 980.0) for m in (FBeta(), Jaccard(), MCC(), Accuracy()))
+    assert not any(prices_mistakes_alike(m, 20.0, 980.0) for m in (FBeta(2.0), GMean(), BalancedAccuracy()))
+    assert prices_mistakes_alike(GMean(), 500.0, 500.0)
+
+
+def test_batch_rule():
+    _, log_odds = problem(2000)
+    rule = BatchRule(FBeta(), threshold=-0.8, share=float((log_odds > -0.8).mean()))
+    assert rule.threshold_for(log_odds) == pytest.approx(-0.8, abs=0.1)
+    assert rule.threshold_for(log_odds + 1.0) > -0.6  # a model whose scores are larger
+    assert rule.threshold_for(np.array([0.3])) == pytest.approx(-0.8, abs=0.05)  # a single row tells next to nothing
+
+
+def test_one_class_of_scores_and_all_rows_alike():
+    positive = np.array([True, False, False])
+    for strategy in STRATEGIES:
+        found = choose_threshold(strategy, FBeta(), positive, np.zeros(3))
+        assert np.isfinite(found.threshold)
+
+
+def test_score_intervals_cover():
+    """Of 300 true values, about 90 percent lie in intervals from a table; of values on 200 rows, in wider ones."""
+    random = np.random.default_rng(0)
+    value, shares = FBeta().value, np.array([0.08, 0.03, 0.04, 0.85])
+    inside = {None: 0, 200: 0}
+    for seed in range(300):
+        table = tuple(random.multinomial(500, shares).astype(float))
+        for n_rows in inside:
+            new = shares if n_rows is None else random.multinomial(n_rows, shares)
+            low, high = score_interval(value, table, n_rows=n_rows, seed=seed)
+            inside[n_rows] += low <= value(*new) <= high
+    assert all(0.85 <= count / 300 <= 0.95 for count in inside.values())
+
+
+def test_resampled_intervals_cover():
+    random = np.random.default_rng(0)
+    inside = 0
+    for seed in range(150):
+        rows, new = random.normal(size=(2, 100))
+        low, high = resampled_interval(lambda w, rows=rows: float(np.average(rows, weights=w)), np.ones(100), seed=seed)
+        inside += low <= new.mean() <= high
+    assert 0.82 <= inside / 150 <= 0.96
