@@ -9,10 +9,10 @@ WORKERS ?= 2
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint bench papers docs clean
+.PHONY: help demo test lint bench bench-quality papers docs clean
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(VENV)/.base ## train, certify and write demo/report.html
 	$(PY) examples/demo.py
@@ -26,8 +26,11 @@ lint: $(VENV)/.test ## formatting, style, types and the direction of imports
 	$(BIN)/mypy --strict src
 	$(BIN)/lint-imports
 
-bench: $(VENV)/.bench ## speed and quality, side by side with other libraries
+bench: $(VENV)/.bench ## speed, side by side with other libraries
 	$(PY) -m benchmarks
+
+bench-quality: $(VENV)/.bench ## how good the models are, over many data sets and splits, beside scikit-learn's
+	$(PY) -m benchmarks.quality
 
 papers: $(VENV)/.bench ## reproduce the experiments of the papers
 	$(PY) -m benchmarks.papers

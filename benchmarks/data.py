@@ -56,7 +56,7 @@ def folder() -> Path:
 
 
 @cache
-def _reader() -> Callable[[str], dict[str, Any]]:
+def _reader() -> Any:
     path = folder() / "load.py"
     if not path.is_file():
         raise SkippedError("no data: METRICWISE_DATA does not name a folder with a load.py")
@@ -64,8 +64,7 @@ def _reader() -> Callable[[str], dict[str, Any]]:
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    load: Callable[[str], dict[str, Any]] = module.load
-    return load
+    return module
 
 
 def load(name: str) -> dict[str, Any]:
@@ -76,10 +75,22 @@ def load(name: str) -> dict[str, Any]:
     SkippedError
         Where the data are missing.
     """
-    read = _reader()
+    reader = _reader()
     if not (folder() / f"{name}.npz").is_file():
         raise SkippedError(f"the data set {name} is missing from the data folder")
-    return read(name)
+    data: dict[str, Any] = reader.load(name)
+    return data
+
+
+def views() -> tuple[str, ...]:
+    """Return the names of the binary problems that the folder's ``load.py`` makes of its data sets."""
+    return tuple(_reader().VIEWS)
+
+
+def view(name: str) -> tuple[Any, Mask]:
+    """Return the rows of a binary problem, and which of them are positive."""
+    X, y = _reader().binary(name)
+    return X, y == 1
 
 
 def _a9a() -> Task:

@@ -134,3 +134,17 @@ def files(path: Path, curves: Mapping[str, Mapping[str, Sequence[float | None]]]
     times.set_yscale("log")
     memory.set_ylim(bottom=0.0)
     _save(figure, path)
+
+
+def paired_points(path: Path, first: Mapping[str, float], second: Mapping[str, float], x: str, y: str) -> None:
+    """Draw a point for every name that both have: above the diagonal, the second is larger."""
+    names = sorted(set(first) & set(second))
+    figure = Figure(figsize=(4.5, 4.5))
+    axes = figure.add_subplot()
+    axes.plot([0.0, 1.0], [0.0, 1.0], color="grey", linewidth=0.8)
+    axes.plot([first[name] for name in names], [second[name] for name in names], "o", color=_COLOURS[0], markersize=4)
+    axes.set_xlabel(x)
+    axes.set_ylabel(y)
+    axes.set_aspect("equal")
+    axes.spines[["top", "right"]].set_visible(False)
+    _save(figure, path)

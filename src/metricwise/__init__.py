@@ -27,6 +27,7 @@ __all__ = [
     "HMean",
     "History",
     "Jaccard",
+    "MetricClassifier",
     "MinRate",
     "MiniBatchSVC",
     "MultivariateSVC",
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
     from metricwise.estimators.amp import AMPClassifier
     from metricwise.estimators.auc_svc import AUCSVC
     from metricwise.estimators.catalog import measure_names
+    from metricwise.estimators.front_door.classifier import MetricClassifier
     from metricwise.estimators.minibatch_svc import MiniBatchSVC
     from metricwise.estimators.multilabel.binary_relevance import BinaryRelevance
     from metricwise.estimators.multilabel.classifier_chain import ProbabilisticClassifierChain
@@ -104,6 +106,7 @@ else:
         "BinaryRelevance": "metricwise.estimators.multilabel.binary_relevance",
         "MiniBatchSVC": "metricwise.estimators.minibatch_svc",
         "MultivariateSVC": "metricwise.estimators.multivariate_svc",
+        "MetricClassifier": "metricwise.estimators.front_door.classifier",
         "PlugInClassifier": "metricwise.estimators.plug_in.classifier",
         "ProbabilisticClassifierChain": "metricwise.estimators.multilabel.classifier_chain",
         "SPADEClassifier": "metricwise.estimators.spade",

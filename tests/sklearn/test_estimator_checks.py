@@ -9,6 +9,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from metricwise import (
     AUCSVC,
     AMPClassifier,
+    MetricClassifier,
     MiniBatchSVC,
     MultivariateSVC,
     PlugInClassifier,
@@ -45,7 +46,11 @@ def test_estimator_checks(estimator, check):
     check(estimator)
 
 
-PLUG_INS = [PlugInClassifier(LogisticRegression()), PlugInClassifier(LogisticRegression(), "g_mean", threshold="max")]
+PLUG_INS = [
+    PlugInClassifier(LogisticRegression()),
+    PlugInClassifier(LogisticRegression(), "g_mean", threshold="max"),
+    MetricClassifier(candidates=["logistic"]),
+]
 THRESHOLDS = {"check_classifiers_train": "wants the most probable class; here the threshold decides"}
 
 

@@ -43,7 +43,9 @@ def contingency_table(y: ArrayLike, labels: ArrayLike, sample_weight: ArrayLike 
 def divide(numerator: Any, denominator: Any) -> Floats:
     """Divide elementwise; where the denominator is zero the result is zero, without a warning."""
     top, bottom = np.broadcast_arrays(np.asarray(numerator, np.float64), np.asarray(denominator, np.float64))
-    quotient: Floats = np.divide(top, bottom, out=np.zeros(top.shape), where=bottom != 0)
+    quotient = np.zeros(top.shape)
+    with np.errstate(over="ignore"):  # weights may be so small that a quotient of them is no number
+        np.divide(top, bottom, out=quotient, where=bottom != 0)
     return quotient
 
 

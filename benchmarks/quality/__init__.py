@@ -1,0 +1,1 @@
+"""How good the models are: against peers, over many data sets and repeated splits."""

@@ -1,0 +1,147 @@
+"""The page: means over problems, wins and losses, paired tests, coverage."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import wilcoxon
+
+from benchmarks.papers.page import list_table
+from benchmarks.plots import paired_points
+from benchmarks.quality.trials import MEASURES, PRECISION
+
+Record = dict[str, Any]
+Floats = NDArray[np.float64]
+
+INTRODUCTION = """\
+Quality
+=======
+
+``make bench-quality`` measures everything on this page and writes it. Problems are all binary views of the data folder,
+and the topics of Reuters-21578 with 10 to 200 positives (tf-idf); every one is split at random, stratified, several
+times. A value is the mean over the splits of a problem; tests are Wilcoxon's signed-rank test of these means, over
+problems. The trials are kept in ``benchmarks/quality/results``."""
+
+
+def read(path: Path) -> list[Record]:
+    """Return the trials of a file, none if there is none."""
+    if not path.is_file():
+        return []
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def write(results: Path, folder: Path) -> Path:
+    """Write the page and its plots; return the page's path."""
+    folder.mkdir(parents=True, exist_ok=True)
+    parts = [INTRODUCTION, *_thresholds(results, folder), *_front_door(results, folder), *_promises(results)]
+    environment = results / "environment.json"
+    if environment.is_file():
+        circumstances = json.loads(environment.read_text(encoding="utf-8"))
+        parts.append("*Measured with: " + "; ".join(f"{key} {value}" for key, value in circumstances.items()) + ".*")
+    path = folder / "quality.rst"
+    path.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+    return path
+
+
+def means(trials: list[Record], key: str = "value") -> dict[str, dict[str, float]]:
+    """Return the mean over repetitions by method and problem."""
+    values: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for one in trials:
+        values[one["method"]][one["problem"]].append(one[key])
+    return {m: {p: float(np.mean(v)) for p, v in by_problem.items()} for m, by_problem in values.items()}
+
+
+def comparison(trials: list[Record], ours: str, peer: str) -> list[str]:
+    """Return a line of a table: both means, their difference, wins and losses, the test, and the ratio of times."""
+    values, seconds = means(trials), means(trials, "seconds")
+    problems = sorted(set(values[ours]) & set(values[peer]))
+    first, second = (np.array([values[method][name] for name in problems]) for method in (ours, peer))
+    difference = first - second
+    chance = wilcoxon(difference).pvalue if np.any(difference != 0.0) else 1.0
+    ratio = sum(seconds[ours][name] for name in problems) / sum(seconds[peer][name] for name in problems)
+    return [
+        f"{first.mean():.4f}",
+        f"{second.mean():.4f}",
+        f"{difference.mean():+.4f}",
+        f"{np.sum(difference > 0)} : {np.sum(difference < 0)}",
+        f"{chance:.2g}",
+        f"{ratio:.2f}",
+    ]
+
+
+HEADER = ["ours", "peer", "difference", "wins : losses", "p", "seconds, in times of the peer's"]
+
+
+def coverage(trials: list[Record]) -> str:
+    """Return how often the interval holds the value of the test rows."""
+    held = [one["low"] <= one["value"] <= one["high"] for one in trials if "low" in one]
+    return f"{np.mean(held):.1%} of {len(held)}" if held else "–"
+
+
+def _counts(trials: list[Record]) -> str:
+    problems = len({one["problem"] for one in trials})
+    return f"{problems} problems, {len({(one['problem'], one['repetition']) for one in trials})} splits"
+
+
+def _title(text: str) -> str:
+    return f"{text}\n{'-' * len(text)}"
+
+
+def _thresholds(results: Path, folder: Path) -> list[str]:
+    trials = read(results / "thresholds.jsonl")
+    if not trials:
+        return []
+    rows = [["``threshold``", *HEADER, "90 % intervals that hold"]]
+    for method in ("auto", "batch"):
+        line = comparison(trials, method, "scikit-learn")
+        rows.append([method, *line, coverage([one for one in trials if one["method"] == method])])
+    values = means(trials)
+    paired_points(folder / "quality_thresholds.png", values["scikit-learn"], values["auto"], "scikit-learn", "auto")
+    text = (
+        "F1 of ``PlugInClassifier(LogisticRegression())`` beside ``TunedThresholdClassifierCV`` around the same, "
+        f"with 5 folds each: {_counts(trials)}."
+    )
+    figure = ".. figure:: quality_thresholds.png\n   :alt: F1 of both, a point a problem\n   :width: 60%"
+    return [_title("Thresholds"), text, list_table(rows), figure]
+
+
+def _front_door(results: Path, folder: Path) -> list[str]:
+    rows = [["measure", "peer", *HEADER, "90 % intervals that hold"]]
+    counts = []
+    for measure in MEASURES:
+        trials = read(results / f"front_door_{measure}.jsonl")
+        if not trials:
+            continue
+        counts.append(f"{measure} {_counts(trials)}")
+        held = coverage([one for one in trials if one["method"] == "MetricClassifier"])
+        for peer in ("better of two", "logistic regression"):
+            rows.append([measure, peer, *comparison(trials, "MetricClassifier", peer), held])
+    if not counts:
+        return []
+    text = (
+        "``MetricClassifier`` beside ``TunedThresholdClassifierCV`` around logistic regression, and beside the better, "
+        "chosen by cross-validation, of that and ``TunedThresholdClassifierCV`` around "
+        "``HistGradientBoostingClassifier`` (without thresholds where the measure is one of scores; logistic "
+        f"regression alone for sparse rows): {'; '.join(counts)}."
+    )
+    return [_title("The front door"), text, list_table(rows)]
+
+
+def _promises(results: Path) -> list[str]:
+    trials = read(results / "promises.jsonl")
+    kept = [one for one in trials if not one["refused"]]
+    if not kept:
+        return []
+    held = np.array([one["precision"] >= PRECISION for one in kept])
+    text = (
+        f"``PlugInClassifier`` with ``RecallAtPrecision({PRECISION})`` at confidence 0.95, trained on 2000 rows of "
+        f"populations that are made (as ``make_classification`` does), {_counts(trials)}. A threshold is promised in "
+        f"{len(kept)} of {len(trials)} trials, and refused in the others; its precision on 198 thousand other rows is "
+        f"{PRECISION} or more in {held.mean():.1%} of those."
+    )
+    return [_title("Promises"), text]

@@ -1,0 +1,86 @@
+"""Binary problems with repeated stratified splits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.datasets import make_classification
+from sklearn.feature_extraction.text import TfidfTransformer
+from sklearn.model_selection import train_test_split
+from sklearn.preprocessing import StandardScaler
+
+from benchmarks.data import load, view, views
+
+Mask = NDArray[np.bool_]
+
+MOST_ROWS = 20_000  # for training
+MOST_TEST_ROWS = 20_000
+TRAINING_SHARE = 0.6
+# Populations: share of positives, and how far apart the classes are.
+MADE = {"made, rare": (0.05, 1.0), "made, apart": (0.1, 1.5), "made, close": (0.3, 0.7), "made, even": (0.5, 1.0)}
+FEWEST, MOST = 10, 200  # positives of a topic
+
+
+@dataclass(frozen=True)
+class Split:
+    """Rows for training and for testing.
+
+    By the training rows, dense features are standardised, and terms of news are weighted (tf-idf).
+    """
+
+    name: str
+    X: Any
+    y: Mask
+    X_test: Any
+    y_test: Mask
+
+
+def names() -> list[str]:
+    """Return the names of all problems: binary views of data sets, and topics of news."""
+    return [*views(), *(f"topic {number}" for number in _topics())]
+
+
+@lru_cache(maxsize=1)
+def _topics() -> list[int]:
+    counts = np.asarray(load("reuters21578")["y"].sum(axis=0)).ravel()
+    return [int(number) for number in np.flatnonzero((counts >= FEWEST) & (counts <= MOST))]
+
+
+@lru_cache(maxsize=1)
+def _rows(name: str) -> tuple[Any, Mask]:
+    if name.startswith("topic "):
+        data = load("reuters21578")
+        return data["X"], np.asarray(data["y"][:, int(name.removeprefix("topic "))]).ravel() == 1
+    return view(name)
+
+
+def made(name: str, repetition: int, n_rows: int = 2000) -> Split:
+    """Return rows of a population that is made, and so many test rows that their measures are nearly those of it."""
+    rare, separation = MADE[name]
+    X, y = make_classification(
+        200_000, 10, n_informative=5, n_redundant=2, weights=[1.0 - rare], class_sep=separation, random_state=0
+    )
+    train, test = train_test_split(np.arange(len(y)), train_size=n_rows, random_state=repetition)
+    return Split(name, X[train], y[train] == 1, X[test], y[test] == 1)
+
+
+def split(name: str, repetition: int, most_rows: int = MOST_ROWS) -> Split:
+    """Return a problem, split at random in the way of a repetition."""
+    X, y = _rows(name)
+    n_train = min(most_rows, round(TRAINING_SHARE * len(y)))
+    n_test = min(MOST_TEST_ROWS, len(y) - n_train)
+    train, test = train_test_split(
+        np.arange(len(y)), train_size=n_train, test_size=n_test, random_state=repetition, stratify=y
+    )
+    if name.startswith("topic "):
+        weighting = TfidfTransformer().fit(X[train])
+        return Split(name, weighting.transform(X[train]), y[train], weighting.transform(X[test]), y[test])
+    if sparse.issparse(X):
+        return Split(name, X[train], y[train], X[test], y[test])
+    scaler = StandardScaler().fit(X[train])
+    return Split(name, scaler.transform(X[train]), y[train], scaler.transform(X[test]), y[test])

@@ -1,0 +1,140 @@
+"""Single trials: methods trained on one split, judged on its test rows, with the seconds they took."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+from scipy import sparse
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import make_scorer
+from sklearn.model_selection import StratifiedKFold, TunedThresholdClassifierCV, cross_val_score
+
+from benchmarks.quality.problems import Split
+from metricwise import MetricClassifier, PlugInClassifier
+from metricwise.inference.promises import UnkeepablePromiseError
+from metricwise.measures import Measure, RecallAtPrecision, get_measure
+
+Record = dict[str, Any]
+Result = TypeVar("Result")
+
+MEASURES: dict[str, Any] = {
+    "f1": "f1",
+    "jaccard": "jaccard",
+    "g_mean": "g_mean",
+    "prbep": "prbep",
+    "recall_at_precision": RecallAtPrecision(0.9),
+    "roc_auc": "roc_auc",
+}
+PRECISION = 0.8  # promised
+FOLDS = 5
+
+
+def clocked(call: Callable[[], Result]) -> tuple[float, Result]:
+    """Return the seconds of a call and what it returned."""
+    started = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of few positives and of iterations
+        value = call()
+    return time.perf_counter() - started, value
+
+
+def regression() -> Any:
+    """Return the learner that both wrap."""
+    return LogisticRegression(max_iter=1000)
+
+
+def thresholds(split: Split, repetition: int) -> list[Record]:
+    """F1 of a logistic regression with thresholds by scikit-learn and by metricwise."""
+    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=repetition)
+    models = {
+        "scikit-learn": TunedThresholdClassifierCV(regression(), scoring="f1", cv=folds),
+        "auto": PlugInClassifier(regression(), "f1", random_state=repetition),
+        "batch": PlugInClassifier(regression(), "f1", threshold="batch", random_state=repetition),
+    }
+    return [_judged(split, get_measure("f1"), name, model) for name, model in models.items()]
+
+
+def front_door(split: Split, measure: str, repetition: int) -> list[Record]:
+    """Return a measure of the front door, of the better of two tuned learners, and of tuned logistic regression."""
+    chosen = get_measure(MEASURES[measure])
+    ours = _judged(split, chosen, "MetricClassifier", MetricClassifier(chosen, random_state=repetition))
+    seconds, model = clocked(lambda: _better(split, chosen, repetition))
+    peer = _record(split, chosen, "better of two", model, seconds)
+    simple = _judged(split, chosen, "logistic regression", _peers(split, chosen, repetition)[0])
+    return [record | {"measure": measure} for record in (ours, peer, simple)]
+
+
+def promise(split: Split, repetition: int) -> list[Record]:
+    """Return the precision of a threshold that promises one; nothing if it refuses."""
+    model = PlugInClassifier(regression(), RecallAtPrecision(PRECISION), random_state=repetition)
+    try:
+        seconds, fitted = clocked(lambda: model.fit(split.X, split.y))
+    except UnkeepablePromiseError:
+        return [{"problem": split.name, "method": "promise", "refused": True}]
+    called = fitted.predict(split.X_test)
+    precision = float(split.y_test[called].mean()) if called.any() else 1.0
+    return [
+        {
+            "problem": split.name,
+            "method": "promise",
+            "refused": False,
+            "precision": precision,
+            "called": int(called.sum()),
+            "recall": float(called[split.y_test].mean()),
+            "seconds": seconds,
+        }
+    ]
+
+
+def _peers(split: Split, measure: Measure, repetition: int) -> list[Any]:
+    learners: list[Any] = [regression()]
+    if not sparse.issparse(split.X):
+        learners.append(HistGradientBoostingClassifier(random_state=repetition))
+    if measure.response == "scores":  # no threshold has a part in it
+        return learners
+    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=repetition)
+    return [TunedThresholdClassifierCV(learner, scoring=_scorer(measure), cv=folds) for learner in learners]
+
+
+def _scorer(measure: Measure) -> Any:
+    if measure.response == "labels":
+        return make_scorer(measure.score)
+    return make_scorer(measure.score, response_method=("decision_function", "predict_proba"))
+
+
+def _better(split: Split, measure: Measure, repetition: int) -> Any:
+    """Return the peer with the better measure in cross-validation, trained on all rows."""
+    peers = _peers(split, measure, repetition)
+    if len(peers) > 1:
+        folds = StratifiedKFold(FOLDS, shuffle=True, random_state=repetition + 1)
+        scores = [cross_val_score(one, split.X, split.y, scoring=_scorer(measure), cv=folds).mean() for one in peers]
+        peers = [peers[int(np.argmax(scores))]]
+    return peers[0].fit(split.X, split.y)
+
+
+def _judged(split: Split, measure: Measure, name: str, model: Any) -> Record:
+    seconds, fitted = clocked(lambda: model.fit(split.X, split.y))
+    return _record(split, measure, name, fitted, seconds)
+
+
+def _record(split: Split, measure: Measure, name: str, model: Any, seconds: float) -> Record:
+    if measure.response == "labels":
+        response = model.predict(split.X_test)
+    elif hasattr(model, "decision_function"):
+        response = model.decision_function(split.X_test)
+    else:
+        response = model.predict_proba(split.X_test)[:, 1]
+    value = float(measure.score(split.y_test, response))
+    found = {"problem": split.name, "method": name, "value": value, "seconds": seconds}
+    if hasattr(model, "score_interval") and measure.response == "labels":
+        low, high = model.score_interval(n_rows=len(split.y_test))
+        found |= {"expected": model.expected_score_, "low": low, "high": high}
+    elif hasattr(model, "expected_score_interval_"):
+        low, high = model.expected_score_interval_
+        found |= {"expected": model.expected_score_, "low": low, "high": high}
+    return found

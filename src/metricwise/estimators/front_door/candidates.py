@@ -1,0 +1,135 @@
+"""Who takes part in the race: learners that suit the measure, the number of rows and their kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier
+from sklearn.kernel_approximation import Nystroem
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.svm import SVC
+
+from metricwise.estimators.auc_svc import AUCSVC
+from metricwise.estimators.front_door.preparing import for_numbers, for_trees
+from metricwise.estimators.front_door.profile import Profile
+from metricwise.estimators.multivariate_svc import MultivariateSVC
+from metricwise.estimators.spade import SPADEClassifier
+from metricwise.estimators.stamp import STAMPClassifier
+from metricwise.measures import HasDualRegion, Measure, RanksPairs, RatioOfRates
+from metricwise.measures.base import HasViolatedLabelling
+
+_EXACT_KERNEL_ROWS = 4000  # up to which a kernel machine holds all pairs of rows
+_LANDMARKS = 300
+_MOST_SPARSE_FEATURES = 2000  # of a matrix that kernels are tried on
+_STREAM_ROWS = 20_000  # from which streaming learners take part
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A learner with its name, what is special about it, and how its time grows with the rows."""
+
+    name: str
+    estimator: Any
+    settings: dict[str, Any] = field(default_factory=dict)
+    growth: float = 1.0  # exponent
+
+
+Maker = Callable[[Profile, Measure, int], Iterator[Candidate]]
+
+
+def _logistic(profile: Profile, measure: Measure, seed: int) -> Iterator[Candidate]:
+    for price in (0.1, 1.0, 10.0):
+        learner = LogisticRegression(C=price, max_iter=1000)
+        yield Candidate("logistic regression", for_numbers(profile, learner), {"C": price})
+
+
+def _boosted(profile: Profile, measure: Measure, seed: int) -> Iterator[Candidate]:
+    if profile.is_sparse:
+        return
+    columns = list(range(len(profile.categorical))) or None
+    for leaves, rate, rounds in ((31, 0.1, 100), (8, 0.05, 200)):
+        learner = HistGradientBoostingClassifier(
+            max_leaf_nodes=leaves,
+            learning_rate=rate,
+            max_iter=rounds,
+            categorical_features=columns,
+            random_state=seed,
+        )
+        yield Candidate("boosted trees", for_trees(profile, learner), {"max_leaf_nodes": leaves, "learning_rate": rate})
+
+
+def _extra_trees(profile: Profile, measure: Measure, seed: int) -> Iterator[Candidate]:
+    learner = ExtraTreesClassifier(200, random_state=seed)
+    yield Candidate("extra trees", for_trees(profile, learner), growth=1.1)
+
+
+def _kernel_machine(profile: Profile, measure: Measure, seed: int) -> Iterator[Candidate]:
+    if profile.is_sparse and profile.n_features > _MOST_SPARSE_FEATURES:
+        return
+    if profile.n_rows <= _EXACT_KERNEL_ROWS:
+        yield Candidate("rbf machine", for_numbers(profile, SVC(C=3.0)), {"C": 3.0}, growth=2.0)
+        return
+    features = Nystroem(gamma=1.0 / profile.n_features, n_components=_LANDMARKS, random_state=seed)
+    learner = make_pipeline(features, LogisticRegression(C=10.0, max_iter=1000))
+    yield Candidate("rbf machine", for_numbers(profile, learner), {"landmarks": _LANDMARKS})
+
+
+def _multivariate(profile: Profile, measure: Measure, seed: int) -> Iterator[Candidate]:
+    if isinstance(measure, HasViolatedLabelling) and not isinstance(measure, RanksPairs):
+        learner = MultivariateSVC(measure, threshold="train")
+        yield Candidate("multivariate SVM", for_numbers(profile, learner))
+
+
+def _ranking(profile: Profile, measure: Measure, seed: int) -> Iterator[Candidate]:
+    if isinstance(measure, RanksPairs):
+        yield Candidate("AUC SVM", for_numbers(profile, AUCSVC()))
+
+
+def _streams(profile: Profile, measure: Measure, seed: int) -> Iterator[Candidate]:
+    if profile.n_rows < _STREAM_ROWS:
+        return
+    if isinstance(measure, RatioOfRates):
+        yield Candidate("STAMP", for_numbers(profile, STAMPClassifier(measure, random_state=seed)))
+    elif isinstance(measure, HasDualRegion):
+        yield Candidate("SPADE", for_numbers(profile, SPADEClassifier(measure, random_state=seed)))
+
+
+# In the order in which they are tried: what is fast comes first, so that there is a result at any time. Those of the
+# second list are for two classes only.
+_MAKERS: dict[str, Maker] = {"logistic": _logistic, "boosted_trees": _boosted, "extra_trees": _extra_trees}
+_OF_TWO_CLASSES: dict[str, Maker] = {
+    "multivariate_svm": _multivariate,
+    "auc_svm": _ranking,
+    "streams": _streams,
+    "rbf": _kernel_machine,
+}
+NAMES = (*_MAKERS, *_OF_TWO_CLASSES)
+
+
+def candidates_for(wanted: Any, profile: Profile, measure: Measure, two_classes: bool, seed: int) -> list[Candidate]:
+    """Return who takes part: all that fit ("auto"), those of a list of names, or a dictionary's own estimators.
+
+    Raises
+    ------
+    ValueError
+        If a name is unknown, or nothing that is wanted fits the measure and the rows.
+    """
+    if isinstance(wanted, dict):
+        return [Candidate(str(name), estimator) for name, estimator in wanted.items()]
+    names = NAMES if wanted == "auto" else wanted
+    unknown = [name for name in names if name not in NAMES]
+    if unknown:
+        raise ValueError(
+            f"candidates must be 'auto', a dictionary of estimators, or some of {NAMES}; got {unknown[0]!r}"
+        )
+    makers = {**_MAKERS, **(_OF_TWO_CLASSES if two_classes else {})}
+    found = [one for name in names if name in makers for one in makers[name](profile, measure, seed)]
+    if not found:
+        raise ValueError(
+            f"none of the candidates {', '.join(names)} fits measure {measure.name!r} and these rows: use "
+            "candidates='auto', or a dictionary of your own estimators"
+        )
+    return found

@@ -1,0 +1,242 @@
+"""Candidates against each other on growing parts of the rows, with the same folds for all (successive halving).
+
+1. On a part of the rows, every candidate scores rows that its models have not seen.
+2. Whoever is clearly behind the best, on the same rows, leaves; and so do all but the best few.
+   Of the settings of one learner, only the best stays.
+3. The others go on with more rows, at last with all of them.
+
+With a time budget, a candidate only starts what it will probably finish, judged by how long it took on fewer rows.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import _safe_indexing
+
+from metricwise.estimators.front_door.candidates import Candidate
+from metricwise.estimators.front_door.clock import Clock
+from metricwise.estimators.front_door.tasks import Calibration, Floats, Rows, Task
+from metricwise.estimators.plug_in.held_out import Splits, splits_of
+
+Tell = Callable[[str], bool]
+
+_FIRST_ROWS = 2000
+_FIRST_RARE_ROWS = 60  # of the rarest class, so that a first part can tell candidates apart
+_FIRST_ROWS_ON_A_BUDGET = 1000
+_GROWTH = 4  # of the part of the rows
+_FINALISTS = 4
+_RESAMPLES = 100
+_CLEARLY = 0.95
+_MARGIN = 1.2  # on the expected time of a training
+_SHARE_OF_FIRST_HEAT = 0.4  # of a time budget
+
+
+@dataclass
+class Runner:
+    """A candidate and how it fares; ``why_dropped`` is empty for finalists."""
+
+    candidate: Candidate
+    n_rows: int = 0
+    value: float = float("nan")
+    interval: tuple[float, float] = (float("nan"), float("nan"))
+    seconds: float = 0.0
+    fold_seconds: float = 0.0  # of one training and its scores
+    why_dropped: str = ""
+    out_of_time: bool = False
+    scores: Floats = field(default_factory=lambda: np.zeros(0))
+    calibration: Calibration = field(default_factory=lambda: Calibration(()))
+
+    def expected_seconds(self, n_rows: int) -> float:
+        """Return how long a training on so many rows will probably take."""
+        return float(self.fold_seconds * (n_rows / max(self.n_rows, 1)) ** self.candidate.growth)
+
+
+@dataclass
+class Heat:
+    """Some rows, divided into folds."""
+
+    rows: Rows
+    splits: Splits
+
+    @property
+    def held(self) -> Rows:
+        """The rows in the order in which they are held out."""
+        held: Rows = self.rows[np.concatenate([test for _, test in self.splits])]
+        return held
+
+
+class Outcome(NamedTuple):
+    """All runners, the finalists among them, and the rows that these have scored."""
+
+    runners: list[Runner]
+    finalists: list[Runner]
+    heat: Heat
+
+
+@dataclass
+class Race:
+    """What candidates have in common.
+
+    Attributes
+    ----------
+    task : Task
+        Rows and measure.
+    cv : int, splitter or None
+        Folds of the last part, all rows.
+    n_jobs : int or None
+        Folds trained side by side.
+    clock : Clock
+        The time that is left.
+    tell : callable
+        Takes a line of text about the progress; returns True if the race shall end.
+    """
+
+    task: Task
+    cv: Any
+    n_jobs: int | None
+    clock: Clock
+    tell: Tell
+
+    def run(self, candidates: list[Candidate]) -> Outcome:
+        """Return who reached the last rows that anybody did, and everybody's fate.
+
+        Raises
+        ------
+        ValueError
+            If no candidate could be trained.
+        """
+        runners = [Runner(candidate) for candidate in candidates]
+        heats = [heat for heat in map(self._heat, self._parts()) if self._run_heat(runners, heat)]
+        if not heats:
+            reasons = "; ".join(f"{one.candidate.name}: {one.why_dropped.removeprefix('failed: ')}" for one in runners)
+            raise ValueError(f"no candidate could be trained: {reasons}")
+        last = heats[-1]
+        finalists = [
+            one for one in runners if one.n_rows == last.rows.size and (one.out_of_time or not one.why_dropped)
+        ]
+        return Outcome(runners, finalists, last)
+
+    def _parts(self) -> list[int]:
+        """Return how many rows take part, first to last."""
+        total = len(self.task.y)
+        counts = np.unique(self.task.strata, return_counts=True)[1]
+        first = max(_FIRST_ROWS, int(_FIRST_RARE_ROWS * total / counts.min()))
+        if self.clock.budget is not None:
+            first = _FIRST_ROWS_ON_A_BUDGET
+        sizes = []
+        while first * 2 <= total:
+            sizes.append(first)
+            first *= _GROWTH
+        return [*sizes, total]
+
+    def _heat(self, size: int) -> Heat:
+        total = len(self.task.y)
+        rows = np.arange(total)
+        if size < total:
+            rows = _spread_part(self.task.strata, size, self.task.seed)
+        codes = np.unique(self.task.strata[rows], return_inverse=True)[1]
+        cv = self.cv if size == total else _folds_of_part(self.cv)
+        return Heat(rows, splits_of(cv, _safe_indexing(self.task.X, rows), codes, self.task.seed))
+
+    def _run_heat(self, runners: list[Runner], heat: Heat) -> bool:
+        """Let the runners that are left score the rows; return False if nobody could."""
+        judged: dict[int, Callable[[Floats], float]] = {}
+        for number, runner in enumerate(runners):
+            if runner.why_dropped:
+                continue
+            if (judged or runner.n_rows) and self._is_too_slow(runner, heat):  # somebody has to run first
+                runner.why_dropped = f"{heat.rows.size} rows would take more time than is left"
+                runner.out_of_time = True
+                continue
+            judge = self._run(runner, heat)
+            if judge is not None:
+                judged[number] = judge
+        if not judged:
+            return False
+        is_last = heat.rows.size == len(self.task.y)
+        self._drop_the_slow(runners, judged, heat, most=len(runners) if is_last else _FINALISTS)
+        return True
+
+    def _is_too_slow(self, runner: Runner, heat: Heat) -> bool:
+        """Whether a runner had better not start; nobody knows how long one will take that has not run before."""
+        if self.clock.budget is None:
+            return False
+        if runner.n_rows == 0:
+            return self.clock.left() < (1.0 - _SHARE_OF_FIRST_HEAT) * self.clock.budget
+        trainings = len(heat.splits) + 1  # the last one is that of the winner
+        return runner.expected_seconds(heat.rows.size) * trainings * _MARGIN > self.clock.left()
+
+    def _run(self, runner: Runner, heat: Heat) -> Callable[[Floats], float] | None:
+        """Score the rows; return the measure as a function of weights, None if the candidate fails."""
+        clock = Clock(None)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)  # slow convergence is the candidate's own problem
+                parts = Parallel(n_jobs=self.n_jobs)(
+                    delayed(self.task.held_out)(runner.candidate.estimator, heat.rows[train], heat.rows[test])
+                    for train, test in heat.splits
+                )
+        except (ValueError, TypeError, MemoryError, np.linalg.LinAlgError) as error:
+            runner.why_dropped = f"failed: {error}"
+            warnings.warn(f"candidate {runner.candidate.name} failed and is left out: {error}", stacklevel=2)
+            return None
+        raw = np.concatenate(parts)
+        runner.calibration = self.task.calibration(heat.held, raw)
+        runner.scores, runner.n_rows = runner.calibration(raw), heat.rows.size
+        judge = self.task.judge(heat.held, runner.scores)
+        runner.value = judge(self.task.row_weights(heat.held))
+        seconds = clock.seconds()
+        runner.seconds += seconds
+        runner.fold_seconds = seconds / len(heat.splits)
+        name = runner.candidate.name
+        if self.tell(f"{heat.rows.size} rows: {name} {runner.candidate.settings or ''} {runner.value:.4f}"):
+            self.clock.budget = 0.0
+        return judge
+
+    def _drop_the_slow(
+        self, runners: list[Runner], judged: dict[int, Callable[[Floats], float]], heat: Heat, most: int
+    ) -> None:
+        """Drop who is clearly behind the best on resampled rows, and all but the best few."""
+        order = sorted(judged, key=lambda number: -runners[number].value)
+        best, values = order[0], self._resampled(judged, heat)
+        for number in judged:
+            low, high = np.quantile(values[number], [0.05, 0.95])
+            runners[number].interval = (float(low), float(high))
+        kept: list[str] = []
+        for number in order:
+            runner, name = runners[number], runners[number].candidate.name
+            if name in kept:
+                runner.why_dropped = "other settings of it are better"
+            elif np.quantile(values[number] - values[best], _CLEARLY) < 0.0:
+                runner.why_dropped = f"clearly behind {runners[best].candidate.name}"
+            elif len(kept) == most:
+                runner.why_dropped = f"not among the best {most}"
+            else:
+                kept.append(name)
+
+    def _resampled(self, judged: dict[int, Callable[[Floats], float]], heat: Heat) -> dict[int, NDArray[np.float64]]:
+        random, weights = np.random.default_rng(self.task.seed), self.task.row_weights(heat.held)
+        drawn = [weights * random.exponential(size=weights.size) for _ in range(_RESAMPLES)]
+        return {number: np.array([judge(one) for one in drawn]) for number, judge in judged.items()}
+
+
+def _folds_of_part(cv: Any) -> Any:
+    return 3 if cv is None else min(3, cv) if isinstance(cv, int) else 3
+
+
+def _spread_part(strata: NDArray[Any], size: int, seed: int) -> Rows:
+    """Return so many rows, about, each class with its share; larger parts contain smaller ones."""
+    random = np.random.default_rng((seed, 7))
+    parts = []
+    for label in np.unique(strata):
+        rows = random.permutation(np.flatnonzero(strata == label))
+        parts.append(rows[: max(2, round(size * rows.size / strata.size))])
+    return np.sort(np.concatenate(parts))

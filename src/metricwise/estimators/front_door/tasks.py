@@ -1,0 +1,287 @@
+"""What is predicted: one of two classes, one of several, or several labels; all as columns of scores.
+
+Scores of all candidates are brought to one scale, log-odds or log-probabilities, so that they can be averaged.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import _safe_indexing
+
+from metricwise.estimators.multilabel.labels import checked_labels
+from metricwise.estimators.multilabel.learners import Constant
+from metricwise.estimators.plug_in.binary import HeldOut, Sigmoid, aim_of, choose, table_of
+from metricwise.estimators.plug_in.held_out import binary_scores, class_scores, fitted, gives_probabilities
+from metricwise.estimators.plug_in.several import averaged, choose_offsets, choose_thresholds
+from metricwise.inference.class_offsets import best_offsets
+from metricwise.measures import HasMulticlassValue, Measure, contingency_table
+from metricwise.measures.averages import matrix_table
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.int64]
+Labels = NDArray[Any]
+
+# Of probabilities, in log-odds: forests are sure of what all of their trees say, and a single one must not outweigh
+# all other candidates.
+_SUREST = 6.0
+
+
+class Decision(NamedTuple):
+    """Thresholds of the columns of scores, and the measure to expect of them."""
+
+    thresholds: Any
+    interval: Any
+    expected: float
+    expected_interval: tuple[float, float]
+    table: tuple[float, ...] | None = None  # of rows out of fold, for two classes
+
+
+class Calibration(NamedTuple):
+    """Straight lines that turn the scores of a candidate into log-odds, one a column; none for log-probabilities."""
+
+    lines: tuple[Sigmoid, ...]
+
+    def __call__(self, scores: Floats) -> Floats:
+        if not self.lines:
+            return scores
+        if scores.ndim == 1:
+            return self.lines[0].log_odds(scores)
+        return np.column_stack([line.log_odds(column) for line, column in zip(self.lines, scores.T, strict=True)])
+
+
+@dataclass
+class Task(ABC):
+    """Rows with their truth and what they are judged by.
+
+    Attributes
+    ----------
+    X : rows
+        Arrays, sparse matrices or data frames.
+    y : array
+        Classes, or a 0/1 matrix.
+    weights : array or None
+        Weights of the rows.
+    measure : Measure
+        The measure.
+    seed : int
+        Of resamples.
+    """
+
+    X: Any
+    y: Labels
+    weights: Floats | None
+    measure: Measure
+    seed: int
+
+    @property
+    @abstractmethod
+    def strata(self) -> Labels:
+        """What folds spread evenly."""
+
+    @abstractmethod
+    def learn(self, estimator: Any, rows: Rows) -> Any:
+        """Return a model of some rows."""
+
+    @abstractmethod
+    def raw_scores(self, model: Any, X: Any) -> Floats:
+        """Return scores of rows as the model gives them."""
+
+    @abstractmethod
+    def calibration(self, rows: Rows, scores: Floats) -> Calibration:
+        """Return what brings held-out scores of a candidate to the common scale."""
+
+    @abstractmethod
+    def decide(self, rows: Rows, scores: Floats) -> Decision:
+        """Choose thresholds on held-out scores of the common scale."""
+
+    @abstractmethod
+    def judge(self, rows: Rows, scores: Floats) -> Callable[[Floats], float]:
+        """Return the measure of held-out scores, at their best thresholds, as a function of weights of the rows."""
+
+    @abstractmethod
+    def predicted(self, scores: Floats, decision: Decision) -> Labels:
+        """Return the columns or classes that scores stand for."""
+
+    @abstractmethod
+    def score(self, y: Any, scores: Floats, decision: Decision, weights: Any) -> float:
+        """Return the measure of scores of new rows."""
+
+    def forget_rows(self) -> None:
+        """Drop what is needed for training only."""
+        self.X, self.y, self.weights = None, np.zeros(0), None
+
+    def held_out(self, estimator: Any, train: Rows, test: Rows) -> Floats:
+        """Return scores of rows by a model of others."""
+        return self.raw_scores(self.learn(estimator, train), _safe_indexing(self.X, test))
+
+    def row_weights(self, rows: Rows) -> Floats:
+        """Return weights of rows, one each if there are none."""
+        return np.ones(rows.size) if self.weights is None else self.weights[rows]
+
+    def _fitted(self, estimator: Any, rows: Rows, y: Labels) -> Any:
+        part = None if self.weights is None else self.weights[rows]
+        return fitted(estimator, _safe_indexing(self.X, rows), y, part)
+
+
+@dataclass
+class TwoClasses(Task):
+    """One class against the other."""
+
+    positive: Any
+
+    @property
+    def strata(self) -> Labels:
+        strata: Labels = self.y == self.positive
+        return strata
+
+    def learn(self, estimator: Any, rows: Rows) -> Any:
+        return self._fitted(estimator, rows, self.y[rows])
+
+    def raw_scores(self, model: Any, X: Any) -> Floats:
+        scores = binary_scores(model, X, self.positive)
+        return np.clip(scores, -_SUREST, _SUREST) if gives_probabilities(model) else scores
+
+    def calibration(self, rows: Rows, scores: Floats) -> Calibration:
+        return Calibration((Sigmoid.of(self._held(rows, scores)),))
+
+    def decide(self, rows: Rows, scores: Floats) -> Decision:
+        held = self._held(rows, scores)
+        aim = aim_of(self.measure, None)
+        chosen = choose(aim, "auto", held, True, self.seed)
+        table = None if aim.table is None or aim.constraints else table_of(chosen.threshold, held)
+        return Decision(chosen.threshold, chosen.interval, chosen.expected, chosen.expected_interval, table)
+
+    def judge(self, rows: Rows, scores: Floats) -> Callable[[Floats], float]:
+        truth = self.strata[rows]
+        if self.measure.response == "scores":
+            return lambda weights: float(self.measure.score(truth, scores, weights))
+        found = scores > self.decide(rows, scores).thresholds
+        return lambda weights: _value_of_table(self.measure, truth, found, weights)
+
+    def predicted(self, scores: Floats, decision: Decision) -> Labels:
+        found: Labels = scores > decision.thresholds
+        return found
+
+    def score(self, y: Any, scores: Floats, decision: Decision, weights: Any) -> float:
+        truth = np.asarray(y) == self.positive
+        response = scores if self.measure.response == "scores" else self.predicted(scores, decision)
+        return float(self.measure.score(truth, response, weights))
+
+    def _held(self, rows: Rows, scores: Floats) -> HeldOut:
+        return HeldOut(self.strata[rows], scores, self.row_weights(rows))
+
+
+@dataclass
+class SeveralClasses(Task):
+    """One of several classes."""
+
+    classes: Labels
+
+    @property
+    def strata(self) -> Labels:
+        return self.y
+
+    def learn(self, estimator: Any, rows: Rows) -> Any:
+        return self._fitted(estimator, rows, self.y[rows])
+
+    def raw_scores(self, model: Any, X: Any) -> Floats:
+        scores = class_scores(model, X, self.classes)
+        return np.maximum(scores, -_SUREST) if gives_probabilities(model) else scores
+
+    def calibration(self, rows: Rows, scores: Floats) -> Calibration:
+        return Calibration(())
+
+    def decide(self, rows: Rows, scores: Floats) -> Decision:
+        return Decision(
+            *choose_offsets(self._value, "auto", self._codes(rows), scores, self.row_weights(rows), self.seed)
+        )
+
+    def judge(self, rows: Rows, scores: Floats) -> Callable[[Floats], float]:
+        codes = self._codes(rows)
+        offsets = best_offsets(self._value, codes, scores, self.row_weights(rows)).offsets
+        truth = codes[:, None] == np.arange(self.classes.size)
+        found = np.argmax(scores - offsets, axis=1)[:, None] == np.arange(self.classes.size)
+        return lambda weights: _value_of_columns(self._value, truth, found, weights)
+
+    def predicted(self, scores: Floats, decision: Decision) -> Labels:
+        found: Labels = self.classes[np.argmax(scores - decision.thresholds, axis=1)]
+        return found
+
+    def score(self, y: Any, scores: Floats, decision: Decision, weights: Any) -> float:
+        measure, found = averaged(self.measure, "classes"), self.predicted(scores, decision)
+        score = measure.multiclass_score if isinstance(measure, HasMulticlassValue) else measure.score
+        return float(score(np.asarray(y), found, weights))
+
+    @property
+    def _value(self) -> Any:
+        return averaged(self.measure, "classes").of_tables
+
+    def _codes(self, rows: Rows) -> Rows:
+        return np.searchsorted(self.classes, self.y[rows])
+
+
+@dataclass
+class SeveralLabels(Task):
+    """A set of labels, each with a classifier of its own."""
+
+    @property
+    def strata(self) -> Labels:
+        return np.zeros(len(self.y), dtype=np.int64)
+
+    def learn(self, estimator: Any, rows: Rows) -> Any:
+        return [self._label_model(estimator, rows, column) for column in self.y.T]
+
+    def _label_model(self, estimator: Any, rows: Rows, column: Labels) -> Any:
+        if column[rows].min() == column[rows].max():
+            return Constant(float(column[rows][0]))
+        return self._fitted(estimator, rows, column[rows])
+
+    def raw_scores(self, model: Any, X: Any) -> Floats:
+        columns = [binary_scores(one, X, 1) for one in model]
+        sure = [gives_probabilities(one) for one in model]
+        return np.column_stack(
+            [np.clip(c, -_SUREST, _SUREST) if chance else c for c, chance in zip(columns, sure, strict=True)]
+        )
+
+    def calibration(self, rows: Rows, scores: Floats) -> Calibration:
+        truth, weights = self.y[rows] == 1, self.row_weights(rows)
+        return Calibration(
+            tuple(
+                Sigmoid.of(HeldOut(t, s, weights)) if 0 < t.sum() < t.size else Sigmoid()
+                for t, s in zip(truth.T, scores.T, strict=True)
+            )
+        )
+
+    def decide(self, rows: Rows, scores: Floats) -> Decision:
+        truth = self.y[rows] == 1
+        measure = averaged(self.measure, "labels")
+        return Decision(*choose_thresholds(measure, "auto", truth, scores, self.row_weights(rows), True, self.seed))
+
+    def judge(self, rows: Rows, scores: Floats) -> Callable[[Floats], float]:
+        truth, value = self.y[rows] == 1, averaged(self.measure, "labels").of_tables
+        found = scores > self.decide(rows, scores).thresholds
+        return lambda weights: _value_of_columns(value, truth, found, weights)
+
+    def predicted(self, scores: Floats, decision: Decision) -> Labels:
+        found: Labels = (scores > decision.thresholds).astype(np.int8)
+        return found
+
+    def score(self, y: Any, scores: Floats, decision: Decision, weights: Any) -> float:
+        found = self.predicted(scores, decision)
+        return float(averaged(self.measure, "labels").score(checked_labels(y), found, weights))
+
+
+def _value_of_table(measure: Any, truth: Labels, found: Labels, weights: Floats) -> float:
+    table = contingency_table(truth, found, weights)
+    return float(measure.value(table.tp, table.fp, table.fn, table.tn))
+
+
+def _value_of_columns(value: Any, truth: Labels, found: Labels, weights: Floats) -> float:
+    table = matrix_table(truth, found, weights)
+    return float(value(table.tp, table.fp, table.fn, table.tn))

@@ -1,0 +1,86 @@
+"""MetricClassifier refuses what cannot be done, and says what can."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_classification
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils._param_validation import InvalidParameterError
+
+from metricwise import MetricClassifier
+
+X, Y = make_classification(300, 5, weights=[0.8], random_state=0)
+LINEAR = {"linear": LogisticRegression()}
+
+
+class Failing(LogisticRegression):
+    """A learner that cannot be trained."""
+
+    def fit(self, X, y, sample_weight=None):
+        raise ValueError("out of patience")
+
+
+def expect_refusal(error, message, y=Y, rows=X, sample_weight=None, **settings):
+    with pytest.raises(error, match=message):
+        MetricClassifier(**{"candidates": LINEAR, **settings}).fit(rows, y, sample_weight=sample_weight)
+
+
+def test_one_class_and_no_rows():
+    expect_refusal(ValueError, "y has only one class, 0", y=np.zeros(300, dtype=int))
+    expect_refusal(ValueError, "Found array with 0 sample", rows=X[:0], y=Y[:0])
+    expect_refusal(ValueError, "X has 300 rows and y has 299", y=Y[:299])
+    expect_refusal(ValueError, "requires y to be passed", y=None)
+
+
+def test_unknown_candidates_measures_and_options():
+    expect_refusal(ValueError, "candidates must be 'auto'.*got 'forest'", candidates=["forest"])
+    expect_refusal(ValueError, "candidates must be 'auto'", candidates="all")
+    expect_refusal(ValueError, "none of the candidates auc_svm fits measure 'f1'", candidates=["auc_svm"])
+    expect_refusal(ValueError, "There is no measure 'f3_macro'", measure="f3_macro")
+    expect_refusal(InvalidParameterError, "time_budget", time_budget=0.0)
+    expect_refusal(ValueError, "pos_label=7 is not a label of y", pos_label=7)
+
+
+def test_measures_of_two_classes_for_several():
+    message = "measure 'roc_auc' is for two classes, but y has several classes"
+    expect_refusal(ValueError, message, y=np.arange(300) % 3, measure="roc_auc")
+
+
+def test_weights():
+    expect_refusal(ValueError, "sample_weight is zero for every row|at least one non-zero", sample_weight=np.zeros(300))
+    expect_refusal(ValueError, "only one class", sample_weight=(Y == 0).astype(float))
+
+
+def test_a_candidate_that_fails_is_left_out_with_a_warning():
+    with pytest.warns(UserWarning, match="candidate broken failed and is left out: out of patience"):
+        model = MetricClassifier(candidates={"broken": Failing(), **LINEAR}).fit(X, Y)
+    assert model.leaderboard_.set_index("candidate").loc["broken", "why_dropped"] == "failed: out of patience"
+
+
+@pytest.mark.filterwarnings("ignore:candidate broken failed")
+def test_all_candidates_fail():
+    expect_refusal(
+        ValueError, "no candidate could be trained: broken: out of patience", candidates={"broken": Failing()}
+    )
+
+
+def test_fewer_positives_than_folds():
+    few = np.zeros(300, dtype=int)
+    few[:3] = 1
+    with pytest.warns(UserWarning, match="the rarest class has 3 rows, too few for 5 folds"):
+        model = MetricClassifier(candidates=LINEAR).fit(X, few)
+    assert model.predict(X).shape == (300,)
+
+
+def test_nothing_changes_by_an_error_and_nothing_is_predicted_before_training():
+    model = MetricClassifier(candidates=LINEAR).fit(X, Y)
+    before = model.decision_function(X)
+    with pytest.raises(ValueError, match="only one class"):
+        model.fit(X, np.ones(300))
+    np.testing.assert_array_equal(model.decision_function(X), before)
+    with pytest.raises(NotFittedError):
+        MetricClassifier().predict(X)
+    with pytest.raises(ValueError, match="features"):
+        model.predict(X[:, :3])

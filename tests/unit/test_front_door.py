@@ -1,0 +1,242 @@
+"""MetricClassifier: who takes part, who is dropped, what is chosen and what is said about it."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import make_classification, make_multilabel_classification
+from sklearn.dummy import DummyClassifier
+from sklearn.ensemble import ExtraTreesClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import f1_score
+from sklearn.model_selection import GridSearchCV, train_test_split
+from sklearn.svm import LinearSVC
+
+from metricwise import FBeta, MetricClassifier, RecallAtPrecision, measure_names
+from metricwise.estimators.front_door.candidates import candidates_for
+from metricwise.estimators.front_door.clock import Clock
+from metricwise.estimators.front_door.profile import Profile
+from metricwise.estimators.front_door.race import Race
+from metricwise.estimators.front_door.tasks import TwoClasses
+
+FEW = {"linear": LogisticRegression(), "trees": ExtraTreesClassifier(20, min_samples_leaf=3, random_state=0)}
+
+
+def rows(n=600, weights=(0.85,), **settings):
+    X, y = make_classification(n, 8, n_informative=4, weights=list(weights), random_state=0, **settings)
+    return train_test_split(X, y, test_size=0.4, random_state=0, stratify=y)
+
+
+def test_the_better_candidate_gets_the_weight():
+    X, X_test, y, y_test = rows()
+    lazy = {"nobody": DummyClassifier(strategy="prior"), "linear": LogisticRegression()}
+    model = MetricClassifier("f1", candidates=lazy).fit(X, y)
+    assert isinstance(model.best_estimator_, LogisticRegression)
+    assert model.score(X_test, y_test) == pytest.approx(f1_score(y_test, model.predict(X_test)))
+    last = model.leaderboard_.set_index("candidate").loc["nobody"]
+    assert last["why_dropped"] == "clearly behind linear" and last["weight"] == 0.0
+
+
+def test_scores_are_the_weighted_mean_of_calibrated_scores():
+    X, X_test, y, _ = rows()
+    model = MetricClassifier("f1", candidates=FEW).fit(X, y)
+    models, parts = model._averaging.models, []
+    for one, calibrate in zip(models, model._averaging.calibrations, strict=True):
+        chance = np.clip(one.predict_proba(X_test)[:, 1], 1e-15, 1 - 1e-15)
+        parts.append(calibrate(np.clip(np.log(chance / (1 - chance)), -6.0, 6.0)))
+    expected = np.average(parts, axis=0, weights=model.weights_) - model.threshold_
+    np.testing.assert_allclose(model.decision_function(X_test), expected, rtol=1e-9)
+    np.testing.assert_array_equal(model.predict(X_test), (expected > 0).astype(int))
+    np.testing.assert_allclose(model.weights_.sum(), 1.0)
+
+
+def test_the_explanation_names_what_was_chosen_and_what_was_not():
+    X, _, y, _ = rows()
+    model = MetricClassifier("f1", candidates={"nobody": DummyClassifier(), "linear": LogisticRegression()}).fit(X, y)
+    text = model.explain()
+    assert text.startswith("Of 2 candidates, linear is chosen.")
+    assert "- nobody: 0." in text and "clearly behind linear" in text
+
+
+@pytest.mark.parametrize("name", measure_names())
+def test_every_measure_of_two_classes(name):
+    X, X_test, y, y_test = rows(500)
+    model = MetricClassifier(name, candidates=FEW, cv=3).fit(X, y)
+    low, high = model.expected_score_interval_
+    assert low <= model.expected_score_ <= high
+    assert 0.0 <= model.score(X_test, y_test) <= 1.0
+
+
+@pytest.mark.parametrize("measure", ["f1_macro", "f1_micro", "f1_weighted", "accuracy", "f1"])
+def test_several_classes(measure):
+    X, y = make_classification(600, 8, n_informative=5, n_classes=3, weights=[0.6, 0.3], random_state=0)
+    model = MetricClassifier(measure, candidates=FEW, cv=3).fit(X[:400], np.array(["a", "b", "c"])[y[:400]])
+    assert set(model.predict(X[400:])) <= {"a", "b", "c"}
+    np.testing.assert_allclose(model.predict_proba(X[400:]).sum(axis=1), 1.0)
+    assert model.score(X[400:], np.array(["a", "b", "c"])[y[400:]]) > 0.5
+
+
+@pytest.mark.parametrize("as_sparse", [False, True])
+def test_several_labels(as_sparse):
+    X, Y = make_multilabel_classification(300, n_classes=4, random_state=0)
+    given = sparse.csr_matrix(Y) if as_sparse else Y
+    model = MetricClassifier("f1_macro", candidates=FEW, cv=3).fit(X[:200], given[:200])
+    found = model.predict(X[200:])
+    assert sparse.issparse(found) == as_sparse
+    assert found.shape == (100, 4) and model.predict_proba(X[200:]).shape == (100, 4)
+    assert model.score(X[200:], Y[200:]) > 0.5
+
+
+def test_positive_label_may_be_the_first():
+    X, X_test, y, y_test = rows()
+    names = np.array(["fraud", "usual"])
+    model = MetricClassifier("f1", candidates=FEW, pos_label="fraud").fit(X, names[1 - y])
+    found = model.predict(X_test)
+    assert model.score(X_test, names[1 - y_test]) == pytest.approx(
+        f1_score(names[1 - y_test], found, pos_label="fraud")
+    )
+    np.testing.assert_array_equal(found == "usual", model.decision_function(X_test) >= 0.0)
+    at = list(model.classes_).index("fraud")
+    chance = model.predict_proba(X_test)[:, at]
+    assert chance[y_test == 1].mean() > chance[y_test == 0].mean()
+
+
+def test_the_same_with_one_and_two_processes():
+    X, X_test, y, _ = rows()
+    models = [
+        MetricClassifier("f1", candidates=["logistic", "extra_trees"], n_jobs=jobs, random_state=1).fit(X, y)
+        for jobs in (1, 2)
+    ]
+    np.testing.assert_array_equal(models[0].decision_function(X_test), models[1].decision_function(X_test))
+    np.testing.assert_array_equal(models[0].weights_, models[1].weights_)
+
+
+def test_weights_are_copies():
+    X, _, y, _ = rows(300)
+    weights = 1.0 + (np.arange(len(y)) % 3 == 0)
+    linear = {"linear": LogisticRegression()}
+    weighted = MetricClassifier("f1", candidates=linear).fit(X, y, sample_weight=weights)
+    copied = np.repeat(np.arange(len(y)), weights.astype(int))
+    repeated = MetricClassifier("f1", candidates=linear).fit(X[copied], y[copied])
+    np.testing.assert_allclose(weighted.threshold_, repeated.threshold_, rtol=1e-4)
+    assert weighted.expected_score_ == pytest.approx(repeated.expected_score_)
+
+
+def test_frames_with_categories_and_missing_numbers():
+    pd = pytest.importorskip("pandas")
+    X, y = make_classification(500, 4, n_informative=3, n_redundant=0, random_state=0)
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    frame.loc[::7, "a"] = np.nan
+    frame["kind"] = np.where(y == 1, "x", "z")
+    frame.loc[::3, "kind"] = "rest"
+    frame.loc[5, "kind"] = None
+    model = MetricClassifier("f1", candidates=["logistic", "boosted_trees", "extra_trees"], cv=3)
+    model.fit(frame[:350], y[:350])
+    later = frame[350:].copy()
+    later.iloc[0, later.columns.get_loc("kind")] = "never seen"
+    assert model.score(later, y[350:]) > 0.8
+    assert list(model.feature_names_in_) == [*"abcd", "kind"]
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(later[["b", "a", "c", "d", "kind"]])
+
+
+def test_missing_numbers_of_arrays():
+    X, X_test, y, y_test = rows()
+    X[::9, 0] = np.nan
+    X_test[::5, 1] = np.nan
+    model = MetricClassifier("f1", candidates=["logistic", "boosted_trees"], cv=3).fit(X, y)
+    assert model.score(X_test, y_test) > 0.5
+
+
+def test_profile_tells_numbers_from_categories():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"n": [1.0, np.nan], "c": pd.Categorical(["u", "v"]), "s": ["x", "y"], "b": [True, False]})
+    profile = Profile.of(frame)
+    assert profile.numeric == ("n", "b") and profile.categorical == ("c", "s") and profile.has_missing
+
+
+def test_candidates_by_measure_size_and_sparsity():
+    small = Profile(500, 10, False, (), (), False)
+    large = Profile(50_000, 10, False, (), (), False)
+    text = Profile(500, 20_000, True, (), (), False)
+
+    def names(profile, measure, two=True):
+        return {one.name for one in candidates_for("auto", profile, measure, two, 0)}
+
+    f1 = FBeta()
+    assert {"logistic regression", "boosted trees", "extra trees", "rbf machine", "multivariate SVM"} == names(
+        small, f1
+    )
+    assert "STAMP" in names(large, f1)
+    assert names(text, f1) == {"logistic regression", "multivariate SVM", "extra trees"}
+    assert "multivariate SVM" not in names(small, f1, two=False)
+    assert "multivariate SVM" not in names(small, RecallAtPrecision(0.9))
+
+
+def race(n, budget=None):
+    X, y = make_classification(n, 4, random_state=0)
+    return Race(TwoClasses(X, y, None, FBeta(), 0, 1), None, None, Clock(budget), lambda text: False)
+
+
+def test_parts_of_the_rows_grow_and_contain_each_other():
+    large = race(40_000)
+    assert large._parts() == [2000, 8000, 40_000]
+    assert race(3000)._parts() == [3000]
+    first, second = large._heat(2000), large._heat(8000)
+    assert set(first.rows) <= set(second.rows)
+    assert abs(np.mean(large.task.y[first.rows]) - np.mean(large.task.y)) < 1e-3
+
+
+class Sleepy(LogisticRegression):
+    """A learner that takes a tenth of a millisecond for a row."""
+
+    def fit(self, X, y, sample_weight=None):
+        time.sleep(1e-4 * len(y))
+        return super().fit(X, y, sample_weight)
+
+
+def test_a_time_budget_is_kept():
+    X, _, y, _ = rows(8000)
+    learners = {f"sleepy {k}": Sleepy(C=1.0 + k) for k in range(20)}
+    begun = time.perf_counter()
+    model = MetricClassifier("f1", candidates=learners, time_budget=3.0).fit(X, y)
+    # Without a budget, the first part of the rows takes eight seconds, and the others as long.
+    assert time.perf_counter() - begun < 4.5
+    assert model.leaderboard_["why_dropped"].str.contains("more time than is left").any()
+    assert model.predict(X).shape == y.shape
+
+
+def test_callbacks_tell_the_progress_and_can_end_the_race():
+    X, _, y, _ = rows()
+    lines = []
+    MetricClassifier("f1", candidates=FEW, callback=lines.append).fit(X, y)
+    assert len(lines) == 2 and lines[0].startswith("360 rows: linear")
+    model = MetricClassifier("f1", candidates=FEW, callback=lambda text: True).fit(X, y)
+    assert model.leaderboard_["rows"].gt(0).sum() == 1
+
+
+def test_candidates_with_decision_values_only():
+    X, X_test, y, y_test = rows()
+    model = MetricClassifier("f1", candidates={"svm": LinearSVC()}).fit(X, y)
+    assert model.score(X_test, y_test) > 0.5
+    assert np.all((model.predict_proba(X_test) >= 0.0) & (model.predict_proba(X_test) <= 1.0))
+
+
+def test_score_intervals_shrink_with_more_rows():
+    X, _, y, _ = rows()
+    model = MetricClassifier("f1", candidates=FEW).fit(X, y)
+    few, many = model.score_interval(n_rows=100), model.score_interval()
+    assert few[0] < many[0] <= many[1] < few[1]
+    with pytest.raises(ValueError, match="expected_score_interval_"):
+        MetricClassifier("roc_auc", candidates=FEW).fit(X, y).score_interval()
+
+
+def test_cloned_and_searched():
+    X, _, y, _ = rows(300)
+    search = GridSearchCV(MetricClassifier(candidates=FEW, cv=2), {"measure": ["f1", "g_mean"]}, cv=2).fit(X, y)
+    assert search.best_params_["measure"] in ("f1", "g_mean")
+    assert clone(search.best_estimator_).get_params()["candidates"].keys() == FEW.keys()
