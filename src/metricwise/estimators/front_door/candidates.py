@@ -23,6 +23,7 @@ from metricwise.measures.base import HasViolatedLabelling
 
 _EXACT_KERNEL_ROWS = 4000  # up to which a kernel machine holds all pairs of rows
 _LANDMARKS = 300
+_TREES = 100
 _MOST_SPARSE_FEATURES = 2000  # of a matrix that kernels are tried on
 _STREAM_ROWS = 20_000  # from which streaming learners take part
 
@@ -50,19 +51,12 @@ def _boosted(profile: Profile, measure: Measure, seed: int) -> Iterator[Candidat
     if profile.is_sparse:
         return
     columns = list(range(len(profile.categorical))) or None
-    for leaves, rate, rounds in ((31, 0.1, 100), (8, 0.05, 200)):
-        learner = HistGradientBoostingClassifier(
-            max_leaf_nodes=leaves,
-            learning_rate=rate,
-            max_iter=rounds,
-            categorical_features=columns,
-            random_state=seed,
-        )
-        yield Candidate("boosted trees", for_trees(profile, learner), {"max_leaf_nodes": leaves, "learning_rate": rate})
+    learner = HistGradientBoostingClassifier(categorical_features=columns, random_state=seed)
+    yield Candidate("boosted trees", for_trees(profile, learner))
 
 
 def _extra_trees(profile: Profile, measure: Measure, seed: int) -> Iterator[Candidate]:
-    learner = ExtraTreesClassifier(200, random_state=seed)
+    learner = ExtraTreesClassifier(_TREES, random_state=seed)
     yield Candidate("extra trees", for_trees(profile, learner), growth=1.1)
 
 
