@@ -20,6 +20,7 @@ __all__ = [
     "BinaryRelevance",
     "Certificate",
     "CohenKappa",
+    "CostSensitiveClassifier",
     "DegenerateOptimumWarning",
     "FBeta",
     "GMean",
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
     from metricwise.estimators.amp import AMPClassifier
     from metricwise.estimators.auc_svc import AUCSVC
     from metricwise.estimators.catalog import measure_names
+    from metricwise.estimators.cost_sensitive.classifier import CostSensitiveClassifier
     from metricwise.estimators.front_door.classifier import MetricClassifier
     from metricwise.estimators.minibatch_svc import MiniBatchSVC
     from metricwise.estimators.multilabel.binary_relevance import BinaryRelevance
@@ -106,6 +108,7 @@ else:
         "BinaryRelevance": "metricwise.estimators.multilabel.binary_relevance",
         "MiniBatchSVC": "metricwise.estimators.minibatch_svc",
         "MultivariateSVC": "metricwise.estimators.multivariate_svc",
+        "CostSensitiveClassifier": "metricwise.estimators.cost_sensitive.classifier",
         "MetricClassifier": "metricwise.estimators.front_door.classifier",
         "PlugInClassifier": "metricwise.estimators.plug_in.classifier",
         "ProbabilisticClassifierChain": "metricwise.estimators.multilabel.classifier_chain",

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from metricwise import (
     AUCSVC,
     AMPClassifier,
+    CostSensitiveClassifier,
     MetricClassifier,
     MiniBatchSVC,
     MultivariateSVC,
@@ -35,12 +37,16 @@ ESTIMATORS = [
     STAMPClassifier(),
     STAMPClassifier("jaccard", threshold=0.0),
     MiniBatchSVC(),
+    # A learner with decision values: a check asks for labels that follow the largest probability, not a threshold.
+    CostSensitiveClassifier(RidgeClassifier(tol=1e-10)),
+    CostSensitiveClassifier(DecisionTreeClassifier(max_depth=3, random_state=0), "g_mean"),
 ]
 
 
 @pytest.mark.filterwarnings("ignore:too few rows of one class")
 @pytest.mark.filterwarnings("ignore:threshold='cv' needs")
 @pytest.mark.filterwarnings("ignore:the surrogate of")
+@pytest.mark.filterwarnings("ignore:the rarest class has")
 @parametrize_with_checks(ESTIMATORS)
 def test_estimator_checks(estimator, check):
     check(estimator)

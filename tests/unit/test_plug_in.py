@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.metrics import f1_score, precision_score, recall_score
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import LinearSVC
 
 from metricwise import (
@@ -263,3 +263,11 @@ def test_labels_of_all_rows_or_none():
     Y[:, 0], Y[:, 1] = 0, 1
     found = PlugInClassifier(LogisticRegression(), "f1_macro").fit(X, Y).predict(X)
     assert not found[:, 0].any() and found[:, 1].all()
+
+
+def test_weights_reach_the_last_step_of_a_pipeline():
+    X, y = make_classification(400, 5, weights=[0.8], random_state=0)
+    weights = np.where(y == 1, 5.0, 1.0)
+    piped = PlugInClassifier(make_pipeline(FunctionTransformer(), LogisticRegression())).fit(X, y, weights)
+    plain = PlugInClassifier(LogisticRegression()).fit(X, y, weights)
+    np.testing.assert_allclose(piped.decision_function(X), plain.decision_function(X))

@@ -16,7 +16,6 @@ from sklearn.utils.validation import (
     _num_samples,
     check_random_state,
     column_or_1d,
-    has_fit_parameter,
 )
 
 from metricwise.estimators.multilabel.labels import checked_labels
@@ -27,6 +26,7 @@ from metricwise.estimators.plug_in.prediction import PlugInPrediction
 from metricwise.estimators.plug_in.several import averaged
 from metricwise.estimators.rows import unchanged_by_errors
 from metricwise.estimators.targets import classes_of, positive_class
+from metricwise.estimators.weighting import takes_weights
 from metricwise.measures import Measure, get_measure
 
 Floats = NDArray[np.float64]
@@ -204,7 +204,7 @@ class PlugInClassifier(PlugInPrediction):
             return None
         rows = np.empty((_num_samples(X), 0))
         weights = _check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
-        if not self.prefit and not has_fit_parameter(self.estimator, "sample_weight"):
+        if not self.prefit and not takes_weights(self.estimator):
             warnings.warn(
                 f"{type(self.estimator).__name__} takes no sample_weight: the weights count for the threshold only",
                 UserWarning,

@@ -14,10 +14,11 @@ from scipy.special import logit
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold, check_cv
 from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import check_array, check_is_fitted, has_fit_parameter
+from sklearn.utils.validation import check_array, check_is_fitted
 
 from metricwise.designs import make_design
 from metricwise.estimators.folds import DEFAULT_FOLDS, fold_of_rows
+from metricwise.estimators.weighting import weight_setting
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -83,9 +84,7 @@ def class_scores(model: Any, X: Any, classes: NDArray[Any]) -> Floats:
 
 def fitted(estimator: Any, X: Any, y: NDArray[Any], weights: Floats | None) -> Any:
     """Return a trained copy of a classifier; weights are passed on where it takes them."""
-    takes_weights = weights is not None and has_fit_parameter(estimator, "sample_weight")
-    settings = {"sample_weight": weights} if takes_weights else {}
-    return clone(estimator).fit(X, y, **settings)
+    return clone(estimator).fit(X, y, **weight_setting(estimator, weights))
 
 
 def held_out_scores(

@@ -1,0 +1,73 @@
+"""What a right label of each class is worth, at the contingency table that a classifier has reached.
+
+A learner that minimises weighted mistakes is brought to a measure of the rates P = tp/n+ and N = tn/n- by weights that
+stand for the measure near that table:
+
+- a ratio (a0 + a1 P + a2 N) / (b0 + b1 P + b2 N) at the level v: a1 - v b1 for P and a2 - v b2 for N, as in AMP
+  (Narasimhan, Kar and Jain 2015, Algorithm 2);
+- a concave function: its slopes, as in the method of Frank and Wolfe (Narasimhan et al. 2015, *Consistent Multiclass
+  Algorithms for Complex Performance Measures*).
+
+A row of a class has its share of the worth of the class's rate.
+"""
+
+from __future__ import annotations
+
+import math
+
+from metricwise.measures import Measure
+from metricwise.measures.base import ConcaveInRates, CountsTable, RatioOfRates
+from metricwise.solvers.amp_problem import Prices, level_ratio
+
+NEEDS = (RatioOfRates, ConcaveInRates)
+
+
+def row_prices(measure: Measure, table: tuple[float, float, float, float]) -> Prices:
+    """Return the price of a positive and of a negative row; the mean over all rows is 1.
+
+    Parameters
+    ----------
+    measure : Measure
+        A function of the contingency table that is a ratio of rates or concave in them.
+    table : tuple of float
+        True positives, false positives, false negatives and true negatives, with rows of both classes.
+
+    Examples
+    --------
+    >>> from metricwise.measures import FBeta
+    >>> prices = row_prices(FBeta(), (30.0, 20.0, 20.0, 130.0))  # F1 is 0.6
+    >>> round(prices.pos / prices.neg, 9)  # (2 - 0.6) / 0.6
+    2.333333333
+    """
+    tp, fp, fn, tn = table
+    n_pos, n_neg = tp + fn, tn + fp
+    assert isinstance(measure, CountsTable)
+    if isinstance(measure, RatioOfRates):
+        worth = level_ratio(measure, n_neg / n_pos).prices(float(measure.value(*table)))
+    else:
+        assert isinstance(measure, ConcaveInRates)
+        # Rates are not known better than up to the standard error of that of the rarer class.
+        room = min(0.25, 0.5 / math.sqrt(min(n_pos, n_neg)))
+        worth = slopes(measure, tp / n_pos, tn / n_neg, room)
+    total = worth.pos + worth.neg
+    share = (n_pos + n_neg) / total if total > 0.0 else 0.0
+    return Prices(share * worth.pos / n_pos, share * worth.neg / n_neg)
+
+
+def slopes(measure: ConcaveInRates, tpr: float, tnr: float, room: float) -> Prices:
+    """Return the slopes of a measure at two rates, as mean slopes over some room on both sides.
+
+    Where a measure has a kink, as the lesser of two rates has where they are equal, these are between the slopes on
+    either side; where a slope has no bounds, as that of the geometric mean at 0, it is finite here.
+
+    Examples
+    --------
+    >>> from metricwise.measures import MinRate
+    >>> slopes(MinRate(), 0.75, 0.75, room=0.125)
+    Prices(pos=0.5, neg=0.5)
+    """
+    value = measure.rate_value
+    tpr, tnr = (min(max(rate, room), 1.0 - room) for rate in (tpr, tnr))
+    pos = float(value(tpr + room, tnr) - value(tpr - room, tnr)) / (2.0 * room)
+    neg = float(value(tpr, tnr + room) - value(tpr, tnr - room)) / (2.0 * room)
+    return Prices(pos, neg)

@@ -1,0 +1,309 @@
+"""CostSensitiveClassifier: rounds of prices, judged out of fold, never worse there than the plug-in."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.datasets import make_classification
+from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression, SGDClassifier
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_predict
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
+
+from metricwise import Accuracy, CostSensitiveClassifier, FBeta, PlugInClassifier, get_measure
+from metricwise.estimators.cost_sensitive.learners import WeightedLearner
+from metricwise.estimators.cost_sensitive.rounds import Trial, best_trial, least_gain
+from metricwise.estimators.plug_in.binary import Chosen, HeldOut
+from metricwise.solvers.amp_problem import Prices
+
+X, Y = make_classification(1500, 8, n_informative=4, weights=[0.85], flip_y=0.05, random_state=0)
+TRAIN, TEST = slice(0, 700), slice(700, 1500)
+STUMP = DecisionTreeClassifier(max_depth=1, random_state=0)
+FOLDS = list(StratifiedKFold(3, shuffle=True, random_state=1).split(X[TRAIN], Y[TRAIN]))
+
+
+def curved(n_rows, seed):
+    """Positives where no single cut finds them; stumps without prices look at the wrong feature."""
+    random = np.random.default_rng(seed)
+    rows = random.normal(size=(n_rows, 2)) * [1.0, 2.0]
+    chance = 1.0 / (1.0 + np.exp(6.0 - 3.0 * rows[:, 0] - rows[:, 1] ** 2 / 1.5))
+    return rows, (random.random(n_rows) < chance).astype(int)
+
+
+def fitted(learner=STUMP, measure="g_mean", **settings):
+    return CostSensitiveClassifier(learner, measure, **settings).fit(X[TRAIN], Y[TRAIN])
+
+
+class Watched(LogisticRegression):
+    """Keeps the weights it was trained with, and notes whether it started from earlier coefficients."""
+
+    seen: list = []  # noqa: RUF012
+
+    def fit(self, X, y, sample_weight=None):
+        self.seen.append((len(y), sample_weight, self.warm_start and hasattr(self, "coef_")))
+        return super().fit(X, y, sample_weight)
+
+
+# ------------------------------------------------------------------------------------------------------- out of fold
+
+
+@pytest.mark.parametrize("measure", ["f1", "g_mean"])
+def test_without_rounds_it_is_the_plug_in(measure):
+    plug_in = PlugInClassifier(LogisticRegression(), measure).fit(X[TRAIN], Y[TRAIN])
+    model = fitted(LogisticRegression(), measure, max_rounds=0)
+    np.testing.assert_array_equal(model.decision_function(X), plug_in.decision_function(X))
+    assert model.threshold_ == plug_in.threshold_
+    assert model.expected_score_ == plug_in.expected_score_
+    assert model.expected_score_interval_ == plug_in.expected_score_interval_
+    assert model.prices_ == (1.0, 1.0)
+    assert model.n_refits_ == 6
+
+
+@pytest.mark.parametrize("measure", ["f1", "jaccard", "cohen_kappa", "g_mean", "q_mean", "min_rate"])
+@pytest.mark.parametrize("learner", [LogisticRegression(), LinearSVC(), STUMP], ids=lambda x: type(x).__name__)
+def test_never_worse_out_of_fold_than_the_plug_in(learner, measure):
+    plug_in = PlugInClassifier(learner, measure).fit(X[TRAIN], Y[TRAIN])
+    model = fitted(learner, measure)
+    assert model.history_[0].score == plug_in.expected_score_
+    assert model.expected_score_ >= plug_in.expected_score_
+    assert model.expected_score_ == model.history_[model.best_round_].score
+    assert model.prices_ == model.history_[model.best_round_].prices
+    assert len(model.history_) <= 1 + model.max_rounds
+    low, high = model.threshold_interval_
+    assert low <= model.threshold_ <= high
+
+
+@pytest.mark.parametrize("learner", [STUMP, LogisticRegression(max_iter=1000, tol=1e-8)], ids=["tree", "linear"])
+def test_expected_score_is_that_of_cross_validated_predictions(learner):
+    model = fitted(learner, "g_mean", cv=FOLDS)
+    weights = np.where(Y[TRAIN] == 1, model.history_[1].prices.pos, model.history_[1].prices.neg)
+    chances = cross_val_predict(
+        learner, X[TRAIN], Y[TRAIN], cv=FOLDS, params={"sample_weight": weights}, method="predict_proba"
+    )[:, 1]
+    found = get_measure("g_mean").score(Y[TRAIN], chances > model.history_[1].threshold)
+    assert found == pytest.approx(model.history_[1].score, abs=1e-9)
+
+
+def test_prices_follow_the_last_round():
+    model = fitted(STUMP, "f1", tol=0.0, max_rounds=5)
+    for last, now in pairwise(model.history_):
+        assert now.prices.pos / now.prices.neg == pytest.approx((2.0 - last.score) / last.score)
+    scores = [entry.score for entry in model.history_]
+    assert all(later > earlier for earlier, later in pairwise(scores[:-1]))
+
+
+def test_rows_are_weighted_by_prices():
+    Watched.seen = []
+    given = np.linspace(0.5, 1.5, 700)
+    model = CostSensitiveClassifier(Watched(), "g_mean", cv=FOLDS, max_rounds=1).fit(X[TRAIN], Y[TRAIN], given)
+    first, second = Watched.seen[:3], Watched.seen[3:6]
+    prices = model.history_[1].prices
+    for (_, plain, _), (_, weighted, _), (train, _) in zip(first, second, FOLDS, strict=True):
+        np.testing.assert_array_equal(plain, given[train])
+        np.testing.assert_allclose(weighted, given[train] * np.where(Y[train] == 1, *prices))
+    total = given @ np.where(Y[TRAIN] == 1, *prices)
+    assert total == pytest.approx(given.sum())
+
+
+def test_prices_that_do_not_change_end_the_rounds():
+    assert len(fitted(STUMP, "accuracy").history_) == 1
+    assert len(fitted(STUMP, "balanced_accuracy", max_rounds=9).history_) == 2
+    assert len(fitted(STUMP, "g_mean", tol=1e9).history_) == 1
+
+
+@pytest.mark.parametrize("measure", ["f1", "g_mean"])
+def test_prices_help_where_a_threshold_cannot(measure):
+    unseen = curved(20000, seed=9)
+    rows, labels = curved(2000, seed=0)
+    plug_in = PlugInClassifier(STUMP, measure).fit(rows, labels)
+    model = CostSensitiveClassifier(STUMP, measure).fit(rows, labels)
+    assert model.best_round_ > 0
+    assert model.score(*unseen) > plug_in.score(*unseen) + 0.1
+
+
+# ------------------------------------------------------------------------------------------------------------ chance
+
+
+def trial_of(right, truth):
+    """Return a trial whose labels are right where told."""
+    labels = np.where(right, truth, ~truth)
+    held = HeldOut(truth, labels.astype(float), np.ones(truth.size))
+    expected = float(np.mean(right))
+    return Trial(Prices(1.0, 1.0), Chosen(0.5, (0.5, 0.5), expected, (0.0, 1.0)), held)
+
+
+def test_a_gain_is_kept_if_it_is_likely():
+    truth = np.arange(1000) % 2 == 0
+    base = np.arange(1000) % 10 > 0
+    slight, clear = base.copy(), base.copy()
+    slight[[0, 10, 20, 30, 40]], slight[[1, 2, 3, 4]] = True, False
+    clear[[0, 10, 20, 30, 40, 50, 60, 70, 80]], clear[[1, 2]] = True, False
+    first = trial_of(base, truth)
+    assert best_trial(Accuracy(), [first, trial_of(slight, truth)]) == 0
+    assert best_trial(Accuracy(), [first, trial_of(clear, truth)]) == 1
+    assert best_trial(Accuracy(), [first, trial_of(slight, truth), trial_of(clear, truth)]) == 2
+    assert best_trial(Accuracy(), [first]) == 0
+
+
+def test_gains_agree_with_resampled_rows():
+    random = np.random.default_rng(0)
+    truth = random.random(2000) < 0.2
+    one, other = (trial_of(random.random(2000) < rate, truth) for rate in (0.8, 0.85))
+    labels = [trial.held.scores > 0.5 for trial in (one, other)]
+    drawn = []
+    for _ in range(2000):
+        weight = random.exponential(size=2000)
+        drawn.append(FBeta().score(truth, labels[1], weight) - FBeta().score(truth, labels[0], weight))
+    assert least_gain(FBeta(), one, other, confidence=0.8) == pytest.approx(np.quantile(drawn, 0.1), abs=0.004)
+
+
+# ------------------------------------------------------------------------------------------------------- warm starts
+
+
+def test_linear_models_start_from_their_last_round():
+    Watched.seen = []
+    rows, labels = curved(700, seed=0)
+    model = CostSensitiveClassifier(Watched(), "g_mean", cv=3, max_rounds=1).fit(rows, labels)
+    assert [warm for _, _, warm in Watched.seen[:6]] == [False] * 3 + [True] * 3
+    assert model.n_refits_ == len(Watched.seen)
+    assert model.estimator_.warm_start is False
+    assert model.estimator.warm_start is False
+
+
+@pytest.mark.parametrize("measure", ["f1", "g_mean"])
+def test_warm_starts_do_not_change_what_is_found(measure, monkeypatch):
+    learner = LogisticRegression(max_iter=1000, tol=1e-9)
+    warm = fitted(learner, measure)
+    monkeypatch.setattr(WeightedLearner, "continues", lambda self, model: False)
+    cold = fitted(learner, measure)
+    assert [entry.score for entry in warm.history_] == pytest.approx([entry.score for entry in cold.history_], abs=1e-3)
+    np.testing.assert_allclose(warm.estimator_.coef_, cold.estimator_.coef_, atol=1e-4)
+
+
+CONTINUES = [
+    (LogisticRegression(), True),
+    (SGDClassifier(loss="log_loss"), True),
+    (MLPClassifier((3,), solver="lbfgs", max_iter=5000), True),
+    (LinearSVC(), False),
+    (STUMP, False),
+    (RandomForestClassifier(5), False),
+    (GradientBoostingClassifier(n_estimators=5), False),
+]
+
+
+@pytest.mark.parametrize(("learner", "expected"), CONTINUES, ids=lambda x: type(x).__name__)
+def test_which_learners_continue(learner, expected):
+    assert WeightedLearner(learner).continues(clone(learner).fit(X[TRAIN], Y[TRAIN])) is expected
+    pipeline = make_pipeline(StandardScaler(), learner)
+    assert WeightedLearner(pipeline).continues(clone(pipeline).fit(X[TRAIN], Y[TRAIN])) is expected
+
+
+# ------------------------------------------------------------------------------------------------------- predictions
+
+
+@pytest.mark.parametrize("learner", [STUMP, LogisticRegression()], ids=["tree", "linear"])
+@pytest.mark.parametrize("strategy", ["auto", "max", "bagged", "expected"])
+def test_labels_follow_the_threshold(learner, strategy):
+    rows, labels = curved(1000, seed=0)
+    model = CostSensitiveClassifier(learner, "g_mean", threshold=strategy).fit(rows, labels)
+    chances = model.predict_proba(rows)
+    np.testing.assert_array_equal(chances, model.estimator_.predict_proba(rows))
+    np.testing.assert_array_equal(model.predict(rows), chances[:, 1] > model.threshold_)
+    np.testing.assert_array_equal(model.predict(rows), model.decision_function(rows) > 0.0)
+    assert model.score(rows, labels) == pytest.approx(get_measure("g_mean").score(labels, model.predict(rows)))
+
+
+def test_decision_values_serve_as_well_as_probabilities():
+    model = fitted(LinearSVC(), "g_mean")
+    margins = model.estimator_.decision_function(X[TEST])
+    np.testing.assert_array_equal(model.predict(X[TEST]), margins > model.threshold_)
+    assert not hasattr(model, "predict_proba")
+
+
+def test_a_batch_is_seen_through_the_prices():
+    rows, labels = curved(1000, seed=0)
+    learner = DecisionTreeClassifier(max_depth=3)
+    alone = CostSensitiveClassifier(learner, "g_mean").fit(rows, labels)
+    batch = CostSensitiveClassifier(learner, "g_mean", threshold="batch").fit(rows, labels)
+    assert batch.best_round_ == alone.best_round_ > 0
+    unseen, truth = curved(20000, seed=9)
+    assert batch.score(unseen, truth) > alone.score(unseen, truth) - 0.05
+
+
+def test_labels_of_any_kind_and_either_class():
+    names = np.array(["no", "yes"])[Y]
+    model = CostSensitiveClassifier(STUMP, "g_mean").fit(X[TRAIN], names[TRAIN])
+    np.testing.assert_array_equal(model.predict(X), np.array(["no", "yes"])[fitted().predict(X)])
+    other = CostSensitiveClassifier(LogisticRegression(), "f1", pos_label="no").fit(X[TRAIN], names[TRAIN])
+    swapped = CostSensitiveClassifier(LogisticRegression(), "f1").fit(X[TRAIN], 1 - Y[TRAIN])
+    np.testing.assert_array_equal(other.predict(X) == "no", swapped.predict(X) == 1)
+    assert other.score(X, names) == pytest.approx(swapped.score(X, 1 - Y))
+
+
+# ----------------------------------------------------------------------------------------------- scikit-learn's ways
+
+
+def test_pipelines_pass_the_weights_to_their_last_step():
+    inside = fitted(make_pipeline(StandardScaler(), LogisticRegression(C=0.1)), "g_mean")
+    scaled = StandardScaler().fit_transform(X[TRAIN])
+    assert len(inside.history_) > 1
+    assert inside.history_[1].prices != (1.0, 1.0)
+    weights = np.where(Y[TRAIN] == 1, *inside.prices_)
+    alone = LogisticRegression(C=0.1).fit(scaled, Y[TRAIN], weights)
+    np.testing.assert_allclose(inside.estimator_[-1].coef_, alone.coef_, atol=1e-2)
+    outside = make_pipeline(StandardScaler(), CostSensitiveClassifier(LogisticRegression(), "f1")).fit(X, Y)
+    assert outside.score(X, Y) == pytest.approx(outside[-1].score(outside[:-1].transform(X), Y))
+
+
+def test_pipelines_with_metadata_routing():
+    plain = fitted(make_pipeline(StandardScaler(), STUMP), "g_mean")
+    with config_context(enable_metadata_routing=True):
+        scaler = StandardScaler().set_fit_request(sample_weight=False)
+        routed = fitted(make_pipeline(scaler, clone(STUMP).set_fit_request(sample_weight=True)), "g_mean")
+    assert routed.history_ == plain.history_
+
+
+def test_searches_and_copies():
+    search = GridSearchCV(CostSensitiveClassifier(STUMP, "g_mean"), {"estimator__max_depth": [1, 3]}, cv=2)
+    assert search.fit(X[TRAIN], Y[TRAIN]).best_params_ == {"estimator__max_depth": 3}
+    assert clone(search.best_estimator_).get_params()["measure"] == "g_mean"
+    several = OneVsRestClassifier(CostSensitiveClassifier(STUMP, "f1")).fit(X, Y + (X[:, 0] > 1))
+    assert set(several.predict(X)) <= {0, 1, 2}
+
+
+def test_weights_are_copies_of_rows():
+    times = np.arange(700) % 3
+    weighted = CostSensitiveClassifier(STUMP, "g_mean").fit(X[TRAIN], Y[TRAIN], times)
+    copies = np.repeat(np.arange(700), times)
+    repeated = CostSensitiveClassifier(STUMP, "g_mean").fit(X[copies], Y[copies])
+    assert weighted.expected_score_ == pytest.approx(repeated.expected_score_)
+    assert weighted.prices_ == pytest.approx(repeated.prices_)
+    np.testing.assert_array_equal(weighted.predict(X), repeated.predict(X))
+
+
+def test_sparse_rows_and_several_processes_change_nothing():
+    learner = DecisionTreeClassifier(max_depth=2, random_state=0)
+    dense = fitted(learner)
+    parallel = fitted(learner, n_jobs=2)
+    assert parallel.history_ == dense.history_
+    rows = sparse.csr_matrix(X)
+    of_sparse = CostSensitiveClassifier(learner, "g_mean").fit(rows[TRAIN], Y[TRAIN])
+    assert of_sparse.prices_ == pytest.approx(dense.prices_)
+    assert of_sparse.threshold_ == pytest.approx(dense.threshold_)
+
+
+def test_too_few_rows_to_hold_out():
+    rows, labels = np.arange(12.0)[:, None], np.r_[1, np.zeros(11, dtype=int)]
+    with pytest.warns(UserWarning, match="no rows can be held out"):
+        model = CostSensitiveClassifier(LogisticRegression()).fit(rows, labels)
+    assert len(model.history_) == 1
