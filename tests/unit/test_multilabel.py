@@ -214,6 +214,20 @@ def test_rare_labels_get_the_default_classifier():
     assert model.estimators_[1].C < 1.0  # this label is noise, which strong regularisation predicts best
 
 
+def test_sorted_rows_do_not_mislead_the_choice_of_c():
+    """Each third of the rows has a feature that tells, and one for all tells the wrong in the last third.
+
+    Without shuffling, a fold is a third, of which the others teach only what is wrong.
+    """
+    sign = np.tile([-1, 1], 30)
+    own = np.eye(3)[np.repeat(np.arange(3), 20)] * sign[:, None]
+    rows = np.column_stack([own, own @ [1, 1, -1]])
+    labels = np.column_stack([sign > 0, sign < 0]).astype(int)
+    assert [model.C for model in BinaryRelevance().fit(rows, labels).estimators_] == [100.0, 100.0]
+    search = GridSearchCV(LogisticRegression(), {"C": [0.01, 100.0]}, cv=3, scoring="neg_log_loss")
+    assert search.fit(rows, labels[:, 0]).best_params_["C"] == 0.01
+
+
 def test_life_in_scikit_learn():
     frame = pd.DataFrame(X, columns=list("abcde"))
     model = make_pipeline(StandardScaler(), ProbabilisticClassifierChain(LOGISTIC)).fit(frame, pd.DataFrame(Y))

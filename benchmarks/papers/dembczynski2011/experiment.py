@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.context import SkippedError
 from benchmarks.papers.dembczynski2011 import synthetic
-from benchmarks.papers.dembczynski2011.methods import CHAIN, N_SAMPLES, compare, prices, redraw, train
+from benchmarks.papers.dembczynski2011.methods import CHAIN, N_SAMPLES, compare, prices, redraw, thresholds, train
 from benchmarks.papers.dembczynski2011.problems import COMPARABLE, SEED, SUBSAMPLE, Problem, problem
 from benchmarks.papers.dembczynski2011.settings import SETTINGS, one_price, settings
 
@@ -74,7 +74,7 @@ def run(effort: Effort) -> Record:
             except SkippedError as reason:
                 found["skipped"].append(str(reason))
                 continue
-            found["problems"].append(_run_problem(data.shuffled(), effort))
+            found["problems"].append(_run_problem(data, effort))
             if name in COMPARABLE:
                 found["settings"] += settings(data, effort.settings)
     return found | {"seconds": time.perf_counter() - started}
@@ -90,7 +90,7 @@ def _run_problem(data: Problem, effort: Effort) -> Record:
         "labels": int(data.Y.shape[1]),
         "labels_a_row": round(float(data.Y.sum(axis=1).mean()), 3),
         "unseen": [int((Y.sum(axis=0) == 0).sum()) for Y in (data.Y, data.Y_test)],
-        "values": compare(data, models),
+        "values": compare(data, models) | thresholds(data),
         "redraws": redraw(data, chain, effort.n_redraws),
         "prices": prices(models),
         "training_seconds": {name: round(seconds, 2) for name, (seconds, _) in models.items()},

@@ -35,11 +35,6 @@ class Problem:
         """What the data set is called on the page."""
         return TITLES[self.name]
 
-    def shuffled(self) -> Problem:
-        """Return the problem with its training rows in random order, so that folds of consecutive rows are alike."""
-        rows = np.random.default_rng(SEED).permutation(len(self.Y))
-        return replace(self, X=self.X[rows], Y=self.Y[rows])
-
     def standardised(self) -> Problem:
         """Return the problem with features of unit variance in the training part, and mean 0 unless they are sparse."""
         scaler = StandardScaler(with_mean=not sparse.issparse(self.X)).fit(self.X)

@@ -9,7 +9,7 @@ from typing import Any
 from benchmarks.papers.dembczynski2011.judging import MEASURES
 from benchmarks.papers.dembczynski2011.methods import METHODS
 from benchmarks.papers.dembczynski2011.published import PUBLISHED
-from benchmarks.papers.dembczynski2011.settings import FILE_ORDER, SHOWN
+from benchmarks.papers.dembczynski2011.settings import SHOWN
 from benchmarks.papers.dembczynski2011.summary import (
     CHAIN_RULES,
     JUDGED,
@@ -40,9 +40,16 @@ def remarks(found: Record, setting_titles: dict[str, str]) -> list[str]:
     if comparable(found):
         said += [_near(found), _all_numbers(found), _redraws(found)]
     if found["settings"]:
-        said += [_settings(found, setting_titles), *_file_order(found)]
+        said.append(_settings(found, setting_titles))
     if found["problems"]:
-        said += [_tailored(found), _winner(found), _hamming(found), _variants(found), _inference(found)]
+        said += [
+            _tailored(found),
+            _winner(found),
+            _hamming(found),
+            _variants(found),
+            _inference(found),
+            _averages(found),
+        ]
     by_model = {entry["model"]: entry for entry in found["synthetic"]}
     said += [_independent(by_model[INDEPENDENT])]
     said += [_dependent(by_model[model], MODEL_TITLES[model]) for model in (DEPENDENT, SHIFTED)]
@@ -110,29 +117,6 @@ def _settings(found: Record, titles: dict[str, str]) -> str:
             f"difference of {_distance(mine[best], theirs):.4f} (setting of the table: {usual:.4f})"
         )
     return f"Over other settings. {'. '.join(parts)}."
-
-
-def _file_order(found: Record) -> list[str]:
-    """Say what shuffling the training rows changes, if that was measured."""
-    unshuffled = {entry["data"]: entry for entry in found["settings"] if entry["setting"] == FILE_ORDER}
-    parts = [
-        f"{title(problem)} {unshuffled[problem['name']]['f']['pcc_gfm'] - value(problem, 'pcc_gfm'):+.4f}"
-        f"{_other_prices(unshuffled[problem['name']], problem)}"
-        for problem in comparable(found)
-        if problem["name"] in unshuffled
-    ]
-    return [f"Not shuffling the training rows changes F of PCC GFM by: {'; '.join(parts)}."] if parts else []
-
-
-def _other_prices(entry: Record, problem: Record) -> str:
-    """Say which C were chosen; records of earlier runs do not hold those of other settings."""
-    if "prices" not in entry:
-        return ""
-    return f" (C of BR: {_counts(entry['prices'])} instead of {_counts(problem['prices'])})"
-
-
-def _counts(prices: dict[str, int]) -> str:
-    return ", ".join(f"{price} for {count}" for price, count in prices.items())
 
 
 def _distance(values: dict[str, float], theirs: Any) -> float:
@@ -207,6 +191,27 @@ def _inference(found: Record) -> str:
         f"The time of PCC MEUF in times of PCC GFM's, sampling included, is: {'; '.join(parts)}. The longest inference "
         f"of all took {slowest:.2f} s."
     )
+
+
+# The rule of binary relevance that is made for a measure.
+_MADE_FOR = {"hamming": "br", "macro_f": "br_macro_f", "micro_f": "br_micro_f", "f": "br_meuf"}
+
+
+def _averages(found: Record) -> str:
+    """Say how often the rule made for a measure does best, and by how much it leads or trails the best other rule."""
+    parts = []
+    for measure, made in _MADE_FOR.items():
+        sign = -1.0 if measure == "hamming" else 1.0
+        leads = [
+            sign * value(problem, made, measure)
+            - max(sign * value(problem, rule, measure) for rule in _MADE_FOR.values() if rule != made)
+            for problem in found["problems"]
+        ]
+        parts.append(
+            f"{MEASURE_TITLES[measure]}: {METHOD_TITLES[made]}, best on {sum(lead > 0.0 for lead in leads)} of "
+            f"{len(leads)} data sets, ahead of the best other by {_range(leads)}"
+        )
+    return f"Among {len(_MADE_FOR)} rules of binary relevance, the one made for a measure: {'; '.join(parts)}."
 
 
 def _independent(entry: Record) -> str:

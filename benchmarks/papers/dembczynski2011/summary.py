@@ -46,6 +46,8 @@ METHOD_TITLES = {
     "br": "BR",
     "br_meuf_approx": "BR MEUF approx.",
     "br_meuf": "BR MEUF",
+    "br_macro_f": "BR macro F",
+    "br_micro_f": "BR micro F",
 }
 
 

@@ -19,7 +19,6 @@ Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
 
 _FARTHEST = 1e4  # stands for the logit of a label that is certain
-_LARGEST_EXPONENT = 700.0  # whose exponential is a number
 
 
 class Chain:
@@ -99,10 +98,11 @@ class Chain:
         n_rows, n_labels = X.shape[0], len(self.order)
         samples = np.zeros((n_rows, n_samples, n_labels), dtype=np.int8)
         if self._linear is not None:
-            odds, factors = _exponential(-self.logits(X)), _exponential(-self._linear[1])
-            order = self.order.astype(np.int64)
+            logits, weights, order = self.logits(X), self._linear[1], self.order.astype(np.int64)
             run_blocks(
-                lambda _, start, stop: chains.sample_chain(odds, factors, order, seed, first_row, samples, start, stop),
+                lambda _, start, stop: chains.sample_chain(
+                    logits, weights, order, seed, first_row, samples, start, stop
+                ),
                 block_bounds(n_rows, float(n_rows) * n_samples * n_labels),
                 available_threads(),
             )
@@ -144,11 +144,6 @@ class Chain:
         labels = np.empty((n_rows, len(self.order)), dtype=np.int8)
         labels[:, self.order] = prefixes[:, 0]
         return labels, scores[:, 0]
-
-
-def _exponential(values: Floats) -> Floats:
-    limited: Floats = np.exp(np.clip(values, -_LARGEST_EXPONENT, _LARGEST_EXPONENT))
-    return limited
 
 
 def _with(prefixes: Labels, label: int) -> Labels:

@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
 
 Floats = NDArray[np.float64]
 
-_FOLDS = 3
+# Shuffled: files are often sorted, and folds of rows that follow each other are then unlike, which misleads the choice.
+_FOLDS = StratifiedKFold(3, shuffle=True, random_state=0)
 _PRICES = np.logspace(-2, 2, 5)
 _ROWS_TO_COMPARE = 20
 
@@ -36,8 +37,8 @@ def fitted(estimator: Any, X: Any, y: NDArray[np.int8], weights: Any = None) -> 
     Parameters
     ----------
     estimator : classifier or None
-        None for logistic regression whose C is the best of five in three folds (by their log-likelihood), or 1 if a
-        class has too few rows for that.
+        None for logistic regression whose C is the best of five in three folds of shuffled rows (by their
+        log-likelihood), or 1 if a class has too few rows for that.
     X, y, weights
         Rows, the label's column, and weights of the rows or None.
     """
@@ -47,7 +48,7 @@ def fitted(estimator: Any, X: Any, y: NDArray[np.int8], weights: Any = None) -> 
     settings = {} if weights is None else {"sample_weight": weights}
     if estimator is not None:
         return clone(estimator).fit(X, y, **settings)
-    if np.bincount(y, minlength=2).min() < _FOLDS:
+    if np.bincount(y, minlength=2).min() < _FOLDS.n_splits:
         return LogisticRegression(max_iter=1000).fit(X, y, **settings)
     search = GridSearchCV(LogisticRegression(max_iter=1000), {"C": _PRICES}, cv=_FOLDS, scoring="neg_log_loss")
     return search.fit(X, y, **settings).best_estimator_
