@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit, logit
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.model_selection import KFold
 from sklearn.utils._param_validation import HasMethods, Interval
@@ -18,13 +19,14 @@ from metricwise import inference as rules
 from metricwise.estimators.multilabel.labels import Labels, checked_labels, returned
 from metricwise.estimators.multilabel.scores import Average, f_measure
 from metricwise.estimators.rows import checked_rows, unchanged_by_errors
-from metricwise.inference import best_threshold
+from metricwise.inference.threshold_choice import choose_threshold
 from metricwise.measures import FBeta
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
 
 _FOLDS = 5
+_SMALLEST = 1e-15  # of a probability; its log-odds, 35, are beyond all that matters
 # Rules that need nothing but the probability of each label.
 MARGINAL_RULES: dict[str, Callable[..., Any]] = {
     "hamming": rules.hamming,
@@ -173,21 +175,26 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
     # ------------------------------------------------------------------------------------------------------ thresholds
 
     def _thresholds(self, X: Any, labels: Labels, weights: Any, seed: int) -> Floats:
-        """Return the best thresholds on probabilities out of fold: one a label, or one for all of them."""
+        """Return thresholds by probabilities out of fold: one a label, or one for all of them."""
         probabilities = np.zeros(labels.shape)
         folds = KFold(min(_FOLDS, len(labels)), shuffle=True, random_state=seed)
         for train, test in folds.split(X):
             model = clone(self)
             model._learn(X[train], labels[train], None if weights is None else weights[train], seed)
             probabilities[test] = model._marginals(X[test])
-        measure = FBeta(self.beta)
+        log_odds = logit(np.clip(probabilities, _SMALLEST, 1.0 - _SMALLEST))
         if self.inference == "micro_f":
             shared = None if weights is None else np.repeat(weights, labels.shape[1])
-            found = best_threshold(measure, labels.ravel() == 1, probabilities.ravel(), shared).threshold
-            return np.full(labels.shape[1], found)
-        return np.array(
-            [
-                best_threshold(measure, truth == 1, scores, weights).threshold
-                for truth, scores in zip(labels.T, probabilities.T, strict=True)
-            ]
-        )
+            return np.full(labels.shape[1], self._threshold(labels.ravel(), log_odds.ravel(), shared, seed))
+        columns = zip(labels.T, log_odds.T, strict=True)
+        return np.array([self._threshold(truth, scores, weights, seed) for truth, scores in columns])
+
+    def _threshold(self, truth: Labels, log_odds: Floats, weights: Any, seed: int) -> float:
+        """Return the probability above which rows have a label.
+
+        Of rare labels, the threshold that happens to be best on few rows would give many others the label as well.
+        """
+        if truth.min() == truth.max():
+            return 0.5  # the model is as sure as the rows
+        found = choose_threshold("auto", FBeta(self.beta), truth == 1, log_odds, weights, seed).threshold
+        return float(expit(found))
