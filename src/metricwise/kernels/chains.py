@@ -4,8 +4,8 @@ import numba as nb
 import numpy as np
 from scipy.special import logit
 
-_STEP = np.uint64(0x9E3779B97F4A7C15)
-_FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+from metricwise.kernels.random_numbers import STEP, mixed
+
 _ONE = np.uint64(1)  # places of labels are unsigned: signed ones might count from the end, which hinders vector code
 
 # A label is on if its random number u is below its probability, that is, if its score exceeds logit(u). The first bits
@@ -14,14 +14,6 @@ _ONE = np.uint64(1)  # places of labels are unsigned: signed ones might count fr
 _BITS = 10
 _LIMITS = logit(np.arange(2**_BITS + 1) / 2**_BITS)
 _AFTER_BITS = np.uint64(64 - _BITS)
-
-
-@nb.njit(cache=True, nogil=True)
-def _mixed(state):
-    """A well-mixed number for every state (splitmix64)."""
-    z = (state ^ (state >> np.uint64(30))) * _FIRST
-    z = (z ^ (z >> np.uint64(27))) * _SECOND
-    return z ^ (z >> np.uint64(31))
 
 
 @nb.njit(cache=True, nogil=True)
@@ -50,11 +42,11 @@ def sample_chain(logits, weights, order, seed, first_row, samples, start, stop):
     scores, limits = np.zeros(n_labels + _ONE), np.empty(n_labels + _ONE)
     limits[n_labels] = -np.inf  # ends the search for the next label
     for i in range(start, stop):
-        state = _mixed(np.uint64(seed) + _STEP * np.uint64(first_row + i + 1))
+        state = mixed(np.uint64(seed) + STEP * np.uint64(first_row + i + 1))
         for s in range(n_samples):
             for label in range(n_labels):
-                state += _STEP
-                numbers[label] = _mixed(state)
+                state += STEP
+                numbers[label] = mixed(state)
                 limits[label] = _LIMITS[numbers[label] >> _AFTER_BITS]
                 scores[label] = logits[i, label]
             k = np.uint64(0)
