@@ -159,6 +159,10 @@ def test_rules_may_change_after_training():
         model.set_params(inference="nonsense").predict(NEW)
     thresholds = MODELS["relevance"](inference="macro_f").fit(X, Y).set_params(inference="meuf")
     np.testing.assert_array_equal(thresholds.predict(NEW), MODELS["relevance"]().fit(X, Y).predict(NEW))
+    np.testing.assert_array_equal(
+        thresholds.set_params(inference="micro_f").predict(NEW),
+        MODELS["relevance"](inference="micro_f").fit(X, Y).predict(NEW),
+    )
 
 
 def test_beta_moves_labels():

@@ -92,7 +92,8 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
             weights = None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=np.float64)
             seed = int(check_random_state(self.random_state).randint(2**31 - 1))
             self._learn(X, labels, weights, seed)
-            self.thresholds_ = self._thresholds(X, labels, weights, seed) if self.inference in THRESHOLDS else None
+            self._by_rule = self._thresholds(X, labels, weights, seed) if self.inference in THRESHOLDS else {}
+            self.thresholds_ = self._by_rule.get(self.inference)
         self.n_labels_, self.sparse_labels_ = labels.shape[1], bool(hasattr(y, "tocsr"))
         self.classes_ = [np.array([0, 1])] * labels.shape[1]
         return self
@@ -146,11 +147,11 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
         self._check_rule()
         X = checked_rows(self, X, reset=False)
         if self.inference in THRESHOLDS:
-            if self.thresholds_ is None:
+            if self.inference not in self._by_rule:
                 raise ValueError(
                     f"inference={self.inference!r} needs thresholds, which are chosen in training: fit again"
                 )
-            labels = (self._marginals(X) > self.thresholds_).astype(np.int8)
+            labels = (self._marginals(X) > self._by_rule[self.inference]).astype(np.int8)
         else:
             labels = self._decide(X)
         return returned(labels, self.sparse_labels_)
@@ -174,8 +175,11 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
 
     # ------------------------------------------------------------------------------------------------------ thresholds
 
-    def _thresholds(self, X: Any, labels: Labels, weights: Any, seed: int) -> Floats:
-        """Return thresholds by probabilities out of fold: one a label, or one for all of them."""
+    def _thresholds(self, X: Any, labels: Labels, weights: Any, seed: int) -> dict[str, Floats]:
+        """Return thresholds by probabilities out of fold: one a label, and one for all of them.
+
+        The folds are what takes time, so that both are found, whichever the rule.
+        """
         probabilities = np.zeros(labels.shape)
         folds = KFold(min(_FOLDS, len(labels)), shuffle=True, random_state=seed)
         for train, test in folds.split(X):
@@ -183,11 +187,11 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
             model._learn(X[train], labels[train], None if weights is None else weights[train], seed)
             probabilities[test] = model._marginals(X[test])
         log_odds = logit(np.clip(probabilities, _SMALLEST, 1.0 - _SMALLEST))
-        if self.inference == "micro_f":
-            shared = None if weights is None else np.repeat(weights, labels.shape[1])
-            return np.full(labels.shape[1], self._threshold(labels.ravel(), log_odds.ravel(), shared, seed))
+        repeated = None if weights is None else np.repeat(weights, labels.shape[1])
+        shared = self._threshold(labels.ravel(), log_odds.ravel(), repeated, seed)
         columns = zip(labels.T, log_odds.T, strict=True)
-        return np.array([self._threshold(truth, scores, weights, seed) for truth, scores in columns])
+        own = [self._threshold(truth, scores, weights, seed) for truth, scores in columns]
+        return {"macro_f": np.array(own), "micro_f": np.full(labels.shape[1], shared)}
 
     def _threshold(self, truth: Labels, log_odds: Floats, weights: Any, seed: int) -> float:
         """Return the probability above which rows have a label.

@@ -36,7 +36,7 @@ class BinaryRelevance(MultiLabelClassifier):
     estimators_ : list
         The classifier of each label.
     thresholds_ : array of shape (n_labels,) or None
-        Of "macro_f" and "micro_f".
+        Of the rule in training, if that is "macro_f" or "micro_f"; both may be set afterwards.
     n_labels_ : int
         Columns of y.
     n_features_in_, feature_names_in_
