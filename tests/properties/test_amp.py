@@ -58,6 +58,7 @@ def exact_steps(problem, most=12):
     for _ in range(most):
         before = state.level
         EXACT.step(problem, state)
+        assume(not state.inner.stalled)  # where rounding ends the inner problem early, the step is not exact
         rates = problem.rates(state.scores)
         steps.append((state.level, rates, problem.ratio.denominator(*rates)))
         if state.level - before <= 1e-12:
