@@ -34,6 +34,13 @@ def test_one_class_and_no_rows():
     expect_refusal(ValueError, "requires y to be passed", y=None)
 
 
+def test_empty_frames_and_text():
+    pd = pytest.importorskip("pandas")
+    expect_refusal(ValueError, "check how the data frame was read or filtered", rows=pd.DataFrame(), y=[])
+    text = np.array([["a", "b"]] * 10, dtype=object)
+    expect_refusal(ValueError, "Encode it as numbers", rows=text, y=[0, 1] * 5)
+
+
 def test_unknown_candidates_measures_and_options():
     expect_refusal(ValueError, "candidates must be 'auto'.*got 'forest'", candidates=["forest"])
     expect_refusal(ValueError, "candidates must be 'auto'", candidates="all")

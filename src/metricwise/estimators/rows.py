@@ -18,6 +18,7 @@ def checked_rows(
     reset: bool = True,
     least: int = 1,
     order: Literal["C"] | None = None,
+    missing: bool = False,
 ) -> Any:
     """Return X, or X and y, as arrays that solvers can use without a copy where possible.
 
@@ -33,12 +34,10 @@ def checked_rows(
         Fewest rows.
     order : {"C"}, optional
         "C" if the entries of a row must lie one behind the other in memory.
+    missing : bool
+        Whether numbers may be missing (NaN).
     """
-    if hasattr(X, "columns") and 0 in X.shape:
-        raise ValueError(
-            f"X has 0 {'sample' if X.shape[0] == 0 else 'feature'}(s) (shape={tuple(X.shape)}) while a minimum of 1 is "
-            "required: check how the data frame was read or filtered"
-        )
+    refuse_empty_frame(X)
     try:
         return validate_data(
             estimator,
@@ -49,6 +48,7 @@ def checked_rows(
             order=order,
             dtype=[np.float64, np.float32],
             ensure_min_samples=least,
+            ensure_all_finite="allow-nan" if missing else True,
         )
     except ValueError as error:
         if "could not convert string to float" not in str(error):
@@ -56,6 +56,15 @@ def checked_rows(
         raise ValueError(
             f"{error}: {_text_column(X)}. Encode it as numbers (OneHotEncoder, OrdinalEncoder) or drop it"
         ) from error
+
+
+def refuse_empty_frame(X: Any) -> None:
+    """Raise a ValueError if X is a data frame without rows or columns."""
+    if hasattr(X, "columns") and 0 in X.shape:
+        raise ValueError(
+            f"X has 0 {'sample' if X.shape[0] == 0 else 'feature'}(s) (shape={tuple(X.shape)}) while a minimum of 1 is "
+            "required: check how the data frame was read or filtered"
+        )
 
 
 @contextmanager

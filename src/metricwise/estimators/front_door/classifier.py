@@ -32,7 +32,7 @@ from metricwise.estimators.front_door.tasks import SeveralClasses, SeveralLabels
 from metricwise.estimators.multilabel.labels import checked_labels, returned
 from metricwise.estimators.plug_in.held_out import without_rows
 from metricwise.estimators.plug_in.several import averaged
-from metricwise.estimators.rows import unchanged_by_errors
+from metricwise.estimators.rows import checked_rows, refuse_empty_frame, unchanged_by_errors
 from metricwise.estimators.targets import classes_of, positive_class
 from metricwise.inference.score_intervals import score_interval
 from metricwise.measures import Measure, get_measure
@@ -190,17 +190,10 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):
         return rows, target
 
     def _checked_rows(self, X: Any, reset: bool) -> Any:
+        refuse_empty_frame(X)
         if hasattr(X, "columns") and Profile.of(X).categorical:
             return validate_data(self, X, reset=reset, skip_check_array=True)
-        return validate_data(
-            self,
-            X,
-            reset=reset,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            ensure_all_finite="allow-nan",
-            ensure_min_samples=1 if not reset else 2,
-        )
+        return checked_rows(self, X, reset=reset, least=2 if reset else 1, missing=True)
 
     def _weights(self, sample_weight: Any, n_rows: int) -> Floats:
         rows = np.empty((n_rows, 0))
