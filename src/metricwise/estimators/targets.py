@@ -19,7 +19,8 @@ def classes_of(y: NDArray[Any], weights: Floats) -> NDArray[Any]:
     check_classification_targets(y)
     classes = np.unique(y[weights > 0.0])
     if classes.size < 2:
-        found = f"only one class, {classes.tolist()[0]!r}" if classes.size else "no row with a weight above zero"
+        nothing = "no row with a weight above zero" if y.size else "no rows"
+        found = f"only one class, {classes.tolist()[0]!r}" if classes.size else nothing
         raise ValueError(f"y has {found}: training needs rows of at least two classes")
     return classes
 

@@ -15,9 +15,14 @@ from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
 from metricwise.estimators.multilabel.labels import checked_labels
-from metricwise.estimators.multilabel.learners import Constant
 from metricwise.estimators.plug_in.binary import HeldOut, Sigmoid, aim_of, choose, table_of
-from metricwise.estimators.plug_in.held_out import binary_scores, class_scores, fitted, gives_probabilities
+from metricwise.estimators.plug_in.held_out import (
+    binary_scores,
+    class_scores,
+    fitted,
+    fitted_label,
+    gives_probabilities,
+)
 from metricwise.estimators.plug_in.several import averaged, choose_offsets, choose_thresholds
 from metricwise.inference.class_offsets import best_offsets
 from metricwise.measures import HasMulticlassValue, Measure, contingency_table
@@ -235,12 +240,7 @@ class SeveralLabels(Task):
         return np.zeros(len(self.y), dtype=np.int64)
 
     def learn(self, estimator: Any, rows: Rows) -> Any:
-        return [self._label_model(estimator, rows, column) for column in self.y.T]
-
-    def _label_model(self, estimator: Any, rows: Rows, column: Labels) -> Any:
-        if column[rows].min() == column[rows].max():
-            return Constant(float(column[rows][0]))
-        return self._fitted(estimator, rows, column[rows])
+        return [fitted_label(estimator, self.X, column, rows, self.weights) for column in self.y.T]
 
     def raw_scores(self, model: Any, X: Any) -> Floats:
         columns = [binary_scores(one, X, 1) for one in model]

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
-from metricwise.estimators.multilabel.learners import Constant
 from metricwise.estimators.plug_in.binary import Aim, Chosen, HeldOut, choose, described, shown, table_of
 from metricwise.estimators.plug_in.held_out import (
     Rows,
     binary_scores,
     class_scores,
     fitted,
+    fitted_label,
     gives_probabilities,
     held_out_scores,
     splits_of,
@@ -179,18 +179,12 @@ class Fitting:
 
     def _label(self, column: Labels, splits: Any) -> tuple[Floats, Any]:
         """Return held-out scores of a label and its model."""
-        parts = [self._label_model(column, train) for train, _ in splits]
+        parts = [fitted_label(self.estimator, self.X, column, train, self.weights) for train, _ in splits]
         tests = [_safe_indexing(self.X, test) for _, test in splits]
-        model = self._label_model(column, np.arange(len(column)))
+        model = fitted_label(self.estimator, self.X, column, np.arange(len(column)), self.weights)
         if not parts:
             return binary_scores(model, self.X, 1), model
         return np.concatenate([binary_scores(m, X, 1) for m, X in zip(parts, tests, strict=True)]), model
-
-    def _label_model(self, column: Labels, rows: Rows) -> Any:
-        if column[rows].min() == column[rows].max():
-            return Constant(float(column[rows][0]))
-        part = None if self.weights is None else self.weights[rows]
-        return fitted(self.estimator, _safe_indexing(self.X, rows), column[rows], part)
 
 
 def _evidence(aim: Aim, chosen: Chosen, held: HeldOut) -> Evidence | None:

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from metricwise.designs import make_design
 from metricwise.estimators.folds import DEFAULT_FOLDS, fold_of_rows
+from metricwise.estimators.multilabel.learners import Constant
 from metricwise.estimators.weighting import weight_setting
 
 Floats = NDArray[np.float64]
@@ -85,6 +86,14 @@ def class_scores(model: Any, X: Any, classes: NDArray[Any]) -> Floats:
 def fitted(estimator: Any, X: Any, y: NDArray[Any], weights: Floats | None) -> Any:
     """Return a trained copy of a classifier; weights are passed on where it takes them."""
     return clone(estimator).fit(X, y, **weight_setting(estimator, weights))
+
+
+def fitted_label(estimator: Any, X: Any, column: NDArray[Any], rows: Rows, weights: Floats | None) -> Any:
+    """Return a trained copy for one of several labels, by some rows; a constant if all of them have it, or none."""
+    if column[rows].min() == column[rows].max():
+        return Constant(float(column[rows][0]))
+    part = None if weights is None else weights[rows]
+    return fitted(estimator, _safe_indexing(X, rows), column[rows], part)
 
 
 def held_out_scores(
