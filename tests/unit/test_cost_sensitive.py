@@ -24,6 +24,7 @@ from metricwise import Accuracy, CostSensitiveClassifier, FBeta, PlugInClassifie
 from metricwise.estimators.cost_sensitive.learners import WeightedLearner
 from metricwise.estimators.cost_sensitive.rounds import Trial, best_trial, least_gain
 from metricwise.estimators.plug_in.binary import Chosen, HeldOut
+from metricwise.estimators.plug_in.held_out import Scores
 from metricwise.solvers.amp_problem import Prices
 
 X, Y = make_classification(1500, 8, n_informative=4, weights=[0.85], flip_y=0.05, random_state=0)
@@ -139,7 +140,9 @@ def trial_of(right, truth):
     labels = np.where(right, truth, ~truth)
     held = HeldOut(truth, labels.astype(float), np.ones(truth.size))
     expected = float(np.mean(right))
-    return Trial(Prices(1.0, 1.0), Chosen(0.5, (0.5, 0.5), expected, (0.0, 1.0)), held)
+    everything, none = np.arange(truth.size), np.zeros(0, dtype=np.int64)
+    scores = Scores(everything, held.scores, none, np.zeros(0))
+    return Trial(Prices(1.0, 1.0), Chosen(0.5, (0.5, 0.5), expected, (0.0, 1.0)), held, scores)
 
 
 def test_a_gain_is_kept_if_it_is_likely():

@@ -24,6 +24,40 @@ def test_equal_rows_share_a_fold():
         assert np.unique(folds[np.equal(ROWS, row)]).size == 1
 
 
+def with_copies(repeated, n_distinct=300, n_copies=200):
+    """Return distinct rows, and copies of some of those named, in any order; a tenth of the rows is positive."""
+    random = np.random.default_rng(1)
+    row = random.permutation(np.r_[np.arange(n_distinct), random.choice(repeated, n_copies)])
+    return row, random.normal(size=(n_distinct, 3))[row], row % 10 == 0
+
+
+def shares_a_fold(row, folds):
+    return np.mean([np.unique(folds[row == one]).size == 1 for one in np.unique(row) if np.sum(row == one) > 1])
+
+
+def test_copies_that_occur_by_themselves_go_their_own_way():
+    row, X, positive = with_copies(np.arange(40))  # a few rows of either class, many times each
+    folds = fold_of_rows(make_design(X), positive, 5, seed=0)
+    assert shares_a_fold(row, folds) < 0.2
+    for mask in (positive, ~positive):
+        assert np.ptp(np.bincount(folds[mask], minlength=5)) <= 1
+    order = np.random.default_rng(2).permutation(len(row))
+    shuffled = fold_of_rows(make_design(X[order]), positive[order], 5, seed=0)
+    known = [tuple(sorted(zip(r.tolist(), f.tolist(), strict=True))) for r, f in ((row, folds), (row[order], shuffled))]
+    assert known[0] == known[1]
+
+
+def test_few_different_rows_occur_by_themselves():
+    row = np.random.default_rng(1).integers(0, 250, 4000)
+    X = np.random.default_rng(2).normal(size=(250, 3))[row]
+    assert shares_a_fold(row, fold_of_rows(make_design(X), row % 10 == 0, 5, seed=0)) < 0.1
+
+
+def test_rows_repeated_to_even_out_the_classes_share_a_fold():
+    row, X, positive = with_copies(np.arange(0, 300, 10))
+    assert shares_a_fold(row, fold_of_rows(make_design(X), positive, 5, seed=0)) == 1.0
+
+
 def test_both_classes_are_spread_evenly():
     folds = fold_of_rows(make_design(X), POSITIVE, 5, seed=0)
     for mask in (POSITIVE, ~POSITIVE):

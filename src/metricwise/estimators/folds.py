@@ -1,7 +1,10 @@
-"""Rows by their content: folds that keep copies together, and copies merged into weights.
+"""Rows by their content: folds that know copies, and copies merged into weights.
 
-Equal rows share a fold, so a copy of a training row never waits among the held-out ones, where it would flatter the
-model. The folds do not depend on the order of the rows, and a row of weight two is treated as the same row twice.
+The folds do not depend on the order of the rows. Copies are of two kinds. Where rows were repeated, to weigh them or to
+even out the classes, equal rows share a fold: a copy of a training row would flatter the model, and a row of weight two
+is treated as the same row twice. Where equal rows occur by themselves, as in data of few or coarse features, new rows
+will have copies among the training rows, too, and folds that keep copies together would show models that learn rows by
+heart far worse than they are; there every row goes its own way.
 """
 
 from __future__ import annotations
@@ -19,14 +22,22 @@ Rows = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 DEFAULT_FOLDS = 5
 
+_FEWEST_DISTINCT = 20  # rows of every class, without which nothing is said about copies
+_MORE_OFTEN = 2.0  # times that copies may be found more often in the rarest class
+_MOST_SINGLE = 0.8  # share of the distinct rows that occur once
+_OFTEN = 5.0  # occurrences of a row, on average, where there are few different ones
+_STEP = np.uint64(0x9E3779B97F4A7C15)
+
 
 def fold_of_rows(
     design: Design, classes: NDArray[np.bool_] | NDArray[np.int64], n_folds: int, seed: int
 ) -> NDArray[np.int64] | None:
     """Return a fold for every row, all classes spread evenly; None if a class has fewer than two distinct rows."""
-    fingerprints = design.fingerprints(seed)
-    folds = np.zeros(classes.size, dtype=np.int64)
     masks = [classes == label for label in np.unique(classes)]
+    fingerprints = design.fingerprints(seed)
+    if _occur_by_themselves([np.unique(fingerprints[mask], return_counts=True)[1] for mask in masks]):
+        fingerprints = _told_apart(fingerprints)
+    folds = np.zeros(classes.size, dtype=np.int64)
     distinct = [np.unique(fingerprints[mask], return_inverse=True) for mask in masks]
     n_folds = min(n_folds, *(values.size for values, _ in distinct))
     if n_folds < 2:
@@ -34,6 +45,40 @@ def fold_of_rows(
     for mask, (_, rank) in zip(masks, distinct, strict=True):
         folds[mask] = rank % n_folds
     return folds
+
+
+def _occur_by_themselves(counts: list[Rows]) -> bool:
+    """Whether copies are of the data's making, given how often each distinct row of each class occurs.
+
+    Repeated rows are rows of the rarest class, or most rows. Those that occur by themselves are of all classes, and
+    either most rows are single, or there are few different ones at all.
+    """
+    rarest = min(counts, key=lambda count: int(count.sum()))
+    shares = [1.0 - count.size / float(count.sum()) for count in counts if count is not rarest]
+    if not shares or sum(shares) == 0.0 or min(map(np.size, counts)) < _FEWEST_DISTINCT:
+        return False
+    others = np.concatenate([count for count in counts if count is not rarest])
+    of_rarest = 1.0 - rarest.size / float(rarest.sum())
+    few = float(others.mean()) > _OFTEN
+    return of_rarest <= _MORE_OFTEN * float(np.mean(shares)) and (few or float(np.mean(others == 1)) > _MOST_SINGLE)
+
+
+def _told_apart(fingerprints: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return fingerprints that also differ between the first, second, ... occurrence of equal rows."""
+    order = np.argsort(fingerprints, kind="stable")
+    ordered = fingerprints[order]
+    first = np.append(True, ordered[1:] != ordered[:-1])
+    number = np.arange(order.size) - np.flatnonzero(first)[np.cumsum(first) - 1]
+    told = np.empty_like(fingerprints)
+    told[order] = _mixed(ordered + number.astype(np.uint64) * _STEP)
+    return told
+
+
+def _mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return well-spread 64-bit numbers (the finaliser of splitmix64)."""
+    mixed = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return mixed ^ (mixed >> np.uint64(31))
 
 
 def merge_copies(

@@ -25,7 +25,16 @@ from sklearn.utils import _safe_indexing
 from metricwise.estimators.cost_sensitive.learners import WeightedLearner
 from metricwise.estimators.plug_in.binary import Aim, Chosen, HeldOut, Sigmoid, choose, shown, table_of
 from metricwise.estimators.plug_in.fitting import Fitting
-from metricwise.estimators.plug_in.held_out import Rows, Splits, binary_scores, splits_of
+from metricwise.estimators.plug_in.held_out import (
+    Rows,
+    Scores,
+    Splits,
+    binary_scores,
+    collected,
+    probe_rows,
+    splits_of,
+    with_probe,
+)
 from metricwise.inference.score_intervals import score_interval
 from metricwise.measures.base import CountsTable
 from metricwise.solvers.amp_problem import Prices
@@ -57,21 +66,20 @@ class Round(NamedTuple):
 
 
 class Trial(NamedTuple):
-    """A round with its held-out scores (log-odds without the prices, where they are log-odds) and what was chosen."""
+    """A round with its held-out scores (log-odds without the prices, where they are log-odds) and what was chosen.
+
+    ``scores`` are those of the models, with the prices.
+    """
 
     prices: Prices
     chosen: Chosen
     held: HeldOut
+    scores: Scores
 
     @property
     def table(self) -> tuple[float, float, float, float]:
         """The contingency table of the held-out rows."""
         return table_of(self.chosen.threshold, self.held)
-
-    @property
-    def shift(self) -> float:
-        """How far the prices move the log-odds of a learner."""
-        return math.log(self.prices.pos / self.prices.neg)
 
 
 @dataclass
@@ -107,8 +115,10 @@ class Rounds:
         splits = splits_of(self.fitting.cv, self.fitting.X, codes, self.fitting.seed)
         everything = np.arange(codes.size)
         # Without held-out rows, of which the user has been warned, nothing tells whether prices help.
+        self.held_out = bool(splits)
         self.most = self.most if splits else 0
         self.splits: Splits = splits or [(everything, everything)]
+        self.probe = probe_rows(codes, self.fitting.seed)
         self.models: list[Any] = [None] * len(self.splits)
         self.n_fits = 0
 
@@ -137,27 +147,32 @@ class Rounds:
         return weights
 
     def _trial(self, prices: Prices) -> Trial:
-        weights = self.weights(prices)
-        scored = partial(self._scored, weights)
+        scored = partial(self._scored, self.weights(prices))
         found = Parallel(n_jobs=self.fitting.n_jobs)(
-            delayed(scored)(train, test, start) for (train, test), start in zip(self.splits, self.models, strict=True)
+            delayed(scored)(*split, start)
+            for split, start in zip(with_probe(self.splits, self.probe), self.models, strict=True)
         )
         self.n_fits += len(found)
-        self.models = [model for model, _ in found]
-        rows = np.concatenate([test for _, test in self.splits])
-        scores = np.concatenate([scores for _, scores in found])
-        if self.fitting.probabilities:
-            scores -= math.log(prices.pos / prices.neg)
-        held = HeldOut(self.y[rows] == self.positive, scores, self.fitting.row_weights[rows])
+        self.models = [model for model, *_ in found]
+        scores = collected(self.splits, self.probe, [(unseen, seen) for _, unseen, seen in found])
+        unseen = scores.unseen - self._shift(prices)
+        held = HeldOut(self.y[scores.rows] == self.positive, unseen, self.fitting.row_weights[scores.rows])
         chosen = choose(self.aim, self.fitting.strategy, held, self.fitting.probabilities, self.fitting.seed)
-        return Trial(prices, chosen, held)
+        return Trial(prices, chosen, held, scores)
 
-    def _scored(self, weights: Floats | None, train: Rows, test: Rows, start: Any) -> tuple[Any, Floats]:
-        """Return a model to start the next round from, if it can be, and the scores of held-out rows."""
+    def _scored(
+        self, weights: Floats | None, train: Rows, test: Rows, seen: Rows, start: Any
+    ) -> tuple[Any, Floats, Floats]:
+        """Return a model to start the next round from, if it can be, and scores of rows held out and of rows seen."""
         part = None if weights is None else weights[train]
         model = self.learner.fitted(_safe_indexing(self.fitting.X, train), self.y[train], part, start)
-        scores = binary_scores(model, _safe_indexing(self.fitting.X, test), self.positive)
-        return model if self.learner.continues(model) else None, scores
+        unseen = binary_scores(model, _safe_indexing(self.fitting.X, test), self.positive)
+        known = binary_scores(model, _safe_indexing(self.fitting.X, seen), self.positive)
+        return model if self.learner.continues(model) else None, unseen, known
+
+    def _shift(self, prices: Prices) -> float:
+        """Return how far prices move the scores of a learner: its log-odds, if it has them."""
+        return math.log(prices.pos / prices.neg) if self.fitting.probabilities else 0.0
 
     def final_model(self, trials: list[Trial]) -> Any:
         """Return a model of all rows with the prices of the last trial, trained as those of the folds were."""
@@ -170,18 +185,20 @@ class Rounds:
 
     def described(self, trial: Trial) -> Round:
         """Return what users are told of a trial."""
-        threshold = shown(self.of_model(trial).threshold, self.fitting.probabilities)
-        return Round(trial.prices, trial.chosen.expected, threshold)
+        threshold = trial.chosen.threshold + self._shift(trial.prices)
+        return Round(trial.prices, trial.chosen.expected, shown(threshold, self.fitting.probabilities))
 
-    def of_model(self, trial: Trial) -> Chosen:
-        """Return what was chosen in a trial as it applies to the scores of its models, prices included."""
-        if not self.fitting.probabilities:
-            return trial.chosen
-        low, high = (end + trial.shift for end in trial.chosen.interval)
-        moved = Sigmoid(intercept=-trial.shift)
-        return trial.chosen._replace(
-            threshold=trial.chosen.threshold + trial.shift, interval=(low, high), sigmoid=moved
-        )
+    def of_model(self, trial: Trial, model: Any) -> Chosen:
+        """Return what was chosen in a trial as it applies to the scores of a model of all rows, prices included."""
+        shift, chosen = self._shift(trial.prices), trial.chosen
+        if self.held_out:
+            by_whole = binary_scores(model, _safe_indexing(self.fitting.X, trial.scores.probe), self.positive) - shift
+            seen = trial.scores._replace(seen=trial.scores.seen - shift)
+            chosen = chosen.for_whole(self.fitting.probe(seen, self.y == self.positive, by_whole))
+        if shift == 0.0:
+            return chosen
+        low, high = (end + shift for end in chosen.interval)
+        return chosen._replace(threshold=chosen.threshold + shift, interval=(low, high), sigmoid=Sigmoid(1.0, -shift))
 
 
 def best_trial(measure: CountsTable, trials: list[Trial]) -> int:

@@ -10,7 +10,7 @@ from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifie
 from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.svm import SVC
+from sklearn.svm import SVC, LinearSVC
 
 from metricwise.estimators.auc_svc import AUCSVC
 from metricwise.estimators.front_door.preparing import for_numbers, for_trees
@@ -24,7 +24,6 @@ from metricwise.measures.base import HasViolatedLabelling
 _EXACT_KERNEL_ROWS = 4000  # up to which a kernel machine holds all pairs of rows
 _LANDMARKS = 300
 _TREES = 100
-_MOST_SPARSE_FEATURES = 2000  # of a matrix that kernels are tried on
 _STREAM_ROWS = 20_000  # from which streaming learners take part
 
 
@@ -42,29 +41,43 @@ Maker = Callable[[Profile, Measure, int], Iterator[Candidate]]
 
 
 def _logistic(profile: Profile, measure: Measure, seed: int) -> Iterator[Candidate]:
-    for price in (0.1, 1.0, 10.0):
+    # Rows of texts are of length one, so that their weights have to be large.
+    for price in (1.0, 10.0, 100.0) if profile.is_wide else (0.1, 1.0, 10.0):
         learner = LogisticRegression(C=price, max_iter=1000)
         yield Candidate("logistic regression", for_numbers(profile, learner), {"C": price})
 
 
+def _linear_svm(profile: Profile, measure: Measure, seed: int) -> Iterator[Candidate]:
+    for price in (0.1, 1.0):
+        yield Candidate("linear SVM", for_numbers(profile, LinearSVC(C=price, random_state=seed)), {"C": price})
+
+
 def _boosted(profile: Profile, measure: Measure, seed: int) -> Iterator[Candidate]:
-    if profile.is_sparse:
+    if profile.is_wide:
         return
     columns = list(range(len(profile.categorical))) or None
-    learner = HistGradientBoostingClassifier(categorical_features=columns, random_state=seed)
-    yield Candidate("boosted trees", for_trees(profile, learner))
+    careful = {"learning_rate": 0.05, "max_leaf_nodes": 15, "l2_regularization": 1.0}
+    for settings in ({}, careful):
+        learner = HistGradientBoostingClassifier(categorical_features=columns, random_state=seed, **settings)
+        yield Candidate("boosted trees", for_trees(profile, learner), settings)
 
 
 def _extra_trees(profile: Profile, measure: Measure, seed: int) -> Iterator[Candidate]:
-    learner = ExtraTreesClassifier(_TREES, random_state=seed)
-    yield Candidate("extra trees", for_trees(profile, learner), growth=1.1)
+    if profile.is_wide:
+        return
+    for rows in (1, 3):
+        learner = ExtraTreesClassifier(_TREES, min_samples_leaf=rows, random_state=seed)
+        yield Candidate("extra trees", for_trees(profile, learner), {"min_samples_leaf": rows}, growth=1.1)
 
 
 def _kernel_machine(profile: Profile, measure: Measure, seed: int) -> Iterator[Candidate]:
-    if profile.is_sparse and profile.n_features > _MOST_SPARSE_FEATURES:
+    if profile.is_wide:
         return
     if profile.n_rows <= _EXACT_KERNEL_ROWS:
-        yield Candidate("rbf machine", for_numbers(profile, SVC(C=3.0)), {"C": 3.0}, growth=2.0)
+        for price, weights in ((3.0, None), (1.0, "balanced")):
+            learner = SVC(C=price, class_weight=weights)
+            settings = {"C": price} | ({} if weights is None else {"class_weight": weights})
+            yield Candidate("rbf machine", for_numbers(profile, learner), settings, growth=2.0)
         return
     features = Nystroem(gamma=1.0 / profile.n_features, n_components=_LANDMARKS, random_state=seed)
     learner = make_pipeline(features, LogisticRegression(C=10.0, max_iter=1000))
@@ -79,7 +92,7 @@ def _multivariate(profile: Profile, measure: Measure, seed: int) -> Iterator[Can
 
 def _ranking(profile: Profile, measure: Measure, seed: int) -> Iterator[Candidate]:
     if isinstance(measure, RanksPairs):
-        yield Candidate("AUC SVM", for_numbers(profile, AUCSVC()))
+        yield Candidate("AUC SVM", for_numbers(profile, AUCSVC(C=0.1)), {"C": 0.1})
 
 
 def _streams(profile: Profile, measure: Measure, seed: int) -> Iterator[Candidate]:
@@ -95,6 +108,7 @@ def _streams(profile: Profile, measure: Measure, seed: int) -> Iterator[Candidat
 # second list are for two classes only.
 _MAKERS: dict[str, Maker] = {"logistic": _logistic, "boosted_trees": _boosted, "extra_trees": _extra_trees}
 _OF_TWO_CLASSES: dict[str, Maker] = {
+    "linear_svm": _linear_svm,
     "multivariate_svm": _multivariate,
     "auc_svm": _ranking,
     "streams": _streams,

@@ -54,8 +54,8 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):
     measure : str or Measure, default="f1"
         What predictions are judged by; averages such as "f1_macro" for several classes or labels.
     candidates : "auto", list of str or dict, default="auto"
-        Who takes part: what fits; some of "logistic", "boosted_trees", "extra_trees", "multivariate_svm", "auc_svm",
-        "streams" and "rbf"; or a dictionary of your own classifiers by name.
+        Who takes part: what fits; some of "logistic", "boosted_trees", "extra_trees", "linear_svm",
+        "multivariate_svm", "auc_svm", "streams" and "rbf"; or a dictionary of your own classifiers by name.
     time_budget : float, optional
         Seconds for training; what would take longer is left out.
     cv : int, splitter or None, default=None
@@ -239,7 +239,10 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):
         self._averaging = Averaging(models, calibrations, mixture.weights)
         self.best_estimator_ = models[0] if len(models) == 1 else models
         self.weights_ = mixture.weights
-        self._decision = task.decide(heat.held, mixture.scores)
+        probe = mixture.runners[0].probe
+        by_folds = self._averaging.mean([runner.seen for runner in mixture.runners])
+        by_whole = self._averaging.scores(task, _safe_indexing(task.X, probe))
+        self._decision = task.for_whole(task.decide(heat.held, mixture.scores), probe, by_folds, by_whole)
         self.threshold_ = self._decision.thresholds
         self.expected_score_ = self._decision.expected
         self.expected_score_interval_ = self._decision.expected_interval

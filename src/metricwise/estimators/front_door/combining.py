@@ -61,5 +61,9 @@ class Averaging:
             calibrate(task.raw_scores(model, X))
             for model, calibrate in zip(self.models, self.calibrations, strict=True)
         ]
+        return self.mean(parts)
+
+    def mean(self, parts: list[Floats]) -> Floats:
+        """Return the weighted mean of the calibrated scores of each model."""
         mean: Floats = np.tensordot(self.weights, np.array(parts), axes=1)
         return mean

@@ -9,6 +9,10 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import _num_samples
 
+_MOST_DENSE_FEATURES, _MOST_DENSE_VALUES = 2000, 50_000_000  # of a sparse matrix; 200 megabytes
+_FEWEST_TERMS = 100  # of texts
+_UNEVEN = 30.0  # times that the largest value of some columns is that of others
+
 
 @dataclass(frozen=True)
 class Profile:
@@ -26,6 +30,10 @@ class Profile:
         Names of the others; both are empty unless the rows are a data frame.
     has_missing : bool
         Whether a number is missing.
+    counts : bool
+        Whether the rows are a sparse matrix of counts, as of terms in texts.
+    uneven : bool
+        Whether they are a sparse matrix whose columns have very different scales.
     """
 
     n_rows: int
@@ -34,6 +42,8 @@ class Profile:
     categorical: tuple[Any, ...]
     numeric: tuple[Any, ...]
     has_missing: bool
+    counts: bool = False
+    uneven: bool = False
 
     @classmethod
     def of(cls, X: Any) -> Profile:
@@ -47,7 +57,8 @@ class Profile:
         """
         n_rows = _num_samples(X)
         if sparse.issparse(X):
-            return cls(n_rows, int(X.shape[1]), True, (), (), bool(np.isnan(X.data).any()))
+            missing = bool(np.isnan(X.data).any())
+            return cls(n_rows, int(X.shape[1]), True, (), (), missing, _are_counts(X), not missing and _are_uneven(X))
         if not hasattr(X, "columns"):
             return cls(n_rows, int(X.shape[1]), False, (), (), bool(np.isnan(X).any()))
         columns = list(X.columns)
@@ -57,6 +68,29 @@ class Profile:
         return cls(n_rows, len(columns), False, others, numeric, missing)
 
     @property
+    def is_wide(self) -> bool:
+        """Whether the rows are sparse, with more features than can be held otherwise, as texts are."""
+        return self.is_sparse and not self.fits_dense
+
+    @property
+    def fits_dense(self) -> bool:
+        """Whether the rows can be held without leaving out zeros."""
+        return self.n_features <= _MOST_DENSE_FEATURES and self.n_rows * self.n_features <= _MOST_DENSE_VALUES
+
+    @property
     def is_frame(self) -> bool:
         """Whether the rows are a data frame."""
         return bool(self.categorical or self.numeric)
+
+
+def _are_counts(X: Any) -> bool:
+    """Whether a sparse matrix holds whole numbers, none of them below zero and not all of them one."""
+    values = X.data
+    whole = values.size > 0 and bool(np.all((values >= 0) & (values == np.floor(values))))
+    return whole and X.shape[1] >= _FEWEST_TERMS and bool(values.max() > 1)
+
+
+def _are_uneven(X: Any) -> bool:
+    largest = np.asarray(abs(X).max(axis=0).todense()).ravel()
+    present = largest[largest > 0.0]
+    return present.size > 0 and bool(np.quantile(present, 0.95) > _UNEVEN * np.quantile(present, 0.05))

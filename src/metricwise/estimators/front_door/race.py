@@ -24,7 +24,7 @@ from sklearn.utils import _safe_indexing
 from metricwise.estimators.front_door.candidates import Candidate
 from metricwise.estimators.front_door.clock import Clock
 from metricwise.estimators.front_door.tasks import Calibration, Floats, Rows, Task
-from metricwise.estimators.plug_in.held_out import Splits, splits_of
+from metricwise.estimators.plug_in.held_out import Splits, collected, probe_rows, splits_of, with_probe
 
 Tell = Callable[[str], bool]
 
@@ -33,6 +33,7 @@ _FIRST_RARE_ROWS = 60  # of the rarest class, so that a first part can tell cand
 _FIRST_ROWS_ON_A_BUDGET = 1000
 _GROWTH = 4  # of the part of the rows
 _FINALISTS = 4
+_PROBED_ROWS = 1000  # that models which have seen them score, too
 _RESAMPLES = 100
 _CLEARLY = 0.95
 _MARGIN = 1.2  # on the expected time of a training
@@ -52,6 +53,8 @@ class Runner:
     why_dropped: str = ""
     out_of_time: bool = False
     scores: Floats = field(default_factory=lambda: np.zeros(0))
+    probe: Rows = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # rows whose models have seen them,
+    seen: Floats = field(default_factory=lambda: np.zeros(0))  # and their scores
     calibration: Calibration = field(default_factory=lambda: Calibration(()))
 
     def expected_seconds(self, n_rows: int) -> float:
@@ -61,10 +64,11 @@ class Runner:
 
 @dataclass
 class Heat:
-    """Some rows, divided into folds."""
+    """Some rows, divided into folds, and some of them whose scores by models that have seen them are of interest."""
 
     rows: Rows
     splits: Splits
+    probe: Rows
 
     @property
     def held(self) -> Rows:
@@ -144,7 +148,8 @@ class Race:
             rows = _spread_part(self.task.strata, size, self.task.seed)
         codes = np.unique(self.task.strata[rows], return_inverse=True)[1]
         cv = self.cv if size == total else _folds_of_part(self.cv)
-        return Heat(rows, splits_of(cv, _safe_indexing(self.task.X, rows), codes, self.task.seed))
+        splits = splits_of(cv, _safe_indexing(self.task.X, rows), codes, self.task.seed)
+        return Heat(rows, splits, probe_rows(codes, self.task.seed, _PROBED_ROWS))
 
     def _run_heat(self, runners: list[Runner], heat: Heat) -> bool:
         """Let the runners that are left score the rows; return False if nobody could."""
@@ -181,16 +186,17 @@ class Race:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)  # slow convergence is the candidate's own problem
                 parts = Parallel(n_jobs=self.n_jobs)(
-                    delayed(self.task.held_out)(runner.candidate.estimator, heat.rows[train], heat.rows[test])
-                    for train, test in heat.splits
+                    delayed(self.task.held_out)(runner.candidate.estimator, *(heat.rows[some] for some in split))
+                    for split in with_probe(heat.splits, heat.probe)
                 )
         except (ValueError, TypeError, MemoryError, np.linalg.LinAlgError) as error:
             runner.why_dropped = f"failed: {error}"
             warnings.warn(f"candidate {runner.candidate.name} failed and is left out: {error}", stacklevel=2)
             return None
-        raw = np.concatenate(parts)
-        runner.calibration = self.task.calibration(heat.held, raw)
-        runner.scores, runner.n_rows = runner.calibration(raw), heat.rows.size
+        found = collected(heat.splits, heat.probe, parts)
+        runner.calibration = self.task.calibration(heat.held, found.unseen)
+        runner.scores, runner.n_rows = runner.calibration(found.unseen), heat.rows.size
+        runner.probe, runner.seen = heat.rows[found.probe], runner.calibration(found.seen)
         judge = self.task.judge(heat.held, runner.scores)
         runner.value = judge(self.task.row_weights(heat.held))
         seconds = clock.seconds()

@@ -25,6 +25,7 @@ from metricwise.estimators.plug_in.held_out import (
 )
 from metricwise.estimators.plug_in.several import averaged, choose_offsets, choose_thresholds
 from metricwise.inference.class_offsets import best_offsets
+from metricwise.inference.refitting import refit_shift
 from metricwise.measures import HasMulticlassValue, Measure, contingency_table
 from metricwise.measures.averages import matrix_table
 
@@ -121,9 +122,16 @@ class Task(ABC):
         """Drop what is needed for training only."""
         self.X, self.y, self.weights = None, np.zeros(0), None
 
-    def held_out(self, estimator: Any, train: Rows, test: Rows) -> Floats:
-        """Return scores of rows by a model of others."""
-        return self.raw_scores(self.learn(estimator, train), _safe_indexing(self.X, test))
+    def for_whole(self, decision: Decision, rows: Rows, by_folds: Floats, by_whole: Floats) -> Decision:
+        """Return a decision for models of folds as it applies to those of all rows, by rows that all have seen."""
+        return decision
+
+    def held_out(self, estimator: Any, train: Rows, test: Rows, seen: Rows) -> tuple[Floats, Floats]:
+        """Return scores of rows by a model of others, and of rows that it has seen."""
+        model = self.learn(estimator, train)
+        return self.raw_scores(model, _safe_indexing(self.X, test)), self.raw_scores(
+            model, _safe_indexing(self.X, seen)
+        )
 
     def row_weights(self, rows: Rows) -> Floats:
         """Return weights of rows, one each if there are none."""
@@ -161,6 +169,11 @@ class TwoClasses(Task):
         chosen = choose(aim, "auto", held, True, self.seed)
         table = None if aim.table is None or aim.constraints else table_of(chosen.threshold, held)
         return Decision(chosen.threshold, chosen.interval, chosen.expected, chosen.expected_interval, table)
+
+    def for_whole(self, decision: Decision, rows: Rows, by_folds: Floats, by_whole: Floats) -> Decision:
+        shift = _shift(decision.thresholds, by_folds, by_whole, self.row_weights(rows), self.strata[rows])
+        low, high = decision.interval
+        return decision._replace(thresholds=decision.thresholds + shift, interval=(low + shift, high + shift))
 
     def judge(self, rows: Rows, scores: Floats) -> Callable[[Floats], float]:
         truth = self.strata[rows]
@@ -263,6 +276,13 @@ class SeveralLabels(Task):
         measure = averaged(self.measure, "labels")
         return Decision(*choose_thresholds(measure, "auto", truth, scores, self.row_weights(rows), True, self.seed))
 
+    def for_whole(self, decision: Decision, rows: Rows, by_folds: Floats, by_whole: Floats) -> Decision:
+        columns = zip(decision.thresholds, by_folds.T, by_whole.T, self.y[rows].T == 1, strict=True)
+        weights = self.row_weights(rows)
+        shift = np.array([_shift(float(t), folds, whole, weights, truth) for t, folds, whole, truth in columns])
+        low, high = decision.interval
+        return decision._replace(thresholds=decision.thresholds + shift, interval=(low + shift, high + shift))
+
     def judge(self, rows: Rows, scores: Floats) -> Callable[[Floats], float]:
         truth, value = self.y[rows] == 1, averaged(self.measure, "labels").of_tables
         found = scores > self.decide(rows, scores).thresholds
@@ -275,6 +295,11 @@ class SeveralLabels(Task):
     def score(self, y: Any, scores: Floats, decision: Decision, weights: Any) -> float:
         found = self.predicted(scores, decision)
         return float(averaged(self.measure, "labels").score(checked_labels(y), found, weights))
+
+
+def _shift(threshold: float, by_folds: Floats, by_whole: Floats, weights: Floats, positive: Labels) -> float:
+    positives = float(weights[positive].sum())
+    return refit_shift(threshold, by_folds, by_whole, weights, min(positives, float(weights.sum()) - positives))
 
 
 def _value_of_table(measure: Any, truth: Labels, found: Labels, weights: Floats) -> float:

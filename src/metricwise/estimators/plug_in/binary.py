@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from metricwise.inference.batch_rule import BatchRule
 from metricwise.inference.candidates import Candidates
 from metricwise.inference.promises import Constraint, Share, UnkeepablePromiseError, safest_first
+from metricwise.inference.refitting import refit_shift
 from metricwise.inference.score_intervals import resampled_interval, score_interval
 from metricwise.inference.threshold import threshold_for
 from metricwise.inference.threshold_choice import ThresholdChoice, choose_threshold
@@ -88,6 +89,21 @@ class Sigmoid:
         return (log_odds - self.intercept) / self.slope
 
 
+class Probe(NamedTuple):
+    """Rows that models of folds and the model of all rows have seen: their scores by both, weights and truth."""
+
+    by_folds: Floats
+    by_whole: Floats
+    weights: Floats
+    positive: Mask
+
+    @property
+    def rare(self) -> float:
+        """The weight of the rarer class."""
+        positive = float(self.weights[self.positive].sum())
+        return min(positive, float(self.weights.sum()) - positive)
+
+
 class Chosen(NamedTuple):
     """A threshold on the scores with what is known of it; ``batch`` adapts it to a batch of log-odds."""
 
@@ -98,14 +114,24 @@ class Chosen(NamedTuple):
     batch: BatchRule | None = None
     sigmoid: Sigmoid = Sigmoid()
 
+    def for_whole(self, probe: Probe) -> Chosen:
+        """Return what was chosen for models of folds as it applies to the model of all rows."""
+        line = self.sigmoid
+        logs = line.log_odds(probe.by_folds), line.log_odds(probe.by_whole)
+        threshold = line.slope * self.threshold + line.intercept
+        shift = refit_shift(threshold, *logs, probe.weights, probe.rare)
+        low, high = (end + shift / line.slope for end in self.interval)
+        rule = None if self.batch is None else replace(self.batch, threshold=self.batch.threshold + shift)
+        return self._replace(threshold=self.threshold + shift / line.slope, interval=(low, high), batch=rule)
+
 
 def choose(aim: Aim, strategy: str, held: HeldOut, probabilities: bool, seed: int) -> Chosen:
     """Choose a threshold on held-out scores by a strategy, for a measure without promises."""
-    if aim.table is None:
-        return _for_ranking(aim.measure, held, seed)
-    if aim.constraints:
-        return described(aim, _best_keeping(aim, held), held)
     sigmoid = Sigmoid() if probabilities else Sigmoid.of(held)
+    if aim.table is None:
+        return _for_ranking(aim.measure, held, seed)._replace(sigmoid=sigmoid)
+    if aim.constraints:
+        return described(aim, _best_keeping(aim, held), held)._replace(sigmoid=sigmoid)
     log_odds = sigmoid.log_odds(held.scores)
     name: Any = "auto" if strategy == "batch" else strategy
     found = choose_threshold(name, aim.table, held.positive, log_odds, held.weights, seed)

@@ -14,15 +14,18 @@ from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
-from metricwise.estimators.plug_in.binary import Aim, Chosen, HeldOut, choose, described, shown, table_of
+from metricwise.estimators.plug_in.binary import Aim, Chosen, HeldOut, Probe, choose, described, shown, table_of
 from metricwise.estimators.plug_in.held_out import (
     Rows,
+    Scores,
+    Splits,
     binary_scores,
     class_scores,
     fitted,
     fitted_label,
     gives_probabilities,
     held_out_scores,
+    probe_rows,
     splits_of,
 )
 from metricwise.estimators.plug_in.several import ChosenSet, choose_offsets, choose_thresholds
@@ -48,6 +51,14 @@ class Several(NamedTuple):
 
     model: Any
     chosen: ChosenSet
+
+
+class OfLabel(NamedTuple):
+    """The model of a label, scores of rows by models that have not seen them, and of rows that all have seen."""
+
+    model: Any
+    held: Scores
+    probe: Probe
 
 
 @dataclass
@@ -92,23 +103,43 @@ class Fitting:
         gives_probabilities(self.estimator)
         if aim.constraints and confidence is not None:
             return self._promise(aim, y, positive, confidence)
-        rows, scores, model = self._scores(y, y == positive, lambda model, X: binary_scores(model, X, positive))
-        held = HeldOut(y[rows] == positive, scores, self.row_weights[rows])
+        truth = y == positive
+        found, model = self._scores(y, truth, lambda model, X: binary_scores(model, X, positive))
+        held = HeldOut(truth[found.rows], found.unseen, self.row_weights[found.rows])
         chosen = choose(aim, self.strategy, held, self.probabilities, self.seed)
-        return Binary(model, chosen, _evidence(aim, chosen, held))
+        evidence = _evidence(aim, chosen, held)
+        if found.probe.size:
+            chosen = chosen.for_whole(self.probe(found, truth, binary_scores(model, self._rows(found.probe), positive)))
+        return Binary(model, chosen, evidence)
 
-    def _scores(self, y: Labels, strata: Labels, score: Callable[[Any, Any], Floats]) -> tuple[Rows, Floats, Any]:
-        """Return rows with scores by models that have not seen them, and the model of all rows."""
-        everything = np.arange(len(y))
+    def probe(self, found: Scores, truth: Labels, by_whole: Floats) -> Probe:
+        """Return scores of rows that models of folds and that of all rows have seen."""
+        return Probe(found.seen, by_whole, self.row_weights[found.probe], truth[found.probe])
+
+    def _rows(self, numbers: Rows) -> Any:
+        return _safe_indexing(self.X, numbers)
+
+    def _scores(
+        self, y: Labels, strata: Labels, score: Callable[[Any, Any], Floats], probed: bool = True
+    ) -> tuple[Scores, Any]:
+        """Return scores of rows by models that have not seen them, if there are any, and the model of all rows."""
+        everything, none = np.arange(len(y)), np.zeros(0, dtype=np.int64)
         if self.prefit:
-            return everything, score(self.estimator, self.X), self.estimator
+            return Scores(everything, score(self.estimator, self.X), none, np.zeros(0)), self.estimator
         codes = np.unique(strata, return_inverse=True)[1]
         splits = splits_of(self.cv, self.X, codes, self.seed)
         model = fitted(self.estimator, self.X, y, self.weights)
         if not splits:
-            return everything, score(model, self.X), model
-        rows, scores = held_out_scores(self.estimator, self.X, y, self.weights, splits, score, self.n_jobs)
-        return rows, scores, model
+            return Scores(everything, score(model, self.X), none, np.zeros(0)), model
+
+        def scored(train: Rows, test: Rows, seen: Rows) -> tuple[Floats, Floats]:
+            part = None if self.weights is None else self.weights[train]
+            trained = fitted(self.estimator, self._rows(train), y[train], part)
+            unseen = score(trained, self._rows(test))
+            return unseen, score(trained, self._rows(seen)) if seen.size else unseen[:0]
+
+        probe = probe_rows(codes, self.seed) if probed else none
+        return held_out_scores(scored, splits, probe, self.n_jobs), model
 
     def _promise(self, aim: Aim, y: Labels, positive: Any, confidence: float) -> Binary:
         """Train, and put thresholds in order, on one half of the rows; test them on the other half."""
@@ -142,8 +173,8 @@ class Fitting:
             self.prefit,
             self.strategy,
         )
-        rows, scores, model = part._scores(y[first], y[first] == positive, lambda m, X: binary_scores(m, X, positive))
-        ordering = y[first][rows] == positive, scores
+        found, model = part._scores(y[first], y[first] == positive, lambda m, X: binary_scores(m, X, positive))
+        ordering = y[first][found.rows] == positive, found.unseen
         testing = y[second] == positive, binary_scores(model, _safe_indexing(self.X, second), positive)
         scale = partial(shown, probabilities=self.probabilities)
         promise = promised_threshold(aim.table, aim.constraints, confidence, ordering, testing, scale)
@@ -156,10 +187,10 @@ class Fitting:
     def classes(self, measure: Any, y: Labels, classes: Labels) -> Several:
         """Train a classifier of several classes and choose offsets of their scores."""
         gives_probabilities(self.estimator)
-        rows, scores, model = self._scores(y, y, lambda model, X: class_scores(model, X, classes))
-        codes = np.searchsorted(classes, y[rows])
-        weights = self.row_weights[rows]
-        return Several(model, choose_offsets(measure.of_tables, self.strategy, codes, scores, weights, self.seed))
+        found, model = self._scores(y, y, lambda model, X: class_scores(model, X, classes), probed=False)
+        codes = np.searchsorted(classes, y[found.rows])
+        weights = self.row_weights[found.rows]
+        return Several(model, choose_offsets(measure.of_tables, self.strategy, codes, found.unseen, weights, self.seed))
 
     def labels(self, measure: Any, labels: Labels) -> Several:
         """Train a classifier for each label and choose the labels' thresholds."""
@@ -169,22 +200,31 @@ class Fitting:
                 "trained for each, so set prefit=False"
             )
         probabilities = gives_probabilities(self.estimator)
-        splits = splits_of(self.cv, self.X, np.zeros(len(labels), dtype=np.int64), self.seed)
-        found = Parallel(n_jobs=self.n_jobs)(delayed(self._label)(column, splits) for column in labels.T)
-        rows = np.concatenate([test for _, test in splits]) if splits else np.arange(len(labels))
-        scores = np.column_stack([scores for scores, _ in found])
+        codes = np.zeros(len(labels), dtype=np.int64)
+        splits, probe = splits_of(self.cv, self.X, codes, self.seed), probe_rows(codes, self.seed)
+        found = Parallel(n_jobs=self.n_jobs)(delayed(self._label)(column, splits, probe) for column in labels.T)
+        rows = found[0].held.rows
+        scores = np.column_stack([one.held.unseen for one in found])
         weights, truth = self.row_weights[rows], labels[rows] == 1
-        chosen = choose_thresholds(measure, self.strategy, truth, scores, weights, probabilities, self.seed)
-        return Several([model for _, model in found], chosen)
+        probes = [one.probe for one in found] if splits else None
+        chosen = choose_thresholds(measure, self.strategy, truth, scores, weights, probabilities, self.seed, probes)
+        return Several([one.model for one in found], chosen)
 
-    def _label(self, column: Labels, splits: Any) -> tuple[Floats, Any]:
-        """Return held-out scores of a label and its model."""
-        parts = [fitted_label(self.estimator, self.X, column, train, self.weights) for train, _ in splits]
-        tests = [_safe_indexing(self.X, test) for _, test in splits]
-        model = fitted_label(self.estimator, self.X, column, np.arange(len(column)), self.weights)
-        if not parts:
-            return binary_scores(model, self.X, 1), model
-        return np.concatenate([binary_scores(m, X, 1) for m, X in zip(parts, tests, strict=True)]), model
+    def _label(self, column: Labels, splits: Splits, probe: Rows) -> OfLabel:
+        """Train models of one label."""
+        everything, none = np.arange(len(column)), np.zeros(0, dtype=np.int64)
+        model = fitted_label(self.estimator, self.X, column, everything, self.weights)
+        if not splits:
+            held = Scores(everything, binary_scores(model, self.X, 1), none, np.zeros(0))
+            return OfLabel(model, held, self.probe(held, column == 1, np.zeros(0)))
+
+        def scored(train: Rows, test: Rows, seen: Rows) -> tuple[Floats, Floats]:
+            trained = fitted_label(self.estimator, self.X, column, train, self.weights)
+            return binary_scores(trained, self._rows(test), 1), binary_scores(trained, self._rows(seen), 1)
+
+        held = held_out_scores(scored, splits, probe, None)
+        by_whole = binary_scores(model, self._rows(held.probe), 1)
+        return OfLabel(model, held, self.probe(held, column == 1, by_whole))
 
 
 def _evidence(aim: Aim, chosen: Chosen, held: HeldOut) -> Evidence | None:

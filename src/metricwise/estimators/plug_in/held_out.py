@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from numbers import Integral
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -26,6 +26,7 @@ Codes = NDArray[np.int64]
 Rows = NDArray[np.int64]
 Splits = list[tuple[Rows, Rows]]
 
+_MOST_PROBED = 4000  # rows
 _SMALLEST = 1e-15  # of a probability; its log-odds, 35, are beyond all that matters
 
 
@@ -96,24 +97,74 @@ def fitted_label(estimator: Any, X: Any, column: NDArray[Any], rows: Rows, weigh
     return fitted(estimator, _safe_indexing(X, rows), column[rows], part)
 
 
+class Scores(NamedTuple):
+    """Scores of rows by models that have not seen them, and by models that have.
+
+    Attributes
+    ----------
+    rows : array of int
+        The rows held out.
+    unseen : array
+        The score of each by a model trained without it.
+    probe : array of int
+        Rows, not all of them if there are many, whose scores by models that have seen them are known.
+    seen : array
+        Mean scores of these.
+    """
+
+    rows: Rows
+    unseen: Floats
+    probe: Rows
+    seen: Floats
+
+
 def held_out_scores(
-    estimator: Any,
-    X: Any,
-    y: NDArray[Any],
-    weights: Floats | None,
-    splits: Splits,
-    score: Callable[[Any, Any], Floats],
-    n_jobs: int | None,
-) -> tuple[Rows, Floats]:
-    """Return rows and what ``score(model, rows)`` gives for them, each by a model trained without the row."""
+    score: Callable[[Rows, Rows, Rows], tuple[Floats, Floats]], splits: Splits, probe: Rows, n_jobs: int | None
+) -> Scores:
+    """Return scores of rows by models of others, and of rows of a probe by models that have learnt from them.
 
-    def scored(train: Rows, test: Rows) -> Floats:
-        part = None if weights is None else weights[train]
-        model = fitted(estimator, _safe_indexing(X, train), y[train], part)
-        return score(model, _safe_indexing(X, test))
+    ``score(train, test, seen)`` trains a model and returns its scores of held-out rows, and of some that it was
+    trained with.
+    """
+    found = Parallel(n_jobs=n_jobs)(delayed(score)(*split) for split in with_probe(splits, probe))
+    return collected(splits, probe, found)
 
-    scores = Parallel(n_jobs=n_jobs)(delayed(scored)(train, test) for train, test in splits)
-    return np.concatenate([test for _, test in splits]), np.concatenate(scores)
+
+def with_probe(splits: Splits, probe: Rows) -> list[tuple[Rows, Rows, Rows]]:
+    """Return training rows, held-out rows, and rows of a probe that are among the training rows."""
+    return [(train, test, np.intersect1d(probe, train)) for train, test in splits]
+
+
+def collected(splits: Splits, probe: Rows, found: list[tuple[Floats, Floats]]) -> Scores:
+    """Put together the scores of held-out rows, and of rows of a probe that were seen, of every split."""
+    unseen = np.concatenate([new for new, _ in found])
+    total, count = np.zeros((probe.size, *unseen.shape[1:])), np.zeros(probe.size)
+    for (_, _, rows), (_, seen) in zip(with_probe(splits, probe), found, strict=True):
+        at = np.searchsorted(probe, rows)
+        total[at] += seen
+        count[at] += 1.0
+    some = count > 0.0
+    means = total[some] / count[some].reshape(-1, *[1] * (total.ndim - 1))
+    return Scores(np.concatenate([test for _, test in splits]), unseen, probe[some], means)
+
+
+def probe_rows(codes: Codes, seed: int, most: int = _MOST_PROBED) -> Rows:
+    """Return rows, in order, that show how far models differ: all of them or, if there are many, some of each class.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> probe_rows(np.array([0, 0, 1, 0]), seed=0)
+    array([0, 1, 2, 3])
+    """
+    if codes.size <= most:
+        return np.arange(codes.size)
+    order = np.random.default_rng((seed, 11)).permutation(codes.size)
+    counts = np.bincount(codes)
+    rarest = np.argmin(np.where(counts > 0, counts, codes.size + 1))
+    rare = order[codes[order] == rarest][: most // 2]
+    others = order[codes[order] != rarest][: most - rare.size]
+    return np.sort(np.concatenate([rare, others]))
 
 
 def splits_of(cv: Any, X: Any, codes: Codes, seed: int) -> Splits:

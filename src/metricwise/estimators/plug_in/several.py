@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from metricwise.estimators.plug_in.binary import Aim, Chosen, HeldOut, choose
+from metricwise.estimators.plug_in.binary import Aim, Chosen, HeldOut, Probe, choose
 from metricwise.inference.class_offsets import TablesValue, bagged_offsets, best_offsets
 from metricwise.inference.score_intervals import resampled_interval, score_interval
 from metricwise.measures import Averaged, Measure
@@ -73,9 +73,19 @@ def _tables(cells: Floats, size: int) -> tuple[Floats, Floats, Floats, Floats]:
 
 
 def choose_thresholds(
-    measure: Averaged, strategy: str, labels: Mask, scores: Floats, weights: Floats, probabilities: bool, seed: int
+    measure: Averaged,
+    strategy: str,
+    labels: Mask,
+    scores: Floats,
+    weights: Floats,
+    probabilities: bool,
+    seed: int,
+    probes: list[Probe] | None = None,
 ) -> ChosenSet:
-    """Choose thresholds of the labels: one each, or one for all where the measure is of all labels together."""
+    """Choose thresholds of the labels: one each, or one for all where the measure is of all labels together.
+
+    With ``probes``, one a label, they are moved to where the models of all rows have them.
+    """
     if strategy == "batch":
         raise ValueError("for several labels threshold is 'auto', 'bagged', 'expected' or 'max', got 'batch'")
     aim = Aim(measure.base, measure.base, [])
@@ -94,8 +104,11 @@ def choose_thresholds(
         table = matrix_table(labels, found, weight)
         return float(measure.of_tables(table.tp, table.fp, table.fn, table.tn))
 
+    if probes is not None:
+        chosen = [one.for_whole(probe) for one, probe in zip(chosen, probes, strict=True)]
     low, high = np.array([one.interval for one in chosen]).T
-    return ChosenSet(thresholds, (low, high), value(weights), resampled_interval(value, weights, seed=seed))
+    kept = np.array([one.threshold for one in chosen])
+    return ChosenSet(kept, (low, high), value(weights), resampled_interval(value, weights, seed=seed))
 
 
 def _of_label(aim: Aim, strategy: str, held: HeldOut, probabilities: bool, seed: int) -> Chosen:

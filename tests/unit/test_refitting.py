@@ -1,0 +1,147 @@
+"""Thresholds moved to where the model of all rows has them."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import pytest
+from scipy.special import expit, logit
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.datasets import make_classification
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import f1_score
+from sklearn.neighbors import KNeighborsClassifier
+
+from metricwise import CostSensitiveClassifier, MetricClassifier, PlugInClassifier, get_measure
+from metricwise.estimators.plug_in.binary import HeldOut, aim_of, choose
+from metricwise.estimators.plug_in.held_out import binary_scores, collected, probe_rows, splits_of, with_probe
+from metricwise.inference.refitting import refit_shift
+
+RANDOM = np.random.default_rng(0)
+
+
+def test_the_shift_is_the_median_move_of_rows_near_the_threshold():
+    by_folds = RANDOM.normal(size=500)
+    moves = np.where(np.abs(by_folds - 1.0) < 0.5, 0.3, -5.0) + RANDOM.normal(scale=0.01, size=500)
+    shift = refit_shift(1.0, by_folds, by_folds + moves, np.ones(500), rare=25.0)
+    near = np.argsort(np.abs(by_folds - 1.0))[:50]
+    assert shift == pytest.approx(np.median(moves[near]), abs=1e-12)
+    assert shift == pytest.approx(0.3, abs=0.01)
+
+
+def test_models_that_disagree_about_rows_they_have_seen_move_nothing():
+    by_folds = RANDOM.normal(size=500)
+    assert refit_shift(0.0, by_folds, by_folds + 0.5, np.ones(500), 50.0) == pytest.approx(0.5)
+    assert refit_shift(0.0, by_folds, by_folds + 0.5 + RANDOM.normal(scale=2.0, size=500), np.ones(500), 50.0) == 0.0
+    assert refit_shift(0.0, np.zeros(0), np.zeros(0), np.zeros(0), 0.0) == 0.0
+
+
+def test_weights_are_copies_of_rows():
+    by_folds, by_whole = RANDOM.normal(size=60), RANDOM.normal(scale=0.2, size=60)
+    weights = RANDOM.integers(1, 4, size=60)
+    copied = np.repeat(np.arange(60), weights)
+    whole = by_folds + by_whole
+    shift = refit_shift(0.2, by_folds, whole, weights.astype(float), 12.0)
+    assert shift == refit_shift(0.2, by_folds[copied], whole[copied], np.ones(copied.size), 12.0)
+    assert refit_shift(0.2, by_folds, whole, np.full(60, 1e-3), 1e-3) == pytest.approx(np.median(by_whole))
+
+
+def test_probes_hold_the_rare_class():
+    codes = (np.arange(20_000) % 50 == 0).astype(np.int64)
+    probe = probe_rows(codes, seed=0, most=1000)
+    assert probe.size == 1000 and np.unique(probe).size == 1000
+    assert codes[probe].sum() == 400  # all of them
+    assert np.array_equal(probe, probe_rows(codes, seed=0, most=1000))
+    assert probe_rows(np.arange(20_000) % 2, seed=0, most=1000).size == 1000
+
+
+def test_scores_of_seen_rows_are_means_over_the_models_that_saw_them():
+    splits = [(np.array([0, 1]), np.array([2, 3])), (np.array([1, 2]), np.array([0, 3]))]
+    probe = np.array([0, 1, 3])
+    assert [seen.tolist() for _, _, seen in with_probe(splits, probe)] == [[0, 1], [1]]
+    parts = [(np.array([5.0, 6.0]), np.array([1.0, 2.0])), (np.array([7.0, 8.0]), np.array([4.0]))]
+    found = collected(splits, probe, parts)
+    assert found.rows.tolist() == [2, 3, 0, 3] and found.unseen.tolist() == [5.0, 6.0, 7.0, 8.0]
+    assert found.probe.tolist() == [0, 1] and found.seen.tolist() == [1.0, 3.0]  # no model has seen row 3
+
+
+class Growing(ClassifierMixin, BaseEstimator):
+    """Log-odds are the first feature times a factor that grows with the rows learnt from."""
+
+    def fit(self, X, y, sample_weight=None):
+        self.classes_ = np.unique(y)
+        self.scale_ = len(y) / 1000.0
+        return self
+
+    def predict_proba(self, X):
+        chance = expit(self.scale_ * (X[:, 0] - 1.0))
+        return np.column_stack([1.0 - chance, chance])
+
+    def predict(self, X):
+        return self.classes_[(X[:, 0] > 1.0).astype(int)]
+
+
+@pytest.fixture(scope="module")
+def growing():
+    X = np.random.default_rng(3).normal(size=(1000, 2))
+    y = (np.random.default_rng(4).random(1000) < expit(8.0 * (X[:, 0] - 1.6))).astype(int)
+    return X, y
+
+
+def chosen_by_folds(estimator, X, y):
+    """Return the threshold on log-odds that held-out scores alone suggest, by the folds that the models use."""
+    seed = int(np.random.RandomState(0).randint(2**31 - 1))
+    splits = splits_of(None, X, y, seed)
+    scores = [binary_scores(clone(estimator).fit(X[a], y[a]), X[b], 1) for a, b in splits]
+    rows = np.concatenate([test for _, test in splits])
+    held = HeldOut(y[rows] == 1, np.concatenate(scores), np.ones(rows.size))
+    return choose(aim_of(get_measure("f1"), None), "auto", held, True, seed).threshold
+
+
+@pytest.mark.parametrize("wrap", [PlugInClassifier, partial(CostSensitiveClassifier, max_rounds=0)])
+def test_a_threshold_follows_scores_that_grow_with_the_rows(growing, wrap):
+    X, y = growing
+    model = wrap(Growing(), measure="f1").fit(X, y)
+    threshold = float(logit(model.threshold_))
+    assert threshold == pytest.approx(chosen_by_folds(Growing(), X, y) / 0.8, rel=0.03)
+    np.testing.assert_array_equal(model.predict(X) == 1, X[:, 0] - 1.0 > threshold)
+
+
+def test_thresholds_of_labels_and_of_batches_follow(growing):
+    X, y = growing
+    threshold = chosen_by_folds(Growing(), X, y)
+    labels = PlugInClassifier(Growing(), "f1_macro").fit(X, np.column_stack([y, 1 - y]))
+    assert labels.threshold_[0] == pytest.approx(threshold / 0.8, rel=0.1)  # folds of rows, not of classes
+    batch = PlugInClassifier(Growing(), "f1", threshold="batch").fit(X, y)
+    assert float(logit(batch.threshold_)) == pytest.approx(threshold / 0.8, rel=0.03)
+
+
+def test_the_front_door_follows_them_too(growing):
+    X, y = growing
+    model = MetricClassifier("f1", candidates={"growing": Growing()}).fit(X, y)
+    called = model.predict(X) == 1
+    cut = 0.5 * (X[called, 0].min() + X[~called, 0].max())
+    assert cut == pytest.approx(1.6, abs=0.1)  # scores of folds would put it near 1.48
+
+
+def test_rows_learnt_by_heart_move_no_threshold():
+    X, y = make_classification(400, 5, weights=[0.8], flip_y=0.1, random_state=0)
+    neighbours = PlugInClassifier(KNeighborsClassifier(3), "f1").fit(X, y)
+    assert neighbours.threshold_ == pytest.approx(expit(chosen_by_folds(KNeighborsClassifier(3), X, y)))
+
+
+def test_few_positives_of_many_features_gain():
+    """Scores of the whole model are further apart, and the threshold goes with them: more is found."""
+    gains = []
+    for seed in range(8):
+        random = np.random.default_rng(seed)
+        X = random.normal(size=(3000, 300)) / 17.0
+        signal = X[:, :5].sum(axis=1)
+        y = (signal > np.quantile(signal, 0.97)).astype(int)
+        new = slice(600, None)
+        model = PlugInClassifier(LogisticRegression(), "f1").fit(X[:600], y[:600])
+        unmoved = model.decision_function(X[new]) + float(logit(model.threshold_))
+        before = unmoved > chosen_by_folds(LogisticRegression(), X[:600], y[:600])
+        gains.append(model.score(X[new], y[new]) - f1_score(y[new], before))
+    assert np.mean(gains) > 0.0
