@@ -31,6 +31,7 @@ __all__ = [
     "MetricClassifier",
     "MinRate",
     "MiniBatchSVC",
+    "ModelFileError",
     "MultivariateSVC",
     "PartialAuc",
     "PlugInClassifier",
@@ -49,8 +50,12 @@ __all__ = [
     "StreamResult",
     "certify",
     "contingency_measure",
+    "export_text",
     "get_measure",
+    "load",
     "measure_names",
+    "save",
+    "to_onnx",
 ]
 
 if TYPE_CHECKING:
@@ -67,6 +72,9 @@ if TYPE_CHECKING:
     from metricwise.estimators.plug_in.classifier import PlugInClassifier
     from metricwise.estimators.spade import SPADEClassifier
     from metricwise.estimators.stamp import STAMPClassifier
+    from metricwise.io.errors import ModelFileError
+    from metricwise.io.exports import export_text, to_onnx
+    from metricwise.io.model_files import load, save
     from metricwise.measures import (
         MCC,
         PRBEP,
@@ -117,6 +125,11 @@ else:
         "StreamEntry": "metricwise.results",
         "StreamResult": "metricwise.results",
         "measure_names": "metricwise.estimators.catalog",
+        "ModelFileError": "metricwise.io.errors",
+        "export_text": "metricwise.io.exports",
+        "load": "metricwise.io.model_files",
+        "save": "metricwise.io.model_files",
+        "to_onnx": "metricwise.io.exports",
         "certify": "metricwise.certifying",
         "Certificate": "metricwise.results",
         "DegenerateOptimumWarning": "metricwise.results",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import glob
 import hashlib
 import json
-import os
 import re
 import struct
 import tempfile
@@ -18,10 +17,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from metricwise.io.atomic import PARTIAL, atomic_file
+
 Arrays = dict[str, NDArray[Any]]
 
 _KEY = "training"
-_PARTIAL = ".partial"
 _NOT_DECISIVE = {"checkpoint", "every", "callback", "n_jobs", "max_seconds"}
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")  # of a user's function or random state: another one in every process
 _UNREADABLE = (
@@ -69,7 +69,7 @@ def check_writable(path: Path) -> None:
 
 def remove_checkpoint(path: Path) -> None:
     """Remove the checkpoint of a finished training, and what killed ones left of theirs."""
-    for unfinished in glob.iglob(glob.escape(f".{path.name}.") + "*" + _PARTIAL, root_dir=path.parent):
+    for unfinished in glob.iglob(glob.escape(f".{path.name}.") + "*" + PARTIAL, root_dir=path.parent):
         (path.parent / unfinished).unlink(missing_ok=True)
     path.unlink(missing_ok=True)
 
@@ -77,17 +77,9 @@ def remove_checkpoint(path: Path) -> None:
 def save_checkpoint(path: Path, training: str, arrays: Arrays, notes: dict[str, Any]) -> None:
     """Write arrays and notes (whatever JSON can hold) under the name of a training."""
     header = np.frombuffer(json.dumps({_KEY: training, "notes": notes}).encode(), dtype=np.uint8)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=_PARTIAL)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            named: dict[str, Any] = {f"array_{name}": value for name, value in arrays.items()}
-            np.savez(file, header=header, **named)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    named: dict[str, Any] = {f"array_{name}": value for name, value in arrays.items()}
+    with atomic_file(path) as file:
+        np.savez(file, header=header, **named)
 
 
 def load_checkpoint(path: Path, training: str) -> tuple[Arrays, dict[str, Any]] | None:

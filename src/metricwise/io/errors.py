@@ -1,4 +1,4 @@
-"""What is wrong with a line of a file, and a record of the lines that were left out."""
+"""What is wrong with a file or a line of it, and a record of the lines that were left out."""
 
 from __future__ import annotations
 
@@ -39,6 +39,31 @@ class MalformedLineError(ValueError):
 
     def __str__(self) -> str:
         return f"{self.path}, line {self.line}, column {self.column}: {self.problem}"
+
+
+class ModelFileError(ValueError):
+    """A file that is no model, or a model that cannot be written to a file.
+
+    Parameters
+    ----------
+    path : str
+        The file.
+    problem : str
+        What is wrong, and what to do about it.
+
+    Examples
+    --------
+    >>> print(ModelFileError("model.mw", "its checksum is wrong"))
+    model.mw: its checksum is wrong
+    """
+
+    def __init__(self, path: str, problem: str) -> None:
+        super().__init__(path, problem)
+        self.path = path
+        self.problem = problem
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.problem}"
 
 
 class SkipLog:

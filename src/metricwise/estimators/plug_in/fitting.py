@@ -31,11 +31,12 @@ from metricwise.estimators.plug_in.held_out import (
 from metricwise.estimators.plug_in.several import ChosenSet, choose_offsets, choose_thresholds
 from metricwise.inference.promises import promised_threshold
 from metricwise.inference.threshold_choice import ThresholdChoice
+from metricwise.measures.base import CountsTable
 
 Floats = NDArray[np.float64]
 Labels = NDArray[Any]
-# The measure of a table, and the table of held-out rows.
-Evidence = tuple[Callable[..., Any], tuple[float, ...]]
+# What a table is judged by, and the table of held-out rows.
+Evidence = tuple[CountsTable, tuple[float, ...]]
 
 
 class Binary(NamedTuple):
@@ -230,4 +231,4 @@ class Fitting:
 def _evidence(aim: Aim, chosen: Chosen, held: HeldOut) -> Evidence | None:
     if aim.table is None:
         return None
-    return aim.table.value, table_of(chosen.threshold, held)
+    return aim.table, table_of(chosen.threshold, held)

@@ -171,5 +171,5 @@ class PlugInPrediction(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         check_is_fitted(self, "measure_")
         if self._held_out is None:
             raise ValueError("score_interval is for two classes and measures of the contingency table")
-        value, table = self._held_out
-        return score_interval(value, table, confidence, n_rows)
+        measure, table = self._held_out
+        return score_interval(measure.value, table, confidence, n_rows)

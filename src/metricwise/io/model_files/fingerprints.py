@@ -1,0 +1,70 @@
+"""What tells the data of one training from those of another: shape, type and a hash of the content."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+
+def fingerprint(data: Any) -> dict[str, Any]:
+    """Return the fingerprint of data.
+
+    Parameters
+    ----------
+    data : array, data frame, sparse matrix, path of a file, or tuple of them
+        For instance ``(X, y)``.
+
+    Returns
+    -------
+    dict
+        ``sha256`` of the content, and of a file ``file`` (its name) and ``bytes``, of anything else ``shape`` and
+        ``dtype``; of a tuple ``parts``, a list of these.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> found = fingerprint((np.zeros((3, 2)), [0, 1, 1]))
+    >>> [(part["shape"], part["dtype"]) for part in found["parts"]]
+    [([3, 2], 'float64'), ([3], 'int64')]
+    """
+    if isinstance(data, tuple):
+        return {"parts": [fingerprint(part) for part in data]}
+    if isinstance(data, str | os.PathLike):
+        return _of_file(Path(data))
+    found = hashlib.sha256()
+    if sparse.issparse(data):
+        rows = data.tocsr()
+        for part in (rows.data, rows.indices.astype(np.int64), rows.indptr.astype(np.int64)):
+            _add(found, part)
+        return {"shape": list(data.shape), "dtype": f"sparse {data.dtype}", "sha256": found.hexdigest()}
+    if hasattr(data, "columns") and hasattr(data, "shape"):
+        types = []
+        for name in data.columns:
+            column = np.asarray(data[name])
+            types.append(str(column.dtype))
+            found.update(f"{name}\0".encode())
+            _add(found, column)
+        return {"shape": list(data.shape), "dtype": ", ".join(sorted(set(types))), "sha256": found.hexdigest()}
+    array = np.asarray(data)
+    _add(found, array)
+    return {"shape": list(array.shape), "dtype": str(array.dtype), "sha256": found.hexdigest()}
+
+
+def _add(found: Any, array: Any) -> None:
+    """Add the content of an array, of Python objects by what they are printed as."""
+    if array.dtype.hasobject:
+        for item in array.ravel():
+            found.update(f"{item!r}\0".encode())
+    else:
+        found.update(np.ascontiguousarray(array).tobytes())
+
+
+def _of_file(path: Path) -> dict[str, Any]:
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256")
+        return {"file": path.name, "bytes": os.fstat(file.fileno()).st_size, "sha256": digest.hexdigest()}

@@ -1,0 +1,91 @@
+"""Model files to be damaged, and what damages them."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import struct
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import make_classification, make_multilabel_classification
+from sklearn.ensemble import ExtraTreesClassifier, GradientBoostingClassifier, HistGradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+
+import metricwise as mw
+from metricwise.io.model_files.container import opened
+
+X, y = make_classification(60, 4, random_state=0)
+LABELS_X, LABELS_Y = make_multilabel_classification(60, 4, n_classes=3, random_state=0)
+
+Parts = tuple[dict[str, Any], dict[str, Any], list[np.ndarray]]
+
+
+def _plugged(learner: Any) -> Any:
+    return mw.PlugInClassifier(learner, cv=2).fit(X, y)
+
+
+MODELS = {
+    "linear": lambda: make_pipeline(StandardScaler(), mw.MultivariateSVC("f1")).fit(X, y),
+    "kernel": lambda: mw.MultivariateSVC("f1", kernel="rbf").fit(sparse.csr_matrix(X), y),
+    "stream": lambda: mw.MiniBatchSVC("f1").partial_fit(X, y, classes=[0, 1]),
+    "sparse stream": lambda: mw.STAMPClassifier("f1").partial_fit(sparse.csr_matrix(X), y, classes=[0, 1]),
+    "chain": lambda: mw.ProbabilisticClassifierChain(LogisticRegression()).fit(LABELS_X, LABELS_Y),
+    "trees": lambda: _plugged(ExtraTreesClassifier(3, random_state=0)),
+    "boosted trees": lambda: _plugged(GradientBoostingClassifier(n_estimators=3, random_state=0)),
+    "boosted histograms": lambda: _plugged(HistGradientBoostingClassifier(max_iter=3, min_samples_leaf=5)),
+    "boosted categories": lambda: mw.PlugInClassifier(
+        HistGradientBoostingClassifier(max_iter=3, min_samples_leaf=5, categorical_features=[0]), cv=2
+    ).fit(np.round(np.abs(X)), y),
+    "machine": lambda: _plugged(SVC()),
+    "sparse machine": lambda: mw.PlugInClassifier(SVC(), cv=2).fit(sparse.csr_matrix(X), y),
+    "front door": lambda: mw.MetricClassifier("f1", candidates=["logistic"]).fit(X, y),
+}
+
+
+def save_all(folder: Path) -> dict[str, Path]:
+    paths = {}
+    for name, make in MODELS.items():
+        paths[name] = folder / f"{name}.mw"
+        mw.save(make(), paths[name])
+    return paths
+
+
+def parts_of(path: Path) -> Parts:
+    with opened(path) as file:
+        tree = file.tree()
+        count = sum(entry["kind"] == "array" for entry in tree["entries"])
+        return file.header(), tree, [file.array(number) for number in range(count)]
+
+
+def sealed(path: Path, content: bytes) -> Path:
+    """Write an archive with the checksum that it should have."""
+    body = content[:-22] + content[-22:-2] + struct.pack("<H", 64)
+    path.write_bytes(body + hashlib.sha256(body).hexdigest().encode())
+    return path
+
+
+def archive(members: list[tuple[str, bytes]], compression: int = zipfile.ZIP_STORED) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", compression) as archive:
+        for name, content in members:
+            archive.writestr(name, content)
+    return buffer.getvalue()
+
+
+def members_of(path: Path) -> list[tuple[str, bytes]]:
+    with zipfile.ZipFile(path) as archive:
+        return [(name, archive.read(name)) for name in archive.namelist()]
+
+
+def assert_refused(path: Path, message: str) -> None:
+    with pytest.raises(mw.ModelFileError, match=message) as caught:
+        mw.load(path)
+    assert str(caught.value).startswith(str(path))

@@ -1,0 +1,205 @@
+"""Hostile model files: one clear error, nothing is executed, unpacked or made that is larger than the file."""
+
+from __future__ import annotations
+
+import json
+import struct
+import tracemalloc
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from metricwise.io.model_files.container import write_container
+from tests.faults.forged_models import archive, assert_refused, members_of, parts_of, save_all, sealed
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    return save_all(tmp_path_factory.mktemp("models"))
+
+
+def _hostile(path: Path, entries: list[Any], original: Path) -> Path:
+    header, _, _ = parts_of(original)
+    write_container(path, header, {"entries": entries}, [np.zeros(2)])
+    return path
+
+
+@pytest.mark.parametrize(
+    ("entries", "message"),
+    [
+        ([{"kind": "object", "class": "os.system", "fields": {}}], "not among the classes of model files"),
+        ([{"kind": "object", "class": "subprocess.Popen", "fields": {"args": "true"}}], "not among the classes"),
+        ([{"kind": "object", "class": "metricwise.io.model_files.allowed.import_module", "fields": {}}], "not among"),
+        ([{"kind": "object", "class": ["sklearn.svm", "SVC"], "fields": {}}], "not among the classes"),
+        ([{"kind": "name", "name": "builtins.eval"}], "not among the classes"),
+        ([{"kind": "name", "name": "numpy.load"}], "not among the classes"),
+        ([{"kind": "loss", "name": "os.system", "n_classes": 2}], "not among the classes"),
+        ([{"kind": "reduce", "function": "os.system"}], "unknown kind 'reduce'"),
+        ([{"kind": "object", "class": "sklearn.svm.SVC", "fields": {}}], "a SVC lacks its parameter"),
+        ([{"kind": "object", "class": "sklearn.svm.SVC", "fields": {"predict": 1}}], "'predict' is a method of SVC"),
+        ([{"kind": "object", "class": "sklearn.svm.SVC", "fields": {"__class__": 1}}], "no name of an attribute"),
+        ([{"kind": "items", "shape": [10**9, 10**9], "items": []}], "cannot reshape"),
+        ([{"kind": "scalar", "dtype": "<U400000000", "value": "x"}], "type of something else"),
+        ([{"kind": "dtype", "dtype": "O"}], "no type of numbers"),
+        ([{"kind": "array", "number": 5}], "array_5"),
+        ([{"kind": "array", "number": 0}], "something else than an estimator"),
+        ([], "list index out of range"),
+    ],
+)
+def test_hostile_trees_are_refused(files: dict[str, Path], tmp_path: Path, entries: list[Any], message: str) -> None:
+    assert_refused(_hostile(tmp_path / "hostile.mw", entries, files["linear"]), message)
+
+
+def test_functions_of_others_cannot_be_reached_through_partial(files: dict[str, Path], tmp_path: Path) -> None:
+    types = [{"kind": "name", "name": "builtins.object"}]
+    named = {"is": "dict", "items": []}
+    entry = {"kind": "partial", "function": {"is": "entry", "at": 0}, "settings": [], "named": named}
+    assert_refused(_hostile(tmp_path / "hostile.mw", [*types, entry], files["linear"]), "a function is not allowed")
+
+
+def _npy(text: str, content: bytes = b"") -> bytes:
+    head = text.encode().ljust(117) + b"\n"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head + content
+
+
+@pytest.mark.parametrize(
+    ("array", "message"),
+    [
+        (
+            _npy("{'descr': '<f8', 'fortran_order': False, 'shape': (1000000000000,)}", bytes(16)),
+            "but has other content",
+        ),
+        (_npy("{'descr': '<f8', 'fortran_order': False, 'shape': (-2,)}", bytes(16)), "but has other content"),
+        (_npy("{'descr': '|O', 'fortran_order': False, 'shape': (2,)}", bytes(16)), "not numbers or text"),
+        (_npy("{'descr': '<M8[s]', 'fortran_order': False, 'shape': (2,)}", bytes(16)), "not numbers or text"),
+        (_npy("__import__('os').system('true')", bytes(16)), "malformed node or string|Cannot parse header"),
+        (_npy("[" * 117, bytes(16)), "cannot be loaded"),
+        (b"\x93NUMPY\x03\x00" + bytes(20), "unknown format"),
+        (b"cos\nsystem\n(S'true'\ntR.", "magic string is not correct"),
+    ],
+)
+def test_hostile_arrays_are_refused(files: dict[str, Path], tmp_path: Path, array: bytes, message: str) -> None:
+    members = [(name, array if name == "array_0.npy" else content) for name, content in members_of(files["linear"])]
+    tracemalloc.start()
+    assert_refused(sealed(tmp_path / "hostile.mw", archive(members)), message)
+    assert tracemalloc.get_traced_memory()[1] < 20e6
+    tracemalloc.stop()
+
+
+def test_nothing_is_unpacked(files: dict[str, Path], tmp_path: Path) -> None:
+    members = members_of(files["linear"])
+    bomb = [*members, ("array_900.npy", bytes(50_000_000))]
+    tracemalloc.start()
+    path = tmp_path / "hostile.mw"
+    assert_refused(sealed(path, archive(bomb, zipfile.ZIP_DEFLATED)), "is compressed, which no part of a model file is")
+    assert path.stat().st_size < 1e6
+    for name in ("../../evil.npy", "/etc/evil", "array_01.npy", "array_-1.npy", "model.json/x", "array_0.npy.exe"):
+        assert_refused(sealed(path, archive([*members, (name, b"")])), "that no model file has")
+    tracemalloc.stop()
+    assert sorted(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_archives_that_are_not_what_they_seem_are_refused(files: dict[str, Path], tmp_path: Path) -> None:
+    members, path = members_of(files["linear"]), tmp_path / "hostile.mw"
+    assert_refused(sealed(path, archive([*members, members[0]])), "no model file")
+    assert_refused(sealed(path, archive(members[1:])), "no model file")
+    # Many names for the same bytes.
+    one = archive([("array_0.npy", bytes(1000))])
+    start = one.index(b"PK\x01\x02")
+    directory = one[start:-22]
+    copies = b"".join(directory.replace(b"array_0", b"array_%d" % k) for k in range(10))
+    end = struct.pack("<4sHHHHIIH", b"PK\x05\x06", 0, 0, 10, 10, len(copies), start, 0)
+    assert_refused(sealed(path, one[:start] + copies + end), "no model file")
+
+
+def test_deep_and_long_texts_are_refused(files: dict[str, Path], tmp_path: Path) -> None:
+    members, path = dict(members_of(files["linear"])), tmp_path / "hostile.mw"
+
+    def with_text(name: str, text: bytes) -> Path:
+        return sealed(path, archive(list((members | {name: text}).items())))
+
+    assert_refused(
+        with_text("model.json", b'{"entries":' + b"[" * 500_000 + b"]" * 500_000 + b"}"), "Recursion|recursion"
+    )
+    deep: Any = 0
+    for _ in range(300):
+        deep = [deep]
+    entry = {"kind": "items", "shape": [1], "items": deep}
+    assert_refused(with_text("model.json", json.dumps({"entries": [entry]}).encode()), "nested too deeply")
+    assert_refused(with_text("model.json", b'{"entries": [NaN]}'), "NaN where a number belongs")
+    assert_refused(with_text("model.json", b"9" * 10_000), "cannot be loaded")
+    assert_refused(with_text("model.json", b"[]"), "cannot be loaded")
+    assert_refused(with_text("model.json", b"\xff\xfe\x00"), "cannot be loaded")
+    assert_refused(with_text("header.json", b'"' + b"x" * 2_000_000 + b'"'), "header is too long")
+    assert_refused(with_text("header.json", b"{}"), "it is no model file of metricwise")
+
+
+def test_references_that_double_cost_nothing(files: dict[str, Path], tmp_path: Path) -> None:
+    first = {"kind": "items", "shape": [1], "items": ["ha"]}
+    again = [{"kind": "items", "shape": [2], "items": [{"is": "entry", "at": k}] * 2} for k in range(200)]
+    tracemalloc.start()
+    assert_refused(
+        _hostile(tmp_path / "hostile.mw", [first, *again], files["linear"]), "something else than an estimator"
+    )
+    assert tracemalloc.get_traced_memory()[1] < 20e6
+    tracemalloc.stop()
+
+
+# A model's numbers that lead compiled code astray.
+
+
+def _with_array(path: Path, original: Path, fits: Any, change: Any) -> Path:
+    header, tree, arrays = parts_of(original)
+    changed = 0
+    for number, array in enumerate(arrays):
+        if fits(array):
+            arrays[number] = change(array.copy())
+            changed += 1
+    assert changed
+    write_container(path, header, tree, arrays)
+    return path
+
+
+@pytest.mark.parametrize("field", ["left_child", "right_child", "feature"])
+@pytest.mark.parametrize("value", [-5, 0, 10**9])
+def test_trees_that_lead_astray_are_refused(files: dict[str, Path], tmp_path: Path, field: str, value: int) -> None:
+    if (field, value) == ("feature", 0):
+        value = 4  # there are features 0 to 3
+
+    def change(nodes: np.ndarray) -> np.ndarray:
+        nodes[field][0] = value
+        return nodes
+
+    for name in ("trees", "boosted trees"):
+        path = _with_array(tmp_path / "x.mw", files[name], lambda array: array.dtype.names is not None, change)
+        assert_refused(path, "decision tree is damaged")
+
+
+@pytest.mark.parametrize(("field", "value"), [("left", 0), ("right", 10**9), ("feature_idx", 4), ("feature_idx", -1)])
+def test_histogram_trees_that_lead_astray_are_refused(
+    files: dict[str, Path], tmp_path: Path, field: str, value: int
+) -> None:
+    def change(nodes: np.ndarray) -> np.ndarray:
+        nodes[field][0] = value
+        return nodes
+
+    path = _with_array(
+        tmp_path / "x.mw", files["boosted histograms"], lambda array: "left" in (array.dtype.names or ()), change
+    )
+    assert_refused(path, "decision tree is damaged|boosted trees are damaged")
+
+
+def test_machines_and_streams_of_wrong_sizes_are_refused(files: dict[str, Path], tmp_path: Path) -> None:
+    def longer(array: np.ndarray) -> np.ndarray:
+        return array + 10_000
+
+    path = _with_array(tmp_path / "x.mw", files["machine"], lambda array: array.dtype == np.int32, longer)
+    assert_refused(path, "kernel machine is damaged")
+    path = _with_array(tmp_path / "x.mw", files["stream"], lambda array: array.dtype == np.int64, longer)
+    assert_refused(path, "state of a stream is damaged")
+    path = _with_array(tmp_path / "x.mw", files["stream"], lambda array: array.shape == (4,), lambda array: array[:3])
+    assert_refused(path, "state of a stream is damaged|wrong number of features")

@@ -1,0 +1,202 @@
+"""One trained model of every kind that model files hold, each with the rows to predict."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import ColumnTransformer
+from sklearn.datasets import make_classification, make_multilabel_classification
+from sklearn.decomposition import PCA
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.ensemble import (
+    AdaBoostClassifier,
+    BaggingClassifier,
+    ExtraTreesClassifier,
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+    StackingClassifier,
+    VotingClassifier,
+)
+from sklearn.feature_selection import SelectKBest, f_classif
+from sklearn.impute import SimpleImputer
+from sklearn.kernel_approximation import Nystroem
+from sklearn.linear_model import LogisticRegression, SGDClassifier
+from sklearn.model_selection import StratifiedKFold
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import FeatureUnion, make_pipeline
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    KBinsDiscretizer,
+    MaxAbsScaler,
+    OneHotEncoder,
+    OrdinalEncoder,
+    PolynomialFeatures,
+    QuantileTransformer,
+    StandardScaler,
+)
+from sklearn.svm import SVC, LinearSVC
+
+import metricwise as mw
+
+X, y = make_classification(160, 8, weights=[0.7], random_state=0)
+THREE_X, THREE_Y = make_classification(160, 8, n_informative=5, n_classes=3, random_state=0)
+LABELS_X, LABELS_Y = make_multilabel_classification(100, 8, n_classes=3, random_state=0)
+SPARSE = sparse.csr_matrix(np.where(np.abs(X) > 0.5, X, 0.0))
+WORDS = np.array(["no", "yes"])[y]
+FRAME = pd.DataFrame(X.copy(), columns=[f"column {k}" for k in range(8)])
+FRAME["colour"] = pd.Categorical(np.where(X[:, 0] > 0.0, "red", np.where(X[:, 1] > 0.0, "green", "blue")))
+FRAME.loc[::17, "column 2"] = np.nan
+
+
+def _plugged(learner: Any) -> Any:
+    return mw.PlugInClassifier(learner, cv=2).fit(X, y)
+
+
+def _encoded() -> Any:
+    columns = ColumnTransformer(
+        [
+            ("numbers", make_pipeline(SimpleImputer(add_indicator=True), StandardScaler()), slice(0, 8)),
+            ("words", OneHotEncoder(handle_unknown="ignore", dtype=np.float32), ["colour"]),
+        ]
+    )
+    return make_pipeline(columns, mw.MultivariateSVC("f1")).fit(FRAME, y)
+
+
+def _features() -> Any:
+    union = FeatureUnion(
+        [("pca", PCA(3)), ("bins", KBinsDiscretizer(3, encode="onehot-dense")), ("poly", PolynomialFeatures())]
+    )
+    return make_pipeline(
+        FunctionTransformer(np.tanh),
+        QuantileTransformer(n_quantiles=10),
+        union,
+        SelectKBest(f_classif, k=6),
+        mw.AMPClassifier("f1"),
+    ).fit(X, y)
+
+
+def _categories() -> Any:
+    coded = OrdinalEncoder().fit_transform(FRAME[["colour"]])
+    rows = np.hstack([X, coded])
+    boosted = HistGradientBoostingClassifier(max_iter=5, categorical_features=[8], random_state=0)
+    return mw.PlugInClassifier(boosted, cv=2).fit(rows, y), rows
+
+
+def _stack() -> Any:
+    trees = RandomForestClassifier(5, random_state=0)
+    return StackingClassifier([("trees", trees), ("line", LogisticRegression())], LogisticRegression(), cv=2)
+
+
+def _voting() -> Any:
+    return VotingClassifier([("bayes", GaussianNB()), ("discriminant", LinearDiscriminantAnalysis())], voting="soft")
+
+
+MODELS: dict[str, Callable[[], tuple[Any, Any]]] = {
+    "multivariate SVM": lambda: (mw.MultivariateSVC("f1", random_state=np.random.RandomState(3)).fit(X, y), X),
+    "multivariate SVM, words": lambda: (mw.MultivariateSVC(mw.FBeta(2.0), pos_label="no").fit(X, WORDS), X),
+    "multivariate SVM, sparse": lambda: (mw.MultivariateSVC("f1", warm_start=True).fit(SPARSE, y), SPARSE),
+    "multivariate SVM, classes": lambda: (mw.MultivariateSVC("f1", multi_class="ovr").fit(THREE_X, THREE_Y), THREE_X),
+    "multivariate SVM, kernel": lambda: (mw.MultivariateSVC("f1", kernel="rbf").fit(X, y), X),
+    "multivariate SVM, sparse kernel": lambda: (mw.MultivariateSVC("f1", kernel="poly").fit(SPARSE, y), SPARSE),
+    "multivariate SVM, matrix": lambda: (mw.MultivariateSVC("f1", kernel="precomputed").fit(X @ X.T, y), X @ X.T),
+    "multivariate SVM, pursuit": lambda: (
+        mw.MultivariateSVC("f1", kernel="rbf", approximation="cpsp", n_basis=15).fit(X, y),
+        X,
+    ),
+    "multivariate SVM, top": lambda: (mw.MultivariateSVC(mw.PrecisionAtK(20)).fit(X, y), X),
+    "SPADE": lambda: (mw.SPADEClassifier("g_mean").fit(X, y), X),
+    "SPADE, stream": lambda: (mw.SPADEClassifier("g_mean").partial_fit(X, y, classes=[0, 1]), X),
+    "STAMP": lambda: (mw.STAMPClassifier("f1").fit(SPARSE, y), SPARSE),
+    "mini-batches": lambda: (mw.MiniBatchSVC("f1").partial_fit(X, y, classes=[0, 1]), X),
+    "mini-batches, sparse": lambda: (mw.MiniBatchSVC("f1").partial_fit(SPARSE, y, classes=[0, 1]), SPARSE),
+    "AMP": lambda: (mw.AMPClassifier("f1").fit(X, y), X),
+    "AUC SVM": lambda: (mw.AUCSVC().fit(X, y), X),
+    "AUC SVM, squares": lambda: (mw.AUCSVC(norm=2, kernel="rbf").fit(X, y), X),
+    "labels": lambda: (mw.BinaryRelevance(inference="meuf").fit(LABELS_X, LABELS_Y), LABELS_X),
+    "labels, sparse": lambda: (
+        mw.BinaryRelevance(LogisticRegression(), inference="macro_f").fit(LABELS_X, sparse.csr_matrix(LABELS_Y)),
+        LABELS_X,
+    ),
+    "labels, chain": lambda: (mw.ProbabilisticClassifierChain().fit(LABELS_X, LABELS_Y), LABELS_X),
+    "labels, chain of trees": lambda: (
+        mw.ProbabilisticClassifierChain(ExtraTreesClassifier(5, random_state=0)).fit(LABELS_X, LABELS_Y),
+        LABELS_X,
+    ),
+    "plug-in": lambda: (mw.PlugInClassifier(LogisticRegression(), cv=StratifiedKFold(3)).fit(X, WORDS), X),
+    "plug-in, classes": lambda: (
+        mw.PlugInClassifier(RandomForestClassifier(5, random_state=0), "f1_macro").fit(THREE_X, THREE_Y),
+        THREE_X,
+    ),
+    "plug-in, labels": lambda: (
+        mw.PlugInClassifier(LogisticRegression(), "f1_macro").fit(LABELS_X, LABELS_Y),
+        LABELS_X,
+    ),
+    "plug-in, batch": lambda: (mw.PlugInClassifier(LinearSVC(), threshold="batch").fit(X, y), X),
+    "plug-in, promise": lambda: (
+        mw.PlugInClassifier(GaussianNB(), subject_to=[("recall", ">=", 0.5)]).fit(X, y),
+        X,
+    ),
+    "plug-in, recall at precision": lambda: (
+        mw.PlugInClassifier(LogisticRegression(), mw.RecallAtPrecision(0.6), confidence=None).fit(X, y),
+        X,
+    ),
+    "prices": lambda: (mw.CostSensitiveClassifier(LogisticRegression()).fit(X, y), X),
+    "front door": lambda: (
+        mw.MetricClassifier("f1", candidates=["extra_trees", "multivariate_svm"]).fit(X, y),
+        X,
+    ),
+    "front door, frame": lambda: (mw.MetricClassifier("f1", candidates=["boosted_trees"]).fit(FRAME, WORDS), FRAME),
+    "front door, frame of numbers": lambda: (mw.MetricClassifier("f1", candidates=["logistic"]).fit(FRAME, y), FRAME),
+    "front door, mixture": lambda: (
+        mw.MetricClassifier(
+            "roc_auc", candidates={"a": LogisticRegression(), "b": GaussianNB(), "c": mw.AUCSVC(), "d": SVC()}
+        ).fit(X, y),
+        X,
+    ),
+    "front door, classes": lambda: (
+        mw.MetricClassifier("f1_macro", candidates=["logistic"]).fit(THREE_X, THREE_Y),
+        THREE_X,
+    ),
+    "front door, labels": lambda: (
+        mw.MetricClassifier("f1_macro", candidates=["logistic"]).fit(LABELS_X, LABELS_Y),
+        LABELS_X,
+    ),
+    "pipeline of columns": lambda: (_encoded(), FRAME),
+    "pipeline of features": lambda: (_features(), X),
+    "pipeline of a kernel": lambda: (
+        make_pipeline(MaxAbsScaler(), Nystroem(n_components=20), mw.AUCSVC()).fit(X, y),
+        X,
+    ),
+    "boosted trees": lambda: (_plugged(GradientBoostingClassifier(n_estimators=4)), X),
+    "boosted categories": _categories,
+    "boosted stumps": lambda: (_plugged(AdaBoostClassifier(n_estimators=4)), X),
+    "bags": lambda: (_plugged(BaggingClassifier(n_estimators=3)), X),
+    "stack": lambda: (_plugged(_stack()), X),
+    "votes": lambda: (_plugged(_voting()), X),
+    "network": lambda: (_plugged(MLPClassifier((4,), max_iter=20)), X),
+    "gradient steps": lambda: (_plugged(SGDClassifier()), X),
+    "neighbours": lambda: (_plugged(KNeighborsClassifier()), X),
+    "kernel machine": lambda: (_plugged(SVC()), X),
+    "sparse kernel machine": lambda: (mw.PlugInClassifier(SVC()).fit(SPARSE, y), SPARSE),
+    "kernel machine of classes": lambda: (mw.PlugInClassifier(SVC(), "f1_macro").fit(THREE_X, THREE_Y), THREE_X),
+    "calibrated": lambda: (_plugged(CalibratedClassifierCV(LinearSVC(), cv=2)), X),
+    "calibrated, isotonic": lambda: (_plugged(CalibratedClassifierCV(LinearSVC(), method="isotonic", cv=2)), X),
+}
+
+
+def outputs(model: Any, rows: Any) -> dict[str, np.ndarray]:
+    """Return all that a model says of rows."""
+    found = {}
+    for method in ("predict", "decision_function", "predict_proba"):
+        if hasattr(model, method):
+            values = getattr(model, method)(rows)
+            found[method] = values.toarray() if sparse.issparse(values) else np.asarray(values)
+    return found

@@ -1,0 +1,240 @@
+"""Exports: other programs read the text and the graphs, and find what the models find."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.special import expit
+from sklearn.datasets import dump_svmlight_file, make_classification
+from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression, SGDClassifier
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, MinMaxScaler, PolynomialFeatures, StandardScaler
+from sklearn.svm import LinearSVC
+
+import metricwise as mw
+from metricwise.io.exports.linear import linear_scores
+
+ROWS, Y = make_classification(200, 6, weights=[0.7], random_state=0)
+X = ROWS.astype(np.float32).astype(np.float64)  # what programs in single precision can hold
+MANY_X, MANY_Y = make_classification(200, 6, n_informative=4, n_classes=3, random_state=0)
+WORDS = np.array(["no", "yes"])[Y]
+
+LINEAR = {
+    "multivariate SVM": lambda: mw.MultivariateSVC("f1").fit(X, Y),
+    "no intercept": lambda: mw.MultivariateSVC("f1", fit_intercept=False).fit(X, Y),
+    "first class": lambda: mw.MultivariateSVC("f1", pos_label=0).fit(X, Y),
+    "words": lambda: mw.MultivariateSVC("f1").fit(X, WORDS),
+    "sparse": lambda: mw.MultivariateSVC("f1").fit(sparse.csr_matrix(X), Y),
+    "SPADE": lambda: mw.SPADEClassifier("g_mean").fit(X, Y),
+    "STAMP": lambda: mw.STAMPClassifier("f1").fit(X, Y),
+    "mini-batches": lambda: mw.MiniBatchSVC("f1").fit(X, Y),
+    "AMP": lambda: mw.AMPClassifier("f1").fit(X, Y),
+    "AUC SVM": lambda: mw.AUCSVC().fit(X, Y),
+    "plug-in": lambda: mw.PlugInClassifier(LogisticRegression()).fit(X, Y),
+    "plug-in, first class": lambda: mw.PlugInClassifier(LogisticRegression(), pos_label=0).fit(X, Y),
+    "plug-in, decisions": lambda: mw.PlugInClassifier(LinearSVC(), pos_label="no").fit(X, WORDS),
+    "plug-in, steps": lambda: mw.PlugInClassifier(SGDClassifier(loss="log_loss", random_state=0)).fit(X, Y),
+    "prices": lambda: mw.CostSensitiveClassifier(LogisticRegression()).fit(X, Y),
+    "scaled": lambda: make_pipeline(StandardScaler(), mw.MultivariateSVC("f1")).fit(3.0 + 10.0 * X, Y),
+    "scaled twice": lambda: make_pipeline(MinMaxScaler(), MaxAbsScaler(), mw.AUCSVC()).fit(X, Y),
+    "scaled inside": lambda: mw.PlugInClassifier(make_pipeline(StandardScaler(), LogisticRegression())).fit(X, Y),
+}
+SEVERAL = "several classes"
+
+
+class SvmLightText:
+    """Reads SVM-light's text on its own terms: scores are the sum of alpha * <support vector, row>, minus b."""
+
+    def __init__(self, path: Path) -> None:
+        lines = path.read_text().splitlines()
+        assert lines[0] == "SVM-light Version V6.20"
+        numbers = [line.split("#")[0].strip() for line in lines[1:11]]
+        assert numbers[0] == "0", "the kernel must be linear"
+        self.n_features, count, self.b = int(numbers[6]), int(numbers[8]), float(numbers[9])
+        self.vectors = [line.split("#")[0].split() for line in lines[11:]]
+        assert len(self.vectors) == count - 1
+
+    def scores(self, rows: np.ndarray) -> np.ndarray:
+        total = np.zeros(len(rows))
+        for alpha, *pairs in self.vectors:
+            for pair in pairs:
+                feature, value = pair.split(":")
+                total += float(alpha) * float(value) * rows[:, int(feature) - 1]
+        return total - self.b
+
+
+class LiblinearText:
+    """Reads LIBLINEAR's text on its own terms."""
+
+    def __init__(self, path: Path) -> None:
+        head, weights = path.read_text().split("\nw\n")
+        settings = dict(line.split(" ", 1) for line in head.splitlines())
+        self.labels = [int(label) for label in settings["label"].split()]
+        assert settings["bias"] == "1" and int(settings["nr_class"]) == len(self.labels)
+        self.weights = np.array([[float(value) for value in line.split()] for line in weights.splitlines()])
+        assert len(self.weights) == int(settings["nr_feature"]) + 1
+
+    def scores(self, rows: np.ndarray) -> np.ndarray:
+        return rows @ self.weights[:-1] + self.weights[-1]
+
+    def labels_of(self, rows: np.ndarray) -> np.ndarray:
+        scores = self.scores(rows)
+        which = np.where(scores[:, 0] > 0, 0, 1) if len(self.labels) == 2 else scores.argmax(axis=1)
+        return np.array(self.labels)[which]
+
+
+@pytest.fixture(scope="module")
+def linear() -> dict[str, Any]:
+    several = mw.MultivariateSVC("f1", multi_class="ovr").fit(MANY_X, MANY_Y)
+    return {name: make() for name, make in LINEAR.items()} | {SEVERAL: several}
+
+
+@pytest.mark.parametrize("name", LINEAR)
+def test_svm_perf_text_has_the_scores(linear: dict[str, Any], tmp_path: Path, name: str) -> None:
+    mw.export_text(linear[name], tmp_path / "model", format="svmperf")
+    found = SvmLightText(tmp_path / "model").scores(X)
+    assert np.allclose(found, linear[name].decision_function(X), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", LINEAR)
+def test_liblinear_text_has_the_scores_and_labels(linear: dict[str, Any], tmp_path: Path, name: str) -> None:
+    mw.export_text(linear[name], tmp_path / "model", format="liblinear")
+    found, labels = LiblinearText(tmp_path / "model"), linear[name].predict(X)
+    assert np.allclose(found.scores(X)[:, 0], linear[name].decision_function(X), rtol=1e-9, atol=1e-9)
+    whole = np.where(labels == "yes", 1, -1) if labels.dtype.kind == "U" else labels
+    assert np.array_equal(found.labels_of(X), whole)
+
+
+def test_liblinear_text_of_several_classes(linear: dict[str, Any], tmp_path: Path) -> None:
+    model = linear[SEVERAL]
+    mw.export_text(model, tmp_path / "model", format="liblinear")
+    assert np.array_equal(LiblinearText(tmp_path / "model").labels_of(MANY_X), model.predict(MANY_X))
+    with pytest.raises(ValueError, match="SVM-perf is for two classes, and the model has 3: use format='liblinear'"):
+        mw.export_text(model, tmp_path / "other", format="svmperf")
+    assert not (tmp_path / "other").exists()
+
+
+def test_a_model_of_zeros_can_be_written(tmp_path: Path) -> None:
+    model = mw.MultivariateSVC("f1").fit(X, Y)
+    model.coef_ = np.zeros_like(model.coef_)
+    mw.export_text(model, tmp_path / "model")
+    assert np.allclose(SvmLightText(tmp_path / "model").scores(X), model.decision_function(X))
+
+
+@pytest.mark.skipif(shutil.which("svm_perf_classify") is None, reason="svm_perf_classify is not on the path")
+@pytest.mark.parametrize("name", ["multivariate SVM", "first class", "STAMP", "plug-in", "scaled"])
+def test_svm_perf_itself_finds_the_same(linear: dict[str, Any], tmp_path: Path, name: str) -> None:
+    mw.export_text(linear[name], tmp_path / "model", format="svmperf")
+    dump_svmlight_file(X, np.where(Y == 1, 1, -1), str(tmp_path / "rows"), zero_based=False)
+    command = ["svm_perf_classify", str(tmp_path / "rows"), str(tmp_path / "model"), str(tmp_path / "found")]
+    subprocess.run(command, check=True, capture_output=True)
+    expected = linear[name].decision_function(X)
+    assert np.allclose(np.loadtxt(tmp_path / "found"), expected, rtol=1e-12, atol=1e-8)  # it prints eight digits
+
+
+@pytest.mark.parametrize("name", [*LINEAR, SEVERAL])
+def test_liblinear_itself_finds_the_same(linear: dict[str, Any], tmp_path: Path, name: str) -> None:
+    tool = pytest.importorskip("liblinear.liblinearutil", reason="liblinear-official is not installed")
+    model, rows = linear[name], MANY_X if name == SEVERAL else X
+    mw.export_text(model, tmp_path / "model", format="liblinear")
+    labels, _, scores = tool.predict([], rows.tolist(), tool.load_model(str(tmp_path / "model")), "-q")
+    assert np.allclose(np.squeeze(scores), model.decision_function(rows), rtol=1e-9, atol=1e-9)
+    expected = model.predict(rows)
+    assert np.array_equal(labels, np.where(expected == "yes", 1, -1) if expected.dtype.kind == "U" else expected)
+
+
+NOT_LINEAR = {
+    "kernel": lambda: mw.MultivariateSVC("f1", kernel="rbf").fit(X, Y),
+    "trees": lambda: mw.PlugInClassifier(RandomForestClassifier(3)).fit(X, Y),
+    "bayes": lambda: mw.PlugInClassifier(GaussianNB()).fit(X, Y),
+    "batch": lambda: mw.PlugInClassifier(LogisticRegression(), threshold="batch").fit(X, Y),
+    "squares": lambda: make_pipeline(PolynomialFeatures(), mw.AUCSVC()).fit(X, Y),
+    "clipped": lambda: make_pipeline(MinMaxScaler(clip=True), mw.AUCSVC()).fit(X, Y),
+    "huber": lambda: mw.PlugInClassifier(SGDClassifier(loss="modified_huber")).fit(X, Y),
+    "front door": lambda: mw.MetricClassifier("f1", candidates=["logistic"]).fit(X, Y),
+}
+
+
+@pytest.mark.parametrize("name", NOT_LINEAR)
+def test_what_is_not_linear_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(TypeError, match="is not linear in the features"):
+        mw.export_text(NOT_LINEAR[name](), tmp_path / "model")
+    assert not (tmp_path / "model").exists()
+
+
+def test_unknown_formats_are_named(linear: dict[str, Any], tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="format must be one of 'svmperf', 'liblinear', got 'pmml'"):
+        mw.export_text(linear["STAMP"], tmp_path / "model", format="pmml")
+
+
+def test_scores_behind_scalers_are_those_of_raw_rows(linear: dict[str, Any]) -> None:
+    scaled = linear["scaled"]
+    raw = 3.0 + 10.0 * X
+    assert np.allclose(linear_scores(scaled).of(raw), scaled.decision_function(raw), rtol=1e-9, atol=1e-9)
+
+
+# ---------------------------------------------------------------------------------------------------------------- ONNX
+
+THRESHOLDED = {
+    "forest": lambda: mw.PlugInClassifier(RandomForestClassifier(10, random_state=0)).fit(X, Y),
+    "boosted trees": lambda: mw.PlugInClassifier(
+        GradientBoostingClassifier(n_estimators=10, random_state=0), pos_label="no"
+    ).fit(X, WORDS),
+    "bayes": lambda: mw.PlugInClassifier(GaussianNB()).fit(X, Y),
+    "forest behind a scaler": lambda: make_pipeline(
+        StandardScaler(), mw.PlugInClassifier(RandomForestClassifier(5, random_state=0))
+    ).fit(X, Y),
+}
+
+
+def _onnx(model: Any, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+    graph = mw.to_onnx(model, rows)
+    session = runtime.InferenceSession(graph.SerializeToString(), providers=["CPUExecutionProvider"])
+    labels, scores = session.run(["label", "scores"], {"X": rows})
+    return labels, scores
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", [*LINEAR, SEVERAL])
+def test_onnx_graphs_of_linear_models_find_the_same(linear: dict[str, Any], name: str, dtype: Any) -> None:
+    pytest.importorskip("skl2onnx", reason="skl2onnx is not installed")
+    model, rows = linear[name], MANY_X if name == SEVERAL else X
+    rows = rows.astype(dtype)
+    labels, scores = _onnx(model, rows)
+    tolerance = 1e-9 if dtype == np.float64 else 1e-4  # scalers are in single precision, too
+    assert np.array_equal(labels, model.predict(rows))
+    assert np.allclose(scores, model.decision_function(rows), rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("name", THRESHOLDED)
+def test_onnx_graphs_of_thresholds_find_the_same(name: str) -> None:
+    pytest.importorskip("skl2onnx", reason="skl2onnx is not installed")
+    model, rows = THRESHOLDED[name](), X.astype(np.float32)
+    labels, scores = _onnx(model, rows)
+    assert np.array_equal(labels, model.predict(rows))
+    # As probabilities: log-odds of those near one have lost digits in single precision.
+    assert np.allclose(expit(scores), expit(model.decision_function(rows)), rtol=0.0, atol=1e-5)
+
+
+def test_what_has_no_graph_is_refused() -> None:
+    pytest.importorskip("skl2onnx", reason="skl2onnx is not installed")
+    for name in ("kernel", "front door"):
+        with pytest.raises(TypeError, match="is not linear in the features"):
+            mw.to_onnx(NOT_LINEAR[name](), X)
+    with pytest.raises(TypeError, match="threshold does not depend on the batch"):
+        mw.to_onnx(NOT_LINEAR["batch"](), X)
+    with pytest.raises(TypeError, match=r"skl2onnx .* cannot convert this Pipeline"):
+        mw.to_onnx(make_pipeline(FunctionTransformer(np.tanh), LINEAR["AMP"]()), X)
+    with pytest.raises(TypeError, match="is for models of metricwise, got LogisticRegression"):
+        mw.to_onnx(LogisticRegression().fit(X, Y), X)
+    with pytest.raises(TypeError, match="X must be a dense array of rows in single or double precision"):
+        mw.to_onnx(LINEAR["AMP"](), X.astype(int))
