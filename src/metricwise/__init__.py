@@ -20,6 +20,7 @@ __all__ = [
     "BinaryRelevance",
     "Certificate",
     "CohenKappa",
+    "ConvergenceDisplay",
     "CostSensitiveClassifier",
     "DegenerateOptimumWarning",
     "FBeta",
@@ -28,6 +29,8 @@ __all__ = [
     "HMean",
     "History",
     "Jaccard",
+    "LeaderboardDisplay",
+    "MeasureCurveDisplay",
     "MetricClassifier",
     "MinRate",
     "MiniBatchSVC",
@@ -40,6 +43,7 @@ __all__ = [
     "QMean",
     "RecallAtK",
     "RecallAtPrecision",
+    "Report",
     "Result",
     "RocAuc",
     "SPADEClassifier",
@@ -51,6 +55,7 @@ __all__ = [
     "contingency_measure",
     "get_measure",
     "measure_names",
+    "report",
 ]
 
 if TYPE_CHECKING:
@@ -90,6 +95,9 @@ if TYPE_CHECKING:
         contingency_measure,
         get_measure,
     )
+    from metricwise.reporting.displays import MeasureCurveDisplay
+    from metricwise.reporting.page import Report, report
+    from metricwise.reporting.training_displays import ConvergenceDisplay, LeaderboardDisplay
     from metricwise.results import (
         Certificate,
         DegenerateOptimumWarning,
@@ -118,6 +126,11 @@ else:
         "StreamResult": "metricwise.results",
         "measure_names": "metricwise.estimators.catalog",
         "certify": "metricwise.certifying",
+        "ConvergenceDisplay": "metricwise.reporting.training_displays",
+        "LeaderboardDisplay": "metricwise.reporting.training_displays",
+        "MeasureCurveDisplay": "metricwise.reporting.displays",
+        "Report": "metricwise.reporting.page",
+        "report": "metricwise.reporting.page",
         "Certificate": "metricwise.results",
         "DegenerateOptimumWarning": "metricwise.results",
         "History": "metricwise.results",
