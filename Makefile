@@ -14,7 +14,7 @@ WORKERS ?= 2
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: $(VENV)/.base ## train, certify and write demo/report.html
+demo: $(VENV)/.base ## train three algorithms, certify, and write demo/report.html with its explorer
 	$(PY) examples/demo.py
 
 test: lint ## lint, then every test: unit, contracts, properties, scikit-learn, faults, doctests, documentation examples

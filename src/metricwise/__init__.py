@@ -20,6 +20,7 @@ __all__ = [
     "BinaryRelevance",
     "Certificate",
     "CohenKappa",
+    "ConvergenceDisplay",
     "CostSensitiveClassifier",
     "DegenerateOptimumWarning",
     "FBeta",
@@ -28,6 +29,8 @@ __all__ = [
     "HMean",
     "History",
     "Jaccard",
+    "LeaderboardDisplay",
+    "MeasureCurveDisplay",
     "MetricClassifier",
     "MinRate",
     "MiniBatchSVC",
@@ -41,6 +44,7 @@ __all__ = [
     "QMean",
     "RecallAtK",
     "RecallAtPrecision",
+    "Report",
     "Result",
     "RocAuc",
     "SPADEClassifier",
@@ -54,6 +58,7 @@ __all__ = [
     "get_measure",
     "load",
     "measure_names",
+    "report",
     "save",
     "to_onnx",
 ]
@@ -98,6 +103,9 @@ if TYPE_CHECKING:
         contingency_measure,
         get_measure,
     )
+    from metricwise.reporting.displays import MeasureCurveDisplay
+    from metricwise.reporting.page import Report, report
+    from metricwise.reporting.training_displays import ConvergenceDisplay, LeaderboardDisplay
     from metricwise.results import (
         Certificate,
         DegenerateOptimumWarning,
@@ -131,6 +139,11 @@ else:
         "save": "metricwise.io.model_files",
         "to_onnx": "metricwise.io.exports",
         "certify": "metricwise.certifying",
+        "ConvergenceDisplay": "metricwise.reporting.training_displays",
+        "LeaderboardDisplay": "metricwise.reporting.training_displays",
+        "MeasureCurveDisplay": "metricwise.reporting.displays",
+        "Report": "metricwise.reporting.page",
+        "report": "metricwise.reporting.page",
         "Certificate": "metricwise.results",
         "DegenerateOptimumWarning": "metricwise.results",
         "History": "metricwise.results",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from html import escape
 from typing import Any, TypeVar, overload
 
 import numpy as np
@@ -74,6 +75,10 @@ class Certificate:
     def relative(self) -> float:
         """The gap as a fraction of the upper bound."""
         return self.gap / abs(self.upper) if self.upper else 0.0
+
+    def _repr_html_(self) -> str:
+        rows = {"upper": self.upper, "lower": self.lower, "gap": self.gap, "relative gap": self.relative}
+        return _html_table("Certificate", {name: f"{value:.6g}" for name, value in rows.items()})
 
 
 @dataclass(frozen=True)
@@ -190,6 +195,19 @@ class Result:
     history: History[HistoryEntry]
     witness: Witness = field(repr=False)
 
+    def _repr_html_(self) -> str:
+        bounds = self.certificate
+        rows = {
+            "status": self.status.value,
+            "iterations": f"{self.n_iter:,}",
+            "seconds": f"{self.seconds:.3g}",
+            "objective": f"{bounds.upper:.6g}",
+            "no weights have less": f"{bounds.lower:.6g}",
+            "relative gap": f"{bounds.relative:.3g}",
+            "weights": f"{self.weights.size:,}",
+        }
+        return _html_table("Result", rows)
+
 
 @dataclass(frozen=True)
 class StreamResult:
@@ -218,3 +236,22 @@ class StreamResult:
     seconds: float
     history: History[StreamEntry]
     certificate: None = None
+
+    def _repr_html_(self) -> str:
+        rows = {
+            "status": self.status.value,
+            "rows": f"{self.n_rows:,}",
+            "passes": f"{self.n_passes:,}",
+            "seconds": f"{self.seconds:.3g}",
+            "weights": f"{self.weights.size:,}",
+        }
+        measured = [entry.measure for entry in self.history if entry.measure == entry.measure]
+        if measured:
+            rows["measure on rows not learnt from"] = f"{measured[-1]:.4g}"
+        return _html_table("Result of a stream", rows)
+
+
+def _html_table(caption: str, rows: dict[str, str]) -> str:
+    """Return names and values as a table for notebooks."""
+    lines = (f'<tr><th scope="row">{escape(name)}</th><td>{escape(value)}</td></tr>' for name, value in rows.items())
+    return f"<table><caption>{escape(caption)}</caption><tbody>{''.join(lines)}</tbody></table>"

@@ -1,0 +1,1 @@
+"""What a model does, for the meeting afterwards: the report with its explorer, and pictures for notebooks."""

@@ -1,0 +1,228 @@
+"""The pictures of a report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import betaincinv
+
+from metricwise.reporting.judging import Judged
+from metricwise.reporting.markup import number
+from metricwise.reporting.predictions import Problem, Scale
+from metricwise.reporting.steps import Steps
+from metricwise.reporting.svg import Chart, padded
+from metricwise.results import Result, StreamResult
+
+Floats = NDArray[np.float64]
+
+_UNIT = (0.0, 1.0)
+_BINS = 10
+_ROW = 46  # height of a model in the comparison
+_NAME = 42  # letters of its name
+
+
+class Point(NamedTuple):
+    """Where a model works: recall, precision, share of false alarms."""
+
+    recall: float
+    precision: float
+    false_positive_rate: float
+
+
+def operating_point(problem: Problem) -> Point:
+    """Return recall, precision and false positive rate of a model's own labels."""
+    tp = float(np.count_nonzero(problem.truth & problem.called))
+    called, n_pos = float(problem.called.sum()), float(problem.truth.sum())
+    n_neg = problem.truth.size - n_pos
+    return Point(tp / n_pos if n_pos else 0.0, tp / called if called else 0.0, (called - tp) / n_neg if n_neg else 0.0)
+
+
+def precision_recall(steps: Steps, point: Point) -> str:
+    """Precision against recall, with the point at which the model works."""
+    share = steps.n_pos / max(steps.n_pos + steps.n_neg, 1)
+    words = f"The model works at recall {number(point.recall)} and precision {number(point.precision)}."
+    chart = Chart("Precision against recall", words, "recall", "precision", _UNIT, _UNIT, live="pr")
+    chart.segment((0.0, share), (1.0, share), "faint")
+    chart.label(0.0, share, f"by chance {number(share, 2)}", dx=4, dy=-5 if share < 0.9 else 14, style="soft")
+    chart.steps(steps.recall[::-1], steps.precision[::-1], "first")
+    _operating(chart, point.recall, point.precision)
+    return chart.render()
+
+
+def roc(steps: Steps, point: Point, area: float | None) -> str:
+    """The ROC curve, with the point at which the model works; without an area if a class is missing."""
+    share = "not defined, as a class is missing" if area is None else number(area)
+    words = (
+        f"The area is {share}. The model works at a true positive rate of {number(point.recall)} and a false positive "
+        f"rate of {number(point.false_positive_rate)}."
+    )
+    labels = "false positive rate", "true positive rate (recall)"
+    chart = Chart("ROC curve", words, *labels, _UNIT, _UNIT, live="roc")
+    chart.segment((0.0, 0.0), (1.0, 1.0), "faint")
+    chart.line(steps.false_positive_rate[::-1], steps.recall[::-1], "first")
+    if area is not None:
+        chart.label(1.0, 0.06, f"area {share}", anchor="end", dx=-6)
+    _operating(chart, point.false_positive_rate, point.recall)
+    return chart.render()
+
+
+def _operating(chart: Chart, x: float, y: float) -> None:
+    # The label keeps clear of the upper right corner, where good models work.
+    right = x < 0.6
+    chart.dot(x, y, "own", "diamond")
+    chart.label(x, y, "model", anchor="start" if right else "end", dx=11 if right else -11, dy=16, style="strong")
+    chart.marker(x, y)
+
+
+def measure_by_threshold(
+    title: str, steps: Steps, curve: tuple[Floats, Floats, Floats], confidence: float, scale: Scale
+) -> str:
+    """The measure at every threshold, with the band that rows by chance leave."""
+    values, low, high = curve
+    here, best = float(values[steps.own]), int(np.argmax(values))
+    words = (
+        f"At the model's threshold {steps.thresholds[steps.own]:.4g} it is {number(here)}; the largest value on these "
+        f"rows is {number(values[best])}, at {steps.thresholds[best]:.4g}."
+    )
+    ends = _UNIT if scale == "probability" else padded(steps.thresholds, 0.0)
+    bottom = min(0.0, float(low.min()))
+    chart = Chart(
+        f"{title} against the threshold", words, f"threshold of the {scale}", title, ends, (bottom, 1.0), "measure"
+    )
+    chart.band(steps.thresholds, low, high, "first")
+    chart.line(steps.thresholds, values, "first")
+    where = float(steps.thresholds[steps.own])
+    chart.segment((where, bottom), (where, 1.0), "faint")
+    rising = high[0] < high[-1]  # then the upper left is empty
+    corner = (ends[0], "start", 8.0) if rising else (ends[1], "end", -8.0)
+    chart.label(corner[0], 1.0, f"{100 * confidence:g} % band", corner[1], corner[2], 14, "soft")
+    chart.dot(where, here, "own", "diamond")
+    right = where < 0.5 * (ends[0] + ends[1])
+    chart.label(where, here, f"model {number(here)}", "start" if right else "end", 11 if right else -11, 18, "strong")
+    chart.marker(where, here)
+    return chart.render()
+
+
+class Calibration(NamedTuple):
+    """Groups of rows by predicted probability: the mean prediction, the share of positives and its interval."""
+
+    predicted: Floats
+    observed: Floats
+    low: Floats
+    high: Floats
+    counts: NDArray[np.int64]
+    error: float
+
+
+def calibration_of(problem: Problem, confidence: float) -> Calibration:
+    """Compare predicted probabilities with shares of positives, in groups that tell about equally much.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> truth = np.arange(1000) % 10 < 3
+    >>> problem = Problem("yes", "yes", truth, truth & False, np.full(1000, 0.25), "probability", 0.5)
+    >>> found = calibration_of(problem, 0.9)
+    >>> found.observed.tolist(), round(found.error, 3)
+    ([0.3], 0.05)
+    """
+    edges = _edges(problem.scores)
+    group = np.searchsorted(edges, problem.scores, side="right")
+    counts = np.bincount(group, minlength=edges.size + 1)
+    filled = counts > 0
+    positives = np.bincount(group, weights=problem.truth, minlength=edges.size + 1)[filled]
+    counts, total = counts[filled], np.bincount(group, weights=problem.scores, minlength=edges.size + 1)[filled]
+    predicted, observed = total / counts, positives / counts
+    tail = (1.0 - confidence) / 2.0
+    prior = positives + 0.5, counts - positives + 0.5  # Jeffreys
+    error = float(np.average(np.abs(predicted - observed), weights=counts))
+    return Calibration(predicted, observed, betaincinv(*prior, tail), betaincinv(*prior, 1.0 - tail), counts, error)
+
+
+def _edges(probabilities: Floats) -> Floats:
+    """Return bounds of groups whose numbers of positives vary equally: rows that are surely negative share one."""
+    ordered = np.sort(probabilities)
+    variance = np.cumsum(np.maximum(ordered * (1.0 - ordered), 1e-9))
+    at = np.searchsorted(variance, variance[-1] * np.arange(1, _BINS) / _BINS)
+    return np.unique(ordered[at])
+
+
+def reliability(found: Calibration) -> str:
+    """The reliability curve."""
+    words = "; ".join(
+        f"predicted {number(p, 2)}, true {number(o, 2)}" for p, o in zip(found.predicted, found.observed, strict=True)
+    )
+    chart = Chart(
+        "Predicted probability and share of positives",
+        words,
+        "predicted probability",
+        "share of positives",
+        _UNIT,
+        _UNIT,
+    )
+    chart.segment((0.0, 0.0), (1.0, 1.0), "faint")
+    chart.label(0.6, 0.54, "perfectly calibrated", dx=8, dy=8, style="soft")
+    for p, low, high in zip(found.predicted, found.low, found.high, strict=True):
+        chart.segment((p, low), (p, high), "first")
+    chart.line(found.predicted, found.observed, "first")
+    for p, o in zip(found.predicted, found.observed, strict=True):
+        chart.dot(p, o, "first")
+    return chart.render()
+
+
+def convergence(result: Result) -> str:
+    """Both bounds of the objective while training went on."""
+    entries = [entry for entry in result.history if np.isfinite(entry.objective)]
+    iterations = np.array([entry.iteration for entry in entries], dtype=np.float64)
+    upper, lower = np.array([e.objective for e in entries]), np.array([max(e.lower, 0.0) for e in entries])
+    words = (
+        f"After {len(result.history)} iterations the objective is {upper[-1]:.6g} and no weights have less than "
+        f"{lower[-1]:.6g}: a relative gap of {result.certificate.relative:.2g}."
+    )
+    top = float(np.quantile(upper, 0.9)) * 1.15 if upper.size > 5 else float(upper.max()) * 1.1
+    ends = padded(iterations, 0.02)
+    chart = Chart("Convergence: bounds of the objective", words, "iteration", "objective", ends, (0.0, max(top, 1e-12)))
+    chart.band(iterations, lower, upper, "first")
+    chart.line(iterations, upper, "first")
+    chart.line(iterations, lower, "second dashed")
+    middle = iterations.size // 2
+    chart.label(iterations[middle], upper[middle], "objective of the model", dy=-9)
+    chart.label(iterations[middle], lower[middle], "no weights are better", dy=20)
+    return chart.render()
+
+
+def stream_history(result: StreamResult, title: str) -> str:
+    """The measure on rows held out, as rows went by."""
+    entries = [entry for entry in result.history if np.isfinite(entry.measure)]
+    rows, values = [float(entry.rows) for entry in entries], [entry.measure for entry in entries]
+    words = f"After {result.n_rows:,} rows the {title} of rows not learnt from is {number(values[-1])}."
+    chart = Chart("Training", words, "rows learnt from", title, (0.0, max(rows)), padded([*values, 0.0, 1.0], 0.0))
+    chart.line(rows, values, "first")
+    chart.label(rows[-1], values[-1], number(values[-1]), anchor="end", dy=-9, style="strong")
+    return chart.render()
+
+
+def intervals(title: str, names: Sequence[str], judged: Sequence[Judged]) -> str:
+    """The measure of several models with their intervals."""
+    bounds = [one.interval for one in judged]
+    words = "; ".join(
+        f"{n} {number(j.value)}, {number(b[0])} to {number(b[1])}"
+        for n, j, b in zip(names, judged, bounds, strict=True)
+    )
+    ends = padded(np.array([*np.ravel(bounds), *(one.value for one in judged)]), 0.12)
+    height = _ROW * len(names) + 66
+    chart = Chart(f"{title} of the models", words, title, "", ends, (-len(names) + 0.4, 0.6), height=height, left=16)
+    for k, (name, one, (low, high)) in enumerate(zip(names, judged, bounds, strict=True)):
+        style = "own" if k == 0 else "other"
+        chart.segment((low, -k), (high, -k), "first" if k == 0 else "second")
+        chart.dot(one.value, -k, style, "diamond" if k == 0 else "circle")
+        chart.label(ends[0], -k, f"{_cut(name)}  {number(one.value)}", dy=-14, dx=4, style="strong" if k == 0 else "")
+    return chart.render(y_ticks=False)
+
+
+def _cut(name: str) -> str:
+    """Return a name that fits on the chart; the table beside it has the whole."""
+    return name if len(name) <= _NAME else name[: _NAME - 1] + "…"

@@ -1,0 +1,209 @@
+"""The measure against the threshold, in the style of scikit-learn's displays."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import column_or_1d
+
+from metricwise.estimators.targets import positive_class
+from metricwise.measures import Measure, get_measure
+from metricwise.measures.checks import finite, same_length
+from metricwise.reporting.judging import measure_curve, table_measure
+from metricwise.reporting.models import measure_of, name_of, title_of
+from metricwise.reporting.predictions import Problem, predictions_of
+from metricwise.reporting.steps import steps_of
+from metricwise.reporting.training_displays import axes_for
+
+Floats = NDArray[np.float64]
+
+
+class MeasureCurveDisplay:
+    """The measure against the threshold, with the band that chance leaves and the threshold that was chosen.
+
+    Parameters
+    ----------
+    thresholds, values : arrays
+        The measure at every threshold.
+    low, high : arrays
+        Ends of the band.
+    chosen : float or None
+        The threshold of the model.
+    measure_name : str
+        For the axis.
+    name : str, optional
+        Of the model, for the legend.
+
+    Attributes
+    ----------
+    ax_, figure_ : axes and figure
+        On which it was drawn.
+    line_, band_ : artists
+        The curve and its band.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> import numpy as np
+    >>> from metricwise import MeasureCurveDisplay
+    >>> display = MeasureCurveDisplay.from_predictions([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], measure="f1", threshold=0.5)
+    >>> float(np.max(display.values))
+    0.8
+    """
+
+    def __init__(
+        self,
+        thresholds: Floats,
+        values: Floats,
+        low: Floats,
+        high: Floats,
+        chosen: float | None,
+        measure_name: str,
+        name: str | None = None,
+    ) -> None:
+        self.thresholds = thresholds
+        self.values = values
+        self.low = low
+        self.high = high
+        self.chosen = chosen
+        self.measure_name = measure_name
+        self.name = name
+
+    def plot(self, ax: Any = None, **kwargs: Any) -> Self:
+        """Draw the curve.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Where to draw; a new figure by default.
+        **kwargs
+            Passed to ``ax.plot`` for the curve.
+
+        Returns
+        -------
+        self
+        """
+        self.ax_ = axes_for(ax)
+        self.figure_ = self.ax_.figure
+        (self.line_,) = self.ax_.plot(self.thresholds, self.values, **{"label": self.name, **kwargs})
+        colour = self.line_.get_color()
+        self.band_ = self.ax_.fill_between(self.thresholds, self.low, self.high, color=colour, alpha=0.2, linewidth=0)
+        if self.chosen is not None:
+            here = float(np.interp(self.chosen, self.thresholds, self.values))
+            self.ax_.axvline(self.chosen, color="0.5", linewidth=1, linestyle=":")
+            self.ax_.plot(self.chosen, here, "D", color=colour, markeredgecolor="white")
+            self.ax_.annotate(f"{here:.3f}", (self.chosen, here), (8, 6), textcoords="offset points")
+        self.ax_.set(xlabel="threshold", ylabel=self.measure_name)
+        if self.name is not None:
+            self.ax_.legend(loc="lower center")
+        return self
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        *,
+        measure: str | Measure | None = None,
+        pos_label: Any = None,
+        confidence: float = 0.9,
+        name: str | None = None,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw the curve of a fitted classifier of two classes.
+
+        Parameters
+        ----------
+        estimator : fitted classifier
+            With ``predict_proba`` or ``decision_function``.
+        X, y : rows and their classes
+            On which the measure is computed.
+        measure : str or Measure, optional
+            By default what the model was trained for, or F1 if it does not say.
+        pos_label : label, optional
+            The positive class.
+        confidence : float, default=0.9
+            Of the band.
+        name : str, optional
+            For the legend; by default the class of the model.
+        ax : matplotlib axes, optional
+            Where to draw.
+        **kwargs
+            Passed to ``ax.plot``.
+
+        Returns
+        -------
+        MeasureCurveDisplay
+        """
+        found = predictions_of(estimator, X, y, pos_label)
+        if found.kind != "two":
+            raise ValueError(f"a curve of the measure needs two classes, but y has {len(found.problems)} {found.kind}")
+        given = measure_of(estimator, False)[0] if measure is None else get_measure(measure)
+        return cls._of(found.problems[0], given, confidence, name or name_of(estimator), ax, kwargs)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: ArrayLike,
+        y_score: ArrayLike,
+        *,
+        measure: str | Measure = "f1",
+        threshold: float | None = None,
+        pos_label: Any = None,
+        confidence: float = 0.9,
+        name: str | None = None,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw the curve of scores.
+
+        Parameters
+        ----------
+        y_true : array
+            Two classes.
+        y_score : array
+            Scores, greater for the positive class.
+        measure : str or Measure, default="f1"
+            The measure.
+        threshold : float, optional
+            The threshold to mark.
+        pos_label : label, optional
+            The positive class; by default the last in order.
+        confidence : float, default=0.9
+            Of the band.
+        name : str, optional
+            For the legend.
+        ax : matplotlib axes, optional
+            Where to draw.
+        **kwargs
+            Passed to ``ax.plot``.
+
+        Returns
+        -------
+        MeasureCurveDisplay
+        """
+        labels = column_or_1d(np.asarray(y_true))
+        scores = finite(y_score, "y_score")
+        same_length(scores, "y_score", labels, "y_true")
+        classes = np.unique(labels)
+        if classes.size != 2:
+            raise ValueError(f"y_true must have two classes, got {classes.tolist()[:5]}")
+        positive = positive_class(classes, pos_label)
+        above = scores > (np.inf if threshold is None else threshold)
+        problem = Problem(str(positive), positive, labels == positive, above, scores, "score", threshold)
+        return cls._of(problem, get_measure(measure), confidence, name, ax, kwargs)
+
+    @classmethod
+    def _of(
+        cls, problem: Problem, measure: Measure, confidence: float, name: str | None, ax: Any, kwargs: dict[str, Any]
+    ) -> Self:
+        judged_by = table_measure(measure)
+        steps = steps_of(problem, judged_by)
+        values, low, high = measure_curve(steps, judged_by, confidence)
+        title = title_of(judged_by)  # type: ignore[arg-type]
+        return cls(steps.thresholds, values, low, high, problem.threshold, title, name).plot(ax, **kwargs)

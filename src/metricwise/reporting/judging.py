@@ -1,0 +1,262 @@
+"""The measure of one or several models on the same rows, with intervals from resamples of the rows.
+
+Resamples are those of the Bayesian bootstrap: the weight of each row is drawn from an exponential distribution. Rows
+that are alike for every model are drawn together, so that a million of them cost no more than a few thousand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricwise.estimators.plug_in.several import averaged
+from metricwise.measures import Averaged, BalancedAccuracy, Measure
+from metricwise.measures.averages import matrix_table
+from metricwise.measures.base import CountsTable, Table
+from metricwise.reporting.predictions import Predictions
+from metricwise.reporting.steps import Steps
+
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+RESAMPLES = 2000
+_RANKING_RESAMPLES = 300
+_BAND_RESAMPLES = 300
+_BLOCK = 2_000_000  # weights that are drawn at a time
+_UNSEEN = 0.5  # rows that a kind of mistake counts for if it has not been seen (Jeffreys)
+_GRADES, _JOINT_GRADES = 2000, 100  # into which scores are grouped to be resampled: for one model, for several
+_FEW_ROWS = 20_000
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The measure of a model, and its values on resamples, which are the same for all models judged together."""
+
+    value: float
+    draws: Floats
+    confidence: float
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The middle part of the resamples."""
+        return middle_part(self.draws, self.confidence)
+
+    def ahead_of(self, other: Judged) -> tuple[float, float, float]:
+        """Return the difference of this model's measure and another's, with its interval."""
+        return (self.value - other.value, *middle_part(self.draws - other.draws, self.confidence))
+
+
+def middle_part(draws: Floats, confidence: float) -> tuple[float, float]:
+    """Return the ends between which a share of the values lies.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> middle_part(np.arange(101.0), 0.5)
+    (25.0, 75.0)
+    """
+    low, high = np.nanquantile(draws, [(1.0 - confidence) / 2.0, (1.0 + confidence) / 2.0])
+    return float(low), float(high)
+
+
+def measure_for(measure: Measure, predictions: Predictions) -> Measure:
+    """Return the measure as it applies to these problems: the macro average of one that is for two classes only."""
+    if predictions.kind == "two" or getattr(measure, "average", None) == "samples":
+        return measure
+    found: Measure = averaged(measure, predictions.kind)
+    return found
+
+
+def table_measure(measure: Measure) -> CountsTable:
+    """Return what a threshold changes: the measure itself (its base, of an average), or balanced accuracy for areas."""
+    base = measure.base if isinstance(measure, Averaged) else measure
+    return base if isinstance(base, CountsTable) else BalancedAccuracy()
+
+
+def judge(models: Sequence[Predictions], measure: Measure, confidence: float = 0.9, seed: int = 0) -> list[Judged]:
+    """Judge models by their predictions for the same rows.
+
+    Parameters
+    ----------
+    models : sequence of Predictions
+        Of the same rows.
+    measure : Measure
+        As `measure_for` returns it.
+    confidence : float
+        Of the intervals.
+    seed : int
+        Of the resamples.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from metricwise.measures import Accuracy
+    >>> from metricwise.reporting.predictions import Problem
+    >>> truth = np.arange(400) % 4 == 0
+    >>> never = Predictions("two", ["0", "1"], [Problem("1", 1, truth, truth & False, truth * 1.0, "score", None)])
+    >>> judged, = judge([never], Accuracy())
+    >>> low, high = judged.interval
+    >>> judged.value, bool(low < 0.75 < high), bool(0.05 < high - low < 0.1)
+    (0.75, True, True)
+    """
+    random = np.random.default_rng(seed)
+    by_scores = measure.response == "scores"
+    values, draws = (_judge_rankings if by_scores else _judge_labels)(models, measure, random)
+    return [Judged(float(value), column, confidence) for value, column in zip(values, draws.T, strict=True)]
+
+
+def _judge_labels(
+    models: Sequence[Predictions], measure: Any, random: np.random.Generator
+) -> tuple[list[float], Floats]:
+    two = models[0].kind == "two"
+    patterns, counts = _alike(np.hstack([models[0].truth, *(model.called for model in models)]))
+    unseen = _unseen_mistakes(patterns, len(models)) if two else patterns[:0]
+    patterns = np.vstack([patterns, unseen])
+    prior = np.concatenate([counts, np.full(len(unseen), _UNSEEN)])
+    counts = np.concatenate([counts, np.zeros(len(unseen))])
+    truth, *found = np.hsplit(patterns, len(models) + 1)
+    values = _values_of(measure, truth, found, two)
+    draws = [values(weights) for weights in _drawn(prior, RESAMPLES, random)]
+    return list(values(counts[None, :])[0]), np.concatenate(draws)
+
+
+def _unseen_mistakes(patterns: Mask, n_models: int) -> Mask:
+    """Return rows with the mistakes that a model has not made: they may yet come, however perfect its labels are.
+
+    The other models are right about such a row.
+    """
+    found = []
+    for model in range(1, n_models + 1):
+        for truth in (True, False):
+            if not np.any((patterns[:, 0] == truth) & (patterns[:, model] != truth)):
+                row = np.full(n_models + 1, truth)
+                row[model] = not truth
+                found.append(row)
+    return np.array(found, dtype=bool).reshape(-1, n_models + 1)
+
+
+def _alike(rows: Mask) -> tuple[Mask, Floats]:
+    """Return the distinct rows of a table of zeros and ones, and how often each is there."""
+    packed = np.packbits(rows, axis=1)
+    _, first, counts = np.unique(
+        np.ascontiguousarray(packed).view(np.dtype((np.void, packed.shape[1]))).ravel(),
+        return_index=True,
+        return_counts=True,
+    )
+    return rows[first], counts.astype(np.float64)
+
+
+def _drawn(counts: Floats, resamples: int, random: np.random.Generator) -> list[Floats] | Any:
+    """Yield blocks of drawn weights; the weight of a pattern is the sum of those of its rows."""
+    size = max(1, min(resamples, _BLOCK // counts.size))
+    resamples = resamples if size >= 100 else 200  # so many patterns that fewer resamples must do
+    for start in range(0, resamples, size):
+        yield random.gamma(counts, size=(min(size, resamples - start), counts.size))
+
+
+def _values_of(measure: Any, truth: Mask, found: list[Mask], two: bool) -> Callable[[Floats], Floats]:
+    """Return the measure of every model (columns) as a function of weights of the patterns (a resample a row)."""
+    if getattr(measure, "average", None) == "samples":
+        ones = np.ones(truth.shape[1])
+        of_rows = np.column_stack([measure.of_rows(matrix_table(truth.T, called.T, ones)) for called in found])
+        return lambda weights: np.asarray(weights @ of_rows / weights.sum(axis=1, keepdims=True))
+
+    def values(weights: Floats) -> Floats:
+        columns = []
+        for called in found:
+            table = _tables(weights, truth, called)
+            cells: tuple[Any, ...] = (table.tp, table.fp, table.fn, table.tn)
+            if two and isinstance(measure, Averaged):  # over both classes: the other one has the mirrored table
+                cells = tuple(np.hstack(pair) for pair in zip(cells, cells[::-1], strict=True))
+            elif two:
+                columns.append(measure.value(*(cell[:, 0] for cell in cells)))
+                continue
+            columns.append(measure.of_tables(*cells))
+        return np.column_stack(columns)
+
+    return values
+
+
+def _tables(weights: Floats, truth: Mask, called: Mask) -> Table:
+    """Return the weighted table of every resample (rows) and every column of labels."""
+    tp, positive, true = (weights @ mask.astype(np.float64) for mask in (truth & called, called, truth))
+    return Table(tp, positive - tp, true - tp, weights.sum(axis=1, keepdims=True) - positive - true + tp)
+
+
+def _judge_rankings(
+    models: Sequence[Predictions], measure: Measure, random: np.random.Generator
+) -> tuple[list[float], Floats]:
+    truth = models[0].problems[0].truth
+    scores = [model.problems[0].scores for model in models]
+    values = [measure.score(truth, own) for own in scores]
+    grades = _GRADES if len(models) == 1 or truth.size <= _FEW_ROWS else _JOINT_GRADES
+    columns = np.column_stack([truth, *(_graded(own, grades) for own in scores)])
+    patterns, counts = _distinct(columns)
+    positive = patterns[:, 0] == 1
+    coarse = np.array([measure.score(positive, grade, counts) for grade in patterns.T[1:]])
+    draws = np.array(
+        [
+            [measure.score(positive, grade, weights) for grade in patterns.T[1:]]
+            for block in _drawn(counts.astype(np.float64), _RANKING_RESAMPLES, random)
+            for weights in block
+        ]
+    )
+    # Grades tie rows that scores tell apart; what they say of the spread is true, so they are moved to the value.
+    return values, draws - coarse + np.array(values)
+
+
+def _distinct(rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the distinct rows of a table of small numbers, and how often each is there."""
+    codes = np.zeros(len(rows), dtype=np.int64)
+    for column in rows.T:  # numbered anew after each column, so that codes stay small
+        codes = np.unique(codes * (int(column.max()) + 1) + column, return_inverse=True)[1]
+    _, first, counts = np.unique(codes, return_index=True, return_counts=True)
+    return rows[first], counts
+
+
+def _graded(scores: Floats, grades: int) -> NDArray[np.int64]:
+    """Return ranks of scores in so many grades of about equally many rows; equal scores share a grade."""
+    distinct, codes, counts = np.unique(scores, return_inverse=True, return_counts=True)
+    if distinct.size <= grades:
+        return np.asarray(codes, dtype=np.int64)
+    return np.asarray(((np.cumsum(counts) - 1) * grades // scores.size)[codes], dtype=np.int64)
+
+
+def measure_curve(
+    steps: Steps, measure: CountsTable, confidence: float = 0.9, seed: int = 0
+) -> tuple[Floats, Floats, Floats]:
+    """Return the measure at every step, and the band that holds it with the given probability at each of them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from metricwise.measures import FBeta
+    >>> steps = Steps(np.array([0.2, 0.5]), np.array([50, 40]), np.array([50, 10]), 50, 950, 1, 2)
+    >>> value, low, high = measure_curve(steps, FBeta())
+    >>> value.tolist(), bool((low < value).all() and (value < high).all())
+    ([0.6666666666666666, 0.8], True)
+    """
+    random = np.random.default_rng(seed)
+    # Rows between two neighbouring thresholds, from the greatest score on; the last lie below all thresholds.
+    between = [
+        np.diff(np.concatenate([[0], counts[::-1], [total]])).astype(np.float64)
+        for counts, total in ((steps.tp, steps.n_pos), (steps.fp, steps.n_neg))
+    ]
+    drawn = [np.cumsum(random.gamma(counts, size=(_BAND_RESAMPLES, counts.size)), axis=1) for counts in between]
+    (tp, fp), (n_pos, n_neg) = ((sums[:, :-1] for sums in drawn), (sums[:, -1:] for sums in drawn))
+    values = np.asarray(measure.value(tp, fp, n_pos - tp, n_neg - fp), dtype=np.float64)[:, ::-1]
+    low, high = np.quantile(values, [(1.0 - confidence) / 2.0, (1.0 + confidence) / 2.0], axis=0)
+    return np.asarray(measure.value(*steps.tables), dtype=np.float64), low, high
+
+
+def judge_value(predictions: Predictions, measure: Measure) -> float:
+    """Return the measure of a model's predictions, without an interval."""
+    if measure.response == "scores":
+        return float(measure.score(predictions.problems[0].truth, predictions.problems[0].scores))
+    patterns, counts = _alike(np.hstack([predictions.truth, predictions.called]))
+    truth, called = np.hsplit(patterns, 2)
+    return float(_values_of(measure, truth, [called], predictions.kind == "two")(counts[None, :])[0, 0])

@@ -1,0 +1,141 @@
+"""Pieces of HTML: every text is escaped unless it is markup already."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+
+
+class Markup(str):
+    """Text that is HTML already."""
+
+    __slots__ = ()
+
+
+def text(value: object) -> str:
+    """Return a value as HTML.
+
+    Examples
+    --------
+    >>> text("a < b"), text(Markup("<b>a</b>"))
+    ('a &lt; b', '<b>a</b>')
+    """
+    return value if isinstance(value, Markup) else escape(str(value))
+
+
+def number(value: float, digits: int = 3) -> str:
+    """Return a number with a fixed number of digits and a true minus sign.
+
+    Examples
+    --------
+    >>> number(0.12345), number(-1.0, 1)
+    ('0.123', '−1.0')
+    """
+    return f"{value:.{digits}f}".replace("-", "−")
+
+
+def rows_of(count: int, noun: str = "row") -> str:
+    """Return a count with its noun.
+
+    Examples
+    --------
+    >>> rows_of(1), rows_of(12000)
+    ('1 row', '12,000 rows')
+    """
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def signed(value: float) -> str:
+    """Return a number with its sign.
+
+    Examples
+    --------
+    >>> signed(0.0312), signed(-0.5)
+    ('+0.031', '−0.500')
+    """
+    return f"{value:+.3f}".replace("-", "−")
+
+
+def percent(share: float) -> str:
+    """Return a share in percent.
+
+    Examples
+    --------
+    >>> percent(0.9), percent(0.0031)
+    ('90 %', '0.31 %')
+    """
+    return f"{100.0 * share:.2g} %" if share < 0.0995 else f"{100.0 * share:.3g} %"
+
+
+def spread(interval: tuple[float, float]) -> str:
+    """Return an interval in words."""
+    return f"{number(interval[0])} to {number(interval[1])}"
+
+
+def table(
+    caption: str, head: Sequence[object], rows: Iterable[Sequence[object]], style: str = "", words: Iterable[int] = ()
+) -> Markup:
+    """Return a table whose first column names the rows.
+
+    Parameters
+    ----------
+    caption : str
+        What the table shows.
+    head : sequence
+        Headers of the columns.
+    rows : iterable of sequences
+        Cells; the first of a row is its header.
+    style : str
+        Class of the table.
+    words : iterable of int
+        Columns that hold words, not numbers.
+    """
+    wordy = {0, *words}
+
+    def kind(column: int) -> str:
+        return ' class="words"' if column in wordy else ""
+
+    headers = "".join(f'<th scope="col"{kind(k)}>{text(cell)}</th>' for k, cell in enumerate(head))
+    body = []
+    for name, *cells in rows:
+        data = "".join(f"<td{kind(k)}>{text(cell)}</td>" for k, cell in enumerate(cells, start=1))
+        body.append(f'<tr><th scope="row">{text(name)}</th>{data}</tr>')
+    return Markup(
+        f'<div class="scroll" role="region" aria-label="{escape(caption)}" tabindex="0"><table class="{style}">'
+        f"<caption>{text(caption)}</caption><thead><tr>{headers}</tr></thead><tbody>{''.join(body)}</tbody></table></div>"
+    )
+
+
+def figure(svg: str, caption: object) -> Markup:
+    """Return a chart with its caption."""
+    return Markup(f"<figure>{svg}<figcaption>{text(caption)}</figcaption></figure>")
+
+
+def paragraph(*parts: object, style: str = "") -> Markup:
+    """Return a paragraph."""
+    kind = f' class="{style}"' if style else ""
+    return Markup(f"<p{kind}>{''.join(map(text, parts))}</p>")
+
+
+def section(identifier: str, title: str, *parts: object) -> Markup:
+    """Return a section with its heading."""
+    name = f"{identifier}-title"
+    body = "".join(map(text, parts))
+    return Markup(
+        f'<section id="{identifier}" aria-labelledby="{name}"><h2 id="{name}">{text(title)}</h2>{body}</section>'
+    )
+
+
+def details(summary: str, content: Markup) -> Markup:
+    """Return what is shown on request only."""
+    return Markup(f"<details><summary>{text(summary)}</summary>{content}</details>")
+
+
+def grid(*parts: object) -> Markup:
+    """Return pieces side by side where there is room."""
+    return Markup(f'<div class="grid">{"".join(map(text, parts))}</div>')
+
+
+def beside(chart: Markup, content: Markup) -> Markup:
+    """Return a chart with something wider at its right, or below it where there is no room."""
+    return Markup(f'<div class="beside">{chart}<div>{content}</div></div>')

@@ -1,0 +1,184 @@
+"""What a fitted model tells about itself: its measure, its settings, its training and its race of candidates."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from dataclasses import fields
+from typing import Any
+
+from metricwise.measures import (
+    Averaged,
+    Measure,
+    PartialAuc,
+    PrecisionAtK,
+    PrecisionAtRecall,
+    RecallAtK,
+    RecallAtPrecision,
+    get_measure,
+)
+from metricwise.results import Result, StreamResult
+
+_WRAPPED = ("best_estimator_", "estimator_", "estimator")  # in searches, tuned thresholds, plug-ins
+
+
+def layers(model: Any) -> Iterator[Any]:
+    """Yield a model and what it wraps, from the outside: searches, pipelines, plug-ins, then the learner.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> pipeline = make_pipeline(StandardScaler(), LogisticRegression())
+    >>> [type(layer).__name__ for layer in layers(pipeline)]
+    ['Pipeline', 'LogisticRegression']
+    """
+    yield model
+    if hasattr(model, "steps"):
+        yield from layers(model.steps[-1][1])
+        return
+    inner = next((getattr(model, name) for name in _WRAPPED if hasattr(model, name)), None)
+    if hasattr(inner, "fit"):
+        yield from layers(inner)
+
+
+def name_of(model: Any) -> str:
+    """Return what a model is called: the class of what a pipeline or a search ends in.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.pipeline import make_pipeline
+    >>> name_of(make_pipeline(LogisticRegression()))
+    'LogisticRegression'
+    """
+    inner = (layer for layer in layers(model) if not hasattr(layer, "steps") and not hasattr(layer, "best_params_"))
+    return type(next(inner, model)).__name__
+
+
+def measure_of(model: Any, several: bool) -> tuple[Measure, bool]:
+    """Return the measure that a model was trained for, and whether it says so; F1 (or its macro average) otherwise."""
+    found = next((layer.measure_ for layer in layers(model) if hasattr(layer, "measure_")), None)
+    if found is not None:
+        return found, True
+    scoring = next((layer.scoring for layer in layers(model) if isinstance(getattr(layer, "scoring", None), str)), None)
+    try:
+        return get_measure(scoring or ""), True
+    except ValueError:
+        return get_measure("f1_macro" if several else "f1"), False
+
+
+def positive_label(model: Any) -> Any:
+    """Return the positive class that a model was told, or None."""
+    told = (getattr(layer, "pos_label", None) for layer in layers(model))
+    return next((label for label in told if label is not None), None)
+
+
+def results_of(model: Any) -> list[Result | StreamResult]:
+    """Return how the training of a model went: one result, one a class, or none where that is not known."""
+    for layer in layers(model):
+        found = getattr(layer, "result_", None)
+        if found is not None:
+            return list(found) if isinstance(found, (list, tuple)) else [found]
+    return []
+
+
+def about(model: Any) -> str:
+    """Return the first sentence of the documentation of a model's class.
+
+    Examples
+    --------
+    >>> from metricwise import MetricClassifier
+    >>> about(MetricClassifier())
+    'Trains what fits the measure and the data, and keeps the best.'
+    """
+    text = inspect.getdoc(type(model)) or ""
+    return " ".join(text.split("\n\n")[0].replace("`", "").split())
+
+
+def changed_settings(model: Any) -> dict[str, str]:
+    """Return the parameters of a model that are not their defaults, as text.
+
+    Examples
+    --------
+    >>> from metricwise import MultivariateSVC
+    >>> changed_settings(MultivariateSVC("g_mean", C=10.0))
+    {'measure': "'g_mean'", 'C': '10.0'}
+    """
+    if not hasattr(model, "get_params"):
+        return {}
+    parameters = inspect.signature(type(model).__init__).parameters
+    given = {name: repr(value) for name, value in model.get_params(deep=False).items()}
+    ordered = [name for name in parameters if name in given]
+    return {name: _short(given[name]) for name in ordered if repr(parameters[name].default) != given[name]}
+
+
+def _short(text: str, most: int = 160) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def race_of(model: Any) -> list[dict[str, Any]]:
+    """Return a record for every candidate of a `MetricClassifier`, the chosen ones first; none for other models."""
+    # The data frame `leaderboard_` holds the same, but needs pandas.
+    return next((layer._records for layer in layers(model) if hasattr(layer, "_records")), [])
+
+
+def explanation_of(model: Any) -> str | None:
+    """Return why a `MetricClassifier` chose what it chose; None for other models."""
+    return next((layer.explain() for layer in layers(model) if hasattr(layer, "explain")), None)
+
+
+def expectation_of(model: Any) -> tuple[float, float, float] | None:
+    """Return what a model expects of new rows, with its interval, where it has estimated that out of fold."""
+    for layer in layers(model):
+        if hasattr(layer, "expected_score_"):
+            low, high = layer.expected_score_interval_
+            return float(layer.expected_score_), float(low), float(high)
+    return None
+
+
+_WITH_SETTINGS = (PartialAuc, PrecisionAtK, PrecisionAtRecall, RecallAtK, RecallAtPrecision)
+_TITLES = {
+    "f1": "F1",
+    "f2": "F2",
+    "f0.5": "F0.5",
+    "jaccard": "Jaccard index",
+    "gower_legendre": "Gower-Legendre index",
+    "g_mean": "G-mean",
+    "h_mean": "H-mean",
+    "q_mean": "Q-mean",
+    "min_rate": "lesser rate",
+    "accuracy": "accuracy",
+    "balanced_accuracy": "balanced accuracy",
+    "matthews_corrcoef": "Matthews correlation",
+    "cohen_kappa": "Cohen's kappa",
+    "prbep": "break-even point",
+    "precision_at_k": "precision at k",
+    "recall_at_k": "recall at k",
+    "roc_auc": "ROC area",
+    "partial_roc_auc": "partial ROC area",
+    "recall_at_precision": "recall at precision",
+    "precision_at_recall": "precision at recall",
+}
+
+
+def title_of(measure: Measure) -> str:
+    """Return the name of a measure as people write it.
+
+    Examples
+    --------
+    >>> from metricwise import get_measure
+    >>> title_of(get_measure("roc_auc")), title_of(get_measure("f1_macro"))
+    ('ROC area', 'macro F1')
+    >>> title_of(get_measure("recall_at_precision"))
+    'recall at precision (precision=0.9)'
+    """
+    if isinstance(measure, Averaged):
+        return f"{measure.average} {title_of(measure.base)}"
+    if isinstance(measure, _WITH_SETTINGS):
+        settings = ((one.name, getattr(measure, one.name)) for one in fields(measure) if one.init)
+        told = ", ".join(f"{name}={value:g}" for name, value in settings if not isinstance(value, bool))
+        return f"{_TITLES[measure.name]} ({told})"
+    return _TITLES.get(measure.name, measure.name)

@@ -1,0 +1,194 @@
+"""The first sections of a report: the measure, the model, its classes, and other models beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from metricwise.measures import Measure
+from metricwise.measures.tables import divide
+from metricwise.reporting import charts
+from metricwise.reporting.judging import Judged
+from metricwise.reporting.markup import (
+    Markup,
+    beside,
+    details,
+    figure,
+    grid,
+    number,
+    paragraph,
+    percent,
+    rows_of,
+    section,
+    signed,
+    spread,
+    table,
+    text,
+)
+from metricwise.reporting.models import (
+    about,
+    changed_settings,
+    expectation_of,
+    explanation_of,
+    layers,
+    title_of,
+)
+from metricwise.reporting.predictions import Predictions, Problem
+
+_SHOWN_CLASSES = 30  # in a confusion matrix
+
+
+def headline(title: str, measure: Measure, judged: Judged, predictions: Predictions, rows: str, told: bool) -> Markup:
+    """The measure, with its interval and the rows it was judged on."""
+    first = predictions.problems[0]
+    two = predictions.kind == "two"
+    what = rows_of(predictions.n_rows)
+    if two:
+        what += f", {int(first.truth.sum()):,} of them “{first.name}” ({percent(float(first.truth.mean()))})"
+    else:
+        what += f", {len(predictions.problems)} {predictions.kind}"
+    words = paragraph(
+        "" if told else "The model does not say what it was trained for; it is judged by this measure. ",
+        f"Judged on {rows}: {what}. The interval is what chance in the choice of such rows leaves open.",
+        style="soft",
+    )
+    low, high = judged.interval
+    hero = (
+        f'<div class="hero"><p class="measure">{text(title_of(measure))}</p><p class="value">{number(judged.value)}</p>'
+        f"<p>{percent(judged.confidence)} interval {spread((low, high))}</p>"
+        f"{_interval_bar(judged.value, low, high)}{_rates(first) if two else ''}</div>"
+    )
+    side = _confusion(first) if two else ""
+    return Markup(f'<header><h1>{text(title)}</h1>{words}<div class="headline">{hero}{side}</div></header>')
+
+
+def _interval_bar(value: float, low: float, high: float) -> str:
+    """Return a scale from 0 to 1 with the interval on it, for the eye alone: the words say the same."""
+    start, end, at = (100.0 * min(max(x, 0.0), 1.0) for x in (low, high, value))
+    return (
+        '<div class="scale" aria-hidden="true"><div class="rail">'
+        f'<i style="left:{start:.1f}%;width:{max(end - start, 0.5):.1f}%"></i><b style="left:{at:.1f}%"></b></div>'
+        "<span>0</span><span>1</span></div>"
+    )
+
+
+def _rates(problem: Problem) -> str:
+    point = charts.operating_point(problem)
+    named = ((point.precision, "precision"), (point.recall, "recall"))
+    return f'<ul class="rates">{"".join(f"<li><b>{number(value)}</b> {name}</li>" for value, name in named)}</ul>'
+
+
+def _confusion(problem: Problem) -> str:
+    truth, called = problem.truth, problem.called
+    tp, fp = int(np.sum(truth & called)), int(np.sum(~truth & called))
+    fn, tn = int(truth.sum()) - tp, int((~truth).sum()) - fp
+    cells = (
+        f'<tr><th scope="row">is “{text(problem.name)}”</th><td class="right"><b>{tp:,}</b><span>found</span></td>'
+        f'<td class="wrong"><b>{fn:,}</b><span>missed</span></td></tr>'
+        f'<tr><th scope="row">is not</th><td class="wrong"><b>{fp:,}</b><span>false alarms</span></td>'
+        f'<td class="right"><b>{tn:,}</b><span>left alone</span></td></tr>'
+    )
+    return (
+        '<div><table class="confusion"><caption>Confusion matrix of the model</caption><thead><tr><td></td>'
+        f'<th scope="col">called “{text(problem.name)}”</th><th scope="col">called otherwise</th></tr></thead>'
+        f"<tbody>{cells}</tbody></table></div>"
+    )
+
+
+def training(model: Any, measure: Measure, told: bool) -> Markup:
+    """What was trained, for which measure, and why this algorithm."""
+    shown = _shown(model)
+    names = " → ".join(type(layer).__name__ for layer in shown)
+    aim = f", for {title_of(measure)}" if told else ""
+    parts = [paragraph(Markup(f"<strong>{text(names)}</strong>"), f"{aim}. ", about(shown[-1]))]
+    explanation = explanation_of(model)
+    if explanation:
+        parts += [paragraph(line) for line in explanation.splitlines() if not line.startswith("- ")]
+    expected = expectation_of(model)
+    if expected and not explanation:
+        parts.append(
+            paragraph(
+                f"Out of fold, while it was trained, its {title_of(measure)} was {number(expected[0])}; on as many new "
+                f"rows, {spread(expected[1:])} was to be expected (90 %)."
+            )
+        )
+    settings = [
+        (name, value, type(layer).__name__) for layer in shown for name, value in changed_settings(layer).items()
+    ]
+    if settings:
+        caption = "Settings that are not the defaults"
+        parts.append(details("Settings", table(caption, ("setting", "value", "of"), settings, "plain", (1, 2))))
+    return section("model", "What was trained, and why", *parts)
+
+
+def _shown(model: Any) -> list[Any]:
+    """Return the layers of a model and the steps of its pipelines, from the outside."""
+    found: list[Any] = []
+    for layer in layers(model):
+        steps = [step for _, step in layer.steps[:-1] if step != "passthrough"] if hasattr(layer, "steps") else [layer]
+        found += steps
+    return found
+
+
+def class_tables(predictions: Predictions) -> Markup:
+    """Every class or label: rows, precision, recall and F1; for classes the confusion matrix, too."""
+    rows = []
+    for problem in predictions.problems:
+        tp = int(np.sum(problem.truth & problem.called))
+        called, true = int(problem.called.sum()), int(problem.truth.sum())
+        values = divide(tp, called), divide(tp, true), divide(2 * tp, called + true)
+        rows.append((problem.name, f"{true:,}", f"{called:,}", *(number(float(value)) for value in values)))
+    what = "label" if predictions.kind == "labels" else "class"
+    own = table(f"Every {what} against the rest", (what, "rows", "predicted", "precision", "recall", "F1"), rows)
+    return section("classes", f"Every {what}", grid(own, _class_confusion(predictions) if what == "class" else ""))
+
+
+def _class_confusion(predictions: Predictions) -> Markup:
+    names = predictions.classes
+    if len(names) > _SHOWN_CLASSES:
+        return paragraph(f"The confusion matrix of {len(names)} classes is too large to be shown.", style="soft")
+    truth, found = predictions.truth.argmax(axis=1), predictions.called.argmax(axis=1)
+    cells = np.bincount(truth * len(names) + found, minlength=len(names) ** 2).reshape(len(names), -1)
+
+    def cell(true: int, called: int) -> Markup:
+        count = cells[true, called]
+        kind = "hit" if true == called else "miss" if count else "none"
+        return Markup(f'<span class="{kind}">{count:,}</span>')
+
+    rows = [(name, *(cell(i, j) for j in range(len(names)))) for i, name in enumerate(names)]
+    caption = "Confusion matrix: true classes in rows, predicted ones in columns"
+    return table(caption, ("true class", *names), rows, "matrix")
+
+
+def comparison(
+    names: Sequence[str], judged: Sequence[Judged], measure: Measure, models: Sequence[Predictions]
+) -> Markup:
+    """The models side by side, with the intervals of their differences."""
+    title, two = title_of(measure), models[0].kind == "two"
+    confidence = percent(judged[0].confidence)
+    rows = []
+    for name, one, found in zip(names, judged, models, strict=True):
+        point = charts.operating_point(found.problems[0])
+        rates = (number(point.precision), number(point.recall)) if two else ()
+        rows.append((name, number(one.value), spread(one.interval), *rates))
+    head = ("model", title, f"{confidence} interval", *(("precision", "recall") if two else ()))
+    verdicts = "".join(
+        f"<li>{text(_verdict(names[0], name, judged[0], one, title))}</li>"
+        for name, one in zip(names[1:], judged[1:], strict=True)
+    )
+    side = f'{table("The models on the same rows", head, rows)}<ul class="verdicts">{verdicts}</ul>'
+    chart = figure(charts.intervals(title, names, judged), f"{title} with {confidence} intervals.")
+    note = (
+        "Differences are judged on the same resamples of the rows for both models, which tells more than their "
+        "separate intervals."
+    )
+    return section("comparison", "Beside other models", beside(chart, Markup(side)), paragraph(note, style="soft"))
+
+
+def _verdict(name: str, other: str, own: Judged, its: Judged, title: str) -> str:
+    difference, low, high = own.ahead_of(its)
+    outcome = "ahead" if low > 0.0 else "behind" if high < 0.0 else "too close to call"
+    between = f"{signed(low)} to {signed(high)}"
+    return f"{title} of {name} minus that of {other}: {signed(difference)} ({between}): {outcome}."

@@ -1,0 +1,216 @@
+"""The report: one HTML file that needs nothing else."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from metricwise.measures import Measure, get_measure
+from metricwise.reporting import evidence, overview
+from metricwise.reporting.explorer import Explored, explorer_data, explorer_script
+from metricwise.reporting.importance import importance_of
+from metricwise.reporting.judging import judge, measure_for, table_measure
+from metricwise.reporting.markup import Markup, text
+from metricwise.reporting.models import measure_of, name_of, title_of
+from metricwise.reporting.predictions import Predictions, predictions_of
+from metricwise.reporting.steps import MOST_STEPS, steps_of
+
+_MOST_PROBLEMS = 12  # that the explorer carries along
+_FEWEST_STEPS = 150
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
+
+
+@dataclass(frozen=True)
+class Report:
+    """A report as one self-contained HTML page.
+
+    Attributes
+    ----------
+    html : str
+        The page.
+    value : float
+        The measure on the rows given.
+    interval : pair of float
+        Its interval.
+    """
+
+    html: str = field(repr=False)
+    value: float
+    interval: tuple[float, float]
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the page, whole or not at all.
+
+        Parameters
+        ----------
+        path : path
+            Of the file, in a folder that exists.
+
+        Returns
+        -------
+        Path
+            Of the file.
+        """
+        target = Path(path)
+        try:
+            handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".partial")
+        except OSError as error:
+            raise OSError(
+                f"report {str(target)!r} cannot be written ({error}): give a file in a folder that exists"
+            ) from error
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(self.html)
+                file.flush()
+                os.fsync(file.fileno())
+            os.chmod(temporary, 0o666 & ~_umask())
+            os.replace(temporary, target)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+        return target
+
+    def _repr_html_(self) -> str:
+        """Show the page within a notebook, apart from the notebook's own style."""
+        return f'<iframe title="report" srcdoc="{escape(self.html)}" style="width:100%;height:48rem;border:0"></iframe>'
+
+
+def _umask() -> int:
+    """Return the mask of new files, which can be read only by setting it."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def report(
+    model: Any,
+    X: Any,
+    y: Any,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    title: str | None = None,
+    measure: str | Measure | None = None,
+    rows: str = "the rows given",
+    compare: Mapping[str, Any] | None = None,
+    feature_names: Any = None,
+    label_names: Any = None,
+    pos_label: Any = None,
+    confidence: float = 0.9,
+    importance_seconds: float = 5.0,
+    random_state: int = 0,
+) -> Report:
+    """Report what a model does, on one self-contained HTML page with an explorer of its threshold.
+
+    Parameters
+    ----------
+    model : fitted classifier
+        With ``predict_proba`` or ``decision_function``: of this library, of scikit-learn, a pipeline or a search.
+    X : rows
+        On which the model is judged: rows that it has not seen, if the measure is to be believed.
+    y : array of shape (n_rows,) or (n_rows, n_labels)
+        Their classes, or zeros and ones for several labels.
+    path : path, optional
+        Where the page is written.
+    title : str, optional
+        Of the page.
+    measure : str or Measure, optional
+        What the model is judged by; by default what it was trained for, or F1 if it does not say.
+    rows : str, default="the rows given"
+        What the rows are, for the reader: "held-out rows of 2025".
+    compare : dict of fitted classifiers, optional
+        Other models by name, to be judged on the same rows.
+    feature_names : list of str, optional
+        Names of the columns of X; by default those of a data frame.
+    label_names : list of str, optional
+        Names of several labels.
+    pos_label : label, optional
+        The positive class of two; by default that of the model, or the last in order.
+    confidence : float, default=0.9
+        Of the intervals.
+    importance_seconds : float, default=5.0
+        About how long features may be shuffled to see which matter; not needed for linear models.
+    random_state : int, default=0
+        Seeds resamples and shuffles.
+
+    Returns
+    -------
+    Report
+        With ``html``, ``save(path)``, ``value`` and ``interval``; notebooks show the page.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from metricwise import PlugInClassifier, report
+    >>> X, y = make_classification(600, weights=[0.9], random_state=0)
+    >>> model = PlugInClassifier(LogisticRegression(), "f1").fit(X[:400], y[:400])
+    >>> page = report(model, X[400:], y[400:], rows="rows that training has not seen")
+    >>> low, high = page.interval
+    >>> bool(low < page.value < high), page.html.startswith("<!DOCTYPE html>")
+    (True, True)
+    """
+    if not 0.0 < confidence < 1.0:
+        raise ValueError(f"confidence must lie between 0 and 1, got {confidence!r}")
+    found = predictions_of(model, X, y, pos_label, label_names)
+    given, told = measure_of(model, found.kind != "two") if measure is None else (get_measure(measure), True)
+    judged_by = measure_for(given, found)
+    others = {str(name): predictions_of(other, X, y, pos_label, label_names) for name, other in (compare or {}).items()}
+    judged = judge([found, *others.values()], judged_by, confidence, random_state)
+    explored = _explored(found, judged_by)
+    importance = importance_of(model, X, y, judged_by, pos_label, feature_names, importance_seconds, random_state)
+    named = title or f"{name_of(model)}: {title_of(judged_by)}"
+    parts = [
+        overview.headline(named, judged_by, judged[0], found, rows, told),
+        overview.training(model, judged_by, told),
+        overview.class_tables(found) if found.kind != "two" else None,
+        evidence.curves(explored, found, judged_by, confidence, random_state),
+        _comparison(name_of(model), others, judged, judged_by, found),
+        evidence.features(importance, judged_by),
+        evidence.calibration(found.problems[0], confidence) if found.kind == "two" else None,
+        evidence.convergence(model, judged_by),
+        evidence.leaderboard(model, judged_by),
+    ]
+    page = Report(
+        _document(named, parts, explorer_data(explored, table_measure(judged_by))), judged[0].value, judged[0].interval
+    )
+    if path is not None:
+        page.save(path)
+    return page
+
+
+def _explored(found: Predictions, judged_by: Measure) -> list[Explored]:
+    """Return the problems that the explorer carries, the most frequent ones if there are many."""
+    order = np.argsort([-int(problem.truth.sum()) for problem in found.problems], kind="stable")
+    chosen = np.sort(order[:_MOST_PROBLEMS])
+    most = max(MOST_STEPS // chosen.size, _FEWEST_STEPS)
+    problems = [found.problems[k] for k in chosen]
+    return [Explored(problem, steps_of(problem, table_measure(judged_by), most)) for problem in problems]
+
+
+def _comparison(own: str, others: Mapping[str, Predictions], judged: Any, measure: Measure, found: Predictions) -> Any:
+    if not others:
+        return None
+    return overview.comparison([f"{own} (this model)", *others], judged, measure, [found, *others.values()])
+
+
+def _document(title: str, parts: list[Markup | None], data: str) -> str:
+    style = files("metricwise.reporting").joinpath("style.css").read_text("utf-8")
+    body = "".join(part for part in parts if part)
+    return (
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<meta name="color-scheme" content="light dark"><link rel="icon" href="data:,">'
+        f"<title>{text(title)}</title><style>{style}</style></head><body><main>{body}</main>"
+        "<footer><p>Made with metricwise. This page is complete in itself: it loads nothing.</p></footer>"
+        f'<script type="application/json" id="explorer-data">{data}</script><script>{explorer_script()}</script>'
+        "</body></html>\n"
+    )

@@ -1,0 +1,244 @@
+"""What a fitted classifier says about rows, as problems of one class or label against the rest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+from sklearn.utils.multiclass import type_of_target
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from metricwise.estimators.multilabel.labels import checked_labels
+from metricwise.estimators.targets import positive_class
+from metricwise.reporting.models import layers, positive_label
+
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+Scale = Literal["probability", "score"]
+Kind = Literal["two", "classes", "labels"]
+
+_METHODS: tuple[tuple[str, Scale], ...] = (("predict_proba", "probability"), ("decision_function", "score"))
+# Of rows whose probability is exactly 0 or 1: with more, probabilities no longer tell rows apart.
+_SATURATED = 0.01
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One class or label against the rest.
+
+    Attributes
+    ----------
+    name : str
+        Of the class or label.
+    label : object
+        The class as the model has it, or the number of the label.
+    truth, called : arrays of bool
+        Which rows are positive, and which the model calls so.
+    scores : array
+        Greater means more positive.
+    scale : {"probability", "score"}
+        What the scores are.
+    threshold : float or None
+        The model calls rows with a score above it positive; None where its labels are no threshold of the scores.
+    """
+
+    name: str
+    label: Any
+    truth: Mask
+    called: Mask
+    scores: Floats
+    scale: Scale
+    threshold: float | None
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """Truth and predictions of rows: a problem for the positive class, or one for every class or label."""
+
+    kind: Kind
+    classes: list[str]
+    problems: list[Problem]
+
+    @property
+    def truth(self) -> Mask:
+        """The truth, a column for every problem."""
+        return np.column_stack([problem.truth for problem in self.problems])
+
+    @property
+    def called(self) -> Mask:
+        """The labels of the model, a column for every problem."""
+        return np.column_stack([problem.called for problem in self.problems])
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.problems[0].truth.size)
+
+
+def predictions_of(model: Any, X: Any, y: Any, pos_label: Any = None, label_names: Any = None) -> Predictions:
+    """Ask a model about rows.
+
+    Parameters
+    ----------
+    model : fitted classifier
+        With `predict` and ``predict_proba`` or ``decision_function``.
+    X : rows
+        Whatever the model takes.
+    y : array of shape (n_rows,) or (n_rows, n_labels)
+        The truth.
+    pos_label : label, optional
+        The positive class of two; by default that of the model, else the last in order.
+    label_names : list of str, optional
+        Names of several labels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array(["no", "no", "yes", "yes"])
+    >>> found = predictions_of(LogisticRegression().fit(X, y), X, y)
+    >>> found.classes, found.problems[0].name, found.problems[0].threshold
+    (['no', 'yes'], 'yes', 0.5)
+    """
+    if not any(hasattr(model, name) for name, _ in _METHODS):
+        raise TypeError(f"{type(model).__name__} has neither predict_proba nor decision_function: a report needs one")
+    check_is_fitted(model)
+    if hasattr(y, "tocsr") or (np.ndim(y) == 2 and np.shape(y)[1] > 1):
+        return _of_labels(model, X, checked_labels(y), label_names)
+    truth = column_or_1d(np.asarray(y))
+    found = np.asarray(model.predict(X))
+    if len(truth) != len(found):
+        raise ValueError(f"X has {len(found)} rows and y has {len(truth)}: give a label for every row")
+    classes = _known_classes(model, truth)
+    if classes.size == 2:
+        pos_label = positive_label(model) if pos_label is None else pos_label
+        return _of_two(model, X, truth, found, classes, positive_class(classes, pos_label))
+    columns, scale = _columns(model, X, classes.size)
+    problems = [
+        _problem(label, truth == label, found == label, columns[:, k], scale, model) for k, label in enumerate(classes)
+    ]
+    return Predictions("classes", [str(label) for label in classes], problems)
+
+
+def relabelled(predictions: Predictions, model: Any, X: Any) -> Predictions:
+    """Return predictions with the labels that the model gives other rows, and the scores as they were."""
+    found = model.predict(X)
+    if predictions.kind == "labels":
+        columns = checked_labels(found) == 1
+        called = [columns[:, problem.label] for problem in predictions.problems]
+    else:
+        called = [np.asarray(found) == problem.label for problem in predictions.problems]
+    problems = [replace(one, called=mask) for one, mask in zip(predictions.problems, called, strict=True)]
+    return replace(predictions, problems=problems)
+
+
+def _known_classes(model: Any, truth: NDArray[Any]) -> NDArray[Any]:
+    """Return the classes of a model; raise if rows have others, or if y holds no classes."""
+    if type_of_target(truth) not in ("binary", "multiclass"):
+        raise ValueError(f"y must hold classes, but it is a {type_of_target(truth)} target")
+    classes = np.asarray(model.classes_)
+    unknown = [label for label in np.unique(truth).tolist() if label not in classes]
+    if unknown:
+        raise ValueError(
+            f"y has the label {unknown[0]!r}, which the model does not know; its classes are {classes.tolist()}"
+        )
+    return classes
+
+
+def _of_two(
+    model: Any, X: Any, truth: NDArray[Any], found: NDArray[Any], classes: NDArray[Any], positive: Any
+) -> Predictions:
+    at = int(np.flatnonzero(classes == positive)[0])
+    called = found == positive
+    tries: list[Problem] = []
+    for name, scale in _METHODS:
+        if not hasattr(model, name):
+            continue
+        values = np.asarray(getattr(model, name)(X), dtype=np.float64)
+        scores = values[:, at] if values.ndim == 2 else values * (1.0 if at == 1 else -1.0)
+        tries.append(_problem(positive, truth == positive, called, scores, scale, model))
+        if tries[-1].threshold is not None and not _saturated(scores, scale):
+            break
+    # The last method tells rows apart that probabilities of 0 and 1 do not; labels that fit no threshold do not choose.
+    best = next((one for one in reversed(tries) if one.threshold is not None), tries[0])
+    return Predictions("two", [str(label) for label in classes], [best])
+
+
+def _saturated(scores: Floats, scale: Scale) -> bool:
+    return scale == "probability" and float(np.mean((scores <= 0.0) | (scores >= 1.0))) > _SATURATED
+
+
+def _of_labels(model: Any, X: Any, truth: NDArray[Any], label_names: Any) -> Predictions:
+    found = checked_labels(model.predict(X))
+    if found.shape != truth.shape:
+        raise ValueError(f"the model predicts an array of shape {found.shape}, but y has the shape {truth.shape}")
+    columns, scale = _columns(model, X, truth.shape[1])
+    names = [f"label {j}" for j in range(truth.shape[1])] if label_names is None else list(map(str, label_names))
+    if len(names) != truth.shape[1]:
+        raise ValueError(f"label_names has {len(names)} names, but y has {truth.shape[1]} labels")
+    problems = [
+        replace(_problem(j, truth[:, j] == 1, found[:, j] == 1, columns[:, j], scale, model), name=name)
+        for j, name in enumerate(names)
+    ]
+    return Predictions("labels", names, problems)
+
+
+def _columns(model: Any, X: Any, size: int) -> tuple[Floats, Scale]:
+    """Return a score for every row and every class or label."""
+    name, scale = next((name, scale) for name, scale in _METHODS if hasattr(model, name))
+    values = getattr(model, name)(X)
+    if isinstance(values, list):  # scikit-learn's classifiers of several outputs: a matrix of probabilities for each
+        values = np.column_stack([part[:, 1] if part.shape[1] > 1 else np.zeros(len(part)) for part in values])
+    columns = np.asarray(values, dtype=np.float64)
+    if columns.ndim != 2 or columns.shape[1] != size:
+        raise ValueError(f"{name} gives an array of shape {columns.shape}, but there are {size} classes or labels")
+    return columns, scale
+
+
+def _problem(label: Any, truth: Mask, called: Mask, scores: Floats, scale: Scale, model: Any) -> Problem:
+    if not np.isfinite(scores).all():
+        bad = int(np.flatnonzero(~np.isfinite(scores))[0])
+        raise ValueError(f"the score of row {bad} is {scores[bad]}: scores must be finite")
+    return Problem(str(label), label, truth, called, scores, scale, _threshold(called, scores, scale, model))
+
+
+def _threshold(called: Mask, scores: Floats, scale: Scale, model: Any) -> float | None:
+    """Return the threshold by which labels follow from scores: the model's own where it is known; None without one."""
+    low = float(scores[~called].max()) if not called.all() else -np.inf
+    high = float(scores[called].min()) if called.any() else np.inf
+    if not low < high:
+        return None
+    own = [0.0] if scale == "score" else [0.5, *_own_thresholds(model)]
+    known = next((value for value in own if low <= value < high), None)
+    if known is not None:
+        return known
+    # Where all rows are called the same, any threshold beyond them will do.
+    return shortest_between(low if np.isfinite(low) else high - 1.0, high if np.isfinite(high) else low + 1.0)
+
+
+def _own_thresholds(model: Any) -> list[float]:
+    """Return thresholds that a model may have put on its probabilities, or on their log-odds."""
+    found = [getattr(layer, name, None) for layer in layers(model) for name in ("best_threshold_", "threshold_")]
+    numbers = [float(value) for value in found if isinstance(value, float)]
+    return [*numbers, *map(float, expit(numbers))]
+
+
+def shortest_between(low: float, high: float) -> float:
+    """Return the number of fewest digits in [low, high), the nearest to the middle.
+
+    Examples
+    --------
+    >>> shortest_between(0.3120001, 0.3190001)
+    0.316
+    """
+    if low <= 0.0 < high:
+        return 0.0
+    middle = 0.5 * low + 0.5 * high
+    for digits in range(1, 17):
+        short = float(f"{middle:.{digits}g}")
+        if low <= short < high:
+            return short
+    return middle if low <= middle < high else low

@@ -1,0 +1,144 @@
+"""The thresholds that a page can show: few enough to be carried along, each with its exact counts.
+
+All thresholds are kept where they are few. Of many, those are kept that answer questions exactly: the corners of the
+ROC curve's convex hull, one of which is cheapest whatever mistakes cost; the one with most recall for every whole
+percentage of precision; the best for the measure; the model's own. Others fill the curves evenly, closer than the eye
+can tell.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import isotonic_regression
+
+from metricwise.inference.candidates import Candidates
+from metricwise.measures.base import CountsTable
+from metricwise.measures.tables import divide
+from metricwise.reporting.predictions import Problem, shortest_between
+
+Floats = NDArray[np.float64]
+Counts = NDArray[np.int64]
+Rows = NDArray[np.intp]
+
+MOST_STEPS = 2000
+_RANK_WEIGHT = 3.0  # precision changes fastest among the first rows
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Thresholds in ascending order, with the true and the false positives of each.
+
+    Attributes
+    ----------
+    thresholds : array
+        Rows with a greater score are called positive.
+    tp, fp : arrays of int
+        Exact counts over all rows.
+    n_pos, n_neg : int
+        Rows of either class.
+    own : int
+        Which step is the model's own; the one that calls about as many rows positive if labels are no threshold.
+    n_distinct : int
+        How many thresholds tell rows apart.
+    """
+
+    thresholds: Floats
+    tp: Counts
+    fp: Counts
+    n_pos: int
+    n_neg: int
+    own: int
+    n_distinct: int
+
+    @property
+    def tables(self) -> tuple[Counts, Counts, Counts, Counts]:
+        """True positives, false positives, false negatives and true negatives of every step."""
+        return self.tp, self.fp, self.n_pos - self.tp, self.n_neg - self.fp
+
+    @property
+    def precision(self) -> Floats:
+        """Precision of every step; 1 where nothing is called positive, as in scikit-learn's curve."""
+        called = self.tp + self.fp
+        return np.where(called > 0, divide(self.tp, called), 1.0)
+
+    @property
+    def recall(self) -> Floats:
+        """Recall of every step."""
+        return divide(self.tp, self.n_pos)
+
+    @property
+    def false_positive_rate(self) -> Floats:
+        """Share of the negatives that is called positive, for every step."""
+        return divide(self.fp, self.n_neg)
+
+
+def steps_of(problem: Problem, measure: CountsTable | None = None, most: int = MOST_STEPS) -> Steps:
+    """Return the steps of a problem.
+
+    Parameters
+    ----------
+    problem : Problem
+        Truth and scores.
+    measure : CountsTable, optional
+        The step with its largest value is kept.
+    most : int
+        Of the steps, about; those that answer questions exactly are always kept.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> truth, scores = np.array([False, True, True]), np.array([0.1, 0.4, 0.8])
+    >>> steps = steps_of(Problem("yes", "yes", truth, scores > 0.5, scores, "probability", 0.5))
+    >>> steps.thresholds.tolist(), steps.tp.tolist(), steps.own
+    ([0.0, 0.2, 0.5, 1.0], [2, 2, 1, 0], 2)
+    """
+    candidates = Candidates.of(problem.truth, problem.scores)
+    tp, fp, *_ = candidates.tables()
+    called = int(problem.called.sum())
+    own = int(np.argmin(np.abs(tp + fp - called)))
+    kept = np.arange(tp.size)
+    if tp.size > most:
+        essential: list[Any] = [[0, own, tp.size - 1], _hull_corners(candidates), _most_recall(tp, fp)]
+        if measure is not None:
+            essential.append([candidates.best(candidates.values(measure))])
+        required = np.unique(np.concatenate(essential)).astype(np.intp)
+        kept = np.union1d(required, _evenly(tp, fp, max(most - required.size, 2)))
+    kept = kept[::-1]  # thresholds ascend
+    thresholds = np.array(
+        [shortest_between(*ends) for ends in zip(candidates.edges[kept + 1], candidates.edges[kept], strict=True)]
+    )
+    at = int(np.flatnonzero(kept == own)[0])
+    if problem.threshold is not None:
+        thresholds[at] = problem.threshold
+    counts = tp[kept].astype(np.int64), fp[kept].astype(np.int64)
+    return Steps(thresholds, *counts, int(tp[-1]), int(fp[-1]), at, tp.size)
+
+
+def _hull_corners(candidates: Candidates) -> Rows:
+    """Return the candidates at the corners of the ROC curve's convex hull: where pooled rates of groups change."""
+    rows = candidates.positives + candidates.negatives
+    pooled = isotonic_regression(candidates.positives / rows, weights=rows, increasing=False)
+    return np.asarray(pooled.blocks, dtype=np.intp)
+
+
+def _most_recall(tp: Floats, fp: Floats) -> Rows:
+    """Return the candidate with most recall, and then fewest false alarms, for each whole percentage of precision."""
+    precision = divide(tp, tp + fp)
+    found = []
+    for least in np.arange(1, 101) / 100.0:
+        enough = precision >= least
+        if enough.any():
+            last = tp.size - 1 - int(np.argmax(enough[::-1]))
+            found.append(int(np.searchsorted(tp, tp[last])))
+    return np.unique(np.array(found, dtype=np.intp))
+
+
+def _evenly(tp: Floats, fp: Floats, wanted: int) -> Rows:
+    """Return candidates between which recall, false alarms and the logarithm of the rank change by equal amounts."""
+    rank = tp + fp
+    way = divide(tp, tp[-1]) + divide(fp, fp[-1]) + _RANK_WEIGHT * np.log1p(rank) / np.log1p(rank[-1])
+    return np.unique(np.searchsorted(way, np.linspace(0.0, way[-1], wanted)).clip(0, tp.size - 1))

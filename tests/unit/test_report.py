@@ -1,0 +1,354 @@
+"""The report without a browser: its numbers against independent references, its data, its file, its refusals."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy import sparse
+from scipy.stats import beta
+from sklearn.datasets import make_classification, make_multilabel_classification
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.metrics import f1_score, roc_auc_score
+from sklearn.model_selection import GridSearchCV
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+
+from metricwise import (
+    Accuracy,
+    BinaryRelevance,
+    Certificate,
+    MultivariateSVC,
+    PlugInClassifier,
+    STAMPClassifier,
+    contingency_measure,
+    get_measure,
+    report,
+)
+from metricwise.reporting.importance import importance_of
+from metricwise.reporting.judging import judge, measure_curve, measure_for
+from metricwise.reporting.predictions import Predictions, Problem, predictions_of
+from metricwise.reporting.steps import steps_of
+
+X, Y = make_classification(800, 6, n_informative=4, n_redundant=0, weights=[0.8], random_state=3)
+MODEL = LogisticRegression().fit(X[:400], Y[:400])
+X_NEW, Y_NEW = X[400:], Y[400:]
+
+
+def embedded(html: str) -> list[dict[str, Any]]:
+    found = re.search(r'<script type="application/json" id="explorer-data">(.*?)</script>', html, re.DOTALL)
+    assert found is not None
+    problems: list[dict[str, Any]] = json.loads(found.group(1))["problems"]
+    return problems
+
+
+def two(truth: np.ndarray, scores: np.ndarray, threshold: float = 0.5) -> Predictions:
+    problem = Problem("1", 1, truth, scores > threshold, scores, "probability", threshold)
+    return Predictions("two", ["0", "1"], [problem])
+
+
+# ------------------------------------------------------------------------------------------------------- the numbers
+
+
+def test_value_is_the_measure_of_the_labels() -> None:
+    page = report(MODEL, X_NEW, Y_NEW)
+    assert page.value == pytest.approx(f1_score(Y_NEW, MODEL.predict(X_NEW)))
+    assert f'<p class="value">{page.value:.3f}</p>' in page.html
+
+
+def test_interval_of_accuracy_is_that_of_a_proportion() -> None:
+    right = int(np.sum(MODEL.predict(X_NEW) == Y_NEW))
+    page = report(MODEL, X_NEW, Y_NEW, measure="accuracy")
+    assert page.interval == pytest.approx(beta.ppf([0.05, 0.95], right, len(Y_NEW) - right), abs=3e-3)
+
+
+def test_interval_of_the_area_is_that_of_resampled_rows() -> None:
+    scores = MODEL.decision_function(X_NEW)
+    random = np.random.default_rng(0)
+    areas = [roc_auc_score(Y_NEW[rows], scores[rows]) for rows in (random.integers(0, 400, 400) for _ in range(200))]
+    page = report(MODEL, X_NEW, Y_NEW, measure="roc_auc")
+    assert page.value == pytest.approx(roc_auc_score(Y_NEW, scores))
+    assert page.interval == pytest.approx(np.quantile(areas, [0.05, 0.95]), abs=0.012)
+
+
+def test_areas_of_many_rows_are_resampled_in_grades() -> None:
+    random = np.random.default_rng(0)
+    truth = random.random(40_000) < 0.3
+    scores, other = (1 / (1 + np.exp(-(truth * 1.2 + random.normal(size=truth.size)))) for _ in range(2))
+    own, its = judge([two(truth, scores), two(truth, other)], get_measure("roc_auc"))
+    # The standard error of an area by Hanley and McNeil is close to that of DeLong for normal scores.
+    area = roc_auc_score(truth, scores)
+    n_pos, n_neg = truth.sum(), (~truth).sum()
+    q1, q2 = area / (2 - area), 2 * area**2 / (1 + area)
+    error = np.sqrt((area * (1 - area) + (n_pos - 1) * (q1 - area**2) + (n_neg - 1) * (q2 - area**2)) / (n_pos * n_neg))
+    assert own.value == pytest.approx(area)
+    assert np.std(own.draws) == pytest.approx(error, rel=0.2)
+    assert np.std(own.draws - its.draws) == pytest.approx(np.sqrt(2) * error, rel=0.2)  # independent scores
+
+
+@pytest.mark.parametrize("n_rows", [40, 4000])
+def test_perfect_labels_are_no_certainty(n_rows: int) -> None:
+    truth = np.arange(n_rows) % 4 == 0
+    (judged,) = judge([two(truth, truth.astype(float))], get_measure("f1"))
+    low, high = judged.interval
+    # Jeffreys: half a miss and half a false alarm, that is one row on average.
+    assert judged.value == 1.0
+    assert 1.0 - low == pytest.approx(3.0 / (n_rows / 2.0), rel=0.15)  # the 95 % quantile of that row is 3
+    assert high > 1.0 - 0.1 / (n_rows / 4.0)
+
+
+def test_differences_are_paired() -> None:
+    random = np.random.default_rng(1)
+    truth = random.random(1000) < 0.5
+    scores = np.where(random.random(1000) < 0.8, truth, ~truth).astype(float)
+    nearly = scores.copy()
+    nearly[:3] = 1 - nearly[:3]
+    own, its = judge([two(truth, scores), two(truth, nearly)], Accuracy())
+    difference, low, high = own.ahead_of(its)
+    assert difference == pytest.approx(own.value - its.value)
+    assert high - low < 0.3 * np.subtract(*own.interval[::-1])
+    assert own.interval[0] < own.value < own.interval[1]
+
+
+@pytest.mark.parametrize("measure", ["f1_macro", "f1_micro", "matthews_corrcoef", "accuracy"])
+def test_several_classes_agree_with_the_measure(measure: str) -> None:
+    rows, classes = make_classification(500, n_informative=5, n_classes=4, random_state=0)
+    model = LogisticRegression(max_iter=500).fit(rows[:250], classes[:250])
+    found = predictions_of(model, rows[250:], classes[250:])
+    judged_by = get_measure(measure)
+    (judged,) = judge([found], measure_for(judged_by, found))
+    score = getattr(judged_by, "multiclass_score", judged_by.score)
+    assert judged.value == pytest.approx(score(classes[250:], model.predict(rows[250:])))
+    assert judged.interval[0] < judged.value < judged.interval[1]
+
+
+@pytest.mark.parametrize("measure", ["f1_macro", "f1_micro", "f1_samples"])
+def test_several_labels_agree_with_the_measure(measure: str) -> None:
+    rows, labels = make_multilabel_classification(300, 5, n_classes=4, random_state=0)
+    model = BinaryRelevance(LogisticRegression(), "hamming").fit(rows[:150], labels[:150])
+    own = {"measure": measure, "label_names": ["a", "b", "c", "d<"], "importance_seconds": 0.1}
+    page = report(model, rows[150:], labels[150:], **own)
+    assert page.value == pytest.approx(get_measure(measure).score(labels[150:], model.predict(rows[150:])))
+    assert len(embedded(page.html)) == 4 and "d&lt;" in page.html
+
+
+def test_average_over_both_of_two_classes() -> None:
+    expected = f1_score(Y_NEW, MODEL.predict(X_NEW), average="macro")
+    assert report(MODEL, X_NEW, Y_NEW, measure="f1_macro").value == pytest.approx(expected)
+
+
+def test_band_is_that_of_resampled_rows() -> None:
+    found = predictions_of(MODEL, X_NEW, Y_NEW)
+    steps = steps_of(found.problems[0])
+    values, low, high = measure_curve(steps, get_measure("f1"))  # type: ignore[arg-type]
+    at = steps.own
+    labels = MODEL.predict(X_NEW)
+    random = np.random.default_rng(0)
+    drawn = [f1_score(Y_NEW[r], labels[r]) for r in (random.integers(0, 400, 400) for _ in range(200))]
+    assert values[at] == pytest.approx(f1_score(Y_NEW, labels))
+    assert (low[at], high[at]) == pytest.approx(np.quantile(drawn, [0.05, 0.95]), abs=0.02)
+
+
+# ------------------------------------------------------------------------------------------------------- thresholds
+
+
+@pytest.mark.parametrize("ties", [False, True])
+def test_every_step_has_the_exact_counts(ties: bool) -> None:
+    random = np.random.default_rng(2)
+    scores = random.beta(0.5, 3.0, 30_000)
+    scores = np.round(scores, 4) if ties else scores
+    truth = random.random(30_000) < scores
+    steps = steps_of(two(truth, scores, 0.37).problems[0])
+    assert steps.thresholds.size < 2600
+    assert np.all(np.diff(steps.thresholds) > 0)
+    assert steps.thresholds[steps.own] == 0.37
+    for k in random.integers(0, steps.thresholds.size, 60):
+        called = scores > steps.thresholds[k]
+        assert (steps.tp[k], steps.fp[k]) == (np.sum(truth & called), np.sum(~truth & called))
+
+
+def test_thinned_curves_are_the_curves() -> None:
+    random = np.random.default_rng(2)
+    scores = random.beta(0.5, 3.0, 100_000)
+    truth = random.random(100_000) < scores
+    steps = steps_of(two(truth, scores).problems[0])
+    order = np.argsort(-scores)
+    tp, fp = np.cumsum(truth[order]), np.cumsum(~truth[order])
+    shown = np.interp(fp / fp[-1], steps.false_positive_rate[::-1], steps.recall[::-1])
+    assert np.abs(shown - tp / tp[-1]).max() < 0.003  # under a pixel
+    called = tp + fp
+    precision = np.interp(called, (steps.tp + steps.fp)[::-1], steps.precision[::-1])
+    assert np.abs(precision - tp / called).max() < 0.005
+
+
+def test_page_of_many_rows_is_small() -> None:
+    random = np.random.default_rng(0)
+    rows = random.normal(size=(200_000, 3))
+    truth = rows[:, 0] + random.normal(size=200_000) > 2.0
+    page = report(LogisticRegression().fit(rows[:5000], truth[:5000]), rows, truth)
+    assert len(page.html.encode()) < 300_000
+
+
+# ----------------------------------------------------------------------------------------------- all kinds of models
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        make_pipeline(StandardScaler(), LinearSVC()),
+        RandomForestClassifier(20, random_state=0),
+        GaussianNB(),
+        GridSearchCV(
+            make_pipeline(StandardScaler(), LogisticRegression()), {"logisticregression__C": [0.1, 1.0]}, cv=3
+        ),
+        MultivariateSVC("g_mean"),
+        PlugInClassifier(LogisticRegression(), "f1"),
+        PlugInClassifier(LogisticRegression(), "f1", threshold="batch"),
+        STAMPClassifier("f1"),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_the_slider_starts_at_the_labels_of_any_model(model: Any) -> None:
+    labels = np.where(Y == 1, "Yes", "maybe")  # "Yes" sorts first, and is the rarer one
+    model.fit(X[:400], labels[:400])
+    page = report(model, X_NEW, labels[400:], pos_label="Yes", measure="f1", importance_seconds=0.2)
+    (problem,) = embedded(page.html)
+    called = model.predict(X_NEW) == "Yes"
+    truth = labels[400:] == "Yes"
+    assert problem["name"] == "Yes"
+    assert problem["tp"][problem["start"]] == np.sum(called & truth)
+    assert problem["fp"][problem["start"]] == np.sum(called & ~truth)
+    assert page.value == pytest.approx(f1_score(truth, called))
+
+
+def test_a_measure_of_ones_own_is_carried_along() -> None:
+    own = contingency_measure(lambda tp, fp, fn, tn: tp / (tp + 2.0 * fp + fn + 1e-9), name="strict <b>")
+    page = report(MODEL, X_NEW, Y_NEW, measure=own)
+    (problem,) = embedded(page.html)
+    tp, fp = np.array(problem["tp"]), np.array(problem["fp"])
+    assert problem["own"] == pytest.approx(tp / (tp + 2.0 * fp + problem["pos"] - tp + 1e-9), abs=1e-6)
+    assert "strict &lt;b&gt;" in page.html and "strict <b>" not in page.html
+
+
+def test_training_is_told() -> None:
+    model = make_pipeline(StandardScaler(), MultivariateSVC("f1", C=0.5)).fit(X[:400], Y[:400])
+    html = report(model, X_NEW, Y_NEW).html
+    result = model[-1].result_
+    assert f"{result.certificate.upper:.6g}" in html and f"{result.certificate.lower:.6g}" in html
+    assert "“optimal”" in html and '<td class="words">0.5</td>' in html
+
+
+@pytest.mark.parametrize("container", [np.asarray, pd.DataFrame, pl.DataFrame, sparse.csr_matrix])
+def test_features_that_matter_are_found(container: Any) -> None:
+    random = np.random.default_rng(0)
+    rows = random.normal(size=(400, 4))
+    truth = rows[:, 2] > 0
+    if container in (pd.DataFrame, pl.DataFrame):
+        rows_in: Any = (
+            container(rows, ["a", "b", "the one", "d"])
+            if container is pl.DataFrame
+            else pd.DataFrame(rows, columns=["a", "b", "the one", "d"])
+        )
+        names = None
+    else:
+        rows_in, names = container(rows), ["a", "b", "the one", "d"]
+    for model in (LogisticRegression(), RandomForestClassifier(10, random_state=0)):
+        found = importance_of(model.fit(rows_in, truth), rows_in, truth, get_measure("f1"), None, names, 5.0)
+        assert found is not None
+        assert found.names[0] == "the one" and found.linear == hasattr(model, "coef_")
+        assert abs(found.values[0]) > 3 * abs(found.values[1])
+
+
+def test_text_pipelines_have_words_for_features() -> None:
+    texts = ["good fine", "bad poor", "good nice", "bad awful"] * 10
+    truth = np.array([1, 0, 1, 0] * 10)
+    model = make_pipeline(TfidfVectorizer(), LogisticRegression()).fit(texts, truth)
+    html = report(model, texts, truth).html
+    assert '<th scope="row">good</th>' in html and '<th scope="row">bad</th>' in html
+
+
+# -------------------------------------------------------------------------------------------------- file and refusals
+
+
+def test_saved_whole_or_not_at_all(tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    page = report(MODEL, X_NEW, Y_NEW, path)
+    assert path.read_text("utf-8") == page.html
+    assert list(tmp_path.iterdir()) == [path]
+    with pytest.raises(OSError, match="folder that exists"):
+        page.save(tmp_path / "nowhere" / "page.html")
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(OSError):
+        page.save(tmp_path / "folder")
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["folder", "page.html"]
+
+
+def test_same_input_gives_the_same_page() -> None:
+    assert report(MODEL, X_NEW, Y_NEW).html == report(MODEL, X_NEW, Y_NEW).html
+
+
+def test_notebooks_show_the_page_apart_from_their_own_style() -> None:
+    page = report(MODEL, X_NEW, Y_NEW)
+    assert page._repr_html_().startswith('<iframe title="report" srcdoc="&lt;!DOCTYPE html&gt;')
+
+
+def test_page_needs_nothing_else() -> None:
+    html = report(MODEL, X_NEW, Y_NEW, compare={"nb": GaussianNB().fit(X[:400], Y[:400])}).html
+    assert not re.search(r"""(src|href)\s*=\s*["'](?!data:|#)""", html)
+    assert "url(" not in html and "@import" not in html and "http://" not in html and "https://" not in html
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"model": Ridge().fit(X, Y)}, TypeError, "neither predict_proba nor decision_function"),
+        ({"model": LogisticRegression()}, NotFittedError, "not fitted"),
+        ({"y": Y_NEW[:-1]}, ValueError, "give a label for every row"),
+        ({"y": np.full(400, 7)}, ValueError, "label 7, which the model does not know"),
+        ({"y": np.linspace(0, 1, 400)}, ValueError, "must hold classes"),
+        ({"confidence": 90}, ValueError, "between 0 and 1"),
+        ({"measure": "f7"}, ValueError, "There is no measure 'f7'"),
+        ({"feature_names": ["a"]}, ValueError, "1 names, but X has 6 columns"),
+        ({"pos_label": 5}, ValueError, "pos_label=5 is not a label"),
+    ],
+)
+def test_wrong_input_is_named(change: dict[str, Any], error: type[Exception], message: str) -> None:
+    settings: dict[str, Any] = {"model": MODEL, "X": X_NEW, "y": Y_NEW, **change}
+    with pytest.raises(error, match=re.escape(message)):
+        report(**settings)
+
+
+@pytest.mark.parametrize("truth", [0, 1])
+def test_rows_of_one_class_are_reported(truth: int) -> None:
+    page = report(MODEL, X_NEW[:50], np.full(50, truth))
+    assert page.value == pytest.approx(f1_score(np.full(50, truth), MODEL.predict(X_NEW[:50]), zero_division=0))
+
+
+@pytest.mark.parametrize("called", [False, True])
+def test_a_class_that_is_never_or_always_called(called: bool) -> None:
+    model = LinearSVC().fit(X[:400], Y[:400])
+    model.intercept_ = np.array([99.0 if called else -99.0])
+    (problem,) = embedded(report(model, X_NEW, Y_NEW).html)
+    assert problem["tp"][problem["start"]] + problem["fp"][problem["start"]] == 400 * called
+    several = LogisticRegression().fit(X[:400], np.arange(400) % 3)
+    several.intercept_ = np.array([99.0, 0.0, 0.0])
+    found = predictions_of(several, X_NEW, np.arange(400) % 3)
+    assert [np.sum(one.scores > one.threshold) for one in found.problems] == [400, 0, 0]
+
+
+def test_results_show_in_notebooks() -> None:
+    assert "<td>0.1</td>" in Certificate(10.0, 9.9)._repr_html_()
+    html = MultivariateSVC("f1").fit(X, Y).result_._repr_html_()
+    assert "optimal" in html and html.count("<tr>") == 7
+    assert "rows" in STAMPClassifier("f1").fit(X, Y).result_._repr_html_()
