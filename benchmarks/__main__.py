@@ -22,6 +22,7 @@ PAGES = {
     "auc_and_kernels": ("AUC, and kernels", ("rank_svm", "kernel_growth", "subspaces")),
     "multi_label": ("Several labels", ("f_measure",)),
     "two_classes": ("Streams, and measures of two classes", ("passes", "streams", "amp")),
+    "files": ("Files", ("reading",)),
 }
 NAMES = tuple(name for _, names in PAGES.values() for name in names)
 

@@ -6,11 +6,18 @@ import pytest
 
 from metricwise.measures import (
     MCC,
+    Averaged,
     ConcaveInRates,
     FBeta,
+    GowerLegendre,
     HasMulticlassValue,
     Jaccard,
+    PartialAuc,
+    PrecisionAtK,
+    PrecisionAtRecall,
     RanksPairs,
+    RecallAtK,
+    RecallAtPrecision,
     contingency_measure,
     get_measure,
     register,
@@ -153,3 +160,50 @@ def test_register_wants_a_factory_of_measures(factory):
 def test_register_wants_a_name(name):
     with pytest.raises(ValueError, match="empty name"):
         register(name, FBeta)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("f-beta:2", FBeta(2.0)),
+        ("F_beta: 0.5", FBeta(0.5)),
+        ("gower-legendre:0.5", GowerLegendre(0.5)),
+        ("partial-auc:0.05", PartialAuc(max_fpr=0.05)),
+        ("precision@100", PrecisionAtK(100)),
+        ("precision-at-k:100", PrecisionAtK(100)),
+        ("recall@5%", RecallAtK(0.05, of="rows")),
+        ("Recall@Precision:0.95", RecallAtPrecision(0.95)),
+        ("precision@recall:0.7", PrecisionAtRecall(0.7)),
+        ("f-beta:2-macro", Averaged(FBeta(2.0), "macro")),
+        ("f-beta:2_samples", Averaged(FBeta(2.0), "samples")),
+    ],
+)
+def test_parameters_from_text(text, expected):
+    assert get_measure(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("f-beta:two", "parameter 'two' of the measure 'f-beta:two'"),
+        ("f-beta:-1", "above zero|positive"),
+        ("precision@", "parameter ''"),
+        ("precision@0.5", "parameter '0.5'"),
+        ("recall@500%", "at most 1.0"),
+        ("recall@0%", "positive"),
+        ("f1:2", "no measure with a parameter 'f1:2'"),
+        ("accuracy@5", "no measure with a parameter"),
+        ("recall@precision:1.5", "does not fit"),
+    ],
+)
+def test_parameters_that_make_no_sense(text, message):
+    with pytest.raises(ValueError, match=message):
+        get_measure(text)
+
+
+def test_a_share_of_all_rows():
+    measure = get_measure("recall@50%")
+    assert measure.predicted_positives(1.0, 8.0) == 4.0
+    y, scores = [1, 0, 1, 0, 1, 0, 0, 0], [8, 7, 6, 5, 4, 3, 2, 1]
+    assert measure.score(y, scores) == pytest.approx(2 / 3)  # two of three positives among the first four rows
+    assert measure != RecallAtK(0.5)

@@ -1,4 +1,4 @@
-"""Labelled rows from files larger than memory, in chunks: svmlight, CSV and Parquet.
+"""Labelled rows from files: as a whole, or larger than memory and in chunks.
 
 Nothing heavy is loaded before the first file is opened.
 """
@@ -6,5 +6,6 @@ Nothing heavy is loaded before the first file is opened.
 from metricwise.io.chunks import Chunk
 from metricwise.io.errors import MalformedLineError
 from metricwise.io.streaming import Stream, stream
+from metricwise.io.tables import Table, read_table
 
-__all__ = ["Chunk", "MalformedLineError", "Stream", "stream"]
+__all__ = ["Chunk", "MalformedLineError", "Stream", "Table", "read_table", "stream"]

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from metricwise.io.chunks import Floats, Piece
 from metricwise.io.columns import TARGET, WEIGHT, roles_of
 from metricwise.io.errors import MalformedLineError, SkipLog
+from metricwise.io.roles import Content, Field, Roles, in_order
 
 NUMBER, TEXT, OTHER = "number", "text", "other"
 _BATCH_ROWS = 10_000
@@ -36,13 +37,17 @@ class Table(Protocol):
         """Yield the columns of consecutive rows: float64 with nan for null, or objects with None for null."""
         ...
 
+    def whole(self, numbers: list[int]) -> list[Field]:
+        """Return all rows of some columns."""
+        ...
+
 
 class ArrowTable:
     """A Parquet file as pyarrow sees it."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, source: Any) -> None:
         parquet = import_module("pyarrow.parquet")
-        self._file = parquet.ParquetFile(path)
+        self._file = parquet.ParquetFile(source)
         self._arrow = import_module("pyarrow")
         self.n_rows = int(self._file.metadata.num_rows)
         self.columns = [
@@ -71,20 +76,39 @@ class ArrowTable:
                 if part.num_rows:
                     yield [self._values(part.column(at), column.kind) for at, column in enumerate(self.columns)]
 
+    def whole(self, numbers: list[int]) -> list[Field]:
+        """Return all rows of some columns."""
+        table = self._file.read(columns=[self.columns[number].name for number in numbers])
+        fields = []
+        for at, number in enumerate(numbers):
+            column = table.column(at)
+            if self.columns[number].kind != TEXT:
+                fields.append(Field(self._values(column, NUMBER)))
+                continue
+            if self._arrow.types.is_dictionary(column.type):
+                column = column.cast(column.type.value_type)
+            codes = column.combine_chunks().dictionary_encode()
+            found = np.asarray(codes.indices.fill_null(-1).to_numpy(zero_copy_only=False), dtype=np.int64)
+            fields.append(in_order(found, [str(text) for text in codes.dictionary.to_pylist()]))
+        return fields
+
     def _values(self, values: Any, kind: str) -> NDArray[Any]:
         if kind == TEXT:
             return np.array(values.to_pylist(), dtype=object)
         # Nulls become nan, which no row may hold either.
-        return np.asarray(values.cast(self._arrow.float64(), safe=False).to_numpy(zero_copy_only=False), np.float64)
+        numbers = values.cast(self._arrow.float64(), safe=False)
+        if isinstance(numbers, self._arrow.ChunkedArray):
+            return np.asarray(numbers.to_numpy(), np.float64)
+        return np.asarray(numbers.to_numpy(zero_copy_only=False), np.float64)
 
 
 class PolarsTable:
     """A Parquet file as polars sees it."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, source: Any) -> None:
         polars = import_module("polars")
         self._polars = polars
-        self._frame = polars.scan_parquet(path, glob=False)
+        self._frame = polars.scan_parquet(source, glob=False)
         schema = self._frame.collect_schema()
         self.n_rows = int(self._frame.select(polars.len()).collect().item())
         self.columns = [Column(name, self._kind(type_), str(type_)) for name, type_ in schema.items()]
@@ -102,25 +126,72 @@ class PolarsTable:
             part = self._frame.slice(first, rows).collect()
             yield [self._values(part[column.name], column.kind) for column in self.columns]
 
+    def whole(self, numbers: list[int]) -> list[Field]:
+        """Return all rows of some columns."""
+        frame = self._frame.select([self.columns[number].name for number in numbers]).collect()
+        fields = []
+        for at, number in enumerate(numbers):
+            series = frame.to_series(at)
+            if self.columns[number].kind != TEXT:
+                fields.append(Field(self._values(series, NUMBER)))
+                continue
+            texts = series.cast(self._polars.String)
+            categories = texts.drop_nulls().unique().sort()
+            codes = texts.cast(self._polars.Enum(categories)).to_physical().cast(self._polars.Int64).fill_null(-1)
+            fields.append(Field(codes.to_numpy(), categories.to_list()))
+        return fields
+
     def _values(self, values: Any, kind: str) -> NDArray[Any]:
         if kind == TEXT:
             return np.array(values.cast(self._polars.String).to_list(), dtype=object)
         return np.asarray(values.cast(self._polars.Float64).to_numpy(), dtype=np.float64)
 
 
-def open_table(path: str) -> Table:
-    """Open a Parquet file with the first of pyarrow and polars that is installed."""
+def open_table(source: Any, name: str | None = None) -> Table:
+    """Open a Parquet file, or an open one of this name, with the first of pyarrow and polars that is installed."""
     for module, table in (("pyarrow.parquet", ArrowTable), ("polars", PolarsTable)):
         try:
             import_module(module)
         except ImportError:
             continue
         try:
-            return table(path)
+            return table(source)
         except Exception as error:
-            # The libraries have errors of their own for files they cannot read.
-            raise ValueError(f"{path} cannot be read as Parquet: {error}") from error
+            raise _unreadable(name or source, error) from error
     raise ImportError("Parquet files need pyarrow or polars: pip install metricwise[parquet]")
+
+
+def _unreadable(name: str, error: Exception) -> ValueError:
+    """Return an error of one line; the libraries have errors of their own for files they cannot read."""
+    return ValueError(f"{name} cannot be read as Parquet: {' '.join(str(error).split())}")
+
+
+def read_fields(path: str, table: Table, roles: Roles) -> Content:
+    """Return the columns that have a role; the others are left empty."""
+    used = [*roles.features, *roles.targets, *([] if roles.weight is None else [roles.weight])]
+    for number in used:
+        column = table.columns[number]
+        if column.kind == OTHER:
+            raise ValueError(f"{path}: column {column.name!r} is of type {column.type}: convert it to numbers or text")
+        if roles.kinds.get(number, column.kind) != column.kind:
+            wanted = roles.kinds[number]
+            raise ValueError(f"{path}: column {column.name!r} is of type {column.type}, but a {wanted} is needed")
+    try:
+        found = table.whole(used)
+    except Exception as error:
+        raise _unreadable(path, error) from error
+    for number, field in zip(used, found, strict=True):
+        infinite = np.zeros(0) if field.is_text else np.flatnonzero(np.isinf(field.values))
+        if infinite.size:
+            problem = f"found an infinite number in column {table.columns[number].name!r}: correct it"
+            raise MalformedLineError(path, int(infinite[0]) + 1, number + 1, problem)
+    empty = Field(np.zeros(table.n_rows))
+    fields = dict(zip(used, found, strict=True))
+    if not table.n_rows:
+        raise ValueError(f"{path} has no rows")
+    return Content(
+        [fields.get(number, empty) for number in range(len(table.columns))], lambda row, number: (row + 1, number + 1)
+    )
 
 
 class ParquetSource:
@@ -201,7 +272,10 @@ class ParquetReader:
         while self._rest is None or not len(self._rest.y):
             if self._pending is not None:
                 raise self._pending
-            batch = next(self._batches, None)
+            try:
+                batch = next(self._batches, None)
+            except Exception as error:
+                raise _unreadable(self._path, error) from error
             if batch is None:
                 return None
             self._rest = self._checked(batch)

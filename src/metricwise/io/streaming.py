@@ -64,6 +64,11 @@ class Stream:
         return self._source.path
 
     @property
+    def format(self) -> str:
+        """How the file is written."""
+        return self._source.format
+
+    @property
     def chunk_rows(self) -> int:
         """Rows in a chunk; the last may have fewer."""
         return self._chunk_rows
@@ -237,6 +242,47 @@ def stream(
     }
     source = _make_source(name, chosen, np.dtype(dtype), n_features, given)
     return Stream(source, int(chunk_rows), on_error)
+
+
+def recognised_stream(
+    path: str,
+    *,
+    target: str | int | None = None,
+    weight: str | int | None = None,
+    format: str | None = None,
+    delimiter: str | None = None,
+    has_header: bool | None = None,
+    zero_based: bool = False,
+) -> tuple[Stream, str]:
+    r"""Open a stream of a file that need not be described, and say what was recognised.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "rows")
+    ...     _ = path.write_text("age;height;label\n31;1.7;yes\n40;1.8;no\n")
+    ...     rows, words = recognised_stream(str(path), target="label")
+    >>> words.partition("rows: ")[2]
+    'CSV, separated by semicolons, with header, read in chunks'
+    """
+    from metricwise.io.documents import load_head, recognise_layout
+    from metricwise.io.tables import described_layout
+
+    name = _checked_path(path)
+    head = load_head(name, format)
+    if head.format == "arff":
+        raise ValueError(f"{name} is an ARFF file, which is not read in chunks: read it as a whole, or write it as CSV")
+    words, given = head.format, {"zero_based": zero_based}
+    options: dict[str, Any] = given | {"target": target, "weight": weight}
+    if head.format == "csv":
+        named = [which for which in (target, weight) if isinstance(which, str)]
+        layout = recognise_layout(head, delimiter, has_header, named)
+        options |= {"delimiter": layout.separator, "has_header": layout.names is not None}
+        words = described_layout(layout)
+    packed = ", compressed by gzip" if head.compressed else ""
+    rows = stream(name, format=head.format, **options)  # type: ignore[arg-type]
+    return rows, f"{name}: {words}{packed}, read in chunks"
 
 
 def _make_source(path: str, chosen: str, dtype: Any, n_features: int | None, given: dict[str, Any]) -> Source:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from contextlib import closing
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
-from metricwise.io.chunks import Piece
+from metricwise.io.chunks import Piece, read_rows
 from metricwise.io.errors import SkipLog
 from metricwise.io.text import (
     Bytes,
@@ -62,6 +63,26 @@ class SvmlightSource(TextSource):
         if parser.width == 0:
             raise ValueError(f"{self.path} has labels but no features: give their number as n_features")
         return parser.width
+
+
+def read_svmlight(name: str, file: IO[bytes], n_features: int | None, zero_based: bool) -> tuple[Any, NDArray[Any]]:
+    """Return all rows of an open file as one sparse matrix, and their labels: numbers if all are, else text."""
+    for mode in (parsing.ANY_LABEL, parsing.TEXT_LABEL):
+        file.seek(0)
+        parser = SvmlightParser(np.dtype(np.float64), n_features, zero_based, mode)
+        reader = TextReader(name, parser, None, file=file)
+        pieces = read_rows(reader, _NO_LIMIT)
+        if not pieces:
+            raise ValueError(f"{name} has no rows")
+        y = np.concatenate([piece.y for piece in pieces])
+        if mode == parsing.TEXT_LABEL or np.isfinite(y).all():
+            break
+    if parser.width == 0:
+        raise ValueError(f"{name} has labels but no features: give their number as n_features")
+    parts = [piece.X for piece in pieces]
+    for part in parts:
+        part.resize(part.shape[0], parser.width)  # the first pieces may not have met the largest index
+    return sparse.vstack(parts, format="csr") if len(parts) > 1 else parts[0], y
 
 
 class SvmlightParser:

@@ -18,6 +18,7 @@ from metricwise.kernels import parsing
 
 Bytes = NDArray[np.uint8]
 Integers = NDArray[np.int64]
+A = TypeVar("A")
 T = TypeVar("T")
 
 BLOCK_BYTES = 1 << 22
@@ -62,7 +63,7 @@ def line_blocks(file: IO[bytes], path: str, size: int) -> Iterator[bytes]:
     """Yield the rest of a file in blocks of whole lines of about ``size`` bytes; longer lines make longer blocks."""
     parts: list[bytes] = []
     at_start = file.tell() == 0
-    while data := _guarded(path, file.read, size):
+    while data := guarded(path, file.read, size):
         if at_start and data.startswith(_MARK):
             data = data[len(_MARK) :]
         at_start = False
@@ -75,7 +76,7 @@ def line_blocks(file: IO[bytes], path: str, size: int) -> Iterator[bytes]:
         yield rest + b"\n"
 
 
-def _guarded(path: str, read: Callable[[int], T], argument: int) -> T:
+def guarded(path: str, read: Callable[[A], T], argument: A) -> T:
     """Read from a file, or say that its compressed form is broken."""
     try:
         return read(argument)
@@ -88,7 +89,7 @@ def first_line(path: str) -> tuple[str, int, int]:
     """Return the first line that is not empty, where the next one starts in bytes, and its number."""
     number = 0
     with open_bytes(path) as file:
-        while line := _guarded(path, file.readline, -1):
+        while line := guarded(path, file.readline, -1):
             number += 1
             line = line.removeprefix(_MARK) if number == 1 else line
             if line.strip():
@@ -114,12 +115,20 @@ def shown(text: bytes) -> str:
 class TextReader:
     """One pass over the lines of a file, through the parser of its format."""
 
-    def __init__(self, path: str, parser: Parser, log: SkipLog | None, offset: int = 0, line: int = 1) -> None:
+    def __init__(
+        self,
+        path: str,
+        parser: Parser,
+        log: SkipLog | None,
+        offset: int = 0,
+        line: int = 1,
+        file: IO[bytes] | None = None,
+    ) -> None:
         self._path = path
         self._parser = parser
         self._log = log
-        self._file = open_bytes(path)
-        _guarded(path, self._file.seek, offset)
+        self._file = open_bytes(path) if file is None else file
+        guarded(path, self._file.seek, offset)
         self._blocks = line_blocks(self._file, path, BLOCK_BYTES)
         self._block = b""
         self._view: Bytes = np.empty(0, dtype=np.uint8)

@@ -26,6 +26,17 @@ from metricwise.measures.ranking import PartialAuc, RocAuc
 from metricwise.measures.restricted import PRBEP, PrecisionAtK, PrecisionAtRecall, RecallAtK, RecallAtPrecision
 
 _FACTORIES: dict[str, Callable[[], Measure]] = {}
+# What a parameter in text makes of a measure, by key; "f-beta" has no default and so no name without one.
+_PARAMETRIC: dict[str, Callable[[str], Measure]] = {
+    "fbeta": lambda text: FBeta(float(text)),
+    "gowerlegendre": lambda text: GowerLegendre(float(text)),
+    "partialauc": lambda text: PartialAuc(max_fpr=float(text)),
+    "partialrocauc": lambda text: PartialAuc(max_fpr=float(text)),
+    "precisionatk": lambda text: _top(PrecisionAtK, text),
+    "recallatk": lambda text: _top(RecallAtK, text),
+    "precisionatrecall": lambda text: PrecisionAtRecall(float(text)),
+    "recallatprecision": lambda text: RecallAtPrecision(float(text)),
+}
 _NAMES: dict[str, str] = {}  # From what is left of a name or an alias once spelling is ignored, to the name.
 
 
@@ -87,12 +98,14 @@ def get_measure(measure: str | Measure) -> Measure:
     measure : str or Measure
         A registered name, in which case, hyphens, underscores and spaces do not count, or a measure. The name of a
         measure of the contingency table followed by "macro", "micro", "weighted" or "samples" is an average of it over
-        several classes or labels, as in scikit-learn.
+        several classes or labels, as in scikit-learn. A parameter may follow: "f-beta:2", "gower-legendre:0.5",
+        "partial-auc:0.05" (the largest false positive rate), "precision@100" (rows), "recall@5%" (of all rows),
+        "recall@precision:0.9", "precision@recall:0.8".
 
     Returns
     -------
     Measure
-        The measure, with its default parameters if it was named.
+        The measure, with its default parameters if it was named without.
 
     Raises
     ------
@@ -108,9 +121,13 @@ def get_measure(measure: str | Measure) -> Measure:
     GMean()
     >>> get_measure("MCC").name
     'matthews_corrcoef'
+    >>> get_measure("recall@precision:0.95")
+    RecallAtPrecision(precision=0.95)
+    >>> get_measure("recall@5%")
+    RecallAtK(k=0.05, of='rows')
     """
     if isinstance(measure, str):
-        return _averaged(measure) or _FACTORIES[_known(measure)]()
+        return _averaged(measure) or _named(measure)
     if isinstance(measure, type):
         raise TypeError(f"measure is the class {measure.__name__}; call it to get a measure: {measure.__name__}().")
     if _is_measure(measure):
@@ -150,12 +167,51 @@ def _is_measure(value: object) -> bool:
 
 def _averaged(name: str) -> Measure | None:
     """Return the average that a name such as "f1_macro" stands for, or None."""
-    key = _key(name)
     for average in AVERAGES:
-        base = _NAMES.get(key.removesuffix(average)) if key.endswith(average) else None
-        if base is not None and isinstance(_FACTORIES[base](), CountsTable):
-            return Averaged(_FACTORIES[base](), average)  # type: ignore[arg-type]
+        text = name.strip()
+        if not text.lower().endswith(average):
+            continue
+        base = text[: -len(average)].rstrip("-_ ")
+        if not _with_parameter(base) and _key(base) not in _NAMES:
+            continue
+        measure = _named(base)
+        if isinstance(measure, CountsTable):
+            return Averaged(measure, average)  # type: ignore[arg-type]
     return None
+
+
+def _named(name: str) -> Measure:
+    """Return the measure of a name, with the parameter that follows it if there is one."""
+    found = _with_parameter(name)
+    if found is None:
+        return _FACTORIES[_known(name)]()
+    key, value = found
+    if key not in _PARAMETRIC:
+        takers = "f-beta:2, gower-legendre:0.5, partial-auc:0.05, precision@100, recall@5%, recall@precision:0.9"
+        raise ValueError(f"There is no measure with a parameter {name!r}; such as there are: {takers}.")
+    try:
+        return _PARAMETRIC[key](value)
+    except ValueError as error:
+        raise ValueError(f"The parameter {value!r} of the measure {name!r} does not fit: {error}") from error
+
+
+def _with_parameter(name: str) -> tuple[str, str] | None:
+    """Divide "recall@precision:0.9" into the key of "recall at precision" and "0.9"; None without a parameter."""
+    before, at, behind = name.partition("@")
+    if not at:
+        before, colon, value = name.partition(":")
+        return (_key(before), value.strip()) if colon else None
+    limited, colon, value = behind.partition(":")
+    if colon:
+        return f"{_key(before)}at{_key(limited)}", value.strip()
+    return f"{_key(before)}atk", behind.strip()
+
+
+def _top(measure: type[PrecisionAtK] | type[RecallAtK], text: str) -> Measure:
+    """Return the measure at so many rows, or at a percentage of all rows."""
+    if text.endswith("%"):
+        return measure(float(text[:-1]) / 100.0, of="rows")
+    return measure(int(text))
 
 
 def _known(name: str) -> str:

@@ -82,29 +82,40 @@ class PRBEP(_TopRows):
         return _priced(n_pos, self.name)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class _TopK(_TopRows):
-    """Predicts k rows positive, or k times as many as there are positives."""
+    """Predicts k rows positive, or k times as many as there are positives, or a share k of all rows."""
 
     k: float
     # 1 and 1.0 mean different things but compare equal; this keeps measures with them apart.
     relative: bool = field(init=False, repr=False)
+    of: str = "positives"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", count_or_share(self.k, "k"))
         object.__setattr__(self, "relative", isinstance(self.k, float))
+        if self.of not in ("positives", "rows"):
+            raise ValueError(f"of must be 'positives' or 'rows', got {self.of!r}.")
+        if self.of == "rows" and not (self.relative and self.k <= 1.0):
+            raise ValueError(f"k of all rows must be a float, at most 1.0, got {self.k!r}; write 5 percent as 0.05.")
+
+    def __repr__(self) -> str:
+        of = "" if self.of == "positives" else f", of={self.of!r}"
+        return f"{type(self).__name__}(k={self.k!r}{of})"
 
     def predicted_positives(self, n_pos: float, n_rows: float) -> float:
         """Return how many rows are predicted positive.
 
-        That is k if it is an integer, else k times ``n_pos`` rounded to the nearest whole number and at least 1.
+        That is k if it is an integer, else k times ``n_pos`` (or ``n_rows``) rounded to the nearest whole number and at
+        least 1.
 
         Raises
         ------
         ValueError
             If there are fewer rows than that.
         """
-        count = max(1.0, math.floor(self.k * n_pos + 0.5)) if self.relative else float(self.k)
+        whole = n_rows if self.of == "rows" else n_pos
+        count = max(1.0, math.floor(self.k * whole + 0.5)) if self.relative else float(self.k)
         if count > n_rows * (1 + _ROUNDING):
             raise ValueError(
                 f"k={self.k!r} asks for {count:g} predicted positives but there are only {n_rows:g} rows; "
@@ -117,7 +128,7 @@ class _TopK(_TopRows):
         return self if self.relative else replace(self, k=float(self.k) / n_pos)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PrecisionAtK(_TopK):
     """The share of positives among the k rows of greatest score.
 
@@ -128,6 +139,8 @@ class PrecisionAtK(_TopK):
     k : int or float, default=0.5
         An integer is a number of rows. A float is a multiple of the number of positives: 0.5 is half as many rows as
         there are positives, 2.0 twice as many, rounded to the nearest whole number and at least 1.
+    of : {"positives", "rows"}, default="positives"
+        What a float is a multiple of; with "rows", 0.05 is the top twentieth of all rows.
 
     Examples
     --------
@@ -151,7 +164,7 @@ class PrecisionAtK(_TopK):
         return min(self.predicted_positives(n_pos, n_pos + n_neg), _priced(n_pos, self.name))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RecallAtK(_TopK):
     """The share of the positives that is found among the k rows of greatest score.
 
@@ -162,6 +175,8 @@ class RecallAtK(_TopK):
     k : int or float, default=2.0
         An integer is a number of rows. A float is a multiple of the number of positives: 0.5 is half as many rows as
         there are positives, 2.0 twice as many, rounded to the nearest whole number and at least 1.
+    of : {"positives", "rows"}, default="positives"
+        What a float is a multiple of; with "rows", 0.05 is the top twentieth of all rows.
 
     Examples
     --------

@@ -1,0 +1,50 @@
+"""The command ``metricwise``: train, predict, evaluate, compare, certify and report, one module each.
+
+Commands are thin: they read files, call the public API and say what came out. Nothing but click is loaded before a
+command has its arguments, so that help is there at once.
+"""
+
+from __future__ import annotations
+
+import shlex
+
+import click
+
+import metricwise
+from metricwise.cli.certify import certify
+from metricwise.cli.compare import compare
+from metricwise.cli.evaluate import evaluate
+from metricwise.cli.predict import predict
+from metricwise.cli.report import report
+from metricwise.cli.train import train
+
+__all__ = ["main"]
+
+
+class _Group(click.Group):
+    """Keeps what was typed, which goes into the model file."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.obj = shlex.join(["metricwise", *args])
+        return super().parse_args(ctx, args)
+
+
+@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(metricwise.__version__, package_name="metricwise")
+def main() -> None:
+    r"""Train classifiers for the measure they are judged by.
+
+    \b
+    metricwise train data.csv --target y --measure f1 --out model.mw
+    metricwise evaluate model.mw test.csv
+    metricwise predict model.mw new.csv --out labels.csv
+
+    Data are files in the format of svmlight, CSV or TSV, ARFF or Parquet, compressed by gzip or not; "-" is standard
+    input. Results go to standard output, everything else to standard error.
+
+    Exit codes: 0 all went well, 1 the run failed, 2 the command was used wrongly.
+    """
+
+
+for _command in (train, predict, evaluate, compare, certify, report):
+    main.add_command(_command)

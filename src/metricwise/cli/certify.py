@@ -1,0 +1,81 @@
+"""``metricwise certify``: the bounds of a model's training, computed again from its data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from metricwise.cli.console import Console, Outcome, as_table, command
+from metricwise.cli.models import load_model, read_like_training
+from metricwise.cli.options import DataOptions, data_options
+
+
+@click.command(short_help="Compute the bounds of a training again.")
+@click.argument("model")
+@click.argument("data")
+@data_options
+@command
+def certify(console: Console, model: str, data: str, data_options: DataOptions) -> Outcome:
+    """Compute the bounds of MODEL's training objective again, from the DATA it was trained on and the model alone."""
+    from metricwise.certifying import certify as recompute
+
+    trained = load_model(model)
+    table = read_like_training(console, trained, data, data_options, labelled=True, weighted=True)
+    _warn_of_other_data(console, model, data)
+    learner, rows = _learner_and_rows(trained, table.X)
+    with console.progress("certifying"):
+        found = recompute(learner, rows, table.y, table.sample_weight)
+    bounds = found if isinstance(found, list) else [found]
+    classes = [str(label) for label in learner.classes_] if isinstance(found, list) else ["all"]
+    kept = learner.result_ if isinstance(learner.result_, list) else [learner.result_]
+    records = [
+        {
+            "class": name,
+            "upper": one.upper,
+            "lower": one.lower,
+            "gap": one.relative,
+            "claimed": getattr(result.certificate, "relative", None),
+        }
+        for name, one, result in zip(classes, bounds, kept, strict=True)
+    ]
+    return Outcome(_told(records), {"rows": table.n_rows, "certificates": records})
+
+
+def _warn_of_other_data(console: Console, model: str, data: str) -> None:
+    from pathlib import Path
+
+    from metricwise.io.model_files import describe, fingerprint
+
+    kept = describe(model).data
+    if data != "-" and kept is not None and kept.get("sha256") != fingerprint(Path(data)).get("sha256"):
+        console.note(f"Warning: {data} is not the file that {model} was trained on, by its fingerprint")
+
+
+def _learner_and_rows(model: Any, X: Any) -> tuple[Any, Any]:
+    """Return the part of a model that has bounds, and the rows as that part was given them."""
+    for name in ("best_estimator_", "estimator_"):
+        model = getattr(model, name, model)
+    if isinstance(model, list):
+        raise ValueError("the model averages the scores of several classifiers, which have no certificate in common")
+    if hasattr(model, "transformer_"):
+        model, X = model.learner_, model.transformer_.transform(X)
+    if not hasattr(model, "binary_problems") or not hasattr(model, "result_"):
+        raise ValueError(
+            f"{type(model).__name__} has no certificate: models of multivariate-svm, auc-svm and amp have one"
+        )
+    return model, X
+
+
+def _told(records: list[dict[str, Any]]) -> str:
+    rows = [
+        [
+            record["class"],
+            f"{record['upper']:.6g}",
+            f"{record['lower']:.6g}",
+            f"{100 * record['gap']:.3g} %",
+            "" if record["claimed"] is None else f"{100 * record['claimed']:.3g} %",
+        ]
+        for record in records
+    ]
+    return as_table(["class", "upper bound", "lower bound", "gap", "gap told by training"], rows)

@@ -1,0 +1,180 @@
+"""``metricwise compare``: several algorithms and measures by cross-validation."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from metricwise.cli import algorithms
+from metricwise.cli.algorithms import Settings
+from metricwise.cli.console import Console, Outcome, as_table, command, one_line
+from metricwise.cli.options import DataOptions, MeasureText, Seconds, data_options
+
+if TYPE_CHECKING:
+    from metricwise.io import Table
+
+_DEFAULT = ("multivariate-svm", "plug-in", "auto")
+_DEFAULT_OF_LABELS = ("binary-relevance", "plug-in", "auto")
+
+
+@click.command(short_help="Compare algorithms by cross-validation.")
+@click.argument("data")
+@click.option("--measure", "measures", multiple=True, default=["f1"], type=MeasureText(), help="Train for, judge by.")
+@click.option("--algorithm", "names", multiple=True, type=click.Choice(algorithms.NAMES), help="Which to compare.")
+@click.option("--learner", default="logistic", show_default=True, type=click.Choice(algorithms.LEARNERS))
+@click.option("--folds", default=5, show_default=True, type=click.IntRange(min=2))
+@click.option("--time-budget", type=Seconds(), help="Most time for every training of auto, as in 30s.")
+@click.option("--confidence", default=0.9, show_default=True, type=click.FloatRange(0, 1, True, True))
+@click.option("--pos-label", help="The positive class of two; the last in order by default.")
+@click.option("--seed", default=0, show_default=True)
+@data_options
+@command
+def compare(
+    console: Console,
+    data: str,
+    measures: tuple[str, ...],
+    names: tuple[str, ...],
+    learner: str,
+    folds: int,
+    time_budget: float | None,
+    confidence: float,
+    pos_label: str | None,
+    seed: int,
+    data_options: DataOptions,
+) -> Outcome:
+    """Compare algorithms on DATA: each is trained for each measure, and judged by it on the rows of every fold.
+
+    Values are means over folds. Intervals are those of resampled rows, the same for all algorithms, so that differences
+    are those of pairs.
+    """
+    from metricwise.io import read_table
+
+    with console.progress(f"reading {data}"):
+        table = read_table(
+            data, target=data_options.target or None, weight=data_options.weight, **data_options.table_options()
+        )
+    console.note(table.recognised)
+    if table.sample_weight is not None:
+        console.note("Warning: sample weights play a part in training, but none where models are judged")
+    assert table.y is not None
+    several = table.y.ndim == 2
+    positive = None if several else algorithms.label_of(pos_label, sorted(set(table.y.tolist())))
+    wanted = names or (_DEFAULT_OF_LABELS if several else _DEFAULT)
+    job = _Comparison(table, folds, confidence, seed)
+    found = {}
+    for measure in measures:
+        runs = []
+        for name in wanted:
+            settings = Settings(measure, learner, seed=seed, pos_label=positive)
+            if name == "auto":
+                settings = replace(settings, time_budget=time_budget)
+            algorithms.check_usage(name, settings, several, stream=False)
+            with console.progress(f"{name} for {measure}") as progress:
+                runs.append(job.run(name, settings, progress))
+        found[measure] = _judged(job, runs, measure, confidence)
+    if not any(result["results"] for result in found.values()):
+        raise ValueError("; ".join(next(iter(found.values()))["left_out"].values()))
+    facts = {"rows": table.n_rows, "folds": len(job.splits), "confidence": confidence, "measures": found}
+    return Outcome("\n\n".join(_told(measure, result, confidence) for measure, result in found.items()), facts)
+
+
+@dataclass
+class _Run:
+    """The predictions of one algorithm for the rows of every fold; or why there are none."""
+
+    name: str
+    folds: list[Any] = field(default_factory=list)
+    seconds: float = 0.0
+    refusal: str | None = None
+
+
+class _Comparison:
+    """Rows in folds."""
+
+    def __init__(self, table: Table, folds: int, confidence: float, seed: int) -> None:
+        import numpy as np
+
+        from metricwise.estimators.plug_in.held_out import splits_of
+
+        assert table.y is not None
+        self.table, self.confidence, self.seed = table, confidence, seed
+        strata = np.zeros(table.n_rows) if table.y.ndim == 2 else table.y
+        self.splits = splits_of(folds, table.X, np.unique(strata, return_inverse=True)[1], seed)
+        if not self.splits:
+            raise ValueError(
+                "the rows are too few to be divided into folds: two distinct rows of every class are needed"
+            )
+
+    def run(self, name: str, settings: Settings, progress: Any) -> _Run:
+        """Train an algorithm on every fold's other rows; one that does not take the measure says so."""
+        from sklearn.utils import _safe_indexing
+
+        from metricwise.reporting.predictions import predictions_of
+
+        table, run, started = self.table, _Run(name), time.perf_counter()
+        assert table.y is not None
+        names = list(table.target_names) if table.y.ndim == 2 else None
+        for number, (train, test) in enumerate(self.splits):
+            progress.share = number / len(self.splits)
+            rows, weights = _safe_indexing(table.X, train), table.sample_weight
+            weighted = {} if weights is None else {"sample_weight": weights[train]}
+            try:
+                model = algorithms.build(name, settings, rows).fit(rows, table.y[train], **weighted)
+            except TypeError as error:  # a measure that lacks what the algorithm needs
+                run.refusal = one_line(error)
+                return run
+            held = _safe_indexing(table.X, test)
+            run.folds.append(predictions_of(model, held, table.y[test], settings.pos_label, names))
+        run.seconds = time.perf_counter() - started
+        return run
+
+
+def _judged(job: _Comparison, runs: list[_Run], text: str, confidence: float) -> dict[str, Any]:
+    """Return values and differences of the algorithms that were trained, the best first."""
+    import numpy as np
+
+    from metricwise.measures import get_measure
+    from metricwise.reporting.judging import Judged, judge, measure_for
+
+    trained = [run for run in runs if run.refusal is None]
+    folds = []
+    for number in range(len(job.splits) if trained else 0):
+        predictions = [run.folds[number] for run in trained]
+        measure = measure_for(get_measure(text), predictions[0])
+        folds.append(judge(predictions, measure, confidence, job.seed + number))
+    means = {}
+    for number, run in enumerate(trained):
+        own = [fold[number] for fold in folds]
+        draws = np.mean([one.draws[: min(len(other.draws) for other in own)] for one in own], axis=0)
+        means[run.name] = (Judged(float(np.mean([one.value for one in own])), draws, confidence), run.seconds)
+    order = sorted(means, key=lambda name: -means[name][0].value)
+    results = []
+    for name in order:
+        judged, seconds = means[name]
+        low, high = judged.interval
+        results.append({"algorithm": name, "value": judged.value, "low": low, "high": high, "seconds": seconds})
+    differences = []
+    for better, other in combinations(order, 2):
+        value, low, high = means[better][0].ahead_of(means[other][0])
+        differences.append({"better": better, "other": other, "difference": value, "low": low, "high": high})
+    refused = {run.name: run.refusal for run in runs if run.refusal is not None}
+    return {"results": results, "differences": differences, "left_out": refused}
+
+
+def _told(measure: str, found: dict[str, Any], confidence: float) -> str:
+    best = found["results"][0]["algorithm"] if found["results"] else None
+    behind_best = {pair["other"]: pair for pair in found["differences"] if pair["better"] == best}
+    rows = []
+    for result in found["results"]:
+        pair = behind_best.get(result["algorithm"])
+        behind = "" if pair is None else f"{-pair['difference']:+.4f} ({-pair['high']:+.4f} to {-pair['low']:+.4f})"
+        interval = f"{result['low']:.4f} to {result['high']:.4f}"
+        rows.append([result["algorithm"], f"{result['value']:.4f}", interval, behind, f"{result['seconds']:.1f}"])
+    headings = [measure, "value", f"{100 * confidence:g} % interval", "behind the best", "seconds"]
+    lines = [as_table(headings, rows)] if rows else [f"{measure}:"]
+    lines += [f"{name} is left out: {reason}" for name, reason in found["left_out"].items()]
+    return "\n".join(lines)

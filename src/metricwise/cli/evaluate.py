@@ -1,0 +1,92 @@
+"""``metricwise evaluate``: every measure of a model on labelled rows, with intervals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from metricwise.cli.console import Console, Outcome, as_table, command
+from metricwise.cli.models import load_model, notes_of, read_like_training
+from metricwise.cli.options import DataOptions, MeasureText, data_options
+
+_AVERAGES = ("f1_macro", "f1_micro", "f1_weighted")
+
+
+@click.command(short_help="Judge a model by every measure, with intervals.")
+@click.argument("model")
+@click.argument("data")
+@click.option("--measure", "measures", multiple=True, type=MeasureText(), help="Only these; by default all that fit.")
+@click.option("--confidence", default=0.9, show_default=True, type=click.FloatRange(0, 1, True, True))
+@click.option("--seed", default=0, show_default=True, help="Of the resamples.")
+@data_options
+@command
+def evaluate(
+    console: Console,
+    model: str,
+    data: str,
+    measures: tuple[str, ...],
+    confidence: float,
+    seed: int,
+    data_options: DataOptions,
+) -> Outcome:
+    """Judge MODEL by the labelled rows of DATA: rows that training has not seen, if the result is to be believed.
+
+    Intervals are those of resampled rows (a Bayesian bootstrap).
+    """
+    from metricwise.reporting.judging import judge, measure_for
+    from metricwise.reporting.predictions import predictions_of
+
+    trained = load_model(model)
+    table = read_like_training(console, trained, data, data_options, labelled=True)
+    notes, records = notes_of(trained), []
+    with console.progress("judging"):
+        found = predictions_of(trained, table.X, table.y, notes.get("pos_label"), _label_names(table))
+        for text, measure in _wanted(measures, notes.get("measure"), found.kind):
+            try:
+                (judged,) = judge([found], measure_for(measure, found), confidence, seed)
+            except ValueError as error:
+                if measures:
+                    raise
+                console.note(f"{text} makes no sense here: {error}")
+                continue
+            low, high = judged.interval
+            records.append({"measure": text, "value": judged.value, "low": low, "high": high})
+    facts = {"rows": table.n_rows, "confidence": confidence, "measures": records}
+    return Outcome(_told(records, confidence), facts)
+
+
+def _label_names(table: Any) -> list[str] | None:
+    return list(table.target_names) if table.y.ndim == 2 else None
+
+
+def _wanted(given: tuple[str, ...], own: str | None, kind: str) -> list[tuple[str, Any]]:
+    """Return measures by the names to show: those given, or the model's own and then all that make sense."""
+    from metricwise.measures import get_measure, registered_names
+    from metricwise.measures.base import CountsTable
+
+    texts = list(given)
+    if not texts and kind == "two":
+        texts = [*([own] if own else []), *registered_names()]
+    elif not texts:
+        averages = [*_AVERAGES, *(["f1_samples"] if kind == "labels" else [])]
+        tables = [f"{name}_macro" for name in registered_names(needs=CountsTable) if _has_average(name)]
+        texts = [*([own] if own else []), *averages, *tables]
+    found: dict[Any, str] = {}
+    for text in texts:
+        found.setdefault(get_measure(text), text)
+    return [(text, measure) for measure, text in found.items()]
+
+
+def _has_average(name: str) -> bool:
+    from metricwise.measures import get_measure
+
+    return get_measure(name).response == "labels"
+
+
+def _told(records: list[dict[str, Any]], confidence: float) -> str:
+    rows = [
+        [record["measure"], f"{record['value']:.4f}", f"{record['low']:.4f} to {record['high']:.4f}"]
+        for record in records
+    ]
+    return as_table(["measure", "value", f"{100 * confidence:g} % interval"], rows)

@@ -1,0 +1,113 @@
+"""Models on their way to and from files, with what has to be known of the table they were trained on."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from metricwise.cli.algorithms import Settings
+from metricwise.cli.console import Console
+from metricwise.cli.options import DataOptions
+
+if TYPE_CHECKING:
+    from metricwise.io import Table
+
+
+def check_output(path: str, what: str) -> None:
+    """Raise before hours of work, not after, if a file cannot be written."""
+    place = Path(path)
+    try:
+        if place.is_dir():
+            raise IsADirectoryError("it is a directory")
+        with tempfile.TemporaryFile(dir=place.parent):
+            pass
+    except OSError as error:
+        raise OSError(f"{what} {path} cannot be written: {error.strerror or error}") from error
+
+
+def write_text(path: str, text: str) -> None:
+    """Write a file as a whole or not at all."""
+    from metricwise.io.atomic import atomic_file
+
+    with atomic_file(Path(path)) as file:
+        file.write(text.encode())
+
+
+def note_table(
+    model: Any, table: Table | None, options: DataOptions, settings: Settings, n_features: int | None
+) -> None:
+    """Keep with a model how its table was read and what it was trained for: others are read and judged alike."""
+    model.table_ = {
+        "columns": dict(table.kinds) if table is not None and table.kinds else None,
+        "n_features": n_features,
+        "target": list(options.target) or None,
+        "target_names": None if table is None else list(table.target_names),
+        "weight": options.weight,
+        "measure": settings.measure,
+        "pos_label": settings.pos_label,
+    }
+
+
+def load_model(path: str) -> Any:
+    """Load a model file."""
+    import metricwise
+
+    return metricwise.load(path)
+
+
+def notes_of(model: Any) -> dict[str, Any]:
+    """Return what is known of the table that a model was trained on."""
+    found = getattr(model, "table_", None)
+    return found if isinstance(found, dict) else {}
+
+
+def read_like_training(
+    console: Console, model: Any, path: str, options: DataOptions, *, labelled: bool, weighted: bool = False
+) -> Table:
+    """Read a table as a model takes it: its columns, by name and in its order, and what else is needed."""
+    from metricwise.io import read_table
+
+    notes = notes_of(model)
+    columns: Any = notes.get("columns") or _feature_names(model)
+    target: Any = list(options.target) or (notes.get("target") if labelled else [])
+    weight = options.weight if options.weight is not None or not weighted else notes.get("weight")
+    with console.progress(f"reading {path}"):
+        table = read_table(
+            path,
+            target=None if target is None else tuple(target),
+            weight=weight,
+            columns=columns,
+            n_features=None if columns else notes.get("n_features", getattr(model, "n_features_in_", None)),
+            **options.table_options(),
+        )
+    console.note(table.recognised)
+    if labelled and not weighted and table.sample_weight is not None:
+        console.note("Warning: sample weights play no part where a model is judged")
+    return table
+
+
+def _feature_names(model: Any) -> list[str] | None:
+    names = getattr(model, "feature_names_in_", None)
+    return None if names is None else [str(name) for name in names]
+
+
+@contextmanager
+def on_disk(path: str) -> Iterator[str]:
+    """Give a file that can be read several times: standard input is copied to one for as long as it is needed."""
+    if path != "-":
+        yield path
+        return
+    import shutil
+    import sys
+
+    handle, name = tempfile.mkstemp(prefix="metricwise-", suffix=".input")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            shutil.copyfileobj(sys.stdin.buffer, file)
+        yield name
+    finally:
+        os.unlink(name)

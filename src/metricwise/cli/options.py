@@ -1,0 +1,145 @@
+"""Options that commands share, and what their texts mean."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any
+
+import click
+
+Which = str | int
+
+_SECONDS = {"h": 3600.0, "m": 60.0, "s": 1.0}
+_BUDGET = re.compile(r"(?:(\d+(?:\.\d+)?)h)?(?:(\d+(?:\.\d+)?)m)?(?:(\d+(?:\.\d+)?)s?)?")
+_CONSTRAINT = re.compile(r"\s*([a-z_-]+)\s*(>=|<=)\s*(\d*\.?\d+)\s*(%?)\s*")
+_NAMED_SEPARATORS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " ", "blank": " "}
+
+
+class Column(click.ParamType):
+    """A column by name, or by position: 1 is the first, -1 the last."""
+
+    name = "column"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Which:
+        """Return the name, or the position as Python counts."""
+        if not re.fullmatch(r"-?\d+", str(value)):
+            return str(value)
+        number = int(value)
+        if number == 0:
+            self.fail("columns are counted from 1, or from -1 backwards", param, ctx)
+        return number - 1 if number > 0 else number
+
+
+class Seconds(click.ParamType):
+    """A time such as 90, 30s, 5m or 1h30m."""
+
+    name = "time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return seconds."""
+        found = _BUDGET.fullmatch(str(value).strip().lower())
+        parts = found.groups() if found else (None,)
+        if not any(parts):
+            self.fail(f"{value!r} is no time: write 90s, 5m or 1h30m", param, ctx)
+        total = sum(float(part) * scale for part, scale in zip(parts, _SECONDS.values(), strict=True) if part)
+        if total <= 0.0:
+            self.fail("the time must be above zero", param, ctx)
+        return total
+
+
+class Constraint(click.ParamType):
+    """A promise such as precision>=0.9."""
+
+    name = "constraint"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str, float]:
+        """Return name, sign and bound."""
+        found = _CONSTRAINT.fullmatch(str(value).lower())
+        if found is None:
+            self.fail(f"{value!r} is no constraint: write precision>=0.9", param, ctx)
+        name, sign, bound, percent = found.groups()
+        from metricwise.inference.promises import Constraint as Checked
+
+        given = (name.replace("-", "_"), sign, float(bound) / (100.0 if percent else 1.0))
+        try:
+            Checked.of(given)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+        return given
+
+
+class MeasureText(click.ParamType):
+    """A measure by name, with its parameter if it has one."""
+
+    name = "measure"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the text once it is known to name a measure."""
+        from metricwise.measures import get_measure
+
+        try:
+            get_measure(str(value))
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+        return str(value)
+
+
+class Separator(click.ParamType):
+    """A single character, or the name of one."""
+
+    name = "separator"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the character."""
+        character = _NAMED_SEPARATORS.get(str(value).lower(), str(value))
+        if len(character) != 1:
+            self.fail(f"{value!r} is no single character, nor one of {', '.join(_NAMED_SEPARATORS)}", param, ctx)
+        return character
+
+
+@dataclass(frozen=True)
+class DataOptions:
+    """How to read a file."""
+
+    target: tuple[Which, ...]
+    weight: Which | None
+    format: str | None
+    separator: str | None
+    has_header: bool | None
+    zero_based: bool
+
+    def table_options(self) -> dict[str, Any]:
+        """Return what `metricwise.io.read_table` takes, but for the columns."""
+        return {
+            "format": self.format,
+            "separator": self.separator,
+            "has_header": self.has_header,
+            "zero_based": self.zero_based,
+        }
+
+
+def data_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of a data file; the command gets them as ``data_options``."""
+
+    @click.option(
+        "--target",
+        multiple=True,
+        type=Column(),
+        help="Column of labels: a name, or a position from 1. Several: labels.",
+    )
+    @click.option("--weight", type=Column(), help="Column of sample weights.")
+    @click.option(
+        "--format", type=click.Choice(["csv", "svmlight", "arff", "parquet"]), help="Format, if not recognised."
+    )
+    @click.option("--separator", type=Separator(), help="What divides fields of a CSV file, if not recognised.")
+    @click.option("--header/--no-header", "has_header", default=None, help="Whether a CSV file names its columns.")
+    @click.option("--zero-based", is_flag=True, help="Features of an svmlight file are counted from 0.")
+    @wraps(function)
+    def wrapped(*args: Any, **options: Any) -> Any:
+        names = ("target", "weight", "format", "separator", "has_header", "zero_based")
+        return function(*args, data_options=DataOptions(*(options.pop(name) for name in names)), **options)
+
+    return wrapped

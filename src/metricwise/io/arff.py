@@ -1,0 +1,226 @@
+"""Files of Weka, MULAN and MEKA: declared attributes, then rows, dense or sparse."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from metricwise.io.documents import Document
+from metricwise.io.errors import MalformedLineError
+from metricwise.io.roles import Content, Field, Kind
+from metricwise.io.text import shown
+from metricwise.io.whole_text import Style, read_fields
+
+_STYLE = Style(",", (ord("'"), ord('"')), ord("%"))
+_TOKEN = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"|[^\s,{}'"]+"""
+_ATTRIBUTE = re.compile(rf"@attribute\s+({_TOKEN})\s+(.+)", re.IGNORECASE)
+_VALUE = re.compile(rf"\s*({_TOKEN})\s*(?:,|$)")
+_ENTRY = re.compile(rf"\s*(\d+)\s+({_TOKEN})\s*(?:,|$)")
+_LABELS_FIRST = re.compile(r"-C\s+(-?\d+)")
+_NUMERIC = ("numeric", "real", "integer")
+
+
+class Attribute(NamedTuple):
+    """A column: its name, its kind, and the values it may take if they are declared."""
+
+    name: str
+    kind: Kind
+    values: tuple[str, ...] | None
+
+
+class Header(NamedTuple):
+    """What stands before the rows, where they start, and how many labels MEKA says there are: in front, if positive."""
+
+    attributes: list[Attribute]
+    labels: int | None
+    start: int
+    is_sparse: bool
+
+
+def _unquoted(token: str) -> str:
+    if token[:1] in ("'", '"') and len(token) > 1:
+        return re.sub(r"\\(.)", r"\1", token[1:-1])
+    return token
+
+
+def read_header(document: Document) -> Header:
+    r"""Read the declarations of a file.
+
+    Examples
+    --------
+    >>> text = b"@relation r\n@attribute 'the age' real\n@attribute y {no,yes}\n@data\n3,yes\n"
+    >>> header = read_header(Document("data.arff", text, False, "arff"))
+    >>> [(attribute.name, attribute.kind) for attribute in header.attributes]
+    [('the age', 'number'), ('y', 'text')]
+    """
+    attributes: list[Attribute] = []
+    labels, at, number = None, 0, 0
+    while at < len(document.data):
+        end = document.data.index(b"\n", at)
+        line = document.data[at:end].decode(errors="replace").strip()
+        at, number = end + 1, number + 1
+        word = line.split(maxsplit=1)[0].lower() if line else ""
+        if word == "@data":
+            if not attributes:
+                raise MalformedLineError(document.name, number, 1, "the rows start, but no @attribute was declared")
+            first = re.compile(rb"(?:\s*%[^\n]*\n|\s)*(.)?").match(document.data, at)
+            return Header(attributes, labels, at, first is not None and first.group(1) == b"{")
+        if word == "@attribute":
+            attributes.append(_attribute(document.name, number, line))
+        elif word == "@relation":
+            found = _LABELS_FIRST.search(line)
+            labels = int(found.group(1)) if found else None
+        elif word and not word.startswith("%"):
+            problem = f"found {shown(word.encode())} where @relation, @attribute or @data belongs"
+            raise MalformedLineError(document.name, number, 1, problem)
+    raise ValueError(f"{document.name} has no line @data, after which rows would follow")
+
+
+def _attribute(path: str, number: int, line: str) -> Attribute:
+    found = _ATTRIBUTE.fullmatch(line)
+    if found is None:
+        raise MalformedLineError(path, number, 1, "an attribute needs a name and a type: @attribute age numeric")
+    name, type_ = _unquoted(found.group(1)), found.group(2).strip()
+    if type_.startswith("{") and type_.endswith("}"):
+        inside = type_[1:-1].strip()
+        values, at = [], 0
+        while at < len(inside):
+            value = _VALUE.match(inside, at)
+            if value is None:
+                problem = f"found {shown(inside[at:].encode())} where a value of {name!r} belongs: quote values"
+                raise MalformedLineError(path, number, 1 + line.index(inside) + at, problem)
+            values.append(_unquoted(value.group(1)))
+            at = value.end()
+        # Zeros and ones are numbers, as MULAN declares labels and the presence of words.
+        return Attribute(name, "number" if set(values) <= {"0", "1"} else "text", tuple(values))
+    word = type_.split(maxsplit=1)[0].lower()
+    if word in _NUMERIC:
+        return Attribute(name, "number", None)
+    if word == "string":
+        return Attribute(name, "text", None)
+    problem = f"the attribute {name!r} is of type {shown(type_.encode())}: numbers, texts and {{values}} can be read"
+    raise MalformedLineError(path, number, 1 + line.rindex(type_), problem)
+
+
+def read_rows(document: Document, header: Header, kinds: dict[int, Kind]) -> Content:
+    """Read dense rows, or sparse ones into columns."""
+    names = [attribute.name for attribute in header.attributes]
+    declared = [kinds.get(number, attribute.kind) for number, attribute in enumerate(header.attributes)]
+    if header.is_sparse:
+        content = _sparse_content(document, header, declared)
+    else:
+        content = read_fields(document, header.start, _STYLE, names, list(declared))
+    for number, (attribute, field) in enumerate(zip(header.attributes, content.fields, strict=True)):
+        if attribute.values is not None:
+            _check_values(document, attribute, field, content, number)
+    return content
+
+
+def _check_values(document: Document, attribute: Attribute, field: Field, content: Content, number: int) -> None:
+    assert attribute.values is not None
+    if field.categories is None:
+        allowed = np.isin(field.values, [float(value) for value in attribute.values])
+    else:
+        allowed = np.array([*(text in attribute.values for text in field.categories), True])[field.values]
+    wrong = np.flatnonzero(~(allowed | field.missing))
+    if wrong.size:
+        found = field.objects()[wrong[0]]
+        text = found if isinstance(found, str) else f"{found:g}"
+        problem = f"found {text!r} for {attribute.name!r}, which is none of its declared values: correct it"
+        raise MalformedLineError(document.name, *content.place_of(int(wrong[0]), number), problem)
+
+
+# --------------------------------------------------------------------------------------------------------- sparse rows
+
+
+class SparseRows(NamedTuple):
+    """The entries of sparse rows: row, attribute and text of each, and the lines of the rows."""
+
+    rows: list[int]
+    attributes: list[int]
+    texts: list[str]
+    lines: list[int]
+
+
+def _entries(document: Document, header: Header) -> SparseRows:
+    found = SparseRows([], [], [], [])
+    first = document.data.count(b"\n", 0, header.start) + 1
+    count = len(header.attributes)
+    for number, raw in enumerate(document.data[header.start :].split(b"\n"), first):
+        try:
+            line = raw.decode().strip()
+        except UnicodeDecodeError as error:
+            problem = f"found {shown(raw[error.start : error.end])}, which is not UTF-8: save the file as UTF-8"
+            raise MalformedLineError(document.name, number, error.start + 1, problem) from None
+        if not line or line.startswith("%"):
+            continue
+        if not (line.startswith("{") and line.endswith("}")):
+            problem = "a sparse row stands in braces: {2 0.5, 7 yes}"
+            raise MalformedLineError(document.name, number, 1, problem)
+        row, at, previous, inside = len(found.lines), 0, -1, line[1:-1].rstrip()
+        while at < len(inside):
+            entry = _ENTRY.match(inside, at)
+            attribute = int(entry.group(1)) if entry is not None and len(entry.group(1)) < 10 else count
+            if entry is None or not previous < attribute < count:
+                problem = (
+                    f"found {shown(inside[at:].encode())} where the number of an attribute, larger than the one before "
+                    f"and below {count}, and its value belong"
+                )
+                raise MalformedLineError(document.name, number, at + 2, problem)
+            found.rows.append(row)
+            found.attributes.append(attribute)
+            found.texts.append(entry.group(2))
+            at, previous = entry.end(), attribute
+        found.lines.append(number)
+    if not found.lines:
+        raise ValueError(f"{document.name} has no rows")
+    return found
+
+
+def _sparse_content(document: Document, header: Header, kinds: list[Kind]) -> Content:
+    """Return sparse rows as columns; what is left out is zero or the first of the declared values."""
+    entries = _entries(document, header)
+    rows, attributes = np.array(entries.rows, dtype=np.int64), np.array(entries.attributes, dtype=np.int64)
+    order = np.argsort(attributes, kind="stable")
+    bounds = np.searchsorted(attributes[order], np.arange(len(kinds) + 1))
+
+    def place_of(row: int, number: int) -> tuple[int, int]:
+        return entries.lines[row], 1
+
+    fields = []
+    for number, kind in enumerate(kinds):
+        at = order[bounds[number] : bounds[number + 1]]
+        texts = [entries.texts[entry] for entry in at.tolist()]
+        name = header.attributes[number].name
+        if kind == "text":
+            fields.append(_text_field(header.attributes[number], rows[at], texts, len(entries.lines)))
+            continue
+        values = np.zeros(len(entries.lines))
+        for row, text in zip(rows[at].tolist(), texts, strict=True):
+            try:
+                values[row] = np.nan if text == "?" else float(_unquoted(text))
+            except ValueError:
+                values[row] = np.inf
+            if np.isinf(values[row]):
+                problem = f"found {shown(text.encode())} for {name!r} where a finite number belongs: correct it"
+                raise MalformedLineError(document.name, *place_of(row, number), problem)
+        fields.append(Field(values))
+    return Content(fields, place_of)
+
+
+def _text_field(attribute: Attribute, rows: np.ndarray, texts: list[str], n_rows: int) -> Field:
+    plain = ["" if text == "?" else _unquoted(text) for text in texts]
+    first = (attribute.values or ("0",))[0]
+    categories = sorted({first, *plain} - {""})
+    position = {text: number for number, text in enumerate(categories)} | {"": -1}
+    codes = np.full(n_rows, position[first], dtype=np.int64)
+    codes[rows] = [position[text] for text in plain]
+    return Field(codes, categories)
+
+
+def as_sparse(fields: list[Field]) -> sparse.csr_matrix:
+    """Return columns of numbers as a sparse matrix."""
+    return sparse.csr_matrix(sparse.hstack([sparse.csc_matrix(field.values[:, None]) for field in fields]))

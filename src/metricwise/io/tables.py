@@ -1,0 +1,314 @@
+"""A whole file of labelled rows, in memory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from io import BytesIO
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricwise.io.documents import Document, Layout, load_document, recognise_layout
+from metricwise.io.errors import MalformedLineError
+from metricwise.io.roles import Content, Field, Kind, Roles, Which, assign_roles
+
+_SEPARATORS = {"\t": "tabs", " ": "blanks", ",": "commas", ";": "semicolons"}
+
+
+@dataclass(frozen=True)
+class Table:
+    """Labelled rows.
+
+    Attributes
+    ----------
+    X : data frame or csr_matrix of shape (n_rows, n_features)
+        Numbers, nan where missing, and categories; sparse from svmlight files and sparse rows of numbers.
+    y : ndarray of shape (n_rows,) or (n_rows, n_labels), or None
+        Numbers or texts; zeros and ones for several targets.
+    sample_weight : ndarray of shape (n_rows,) or None
+        The weights, if a column of weights was named.
+    feature_names : tuple of str or None
+        The names of the columns of X; None for svmlight files, which have none.
+    target_names : tuple of str
+        The names of the targets.
+    kinds : dict of str to str
+        "number" or "text" for every named feature.
+    recognised : str
+        What the file was taken for, in a sentence.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> table = Table(np.eye(2), np.array([1, 0]), None, None, ("y",), {}, "two rows")
+    >>> table.n_rows
+    2
+    """
+
+    X: Any
+    y: NDArray[Any] | None
+    sample_weight: NDArray[np.float64] | None
+    feature_names: tuple[str, ...] | None
+    target_names: tuple[str, ...]
+    kinds: dict[str, Kind]
+    recognised: str
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return int(self.X.shape[0])
+
+
+def read_table(
+    path: str | os.PathLike[str],
+    *,
+    target: Which | Sequence[Which] | None = None,
+    weight: Which | None = None,
+    columns: Sequence[str] | Mapping[str, Kind] | None = None,
+    format: str | None = None,
+    separator: str | None = None,
+    has_header: bool | None = None,
+    n_features: int | None = None,
+    zero_based: bool = False,
+) -> Table:
+    r"""Read all rows of a file; its format, separator and header are recognised.
+
+    Values may be missing: nothing, ``?``, ``NA``, ``N/A``, ``nan`` or ``null``. A column in which something else is no
+    number holds categories, unless nearly all of it are numbers: then what is not is an error.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A file in the format of svmlight, CSV (divided by commas, semicolons, tabs, bars or blanks), ARFF or Parquet,
+        compressed by gzip or not; "-" is standard input.
+    target : str, int or sequence of these, default=None
+        The columns of labels, by name or position; the last by default, or those that a file of MEKA declares. Several
+        make a matrix of zeros and ones, an empty sequence says that there are none. Svmlight rows start with theirs.
+    weight : str or int, default=None
+        The column of sample weights.
+    columns : sequence of str or dict, default=None
+        The features by name, in this order; other columns are left out. A dictionary says also whether they hold a
+        "number" or a "text".
+    format : {"csv", "svmlight", "arff", "parquet"}, default=None
+        How the file is written, where it should not be recognised.
+    separator : str, default=None
+        What divides the fields of a CSV file.
+    has_header : bool, default=None
+        Whether the first line of a CSV file names the columns.
+    n_features : int, default=None
+        The number of features. Those of an svmlight file are by default as many as its largest index.
+    zero_based : bool, default=False
+        Whether the first feature of an svmlight file has the index 0, not 1.
+
+    Returns
+    -------
+    Table
+        Rows, labels and names, and a sentence on what was recognised.
+
+    Raises
+    ------
+    MalformedLineError
+        At the first line that is no row; other errors of what a file holds are ValueErrors, too.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from metricwise.io import read_table
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "people.csv")
+    ...     _ = path.write_text('age;job;y\n31;"clerk";1\n?;cook;0\n40;;0\n')
+    ...     table = read_table(path, target="y")
+    >>> table.y
+    array([1, 0, 0])
+    >>> print(table.X)
+        age    job
+    0  31.0  clerk
+    1   NaN   cook
+    2  40.0    NaN
+    >>> print(table.recognised.partition("people.csv: ")[2])
+    CSV, separated by semicolons, with header; 3 rows; features: 1 of numbers (1 value missing), 1 of
+    categories (1 value missing); target 'y'
+    """
+    document = load_document(path, format)
+    given = {"separator": separator, "has_header": has_header, "weight": weight, "zero_based": zero_based}
+    _refuse_options(document.format, given)
+    if document.format == "svmlight":
+        if columns is not None:
+            raise ValueError(f"{document.name} names no columns, but {len(columns)} named columns are needed")
+        return _svmlight_table(document, target, n_features, zero_based)
+    if document.format == "arff":
+        table = _arff_table(document, target, weight, columns)
+    elif document.format == "parquet":
+        table = _parquet_table(document, target, weight, columns)
+    else:
+        table = _delimited_table(document, target, weight, columns, separator, has_header)
+    if n_features is not None and table.X.shape[1] != n_features:
+        raise ValueError(f"{document.name} has {table.X.shape[1]} columns of features, but {n_features} are needed")
+    return table
+
+
+_OPTIONS_OF = {"csv": ("separator", "has_header", "weight"), "svmlight": ("zero_based",)}
+
+
+def _refuse_options(format: str, given: dict[str, Any]) -> None:
+    for name, value in given.items():
+        if value not in (None, False) and name not in _OPTIONS_OF.get(format, ("weight",)):
+            raise ValueError(f"{name}={value!r} has no meaning for the format {format!r}: leave it out")
+
+
+# ------------------------------------------------------------------------------------------------------------- formats
+
+
+def _svmlight_table(document: Document, target: Any, n_features: int | None, zero_based: bool) -> Table:
+    from metricwise.io.svmlight import read_svmlight
+
+    if target not in (None, ()) and list(np.atleast_1d(target)):
+        raise ValueError(f"{document.name}: rows of svmlight files start with their label: leave target={target!r} out")
+    X, y = read_svmlight(document.name, BytesIO(document.data), n_features, zero_based)
+    words = f"{_opening(document, 'svmlight')}; {X.shape[0]:,} rows; {X.shape[1]:,} features, {_density(X)}"
+    return Table(X, None if target == () else whole_numbers(y), None, None, ("label",), {}, words)
+
+
+def _density(X: Any) -> str:
+    return f"{100.0 * X.nnz / max(X.shape[0] * X.shape[1], 1):.3g} % of them not zero"
+
+
+def _delimited_table(
+    document: Document, target: Any, weight: Any, columns: Any, separator: str | None, has_header: bool | None
+) -> Table:
+    from metricwise.io.whole_text import Style, read_fields, sampled_kinds
+
+    if separator is not None and (len(separator) != 1 or not separator.isascii() or separator in '"\r\n'):
+        raise ValueError(f"separator must be a single ASCII character, not a quote or line end, got {separator!r}")
+    spoken_of = [target] if isinstance(target, str) else list(target) if isinstance(target, Sequence) else []
+    named = [name for name in [*spoken_of, weight, *(columns or ())] if isinstance(name, str)]
+    layout = recognise_layout(document, separator, has_header, named)
+    count = layout.n_columns
+    roles = assign_roles(document.name, layout.names, count, target, weight, columns)
+    kinds = sampled_kinds(layout, roles.kinds)
+    names = layout.names or tuple(f"column {number}" for number in range(1, count + 1))
+    content = read_fields(document, layout.start, Style(layout.separator), names, kinds)
+    return _assembled(document, roles, content, described_layout(layout))
+
+
+def described_layout(layout: Layout) -> str:
+    """Say how a table is written."""
+    between = _SEPARATORS.get(layout.separator, repr(layout.separator))
+    return f"CSV, separated by {between}, {'without' if layout.names is None else 'with'} header"
+
+
+def _arff_table(document: Document, target: Any, weight: Any, columns: Any) -> Table:
+    from metricwise.io.arff import as_sparse, read_header, read_rows
+
+    header = read_header(document)
+    names = [attribute.name for attribute in header.attributes]
+    if target is None and header.labels:
+        labels = header.labels
+        target = list(range(labels)) if labels > 0 else list(range(len(names) + labels, len(names)))
+    roles = assign_roles(document.name, names, len(names), target, weight, columns)
+    content = read_rows(document, header, roles.kinds)
+    table = _assembled(document, roles, content, "sparse ARFF" if header.is_sparse else "ARFF")
+    if header.is_sparse and "text" not in table.kinds.values():
+        features = as_sparse([content.fields[number] for number in roles.features])
+        return Table(
+            features,
+            table.y,
+            table.sample_weight,
+            table.feature_names,
+            table.target_names,
+            table.kinds,
+            table.recognised,
+        )
+    return table
+
+
+def _parquet_table(document: Document, target: Any, weight: Any, columns: Any) -> Table:
+    from metricwise.io.parquet import open_table, read_fields
+
+    parquet = open_table(BytesIO(document.data), document.name)
+    names = [column.name for column in parquet.columns]
+    roles = assign_roles(document.name, names, len(names), target, weight, columns)
+    return _assembled(document, roles, read_fields(document.name, parquet, roles), "Parquet")
+
+
+# ------------------------------------------------------------------------------------------------------------ assembly
+
+
+def _assembled(document: Document, roles: Roles, content: Content, words: str) -> Table:
+    features = [content.fields[number] for number in roles.features]
+    kinds: dict[str, Kind] = {
+        name: "text" if field.is_text else "number" for name, field in zip(roles.feature_names, features, strict=True)
+    }
+    weights = None if roles.weight is None else _weights(document, content, roles.weight)
+    y = _labels(document, roles, content)
+    n_rows = len(content.fields[0].values)
+    said = [f"{_opening(document, words)}; {n_rows:,} rows", f"features: {_counted(features)}"]
+    if roles.targets:
+        said.append(f"target{'s' * (len(roles.targets) > 1)} {', '.join(map(repr, roles.target_names[:20]))}")
+    frame = _frame(roles, content)
+    return Table(frame, y, weights, roles.feature_names, roles.target_names, kinds, "; ".join(said))
+
+
+def _opening(document: Document, words: str) -> str:
+    return f"{document.name}: {words}{', compressed by gzip' if document.compressed else ''}"
+
+
+def _counted(features: list[Field]) -> str:
+    parts = []
+    for is_text, word in ((False, "numbers"), (True, "categories")):
+        some = [field for field in features if field.is_text == is_text]
+        missing = int(sum(np.count_nonzero(field.missing) for field in some))
+        note = f" ({missing:,} value{'s' * (missing != 1)} missing)" if missing else ""
+        if some:
+            parts.append(f"{len(some):,} of {word}{note}")
+    return ", ".join(parts)
+
+
+def _frame(roles: Roles, content: Content) -> Any:
+    import pandas as pd
+
+    names, features = roles.feature_names, [content.fields[number] for number in roles.features]
+    if not any(field.is_text for field in features):
+        return pd.DataFrame(content.matrix(roles.features), columns=list(names), copy=False)
+    data = {
+        name: pd.Categorical.from_codes(field.values, field.categories) if field.is_text else field.values
+        for name, field in zip(names, features, strict=True)
+    }
+    return pd.DataFrame(data)
+
+
+def whole_numbers(y: NDArray[Any]) -> NDArray[Any]:
+    """Return labels that are whole numbers as such."""
+    whole = y.dtype.kind == "f" and bool(np.all(y == np.round(y)) and np.all(np.abs(y) < 2**53))
+    return y.astype(np.int64) if whole else y
+
+
+def _labels(document: Document, roles: Roles, content: Content) -> NDArray[Any] | None:
+    if not roles.targets:
+        return None
+    for number, name in zip(roles.targets, roles.target_names, strict=True):
+        field = content.fields[number]
+        missing = np.flatnonzero(field.missing)
+        if missing.size:
+            problem = f"the target {name!r} is missing: fill it in or leave the row out"
+            raise MalformedLineError(document.name, *content.place_of(int(missing[0]), number), problem)
+        wrong = np.arange(1) if field.is_text else np.flatnonzero((field.values != 0.0) & (field.values != 1.0))
+        if len(roles.targets) > 1 and wrong.size:
+            found = field.objects()[wrong[0]]
+            problem = f"found {found!r} for {name!r}: several targets must hold zeros and ones"
+            raise MalformedLineError(document.name, *content.place_of(int(wrong[0]), number), problem)
+    fields = [content.fields[number] for number in roles.targets]
+    if len(fields) > 1:
+        return np.column_stack([field.values for field in fields]).astype(np.int64)
+    return fields[0].objects().astype(np.str_) if fields[0].is_text else whole_numbers(fields[0].values.copy())
+
+
+def _weights(document: Document, content: Content, number: int) -> NDArray[np.float64]:
+    field = content.fields[number]
+    wrong = np.zeros(1, dtype=np.int64) if field.is_text else np.flatnonzero(~(field.values >= 0.0))
+    if wrong.size:
+        problem = "a weight must be a number, not negative: correct it, or name another column as weight"
+        raise MalformedLineError(document.name, *content.place_of(int(wrong[0]), number), problem)
+    return field.values.copy()

@@ -1,0 +1,182 @@
+"""Whole tables from delimited text: numbers are read, texts are only located.
+
+The text ends with a line feed, so that every scan for the end of a token stops by itself. A parser reads rows until
+enough are read, the text or the room for slow numbers ends, or a line is malformed; it returns
+
+    (code, rows, position, place, slow numbers)
+
+where ``position`` is the start of the first line not read and ``place`` is where the problem ``code`` was found.
+"""
+
+import numba as nb
+import numpy as np
+
+from metricwise.kernels.decimals import EXACT, NOT_A_NUMBER, SLOW, read_number
+from metricwise.kernels.parsing import _after_blanks, _before_blanks
+
+FINE, TOO_FEW, TOO_MANY, UNCLOSED, QUOTES = range(5)
+NUMBER, TEXT = range(2)  # kinds of columns
+MISSING = -1  # where a text starts that is not there
+
+_LINE_FEED, _BLANK, _BACKSLASH = 10, 32, 92
+
+
+@nb.njit(cache=True, nogil=True)
+def _is_missing(block, start, stop):
+    """Whether a text stands for a missing value: nothing, ?, NA, N/A, nan or null, in any case."""
+    length = stop - start
+    if length == 0 or length > 4:
+        return length == 0
+    first = block[start] | 32
+    if length == 1:
+        return block[start] == 63
+    second, last = block[start + 1] | 32, block[stop - 1] | 32
+    if length == 2:
+        return first == 110 and second == 97
+    if length == 3:
+        return first == 110 and ((second == 97 and last == 110) or (block[start + 1] == 47 and last == 97))
+    return first == 110 and second == 117 and block[start + 2] | 32 == 108 and last == 108
+
+
+@nb.njit(cache=True, nogil=True)
+def _quoted_end(block, at, mark, escapes):
+    """Where a quoted text ends, or -1 if it does not, and whether some of its characters stand for others."""
+    special = False
+    while at < block.size:
+        if escapes and block[at] == _BACKSLASH:
+            special = True
+            at += 2
+        elif block[at] != mark:
+            at += 1
+        elif at + 1 < block.size and block[at + 1] == mark:
+            special = True
+            at += 2
+        else:
+            return at, special
+    return -1, special
+
+
+@nb.njit(cache=True, nogil=True)
+def field_bounds(block, at, delimiter, quote, other_quote):
+    """Find one field: the problem, its start and stop, whether it is quoted, or has special characters, and its end."""
+    at = _after_blanks(block, at, delimiter)
+    mark = block[at]
+    if mark == quote or (other_quote != 0 and mark == other_quote):
+        stop, special = _quoted_end(block, at + 1, mark, other_quote != 0)
+        if stop < 0:
+            return UNCLOSED, at, at, True, special, at
+        end = _after_blanks(block, stop + 1, delimiter)
+        fine = block[end] == delimiter or block[end] == _LINE_FEED
+        return FINE if fine else QUOTES, at + 1, stop, True, special, end
+    start = at
+    while block[at] != delimiter and block[at] != _LINE_FEED:
+        at += 1
+    return FINE, start, _before_blanks(block, start, at), False, False, at
+
+
+@nb.njit(cache=True, nogil=True)
+def parse_fields(
+    block, at, row, max_rows, delimiter, quotes, comment, kinds, places, values, starts, stops, lines, texts, slow
+):
+    """Read rows from number ``row`` on.
+
+    Column c is column ``places[c]`` of ``values`` if it holds numbers, or row of ``starts`` and ``stops`` if texts;
+    the stop of a text with special characters is negated. ``lines`` is where the lines of the rows start, ``texts`` how
+    many texts were found in columns of numbers, and where the first was. A delimiter that is blank may be repeated.
+    """
+    blank = delimiter == _BLANK
+    n_columns = kinds.size
+    first, n_slow = row, 0
+    while row < max_rows and at < block.size and n_slow + n_columns <= slow.shape[0]:
+        line = at
+        at = _after_blanks(block, at, 0 if blank else delimiter)
+        if block[at] == _LINE_FEED:
+            at += 1
+            continue
+        if comment != 0 and block[at] == comment:
+            while block[at] != _LINE_FEED:
+                at += 1
+            at += 1
+            continue
+        lines[row] = line
+        at = at if blank else line
+        for column in range(n_columns):
+            place = places[column]
+            kind, value, end = NOT_A_NUMBER, np.nan, at
+            if kinds[column] == NUMBER:
+                # Nearly all fields are plain numbers, with neither blanks nor quotes.
+                kind, value, end = read_number(block, at)
+            if kind == EXACT and (block[end] == delimiter or block[end] == _LINE_FEED):
+                values[row, place] = value
+            else:
+                code, start, stop, quoted, special, end = field_bounds(block, at, delimiter, quotes[0], quotes[1])
+                if code != FINE:
+                    return code, row - first, line, start, n_slow
+                if kinds[column] == TEXT:
+                    absent = stop == start or (not quoted and _is_missing(block, start, stop))
+                    starts[place, row] = MISSING if absent else start
+                    stops[place, row] = -stop if special else stop
+                elif _is_missing(block, start, stop):
+                    values[row, place] = np.nan
+                else:
+                    kind, value, over = read_number(block, start)
+                    values[row, place] = value
+                    if kind == NOT_A_NUMBER or over != stop:
+                        values[row, place] = np.nan
+                        if texts[column, 0] == 0:
+                            texts[column, 1] = start
+                        texts[column, 0] += 1
+                    elif kind == SLOW:
+                        slow[n_slow] = place, row, start, stop
+                        n_slow += 1
+            at = _after_blanks(block, end, 0) if blank else end
+            if (column == n_columns - 1) != (block[at] == _LINE_FEED):
+                return TOO_MANY if column == n_columns - 1 else TOO_FEW, row - first, line, at, n_slow
+            at += 0 if blank and column < n_columns - 1 else 1
+        row += 1
+    return FINE, row - first, at, at, n_slow
+
+
+# ------------------------------------------------------------------------------------------------------ distinct texts
+
+_OFFSET, _PRIME = np.uint64(14695981039346656037), np.uint64(1099511628211)  # of the hash of Fowler, Noll and Vo
+
+
+@nb.njit(cache=True, nogil=True)
+def _same_text(block, start, stop, other, end):
+    """Whether two texts are written alike, special characters (a negative stop) included."""
+    if (stop < 0) != (end < 0) or abs(stop) - start != abs(end) - other:
+        return False
+    for offset in range(-1 if stop < 0 else 0, abs(stop) - start):  # of special ones the quote in front counts as well
+        if block[start + offset] != block[other + offset]:
+            return False
+    return True
+
+
+@nb.njit(cache=True, nogil=True)
+def number_texts(block, starts, stops, codes, firsts, slots):
+    """Number the distinct texts of a column by their first rows, which go to ``firsts``; return how many there are.
+
+    ``slots`` is a hash table of -1, a power of two long and longer than the column.
+    """
+    count = 0
+    for row in range(starts.size):
+        start, stop = starts[row], stops[row]
+        if start == MISSING:
+            codes[row] = -1
+            continue
+        value = _OFFSET
+        for at in range(start, abs(stop)):
+            value = (value ^ np.uint64(block[at])) * _PRIME
+        place = np.int64((value ^ (value >> np.uint64(32))) & np.uint64(slots.size - 1))
+        while slots[place] >= 0:
+            first = firsts[slots[place]]
+            if _same_text(block, start, stop, starts[first], stops[first]):
+                break
+            place = (place + 1) & (slots.size - 1)
+        if slots[place] < 0:
+            slots[place] = count
+            firsts[count] = row
+            count += 1
+        codes[row] = slots[place]
+    return count

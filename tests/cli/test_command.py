@@ -1,0 +1,167 @@
+"""The command in a process of its own, on real files: what it writes, says and returns."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+from sklearn.datasets import dump_svmlight_file, load_breast_cancer
+from sklearn.metrics import f1_score, roc_auc_score
+
+import metricwise
+from metricwise.cli import main
+from metricwise.io import MalformedLineError
+
+SCRIPT = Path(sys.executable).with_name("metricwise")
+COMMAND = [str(SCRIPT)] if SCRIPT.exists() else [sys.executable, "-m", "metricwise"]
+PACKAGE = Path(metricwise.__file__).resolve().parents[1]
+ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join([str(PACKAGE), os.environ.get("PYTHONPATH", "")])}
+
+
+def run(*arguments, code=0, **options):
+    done = subprocess.run([*COMMAND, *map(str, arguments)], capture_output=True, env=ENVIRONMENT, **options)
+    assert done.returncode == code, done.stderr.decode()
+    return done.stdout.decode(), done.stderr.decode()
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """Real measurements of tumours, with a column of categories and missing values, in two files of another layout."""
+    folder = tmp_path_factory.mktemp("files")
+    frame = load_breast_cancer(as_frame=True).frame.iloc[:, [0, 1, 4, 20, 21, 30]].sample(frac=1, random_state=0)
+    rng = np.random.default_rng(0)
+    frame["ward"] = rng.choice(["north, upper", "south", 'the "old"'], len(frame))
+    frame.loc[rng.random(len(frame)) < 0.1, "mean texture"] = np.nan
+    frame.loc[rng.random(len(frame)) < 0.1, "ward"] = np.nan
+    frame["target"] = np.where(frame["target"] == 0, "ill", "well")
+    frame[:350].to_csv(folder / "train.csv", index=False, sep=";")
+    test = frame[350:]
+    (folder / "test.csv.gz").write_bytes(gzip.compress(test[test.columns[::-1]].to_csv(index=False).encode()))
+    test.to_parquet(folder / "test.parquet")
+    return folder, test
+
+
+@pytest.fixture(scope="module")
+def model(files):
+    folder, _ = files
+    text, notes = run(
+        *("train", folder / "train.csv", "--target", "target", "--measure", "f1", "--pos-label", "ill"),
+        *("--algorithm", "multivariate-svm", "--out", folder / "model.mw"),
+    )
+    assert "multivariate-svm for f1: 350 rows, 6 features" in text and "certified" in text
+    assert "CSV, separated by semicolons, with header; 350 rows; features: 5 of numbers" in notes
+    return folder / "model.mw"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="processor time is asked of the system as POSIX has it")
+def test_help_is_there_at_once():
+    import resource
+
+    seconds = []
+    for _ in range(2):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        text, _ = run("--help")
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        seconds.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    assert all(name in text for name in ("train", "predict", "evaluate", "compare", "certify", "report", "Exit codes"))
+    assert min(seconds) < 0.3  # of the processor, since the machine may have other work
+    code = "import sys, metricwise.cli; print([name for name in ('numpy', 'scipy', 'sklearn') if name in sys.modules])"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, env=ENVIRONMENT, check=True)
+    assert loaded.stdout.decode().strip() == "[]"
+
+
+def test_predict_and_evaluate_agree_with_scikit_learn(files, model):
+    folder, test = files
+    text, _ = run("predict", model, folder / "test.csv.gz", "--scores")
+    from_csv = pd.read_csv(io.StringIO(text))
+    assert list(from_csv.columns) == ["prediction", "score of well"]
+    told = CliRunner().invoke(
+        main, ["predict", str(model), str(folder / "test.parquet"), "--out", str(folder / "f.csv")]
+    )
+    assert told.exit_code == 0 and "Parquet; 219 rows" in told.stderr
+    assert pd.read_csv(folder / "f.csv")["prediction"].tolist() == from_csv["prediction"].tolist()
+    text, _ = run("evaluate", model, folder / "test.csv.gz", "--json", "-q")
+    values = {record["measure"]: record for record in json.loads(text)["measures"]}
+    truth = test["target"].to_numpy() == "ill"
+    found = from_csv["prediction"].to_numpy() == "ill"
+    assert values["f1"]["value"] == pytest.approx(f1_score(truth, found))
+    assert values["roc_auc"]["value"] == pytest.approx(roc_auc_score(truth, -from_csv["score of well"]))
+    assert values["f1"]["low"] < values["f1"]["value"] < values["f1"]["high"]
+
+
+def test_certify(files, model):
+    folder, _ = files
+    told = CliRunner().invoke(main, ["certify", str(model), str(folder / "train.csv"), "--json"])
+    (certificate,) = json.loads(told.stdout)["certificates"]
+    assert "Warning" not in told.stderr
+    other = CliRunner().invoke(main, ["certify", str(model), str(folder / "test.csv.gz")])
+    assert "is not the file that" in other.stderr
+    assert certificate["lower"] <= certificate["upper"]
+    assert certificate["gap"] == pytest.approx(certificate["claimed"], rel=1e-3) and certificate["gap"] < 1.01e-3
+
+
+def test_standard_input_and_standard_output(tmp_path):
+    rng = np.random.default_rng(0)
+    X = np.round(rng.normal(size=(200, 5)), 3) * (rng.random((200, 5)) < 0.5)
+    y = np.where(X[:, 0] + 0.3 * rng.normal(size=200) > 0.3, 1, -1)
+    dump_svmlight_file(X, y, str(tmp_path / "rows.svm"), zero_based=False)
+    content = gzip.compress((tmp_path / "rows.svm").read_bytes())
+    _, notes = run("train", "-", "--algorithm", "plug-in", "--out", "m.mw", input=content, cwd=tmp_path)
+    assert "standard input: svmlight, compressed by gzip; 200 rows; 5 features" in notes
+    labels = CliRunner().invoke(main, ["predict", str(tmp_path / "m.mw"), "-"], input=content).stdout.split()[1:]
+    assert set(labels) == {"1", "-1"} and np.mean(np.array(labels, dtype=int) == y) > 0.8
+
+
+def test_interrupted_training_goes_on_and_ends_with_the_same_bits(tmp_path):
+    rng = np.random.default_rng(0)
+    X = np.round(rng.normal(size=(20_000, 5)), 2)
+    y = (X[:, 0] + 0.5 * rng.normal(size=20_000) > 1.2).astype(int)
+    block = io.StringIO()
+    np.savetxt(block, np.column_stack([X, y]), delimiter=",", fmt="%g")
+    (tmp_path / "rows.csv").write_text("a,b,c,d,e,y\n" + 60 * block.getvalue())
+    arguments = ["train", "rows.csv", "--target", "y", "--stream", "--algorithm", "stamp"]
+    child = subprocess.Popen(
+        [*COMMAND, *arguments, "--out", "model.mw"], cwd=tmp_path, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True
+    )
+    checkpoint = tmp_path / "model.mw.checkpoint"
+    while not checkpoint.exists() and child.poll() is None:
+        time.sleep(0.01)
+    child.send_signal(signal.SIGINT)
+    _, said = child.communicate()
+    if child.returncode == 0:
+        pytest.fail("the training ended before it could be interrupted")
+    assert child.returncode == 1
+    assert "Error: stopped; the same command goes on from model.mw.checkpoint" in said and "Traceback" not in said
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["model.mw.checkpoint", "rows.csv"]
+    _, said = run(*arguments, "--out", "model.mw", cwd=tmp_path)
+    assert "going on from model.mw.checkpoint" in said and not checkpoint.exists()
+    run(*arguments, "--out", "whole.mw", cwd=tmp_path)
+    resumed, whole = metricwise.load(tmp_path / "model.mw"), metricwise.load(tmp_path / "whole.mw")
+    np.testing.assert_array_equal(resumed.coef_, whole.coef_)
+    assert resumed.threshold_ == whole.threshold_
+
+
+def test_errors_are_one_line_and_debug_shows_the_traceback(tmp_path):
+    bad = tmp_path / "bad.csv"
+    bad.write_text("a,y\n1,0\n2\n")
+    arguments = ("train", bad, "--target", "y", "--out", tmp_path / "m.mw")
+    text, said = run(*arguments, code=1)
+    assert (
+        text == ""
+        and said
+        == f"Error: {bad}, line 3, column 2: the line has fewer than 2 fields: correct it, or name another separator\n"
+    )
+    raised = CliRunner().invoke(main, [*map(str, arguments), "--debug"])
+    assert raised.exit_code == 1 and isinstance(raised.exception, MalformedLineError)
+    assert list(tmp_path.iterdir()) == [bad]

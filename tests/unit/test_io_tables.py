@@ -1,0 +1,298 @@
+"""Whole files: equal to what pandas, scikit-learn and scipy read, recognised without being told, errors with places."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from scipy.io import arff as scipy_arff
+from sklearn.datasets import dump_svmlight_file, load_svmlight_file
+
+from metricwise.io import MalformedLineError, read_table
+from metricwise.io import parquet as parquet_files
+
+
+def write(folder, content, name="data.csv"):
+    path = folder / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+@pytest.fixture(scope="module")
+def frame():
+    rng = np.random.default_rng(0)
+    numbers = rng.normal(size=(300, 3)) * 10.0 ** rng.integers(-40, 40, size=(300, 3))
+    frame = pd.DataFrame(numbers, columns=["a", "b b", "c"])
+    frame.loc[rng.random(300) < 0.2, "a"] = np.nan
+    texts = np.array(["clerk", 'a "cook"', "pilot, retired", "two\nlines", "ünï"], dtype=object)
+    frame["job"] = rng.choice(texts, 300)
+    frame.loc[rng.random(300) < 0.1, "job"] = np.nan
+    return frame.assign(w=rng.random(300).round(3), y=rng.integers(0, 2, 300))
+
+
+def same_as(table, frame):
+    assert list(table.X.columns) == ["a", "b b", "c", "job"]
+    for name in ("a", "b b", "c"):
+        np.testing.assert_array_equal(table.X[name], frame[name])
+    found, expected = table.X["job"].astype(object), frame["job"].astype(object)
+    assert found.where(found.notna(), None).tolist() == expected.where(expected.notna(), None).tolist()
+    np.testing.assert_array_equal(table.y, frame["y"])
+    np.testing.assert_array_equal(table.sample_weight, frame["w"])
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("quoting", [csv.QUOTE_MINIMAL, csv.QUOTE_NONNUMERIC])
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+def test_csv_equals_what_pandas_wrote(frame, tmp_path, separator, quoting, ending):
+    path = tmp_path / "data.csv"
+    frame.to_csv(path, index=False, sep=separator, quoting=quoting, lineterminator=ending)
+    table = read_table(path, target="y", weight="w")
+    same_as(table, frame)
+    missing = int(frame["a"].isna().sum()), int(frame["job"].isna().sum())
+    assert f"3 of numbers ({missing[0]} values missing), 1 of categories ({missing[1]} values missing)" in (
+        table.recognised
+    )
+    assert "with header; 300 rows" in table.recognised
+
+
+def test_numbers_in_blanks_without_header(tmp_path):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(40, 3))
+    path = tmp_path / "data.txt"
+    np.savetxt(path, np.column_stack([X, np.arange(40) % 2]), fmt="%12.5f")
+    table = read_table(path)
+    assert "separated by blanks, without header" in table.recognised
+    assert table.feature_names == ("x1", "x2", "x3")
+    np.testing.assert_array_equal(table.X, np.loadtxt(path)[:, :3])
+    np.testing.assert_array_equal(table.y, np.arange(40) % 2)
+
+
+@pytest.mark.parametrize(
+    ("first_line", "target", "header"),
+    [
+        ("a,b,y", None, True),
+        ("1,2,0", None, False),
+        ("5,6,y", "y", True),  # a name that is asked for
+        ("5,6,y", None, True),  # text above numbers
+        ("?,2,0", None, False),
+        ("NA,,1", None, False),
+    ],
+)
+def test_header_is_recognised(tmp_path, first_line, target, header):
+    table = read_table(write(tmp_path, f"{first_line}\n1,2,0\n3,4,1\n"), target=target)
+    assert table.n_rows == (2 if header else 3)
+    assert (table.feature_names[0] != "x1") == header
+
+
+def test_texts_alone_have_a_header_if_names_differ(tmp_path):
+    assert read_table(write(tmp_path, "colour,taste\nred,sweet\nred,sour\n")).n_rows == 2
+    assert read_table(write(tmp_path, "red,red\nred,sweet\nred,sour\n")).n_rows == 3
+
+
+def test_every_way_to_leave_a_value_out(tmp_path):
+    rows = "".join(f"{word},{word},{number % 2}\n" for number, word in enumerate(["", "NA", "n/a", "?", "NaN", "null"]))
+    table = read_table(write(tmp_path, f"a,b,y\n1,red,0\n{rows}2,'NA',1\n"), target="y")
+    np.testing.assert_array_equal(table.X["a"], [1.0, *[np.nan] * 6, 2.0])
+    assert table.X["b"].isna().tolist() == [False, *[True] * 6, False]
+    quoted = read_table(write(tmp_path, 'a,b,y\n"1","NA",0\n"NA","red",1\n'), target="y")
+    assert quoted.X["b"].tolist() == ["NA", "red"]  # quotes say that a text is meant
+    np.testing.assert_array_equal(quoted.X["a"], [1.0, np.nan])
+
+
+@pytest.mark.parametrize("engine", ["pyarrow", "polars"])
+@pytest.mark.parametrize("compressed", [False, True])
+def test_parquet(frame, tmp_path, monkeypatch, engine, compressed):
+    if engine == "polars":
+        monkeypatch.setattr(parquet_files, "ArrowTable", parquet_files.PolarsTable)
+    path = tmp_path / "data.bin"
+    frame.astype({"job": "category"}).to_parquet(path)
+    if compressed:
+        path.write_bytes(gzip.compress(path.read_bytes()))
+    table = read_table(path, target="y", weight="w")
+    same_as(table, frame)
+    assert f"Parquet{', compressed by gzip' * compressed}; 300 rows" in table.recognised
+
+
+@pytest.mark.parametrize("labels", ["numbers", "texts"])
+@pytest.mark.parametrize("compressed", [False, True])
+def test_svmlight_equals_scikit_learn(tmp_path, labels, compressed):
+    X = sparse.random(2000, 50, 0.1, format="csr", random_state=0)
+    y = np.arange(2000) % 3
+    buffer = io.BytesIO()
+    dump_svmlight_file(X, y, buffer, zero_based=False)
+    content = buffer.getvalue()
+    expected, _ = load_svmlight_file(io.BytesIO(content), n_features=50)
+    if labels == "texts":
+        content = b"\n".join(b"class-" + line for line in content.splitlines())
+    path = write(tmp_path, gzip.compress(content) if compressed else content, "data")
+    table = read_table(path)
+    assert "svmlight" in table.recognised
+    assert (expected != table.X).nnz == 0
+    assert table.X.has_canonical_format
+    assert table.y.tolist() == (y.tolist() if labels == "numbers" else [f"class-{label}" for label in y])
+    assert read_table(path, n_features=60).X.shape == (2000, 60)
+
+
+ARFF = """% a comment
+@relation 'people'
+@ATTRIBUTE 'the age' REAL
+@attribute job {clerk, 'head cook', "it's"}
+@attribute note string
+@attribute paid {0,1}
+@attribute y {no,yes}
+@data
+31, clerk, 'one, two', 0, yes
+% between rows
+?, 'head cook', plain, 1, no
+
+40.5, "it's", 'it\\'s', ?, no
+"""
+
+
+def test_dense_arff(tmp_path):
+    table = read_table(write(tmp_path, ARFF, "data"), target="y")
+    assert "ARFF; 3 rows" in table.recognised
+    np.testing.assert_array_equal(table.X["the age"], [31.0, np.nan, 40.5])
+    assert table.X["job"].tolist() == ["clerk", "head cook", "it's"]
+    assert table.X["note"].tolist() == ["one, two", "plain", "it's"]
+    np.testing.assert_array_equal(table.X["paid"], [0.0, 1.0, np.nan])
+    assert table.y.tolist() == ["yes", "no", "no"]
+
+
+def test_arff_equals_scipy(tmp_path):
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(200, 4))
+    head = "@relation r\n" + "".join(f"@attribute a{k} numeric\n" for k in range(4)) + "@attribute c {x,y,z}\n@data\n"
+    classes = rng.choice(["x", "y", "z"], 200)
+    lines = [",".join([*map(repr, row.tolist()), label]) for row, label in zip(rows, classes, strict=True)]
+    path = write(tmp_path, head + "\n".join(lines), "data.arff")
+    table = read_table(path)
+    expected, _ = scipy_arff.loadarff(path)
+    for name in table.feature_names:
+        np.testing.assert_array_equal(table.X[name], expected[name])
+    assert table.y.tolist() == [label.decode() for label in expected["c"]]
+
+
+@pytest.mark.parametrize("labels", ["-C 2", "-C -2", ""])
+def test_sparse_arff_of_several_labels(tmp_path, labels):
+    names = ["l1", "l2", "f1", "f2", "f3"] if labels != "-C -2" else ["f1", "f2", "f3", "l1", "l2"]
+    types = {"l1": "{0,1}", "l2": "{0,1}", "f1": "numeric", "f2": "{0,1}", "f3": "numeric"}
+    head = f"@relation 'r: {labels}'\n" + "".join(f"@attribute {name} {types[name]}\n" for name in names) + "@data\n"
+    truth = np.array([[1, 0, 0.5, 1, 0], [0, 1, 0, 0, -2e-3], [0, 0, 0, 0, 0]])
+    order = [["l1", "l2", "f1", "f2", "f3"].index(name) for name in names]
+    rows = [{at: value for at, value in enumerate(row[order]) if value} for row in truth]
+    text = "".join("{" + ", ".join(f"{at} {value:g}" for at, value in row.items()) + "}\n" for row in rows)
+    target = None if labels else ("l1", "l2")
+    table = read_table(write(tmp_path, head + text, "data.arff"), target=target)
+    assert "sparse ARFF" in table.recognised and table.target_names == ("l1", "l2")
+    np.testing.assert_array_equal(table.y, truth[:, :2])
+    assert sparse.issparse(table.X)
+    np.testing.assert_array_equal(table.X.toarray(), truth[:, 2:])
+
+
+def test_sparse_arff_with_categories(tmp_path):
+    head = "@relation r\n@attribute a numeric\n@attribute c {red,green}\n@attribute y {no,yes}\n@data\n"
+    table = read_table(write(tmp_path, head + "{0 1.5, 2 yes}\n{1 green}\n{0 ?, 1 ?}\n", "data.arff"))
+    np.testing.assert_array_equal(table.X["a"], [1.5, 0.0, np.nan])
+    assert table.X["c"].astype(object).where(table.X["c"].notna(), None).tolist() == ["red", "green", None]
+    assert table.y.tolist() == ["yes", "no", "no"]
+
+
+def test_columns_by_name_in_another_order(tmp_path):
+    path = write(tmp_path, "y,b,extra,a\n1,2,x,3\n0,5,z,6\n")
+    table = read_table(path, target=(), columns=["a", "b"])
+    assert table.y is None
+    np.testing.assert_array_equal(table.X, [[3.0, 2.0], [6.0, 5.0]])
+    as_text = read_table(path, target="y", columns={"b": "text"})
+    assert as_text.X["b"].tolist() == ["2", "5"]
+    with pytest.raises(ValueError, match=r"lacks 1 of the columns that are needed: 'c'"):
+        read_table(path, target=(), columns=["a", "c"])
+    with pytest.raises(MalformedLineError, match=r"line 2, column 5: found 'x' in column 'extra' where a number"):
+        read_table(path, target="y", columns={"extra": "number"})
+    bare = write(tmp_path, "1,2\n3,4\n", "bare.csv")
+    np.testing.assert_array_equal(read_table(bare, target=(), columns=["p", "q"]).X["q"], [2.0, 4.0])
+    with pytest.raises(ValueError, match=r"has 2 columns of features and no header, but 3 are needed: p, q, r"):
+        read_table(bare, target=(), columns=["p", "q", "r"])
+
+
+def test_standard_input():
+    code = (
+        "from metricwise.io import read_table\n"
+        "table = read_table('-', target='y')\n"
+        "print(table.y.tolist(), table.recognised)"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code], input=gzip.compress(b"a\ty\n1\t0\n2\t1\n"), capture_output=True, check=True
+    )
+    assert run.stdout.decode().startswith("[0, 1] standard input: CSV, separated by tabs, with header, compressed")
+
+
+NEARLY = "a,y\n" + "".join(f"{number},{number % 2}\n" for number in range(40)) + "4x1,1\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "line", "column", "message"),
+    [
+        ("a,b,y\n1,2,0\n1,2\n", {}, 3, 4, "fewer than 3 fields"),
+        ("a,b,y\n1,2,0\n1,2,3,4\n", {}, 3, 6, "more than 3 fields"),
+        ('a,b,y\n1,"2,0\n1,2,3\n', {}, 2, 3, "never closed"),
+        ('a,b,y\n1,"2"x,0\n', {}, 2, 4, "behind the closing quote"),
+        ("a,b,y\n1,2,\n", {"target": "y"}, 2, 5, "target 'y' is missing"),
+        ('a,b,y\n1,"2\n2",0\n1,3,\n', {"target": "y"}, 4, 5, "target 'y' is missing"),
+        ("a,b,y\n1,2,0\n1,-2,1\n", {"weight": "b", "target": "y"}, 3, 3, "not negative"),
+        ("a,b,y\n1,2,0\n1,1,1\n", {"target": ["b", "y"]}, 2, 3, "zeros and ones"),
+        ("a,b,y\n1e999,2,0\n", {}, 2, 1, "too large"),
+        (NEARLY, {"target": "y"}, 42, 1, "found '4x1' in column 'a' where a number belongs"),
+        (b"a,y\nr\xff,0\nblue,1\n", {}, 2, 1, "not UTF-8"),
+        ("@relation r\n@attribute a numeric\n@attribute y {0,1}\n@data\n1,2\n", {}, 5, 3, "found '2' for 'y'"),
+        ("@relation r\n@attribute a numeric\n@attribute y {0,1}\n@data\nx,1\n", {}, 5, 1, "where a number belongs"),
+        ("@relation r\n@attribute a date\n@data\n1\n", {}, 2, 14, "type 'date'"),
+        ("@relation r\n@attribute a\n@data\n1\n", {}, 2, 1, "a name and a type"),
+        ("@relation r\n@attribute a real\n@attribute y real\n@data\n{0 1, 7 2}\n", {}, 5, 6, "attribute"),
+        ("@relation r\n@attribute a real\n@attribute y real\n@data\n{0 b, 1 2}\n", {}, 5, 1, "finite number"),
+        ("1 1:2\n0 1:x\n", {}, 2, 5, "found 'x'"),
+    ],
+)
+def test_errors_have_a_place(tmp_path, content, options, line, column, message):
+    path = write(tmp_path, content, "data")
+    with pytest.raises(MalformedLineError, match=message) as caught:
+        read_table(path, **options)
+    assert (caught.value.line, caught.value.column) == (line, column)
+    assert str(caught.value).startswith(f"{path}, line {line}, column {column}: ")
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "message"),
+    [
+        ("", {}, "has no rows: the file is empty"),
+        ("a,b,y\n", {}, "has no rows"),
+        ("a,y\n1,0\n", {"target": "z"}, "no column 'z' for target"),
+        ("a,y\n1,0\n", {"target": ["y", "y"]}, "twice"),
+        ("a,a,y\n1,2,0\n", {"target": "y"}, "more than one column 'a'"),
+        ("y\n1\n", {}, "no columns left for features"),
+        ("1 1:2\n", {"weight": "w"}, "no meaning for the format 'svmlight'"),
+        ("1 1:2\n", {"target": "y"}, "start with their label"),
+        ("a,y\n1,0\n", {"separator": "ab"}, "single ASCII character"),
+        ("a,y\n1,0\n", {"format": "xls"}, "format must be one of"),
+        (b"PAR1 nothing", {}, "cannot be read as Parquet"),
+    ],
+)
+def test_errors_of_the_whole_file(tmp_path, content, options, message):
+    with pytest.raises(ValueError, match=message):
+        read_table(write(tmp_path, content, "data"), **options)
+
+
+def test_files_that_are_none(tmp_path):
+    with pytest.raises(FileNotFoundError, match="does not exist"):
+        read_table(tmp_path / "absent.csv")
+    with pytest.raises(IsADirectoryError, match="is a directory"):
+        read_table(tmp_path)
+    with pytest.raises(OSError, match="damaged or ends too early"):
+        read_table(write(tmp_path, gzip.compress(b"a,y\n1,0\n" * 100)[:-9]))
