@@ -19,7 +19,7 @@ from metricwise.measures import (
 )
 from metricwise.results import Result, StreamResult
 
-_WRAPPED = ("best_estimator_", "estimator_", "estimator")  # in searches, tuned thresholds, plug-ins
+_WRAPPED = ("best_estimator_", "estimator_", "learner_", "estimator")  # in searches, plug-ins, prepared learners
 
 
 def layers(model: Any) -> Iterator[Any]:

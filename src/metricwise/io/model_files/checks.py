@@ -174,8 +174,7 @@ def _stream_state(values: Values) -> None:
             require(same and found.flags.c_contiguous, problem)
         elif field.name != "pieces":
             require(isinstance(found, int | float), problem)
-    remembered = values["scores"].shape[1]
-    require(np.all((values["n_scores"] >= 0) & (values["n_scores"] <= remembered)), problem)
+    require(np.all(values["n_scores"] >= 0), problem)  # of all times, also of scores that are forgotten
     require(np.all(values["strides"] >= 1) and values["waiting"] >= 0, problem)
     for X, positive, weights in values["pieces"]:
         require(X.shape == (weights.size, v.size) and positive.shape == weights.shape == (weights.size,), problem)
