@@ -27,7 +27,7 @@ from metricwise.estimators.front_door.clock import Clock
 from metricwise.estimators.front_door.combining import Averaging, Mixture, best_mixture
 from metricwise.estimators.front_door.explanation import explained, records
 from metricwise.estimators.front_door.profile import Profile
-from metricwise.estimators.front_door.race import Heat, Race
+from metricwise.estimators.front_door.race import MARGIN, Heat, Race
 from metricwise.estimators.front_door.tasks import SeveralClasses, SeveralLabels, Task, TwoClasses
 from metricwise.estimators.multilabel.labels import checked_labels, returned
 from metricwise.estimators.plug_in.held_out import without_rows
@@ -232,7 +232,7 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):
         """Train what was chosen, on all rows if there is time for it, and choose its threshold."""
         task = self._task
         rows = np.arange(len(task.y))
-        if sum(runner.expected_seconds(rows.size) for runner in mixture.runners) > clock.left():
+        if sum(runner.expected_seconds(rows.size) for runner in mixture.runners) * MARGIN > clock.left():
             rows = heat.rows
         models = [task.learn(runner.candidate.estimator, rows) for runner in mixture.runners]
         calibrations = [runner.calibration for runner in mixture.runners]

@@ -31,12 +31,15 @@ Tell = Callable[[str], bool]
 _FIRST_ROWS = 2000
 _FIRST_RARE_ROWS = 60  # of the rarest class, so that a first part can tell candidates apart
 _FIRST_ROWS_ON_A_BUDGET = 1000
+_FIRST_ROWS_IN_A_HURRY, _HURRY = 250, 30.0  # with less than so many seconds nobody may take long for a first try
+_FIRST_RARE_ROWS_ON_A_BUDGET = 10
+_FEWEST_TO_JUDGE = 1000  # rows; on fewer, learners that need many would look worse than they are
 _GROWTH = 4  # of the part of the rows
 _FINALISTS = 4
 _PROBED_ROWS = 1000  # that models which have seen them score, too
 _RESAMPLES = 100
 _CLEARLY = 0.95
-_MARGIN = 1.2  # on the expected time of a training
+MARGIN = 1.2  # on the expected time of a training
 _SHARE_OF_FIRST_HEAT = 0.4  # of a time budget
 
 
@@ -50,6 +53,7 @@ class Runner:
     interval: tuple[float, float] = (float("nan"), float("nan"))
     seconds: float = 0.0
     fold_seconds: float = 0.0  # of one training and its scores
+    growth: float | None = None  # exponent by which they grew with the rows at last
     why_dropped: str = ""
     out_of_time: bool = False
     scores: Floats = field(default_factory=lambda: np.zeros(0))
@@ -59,7 +63,16 @@ class Runner:
 
     def expected_seconds(self, n_rows: int) -> float:
         """Return how long a training on so many rows will probably take."""
-        return float(self.fold_seconds * (n_rows / max(self.n_rows, 1)) ** self.candidate.growth)
+        growth = self.candidate.growth if self.growth is None else 0.5 * (self.growth + self.candidate.growth)
+        return float(self.fold_seconds * (n_rows / max(self.n_rows, 1)) ** growth)
+
+    def took(self, seconds: float, n_folds: int, n_rows: int) -> None:
+        """Note how long the folds of so many rows took."""
+        before, self.seconds = self.fold_seconds, self.seconds + seconds
+        self.fold_seconds = seconds / n_folds
+        if self.n_rows:
+            self.growth = float(np.log(max(self.fold_seconds / before, 1.0)) / np.log(n_rows / self.n_rows))
+        self.n_rows = n_rows
 
 
 @dataclass
@@ -134,7 +147,8 @@ class Race:
         counts = np.unique(self.task.strata, return_counts=True)[1]
         first = max(_FIRST_ROWS, int(_FIRST_RARE_ROWS * total / counts.min()))
         if self.clock.budget is not None:
-            first = _FIRST_ROWS_ON_A_BUDGET
+            rows = _FIRST_ROWS_IN_A_HURRY if self.clock.budget < _HURRY else _FIRST_ROWS_ON_A_BUDGET
+            first = min(first, max(rows, int(_FIRST_RARE_ROWS_ON_A_BUDGET * total / counts.min())))
         sizes = []
         while first * 2 <= total:
             sizes.append(first)
@@ -167,7 +181,8 @@ class Race:
         if not judged:
             return False
         is_last = heat.rows.size == len(self.task.y)
-        self._drop_the_slow(runners, judged, heat, most=len(runners) if is_last else _FINALISTS)
+        if is_last or heat.rows.size >= _FEWEST_TO_JUDGE:
+            self._drop_the_slow(runners, judged, heat, most=len(runners) if is_last else _FINALISTS)
         return True
 
     def _is_too_slow(self, runner: Runner, heat: Heat) -> bool:
@@ -177,7 +192,7 @@ class Race:
         if runner.n_rows == 0:
             return self.clock.left() < (1.0 - _SHARE_OF_FIRST_HEAT) * self.clock.budget
         trainings = len(heat.splits) + 1  # the last one is that of the winner
-        return runner.expected_seconds(heat.rows.size) * trainings * _MARGIN > self.clock.left()
+        return runner.expected_seconds(heat.rows.size) * trainings * MARGIN > self.clock.left()
 
     def _run(self, runner: Runner, heat: Heat) -> Callable[[Floats], float] | None:
         """Score the rows; return the measure as a function of weights, None if the candidate fails."""
@@ -195,13 +210,11 @@ class Race:
             return None
         found = collected(heat.splits, heat.probe, parts)
         runner.calibration = self.task.calibration(heat.held, found.unseen)
-        runner.scores, runner.n_rows = runner.calibration(found.unseen), heat.rows.size
+        runner.scores = runner.calibration(found.unseen)
         runner.probe, runner.seen = heat.rows[found.probe], runner.calibration(found.seen)
         judge = self.task.judge(heat.held, runner.scores)
         runner.value = judge(self.task.row_weights(heat.held))
-        seconds = clock.seconds()
-        runner.seconds += seconds
-        runner.fold_seconds = seconds / len(heat.splits)
+        runner.took(clock.seconds(), len(heat.splits), heat.rows.size)
         name = runner.candidate.name
         if self.tell(f"{heat.rows.size} rows: {name} {runner.candidate.settings or ''} {runner.value:.4f}"):
             self.clock.budget = 0.0
