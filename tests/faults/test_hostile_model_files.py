@@ -197,9 +197,12 @@ def test_machines_and_streams_of_wrong_sizes_are_refused(files: dict[str, Path],
     def longer(array: np.ndarray) -> np.ndarray:
         return array + 10_000
 
+    def negative(array: np.ndarray) -> np.ndarray:
+        return array - 10_000
+
     path = _with_array(tmp_path / "x.mw", files["machine"], lambda array: array.dtype == np.int32, longer)
     assert_refused(path, "kernel machine is damaged")
-    path = _with_array(tmp_path / "x.mw", files["stream"], lambda array: array.dtype == np.int64, longer)
+    path = _with_array(tmp_path / "x.mw", files["stream"], lambda array: array.dtype == np.int64, negative)
     assert_refused(path, "state of a stream is damaged")
     path = _with_array(tmp_path / "x.mw", files["stream"], lambda array: array.shape == (4,), lambda array: array[:3])
     assert_refused(path, "state of a stream is damaged|wrong number of features")
