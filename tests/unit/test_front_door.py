@@ -184,9 +184,9 @@ def race(n, budget=None):
 
 def test_parts_of_the_rows_grow_and_contain_each_other():
     large = race(40_000)
-    assert large._parts() == [2000, 8000, 40_000]
-    assert race(3000)._parts() == [3000]
-    first, second = large._heat(2000), large._heat(8000)
+    assert large._parts() == [1000, 4000, 16_000, 40_000]
+    assert race(1900)._parts() == [1900]
+    first, second = large._heat(1000), large._heat(4000)
     assert set(first.rows) <= set(second.rows)
     assert abs(np.mean(large.task.y[first.rows]) - np.mean(large.task.y)) < 1e-3
 

@@ -23,18 +23,32 @@ from metricwise.measures.base import HasViolatedLabelling
 
 _EXACT_KERNEL_ROWS = 4000  # up to which a kernel machine holds all pairs of rows
 _LANDMARKS = 300
-_TREES = 100
+_TREES, _TREES_AT_LAST = 50, 100  # in the race, where they need only be as good as each other, and in what is kept
+_LEAST_ROWS_OF_BOOSTING = 10_000
+_CAREFUL_ROWS = 2000  # below which boosted trees with their usual settings learn too much by heart
 _STREAM_ROWS = 20_000  # from which streaming learners take part
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A learner with its name, what is special about it, and how its time grows with the rows."""
+    """A learner with its name, what is special about it, and how its time grows with the rows.
+
+    ``last`` is what is trained on all rows if it is chosen, which takes ``last_cost`` times as long; None for the same.
+    A learner that needs many rows to show what it can, and takes nearly as long for few, runs from ``least_rows`` on.
+    """
 
     name: str
     estimator: Any
     settings: dict[str, Any] = field(default_factory=dict)
     growth: float = 1.0  # exponent
+    last: Any = None
+    last_cost: float = 1.0
+    least_rows: int = 0
+
+    @property
+    def kept(self) -> Any:
+        """What is trained on all rows."""
+        return self.estimator if self.last is None else self.last
 
 
 Maker = Callable[[Profile, Measure, int], Iterator[Candidate]]
@@ -56,18 +70,25 @@ def _boosted(profile: Profile, measure: Measure, seed: int) -> Iterator[Candidat
     if profile.is_wide:
         return
     columns = list(range(len(profile.categorical))) or None
-    careful = {"learning_rate": 0.05, "max_leaf_nodes": 15, "l2_regularization": 1.0}
-    for settings in ({}, careful):
-        learner = HistGradientBoostingClassifier(categorical_features=columns, random_state=seed, **settings)
-        yield Candidate("boosted trees", for_trees(profile, learner), settings, growth=0.6)
+    few = profile.n_rows < _CAREFUL_ROWS
+    settings = (
+        {"learning_rate": 0.05, "max_leaf_nodes": 15, "l2_regularization": 1.0} if few else {"l2_regularization": 3.0}
+    )
+    learner = HistGradientBoostingClassifier(categorical_features=columns, random_state=seed, **settings)
+    trees = for_trees(profile, learner)
+    yield Candidate("boosted trees", trees, settings, growth=0.6, least_rows=_LEAST_ROWS_OF_BOOSTING)
 
 
 def _extra_trees(profile: Profile, measure: Measure, seed: int) -> Iterator[Candidate]:
     if profile.is_wide:
         return
     for rows in (1, 3):
-        learner = ExtraTreesClassifier(_TREES, min_samples_leaf=rows, random_state=seed)
-        yield Candidate("extra trees", for_trees(profile, learner), {"min_samples_leaf": rows}, growth=0.9)
+        few, many = (
+            for_trees(profile, ExtraTreesClassifier(count, min_samples_leaf=rows, random_state=seed))
+            for count in (_TREES, _TREES_AT_LAST)
+        )
+        cost = _TREES_AT_LAST / _TREES
+        yield Candidate("extra trees", few, {"min_samples_leaf": rows}, growth=0.9, last=many, last_cost=cost)
 
 
 def _kernel_machine(profile: Profile, measure: Measure, seed: int) -> Iterator[Candidate]:

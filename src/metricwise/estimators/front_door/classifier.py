@@ -232,9 +232,9 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):
         """Train what was chosen, on all rows if there is time for it, and choose its threshold."""
         task = self._task
         rows = np.arange(len(task.y))
-        if sum(runner.expected_seconds(rows.size) for runner in mixture.runners) * MARGIN > clock.left():
+        if sum(runner.last_seconds(rows.size) for runner in mixture.runners) * MARGIN > clock.left():
             rows = heat.rows
-        models = [task.learn(runner.candidate.estimator, rows) for runner in mixture.runners]
+        models = [task.learn(runner.candidate.kept, rows) for runner in mixture.runners]
         calibrations = [runner.calibration for runner in mixture.runners]
         self._averaging = Averaging(models, calibrations, mixture.weights)
         self.best_estimator_ = models[0] if len(models) == 1 else models

@@ -28,14 +28,14 @@ from metricwise.estimators.plug_in.held_out import Splits, collected, probe_rows
 
 Tell = Callable[[str], bool]
 
-_FIRST_ROWS = 2000
+_FIRST_ROWS = 1000
 _FIRST_RARE_ROWS = 60  # of the rarest class, so that a first part can tell candidates apart
 _FIRST_ROWS_ON_A_BUDGET = 1000
 _FIRST_ROWS_IN_A_HURRY, _HURRY = 250, 30.0  # with less than so many seconds nobody may take long for a first try
 _FIRST_RARE_ROWS_ON_A_BUDGET = 10
 _FEWEST_TO_JUDGE = 1000  # rows; on fewer, learners that need many would look worse than they are
 _GROWTH = 4  # of the part of the rows
-_FINALISTS = 4
+_FINALISTS, _LAST_FINALISTS = 4, 3  # after the first part of the rows, and after later ones
 _PROBED_ROWS = 1000  # that models which have seen them score, too
 _RESAMPLES = 100
 _CLEARLY = 0.95
@@ -65,6 +65,10 @@ class Runner:
         """Return how long a training on so many rows will probably take."""
         growth = self.candidate.growth if self.growth is None else 0.5 * (self.growth + self.candidate.growth)
         return float(self.fold_seconds * (n_rows / max(self.n_rows, 1)) ** growth)
+
+    def last_seconds(self, n_rows: int) -> float:
+        """Return how long the last training, of what is kept, will probably take."""
+        return self.candidate.last_cost * self.expected_seconds(n_rows)
 
     def took(self, seconds: float, n_folds: int, n_rows: int) -> None:
         """Note how long the folds of so many rows took."""
@@ -169,7 +173,7 @@ class Race:
         """Let the runners that are left score the rows; return False if nobody could."""
         judged: dict[int, Callable[[Floats], float]] = {}
         for number, runner in enumerate(runners):
-            if runner.why_dropped:
+            if runner.why_dropped or self._comes_later(runner, heat):
                 continue
             if (judged or runner.n_rows) and self._is_too_slow(runner, heat):  # somebody has to run first
                 runner.why_dropped = f"{heat.rows.size} rows would take more time than is left"
@@ -182,8 +186,15 @@ class Race:
             return False
         is_last = heat.rows.size == len(self.task.y)
         if is_last or heat.rows.size >= _FEWEST_TO_JUDGE:
-            self._drop_the_slow(runners, judged, heat, most=len(runners) if is_last else _FINALISTS)
+            is_first = all(one.n_rows in (0, heat.rows.size) or one.why_dropped for one in runners)
+            some = _FINALISTS if is_first else _LAST_FINALISTS
+            self._drop_the_slow(runners, judged, heat, most=len(runners) if is_last else some)
         return True
+
+    def _comes_later(self, runner: Runner, heat: Heat) -> bool:
+        """Whether a runner waits for more rows; on a budget nobody does, as nobody would know how long it takes."""
+        enough = min(runner.candidate.least_rows, len(self.task.y))
+        return self.clock.budget is None and heat.rows.size < enough
 
     def _is_too_slow(self, runner: Runner, heat: Heat) -> bool:
         """Whether a runner had better not start; nobody knows how long one will take that has not run before."""
@@ -191,7 +202,7 @@ class Race:
             return False
         if runner.n_rows == 0:
             return self.clock.left() < (1.0 - _SHARE_OF_FIRST_HEAT) * self.clock.budget
-        trainings = len(heat.splits) + 1  # the last one is that of the winner
+        trainings = len(heat.splits) + runner.candidate.last_cost
         return runner.expected_seconds(heat.rows.size) * trainings * MARGIN > self.clock.left()
 
     def _run(self, runner: Runner, heat: Heat) -> Callable[[Floats], float] | None:
