@@ -17,10 +17,11 @@ from sklearn.model_selection import GridSearchCV, train_test_split
 from sklearn.svm import LinearSVC
 
 from metricwise import FBeta, MetricClassifier, RecallAtPrecision, measure_names
-from metricwise.estimators.front_door.candidates import candidates_for
+from metricwise.estimators.front_door.candidates import Candidate, candidates_for
 from metricwise.estimators.front_door.clock import Clock
+from metricwise.estimators.front_door.learning_curve import carried_on
 from metricwise.estimators.front_door.profile import Profile
-from metricwise.estimators.front_door.race import Race
+from metricwise.estimators.front_door.race import Race, Runner
 from metricwise.estimators.front_door.tasks import TwoClasses
 
 FEW = {"linear": LogisticRegression(), "trees": ExtraTreesClassifier(20, min_samples_leaf=3, random_state=0)}
@@ -240,3 +241,49 @@ def test_cloned_and_searched():
     search = GridSearchCV(MetricClassifier(candidates=FEW, cv=2), {"measure": ["f1", "g_mean"]}, cv=2).fit(X, y)
     assert search.best_params_["measure"] in ("f1", "g_mean")
     assert clone(search.best_estimator_).get_params()["candidates"].keys() == FEW.keys()
+
+
+# -------------------------------------------------------------------------------------------------- what to expect
+
+
+def runner_with(*curve):
+    runner = Runner(Candidate("any", None))
+    runner.curve = list(curve)
+    return runner
+
+
+def test_measures_are_carried_on_by_the_power_that_heats_have_shown():
+    # What is missing shrinks as the root of the rows: 0.4, then 0.2 with four times the rows.
+    carried = carried_on([runner_with((1000.0, 0.6), (4000.0, 0.8))], 5000)
+    assert carried(0.8) == pytest.approx(1.0 - 0.2 * (4000 / 5000) ** 0.5)
+    assert carried(1.0) == 1.0
+
+
+@pytest.mark.parametrize(
+    "curve",
+    [[], [(100.0, 0.5)], [(100.0, 0.6), (400.0, 0.5)], [(100.0, 0.6), (400.0, 1.0)], [(100.0, 0.9), (50.0, 0.95)]],
+)
+def test_without_a_rising_curve_nothing_is_carried_on(curve):
+    assert carried_on([runner_with(*curve)], 1000)(0.7) == pytest.approx(0.7)
+
+
+def test_curves_are_averaged_and_none_is_too_steep():
+    steep = runner_with((100.0, 0.1), (200.0, 0.9))
+    assert carried_on([steep], 400)(0.9) == pytest.approx(1.0 - 0.1 * 0.5)
+    level = runner_with((100.0, 0.5), (200.0, 0.5))
+    assert carried_on([steep, level, runner_with((200.0, 0.1))], 400)(0.9) == pytest.approx(1.0 - 0.1 * 0.5**0.5)
+
+
+@pytest.mark.parametrize("measure", ["f1", "roc_auc"])
+def test_intervals_hold_the_measure_of_new_rows_as_often_as_they_say(measure):
+    """Forty races on rows drawn anew, each judged on as many new rows."""
+    X, y = make_classification(40_000, 6, n_informative=4, weights=[0.8], flip_y=0.1, random_state=3)
+    held = 0
+    for seed in range(40):
+        rows = np.random.default_rng(seed).permutation(len(y))
+        train, new = rows[:400], rows[400:800]
+        model = MetricClassifier(measure, candidates=["logistic", "linear_svm"], random_state=seed)
+        low, high = model.fit(X[train], y[train]).expected_score_interval_
+        held += low <= model.score(X[new], y[new]) <= high
+    # With a rate of 0.9, fewer than 30 would be seen once in 500 times.
+    assert held >= 30

@@ -7,6 +7,7 @@ import pickle
 import subprocess
 import sys
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import metricwise as mw
+from metricwise.estimators.front_door.candidates import candidates_for
+from metricwise.estimators.front_door.profile import Profile
 from metricwise.io.model_files import describe, fingerprint
 from metricwise.io.model_files.container import opened, write_container
 from metricwise.results import Status
@@ -286,3 +289,21 @@ def test_only_estimators_are_models(tmp_path: Path) -> None:
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="nowhere"):
         mw.save(mw.AUCSVC(), tmp_path / "nowhere" / "model.mw")
+
+
+@pytest.mark.parametrize("measure", ["f1", "roc_auc"])
+@pytest.mark.parametrize("rows", [X, SPARSE, sparse.csr_matrix(np.floor(np.abs(SPARSE * 100.0).toarray()))])
+def test_every_candidate_of_the_front_door_can_be_saved(measure: str, rows: Any, tmp_path: Path) -> None:
+    profile = replace(Profile.of(rows), n_rows=30_000)  # so that streams take part
+    small = Profile.of(rows)
+    wide = replace(small, n_features=50_000) if small.is_sparse else small
+    found = [
+        one for kind in (profile, small, wide) for one in candidates_for("auto", kind, mw.get_measure(measure), True, 0)
+    ]
+    assert len(found) >= 15
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for one in found:
+            model = one.kept.fit(rows, y)
+            mw.save(model, tmp_path / "model.mw")
+            np.testing.assert_array_equal(mw.load(tmp_path / "model.mw").predict(rows), model.predict(rows))

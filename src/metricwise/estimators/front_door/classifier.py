@@ -26,8 +26,9 @@ from metricwise.estimators.front_door.candidates import candidates_for
 from metricwise.estimators.front_door.clock import Clock
 from metricwise.estimators.front_door.combining import Averaging, Mixture, best_mixture
 from metricwise.estimators.front_door.explanation import explained, records
+from metricwise.estimators.front_door.learning_curve import carried_on
 from metricwise.estimators.front_door.profile import Profile
-from metricwise.estimators.front_door.race import MARGIN, Heat, Race
+from metricwise.estimators.front_door.race import MARGIN, Heat, Race, Runner
 from metricwise.estimators.front_door.tasks import SeveralClasses, SeveralLabels, Task, TwoClasses
 from metricwise.estimators.multilabel.labels import checked_labels, returned
 from metricwise.estimators.plug_in.held_out import without_rows
@@ -78,7 +79,8 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):
     threshold_ : float or array
         Above which scores are positive; see `decision_function`.
     expected_score_ : float
-        The measure on rows that the models had not seen.
+        The measure to expect on new rows: that of rows which the models had not seen, carried on to models of all rows
+        where parts of the rows have shown how it grows.
     expected_score_interval_ : pair of float
         Where the measure of as many new rows lies with probability 0.9.
     leaderboard_ : data frame
@@ -221,14 +223,14 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):
         race = Race(task, cv, self.n_jobs, clock, self._tell)
         runners, finalists, heat = race.run(candidates)
         mixture = best_mixture(task, heat, finalists)
-        self._settle(mixture, heat, clock)
+        self._settle(mixture, finalists, heat, clock)
         self._records = records(runners, mixture)
         decision = self._decision
         self._explanation = explained(
-            task.measure.name, runners, mixture, decision.expected, decision.expected_interval, len(task.y)
+            task.measure.name, runners, mixture, decision.expected, self.expected_score_interval_, len(task.y)
         )
 
-    def _settle(self, mixture: Mixture, heat: Heat, clock: Clock) -> None:
+    def _settle(self, mixture: Mixture, finalists: list[Runner], heat: Heat, clock: Clock) -> None:
         """Train what was chosen, on all rows if there is time for it, and choose its threshold."""
         task = self._task
         rows = np.arange(len(task.y))
@@ -244,8 +246,10 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):
         by_whole = self._averaging.scores(task, _safe_indexing(task.X, probe))
         self._decision = task.for_whole(task.decide(heat.held, mixture.scores), probe, by_folds, by_whole)
         self.threshold_ = self._decision.thresholds
-        self.expected_score_ = self._decision.expected
-        self.expected_score_interval_ = self._decision.expected_interval
+        self._carried = carried_on(finalists, rows.size)
+        self.expected_score_ = self._carried(self._decision.expected)
+        low, high = self._decision.expected_interval
+        self.expected_score_interval_ = (self._carried(low), self._carried(high))
 
     def _tell(self, text: str) -> bool:
         _LOG.info(text)
@@ -360,7 +364,8 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):
                 "score_interval is for two classes and measures of the contingency table; see "
                 "expected_score_interval_ for other measures"
             )
-        return score_interval(self.measure_.value, self._decision.table, confidence, n_rows)  # type: ignore[attr-defined]
+        low, high = score_interval(self.measure_.value, self._decision.table, confidence, n_rows)  # type: ignore[attr-defined]
+        return self._carried(low), self._carried(high)
 
     def explain(self) -> str:
         """Return what was chosen and why, in words."""

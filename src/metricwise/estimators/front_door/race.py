@@ -54,6 +54,7 @@ class Runner:
     seconds: float = 0.0
     fold_seconds: float = 0.0  # of one training and its scores
     growth: float | None = None  # exponent by which they grew with the rows at last
+    curve: list[tuple[float, float]] = field(default_factory=list)  # rows that models learnt from, and their measure
     why_dropped: str = ""
     out_of_time: bool = False
     scores: Floats = field(default_factory=lambda: np.zeros(0))
@@ -225,6 +226,7 @@ class Race:
         runner.probe, runner.seen = heat.rows[found.probe], runner.calibration(found.seen)
         judge = self.task.judge(heat.held, runner.scores)
         runner.value = judge(self.task.row_weights(heat.held))
+        runner.curve.append((float(np.mean([train.size for train, _ in heat.splits])), runner.value))
         runner.took(clock.seconds(), len(heat.splits), heat.rows.size)
         name = runner.candidate.name
         if self.tell(f"{heat.rows.size} rows: {name} {runner.candidate.settings or ''} {runner.value:.4f}"):
