@@ -105,7 +105,7 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):
     >>> bool(low < model.expected_score_ < high)
     True
     >>> print(model.explain())  # doctest: +ELLIPSIS
-    Of 4 candidates, ... is chosen...
+    Of 5 candidates, ... is chosen...
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
