@@ -136,15 +136,24 @@ def files(path: Path, curves: Mapping[str, Mapping[str, Sequence[float | None]]]
     _save(figure, path)
 
 
-def paired_points(path: Path, first: Mapping[str, float], second: Mapping[str, float], x: str, y: str) -> None:
-    """Draw a point for every name that both have: above the diagonal, the second is larger."""
-    names = sorted(set(first) & set(second))
-    figure = Figure(figsize=(4.5, 4.5))
-    axes = figure.add_subplot()
-    axes.plot([0.0, 1.0], [0.0, 1.0], color="grey", linewidth=0.8)
-    axes.plot([first[name] for name in names], [second[name] for name in names], "o", color=_COLOURS[0], markersize=4)
-    axes.set_xlabel(x)
-    axes.set_ylabel(y)
-    axes.set_aspect("equal")
-    axes.spines[["top", "right"]].set_visible(False)
+Pairs = tuple[Mapping[str, float], Mapping[str, float]]
+
+
+def paired_points(path: Path, panels: Mapping[str, Pairs], x: str, y: str) -> None:
+    """Draw a panel for every title, in it a point for every name that both have: above the diagonal, y is larger."""
+    columns = min(len(panels), 3)
+    rows = -(-len(panels) // columns)
+    figure = Figure(figsize=(3.6 * columns, 3.8 * rows), layout="constrained")
+    for number, (title, (first, second)) in enumerate(panels.items(), start=1):
+        names = sorted(set(first) & set(second))
+        points = [first[name] for name in names], [second[name] for name in names]
+        axes = figure.add_subplot(rows, columns, number)
+        least = min(min(points[0]), min(points[1]))
+        axes.plot([least, 1.0], [least, 1.0], color="grey", linewidth=0.8)
+        axes.plot(*points, "o", color=_COLOURS[0], markersize=4, alpha=0.7)
+        axes.set_title(title, fontsize=10)
+        axes.set_xlabel(x)
+        axes.set_ylabel(y)
+        axes.set_aspect("equal")
+        axes.spines[["top", "right"]].set_visible(False)
     _save(figure, path)
