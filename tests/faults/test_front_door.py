@@ -34,6 +34,12 @@ def test_one_class_and_no_rows():
     expect_refusal(ValueError, "requires y to be passed", y=None)
 
 
+@pytest.mark.filterwarnings("ignore:the rarest class has")
+def test_a_class_that_cannot_be_held_out():
+    few = np.r_[np.zeros(9, dtype=int), 1]
+    expect_refusal(ValueError, "the rarest class has 1 rows, .* collect more rows", rows=X[:10], y=few)
+
+
 def test_empty_frames_and_text():
     pd = pytest.importorskip("pandas")
     expect_refusal(ValueError, "check how the data frame was read or filtered", rows=pd.DataFrame(), y=[])

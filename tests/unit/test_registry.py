@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from metricwise import measure_names
 from metricwise.measures import (
     MCC,
     Averaged,
@@ -207,3 +208,9 @@ def test_a_share_of_all_rows():
     y, scores = [1, 0, 1, 0, 1, 0, 0, 0], [8, 7, 6, 5, 4, 3, 2, 1]
     assert measure.score(y, scores) == pytest.approx(2 / 3)  # two of three positives among the first four rows
     assert measure != RecallAtK(0.5)
+
+
+def test_measures_of_what_wraps_learners():
+    assert measure_names("PlugInClassifier") == measure_names("MetricClassifier") == measure_names()
+    priced = measure_names("CostSensitiveClassifier")
+    assert {"f1", "g_mean"} < set(priced) and "roc_auc" not in priced

@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import Any
 
 from metricwise.measures import Measure, registered_names
+from metricwise.solvers.class_prices import NEEDS
 
 # By name, so that asking for one estimator does not load the others.
 _ESTIMATORS = {
@@ -15,6 +16,12 @@ _ESTIMATORS = {
     "MultivariateSVC": "metricwise.estimators.multivariate_svc",
     "SPADEClassifier": "metricwise.estimators.spade",
     "STAMPClassifier": "metricwise.estimators.stamp",
+}
+# These wrap learners: thresholds and candidates are chosen for any measure, prices are set by some.
+_WRAPPERS: dict[str, Any] = {
+    "CostSensitiveClassifier": NEEDS,
+    "MetricClassifier": Measure,
+    "PlugInClassifier": Measure,
 }
 
 
@@ -46,8 +53,11 @@ def measure_names(solver: str | type | None = None) -> tuple[str, ...]:
     if solver is None:
         return registered_names()
     name = solver.__name__ if isinstance(solver, type) else solver
+    if name in _WRAPPERS:
+        return registered_names(_WRAPPERS[name])
     if name not in _ESTIMATORS:
-        raise ValueError(f"solver must be one of {', '.join(estimator_names())}, got {solver!r}")
+        known = ", ".join(sorted([*_ESTIMATORS, *_WRAPPERS]))
+        raise ValueError(f"solver must be one of {known}, got {solver!r}")
     return registered_names(_needs(name))
 
 
@@ -56,7 +66,8 @@ def check_trainable(measure: Measure, solver: str) -> None:
     if isinstance(measure, _needs(solver)):
         return
     fitting = [name for name in estimator_names() if isinstance(measure, _needs(name))]
-    others = f"estimators for it: {', '.join(fitting)}" if fitting else "no estimator is trained for it yet"
+    fitting += [name for name, needs in _WRAPPERS.items() if isinstance(measure, needs)]
+    others = f"estimators for it: {', '.join(fitting)}"
     raise TypeError(
         f"measure {measure.name!r} lacks what {solver} needs ({_needs(solver).__name__}); {others}. "
         f"{solver} takes: {', '.join(measure_names(solver))}."

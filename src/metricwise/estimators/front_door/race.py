@@ -167,7 +167,15 @@ class Race:
             rows = _spread_part(self.task.strata, size, self.task.seed)
         codes = np.unique(self.task.strata[rows], return_inverse=True)[1]
         cv = self.cv if size == total else _folds_of_part(self.cv)
-        splits = splits_of(cv, _safe_indexing(self.task.X, rows), codes, self.task.seed)
+        with warnings.catch_warnings():
+            if size < total:
+                warnings.simplefilter("ignore")  # a part may have few rows of a class, of which the user has more
+            splits = splits_of(cv, _safe_indexing(self.task.X, rows), codes, self.task.seed)
+        if not splits:
+            raise ValueError(
+                f"candidates are judged on rows held out, but the rarest class has {int(np.bincount(codes).min())} "
+                "rows, of which at least two must be different: collect more rows of it"
+            )
         return Heat(rows, splits, probe_rows(codes, self.task.seed, _PROBED_ROWS))
 
     def _run_heat(self, runners: list[Runner], heat: Heat) -> bool:
