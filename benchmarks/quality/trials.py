@@ -131,10 +131,7 @@ def _record(split: Split, measure: Measure, name: str, model: Any, seconds: floa
         response = model.predict_proba(split.X_test)[:, 1]
     value = float(measure.score(split.y_test, response))
     found = {"problem": split.name, "method": name, "value": value, "seconds": seconds}
-    if hasattr(model, "score_interval") and measure.response == "labels":
+    if hasattr(model, "score_interval"):
         low, high = model.score_interval(n_rows=len(split.y_test))
-        found |= {"expected": model.expected_score_, "low": low, "high": high}
-    elif hasattr(model, "expected_score_interval_"):
-        low, high = model.expected_score_interval_
         found |= {"expected": model.expected_score_, "low": low, "high": high}
     return found

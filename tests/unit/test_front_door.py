@@ -227,13 +227,19 @@ def test_candidates_with_decision_values_only():
     assert np.all((model.predict_proba(X_test) >= 0.0) & (model.predict_proba(X_test) <= 1.0))
 
 
-def test_score_intervals_shrink_with_more_rows():
+@pytest.mark.parametrize("measure", ["f1", "roc_auc", "prbep", RecallAtPrecision(0.8)])
+def test_score_intervals_shrink_with_more_rows(measure):
     X, _, y, _ = rows()
-    model = MetricClassifier("f1", candidates=FEW).fit(X, y)
+    model = MetricClassifier(measure, candidates=FEW).fit(X, y)
     few, many = model.score_interval(n_rows=100), model.score_interval()
-    assert few[0] < many[0] <= many[1] < few[1]
+    assert 0.0 <= few[0] < many[0] <= model.expected_score_ <= many[1] < few[1] <= 1.0
+
+
+def test_score_intervals_of_several_classes_are_refused():
+    X, y = make_classification(300, 6, n_informative=4, n_classes=3, random_state=0)
+    model = MetricClassifier("f1_macro", candidates={"linear": LogisticRegression()}).fit(X, y)
     with pytest.raises(ValueError, match="expected_score_interval_"):
-        MetricClassifier("roc_auc", candidates=FEW).fit(X, y).score_interval()
+        model.score_interval()
 
 
 def test_cloned_and_searched():
@@ -276,14 +282,14 @@ def test_curves_are_averaged_and_none_is_too_steep():
 
 @pytest.mark.parametrize("measure", ["f1", "roc_auc"])
 def test_intervals_hold_the_measure_of_new_rows_as_often_as_they_say(measure):
-    """Forty races on rows drawn anew, each judged on as many new rows."""
+    """Thirty races on rows drawn anew, each judged on as many new rows."""
     X, y = make_classification(40_000, 6, n_informative=4, weights=[0.8], flip_y=0.1, random_state=3)
     held = 0
-    for seed in range(40):
+    for seed in range(30):
         rows = np.random.default_rng(seed).permutation(len(y))
         train, new = rows[:400], rows[400:800]
         model = MetricClassifier(measure, candidates=["logistic", "linear_svm"], random_state=seed)
         low, high = model.fit(X[train], y[train]).expected_score_interval_
         held += low <= model.score(X[new], y[new]) <= high
-    # With a rate of 0.9, fewer than 30 would be seen once in 500 times.
-    assert held >= 30
+    # With a rate of 0.9, fewer than 22 would be seen once in 500 times.
+    assert held >= 22

@@ -182,8 +182,12 @@ def test_score_interval():
     few, many, surer = model.score_interval(200), model.score_interval(), model.score_interval(confidence=0.99)
     assert few[0] < many[0] < model.expected_score_ < many[1] < few[1]
     assert surer[0] < many[0] and many[1] < surer[1]
-    with pytest.raises(ValueError, match="for two classes and measures of the contingency table"):
-        fitted(measure="roc_auc").score_interval()
+    ranking = fitted(measure="roc_auc")
+    few, many = ranking.score_interval(200), ranking.score_interval()
+    assert few[0] < many[0] < ranking.expected_score_ < many[1] < few[1] < 1.0
+    several = PlugInClassifier(LogisticRegression(), "f1_macro").fit(*LABELS)
+    with pytest.raises(ValueError, match="for two classes"):
+        several.score_interval()
 
 
 # ------------------------------------------------------------------------------------------------------------ promises

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy.special import expit
+from sklearn.metrics import roc_auc_score
 
 from metricwise.inference import best_threshold
 from metricwise.inference.batch_rule import BatchRule
 from metricwise.inference.candidates import Candidates
-from metricwise.inference.score_intervals import resampled_interval, score_interval
+from metricwise.inference.score_intervals import Spread, resampled_interval, score_interval, spread_of
 from metricwise.inference.threshold_choice import (
     choose_threshold,
     expected_threshold,
@@ -17,7 +20,7 @@ from metricwise.inference.threshold_choice import (
     prices_mistakes_alike,
     resamples,
 )
-from metricwise.measures import MCC, Accuracy, BalancedAccuracy, FBeta, GMean, Jaccard
+from metricwise.measures import MCC, Accuracy, BalancedAccuracy, FBeta, GMean, Jaccard, RocAuc
 
 MEASURES = [FBeta(), FBeta(2.0), Jaccard(), Accuracy(), BalancedAccuracy(), GMean(), MCC()]
 STRATEGIES = ["auto", "max", "bagged", "expected"]
@@ -154,3 +157,33 @@ def test_resampled_intervals_cover():
         low, high = resampled_interval(lambda w, rows=rows: float(np.average(rows, weights=w)), np.ones(100), seed=seed)
         inside += low <= new.mean() <= high
     assert 0.82 <= inside / 150 <= 0.96
+
+
+# ------------------------------------------------------------------------------------------- measures of scores
+
+
+@pytest.mark.parametrize(("positives", "shift"), [(12, 2.5), (40, 1.0)])
+def test_intervals_of_areas_hold_those_of_new_rows(positives, shift):
+    """Areas near one, of few positives, included: resamples alone would hold far fewer."""
+    held = []
+    for seed in range(60):
+        random = np.random.default_rng(seed)
+
+        def drawn(count, rows, random=random):
+            truth = np.arange(rows) < count
+            return truth, random.normal(size=rows) + shift * truth
+
+        truth, scores = drawn(positives, 400)
+        score = partial(RocAuc().score, truth, scores)
+        spread, interval = spread_of(score, np.ones(400), positives)
+        value = roc_auc_score(*drawn(positives, 400))
+        half = roc_auc_score(*drawn(positives // 2, 200))
+        low, high = spread.interval(n_rows=200)
+        held.append((interval[0] <= value <= interval[1], low <= half <= high))
+    assert np.all(np.mean(held, axis=0) >= 0.8)  # once in 200 times with a rate of 0.9
+
+
+def test_spreads_without_any_mistake_leave_room():
+    low, high = Spread(1.0, 0.0, 20.0, 100.0).interval(n_rows=100)
+    assert 0.7 < low < 0.9 and high == 1.0
+    assert Spread(0.0, 0.0, 20.0, 100.0).interval()[0] == 0.0

@@ -36,7 +36,7 @@ def refit_shift(threshold: float, by_folds: Floats, by_whole: Floats, weights: F
     --------
     >>> import numpy as np
     >>> by_folds = np.linspace(-3.0, 3.0, 100)
-    >>> round(refit_shift(1.0, by_folds, 1.2 * by_folds, np.ones(100), 10.0), 2)
+    >>> round(refit_shift(1.0, by_folds, 1.2 * by_folds, np.ones(100), 10.0), 1)
     0.2
     """
     order = np.argsort(np.abs(by_folds - threshold), kind="stable")

@@ -19,6 +19,7 @@ from metricwise.estimators.plug_in.fitting import Binary
 from metricwise.estimators.plug_in.held_out import gives_probabilities
 from metricwise.estimators.rows import unchanged_by_errors
 from metricwise.estimators.targets import classes_of, positive_class, row_weights
+from metricwise.inference.score_intervals import TableEvidence
 from metricwise.measures import Measure, get_measure, registered_names
 from metricwise.solvers.class_prices import NEEDS
 
@@ -195,7 +196,7 @@ class CostSensitiveClassifier(PlugInClassifier):
         best = best_trial(measure, trials)
         kept = trials[best]
         model = rounds.final_model(trials[: best + 1])
-        found = Binary(model, rounds.of_model(kept, model), (measure, kept.table))
+        found = Binary(model, rounds.of_model(kept, model), TableEvidence(measure, kept.table))
         self._store_binary(found, rounds.fitting.probabilities)
         self.estimator_, self.prices_, self.best_round_ = model, kept.prices, best
         self.history_, self.n_refits_ = tuple(map(rounds.described, trials)), rounds.n_fits

@@ -35,7 +35,6 @@ from metricwise.estimators.plug_in.held_out import without_rows
 from metricwise.estimators.plug_in.several import averaged
 from metricwise.estimators.rows import checked_rows, refuse_empty_frame, unchanged_by_errors
 from metricwise.estimators.targets import classes_of, positive_class
-from metricwise.inference.score_intervals import score_interval
 from metricwise.measures import Measure, get_measure
 
 Floats = NDArray[np.float64]
@@ -359,12 +358,11 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):
             The probability.
         """
         check_is_fitted(self, "measure_")
-        if self._decision.table is None:
+        if self._decision.evidence is None:
             raise ValueError(
-                "score_interval is for two classes and measures of the contingency table; see "
-                "expected_score_interval_ for other measures"
+                f"score_interval is for two classes and not for {self.measure_.name!r}; see expected_score_interval_"
             )
-        low, high = score_interval(self.measure_.value, self._decision.table, confidence, n_rows)  # type: ignore[attr-defined]
+        low, high = self._decision.evidence.interval(confidence, n_rows)
         return self._carried(low), self._carried(high)
 
     def explain(self) -> str:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
 from metricwise.estimators.multilabel.labels import checked_labels
-from metricwise.estimators.plug_in.binary import HeldOut, Sigmoid, aim_of, choose, table_of
+from metricwise.estimators.plug_in.binary import HeldOut, Sigmoid, aim_of, choose, spread_of_scores, table_of
 from metricwise.estimators.plug_in.held_out import (
     binary_scores,
     class_scores,
@@ -26,6 +26,7 @@ from metricwise.estimators.plug_in.held_out import (
 from metricwise.estimators.plug_in.several import averaged, choose_offsets, choose_thresholds
 from metricwise.inference.class_offsets import best_offsets
 from metricwise.inference.refitting import refit_shift
+from metricwise.inference.score_intervals import Spread, TableEvidence
 from metricwise.measures import HasMulticlassValue, Measure, contingency_table
 from metricwise.measures.averages import matrix_table
 
@@ -45,7 +46,7 @@ class Decision(NamedTuple):
     interval: Any
     expected: float
     expected_interval: tuple[float, float]
-    table: tuple[float, ...] | None = None  # of rows out of fold, for two classes
+    evidence: TableEvidence | Spread | None = None  # of rows out of fold, for two classes
 
 
 class Calibration(NamedTuple):
@@ -167,8 +168,13 @@ class TwoClasses(Task):
         held = self._held(rows, scores)
         aim = aim_of(self.measure, None)
         chosen = choose(aim, "auto", held, True, self.seed)
-        table = None if aim.table is None or aim.constraints else table_of(chosen.threshold, held)
-        return Decision(chosen.threshold, chosen.interval, chosen.expected, chosen.expected_interval, table)
+        found = Decision(chosen.threshold, chosen.interval, chosen.expected, chosen.expected_interval, chosen.spread)
+        if aim.table is None:
+            return found
+        if not aim.constraints:
+            return found._replace(evidence=TableEvidence(aim.table, table_of(chosen.threshold, held)))
+        spread, interval = spread_of_scores(self.measure, held, self.seed)
+        return found._replace(expected=spread.value, expected_interval=interval, evidence=spread)
 
     def for_whole(self, decision: Decision, rows: Rows, by_folds: Floats, by_whole: Floats) -> Decision:
         shift = _shift(decision.thresholds, by_folds, by_whole, self.row_weights(rows), self.strata[rows])

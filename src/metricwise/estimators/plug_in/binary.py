@@ -14,7 +14,7 @@ from metricwise.inference.batch_rule import BatchRule
 from metricwise.inference.candidates import Candidates
 from metricwise.inference.promises import Constraint, Share, UnkeepablePromiseError, safest_first
 from metricwise.inference.refitting import refit_shift
-from metricwise.inference.score_intervals import resampled_interval, score_interval
+from metricwise.inference.score_intervals import Spread, score_interval, spread_of
 from metricwise.inference.threshold import threshold_for
 from metricwise.inference.threshold_choice import ThresholdChoice, choose_threshold
 from metricwise.measures import Measure, PrecisionAtRecall, RecallAtPrecision
@@ -113,6 +113,7 @@ class Chosen(NamedTuple):
     expected_interval: tuple[float, float]
     batch: BatchRule | None = None
     sigmoid: Sigmoid = Sigmoid()
+    spread: Spread | None = None  # of a measure of scores
 
     def for_whole(self, probe: Probe) -> Chosen:
         """Return what was chosen for models of folds as it applies to the model of all rows."""
@@ -191,9 +192,15 @@ def _for_ranking(measure: Measure, held: HeldOut, seed: int) -> Chosen:
         threshold_for(measure, *held[:2], held.weights * random.exponential(size=held.weights.size)) for _ in range(25)
     ]
     low, high = np.quantile(drawn, [0.05, 0.95])
-    expected = measure.score(held.positive, held.scores, held.weights)
-    interval = resampled_interval(lambda w: measure.score(held.positive, held.scores, w), held.weights, seed=seed)
-    return Chosen(threshold, (float(low), float(high)), expected, interval)
+    spread, interval = spread_of_scores(measure, held, seed)
+    return Chosen(threshold, (float(low), float(high)), spread.value, interval, spread=spread)
+
+
+def spread_of_scores(measure: Measure, held: HeldOut, seed: int) -> tuple[Spread, tuple[float, float]]:
+    """Return what to expect of a measure of scores on new rows."""
+    positives = float(held.weights[held.positive].sum())
+    rare = min(positives, float(held.weights.sum()) - positives)
+    return spread_of(lambda w: float(measure.score(held.positive, held.scores, w)), held.weights, rare, seed=seed)
 
 
 def shown(threshold: float, probabilities: bool) -> float:

@@ -30,13 +30,12 @@ from metricwise.estimators.plug_in.held_out import (
 )
 from metricwise.estimators.plug_in.several import ChosenSet, choose_offsets, choose_thresholds
 from metricwise.inference.promises import promised_threshold
+from metricwise.inference.score_intervals import Spread, TableEvidence
 from metricwise.inference.threshold_choice import ThresholdChoice
-from metricwise.measures.base import CountsTable
 
 Floats = NDArray[np.float64]
 Labels = NDArray[Any]
-# What a table is judged by, and the table of held-out rows.
-Evidence = tuple[CountsTable, tuple[float, ...]]
+Evidence = TableEvidence | Spread
 
 
 class Binary(NamedTuple):
@@ -229,6 +228,4 @@ class Fitting:
 
 
 def _evidence(aim: Aim, chosen: Chosen, held: HeldOut) -> Evidence | None:
-    if aim.table is None:
-        return None
-    return aim.table, table_of(chosen.threshold, held)
+    return chosen.spread if aim.table is None else TableEvidence(aim.table, table_of(chosen.threshold, held))

@@ -18,7 +18,6 @@ from metricwise.estimators.plug_in.held_out import binary_scores, class_scores, 
 from metricwise.estimators.plug_in.several import averaged
 from metricwise.estimators.targets import positive_class
 from metricwise.inference.batch_rule import BatchRule
-from metricwise.inference.score_intervals import score_interval
 from metricwise.measures import HasMulticlassValue, Measure
 
 Floats = NDArray[np.float64]
@@ -170,6 +169,5 @@ class PlugInPrediction(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """
         check_is_fitted(self, "measure_")
         if self._held_out is None:
-            raise ValueError("score_interval is for two classes and measures of the contingency table")
-        measure, table = self._held_out
-        return score_interval(measure.value, table, confidence, n_rows)
+            raise ValueError("score_interval is for two classes; see expected_score_interval_ for several")
+        return self._held_out.interval(confidence, n_rows)
