@@ -76,9 +76,9 @@ def main() -> int:
     own = {"rows": "held-out rows", "feature_names": PIXELS}
     pages = {"MetricClassifier": FOLDER / "report.html", "MultivariateSVC": FOLDER / "certified.html"}
     print("\nF1 on held-out rows, with 90 % intervals:")
-    for name, path in pages.items():
-        others = {other: model for other, model in fitted.items() if other != name}
-        page = report(fitted[name], X_test, y_test, path, title=f"{name}: the digit 8", compare=others, **own)
+    for name, model in fitted.items():
+        others = {other: one for other, one in fitted.items() if other != name}
+        page = report(model, X_test, y_test, pages.get(name), title=f"{name}: the digit 8", compare=others, **own)
         print(f"  {name}: {page.value:.3f} ({page.interval[0]:.3f} to {page.interval[1]:.3f})")
     agrees = certified(fitted["MultivariateSVC"], X_train, y_train)
     print(f"\nReport: {os.path.relpath(pages['MetricClassifier'])}, beside two other algorithms, with the explorer")
