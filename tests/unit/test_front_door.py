@@ -20,6 +20,7 @@ from metricwise import FBeta, MetricClassifier, RecallAtPrecision, measure_names
 from metricwise.estimators.front_door.candidates import Candidate, candidates_for
 from metricwise.estimators.front_door.clock import Clock
 from metricwise.estimators.front_door.learning_curve import carried_on
+from metricwise.estimators.front_door.preparing import Dense, for_trees
 from metricwise.estimators.front_door.profile import Profile
 from metricwise.estimators.front_door.race import Race, Runner
 from metricwise.estimators.front_door.tasks import TwoClasses
@@ -176,6 +177,12 @@ def test_candidates_by_measure_size_and_sparsity():
     assert trees < names(Profile(500, 200, True, (), (), False), f1)
     assert "multivariate SVM" not in names(small, f1, two=False)
     assert "multivariate SVM" not in names(small, RecallAtPrecision(0.9))
+
+
+def test_trees_get_sparse_rows_dense_only_if_these_fit():
+    trees = ExtraTreesClassifier()
+    assert for_trees(Profile(500, 20_000, True, (), (), False), trees) is trees
+    assert isinstance(for_trees(Profile(500, 200, True, (), (), False), trees).transformer, Dense)
 
 
 def race(n, budget=None):

@@ -171,8 +171,10 @@ def _learner(settings: Settings, X: Any, wrapped: Callable[[Any], Any] = lambda 
     profile = Profile.of(X)
     if settings.learner == "extra-trees":
         return for_trees(profile, wrapped(ExtraTreesClassifier(100, random_state=settings.seed)))
-    if profile.is_sparse:
-        raise ValueError("boosted-trees takes no sparse rows: use --learner logistic or extra-trees")
+    if profile.is_wide:
+        raise ValueError(
+            "boosted-trees takes no sparse rows of so many features: use --learner logistic or extra-trees"
+        )
     columns = list(range(len(profile.categorical))) or None
     learner = HistGradientBoostingClassifier(categorical_features=columns, random_state=settings.seed)
     return for_trees(profile, wrapped(learner))

@@ -104,9 +104,9 @@ def for_numbers(profile: Profile, learner: Any) -> Any:
 def for_trees(profile: Profile, learner: Any) -> Any:
     """Return a learner of trees, which need no scale and can do without some numbers; categories become codes.
 
-    Sparse rows are made dense, on which trees grow tens of times faster.
+    Sparse rows are made dense, on which trees grow tens of times faster, if they are few enough.
     """
-    if profile.is_sparse:
+    if profile.is_sparse and profile.fits_dense:
         return Prepared(Dense(), learner)
     if not profile.is_frame:
         return learner
