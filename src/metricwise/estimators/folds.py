@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import check_cv
 
 from metricwise.designs import Design
+from metricwise.kernels.random_numbers import STEP, mixed
 
 Rows = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -26,7 +27,6 @@ _FEWEST_DISTINCT = 20  # rows of every class, without which nothing is said abou
 _MORE_OFTEN = 2.0  # times that copies may be found more often in the rarest class
 _MOST_SINGLE = 0.8  # share of the distinct rows that occur once
 _OFTEN = 5.0  # occurrences of a row, on average, where there are few different ones
-_STEP = np.uint64(0x9E3779B97F4A7C15)
 
 
 def fold_of_rows(
@@ -70,15 +70,8 @@ def _told_apart(fingerprints: NDArray[np.uint64]) -> NDArray[np.uint64]:
     first = np.append(True, ordered[1:] != ordered[:-1])
     number = np.arange(order.size) - np.flatnonzero(first)[np.cumsum(first) - 1]
     told = np.empty_like(fingerprints)
-    told[order] = _mixed(ordered + number.astype(np.uint64) * _STEP)
+    told[order] = mixed(ordered + number.astype(np.uint64) * STEP)
     return told
-
-
-def _mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return well-spread 64-bit numbers (the finaliser of splitmix64)."""
-    mixed = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return mixed ^ (mixed >> np.uint64(31))
 
 
 def merge_copies(

@@ -19,6 +19,19 @@ _TINY = 1e-12
 _PRIOR_ROWS = 2.0  # shared among the cells: one half for each of four (Jeffreys)
 
 
+def middle_part(values: Floats, confidence: float) -> tuple[float, float]:
+    """Return the ends between which a share of the values lies; those that are none do not count.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> middle_part(np.arange(101.0), 0.5)
+    (25.0, 75.0)
+    """
+    low, high = np.nanquantile(values, [(1.0 - confidence) / 2.0, (1.0 + confidence) / 2.0])
+    return float(low), float(high)
+
+
 def score_interval(
     value: Callable[..., Any],
     table: tuple[float, ...],
@@ -56,8 +69,7 @@ def score_interval(
     shares = random.dirichlet(cells + _PRIOR_ROWS / cells.size * (cells > 0) + 1e-9, _DRAWS)
     drawn = shares if n_rows is None else random.multinomial(n_rows, shares).astype(np.float64)
     values = np.asarray(value(*drawn.T), dtype=np.float64)
-    low, high = np.quantile(values, [(1.0 - confidence) / 2.0, (1.0 + confidence) / 2.0])
-    return float(low), float(high)
+    return middle_part(values, confidence)
 
 
 def resampled_interval(
@@ -88,9 +100,7 @@ def resampled_interval(
     >>> low < 0.75 < high
     True
     """
-    values = _resampled_values(score, weights, seed)
-    low, high = np.nanquantile(values, [(1.0 - confidence) / 2.0, (1.0 + confidence) / 2.0])
-    return float(low), float(high)
+    return middle_part(_resampled_values(score, weights, seed), confidence)
 
 
 class TableEvidence(NamedTuple):
@@ -178,9 +188,9 @@ def spread_of(
     deviation = float(np.nanstd(values)) / np.sqrt(2.0)
     total = float(weights.sum())
     spread = Spread(float(score(weights)), deviation, rare, total)
-    low, high = np.nanquantile(values, [(1.0 - confidence) / 2.0, (1.0 + confidence) / 2.0])
+    low, high = middle_part(values, confidence)
     least, most = spread.interval(confidence, total)
-    return spread, (min(float(low), least), max(float(high), most))
+    return spread, (min(low, least), max(high, most))
 
 
 def _resampled_values(score: Callable[[Floats], float], weights: Floats, seed: int) -> Floats:

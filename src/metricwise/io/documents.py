@@ -82,11 +82,29 @@ def load_head(path: str | os.PathLike[str], format: str | None = None) -> Docume
 def _content(path: str) -> bytes:
     if path == STANDARD_INPUT:
         return sys.stdin.buffer.read()
-    if os.path.isdir(path):
-        raise IsADirectoryError(f"{path} is a directory: give the path of a file")
-    if not os.path.exists(path):
-        raise FileNotFoundError(f"{path} does not exist")
-    return Path(path).read_bytes()
+    return Path(existing_file(path)).read_bytes()
+
+
+def existing_file(path: str | os.PathLike[str]) -> str:
+    """Return the name of a file, once it is known to be there."""
+    name = os.fsdecode(path)
+    if os.path.isdir(name):
+        raise IsADirectoryError(f"{name} is a directory: give the path of a file")
+    if not os.path.exists(name):
+        raise FileNotFoundError(f"{name} does not exist")
+    return name
+
+
+def suffix_of(path: str) -> str:
+    """Return the suffix that tells the format, without that of a compressed file.
+
+    Examples
+    --------
+    >>> suffix_of("Rows.CSV.gz")
+    '.csv'
+    """
+    plain = Path(path.lower())
+    return (plain.with_suffix("") if plain.suffix == ".gz" else plain).suffix
 
 
 def _decompressed(name: str, data: bytes) -> bytes:
@@ -101,10 +119,8 @@ def _format_of(path: str, data: bytes) -> str:
     """Tell the format: by what only one format can start with, by the suffix, by the first line that holds anything."""
     if data.startswith(_PARQUET):
         return "parquet"
-    plain = Path(path.lower())
-    suffix = (plain.with_suffix("") if plain.suffix == ".gz" else plain).suffix
-    if suffix in _SUFFIXES:
-        return _SUFFIXES[suffix]
+    if suffix_of(path) in _SUFFIXES:
+        return _SUFFIXES[suffix_of(path)]
     for line in data[:_HEAD_BYTES].removeprefix(_MARK).splitlines():
         if line.strip() and not line.lstrip().startswith((b"#", b"%")):
             if _ARFF_LINE.match(line):
@@ -177,7 +193,7 @@ def _divided(text: str, separator: str) -> list[list[str]]:
 
 def _separator(text: str, name: str) -> str:
     """Return what divides most lines into the same number of fields, more than one."""
-    if Path(name.lower().removesuffix(".gz")).suffix in (".tsv", ".tab"):
+    if suffix_of(name) in (".tsv", ".tab"):
         return "\t"
     best, choice = 0.0, ","
     for separator in _SEPARATORS:

@@ -6,12 +6,12 @@ import os
 from collections.abc import Iterator
 from contextlib import closing
 from numbers import Integral
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
 from metricwise.io.chunks import Chunk, Source, joined, read_rows
+from metricwise.io.documents import existing_file, suffix_of
 from metricwise.io.errors import SkipLog
 
 _FORMATS = {
@@ -301,7 +301,7 @@ def _make_source(path: str, chosen: str, dtype: Any, n_features: int | None, giv
     from metricwise.io.delimited import DelimitedSource
 
     _refuse(chosen, given, allowed=("target", "weight", "has_header", "delimiter"))
-    delimiter = given["delimiter"] or ("\t" if _suffix(path) == ".tsv" else ",")
+    delimiter = given["delimiter"] or ("\t" if suffix_of(path) == ".tsv" else ",")
     if not isinstance(delimiter, str) or len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n':
         raise ValueError(f"delimiter must be a single ASCII character, not a quote or line end, got {delimiter!r}")
     return DelimitedSource(path, dtype, delimiter=delimiter, has_header=given["has_header"], **table)
@@ -314,20 +314,10 @@ def _refuse(chosen: str, given: dict[str, Any], allowed: tuple[str, ...]) -> Non
 
 
 def _checked_path(path: str | os.PathLike[str]) -> str:
-    name = os.fsdecode(path)
-    if os.path.isdir(name):
-        raise IsADirectoryError(f"{name} is a directory: give the path of a file")
-    if not os.path.exists(name):
-        raise FileNotFoundError(f"{name} does not exist")
+    name = existing_file(path)
     if os.path.getsize(name) == 0:
         raise ValueError(f"{name} has no rows: the file is empty")
     return name
-
-
-def _suffix(path: str) -> str:
-    """Return the suffix that tells the format, without that of a compressed file."""
-    plain = Path(path.lower())
-    return (plain.with_suffix("") if plain.suffix == ".gz" else plain).suffix
 
 
 def _format_of(path: str, format: str | None) -> str:
@@ -337,9 +327,9 @@ def _format_of(path: str, format: str | None) -> str:
     if format is not None:
         raise ValueError(f"format must be one of {choices}, got {format!r}")
     for name, suffixes in _FORMATS.items():
-        if _suffix(path) in suffixes:
+        if suffix_of(path) in suffixes:
             return name
-    raise ValueError(f"{path}: the suffix {_suffix(path)!r} does not tell the format: pass format=, one of {choices}")
+    raise ValueError(f"{path}: the suffix {suffix_of(path)!r} does not tell the format: pass format=, one of {choices}")
 
 
 def _check_count(name: str, value: object, least: int) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricwise.estimators.plug_in.several import averaged
+from metricwise.inference.score_intervals import middle_part
 from metricwise.measures import Averaged, BalancedAccuracy, Measure
 from metricwise.measures.averages import matrix_table
 from metricwise.measures.base import CountsTable, Table
@@ -48,19 +49,6 @@ class Judged:
     def ahead_of(self, other: Judged) -> tuple[float, float, float]:
         """Return the difference of this model's measure and another's, with its interval."""
         return (self.value - other.value, *middle_part(self.draws - other.draws, self.confidence))
-
-
-def middle_part(draws: Floats, confidence: float) -> tuple[float, float]:
-    """Return the ends between which a share of the values lies.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> middle_part(np.arange(101.0), 0.5)
-    (25.0, 75.0)
-    """
-    low, high = np.nanquantile(draws, [(1.0 - confidence) / 2.0, (1.0 + confidence) / 2.0])
-    return float(low), float(high)
 
 
 def measure_for(measure: Measure, predictions: Predictions) -> Measure:

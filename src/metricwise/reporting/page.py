@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from html import escape
@@ -13,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from metricwise.io.atomic import atomic_file
 from metricwise.measures import Measure, get_measure
 from metricwise.reporting import evidence, overview
 from metricwise.reporting.explorer import Explored, explorer_data, explorer_script
@@ -61,33 +61,17 @@ class Report:
         """
         target = Path(path)
         try:
-            handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".partial")
+            with atomic_file(target) as file:
+                file.write(self.html.encode())
         except OSError as error:
             raise OSError(
                 f"report {str(target)!r} cannot be written ({error}): give a file in a folder that exists"
             ) from error
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(self.html)
-                file.flush()
-                os.fsync(file.fileno())
-            os.chmod(temporary, 0o666 & ~_umask())
-            os.replace(temporary, target)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
         return target
 
     def _repr_html_(self) -> str:
         """Show the page within a notebook, apart from the notebook's own style."""
         return f'<iframe title="report" srcdoc="{escape(self.html)}" style="width:100%;height:48rem;border:0"></iframe>'
-
-
-def _umask() -> int:
-    """Return the mask of new files, which can be read only by setting it."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def report(

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
 from metricwise.estimators.multilabel.labels import checked_labels
-from metricwise.estimators.plug_in.binary import HeldOut, Sigmoid, aim_of, choose, spread_of_scores, table_of
+from metricwise.estimators.plug_in.binary import HeldOut, Probe, Sigmoid, aim_of, choose, spread_of_scores, table_of
 from metricwise.estimators.plug_in.held_out import (
     binary_scores,
     class_scores,
@@ -25,7 +25,6 @@ from metricwise.estimators.plug_in.held_out import (
 )
 from metricwise.estimators.plug_in.several import averaged, choose_offsets, choose_thresholds
 from metricwise.inference.class_offsets import best_offsets
-from metricwise.inference.refitting import refit_shift
 from metricwise.inference.score_intervals import Spread, TableEvidence
 from metricwise.measures import HasMulticlassValue, Measure, contingency_table
 from metricwise.measures.averages import matrix_table
@@ -47,6 +46,11 @@ class Decision(NamedTuple):
     expected: float
     expected_interval: tuple[float, float]
     evidence: TableEvidence | Spread | None = None  # of rows out of fold, for two classes
+
+    def raised(self, shift: Any) -> Decision:
+        """Return the decision with higher thresholds."""
+        low, high = self.interval
+        return self._replace(thresholds=self.thresholds + shift, interval=(low + shift, high + shift))
 
 
 class Calibration(NamedTuple):
@@ -130,9 +134,8 @@ class Task(ABC):
     def held_out(self, estimator: Any, train: Rows, test: Rows, seen: Rows) -> tuple[Floats, Floats]:
         """Return scores of rows by a model of others, and of rows that it has seen."""
         model = self.learn(estimator, train)
-        return self.raw_scores(model, _safe_indexing(self.X, test)), self.raw_scores(
-            model, _safe_indexing(self.X, seen)
-        )
+        unseen, known = (self.raw_scores(model, _safe_indexing(self.X, rows)) for rows in (test, seen))
+        return unseen, known
 
     def row_weights(self, rows: Rows) -> Floats:
         """Return weights of rows, one each if there are none."""
@@ -177,9 +180,8 @@ class TwoClasses(Task):
         return found._replace(expected=spread.value, expected_interval=interval, evidence=spread)
 
     def for_whole(self, decision: Decision, rows: Rows, by_folds: Floats, by_whole: Floats) -> Decision:
-        shift = _shift(decision.thresholds, by_folds, by_whole, self.row_weights(rows), self.strata[rows])
-        low, high = decision.interval
-        return decision._replace(thresholds=decision.thresholds + shift, interval=(low + shift, high + shift))
+        probe = Probe(by_folds, by_whole, self.row_weights(rows), self.strata[rows])
+        return decision.raised(probe.shift(decision.thresholds, Sigmoid()))
 
     def judge(self, rows: Rows, scores: Floats) -> Callable[[Floats], float]:
         truth = self.strata[rows]
@@ -283,11 +285,10 @@ class SeveralLabels(Task):
         return Decision(*choose_thresholds(measure, "auto", truth, scores, self.row_weights(rows), True, self.seed))
 
     def for_whole(self, decision: Decision, rows: Rows, by_folds: Floats, by_whole: Floats) -> Decision:
-        columns = zip(decision.thresholds, by_folds.T, by_whole.T, self.y[rows].T == 1, strict=True)
-        weights = self.row_weights(rows)
-        shift = np.array([_shift(float(t), folds, whole, weights, truth) for t, folds, whole, truth in columns])
-        low, high = decision.interval
-        return decision._replace(thresholds=decision.thresholds + shift, interval=(low + shift, high + shift))
+        weights, columns = self.row_weights(rows), zip(by_folds.T, by_whole.T, self.y[rows].T == 1, strict=True)
+        probes = [Probe(folds, whole, weights, truth) for folds, whole, truth in columns]
+        pairs = zip(probes, decision.thresholds, strict=True)
+        return decision.raised(np.array([probe.shift(float(one), Sigmoid()) for probe, one in pairs]))
 
     def judge(self, rows: Rows, scores: Floats) -> Callable[[Floats], float]:
         truth, value = self.y[rows] == 1, averaged(self.measure, "labels").of_tables
@@ -301,11 +302,6 @@ class SeveralLabels(Task):
     def score(self, y: Any, scores: Floats, decision: Decision, weights: Any) -> float:
         found = self.predicted(scores, decision)
         return float(averaged(self.measure, "labels").score(checked_labels(y), found, weights))
-
-
-def _shift(threshold: float, by_folds: Floats, by_whole: Floats, weights: Floats, positive: Labels) -> float:
-    positives = float(weights[positive].sum())
-    return refit_shift(threshold, by_folds, by_whole, weights, min(positives, float(weights.sum()) - positives))
 
 
 def _value_of_table(measure: Any, truth: Labels, found: Labels, weights: Floats) -> float:

@@ -97,11 +97,23 @@ class Probe(NamedTuple):
     weights: Floats
     positive: Mask
 
-    @property
-    def rare(self) -> float:
-        """The weight of the rarer class."""
-        positive = float(self.weights[self.positive].sum())
-        return min(positive, float(self.weights.sum()) - positive)
+    def shift(self, threshold: float, line: Sigmoid) -> float:
+        """Return by how much to raise a threshold on the log-odds that a line makes of the scores."""
+        logs = line.log_odds(self.by_folds), line.log_odds(self.by_whole)
+        return refit_shift(threshold, *logs, self.weights, rarer_weight(self.positive, self.weights))
+
+
+def rarer_weight(positive: Mask, weights: Floats) -> float:
+    """Return the weight of the rarer class.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rarer_weight(np.array([True, True, False]), np.array([2.0, 1.0, 1.0]))
+    1.0
+    """
+    positives = float(weights[positive].sum())
+    return min(positives, float(weights.sum()) - positives)
 
 
 class Chosen(NamedTuple):
@@ -118,9 +130,7 @@ class Chosen(NamedTuple):
     def for_whole(self, probe: Probe) -> Chosen:
         """Return what was chosen for models of folds as it applies to the model of all rows."""
         line = self.sigmoid
-        logs = line.log_odds(probe.by_folds), line.log_odds(probe.by_whole)
-        threshold = line.slope * self.threshold + line.intercept
-        shift = refit_shift(threshold, *logs, probe.weights, probe.rare)
+        shift = probe.shift(line.slope * self.threshold + line.intercept, line)
         low, high = (end + shift / line.slope for end in self.interval)
         rule = None if self.batch is None else replace(self.batch, threshold=self.batch.threshold + shift)
         return self._replace(threshold=self.threshold + shift / line.slope, interval=(low, high), batch=rule)
@@ -198,8 +208,7 @@ def _for_ranking(measure: Measure, held: HeldOut, seed: int) -> Chosen:
 
 def spread_of_scores(measure: Measure, held: HeldOut, seed: int) -> tuple[Spread, tuple[float, float]]:
     """Return what to expect of a measure of scores on new rows."""
-    positives = float(held.weights[held.positive].sum())
-    rare = min(positives, float(held.weights.sum()) - positives)
+    rare = rarer_weight(held.positive, held.weights)
     return spread_of(lambda w: float(measure.score(held.positive, held.scores, w)), held.weights, rare, seed=seed)
 
 
