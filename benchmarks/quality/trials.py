@@ -63,10 +63,12 @@ def front_door(split: Split, measure: str, repetition: int) -> list[Record]:
     """Return a measure of the front door, of the better of two tuned learners, and of tuned logistic regression."""
     chosen = get_measure(MEASURES[measure])
     ours = _judged(split, chosen, "MetricClassifier", MetricClassifier(chosen, random_state=repetition))
-    seconds, model = clocked(lambda: _better(split, chosen, repetition))
-    peer = _record(split, chosen, "better of two", model, seconds)
-    simple = _judged(split, chosen, "logistic regression", _peers(split, chosen, repetition)[0])
-    return [record | {"measure": measure} for record in (ours, peer, simple)]
+    tuned = _tuned_peers(split, chosen, repetition)
+    found = [ours, _better(split, chosen, "better of two", tuned, repetition)]
+    if chosen.response == "scores":  # thresholds have no part in them
+        found.append(_better(split, chosen, "better of two, untuned", _learners(split, repetition), repetition))
+    found.append(_judged(split, chosen, "logistic regression", tuned[0]))
+    return [record | {"measure": measure} for record in found]
 
 
 def promise(split: Split, repetition: int) -> list[Record]:
@@ -91,14 +93,17 @@ def promise(split: Split, repetition: int) -> list[Record]:
     ]
 
 
-def _peers(split: Split, measure: Measure, repetition: int) -> list[Any]:
+def _learners(split: Split, repetition: int) -> list[Any]:
     learners: list[Any] = [regression()]
     if not sparse.issparse(split.X):
         learners.append(HistGradientBoostingClassifier(random_state=repetition))
-    if measure.response == "scores":  # no threshold has a part in it
-        return learners
+    return learners
+
+
+def _tuned_peers(split: Split, measure: Measure, repetition: int) -> list[Any]:
     folds = StratifiedKFold(FOLDS, shuffle=True, random_state=repetition)
-    return [TunedThresholdClassifierCV(learner, scoring=_scorer(measure), cv=folds) for learner in learners]
+    scorer = make_scorer(measure.score)  # of labels
+    return [TunedThresholdClassifierCV(one, scoring=scorer, cv=folds) for one in _learners(split, repetition)]
 
 
 def _scorer(measure: Measure) -> Any:
@@ -107,14 +112,20 @@ def _scorer(measure: Measure) -> Any:
     return make_scorer(measure.score, response_method=("decision_function", "predict_proba"))
 
 
-def _better(split: Split, measure: Measure, repetition: int) -> Any:
-    """Return the peer with the better measure in cross-validation, trained on all rows."""
-    peers = _peers(split, measure, repetition)
-    if len(peers) > 1:
-        folds = StratifiedKFold(FOLDS, shuffle=True, random_state=repetition + 1)
-        scores = [cross_val_score(one, split.X, split.y, scoring=_scorer(measure), cv=folds).mean() for one in peers]
-        peers = [peers[int(np.argmax(scores))]]
-    return peers[0].fit(split.X, split.y)
+def _better(split: Split, measure: Measure, name: str, peers: list[Any], repetition: int) -> Record:
+    """Judge the peer with the better measure in cross-validation, trained on all rows."""
+
+    def chosen() -> Any:
+        best = 0
+        if len(peers) > 1:
+            folds = StratifiedKFold(FOLDS, shuffle=True, random_state=repetition + 1)
+            scorer = _scorer(measure)
+            values = [cross_val_score(one, split.X, split.y, scoring=scorer, cv=folds).mean() for one in peers]
+            best = int(np.argmax(values))
+        return peers[best].fit(split.X, split.y)
+
+    seconds, model = clocked(chosen)
+    return _record(split, measure, name, model, seconds)
 
 
 def _judged(split: Split, measure: Measure, name: str, model: Any) -> Record:

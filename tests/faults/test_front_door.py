@@ -9,7 +9,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils._param_validation import InvalidParameterError
 
-from metricwise import MetricClassifier
+from metricwise import MetricClassifier, RecallAtPrecision
 
 X, Y = make_classification(300, 5, weights=[0.8], random_state=0)
 LINEAR = {"linear": LogisticRegression()}
@@ -34,10 +34,19 @@ def test_one_class_and_no_rows():
     expect_refusal(ValueError, "requires y to be passed", y=None)
 
 
-@pytest.mark.filterwarnings("ignore:the rarest class has")
+@pytest.mark.filterwarnings("error")
 def test_a_class_that_cannot_be_held_out():
     few = np.r_[np.zeros(9, dtype=int), 1]
     expect_refusal(ValueError, "the rarest class has 1 rows, .* collect more rows", rows=X[:10], y=few)
+
+
+def test_a_precision_that_no_threshold_has():
+    noise = np.random.default_rng(0).normal(size=(300, 3))
+    labels = np.arange(300) % 10 == 0
+    with pytest.warns(UserWarning, match=r"no threshold has precision >= 0\.9 on held-out rows; the nearest, .*lower"):
+        model = MetricClassifier(RecallAtPrecision(0.9), candidates=LINEAR).fit(noise, labels)
+    assert np.isfinite(model.threshold_)
+    assert model.expected_score_ == 0.0
 
 
 def test_empty_frames_and_text():

@@ -267,24 +267,34 @@ def runner_with(*curve):
 
 def test_measures_are_carried_on_by_the_power_that_heats_have_shown():
     # What is missing shrinks as the root of the rows: 0.4, then 0.2 with four times the rows.
-    carried = carried_on([runner_with((1000.0, 0.6), (4000.0, 0.8))], 5000)
+    carried = carried_on([runner_with((1000.0, 0.6), (4000.0, 0.8))], 5000, guessed=True)
     assert carried(0.8) == pytest.approx(1.0 - 0.2 * (4000 / 5000) ** 0.5)
     assert carried(1.0) == 1.0
 
 
 @pytest.mark.parametrize(
     "curve",
-    [[], [(100.0, 0.5)], [(100.0, 0.6), (400.0, 0.5)], [(100.0, 0.6), (400.0, 1.0)], [(100.0, 0.9), (50.0, 0.95)]],
+    [[(100.0, 0.5)], [(100.0, 0.6), (400.0, 0.5)], [(100.0, 0.6), (400.0, 1.0)], [(100.0, 0.9), (50.0, 0.95)]],
 )
 def test_without_a_rising_curve_nothing_is_carried_on(curve):
-    assert carried_on([runner_with(*curve)], 1000)(0.7) == pytest.approx(0.7)
+    assert carried_on([runner_with(*curve)], 1000, guessed=True)(0.7) == pytest.approx(0.7)
 
 
 def test_curves_are_averaged_and_none_is_too_steep():
     steep = runner_with((100.0, 0.1), (200.0, 0.9))
-    assert carried_on([steep], 400)(0.9) == pytest.approx(1.0 - 0.1 * 0.5)
+    assert carried_on([steep], 400, guessed=True)(0.9) == pytest.approx(1.0 - 0.1 * 0.5)
     level = runner_with((100.0, 0.5), (200.0, 0.5))
-    assert carried_on([steep, level, runner_with((200.0, 0.1))], 400)(0.9) == pytest.approx(1.0 - 0.1 * 0.5**0.5)
+    assert carried_on([steep, level, runner_with((200.0, 0.1))], 400, guessed=True)(0.9) == pytest.approx(
+        1.0 - 0.1 * 0.5**0.5
+    )
+
+
+def test_intervals_leave_room_for_growth_that_no_heat_has_shown():
+    one_heat = [runner_with((800.0, 0.9))]
+    assert carried_on(one_heat, 1000, guessed=True).interval(0.8, 0.95) == pytest.approx((0.8, 1.0 - 0.8 * 0.05))
+    assert carried_on(one_heat, 1000, guessed=False).interval(0.8, 0.95) == pytest.approx((0.8, 0.95))
+    level = [runner_with((100.0, 0.9), (800.0, 0.9))]
+    assert carried_on(level, 1000, guessed=True).interval(0.8, 0.95) == pytest.approx((0.8, 0.95))
 
 
 @pytest.mark.parametrize("measure", ["f1", "roc_auc"])

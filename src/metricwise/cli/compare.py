@@ -103,7 +103,7 @@ class _Comparison:
         assert table.y is not None
         self.table, self.confidence, self.seed = table, confidence, seed
         strata = np.zeros(table.n_rows) if table.y.ndim == 2 else table.y
-        self.splits = splits_of(folds, table.X, np.unique(strata, return_inverse=True)[1], seed)
+        self.splits = splits_of(folds, table.X, np.unique(strata, return_inverse=True)[1], seed, needed=True)
         if not self.splits:
             raise ValueError(
                 "the rows are too few to be divided into folds: two distinct rows of every class are needed"

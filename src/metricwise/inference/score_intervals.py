@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, logit, stdtrit
 
 from metricwise.measures.base import CountsTable
 
@@ -100,7 +99,15 @@ def resampled_interval(
     >>> low < 0.75 < high
     True
     """
-    return middle_part(_resampled_values(score, weights, seed), confidence)
+    random = np.random.default_rng(seed)
+    present = weights > 0.0
+    values = []
+    for _ in range(_RESAMPLES):
+        drawn = np.zeros(weights.size)
+        drawn[present] = random.gamma(random.gamma(weights[present]))
+        # Weights that small would only make quotients overflow.
+        values.append(score(np.where(drawn > _TINY, drawn, 0.0)))
+    return middle_part(np.array(values), confidence)
 
 
 class TableEvidence(NamedTuple):
@@ -112,95 +119,3 @@ class TableEvidence(NamedTuple):
     def interval(self, confidence: float = 0.9, n_rows: int | None = None) -> tuple[float, float]:
         """Return an interval for the measure of new rows; see `score_interval`."""
         return score_interval(self.measure.value, self.table, confidence, n_rows)
-
-
-class Spread(NamedTuple):
-    """A measure of scores, between zero and one, with what is known of its chance.
-
-    Attributes
-    ----------
-    value : float
-        The measure of held-out rows.
-    deviation : float
-        Its standard deviation for so many rows.
-    rare : float
-        Rows of the rarer class, on which it depends most.
-    n_rows : float
-        All rows.
-    """
-
-    value: float
-    deviation: float
-    rare: float
-    n_rows: float
-
-    def interval(self, confidence: float = 0.9, n_rows: float | None = None) -> tuple[float, float]:
-        """Return an interval for the measure of new rows: symmetric on the scale of log-odds, with Student's quantiles.
-
-        Parameters
-        ----------
-        confidence : float
-            Probability that the interval holds the value.
-        n_rows : float, optional
-            Number of new rows; by default so many that chance has no part in their measure.
-
-        Examples
-        --------
-        >>> spread = Spread(0.95, 0.02, 40.0, 1000.0)
-        >>> few, many = spread.interval(n_rows=100), spread.interval()
-        >>> few[0] < many[0] < 0.95 < many[1] < few[1] < 1.0
-        True
-        """
-        share = (
-            1.0 if n_rows is None else 1.0 + self.n_rows / n_rows
-        )  # variance of both, in units of the held-out rows'
-        if self.deviation <= 0.0 or not 0.0 < self.value < 1.0:
-            # Nothing was ever wrong, or right: the limit of so many equal outcomes.
-            room = 1.0 - float((1.0 - confidence) ** (share / max(self.rare, 1.0)))
-            return max(self.value - room, 0.0), min(self.value + room, 1.0)
-        error = self.deviation * np.sqrt(share) / (self.value * (1.0 - self.value))
-        reach = float(stdtrit(max(self.rare - 1.0, 1.0), (1.0 + confidence) / 2.0)) * error
-        centre = float(logit(self.value))
-        return float(expit(centre - reach)), float(expit(centre + reach))
-
-
-def spread_of(
-    score: Callable[[Floats], float], weights: Floats, rare: float, confidence: float = 0.9, seed: int = 0
-) -> tuple[Spread, tuple[float, float]]:
-    """Return the spread of a measure of scores, and an interval for as many new rows as there are.
-
-    Resamples of few rows know nothing of rows worse than those at hand, and the quantiles of Student's distribution
-    nothing of values that cannot exceed one: the interval holds what either of them does.
-
-    Parameters
-    ----------
-    score : callable
-        The measure of held-out rows, given their weights.
-    weights : array
-        Weights of the rows.
-    rare : float
-        Weight of the rarer class.
-    confidence, seed
-        As in `resampled_interval`.
-    """
-    values = _resampled_values(score, weights, seed)
-    # Resamples vary as the rows at hand and as new ones do.
-    deviation = float(np.nanstd(values)) / np.sqrt(2.0)
-    total = float(weights.sum())
-    spread = Spread(float(score(weights)), deviation, rare, total)
-    low, high = middle_part(values, confidence)
-    least, most = spread.interval(confidence, total)
-    return spread, (min(low, least), max(high, most))
-
-
-def _resampled_values(score: Callable[[Floats], float], weights: Floats, seed: int) -> Floats:
-    """Return scores with weights that are drawn twice over, for the rows at hand and for as many new ones."""
-    random = np.random.default_rng(seed)
-    present = weights > 0.0
-    values = []
-    for _ in range(_RESAMPLES):
-        drawn = np.zeros(weights.size)
-        drawn[present] = random.gamma(random.gamma(weights[present]))
-        # Weights that small would only make quotients overflow.
-        values.append(score(np.where(drawn > _TINY, drawn, 0.0)))
-    return np.array(values)

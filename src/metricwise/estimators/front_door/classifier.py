@@ -245,10 +245,10 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):
         by_whole = self._averaging.scores(task, _safe_indexing(task.X, probe))
         self._decision = task.for_whole(task.decide(heat.held, mixture.scores), probe, by_folds, by_whole)
         self.threshold_ = self._decision.thresholds
-        self._carried = carried_on(finalists, rows.size)
+        # Intervals of tables are wide enough; those of areas near one are not.
+        self._carried = carried_on(finalists, rows.size, guessed=task.measure.response == "scores")
         self.expected_score_ = self._carried(self._decision.expected)
-        low, high = self._decision.expected_interval
-        self.expected_score_interval_ = (self._carried(low), self._carried(high))
+        self.expected_score_interval_ = self._carried.interval(*self._decision.expected_interval)
 
     def _tell(self, text: str) -> bool:
         _LOG.info(text)
@@ -362,8 +362,7 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(
                 f"score_interval is for two classes and not for {self.measure_.name!r}; see expected_score_interval_"
             )
-        low, high = self._decision.evidence.interval(confidence, n_rows)
-        return self._carried(low), self._carried(high)
+        return self._carried.interval(*self._decision.evidence.interval(confidence, n_rows))
 
     def explain(self) -> str:
         """Return what was chosen and why, in words."""

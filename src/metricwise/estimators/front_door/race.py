@@ -24,7 +24,7 @@ from sklearn.utils import _safe_indexing
 from metricwise.estimators.front_door.candidates import Candidate
 from metricwise.estimators.front_door.clock import Clock
 from metricwise.estimators.front_door.tasks import Calibration, Floats, Rows, Task
-from metricwise.estimators.plug_in.held_out import Splits, collected, probe_rows, splits_of, with_probe
+from metricwise.estimators.plug_in.held_out import Splits, collected, on_one_scale, probe_rows, splits_of, with_probe
 
 Tell = Callable[[str], bool]
 
@@ -170,7 +170,7 @@ class Race:
         with warnings.catch_warnings():
             if size < total:
                 warnings.simplefilter("ignore")  # a part may have few rows of a class, of which the user has more
-            splits = splits_of(cv, _safe_indexing(self.task.X, rows), codes, self.task.seed)
+            splits = splits_of(cv, _safe_indexing(self.task.X, rows), codes, self.task.seed, needed=True)
         if not splits:
             raise ValueError(
                 f"candidates are judged on rows held out, but the rarest class has {int(np.bincount(codes).min())} "
@@ -231,6 +231,9 @@ class Race:
         found = collected(heat.splits, heat.probe, parts)
         runner.calibration = self.task.calibration(heat.held, found.unseen)
         runner.scores = runner.calibration(found.unseen)
+        if self.task.measure.response == "scores":
+            codes = self.task.strata[heat.held].astype(np.int64)
+            runner.scores = on_one_scale(self.cv, heat.splits, runner.scores, codes)
         runner.probe, runner.seen = heat.rows[found.probe], runner.calibration(found.seen)
         judge = self.task.judge(heat.held, runner.scores)
         runner.value = judge(self.task.row_weights(heat.held))

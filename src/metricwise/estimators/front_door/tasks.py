@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
 from metricwise.estimators.multilabel.labels import checked_labels
-from metricwise.estimators.plug_in.binary import HeldOut, Probe, Sigmoid, aim_of, choose, spread_of_scores, table_of
+from metricwise.estimators.plug_in.binary import HeldOut, Probe, Sigmoid, aim_of, choose, table_of
 from metricwise.estimators.plug_in.held_out import (
     binary_scores,
     class_scores,
@@ -25,7 +25,8 @@ from metricwise.estimators.plug_in.held_out import (
 )
 from metricwise.estimators.plug_in.several import averaged, choose_offsets, choose_thresholds
 from metricwise.inference.class_offsets import best_offsets
-from metricwise.inference.score_intervals import Spread, TableEvidence
+from metricwise.inference.score_evidence import ScoreEvidence, score_evidence
+from metricwise.inference.score_intervals import TableEvidence
 from metricwise.measures import HasMulticlassValue, Measure, contingency_table
 from metricwise.measures.averages import matrix_table
 
@@ -45,7 +46,7 @@ class Decision(NamedTuple):
     interval: Any
     expected: float
     expected_interval: tuple[float, float]
-    evidence: TableEvidence | Spread | None = None  # of rows out of fold, for two classes
+    evidence: TableEvidence | ScoreEvidence | None = None  # of rows out of fold, for two classes
 
     def raised(self, shift: Any) -> Decision:
         """Return the decision with higher thresholds."""
@@ -170,14 +171,15 @@ class TwoClasses(Task):
     def decide(self, rows: Rows, scores: Floats) -> Decision:
         held = self._held(rows, scores)
         aim = aim_of(self.measure, None)
-        chosen = choose(aim, "auto", held, True, self.seed)
-        found = Decision(chosen.threshold, chosen.interval, chosen.expected, chosen.expected_interval, chosen.spread)
+        chosen = choose(aim, "auto", held, True, self.seed, keeping="may")  # scores are of use without a threshold
+        found = Decision(chosen.threshold, chosen.interval, chosen.expected, chosen.expected_interval, chosen.evidence)
         if aim.table is None:
             return found
         if not aim.constraints:
             return found._replace(evidence=TableEvidence(aim.table, table_of(chosen.threshold, held)))
-        spread, interval = spread_of_scores(self.measure, held, self.seed)
-        return found._replace(expected=spread.value, expected_interval=interval, evidence=spread)
+        evidence = score_evidence(self.measure, *held)
+        interval = evidence.interval(n_rows=float(held.weights.sum()))
+        return found._replace(expected=evidence.value, expected_interval=interval, evidence=evidence)
 
     def for_whole(self, decision: Decision, rows: Rows, by_folds: Floats, by_whole: Floats) -> Decision:
         probe = Probe(by_folds, by_whole, self.row_weights(rows), self.strata[rows])

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,8 @@ from metricwise.inference.batch_rule import BatchRule
 from metricwise.inference.candidates import Candidates
 from metricwise.inference.promises import Constraint, Share, UnkeepablePromiseError, safest_first
 from metricwise.inference.refitting import refit_shift
-from metricwise.inference.score_intervals import Spread, score_interval, spread_of
+from metricwise.inference.score_evidence import ScoreEvidence, score_evidence
+from metricwise.inference.score_intervals import score_interval
 from metricwise.inference.threshold import threshold_for
 from metricwise.inference.threshold_choice import ThresholdChoice, choose_threshold
 from metricwise.measures import Measure, PrecisionAtRecall, RecallAtPrecision
@@ -125,7 +127,7 @@ class Chosen(NamedTuple):
     expected_interval: tuple[float, float]
     batch: BatchRule | None = None
     sigmoid: Sigmoid = Sigmoid()
-    spread: Spread | None = None  # of a measure of scores
+    evidence: ScoreEvidence | None = None  # of a measure of scores
 
     def for_whole(self, probe: Probe) -> Chosen:
         """Return what was chosen for models of folds as it applies to the model of all rows."""
@@ -136,13 +138,19 @@ class Chosen(NamedTuple):
         return self._replace(threshold=self.threshold + shift / line.slope, interval=(low, high), batch=rule)
 
 
-def choose(aim: Aim, strategy: str, held: HeldOut, probabilities: bool, seed: int) -> Chosen:
-    """Choose a threshold on held-out scores by a strategy, for a measure without promises."""
+def choose(
+    aim: Aim, strategy: str, held: HeldOut, probabilities: bool, seed: int, keeping: Literal["must", "may"] = "must"
+) -> Chosen:
+    """Choose a threshold on held-out scores by a strategy, for a measure without promises.
+
+    If no threshold keeps the constraints of the aim that it "must" keep, an error is raised; if it "may", the nearest
+    is chosen, with a warning.
+    """
     sigmoid = Sigmoid() if probabilities else Sigmoid.of(held)
     if aim.table is None:
         return _for_ranking(aim.measure, held, seed)._replace(sigmoid=sigmoid)
     if aim.constraints:
-        return described(aim, _best_keeping(aim, held), held)._replace(sigmoid=sigmoid)
+        return described(aim, _best_keeping(aim, held, keeping), held)._replace(sigmoid=sigmoid)
     log_odds = sigmoid.log_odds(held.scores)
     name: Any = "auto" if strategy == "batch" else strategy
     found = choose_threshold(name, aim.table, held.positive, log_odds, held.weights, seed)
@@ -172,7 +180,7 @@ def table_of(threshold: float, held: HeldOut) -> tuple[float, float, float, floa
     return tp, fp, fn, tn
 
 
-def _best_keeping(aim: Aim, held: HeldOut) -> ThresholdChoice:
+def _best_keeping(aim: Aim, held: HeldOut, keeping: Literal["must", "may"]) -> ThresholdChoice:
     """Return the best threshold whose held-out rows keep the constraints, without any promise."""
     assert aim.table is not None
     candidates = Candidates.of(*held)
@@ -184,10 +192,16 @@ def _best_keeping(aim: Aim, held: HeldOut) -> ThresholdChoice:
         values = ", ".join(
             f"{c.share.name} {float(c.share.value(*(t[first] for t in tables))):.3g}" for c in aim.constraints
         )
-        raise UnkeepablePromiseError(
-            f"no threshold has {asked} on held-out rows; the nearest, {float(candidates.thresholds(first)):.6g}, has "
-            f"{values}"
+        nearest = float(candidates.thresholds(first))
+        message = f"no threshold has {asked} on held-out rows; the nearest, {nearest:.6g}, has {values}"
+        if keeping == "must":
+            raise UnkeepablePromiseError(message)
+        warnings.warn(
+            f"{message}, and is used: lower what is asked for, or collect more rows of the rarer class",
+            UserWarning,
+            stacklevel=2,
         )
+        return ThresholdChoice(nearest, (nearest, nearest))
     allowed: Floats = np.where(kept, np.asarray(aim.table.value(*tables), dtype=np.float64), -np.inf)
     thresholds = candidates.thresholds(np.flatnonzero(kept))
     best = float(candidates.thresholds(candidates.best(allowed)))
@@ -202,14 +216,14 @@ def _for_ranking(measure: Measure, held: HeldOut, seed: int) -> Chosen:
         threshold_for(measure, *held[:2], held.weights * random.exponential(size=held.weights.size)) for _ in range(25)
     ]
     low, high = np.quantile(drawn, [0.05, 0.95])
-    spread, interval = spread_of_scores(measure, held, seed)
-    return Chosen(threshold, (float(low), float(high)), spread.value, interval, spread=spread)
-
-
-def spread_of_scores(measure: Measure, held: HeldOut, seed: int) -> tuple[Spread, tuple[float, float]]:
-    """Return what to expect of a measure of scores on new rows."""
-    rare = rarer_weight(held.positive, held.weights)
-    return spread_of(lambda w: float(measure.score(held.positive, held.scores, w)), held.weights, rare, seed=seed)
+    evidence = score_evidence(measure, *held)
+    return Chosen(
+        threshold,
+        (float(low), float(high)),
+        evidence.value,
+        evidence.interval(n_rows=float(held.weights.sum())),
+        evidence=evidence,
+    )
 
 
 def shown(threshold: float, probabilities: bool) -> float:

@@ -25,17 +25,19 @@ from metricwise.estimators.plug_in.held_out import (
     fitted_label,
     gives_probabilities,
     held_out_scores,
+    on_one_scale,
     probe_rows,
     splits_of,
 )
 from metricwise.estimators.plug_in.several import ChosenSet, choose_offsets, choose_thresholds
 from metricwise.inference.promises import promised_threshold
-from metricwise.inference.score_intervals import Spread, TableEvidence
+from metricwise.inference.score_evidence import ScoreEvidence
+from metricwise.inference.score_intervals import TableEvidence
 from metricwise.inference.threshold_choice import ThresholdChoice
 
 Floats = NDArray[np.float64]
 Labels = NDArray[Any]
-Evidence = TableEvidence | Spread
+Evidence = TableEvidence | ScoreEvidence
 
 
 class Binary(NamedTuple):
@@ -104,7 +106,8 @@ class Fitting:
         if aim.constraints and confidence is not None:
             return self._promise(aim, y, positive, confidence)
         truth = y == positive
-        found, model = self._scores(y, truth, lambda model, X: binary_scores(model, X, positive))
+        score = partial(binary_scores, positive=positive)
+        found, model = self._scores(y, truth, score, one_scale=aim.table is None)
         held = HeldOut(truth[found.rows], found.unseen, self.row_weights[found.rows])
         chosen = choose(aim, self.strategy, held, self.probabilities, self.seed)
         evidence = _evidence(aim, chosen, held)
@@ -120,7 +123,12 @@ class Fitting:
         return _safe_indexing(self.X, numbers)
 
     def _scores(
-        self, y: Labels, strata: Labels, score: Callable[[Any, Any], Floats], probed: bool = True
+        self,
+        y: Labels,
+        strata: Labels,
+        score: Callable[[Any, Any], Floats],
+        probed: bool = True,
+        one_scale: bool = False,
     ) -> tuple[Scores, Any]:
         """Return scores of rows by models that have not seen them, if there are any, and the model of all rows."""
         everything, none = np.arange(len(y)), np.zeros(0, dtype=np.int64)
@@ -139,7 +147,10 @@ class Fitting:
             return unseen, score(trained, self._rows(seen)) if seen.size else unseen[:0]
 
         probe = probe_rows(codes, self.seed) if probed else none
-        return held_out_scores(scored, splits, probe, self.n_jobs), model
+        found = held_out_scores(scored, splits, probe, self.n_jobs)
+        if one_scale:
+            found = found._replace(unseen=on_one_scale(self.cv, splits, found.unseen, codes[found.rows]))
+        return found, model
 
     def _promise(self, aim: Aim, y: Labels, positive: Any, confidence: float) -> Binary:
         """Train, and put thresholds in order, on one half of the rows; test them on the other half."""
@@ -156,7 +167,7 @@ class Fitting:
                 "a promise keeps half of the rows from training, so that given splits of all rows do not fit: set cv "
                 "to a number or a splitter"
             )
-        halves = splits_of(2, self.X, np.unique(y, return_inverse=True)[1], self.seed)
+        halves = splits_of(2, self.X, np.unique(y, return_inverse=True)[1], self.seed, needed=True)
         if not halves:
             raise ValueError(
                 "a promise needs rows of both classes for training and for testing, but a class has fewer than two "
@@ -228,4 +239,4 @@ class Fitting:
 
 
 def _evidence(aim: Aim, chosen: Chosen, held: HeldOut) -> Evidence | None:
-    return chosen.spread if aim.table is None else TableEvidence(aim.table, table_of(chosen.threshold, held))
+    return chosen.evidence if aim.table is None else TableEvidence(aim.table, table_of(chosen.threshold, held))

@@ -33,7 +33,8 @@ _CLASSES: dict[str, str] = {
     f"{_ESTIMATORS}.streaming": "_Model",
     "metricwise.inference.batch_rule": "BatchRule",
     "metricwise.inference.promises": "Share",
-    "metricwise.inference.score_intervals": "Spread TableEvidence",
+    "metricwise.inference.score_evidence": "ScoreEvidence",
+    "metricwise.inference.score_intervals": "TableEvidence",
     "metricwise.measures": (
         "Accuracy Averaged BalancedAccuracy CohenKappa FBeta GMean GowerLegendre HMean Jaccard MCC MinRate PRBEP "
         "PartialAuc PrecisionAtK PrecisionAtRecall QMean RecallAtK RecallAtPrecision RocAuc"
