@@ -144,6 +144,19 @@ def test_several_classes_stream_and_page(tmp_path):
     assert page.read_text().startswith("<!DOCTYPE html>")
 
 
+def test_malformed_lines_of_a_stream(tmp_path):
+    """Errors speak of the command's own option, and it does what they say."""
+    lines = [f"{k % 7},{k % 2}" for k in range(60)]
+    lines[30] = "x,1"
+    (tmp_path / "rows.csv").write_text("a,y\n" + "\n".join(lines))
+    arguments = ("train", tmp_path / "rows.csv", "--target", "y", "--stream", "--out", tmp_path / "m.mw")
+    refused = run(*arguments, code=1)
+    assert "rows.csv, line 32, column 1: found 'x'" in refused.stderr
+    assert "--on-error skip leaves out such lines" in refused.stderr
+    told = run(*arguments, "--on-error", "skip")
+    assert "1 malformed line was left out" in told.stderr and "59 rows" in told.stdout
+
+
 def test_compare(rows):
     path, _ = rows
     arguments = ("compare", path, "--target", "y", "--measure", "f1", "--measure", "roc_auc", "--folds", "3")

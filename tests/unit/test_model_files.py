@@ -199,6 +199,20 @@ def test_another_version_of_scikit_learn_is_said(tmp_path: Path) -> None:
         mw.load(path)
 
 
+def test_what_another_version_has_written_otherwise_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "model.mw"
+    mw.save(mw.AUCSVC(), path)
+    with opened(path) as file:
+        header, tree = file.header(), file.tree()
+    next(entry for entry in tree["entries"] if "fields" in entry)["fields"].pop("C")
+    write_container(path, header, tree, [])
+    with pytest.raises(mw.ModelFileError, match="a AUCSVC lacks its parameter 'C'"):
+        mw.load(path)
+    _with_header(path, versions=header["versions"] | {"metricwise": "0.0.1"})
+    with pytest.raises(mw.ModelFileError, match=r"saved by metricwise 0\.0\.1, and this is .*lacks its parameter 'C'"):
+        mw.load(path)
+
+
 def test_a_later_format_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "model.mw"
     mw.save(mw.AUCSVC(), path)

@@ -135,7 +135,8 @@ def _reported(console: Console, debug: bool) -> Iterator[None]:
         if debug:
             raise
         kind = "" if isinstance(error, _EXPECTED) and str(error) else f"unexpected {type(error).__name__}: "
-        click.echo(f"Error: {kind}{one_line(error)}", err=True)
+        said_here = one_line(error).replace("on_error='skip'", "--on-error skip")
+        click.echo(f"Error: {kind}{said_here}", err=True)
         if kind:
             click.echo("Run the command again with --debug to see where.", err=True)
         sys.exit(1)

@@ -6,7 +6,7 @@ import os
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import click
 
@@ -41,6 +41,13 @@ _ROWS_BETWEEN_CHECKPOINTS = 100_000
 @click.option("--stream", is_flag=True, help="Read the file in chunks, for files larger than memory.")
 @click.option("--passes", default=1, show_default=True, type=click.IntRange(min=1), help="Passes over a stream.")
 @click.option("--classes", help="All labels of a stream, divided by commas; by default those of its first rows.")
+@click.option(
+    "--on-error",
+    default="raise",
+    show_default=True,
+    type=click.Choice(["raise", "skip"]),
+    help="What becomes of a malformed line of a stream: an error, or it is left out, with a warning.",
+)
 @click.option("--checkpoint", help="Where the state of a stream is kept; OUT.checkpoint by default.")
 @click.option("--time-budget", type=Seconds(), help="Most time for training, as in 5m.")
 @click.option("--pos-label", help="The positive class of two; the last in order by default.")
@@ -58,6 +65,7 @@ def train(
     stream: bool,
     passes: int,
     classes: str | None,
+    on_error: Literal["raise", "skip"],
     data_options: DataOptions,
     **options: Any,
 ) -> Outcome:
@@ -71,7 +79,7 @@ def train(
     started = time.perf_counter()
     if stream:
         with on_disk(data) as path:
-            job = _Stream(console, path, data_options, passes, classes)
+            job = _Stream(console, path, data_options, passes, classes, on_error)
             model, facts = job.run(algorithm, settings, f"{out}.checkpoint")
             _save(ctx.obj, model, out, path)
     else:
@@ -126,8 +134,17 @@ def _teller(progress: Progress) -> Any:
 class _Stream:
     """A file that is read in chunks."""
 
-    def __init__(self, console: Console, path: str, options: DataOptions, passes: int, classes: str | None) -> None:
+    def __init__(
+        self,
+        console: Console,
+        path: str,
+        options: DataOptions,
+        passes: int,
+        classes: str | None,
+        on_error: Literal["raise", "skip"],
+    ) -> None:
         self._console, self._path, self._options, self._passes = console, path, options, passes
+        self._on_error = on_error
         self._classes = None if classes is None else [_label(text) for text in classes.split(",")]
 
     def run(self, algorithm: str, settings: Settings, checkpoint: str) -> tuple[Any, dict[str, Any]]:
@@ -148,6 +165,7 @@ class _Stream:
             delimiter=options.separator,
             has_header=options.has_header,
             zero_based=options.zero_based,
+            on_error=self._on_error,
         )
         self._console.note(words)
         kept = settings.checkpoint or checkpoint

@@ -184,14 +184,14 @@ class DelimitedParser:
 
     def _problem(self, code: int, field: int, token: bytes, count: int) -> str:
         if code in (parsing.TOO_FEW, parsing.TOO_MANY):
-            return f"the line has {count} fields, not {self._roles.size}: correct it or use on_error='skip'"
+            return f"the line has {count} fields, not {self._roles.size}: correct it or leave the line out"
         column = f"column {field + 1}" if self._names is None else f"column {self._names[field]!r}"
         if code == parsing.WEIGHT:
             return f"found the weight {shown(token)} in {column}: weights must not be negative"
         if code == parsing.LABEL and self._mode == parsing.NUMBER_LABEL and token:
             return f"found {shown(token)} in {column} where a number belongs: the first chunk's labels are numbers"
         if code == parsing.LABEL:
-            return f"found {shown(token)} in {column} where a label belongs: correct it or use on_error='skip'"
+            return f"found {shown(token)} in {column} where a label belongs: correct it or leave the line out"
         if code == parsing.VALUE and not _NOT_FINITE.fullmatch(token.decode(errors="replace")):
             return f"found {shown(token)} in {column}, which takes numbers: encode the column as numbers or drop it"
         return f"in {column}: " + common_problem(code, shown(token))

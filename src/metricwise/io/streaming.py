@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
 
-from metricwise.io.chunks import Chunk, Source, joined, read_rows
+from metricwise.io.chunks import Chunk, Piece, Reader, Source, joined, read_rows
 from metricwise.io.documents import existing_file, suffix_of
-from metricwise.io.errors import SkipLog
+from metricwise.io.errors import MalformedLineError, SkipLog
 
 _FORMATS = {
     "svmlight": (".svm", ".svmlight", ".libsvm", ".txt", ".dat"),
@@ -145,15 +145,30 @@ class Stream:
         with closing(self._source.open(log if self._on_error == "skip" else None)) as reader:
             if start:
                 first_row = reader.skip(start * self._chunk_rows)
-            while pieces := read_rows(reader, self._chunk_rows):
+            while pieces := self._rows_of(reader):
                 chunk = joined(pieces, first_row)
                 first_row += len(chunk.y)
                 yield chunk
         self._n_rows = first_row
         log.warn(stacklevel=2)
 
+    def _rows_of(self, reader: Reader) -> list[Piece]:
+        with _advising():
+            return read_rows(reader, self._chunk_rows)
+
     def _prepare(self) -> int:
-        return self._source.prepare(self._chunk_rows, SkipLog() if self._on_error == "skip" else None)
+        with _advising():
+            return self._source.prepare(self._chunk_rows, SkipLog() if self._on_error == "skip" else None)
+
+
+@contextmanager
+def _advising() -> Iterator[None]:
+    """Let the error of a line say how to go on without it."""
+    try:
+        yield
+    except MalformedLineError as error:
+        error.problem += "; on_error='skip' leaves out such lines"
+        raise
 
 
 def stream(
@@ -253,6 +268,7 @@ def recognised_stream(
     delimiter: str | None = None,
     has_header: bool | None = None,
     zero_based: bool = False,
+    on_error: Literal["raise", "skip"] = "raise",
 ) -> tuple[Stream, str]:
     r"""Open a stream of a file that need not be described, and say what was recognised.
 
@@ -281,7 +297,7 @@ def recognised_stream(
         options |= {"delimiter": layout.separator, "has_header": layout.names is not None}
         words = described_layout(layout)
     packed = ", compressed by gzip" if head.compressed else ""
-    rows = stream(name, format=head.format, **options)  # type: ignore[arg-type]
+    rows = stream(name, format=head.format, on_error=on_error, **options)  # type: ignore[arg-type]
     return rows, f"{name}: {words}{packed}, read in chunks"
 
 

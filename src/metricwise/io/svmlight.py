@@ -177,4 +177,4 @@ class SvmlightParser:
             return f"found {shown(token)}, but a row has one label: split the file by label"
         if self._mode == parsing.NUMBER_LABEL:
             return f"found {shown(token)} where a number belongs: the labels of the first chunk are numbers"
-        return f"found {shown(token)} where a label belongs: correct the line or leave it out with on_error='skip'"
+        return f"found {shown(token)} where a label belongs: correct the line or leave it out"

@@ -253,4 +253,4 @@ def common_problem(code: int, token: str) -> str:
         return f"found {token}, which is too large for the type of the numbers: scale the column down"
     if code == parsing.ENCODING:
         return f"found the label {token}, which is not UTF-8: save the file as UTF-8"
-    return f"found {token} where a finite number belongs: correct the line or leave it out with on_error='skip'"
+    return f"found {token} where a finite number belongs: correct the line or leave it out"

@@ -156,7 +156,15 @@ def load(path: PathLike) -> Any:
         note = _version_note(versions)
         if note:
             warnings.warn(f"{os.fspath(path)}: {note}", UserWarning, stacklevel=2)
-        model = TreeReader(file.array).read(file.tree()["entries"])
+        try:
+            model = TreeReader(file.array).read(file.tree()["entries"])
+        except Exception as error:
+            before, now = versions["metricwise"], _versions()["metricwise"]
+            if before == now:
+                raise
+            raise ValueError(
+                f"it was saved by metricwise {before[:50]}, and this is {now}: use the version that wrote it ({error})"
+            ) from error
         if not isinstance(model, BaseEstimator):
             raise ValueError("it holds something else than an estimator")
     return model
