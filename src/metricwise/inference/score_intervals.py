@@ -15,7 +15,10 @@ Floats = NDArray[np.float64]
 _DRAWS = 4000
 _RESAMPLES = 200
 _TINY = 1e-12
-_PRIOR_ROWS = 2.0  # shared among the cells: one half for each of four (Jeffreys)
+_PRIOR = 0.5  # rows in a cell that has some (Jeffreys)
+# Rows in a cell that has none. A threshold that was chosen on these rows lies just below the lowest positive if it
+# finds them all; the next one is lower with the chance of the rule of succession.
+_PRIOR_OF_EMPTY = 1.0
 
 
 def middle_part(values: Floats, confidence: float) -> tuple[float, float]:
@@ -65,7 +68,7 @@ def score_interval(
     """
     random = np.random.default_rng(seed)
     cells = np.array(table, dtype=np.float64)
-    shares = random.dirichlet(cells + _PRIOR_ROWS / cells.size * (cells > 0) + 1e-9, _DRAWS)
+    shares = random.dirichlet(cells + np.where(cells > 0.0, _PRIOR, _PRIOR_OF_EMPTY), _DRAWS)
     drawn = shares if n_rows is None else random.multinomial(n_rows, shares).astype(np.float64)
     values = np.asarray(value(*drawn.T), dtype=np.float64)
     return middle_part(values, confidence)
