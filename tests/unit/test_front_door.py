@@ -12,7 +12,7 @@ from sklearn.datasets import make_classification, make_multilabel_classification
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import f1_score
+from sklearn.metrics import f1_score, roc_auc_score
 from sklearn.model_selection import GridSearchCV, train_test_split
 from sklearn.svm import LinearSVC
 
@@ -254,6 +254,19 @@ def test_cloned_and_searched():
     search = GridSearchCV(MetricClassifier(candidates=FEW, cv=2), {"measure": ["f1", "g_mean"]}, cv=2).fit(X, y)
     assert search.best_params_["measure"] in ("f1", "g_mean")
     assert clone(search.best_estimator_).get_params()["candidates"].keys() == FEW.keys()
+
+
+@pytest.mark.parametrize("rare", [5, 4995])
+def test_scores_of_a_rare_class_are_not_cut_off(rare):
+    """Log-odds of one positive in a thousand are below -6 for nearly all rows, which still have to be ranked."""
+    random = np.random.default_rng(0)
+    y = np.arange(5000) < rare
+    X = random.normal(size=(5000, 3)) + 2.0 * y[:, None]
+    model = MetricClassifier("roc_auc", candidates={"linear": LogisticRegression(C=0.01)}).fit(X, y)
+    plain = LogisticRegression(C=0.01).fit(X, y)
+    assert np.median(np.abs(plain.decision_function(X))) > 6.0
+    assert np.unique(model.decision_function(X)).size > 4990
+    assert model.score(X, y) == pytest.approx(roc_auc_score(y, plain.decision_function(X)), abs=1e-6)
 
 
 # -------------------------------------------------------------------------------------------------- what to expect

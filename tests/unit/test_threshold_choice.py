@@ -161,11 +161,15 @@ def test_score_intervals_cover():
 def test_a_threshold_that_misses_none_of_few_positives_may_miss_the_next():
     low, high = score_interval(GMean().value, (20.0, 5.0, 0.0, 995.0), n_rows=1000)
     assert low < 0.95 and high > 0.995
+
+    def recall(tp, fp, fn, tn):
+        return tp / np.where(tp + fn > 0.0, tp + fn, np.nan)
+
     random, inside = np.random.default_rng(0), 0
     for seed in range(200):
         own, new = random.normal(size=(2, 20))
         missed = float(np.sum(new <= own.min()))  # by the highest threshold that finds all
-        low, high = score_interval(lambda tp, fp, fn, tn: tp / (tp + fn), (20.0, 0.0, 0.0, 980.0), 0.9, 1000, seed)
+        low, high = score_interval(recall, (20.0, 0.0, 0.0, 980.0), 0.9, 1000, seed)
         inside += low <= 1.0 - missed / 20.0 <= high
     assert inside / 200 >= 0.85
 

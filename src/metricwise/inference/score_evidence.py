@@ -84,11 +84,12 @@ class ScoreEvidence(NamedTuple):
         share = 1.0 if n_rows is None else 1.0 + total / n_rows  # of the variance of the rows at hand
         deviation = float(np.nanstd(self._resampled(None)))
         low, high = _students(value, deviation * np.sqrt(share), share, self._rare_weight(), confidence)
-        drawn = self._resampled(None if n_rows is None else n_rows / total, self._strangers())
-        if drawn.size >= _FEWEST_DRAWS:
-            least, most = middle_part(drawn, confidence)
-            low, high = max(min(low, least), 0.0), min(max(high, most), 1.0)
-        return low, high
+        ratio = None if n_rows is None else n_rows / total
+        usual, strange = self._resampled(ratio), self._resampled(ratio, self._strangers())
+        if min(usual.size, strange.size) >= _FEWEST_DRAWS:
+            low = min(low, middle_part(strange, confidence)[0])
+            high = max(high, middle_part(usual, confidence)[1])
+        return max(low, 0.0), min(high, 1.0)
 
     @property
     def _positives_are_rare(self) -> bool:

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import logit
 from sklearn.utils import _safe_indexing
 
 from metricwise.estimators.multilabel.labels import checked_labels
@@ -34,8 +35,8 @@ Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
 Labels = NDArray[Any]
 
-# Of probabilities, in log-odds: forests are sure of what all of their trees say, and a single one must not outweigh
-# all other candidates.
+# Of probabilities, in log-odds beyond those of the classes themselves: forests are sure of what all of their trees say,
+# and a single one must not outweigh all other candidates.
 _SUREST = 6.0
 
 
@@ -83,6 +84,8 @@ class Task(ABC):
         The measure.
     seed : int
         Of resamples.
+    usual : float or array
+        Scores of rows of which nothing is known: by how many rows there are of each class.
     """
 
     X: Any
@@ -90,6 +93,15 @@ class Task(ABC):
     weights: Floats | None
     measure: Measure
     seed: int
+    usual: Any = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        if self.usual is None:
+            self.usual = self._usual_scores()
+
+    @abstractmethod
+    def _usual_scores(self) -> Any:
+        """Return log-odds, or log-probabilities, by the shares of the classes."""
 
     @property
     @abstractmethod
@@ -163,7 +175,10 @@ class TwoClasses(Task):
 
     def raw_scores(self, model: Any, X: Any) -> Floats:
         scores = binary_scores(model, X, self.positive)
-        return np.clip(scores, -_SUREST, _SUREST) if gives_probabilities(model) else scores
+        return _not_too_sure(scores, self.usual) if gives_probabilities(model) else scores
+
+    def _usual_scores(self) -> float:
+        return float(_log_odds(np.mean(self.strata), len(self.y)))
 
     def calibration(self, rows: Rows, scores: Floats) -> Calibration:
         return Calibration((Sigmoid.of(self._held(rows, scores)),))
@@ -220,7 +235,11 @@ class SeveralClasses(Task):
 
     def raw_scores(self, model: Any, X: Any) -> Floats:
         scores = class_scores(model, X, self.classes)
-        return np.maximum(scores, -_SUREST) if gives_probabilities(model) else scores
+        return np.maximum(scores, self.usual - _SUREST) if gives_probabilities(model) else scores
+
+    def _usual_scores(self) -> Floats:
+        shares: Floats = np.mean(self.y[:, None] == self.classes, axis=0)
+        return np.asarray(np.log(shares))
 
     def calibration(self, rows: Rows, scores: Floats) -> Calibration:
         return Calibration(())
@@ -267,10 +286,15 @@ class SeveralLabels(Task):
 
     def raw_scores(self, model: Any, X: Any) -> Floats:
         columns = [binary_scores(one, X, 1) for one in model]
-        sure = [gives_probabilities(one) for one in model]
         return np.column_stack(
-            [np.clip(c, -_SUREST, _SUREST) if chance else c for c, chance in zip(columns, sure, strict=True)]
+            [
+                _not_too_sure(scores, usual) if gives_probabilities(one) else scores
+                for one, scores, usual in zip(model, columns, self.usual, strict=True)
+            ]
         )
+
+    def _usual_scores(self) -> Floats:
+        return np.asarray(_log_odds(np.mean(self.y == 1, axis=0), len(self.y)))
 
     def calibration(self, rows: Rows, scores: Floats) -> Calibration:
         truth, weights = self.y[rows] == 1, self.row_weights(rows)
@@ -304,6 +328,15 @@ class SeveralLabels(Task):
     def score(self, y: Any, scores: Floats, decision: Decision, weights: Any) -> float:
         found = self.predicted(scores, decision)
         return float(averaged(self.measure, "labels").score(checked_labels(y), found, weights))
+
+
+def _log_odds(share: Any, n_rows: int) -> Any:
+    least = 0.5 / max(n_rows, 1)  # labels that all rows have, or none
+    return logit(np.clip(share, least, 1.0 - least))
+
+
+def _not_too_sure(scores: Floats, usual: float) -> Floats:
+    return np.clip(scores, min(usual, 0.0) - _SUREST, max(usual, 0.0) + _SUREST)
 
 
 def _value_of_table(measure: Any, truth: Labels, found: Labels, weights: Floats) -> float:
