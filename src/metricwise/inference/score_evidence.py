@@ -24,6 +24,7 @@ Mask = NDArray[np.bool_]
 
 _RESAMPLES = 200
 _FEWEST_DRAWS = 20  # with both classes, below which their quantiles mean nothing
+_TINY = 1e-12  # weights below it would only make quotients overflow
 _STRANGER = 0.5  # the weight of a row stranger than all others
 _SINGLE = 500  # rows of a class that are kept as they are, at either end of its scores
 _COARSENING = 1.01  # growth of the groups in which the others are kept
@@ -108,6 +109,7 @@ class ScoreEvidence(NamedTuple):
             drawn = random.gamma(rows.weights)
             if ratio is not None:  # new rows are whole ones: of few, the worst at hand may have no like
                 drawn = random.poisson(ratio * drawn).astype(np.float64)
+            drawn[drawn <= _TINY] = 0.0
             if np.any(drawn[rows.positive]) and np.any(drawn[~rows.positive]):
                 values.append(self.measure.score(rows.positive, rows.scores, drawn))
         return np.array(values, dtype=np.float64)
