@@ -24,6 +24,7 @@ __all__ = [
     "CostSensitiveClassifier",
     "DegenerateOptimumWarning",
     "FBeta",
+    "FeatureSelectingSVC",
     "GMean",
     "GowerLegendre",
     "HMean",
@@ -49,6 +50,7 @@ __all__ = [
     "RocAuc",
     "SPADEClassifier",
     "STAMPClassifier",
+    "SmoothedSVC",
     "Status",
     "StreamEntry",
     "StreamResult",
@@ -69,12 +71,14 @@ if TYPE_CHECKING:
     from metricwise.estimators.auc_svc import AUCSVC
     from metricwise.estimators.catalog import measure_names
     from metricwise.estimators.cost_sensitive.classifier import CostSensitiveClassifier
+    from metricwise.estimators.feature_selecting_svc import FeatureSelectingSVC
     from metricwise.estimators.front_door.classifier import MetricClassifier
     from metricwise.estimators.minibatch_svc import MiniBatchSVC
     from metricwise.estimators.multilabel.binary_relevance import BinaryRelevance
     from metricwise.estimators.multilabel.classifier_chain import ProbabilisticClassifierChain
     from metricwise.estimators.multivariate_svc import MultivariateSVC
     from metricwise.estimators.plug_in.classifier import PlugInClassifier
+    from metricwise.estimators.smoothed_svc import SmoothedSVC
     from metricwise.estimators.spade import SPADEClassifier
     from metricwise.estimators.stamp import STAMPClassifier
     from metricwise.io.errors import ModelFileError
@@ -125,11 +129,13 @@ else:
         "MiniBatchSVC": "metricwise.estimators.minibatch_svc",
         "MultivariateSVC": "metricwise.estimators.multivariate_svc",
         "CostSensitiveClassifier": "metricwise.estimators.cost_sensitive.classifier",
+        "FeatureSelectingSVC": "metricwise.estimators.feature_selecting_svc",
         "MetricClassifier": "metricwise.estimators.front_door.classifier",
         "PlugInClassifier": "metricwise.estimators.plug_in.classifier",
         "ProbabilisticClassifierChain": "metricwise.estimators.multilabel.classifier_chain",
         "SPADEClassifier": "metricwise.estimators.spade",
         "STAMPClassifier": "metricwise.estimators.stamp",
+        "SmoothedSVC": "metricwise.estimators.smoothed_svc",
         "StreamEntry": "metricwise.results",
         "StreamResult": "metricwise.results",
         "measure_names": "metricwise.estimators.catalog",

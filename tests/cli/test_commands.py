@@ -41,6 +41,8 @@ def rows(tmp_path_factory):
     ("algorithm", "more"),
     [
         ("multivariate-svm", ["-C", "0.5"]),
+        ("smoothed-svm", ["--measure", "prbep"]),
+        ("feature-selecting-svm", ["--n-features", "3"]),
         ("auc-svm", ["--measure", "roc_auc"]),
         ("amp", []),
         ("stamp", ["--measure", "f-beta:2"]),
@@ -180,6 +182,7 @@ def test_compare(rows):
         (["--stream", "--subject-to", "recall>=0.5"], "leave --stream out"),
         (["--target", "y", "--target", "w", "--algorithm", "amp"], "takes one --target"),
         (["--algorithm", "binary-relevance"], "several --target"),
+        (["--algorithm", "amp", "--n-features", "2"], "--n-features is for feature-selecting-svm"),
         (["--algorithm", "stamp", "-C", "2"], "-C has no meaning for stamp"),
         (["--subject-to", "precision>2"], "write precision>=0.9"),
         (["--subject-to", "beauty>=0.5"], "a constraint is on one of"),

@@ -112,6 +112,8 @@ MODELS: dict[str, Callable[[], tuple[Any, Any]]] = {
         X,
     ),
     "multivariate SVM, top": lambda: (mw.MultivariateSVC(mw.PrecisionAtK(20)).fit(X, y), X),
+    "smoothed SVM": lambda: (mw.SmoothedSVC("prbep").fit(SPARSE, WORDS), SPARSE),
+    "selecting SVM": lambda: (mw.FeatureSelectingSVC("f1", 3).fit(SPARSE, y), SPARSE),
     "SPADE": lambda: (mw.SPADEClassifier("g_mean").fit(X, y), X),
     "SPADE, stream": lambda: (mw.SPADEClassifier("g_mean").partial_fit(X, y, classes=[0, 1]), X),
     "STAMP": lambda: (mw.STAMPClassifier("f1").fit(SPARSE, y), SPARSE),

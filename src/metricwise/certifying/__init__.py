@@ -9,6 +9,7 @@ bounds the objective by itself.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from scipy import sparse
 
 from metricwise.certifying.levels import certify_level
 from metricwise.certifying.rows import KernelledRows, LinearRows, dense_points
+from metricwise.certifying.shares import smoothed_labelling
 from metricwise.certifying.slack import Slack
 from metricwise.certifying.squares import squared_pairs
 from metricwise.results import Certificate, Result
@@ -32,7 +34,7 @@ def certify(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Certificat
 
     Parameters
     ----------
-    model : fitted MultivariateSVC, AUCSVC or AMPClassifier
+    model : fitted MultivariateSVC, SmoothedSVC, FeatureSelectingSVC, AUCSVC or AMPClassifier
         With an approximation of a kernel, the bounds are those of the exact kernel's objective, and tell what the
         approximation costs.
     X, y, sample_weight
@@ -89,6 +91,8 @@ def _check_support(model: Any, X: Any) -> None:
 def _certify_problem(model: Any, X: Any, positive: Mask, weights: Floats, result: Any) -> Certificate:
     kept = np.flatnonzero(weights > 0.0)
     rows: Any
+    if hasattr(result, "columns"):
+        X, result = _of_chosen_features(X, result)
     if hasattr(model, "dual_coef_"):
         rows = _Kept(KernelledRows(X, model), kept, weights.size)
     else:
@@ -99,6 +103,16 @@ def _certify_problem(model: Any, X: Any, positive: Mask, weights: Floats, result
     if getattr(model, "norm", 1) == 2:
         return _certify_squares(model, rows, positive, weights, result)
     return _certify_slack(model, rows, positive, weights, result)
+
+
+def _of_chosen_features(X: Any, result: Any) -> tuple[Any, Result]:
+    """Return the columns of the chosen features, and the result with their weights alone."""
+    kept = np.append(result.columns, np.arange(X.shape[1], result.weights.size))  # the constant's weight is the last
+    others = np.delete(result.weights, kept)
+    if np.any(others != 0.0):
+        raise ValueError("the model has weights on features that it did not choose: train the model again")
+    witness = replace(result.witness, points=result.witness.points[:, kept])
+    return X[:, result.columns], replace(result, weights=result.weights[kept], witness=witness)
 
 
 class _Kept:
@@ -135,8 +149,13 @@ def _certify_slack(model: Any, rows: Any, positive: Mask, weights: Floats, resul
     if np.any(shares < 0.0) or shares.sum() > 1.0 + 1e-9:
         raise ValueError("the model's witness is not a convex combination of labellings: train the model again")
     loss, combined = 0.0, np.zeros(positive.size)
+    smoothing = getattr(result, "smoothing", None)
     for share, point, table in zip(shares, dense_points(result.witness.points), result.witness.tables, strict=True):
-        labelling_loss, c = slack.labelling(rows.scores(point), tuple(table))
+        scores = rows.scores(point)
+        if smoothing is None:
+            labelling_loss, c = slack.labelling(scores, tuple(table))
+        else:
+            labelling_loss, c = smoothed_labelling(slack, scores, smoothing)
         loss += share * labelling_loss
         combined += share * c
     square = rows.square_of_sum(np.zeros_like(w), price * combined)

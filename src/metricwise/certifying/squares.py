@@ -14,16 +14,16 @@ def squared_pairs(scores: Floats, positive: NDArray[np.bool_], weights: Floats) 
     slopes = np.zeros(scores.size)
     centre = scores[positive].mean()
     pos, neg = scores[positive] - centre, scores[~positive] - centre
-    count, first, second = _sums_above(neg, weights[~positive], pos - 1.0)
+    count, first, second = sums_above(neg, weights[~positive], pos - 1.0)
     reach = 1.0 - pos
     loss = float(weights[positive] @ (count * reach**2 + 2.0 * reach * first + second)) / total
     slopes[positive] = -2.0 * weights[positive] * (count * reach + first) / total
-    count, first, _ = _sums_above(-pos, weights[positive], -neg - 1.0)
+    count, first, _ = sums_above(-pos, weights[positive], -neg - 1.0)
     slopes[~positive] = 2.0 * weights[~positive] * (count * (1.0 + neg) + first) / total
     return max(loss, 0.0), slopes
 
 
-def _sums_above(values: Floats, weights: Floats, limits: Floats) -> tuple[Floats, Floats, Floats]:
+def sums_above(values: Floats, weights: Floats, limits: Floats) -> tuple[Floats, Floats, Floats]:
     """Return weight, weighted sum and weighted sum of squares of the values above each limit."""
     order = np.argsort(-values)
     sorted_values, sorted_weights = values[order], weights[order]

@@ -12,6 +12,8 @@ import click
 # One estimator each that is trained for the measure on scaled numbers: its class and home.
 _TRAINED = {
     "multivariate-svm": ("MultivariateSVC", "metricwise.estimators.multivariate_svc"),
+    "smoothed-svm": ("SmoothedSVC", "metricwise.estimators.smoothed_svc"),
+    "feature-selecting-svm": ("FeatureSelectingSVC", "metricwise.estimators.feature_selecting_svc"),
     "auc-svm": ("AUCSVC", "metricwise.estimators.auc_svc"),
     "amp": ("AMPClassifier", "metricwise.estimators.amp"),
     "stamp": ("STAMPClassifier", "metricwise.estimators.stamp"),
@@ -19,6 +21,7 @@ _TRAINED = {
     "mini-batch-svm": ("MiniBatchSVC", "metricwise.estimators.minibatch_svc"),
 }
 STREAMING = ("stamp", "spade", "mini-batch-svm")
+SELECTING = "feature-selecting-svm"
 _WRAPPING = ("plug-in", "cost-sensitive")
 _OF_LABELS = ("binary-relevance", "classifier-chain")
 NAMES = ("auto", *_TRAINED, *_WRAPPING, *_OF_LABELS)
@@ -33,6 +36,7 @@ class Settings:
     measure: str
     learner: str = "logistic"
     C: float | None = None
+    n_features: int | None = None
     subject_to: tuple[Any, ...] = ()
     confidence: float = 0.95
     time_budget: float | None = None
@@ -48,6 +52,8 @@ def check_usage(algorithm: str, settings: Settings, several: bool, stream: bool)
     untimed = algorithm in _WRAPPING or algorithm in _OF_LABELS
     if settings.time_budget is not None and untimed:
         raise click.UsageError(f"--time-budget has no meaning for {algorithm}: leave it out")
+    if settings.n_features is not None and algorithm != SELECTING:
+        raise click.UsageError(f"--n-features is for {SELECTING}: leave it out")
     if settings.checkpoint is not None and algorithm not in STREAMING and not stream:
         raise click.UsageError(f"--checkpoint is for {', '.join(STREAMING)} and --stream: leave it out")
     if stream and algorithm not in ("auto", *STREAMING):
@@ -100,7 +106,7 @@ def trained(algorithm: str, settings: Settings) -> Any:
     """Return an estimator that is trained for the measure on rows of numbers."""
     name, home = _TRAINED[algorithm]
     kind = getattr(import_module(home), name)
-    given: dict[str, Any] = {"max_seconds": settings.time_budget, "C": settings.C}
+    given: dict[str, Any] = {"max_seconds": settings.time_budget, "C": settings.C, "n_features": settings.n_features}
     if algorithm in STREAMING:
         if settings.C is not None:
             raise click.UsageError(f"-C has no meaning for {algorithm}: leave it out")

@@ -62,7 +62,8 @@ def _learner_and_rows(model: Any, X: Any) -> tuple[Any, Any]:
         model, X = model.learner_, model.transformer_.transform(X)
     if not hasattr(model, "binary_problems") or not hasattr(model, "result_"):
         raise ValueError(
-            f"{type(model).__name__} has no certificate: models of multivariate-svm, auc-svm and amp have one"
+            f"{type(model).__name__} has no certificate: those of multivariate-svm, smoothed-svm, "
+            "feature-selecting-svm, auc-svm and amp have one"
         )
     return model, X
 

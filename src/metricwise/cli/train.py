@@ -34,6 +34,7 @@ _ROWS_BETWEEN_CHECKPOINTS = 100_000
     help="What plug-in, cost-sensitive and the algorithms of several labels wrap.",
 )
 @click.option("-C", "C", type=click.FloatRange(min=0.0, min_open=True), help="The price of a mistake.")
+@click.option("--n-features", type=click.IntRange(min=1), help="Most features that feature-selecting-svm chooses.")
 @click.option(
     "--subject-to", multiple=True, type=Constraint(), help='A promise to keep on new rows, as in "precision>=0.9".'
 )

@@ -12,10 +12,12 @@ from metricwise.solvers.class_prices import NEEDS
 _ESTIMATORS = {
     "AMPClassifier": "metricwise.estimators.amp",
     "AUCSVC": "metricwise.estimators.auc_svc",
+    "FeatureSelectingSVC": "metricwise.estimators.feature_selecting_svc",
     "MiniBatchSVC": "metricwise.estimators.minibatch_svc",
     "MultivariateSVC": "metricwise.estimators.multivariate_svc",
     "SPADEClassifier": "metricwise.estimators.spade",
     "STAMPClassifier": "metricwise.estimators.stamp",
+    "SmoothedSVC": "metricwise.estimators.smoothed_svc",
 }
 # These wrap learners: thresholds and candidates are chosen for any measure, prices are set by some.
 _WRAPPERS: dict[str, Any] = {

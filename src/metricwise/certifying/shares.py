@@ -1,0 +1,86 @@
+"""Smoothed labellings by their definition: shares of mislabelled rows or pairs, without any code of the oracles.
+
+A share is the margin that its row or pair lacks over the smoothing, between 0 and 1. Whatever the shares are, they
+prove a lower bound as long as the weight they call positive keeps to the bound of the measure, which `_within` makes
+sure of.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricwise.certifying.squares import sums_above
+from metricwise.measures.base import RanksPairs, RestrictsLabellings
+
+Floats = NDArray[np.float64]
+_HALVINGS = 200
+
+
+def smoothed_labelling(slack: Any, scores: Floats, smoothing: float) -> tuple[float, Floats]:
+    """Return loss and coefficients of the shares at given scores; ``slack`` is a `Slack`."""
+    if not smoothing > 0.0:
+        raise ValueError("the model's witness has no smoothing above zero: train the model again")
+    pos, neg = scores[slack.positive], scores[~slack.positive]
+    pos_weight, neg_weight = slack.weights[slack.positive], slack.weights[~slack.positive]
+    c = np.zeros(scores.size)
+    if isinstance(slack.measure, RanksPairs):
+        total = slack.n_pos * slack.n_neg
+        missed = pos_weight * _partners(neg, neg_weight, pos - 1.0, smoothing) / total
+        alarms = neg_weight * _partners(-pos, pos_weight, -neg - 1.0, smoothing) / total
+        c[slack.positive], c[~slack.positive] = -missed, alarms
+        return float(missed.sum()), c
+    # The loss is linear in the shares: where all rows of a class are mislabelled it is the price of its weight.
+    pos_price = float(slack.loss(0.0, 0.0)) / slack.n_pos
+    neg_price = float(slack.loss(slack.n_pos, slack.n_neg)) / slack.n_neg
+    shift = 0.0
+    if isinstance(slack.measure, RestrictsLabellings):
+        room = slack.measure.predicted_positives(slack.n_pos, slack.n_pos + slack.n_neg) - slack.n_pos
+        shift = _balancing(pos - slack.u * pos_price, pos_weight, neg, neg_weight, smoothing, room)
+    missed = pos_weight * np.clip((slack.u * pos_price - pos + shift) / smoothing, 0.0, 1.0)
+    alarms = neg_weight * np.clip((slack.u * neg_price + neg - shift) / smoothing, 0.0, 1.0)
+    if isinstance(slack.measure, RestrictsLabellings):
+        missed, alarms = _within(missed, alarms, room)
+    c[slack.positive], c[~slack.positive] = -missed / slack.u, alarms / slack.u
+    return pos_price * float(missed.sum()) + neg_price * float(alarms.sum()), c
+
+
+def _partners(values: Floats, weights: Floats, limits: Floats, smoothing: float) -> Floats:
+    """Return the sum of weights times clip((value - limit) / smoothing, 0, 1) for every limit."""
+    centre = float(values.mean())
+    values, limits = values - centre, limits - centre
+    count, first, _ = sums_above(values, weights, limits)
+    full, full_first, _ = sums_above(values, weights, limits + smoothing)
+    sums: Floats = (first - full_first - limits * (count - full)) / smoothing + full
+    return np.clip(sums, 0.0, weights.sum())
+
+
+def _balancing(
+    pos: Floats, pos_weight: Floats, neg: Floats, neg_weight: Floats, smoothing: float, room: float
+) -> float:
+    """Return the shift at which the weight called positive exceeds that of the positives by ``room``, by halving."""
+
+    def excess(shift: float) -> float:
+        alarms = neg_weight @ np.clip((neg - shift) / smoothing, 0.0, 1.0)
+        return float(alarms - pos_weight @ np.clip((shift - pos) / smoothing, 0.0, 1.0)) - room
+
+    if room > 0.0 and excess(0.0) <= 0.0:
+        return 0.0
+    low = min(float(pos.min()), float(neg.min()) - smoothing)
+    high = max(float(pos.max()) + smoothing, float(neg.max()))
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if excess(middle) > 0.0 else (low, middle)
+    return 0.5 * (low + high)
+
+
+def _within(missed: Floats, alarms: Floats, room: float) -> tuple[Floats, Floats]:
+    """Take back what rounding has put beyond the bound: at most ``room``, or exactly none if that is zero."""
+    called, freed = float(alarms.sum()), float(missed.sum())
+    if called > freed + room:
+        alarms = alarms * ((freed + room) / called)
+    elif room == 0.0 and freed > called:
+        missed = missed * (called / freed)
+    return missed, alarms

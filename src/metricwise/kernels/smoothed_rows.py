@@ -1,0 +1,77 @@
+"""Labellings whose rows are mislabelled by shares, each held back by a square: closed forms, up to one multiplier.
+
+Scores come with the positives first. A positive is missed by the share clip((pos_margin - s + shift) / smoothing, 0, 1)
+and a negative called positive by clip((neg_margin + s - shift) / smoothing, 0, 1); ``shift`` is the multiplier of a
+bound on the number of rows called positive, zero if there is none.
+"""
+
+import numba as nb
+import numpy as np
+
+_MOST_ROUNDS = 200
+_BALANCED = 1e-13  # of the weight of all rows
+
+
+@nb.njit(cache=True, nogil=True)
+def _excess(scores, n_pos, pos_margin, neg_margin, weights, weighted, smoothing, shift):
+    """Weight called positive beyond that of the positives, and how fast it falls as ``shift`` grows."""
+    excess, slope = 0.0, 0.0
+    for i in range(scores.size):
+        if i < n_pos:
+            share = (pos_margin - scores[i] + shift) / smoothing
+        else:
+            share = (neg_margin + scores[i] - shift) / smoothing
+        weight = weights[i] if weighted else 1.0
+        if 0.0 < share < 1.0:
+            slope += weight / smoothing
+        share = min(max(share, 0.0), 1.0)
+        excess += -weight * share if i < n_pos else weight * share
+    return excess, slope
+
+
+@nb.njit(cache=True, nogil=True)
+def balancing_shift(scores, n_pos, pos_margin, neg_margin, weights, weighted, smoothing, room, start):
+    """The multiplier at which the excess is ``room``, by Newton steps within a shrinking bracket from ``start`` on.
+
+    The excess falls with the multiplier and is piecewise linear, so that Newton steps end exactly; a step that leaves
+    the bracket is replaced by its middle.
+    """
+    low, high, total = np.inf, -np.inf, 0.0
+    for i in range(scores.size):
+        least = scores[i] - pos_margin if i < n_pos else scores[i] + neg_margin - smoothing
+        low, high = min(low, least), max(high, least + smoothing)
+        total += weights[i] if weighted else 1.0
+    shift = min(max(start, low), high)
+    for _ in range(_MOST_ROUNDS):
+        excess, slope = _excess(scores, n_pos, pos_margin, neg_margin, weights, weighted, smoothing, shift)
+        excess -= room
+        if abs(excess) <= _BALANCED * total:
+            break
+        if excess > 0.0:
+            low = shift
+        else:
+            high = shift
+        shift = shift + excess / slope if slope > 0.0 else low
+        if not low < shift < high:
+            shift = 0.5 * (low + high)
+        if not low < shift < high:
+            break
+    return shift
+
+
+@nb.njit(cache=True, nogil=True)
+def smoothed_shares(scores, n_pos, pos_margin, neg_margin, weights, weighted, smoothing, room, shift, scale, out):
+    """The smoothed violation of the shares, what the squares hold back of it, and its slopes in ``out``.
+
+    ``scale`` is the price of a unit of score. The multiplier's part is left in the violation: it is zero at the exact
+    multiplier, and takes the error of the first order away that rounding leaves elsewhere.
+    """
+    value, held = scale * shift * room, 0.0
+    for i in range(scores.size):
+        gain = pos_margin - scores[i] + shift if i < n_pos else neg_margin + scores[i] - shift
+        share = min(max(gain / smoothing, 0.0), 1.0)
+        weight = scale * share * (weights[i] if weighted else 1.0)
+        value += weight * gain
+        held += 0.5 * weight * smoothing * share
+        out[i] = -weight if i < n_pos else weight
+    return value - held, held

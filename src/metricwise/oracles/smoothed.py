@@ -1,0 +1,172 @@
+"""The slack of a measure made smooth (Nesterov 2005; Zhang, Saha and Vishwanathan 2012).
+
+The slack R(s) is a maximum over labellings, hence over their convex combinations. Where these are told by shares q in
+[0, 1], one for each row or pair, with a loss that is linear in them, a square holds the maximum back:
+
+    R_m(s) = max over q of  D(q) + c(q) . s - m d(q),    d(q) = 1/2 sum of weights q^2
+
+Its maximiser is unique, so R_m has the slopes c(q), which change by at most 1/m a unit of score, and
+
+    R_m(s) <= R(s) <= R_m(s) + m max d.
+
+D(q) + c(q) . s is a cut as any labelling's is, which makes q a dual solution. Scores come with the positives first; the
+smoothing m is in units of scores. The maximisers have closed forms:
+
+error rates
+    every row by itself: the hinge loss with a rounded corner of width m (`SmoothedRows`);
+break-even point, recall at k with k not below the number of positives
+    rows within a bound on the number called positive, which adds one multiplier (`SmoothedRows`);
+area under the ROC curve
+    every pair by itself: a rounded hinge is the difference of two squared ones, over 2 m, and sums of squared hinges
+    over all pairs cost a sort (`SmoothedPairs`).
+
+Other measures are left to cutting planes. The loss of F, Jaccard and the means of rates depends on the shares through
+a table in a way that is not linear, nor concave, so their convex combinations have no short description: a smooth
+maximum would visit all n+ n- tables at every step, where the most violated labelling takes a sort. The same is true of
+precision at k below the number of positives. Parts of the ROC curve tie the pairs together by the order of the
+negatives.
+"""
+
+from __future__ import annotations
+
+from abc import ABC
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from metricwise.kernels import selection, smoothed_rows
+from metricwise.measures import PRBEP, Accuracy, BalancedAccuracy, Measure, RecallAtK, RocAuc
+from metricwise.measures.base import HasViolatedLabelling, RanksPairs, RatioOfRates, RestrictsLabellings
+from metricwise.oracles.base import Classes, Floats
+from metricwise.oracles.smooth import PairSquares
+
+
+class LosesByShares(ABC):  # noqa: B024 - measures are registered with it, not derived from it
+    """Measures whose loss is linear in the shares of mislabelled rows or pairs.
+
+    A ratio that does not depend on the table's sums is one; whether a measure at k is one depends on k, too, which
+    `make_smoothed_slack` checks when the rows are known.
+    """
+
+
+for _measure in (Accuracy, BalancedAccuracy, PRBEP, RecallAtK, RocAuc):
+    LosesByShares.register(_measure)
+
+
+@dataclass(frozen=True)
+class SmoothedAt:
+    """The smoothed slack at certain scores.
+
+    Parameters
+    ----------
+    value : float
+        R_m.
+    slopes : array
+        The derivative by every score, c(q).
+    held_back : float
+        m d(q), what the square takes off: value plus this is the violation D(q) + c(q) . s.
+    """
+
+    value: float
+    slopes: Floats
+    held_back: float
+
+    def slope(self, direction: Floats) -> float:
+        """Return the derivative along a direction."""
+        return float(selection.dot(self.slopes, direction))
+
+
+class SmoothedSlack(Protocol):
+    """R_m for any smoothing m > 0."""
+
+    def at(self, scores: Floats, smoothing: float) -> SmoothedAt: ...
+
+
+class SmoothedRows:
+    """Shares of rows, within a bound on the weight called positive if there is one.
+
+    Parameters
+    ----------
+    classes : Classes
+        The rows.
+    mistakes : float
+        u, one over the price of a unit of score.
+    pos_price, neg_price : float
+        Loss of mislabelling a unit of weight of each class.
+    room : float, optional
+        By how much the weight called positive may exceed that of the positives; None for any.
+    """
+
+    def __init__(
+        self, classes: Classes, mistakes: float, pos_price: float, neg_price: float, room: float | None = None
+    ) -> None:
+        self._classes, self._scale, self._room = classes, 1.0 / mistakes, room
+        self._margins = mistakes * pos_price, mistakes * neg_price
+
+    def at(self, scores: Floats, smoothing: float) -> SmoothedAt:
+        rows = self._classes
+        given = scores, rows.n_pos, *self._margins, rows.weight_array, rows.weighted, smoothing
+        slopes = np.empty(scores.size)
+        room, shift = self._room or 0.0, self._multiplier(given)
+        value, held = smoothed_rows.smoothed_shares(*given, room, shift, self._scale, slopes)
+        return SmoothedAt(value, slopes, held)
+
+    def _multiplier(self, given: tuple[Any, ...]) -> float:
+        if self._room is None:
+            return 0.0
+        shift = float(smoothed_rows.balancing_shift(*given, self._room, 0.0))
+        # With room for more rows than there are positives the bound is one-sided.
+        return shift if self._room == 0.0 else max(shift, 0.0)
+
+
+class SmoothedPairs:
+    """Shares of all pairs of a positive and a negative."""
+
+    def __init__(self, classes: Classes) -> None:
+        self._classes, self._squares = classes, PairSquares(classes)
+
+    def at(self, scores: Floats, smoothing: float) -> SmoothedAt:
+        nearer = scores.copy()
+        nearer[: self._classes.n_pos] += smoothing  # a margin of 1 - m is one of 1 for positives moved up by m
+        outer, inner = self._squares.at(scores), self._squares.at(nearer)
+        value = (outer.value - inner.value) / (2.0 * smoothing)
+        slopes = (outer.slopes - inner.slopes) / (2.0 * smoothing)
+        # The slopes of squares are twice the losses: pairs beyond the corner lose so much more than half of it.
+        beyond = -0.5 * float(inner.slopes[: self._classes.n_pos].sum())
+        return SmoothedAt(value, slopes, max(value - beyond, 0.0))
+
+
+def make_smoothed_slack(
+    measure: Measure, n_pos: int, n_neg: int, weights: Floats | None = None, *, threads: int = 1
+) -> SmoothedSlack:
+    """Return the smoothed slack of a measure for ``n_pos`` positive rows followed by ``n_neg`` negative ones.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from metricwise.measures import RocAuc
+    >>> slack = make_smoothed_slack(RocAuc(), n_pos=1, n_neg=1)
+    >>> at = slack.at(np.array([0.0, 0.0]), smoothing=0.5)
+    >>> at.value, at.held_back  # one pair without a margin: a loss of one, less half of the smoothing
+    (0.75, 0.25)
+    """
+    if not isinstance(measure, LosesByShares):
+        raise TypeError(f"the loss of {measure!r} is not linear in shares of rows or pairs: it has no smoothed slack")
+    classes = Classes(n_pos, n_neg, weights, threads)
+    if isinstance(measure, RanksPairs):
+        return SmoothedPairs(classes)
+    total_pos, total_neg = classes.pos_weight, classes.neg_weight
+    assert isinstance(measure, HasViolatedLabelling)
+    mistakes = float(measure.mistakes_per_loss(total_pos, total_neg))
+    if isinstance(measure, RatioOfRates):
+        _, of_tpr, of_tnr, whole, _, _ = measure.ratio(total_neg / total_pos)
+        return SmoothedRows(classes, mistakes, of_tpr / (whole * total_pos), of_tnr / (whole * total_neg))
+    assert isinstance(measure, RestrictsLabellings)
+    size = float(measure.predicted_positives(total_pos, total_pos + total_neg))
+    if size < total_pos:
+        raise TypeError(
+            f"{measure!r} asks for {size:g} rows, fewer than the {total_pos:g} positives: its loss is then a ratio, "
+            "which has no smoothed slack. Train MultivariateSVC for it, or choose a larger k"
+        )
+    return SmoothedRows(classes, mistakes, 1.0 / total_pos, 0.0, room=size - total_pos)
