@@ -20,6 +20,7 @@ PAGES = {
         ("agreement", "svmperf", "tuned_threshold", "growth", "products"),
     ),
     "auc_and_kernels": ("AUC, and kernels", ("rank_svm", "kernel_growth", "subspaces")),
+    "smoothed_and_selecting": ("Smoothed training, and few features", ("smoothing", "selecting")),
     "multi_label": ("Several labels", ("f_measure",)),
     "two_classes": ("Streams, and measures of two classes", ("passes", "streams", "amp")),
     "files": ("Files", ("reading",)),

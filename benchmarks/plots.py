@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter
 
 _COLOURS = ("#1f77b4", "#7fb2d9", "#d9802e")
 _CURVE_COLOURS = ("#1f77b4", "#d9802e", "#5a9e5a", "#8a5fb0", "#b04a4a")
@@ -156,4 +157,24 @@ def paired_points(path: Path, panels: Mapping[str, Pairs], x: str, y: str) -> No
         axes.set_ylabel(y)
         axes.set_aspect("equal")
         axes.spines[["top", "right"]].set_visible(False)
+    _save(figure, path)
+
+
+def gaps(path: Path, panels: Mapping[str, Mapping[str, Any]], wanted: float, columns: int) -> None:
+    """Draw gaps against seconds, a panel for every title; curves have seconds and gaps."""
+    rows = -(-len(panels) // columns)
+    figure = Figure(figsize=(4.6 * columns, 2.8 * rows), layout="constrained")
+    for number, (title, curves) in enumerate(panels.items(), start=1):
+        axes = figure.add_subplot(rows, columns, number)
+        for (name, curve), colour in zip(curves.items(), _CURVE_COLOURS, strict=False):
+            axes.plot(curve.seconds, curve.gaps, "-", color=colour, linewidth=1.2, label=name)
+        axes.axhline(wanted, linestyle="--", color="grey", linewidth=0.8)
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        axes.xaxis.set_minor_formatter(NullFormatter())  # their labels overlap
+        axes.set_title(title, fontsize=10)
+        axes.set_xlabel("seconds")
+        axes.set_ylabel("relative gap")
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.legend(frameon=False, fontsize=8)
     _save(figure, path)
