@@ -15,6 +15,7 @@ __all__ = [
     "PRBEP",
     "AMPClassifier",
     "Accuracy",
+    "AdaptedSVC",
     "Averaged",
     "BalancedAccuracy",
     "BinaryRelevance",
@@ -67,6 +68,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from metricwise.certifying import certify
+    from metricwise.estimators.adapted.classifier import AdaptedSVC
     from metricwise.estimators.amp import AMPClassifier
     from metricwise.estimators.auc_svc import AUCSVC
     from metricwise.estimators.catalog import measure_names
@@ -123,6 +125,7 @@ else:
     # Where a name lives, if not in metricwise.measures. No submodule may share the name of a public object:
     # importing the submodule would put the module in the object's place.
     _HOMES = {
+        "AdaptedSVC": "metricwise.estimators.adapted.classifier",
         "AMPClassifier": "metricwise.estimators.amp",
         "AUCSVC": "metricwise.estimators.auc_svc",
         "BinaryRelevance": "metricwise.estimators.multilabel.binary_relevance",

@@ -53,6 +53,7 @@ def rows(tmp_path_factory):
         ("plug-in", ["--learner", "extra-trees", "--subject-to", "recall>=50%"]),
         ("multivariate-svm", ["--subject-to", "recall>=0.5"]),
         ("cost-sensitive", []),
+        ("adapted-svm", ["-C", "0.5"]),
         ("auto", ["--time-budget", "2s"]),
     ],
 )

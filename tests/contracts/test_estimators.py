@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
 
 import metricwise
 from metricwise import get_measure, measure_names
@@ -53,6 +54,18 @@ def expect_a_good_model(estimator, name, kind, dtype):
         model = make(estimator, name).fit(rows, POSITIVE)
     assert np.isfinite(model.coef_).all() and np.isfinite(model.threshold_)
     assert model.measure_ == measure
+    floor = constant_score(measure)
+    assert model.score(rows, POSITIVE) > floor + 0.3 * (1.0 - floor)
+
+
+INPUTS = [("line", LogisticRegression()), ("ridge", RidgeClassifier())]
+
+
+@pytest.mark.parametrize(("number", "name"), list(enumerate(measure_names("AdaptedSVC"))))
+def test_adapts_classifiers_to_every_measure(number, name):
+    rows, measure = stored(X, *DESIGNS[number % len(DESIGNS)]), get_measure(name)
+    model = metricwise.AdaptedSVC(name, INPUTS, cv=3, tol=1e-2).fit(rows, POSITIVE)
+    assert model.expected_score_ >= max(model.held_out_scores_[name] for name, _ in INPUTS)
     floor = constant_score(measure)
     assert model.score(rows, POSITIVE) > floor + 0.3 * (1.0 - floor)
 

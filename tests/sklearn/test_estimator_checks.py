@@ -9,6 +9,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from metricwise import (
     AUCSVC,
+    AdaptedSVC,
     AMPClassifier,
     CostSensitiveClassifier,
     FeatureSelectingSVC,
@@ -44,6 +45,10 @@ ESTIMATORS = [
     # A learner with decision values: a check asks for labels that follow the largest probability, not a threshold.
     CostSensitiveClassifier(RidgeClassifier(tol=1e-10)),
     CostSensitiveClassifier(DecisionTreeClassifier(max_depth=3, random_state=0), "g_mean"),
+    AdaptedSVC(
+        "f1", [("line", RidgeClassifier(tol=1e-10)), ("tree", DecisionTreeClassifier(max_depth=3, random_state=0))]
+    ),
+    AdaptedSVC("roc_auc", [("line", RidgeClassifier(tol=1e-10))], use_features=False),
 ]
 
 
@@ -51,6 +56,7 @@ ESTIMATORS = [
 @pytest.mark.filterwarnings("ignore:threshold='cv' needs")
 @pytest.mark.filterwarnings("ignore:the surrogate of")
 @pytest.mark.filterwarnings("ignore:the rarest class has")
+@pytest.mark.filterwarnings("ignore:two folds are too few")
 @parametrize_with_checks(ESTIMATORS)
 def test_estimator_checks(estimator, check):
     check(estimator)

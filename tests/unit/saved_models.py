@@ -13,6 +13,7 @@ from sklearn.compose import ColumnTransformer
 from sklearn.datasets import make_classification, make_multilabel_classification
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import (
     AdaBoostClassifier,
     BaggingClassifier,
@@ -151,6 +152,15 @@ MODELS: dict[str, Callable[[], tuple[Any, Any]]] = {
         X,
     ),
     "prices": lambda: (mw.CostSensitiveClassifier(LogisticRegression()).fit(X, y), X),
+    "adapted": lambda: (
+        mw.AdaptedSVC("f1", [("bayes", GaussianNB()), ("line", LogisticRegression())], cv=3).fit(X, WORDS),
+        X,
+    ),
+    "adapted, sparse": lambda: (
+        mw.AdaptedSVC("roc_auc", [("constant", DummyClassifier())], cv=3, feature_scaling=1.0).fit(SPARSE, y),
+        SPARSE,
+    ),
+    "adapted, default": lambda: (mw.AdaptedSVC("f1", cv=3, tol=1e-2).fit(FRAME, y), FRAME),
     "front door": lambda: (
         mw.MetricClassifier("f1", candidates=["extra_trees", "multivariate_svm"]).fit(X, y),
         X,

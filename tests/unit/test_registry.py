@@ -212,5 +212,6 @@ def test_a_share_of_all_rows():
 
 def test_measures_of_what_wraps_learners():
     assert measure_names("PlugInClassifier") == measure_names("MetricClassifier") == measure_names()
+    assert measure_names("AdaptedSVC") == measure_names("MultivariateSVC")
     priced = measure_names("CostSensitiveClassifier")
     assert {"f1", "g_mean"} < set(priced) and "roc_auc" not in priced

@@ -22,7 +22,7 @@ _TRAINED = {
 }
 STREAMING = ("stamp", "spade", "mini-batch-svm")
 SELECTING = "feature-selecting-svm"
-_WRAPPING = ("plug-in", "cost-sensitive")
+_WRAPPING = ("plug-in", "cost-sensitive", "adapted-svm")
 _OF_LABELS = ("binary-relevance", "classifier-chain")
 NAMES = ("auto", *_TRAINED, *_WRAPPING, *_OF_LABELS)
 LEARNERS = ("logistic", "boosted-trees", "extra-trees")
@@ -62,7 +62,7 @@ def check_usage(algorithm: str, settings: Settings, several: bool, stream: bool)
         raise click.UsageError("--subject-to needs all rows at once: leave --stream out")
     if stream and several:
         raise click.UsageError("--stream takes one --target: train a model for each, or leave --stream out")
-    if several and algorithm in (*_TRAINED, "cost-sensitive"):
+    if several and algorithm in (*_TRAINED, "cost-sensitive", "adapted-svm"):
         fitting = ", ".join(["auto", "plug-in", *_OF_LABELS])
         raise click.UsageError(f"{algorithm} takes one --target; several are for {fitting}")
     if several and settings.subject_to:
@@ -97,6 +97,10 @@ def _plain(algorithm: str, settings: Settings, X: Any) -> Any:
         from metricwise.estimators.cost_sensitive.classifier import CostSensitiveClassifier
 
         return CostSensitiveClassifier(_learner(settings, X), settings.measure, **_common(settings))
+    if algorithm == "adapted-svm":
+        from metricwise.estimators.adapted.classifier import AdaptedSVC
+
+        return AdaptedSVC(settings.measure, C=settings.C or 1.0, **_common(settings))
     if algorithm in _OF_LABELS:
         return _of_labels(algorithm, settings, X)
     return _prepared(X, trained(algorithm, settings))

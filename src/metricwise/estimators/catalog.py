@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from metricwise.measures import Measure, registered_names
+from metricwise.measures import HasViolatedLabelling, Measure, registered_names
 from metricwise.solvers.class_prices import NEEDS
 
 # By name, so that asking for one estimator does not load the others.
@@ -19,8 +19,9 @@ _ESTIMATORS = {
     "STAMPClassifier": "metricwise.estimators.stamp",
     "SmoothedSVC": "metricwise.estimators.smoothed_svc",
 }
-# These wrap learners: thresholds and candidates are chosen for any measure, prices are set by some.
+# These wrap learners: thresholds and candidates are chosen for any measure; some set prices or have an oracle.
 _WRAPPERS: dict[str, Any] = {
+    "AdaptedSVC": HasViolatedLabelling,
     "CostSensitiveClassifier": NEEDS,
     "MetricClassifier": Measure,
     "PlugInClassifier": Measure,
@@ -33,6 +34,8 @@ def estimator_names() -> tuple[str, ...]:
 
 
 def _needs(solver: str) -> Any:
+    if solver in _WRAPPERS:
+        return _WRAPPERS[solver]
     return getattr(import_module(_ESTIMATORS[solver]), solver).needs
 
 
@@ -55,9 +58,7 @@ def measure_names(solver: str | type | None = None) -> tuple[str, ...]:
     if solver is None:
         return registered_names()
     name = solver.__name__ if isinstance(solver, type) else solver
-    if name in _WRAPPERS:
-        return registered_names(_WRAPPERS[name])
-    if name not in _ESTIMATORS:
+    if name not in (*_ESTIMATORS, *_WRAPPERS):
         known = ", ".join(sorted([*_ESTIMATORS, *_WRAPPERS]))
         raise ValueError(f"solver must be one of {known}, got {solver!r}")
     return registered_names(_needs(name))

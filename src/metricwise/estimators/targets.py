@@ -25,6 +25,21 @@ def classes_of(y: NDArray[Any], weights: Floats) -> NDArray[Any]:
     return classes
 
 
+def two_classes(y: NDArray[Any], weights: Floats | None, who: str) -> NDArray[Any]:
+    """Return the two labels that have weight; raise, with what else can be done, if there are more."""
+    several = f"{y.shape[1]} columns" if y.ndim == 2 and y.shape[1] > 1 else ""
+    if not several:
+        labels = y.ravel()
+        classes = classes_of(labels, np.ones(labels.size) if weights is None else weights)
+        if classes.size == 2:
+            return classes
+        several = f"{classes.size} classes"
+    raise ValueError(
+        f"Only binary classification is supported. y has {several}: use OneVsRestClassifier({who}(...)), or "
+        "PlugInClassifier, which takes several classes and labels"
+    )
+
+
 def row_weights(X: Any, y: NDArray[Any], sample_weight: Any, class_weight: Any) -> Floats:
     """Return the weight of every row, not negative, from sample and class weights."""
     weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)

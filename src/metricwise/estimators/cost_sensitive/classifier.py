@@ -6,7 +6,6 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import indexable
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import _num_samples, column_or_1d
@@ -18,12 +17,10 @@ from metricwise.estimators.plug_in.classifier import PlugInClassifier
 from metricwise.estimators.plug_in.fitting import Binary
 from metricwise.estimators.plug_in.held_out import gives_probabilities
 from metricwise.estimators.rows import unchanged_by_errors
-from metricwise.estimators.targets import classes_of, positive_class, row_weights
+from metricwise.estimators.targets import positive_class, row_weights, two_classes
 from metricwise.inference.score_intervals import TableEvidence
 from metricwise.measures import Measure, get_measure, registered_names
 from metricwise.solvers.class_prices import NEEDS
-
-Floats = NDArray[np.float64]
 
 
 class CostSensitiveClassifier(PlugInClassifier):
@@ -182,7 +179,7 @@ class CostSensitiveClassifier(PlugInClassifier):
             weights = None
             if sample_weight is not None:
                 weights = row_weights(np.empty((_num_samples(X), 0)), y, sample_weight, None)
-            classes = _two_classes(y, weights)
+            classes = two_classes(y, weights, "CostSensitiveClassifier")
             fitting, y = self._fitting(X, column_or_1d(y, warn=True), weights)
             positive = positive_class(classes, self.pos_label)
             self._keep_best(Rounds(fitting, learner, aim, y, positive, self.max_rounds, self.tol))
@@ -211,19 +208,4 @@ def _checked_aim(measure: Measure) -> Aim:
     raise TypeError(
         f"measure {measure.name!r} is neither a ratio of the rates nor a concave function of them, so that it sets no "
         f"prices: use PlugInClassifier for it, or one of the measures {', '.join(registered_names(NEEDS))}"
-    )
-
-
-def _two_classes(y: NDArray[Any], weights: Floats | None) -> NDArray[Any]:
-    """Return the two labels that have weight."""
-    several = f"{y.shape[1]} columns" if y.ndim == 2 and y.shape[1] > 1 else ""
-    if not several:
-        labels = y.ravel()
-        classes = classes_of(labels, np.ones(labels.size) if weights is None else weights)
-        if classes.size == 2:
-            return classes
-        several = f"{classes.size} classes"
-    raise ValueError(
-        f"Only binary classification is supported. y has {several}: use OneVsRestClassifier(CostSensitiveClassifier("
-        "...)), or PlugInClassifier, which takes several classes and labels"
     )

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -44,7 +44,7 @@ Floats = NDArray[np.float64]
 
 # A gain is believed if this interval for it lies above zero, that is with a chance of three in four. On average, as
 # measured, more doubt throws away more than it saves, and less lets noise in where positives are few.
-_CONFIDENCE = 0.5
+CONFIDENCE = 0.5
 
 
 class Round(NamedTuple):
@@ -207,8 +207,20 @@ def best_trial(measure: CountsTable, trials: list[Trial]) -> int:
     return best if best > 0 and least_gain(measure, trials[0], trials[best]) > 0.0 else 0
 
 
-def least_gain(measure: CountsTable, first: Trial, other: Trial, confidence: float = _CONFIDENCE) -> float:
-    """Return the lower end of an interval for what a trial gains over another on new rows.
+class Judged(Protocol):
+    """Held-out rows with the threshold that was chosen on them."""
+
+    @property
+    def held(self) -> HeldOut:
+        """The rows."""
+
+    @property
+    def chosen(self) -> Chosen:
+        """The threshold."""
+
+
+def least_gain(measure: CountsTable, first: Judged, other: Judged, confidence: float = CONFIDENCE) -> float:
+    """Return the lower end of an interval for what one gains over another on new rows.
 
     Both have labelled the same rows, so the interval is that of a function of eight cells: truth and both labels.
     """

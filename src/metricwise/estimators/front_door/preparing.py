@@ -83,22 +83,28 @@ class Dense(TransformerMixin, BaseEstimator):
         return True
 
 
-def for_numbers(profile: Profile, learner: Any) -> Any:
-    """Return a learner that wants scaled numbers, behind what makes such numbers of the rows."""
+def number_maker(profile: Profile) -> Any:
+    """Return what makes scaled numbers of the rows; None if they are taken as they are."""
     if profile.counts:
-        return Prepared(TfidfTransformer(sublinear_tf=True), learner)
+        return TfidfTransformer(sublinear_tf=True)
     if profile.is_sparse:
         # Scales of sparse columns mean something, such as that of a rare term, unless they are altogether different.
-        return Prepared(MaxAbsScaler(), learner) if profile.uneven else learner
+        return MaxAbsScaler() if profile.uneven else None
     steps: list[Any] = [SimpleImputer(strategy="median", add_indicator=True)] if profile.has_missing else []
     scaled = make_pipeline(*steps, StandardScaler()) if steps else StandardScaler()
     if not profile.is_frame:
-        return Prepared(scaled, learner)
+        return scaled
     encoder = OneHotEncoder(
         handle_unknown="infrequent_if_exist", max_categories=_MOST_CATEGORIES, sparse_output=False, dtype=np.float64
     )
     parts = [("numbers", scaled, list(profile.numeric)), ("categories", encoder, list(profile.categorical))]
-    return Prepared(ColumnTransformer([part for part in parts if part[2]]), learner)
+    return ColumnTransformer([part for part in parts if part[2]])
+
+
+def for_numbers(profile: Profile, learner: Any) -> Any:
+    """Return a learner that wants scaled numbers, behind what makes such numbers of the rows."""
+    maker = number_maker(profile)
+    return learner if maker is None else Prepared(maker, learner)
 
 
 def for_trees(profile: Profile, learner: Any) -> Any:

@@ -11,6 +11,8 @@ _ESTIMATORS = "metricwise.estimators"
 
 # By the module they are looked up in; of scikit-learn the public one where there is one, since private ones move.
 _CLASSES: dict[str, str] = {
+    f"{_ESTIMATORS}.adapted.adapter": "Adapter",
+    f"{_ESTIMATORS}.adapted.classifier": "AdaptedSVC",
     f"{_ESTIMATORS}.amp": "AMPClassifier",
     f"{_ESTIMATORS}.auc_svc": "AUCSVC",
     f"{_ESTIMATORS}.cost_sensitive.classifier": "CostSensitiveClassifier",

@@ -1,0 +1,1 @@
+"""Trained classifiers adapted to a measure."""

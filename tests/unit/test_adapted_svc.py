@@ -1,0 +1,283 @@
+"""AdaptedSVC: classifiers adapted to a measure, never worse out of fold than the best of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import make_classification
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.metrics import f1_score, roc_auc_score
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+from metricwise import AdaptedSVC, DegenerateOptimumWarning, PlugInClassifier, get_measure
+from metricwise.measures import FBeta
+
+X, Y = make_classification(500, 6, n_informative=4, weights=[0.75], class_sep=0.7, random_state=1)
+TRAIN = slice(0, 350)
+INPUTS = [
+    ("line", LogisticRegression()),
+    ("ridge", RidgeClassifier()),
+    ("tree", DecisionTreeClassifier(max_depth=4, random_state=0)),
+]
+
+
+class Half(LogisticRegression):
+    """A line that looks at some of the features only."""
+
+    def __init__(self, columns=(0,)):
+        super().__init__()
+        self.columns = columns
+
+    def fit(self, X, y, sample_weight=None):
+        return super().fit(X[:, list(self.columns)], y, sample_weight)
+
+    def predict_proba(self, X):
+        return super().predict_proba(X[:, list(self.columns)])
+
+
+def complementary(n_rows, seed):
+    """Two halves of the features, each of which tells half of what there is to know."""
+    rng = np.random.default_rng(seed)
+    positive = rng.random(n_rows) < 0.3
+    return rng.normal(size=(n_rows, 4)) + 0.9 * positive[:, None], positive.astype(int)
+
+
+HALVES = [("first", Half((0, 1))), ("second", Half((2, 3)))]
+
+
+def bent(n_rows, seed):
+    """A ring, of which lines know nothing and trees much."""
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(n_rows, 2))
+    return rows, (np.hypot(*rows.T) > 1.7).astype(int)
+
+
+# --------------------------------------------------------------------------------------------------- what is promised
+
+
+@pytest.mark.parametrize(("measure", "use_features"), [("f1", False), ("g_mean", True), ("prbep", True)])
+def test_never_worse_out_of_fold_than_the_best_input(measure, use_features):
+    model = AdaptedSVC(measure, INPUTS, use_features=use_features, tol=1e-2).fit(X[TRAIN], Y[TRAIN])
+    of_inputs = {name: model.held_out_scores_[name] for name, _ in INPUTS}
+    assert model.expected_score_ == model.held_out_scores_[model.kept_] >= max(of_inputs.values())
+    low, high = model.expected_score_interval_
+    assert low < model.expected_score_ < high
+    # Inputs are judged as plug-in classifiers are, on the same folds.
+    for name, learner in INPUTS:
+        alone = PlugInClassifier(learner, measure).fit(X[TRAIN], Y[TRAIN])
+        assert of_inputs[name] == pytest.approx(alone.expected_score_, abs=1e-12)
+
+
+def test_held_out_scores_are_those_of_rows_that_nothing_has_seen():
+    """Folds of a user's own: each is scored by a model that was trained, from the inputs on, without it."""
+    rows, labels = complementary(240, seed=0)
+    cv = KFold(4, shuffle=True, random_state=0)
+    model = AdaptedSVC("roc_auc", HALVES, use_features=False, cv=cv, tol=1e-4).fit(rows, labels)
+    scores = np.empty(240)
+    folds = [test for _, test in cv.split(rows)]
+    for test in folds:
+        others = [fold for fold in folds if fold is not test]
+        alone = AdaptedSVC("roc_auc", HALVES, use_features=False, tol=1e-4)
+        train = np.setdiff1d(np.arange(240), test)
+        at = {row: k for k, row in enumerate(train)}
+        part = [np.array([at[row] for row in fold]) for fold in others]
+        alone.set_params(cv=[(np.setdiff1d(np.arange(train.size), fold), fold) for fold in part])
+        alone.fit(rows[train], labels[train])
+        found = {name: one.predict_proba(rows[test])[:, 1] for name, one in alone.estimators_.items()}
+        logs = {name: np.log(p / (1.0 - p)) for name, p in found.items()}
+        scores[test] = alone._adapter.scores(None, logs)
+    assert model.held_out_scores_["adapted"] == pytest.approx(roc_auc_score(labels, scores), abs=2e-3)
+
+
+def test_rows_of_noise_are_not_learnt_from_folds():
+    """Outputs out of fold lean against the labels of their rows; with the features at hand that must not count."""
+    rng = np.random.default_rng(0)
+    rows, labels = rng.normal(size=(150, 60)), (rng.random(150) < 0.3).astype(int)
+    model = AdaptedSVC("roc_auc", [("line", LogisticRegression())], feature_scaling=1.0, tol=1e-2).fit(rows, labels)
+    assert abs(model.held_out_scores_["adapted"] - 0.5) < 0.12
+
+
+def test_inputs_that_complete_each_other_are_adapted():
+    rows, labels = complementary(500, seed=0)
+    model = AdaptedSVC("f1", HALVES, use_features=False).fit(rows, labels)
+    assert model.adapted_ and model.kept_ == "adapted"
+    assert min(model.input_weights_.values()) > 0.0
+    assert model.held_out_scores_["adapted"] > max(model.held_out_scores_[name] for name, _ in HALVES) + 0.03
+    unseen, truth = complementary(5000, seed=1)
+    best = max(PlugInClassifier(learner).fit(rows, labels).score(unseen, truth) for _, learner in HALVES)
+    assert model.score(unseen, truth) > best + 0.05
+    assert model.score(unseen, truth) == pytest.approx(f1_score(truth, model.predict(unseen)))
+
+
+def test_features_complete_an_input():
+    rows, labels = complementary(500, seed=2)
+    with_features = AdaptedSVC("f1", HALVES[:1]).fit(rows, labels)
+    without = AdaptedSVC("f1", HALVES[:1], use_features=False).fit(rows, labels)
+    assert with_features.adapted_
+    assert with_features.expected_score_ > without.expected_score_ + 0.05
+    assert with_features.svc_.coef_.shape == (1, 5) and without.svc_.coef_.shape == (1, 1)
+
+
+def test_an_input_that_cannot_be_bettered_is_kept():
+    rows, labels = bent(400, seed=0)
+    inputs = [("line", LogisticRegression()), ("tree", DecisionTreeClassifier(random_state=0))]
+    model = AdaptedSVC("f1", inputs).fit(rows, labels)
+    assert not model.adapted_ and model.kept_ == "tree"
+    alone = PlugInClassifier(inputs[1][1], "f1").fit(rows, labels)
+    unseen, truth = bent(2000, seed=1)
+    np.testing.assert_array_equal(model.predict(unseen), alone.predict(unseen))
+    np.testing.assert_allclose(model.decision_function(unseen), alone.decision_function(unseen))
+    assert model.score(unseen, truth) == pytest.approx(alone.score(unseen, truth))
+    assert model.expected_score_interval_ == alone.expected_score_interval_
+
+
+def test_a_degenerate_machine_is_not_kept(recwarn):
+    rng = np.random.default_rng(0)
+    rows, labels = rng.normal(size=(300, 1)), (rng.random(300) < 0.1).astype(int)
+    model = AdaptedSVC("f1", [("line", LogisticRegression())]).fit(rows, labels)
+    assert model.result_.status.value == "degenerate" and model.kept_ == "line"
+    assert not [one for one in recwarn if issubclass(one.category, DegenerateOptimumWarning)]
+
+
+def test_two_folds_judge_inputs_only():
+    rows, labels = complementary(200, seed=0)
+    with pytest.warns(UserWarning, match="two folds are too few to judge the adapted machine"):
+        model = AdaptedSVC("f1", HALVES, cv=2).fit(rows, labels)
+    assert set(model.held_out_scores_) == {"first", "second"} and not model.adapted_
+    assert model.expected_score_ == max(model.held_out_scores_.values())
+
+
+# ------------------------------------------------------------------------------------------------------ trained inputs
+
+
+def trained():
+    return [(name, clone(learner).fit(X[TRAIN], Y[TRAIN])) for name, learner in INPUTS]
+
+
+def test_trained_classifiers_are_taken_as_they_are():
+    given = trained()
+    before = given[0][1].coef_.copy()
+    rest = slice(350, 500)
+    model = AdaptedSVC("f1", given, prefit=True).fit(X[rest], Y[rest])
+    assert all(model.estimators_[name] is learner for name, learner in given)
+    np.testing.assert_array_equal(given[0][1].coef_, before)
+    for name, learner in given:
+        alone = PlugInClassifier(learner, "f1", prefit=True).fit(X[rest], Y[rest])
+        assert model.held_out_scores_[name] == pytest.approx(alone.expected_score_)
+    assert model.expected_score_ >= max(model.held_out_scores_[name] for name, _ in given)
+    assert set(model.predict(X)) == {0, 1}
+
+
+def test_copies_of_trained_classifiers_that_are_frozen():
+    frozen = [(name, FrozenEstimator(learner)) for name, learner in trained()]
+    values = cross_val_score(AdaptedSVC("f1", frozen, prefit=True, cv=2), X[350:], Y[350:], cv=2)
+    assert values.min() > 0.3
+
+
+# ------------------------------------------------------------------------------------------------------------- default
+
+
+def test_default_inputs():
+    model = AdaptedSVC("f1", cv=3, tol=1e-2).fit(X[TRAIN], Y[TRAIN])
+    names = ["boosted trees", "rbf machine", "logistic regression"]
+    assert list(model.estimators_) == list(model.input_weights_) == names
+    assert model.score(X[350:], Y[350:]) > 0.7
+    assert model.result_.certificate.relative <= 1e-2
+
+
+def test_frames_with_categories_and_gaps():
+    frame = pd.DataFrame(X[TRAIN], columns=list("abcdef"))
+    frame["word"] = np.where(X[TRAIN, 0] > 0, "high", "low")
+    frame.loc[::9, "b"] = np.nan
+    model = AdaptedSVC("f1", cv=3, tol=1e-2).fit(frame, Y[TRAIN])
+    assert list(model.feature_names_in_) == [*"abcdef", "word"]
+    assert model.score(frame, Y[TRAIN]) > 0.7
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(frame.rename(columns={"a": "z"}))
+
+
+def test_rows_of_text_without_their_features():
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    texts = np.array(["good fine" if label else "bad poor" for label in Y[:120]], dtype=object)
+    texts[:20] = "good bad"
+    words = make_pipeline(CountVectorizer(), LogisticRegression())
+    model = AdaptedSVC("f1", [("words", words)], use_features=False).fit(texts, Y[:120])
+    assert model.score(texts, Y[:120]) > 0.8
+
+
+def test_sparse_rows():
+    rows = sparse.csr_matrix(np.where(np.abs(X) > 0.5, X, 0.0))
+    inputs = [INPUTS[0], INPUTS[1]]
+    of_sparse = AdaptedSVC("f1", inputs).fit(rows[TRAIN], Y[TRAIN])
+    assert sparse.issparse(rows) and of_sparse.score(rows[350:], Y[350:]) > 0.5
+    assert of_sparse.expected_score_ >= max(of_sparse.held_out_scores_[name] for name, _ in inputs)
+    wide = sparse.random(120, 3000, density=0.01, random_state=0, format="csr")
+    wide = sparse.hstack([wide, sparse.csr_matrix(Y[:120, None] * 1.0)], format="csr")
+    by_default = AdaptedSVC("f1", cv=3).fit(wide, Y[:120])
+    assert list(by_default.estimators_) == ["logistic regression"]
+    assert by_default.score(wide, Y[:120]) > 0.9
+
+
+# --------------------------------------------------------------------------------------------------- weights, processes
+
+
+def test_weights_are_copies_of_rows():
+    times = np.arange(350) % 3
+    inputs = [("ridge", RidgeClassifier(tol=1e-12)), INPUTS[2]]
+    weighted = AdaptedSVC("f1", inputs, tol=1e-4).fit(X[TRAIN], Y[TRAIN], times)
+    copies = np.repeat(np.arange(350), times)
+    repeated = AdaptedSVC("f1", inputs, tol=1e-4).fit(X[copies], Y[copies])
+    assert weighted.held_out_scores_ == pytest.approx(repeated.held_out_scores_, abs=0.01)
+    assert weighted.kept_ == repeated.kept_
+    assert np.mean(weighted.predict(X) == repeated.predict(X)) > 0.99
+
+
+def test_weights_reach_the_inputs_that_take_them():
+    weights = np.where(Y == 1, 5.0, 1.0)
+    inputs = [("line", LogisticRegression()), ("neighbours", KNeighborsClassifier())]
+    with pytest.warns(UserWarning, match="no sample_weight is taken by 'neighbours'"):
+        model = AdaptedSVC("f1", inputs).fit(X, Y, weights)
+    np.testing.assert_allclose(model.estimators_["line"].coef_, LogisticRegression().fit(X, Y, weights).coef_)
+
+
+def test_results_do_not_depend_on_the_processes():
+    alone = AdaptedSVC("f1", INPUTS).fit(X[TRAIN], Y[TRAIN])
+    beside = AdaptedSVC("f1", INPUTS, n_jobs=2).fit(X[TRAIN], Y[TRAIN])
+    assert beside.held_out_scores_ == alone.held_out_scores_
+    assert beside.input_weights_ == alone.input_weights_ and beside.threshold_ == alone.threshold_
+    np.testing.assert_array_equal(beside.decision_function(X), alone.decision_function(X))
+
+
+# -------------------------------------------------------------------------------------------------- scikit-learn's ways
+
+
+@pytest.mark.parametrize("inputs", [HALVES, INPUTS])
+def test_labels_of_any_kind_and_either_class(inputs):
+    names = np.array(["no", "yes"])[Y]
+    by_number = AdaptedSVC("f1", inputs, use_features=False).fit(X[TRAIN], Y[TRAIN])
+    by_name = AdaptedSVC("f1", inputs, use_features=False).fit(X[TRAIN], names[TRAIN])
+    np.testing.assert_array_equal(by_name.predict(X), np.array(["no", "yes"])[by_number.predict(X)])
+    swapped = AdaptedSVC("f1", inputs, use_features=False, pos_label=0).fit(X[TRAIN], Y[TRAIN])
+    expected = get_measure("f1").score(Y == 0, swapped.predict(X) == 0)
+    assert swapped.score(X, Y) == pytest.approx(expected) and expected > 0.8
+    np.testing.assert_array_equal(swapped.predict(X) == 1, swapped.decision_function(X) > 0.0)
+
+
+def test_searches_look_into_the_inputs():
+    model = AdaptedSVC(FBeta(2.0), [("ridge", RidgeClassifier()), ("bayes", GaussianNB())])
+    assert model.get_params()["ridge__alpha"] == 1.0
+    assert model.set_params(ridge__alpha=3.0).estimators[0][1].alpha == 3.0
+    search = GridSearchCV(model, {"ridge__alpha": [1.0, 100.0], "C": [0.1]}, cv=2).fit(X[TRAIN], Y[TRAIN])
+    assert search.best_estimator_.estimators_["ridge"].alpha == search.best_params_["ridge__alpha"]
+    piped = make_pipeline(StandardScaler(), clone(search.best_estimator_)).fit(X[TRAIN], Y[TRAIN])
+    assert piped.score(X, Y) == pytest.approx(piped[-1].score(piped[:-1].transform(X), Y))
