@@ -23,6 +23,7 @@ PAGES = {
     "smoothed_and_selecting": ("Smoothed training, and few features", ("smoothing", "selecting")),
     "multi_label": ("Several labels", ("f_measure",)),
     "two_classes": ("Streams, and measures of two classes", ("passes", "streams", "amp")),
+    "sparse_coding": ("Sparse coding", ("sparse_coding",)),
     "files": ("Files", ("reading",)),
 }
 NAMES = tuple(name for _, names in PAGES.values() for name in names)

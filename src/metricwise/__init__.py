@@ -52,6 +52,7 @@ __all__ = [
     "SPADEClassifier",
     "STAMPClassifier",
     "SmoothedSVC",
+    "SparseCodingClassifier",
     "Status",
     "StreamEntry",
     "StreamResult",
@@ -82,6 +83,7 @@ if TYPE_CHECKING:
     from metricwise.estimators.plug_in.classifier import PlugInClassifier
     from metricwise.estimators.smoothed_svc import SmoothedSVC
     from metricwise.estimators.spade import SPADEClassifier
+    from metricwise.estimators.sparse_coding import SparseCodingClassifier
     from metricwise.estimators.stamp import STAMPClassifier
     from metricwise.io.errors import ModelFileError
     from metricwise.io.exports import export_text, to_onnx
@@ -139,6 +141,7 @@ else:
         "SPADEClassifier": "metricwise.estimators.spade",
         "STAMPClassifier": "metricwise.estimators.stamp",
         "SmoothedSVC": "metricwise.estimators.smoothed_svc",
+        "SparseCodingClassifier": "metricwise.estimators.sparse_coding",
         "StreamEntry": "metricwise.results",
         "StreamResult": "metricwise.results",
         "measure_names": "metricwise.estimators.catalog",

@@ -33,6 +33,8 @@ class Status(Enum):
     """All rows so far were learnt from; more may come."""
     STOPPED = "stopped"
     """The callback asked to stop."""
+    STATIONARY = "stationary"
+    """A step lowered the objective by less than the tolerance; it is not convex, and no bound is known."""
     STALLED = "stalled"
     """Rounding errors forbid further progress."""
 
@@ -65,6 +67,11 @@ class Certificate:
     upper: float
     lower: float
     loss_bound: float = float("nan")
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether a lower bound is known; of objectives that are not convex, none is."""
+        return self.lower > -np.inf
 
     @property
     def gap(self) -> float:

@@ -44,6 +44,7 @@ def rows(tmp_path_factory):
         ("smoothed-svm", ["--measure", "prbep"]),
         ("feature-selecting-svm", ["--n-features", "3"]),
         ("auc-svm", ["--measure", "roc_auc"]),
+        ("sparse-coding", ["-C", "0.5"]),
         ("amp", []),
         ("stamp", ["--measure", "f-beta:2"]),
         ("spade", ["--measure", "g-mean"]),

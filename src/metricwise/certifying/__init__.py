@@ -58,6 +58,11 @@ def certify(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Certificat
     results = getattr(model, "result_", None)
     if results is None:
         raise ValueError("model is not fitted: call its fit method before certify")
+    if hasattr(model, "dictionary_"):
+        raise ValueError(
+            "joint sparse coding is not convex, and has no bound to recompute: certify MultivariateSVC on its codes, "
+            "model.transform(X)"
+        )
     X = X if sparse.issparse(X) else np.asarray(X)
     y = np.asarray(y)
     if X.shape[0] != y.shape[0]:

@@ -15,6 +15,7 @@ _TRAINED = {
     "smoothed-svm": ("SmoothedSVC", "metricwise.estimators.smoothed_svc"),
     "feature-selecting-svm": ("FeatureSelectingSVC", "metricwise.estimators.feature_selecting_svc"),
     "auc-svm": ("AUCSVC", "metricwise.estimators.auc_svc"),
+    "sparse-coding": ("SparseCodingClassifier", "metricwise.estimators.sparse_coding"),
     "amp": ("AMPClassifier", "metricwise.estimators.amp"),
     "stamp": ("STAMPClassifier", "metricwise.estimators.stamp"),
     "spade": ("SPADEClassifier", "metricwise.estimators.spade"),
@@ -110,7 +111,8 @@ def trained(algorithm: str, settings: Settings) -> Any:
     """Return an estimator that is trained for the measure on rows of numbers."""
     name, home = _TRAINED[algorithm]
     kind = getattr(import_module(home), name)
-    given: dict[str, Any] = {"max_seconds": settings.time_budget, "C": settings.C, "n_features": settings.n_features}
+    price = "C3" if algorithm == "sparse-coding" else "C"  # of a mistake
+    given: dict[str, Any] = {"max_seconds": settings.time_budget, price: settings.C, "n_features": settings.n_features}
     if algorithm in STREAMING:
         if settings.C is not None:
             raise click.UsageError(f"-C has no meaning for {algorithm}: leave it out")

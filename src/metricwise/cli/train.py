@@ -231,7 +231,7 @@ def _what_to_expect(model: Any) -> dict[str, Any]:
         facts["interval"] = [float(end) for end in model.expected_score_interval_]
     result = getattr(getattr(model, "learner_", model), "result_", None)
     certificate = getattr(result, "certificate", None)
-    if certificate is not None:
+    if certificate is not None and certificate.is_bounded:
         facts["certificate"] = {"upper": certificate.upper, "lower": certificate.lower, "gap": certificate.relative}
     history = getattr(result, "history", None)
     if certificate is None and history is not None and len(history) and hasattr(history[-1], "measure"):

@@ -162,10 +162,9 @@ class BatchClassifier(LinearClassifier):
         statuses = [result.status for result in results]
         for status, remedy in _REMEDIES.items():
             if status in statuses:
-                worst = max(result.certificate.relative for result in results)
                 warnings.warn(
-                    f"training stopped ({status.value}) at a relative duality gap of {worst:.2g}, above "
-                    f"tol={self.tol:g}: {remedy}, or accept the gap by a larger tol",
+                    f"training stopped ({status.value}) {self._distance(results)}: {remedy}, or accept that by a "
+                    "larger tol",
                     ConvergenceWarning,
                     stacklevel=3,
                 )
@@ -176,3 +175,8 @@ class BatchClassifier(LinearClassifier):
                 DegenerateOptimumWarning,
                 stacklevel=3,
             )
+
+    def _distance(self, results: list[Result]) -> str:
+        """Say how far from its end a training was stopped."""
+        worst = max(result.certificate.relative for result in results)
+        return f"at a relative duality gap of {worst:.2g}, above tol={self.tol:g}"

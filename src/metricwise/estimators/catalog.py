@@ -18,6 +18,7 @@ _ESTIMATORS = {
     "SPADEClassifier": "metricwise.estimators.spade",
     "STAMPClassifier": "metricwise.estimators.stamp",
     "SmoothedSVC": "metricwise.estimators.smoothed_svc",
+    "SparseCodingClassifier": "metricwise.estimators.sparse_coding",
 }
 # These wrap learners: thresholds and candidates are chosen for any measure; some set prices or have an oracle.
 _WRAPPERS: dict[str, Any] = {

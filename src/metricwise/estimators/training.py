@@ -81,20 +81,30 @@ class Training:
         if self.space is not None and self.space.choose_design is not None:
             self.design = self.space.choose_design(self, rows, positive, weights, limits)
         result = self._solve(k, rows, positive, weights, limits)
-        return result, self._threshold(result.weights, rows, positive, weights, splits, limits)
+        return result, self._threshold(result, rows, positive, weights, splits, limits)
 
     def _solve(self, k: int, rows: Rows, positive: Mask, weights: Floats, limits: Limits) -> Result:
         """Solve binary problem k on all rows with weight."""
-        problem = self._problem(rows, positive, weights, self.measure)
-        return portable(run(self.solver, problem, limits, callback=self.model.callback)[0], problem.design)
+        return self._trained(self._problem(rows, positive, weights, self.measure), limits, self.model.callback)
+
+    def _trained(self, problem: Any, limits: Limits, callback: Any = None) -> Result:
+        """Solve a problem; the weights do not depend on the order of its rows."""
+        return portable(run(self.solver, problem, limits, callback=callback)[0], problem.design)
+
+    def _scores(self, result: Result, rows: Rows) -> Floats:
+        """Return the scores that a solution gives to rows."""
+        return self.design.take(rows).scores_by(result.weights)
 
     def _problem(self, rows: Rows, positive: Mask, weights: Floats, measure: Measure) -> Any:
+        rows, merged = self._merged(rows, positive, weights)
+        return self.make_problem(self.design.take(rows), positive[rows], measure, self.model.C, merged)
+
+    def _merged(self, rows: Rows, positive: Mask, weights: Floats) -> tuple[Rows, Floats]:
+        """Return rows and their weights, copies merged where that costs nothing."""
         whole = bool(np.all(weights[rows] == np.floor(weights[rows])))
         if whole and rows.size <= _MOST_ROWS_TO_MERGE:
-            rows, merged = merge_copies(self.design.take(rows), rows, positive[rows], weights[rows])
-        else:
-            merged = weights[rows]
-        return self.make_problem(self.design.take(rows), positive[rows], measure, self.model.C, merged)
+            return merge_copies(self.design.take(rows), rows, positive[rows], weights[rows])
+        return rows, weights[rows]
 
     def _limits(self, n_runs: int) -> Limits:
         seconds = self.model.max_seconds
@@ -119,7 +129,7 @@ class Training:
 
     def _threshold(
         self,
-        w: Floats,
+        result: Result,
         rows: Rows,
         positive: Mask,
         weights: Floats,
@@ -136,15 +146,14 @@ class Training:
             scores = np.concatenate([self._held_out_scores(*split, positive, weights, limits) for split in splits])
             rows = np.concatenate([test for _, test in splits])
         else:
-            scores = self.design.take(rows).scores_by(w)
+            scores = self._scores(result, rows)
         return threshold_for(self.measure, positive[rows], scores, weights[rows], fraction)
 
     def _held_out_scores(self, train: Rows, test: Rows, positive: Mask, weights: Floats, limits: Limits) -> Floats:
         n_pos = float(weights[positive].sum())
         measure = self.measure.relative_to(n_pos) if isinstance(self.measure, CountsTopRows) else self.measure
         problem = self._problem(train, positive, weights, measure)
-        result, _ = run(self.solver, problem, limits)
-        return self.design.take(test).scores_by(problem.design.portable(result.weights))
+        return self._scores(self._trained(problem, limits), test)
 
 
 def portable(result: Result, design: Design) -> Result:

@@ -135,9 +135,12 @@ def _converged(result: Any, measure: Measure) -> list[Markup] | None:
     certificate = result.certificate
     words = (
         f"Training ended as “{result.status.value}” after {rows_of(result.n_iter, 'iteration')} and "
-        f"{result.seconds:.3g} s. No weights have an objective more than {100.0 * certificate.relative:.2g} % below "
-        "that of this model."
+        f"{result.seconds:.3g} s."
     )
+    if not certificate.is_bounded:
+        words += f" Its objective fell to {certificate.upper:.6g}; it is not convex, and no bound of it is known."
+        return [paragraph(words)]
+    words += f" No weights have an objective more than {100.0 * certificate.relative:.2g} % below that of this model."
     bounds = [
         ("upper: this model", f"{certificate.upper:.6g}"),
         ("lower: no weights have less", f"{certificate.lower:.6g}"),

@@ -92,7 +92,8 @@ def _linear_weights(model: Any, part: Any, names: Any, pos_label: Any) -> Import
     learner = list(layers(model))[-1]
     weights: Any = getattr(learner, "coef_", None)
     weights = weights.toarray() if sparse.issparse(weights) else weights
-    if weights is None or np.ndim(weights) != 2 or len(weights) != 1:
+    of_atoms = hasattr(learner, "dictionary_")
+    if weights is None or of_atoms or np.ndim(weights) != 2 or len(weights) != 1:
         return None
     seen, named = part, _column_names(part, names) if len(np.shape(part)) == 2 else None
     for layer in layers(model):

@@ -80,11 +80,12 @@ class ConvergenceDisplay:
         entries: Any = self.result.history
         x = [getattr(entry, self.by) for entry in entries]
         upper, lower = [entry.objective for entry in entries], [entry.lower for entry in entries]
-        (first,) = self.ax_.plot(x, upper, **{"label": "objective of the model", **kwargs})
-        (second,) = self.ax_.plot(x, lower, "--", label="no weights are better")
+        lines = self.ax_.plot(x, upper, **{"label": "objective of the model", **kwargs})
+        if np.isfinite(lower[-1]):
+            lines += self.ax_.plot(x, lower, "--", label="no weights are better")
         self.ax_.set(xlabel=self.by, ylabel="objective", ylim=(min(0.0, upper[-1]), None))
         self.ax_.legend()
-        return [first, second]
+        return list(lines)
 
     def _plot_stream(self, kwargs: dict[str, Any]) -> list[Any]:
         entries: Any = self.result.history

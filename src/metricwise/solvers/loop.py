@@ -77,8 +77,13 @@ def run(
     BLAS stays on this thread meanwhile: the vectors it gets are too short to share, and its waiting threads would
     take the cores from the products with the data, which use them on their own.
     """
-    with _blas().limit(limits=1, user_api="blas"):
+    with blas_on_one_thread():
         return _run(solver, problem, limits, state, callback)
+
+
+def blas_on_one_thread() -> Any:
+    """Return a context in which BLAS keeps to this thread, so that its sums do not depend on how many there are."""
+    return _blas().limit(limits=1, user_api="blas")
 
 
 @cache

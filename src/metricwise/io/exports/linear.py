@@ -88,7 +88,7 @@ def _scores(model: Any) -> LinearScores | None:
     if hasattr(model, "estimator_") and hasattr(model, "threshold_"):
         return _of_plug_in(model)
     weights, constants = getattr(model, "coef_", None), getattr(model, "intercept_", None)
-    if weights is None or constants is None:
+    if weights is None or constants is None or hasattr(model, "dictionary_"):  # weights of atoms, not of features
         return None
     classes = np.asarray(model.classes_)
     shifted = np.atleast_1d(np.asarray(constants, dtype=np.float64)) - getattr(model, "threshold_", 0.0)

@@ -153,6 +153,21 @@ def _linear(values: Values) -> None:
         _matrix(values["coef_"], values.get("n_features_in_"), "coef_")
 
 
+def _sparse_coding(values: Values) -> None:
+    """Dictionaries have the features as columns, weights the atoms; there are as many of one as of the other."""
+    if "coef_" not in values:
+        return
+    atoms: Any = values.get("dictionary_")
+    weights = values["coef_"]
+    right = isinstance(atoms, np.ndarray) and atoms.ndim in (2, 3) and atoms.dtype == np.float64
+    require(right and type(values.get("C1")) in (int, float), "a sparse coding is damaged")
+    several = atoms.reshape(-1, *atoms.shape[-2:])
+    _matrix(weights, several.shape[1], "coef_")
+    require(len(weights) == len(several), "a sparse coding is damaged")
+    for dictionary in several:
+        _matrix(dictionary, values.get("n_features_in_"), "dictionary_")
+
+
 def _streaming(values: Values) -> None:
     states, cache = values.get("_states", []), values.get("_cache") or []
     for part in (states, cache):
@@ -212,6 +227,7 @@ _CHECKS: dict[str, Callable[[Values], None]] = {
     "STAMPClassifier": _streaming,
     "SmoothedSVC": _linear,
     "SVC": _kernel_machine,
+    "SparseCodingClassifier": _sparse_coding,
     "StreamState": _stream_state,
     "TreePredictor": check_predictor,
 }
