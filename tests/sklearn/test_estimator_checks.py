@@ -43,8 +43,8 @@ ESTIMATORS = [
     STAMPClassifier(),
     STAMPClassifier("jaccard", threshold=0.0),
     MiniBatchSVC(),
-    SparseCodingClassifier(),
-    SparseCodingClassifier(variant="paper"),
+    SparseCodingClassifier(tol=1e-3),
+    SparseCodingClassifier(tol=1e-3, max_iter=30, variant="paper"),
     # A learner with decision values: a check asks for labels that follow the largest probability, not a threshold.
     CostSensitiveClassifier(RidgeClassifier(tol=1e-10)),
     CostSensitiveClassifier(DecisionTreeClassifier(max_depth=3, random_state=0), "g_mean"),
