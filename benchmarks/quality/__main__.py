@@ -37,17 +37,22 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the trials that are missing and write the page."""
     options = _parser().parse_args(arguments)
     try:
-        wanted = options.problems or names()
+        every = names()
     except SkippedError as reason:
         sys.stdout.write(f"skipped: {reason}\n")
         return 1
     options.results.mkdir(parents=True, exist_ok=True)
-    for part in options.only or PARTS:
-        if not options.page_only:
-            _run(part, wanted, options)
-    (options.results / "environment.json").write_text(json.dumps(describe(available_threads())) + "\n")
-    sys.stdout.write(f"page: {page.write(options.results, options.output)}\n")
+    if not options.page_only:
+        _run_all(options.problems or every, options)
+    sys.stdout.write(f"page: {page.write(options.results, options.output, every)}\n")
     return 0
+
+
+def _run_all(wanted: list[str], options: argparse.Namespace) -> None:
+    circumstances = describe(available_threads())  # before trials make the machine busy themselves
+    (options.results / "environment.json").write_text(json.dumps(circumstances) + "\n")
+    for part in options.only or PARTS:
+        _run(part, wanted, options)
 
 
 def _run(part: str, wanted: list[str], options: argparse.Namespace) -> None:

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import make_classification, make_multilabel_classification
 from sklearn.dummy import DummyClassifier
-from sklearn.ensemble import ExtraTreesClassifier
+from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score, roc_auc_score
 from sklearn.model_selection import GridSearchCV, train_test_split
@@ -20,7 +20,7 @@ from metricwise import FBeta, MetricClassifier, RecallAtPrecision, measure_names
 from metricwise.estimators.front_door.candidates import Candidate, candidates_for
 from metricwise.estimators.front_door.clock import Clock
 from metricwise.estimators.front_door.learning_curve import carried_on
-from metricwise.estimators.front_door.preparing import Dense, for_trees
+from metricwise.estimators.front_door.preparing import Dense, Prepared, for_trees
 from metricwise.estimators.front_door.profile import Profile
 from metricwise.estimators.front_door.race import Race, Runner
 from metricwise.estimators.front_door.tasks import TwoClasses
@@ -183,6 +183,19 @@ def test_trees_get_sparse_rows_dense_only_if_these_fit():
     trees = ExtraTreesClassifier()
     assert for_trees(Profile(500, 20_000, True, (), (), False), trees) is trees
     assert isinstance(for_trees(Profile(500, 200, True, (), (), False), trees).transformer, Dense)
+
+
+@pytest.mark.parametrize(("density", "dense"), [(0.02, False), (0.3, True)])
+def test_trees_of_rows_that_are_nearly_all_zero_leave_zeros_out_and_are_the_same(density, dense):
+    X = sparse.random(300, 60, density, random_state=0, format="csr")
+    y = np.asarray(X.sum(axis=1)).ravel() > X.sum(axis=1).mean()
+    trees = ExtraTreesClassifier(5, random_state=0)
+    chosen = for_trees(Profile.of(X), trees)
+    assert isinstance(chosen, Prepared) == dense
+    assert np.array_equal(chosen.fit(X, y).predict_proba(X), trees.fit(X.toarray(), y).predict_proba(X))
+    assert isinstance(for_trees(Profile.of(X), HistGradientBoostingClassifier()), Prepared)
+    X.data[0] = np.nan
+    assert isinstance(for_trees(Profile.of(X), trees), Prepared)
 
 
 def race(n, budget=None):

@@ -12,6 +12,7 @@ from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, OrdinalEncoder, StandardScaler
+from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import has_fit_parameter
 
@@ -19,6 +20,7 @@ from metricwise.estimators.front_door.profile import Profile
 
 _MOST_CATEGORIES = 100  # of one column; rarer ones are put together
 _MOST_CATEGORIES_OF_TREES = 200  # what boosted trees can tell apart is 255
+_DENSE_ENOUGH = 0.05  # share of stored values from which extra trees grow sooner on dense rows; twice as soon at 15 %
 
 
 def _learner_has(name: str) -> Any:
@@ -110,10 +112,12 @@ def for_numbers(profile: Profile, learner: Any) -> Any:
 def for_trees(profile: Profile, learner: Any) -> Any:
     """Return a learner of trees, which need no scale and can do without some numbers; categories become codes.
 
-    Sparse rows are made dense, on which trees grow tens of times faster, if they are few enough.
+    Sparse rows are made dense if they are few enough, unless nearly all is zero and the learner can leave zeros out:
+    the trees are the same, and grow sooner.
     """
     if profile.is_sparse and profile.fits_dense:
-        return Prepared(Dense(), learner)
+        leaves_out = get_tags(learner).input_tags.sparse and not profile.has_missing
+        return learner if leaves_out and profile.density < _DENSE_ENOUGH else Prepared(Dense(), learner)
     if not profile.is_frame:
         return learner
     encoder = OrdinalEncoder(

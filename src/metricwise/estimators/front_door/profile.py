@@ -34,6 +34,8 @@ class Profile:
         Whether the rows are a sparse matrix of counts, as of terms in texts.
     uneven : bool
         Whether they are a sparse matrix whose columns have very different scales.
+    density : float
+        The share of the values that are stored.
     """
 
     n_rows: int
@@ -44,6 +46,7 @@ class Profile:
     has_missing: bool
     counts: bool = False
     uneven: bool = False
+    density: float = 1.0
 
     @classmethod
     def of(cls, X: Any) -> Profile:
@@ -58,7 +61,9 @@ class Profile:
         n_rows = _num_samples(X)
         if sparse.issparse(X):
             missing = bool(np.isnan(X.data).any())
-            return cls(n_rows, int(X.shape[1]), True, (), (), missing, _are_counts(X), not missing and _are_uneven(X))
+            uneven = not missing and _are_uneven(X)
+            density = X.nnz / max(1, n_rows * X.shape[1])
+            return cls(n_rows, int(X.shape[1]), True, (), (), missing, _are_counts(X), uneven, density)
         if not hasattr(X, "columns"):
             return cls(n_rows, int(X.shape[1]), False, (), (), bool(np.isnan(X).any()))
         columns = list(X.columns)
