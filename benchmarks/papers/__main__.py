@@ -18,6 +18,8 @@ from benchmarks.papers.dembczynski2011 import page as exact_f_page
 from benchmarks.papers.narasimhan2015 import experiment as two_classes
 from benchmarks.papers.narasimhan2015 import page as two_classes_page
 from benchmarks.papers.protocol import Plan
+from benchmarks.papers.wang2015 import experiment as joint_coding
+from benchmarks.papers.wang2015 import page as joint_coding_page
 
 # What --only may name: experiments of Joachims (2005) with the collections that stand for them, and other papers.
 EXPERIMENTS = {
@@ -31,6 +33,7 @@ PAPERS: dict[str, tuple[Any, Any]] = {
         (two_classes, two_classes_page),
         (auc_svm, auc_svm_page),
         (exact_f, exact_f_page),
+        (joint_coding, joint_coding_page),
     )
 }
 NAMES = (*EXPERIMENTS, *PAPERS)
@@ -38,6 +41,7 @@ QUICK_TOPICS = 5
 QUICK_PLAN = Plan(step=3, rounds=0)
 RESULTS = ROOT / "benchmarks" / "papers" / "results"
 PAGES = ROOT / "docs" / "papers"
+ELSEWHERE = {joint_coding.NAME: ROOT / "docs" / "benchmarks"}  # the page of a paper that is not beside the others
 TRIALS = ROOT / "benchmarks" / "results" / "raw" / "papers"
 
 
@@ -45,14 +49,14 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the experiments, keep what they found, and write the pages."""
     options = _parser().parse_args(arguments)
     partial = options.quick or options.topics is not None
-    results, pages = (TRIALS, TRIALS) if partial else (RESULTS, PAGES)
+    results = TRIALS if partial else RESULTS
     if not options.page_only:
         for name in options.only or NAMES:
             if name in PAPERS:
                 _measure_paper(name, options, results)
             else:
                 _measure(name, options, results)
-    written = _write(results, options.output or pages)
+    written = _write(results, options.output or (TRIALS if partial else None))
     for path in written:
         _say(f"page: {path}")
     if not written:
@@ -60,16 +64,16 @@ def main(arguments: list[str] | None = None) -> int:
     return int(not written)
 
 
-def _write(results: Path, pages: Path) -> list[Path]:
-    """Write the pages of all papers with results, of this run or an earlier one."""
+def _write(results: Path, folder: Path | None) -> list[Path]:
+    """Write the pages of all papers with results, of this run or an earlier one; to their places without a folder."""
     written = []
     kept = [found for found in (records.saved(name, results) for name in COLLECTIONS) if found is not None]
     if kept:
-        written.append(page.write(kept, pages))
+        written.append(page.write(kept, folder or PAGES))
     for experiment, its_page in PAPERS.values():
         found = records.saved(experiment.NAME, results)
         if found is not None and any(found[key] for key in its_page.NEEDED):
-            written.append(its_page.write(found, pages))
+            written.append(its_page.write(found, folder or ELSEWHERE.get(experiment.NAME, PAGES)))
     return written
 
 
@@ -104,7 +108,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--quick", action="store_true", help=f"a coarse grid and {QUICK_TOPICS} classes, to try it out")
     parser.add_argument("--processes", type=int, default=2, metavar="N", help="how many processes to use (2)")
     parser.add_argument("--page-only", action="store_true", help="write the page from the results of an earlier run")
-    parser.add_argument("--output", type=Path, metavar="FOLDER", help="folder of the page (docs/papers)")
+    parser.add_argument("--output", type=Path, metavar="FOLDER", help="folder of the pages (docs/papers)")
     return parser
 
 

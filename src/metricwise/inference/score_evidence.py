@@ -30,6 +30,19 @@ _SINGLE = 500  # rows of a class that are kept as they are, at either end of its
 _COARSENING = 1.01  # growth of the groups in which the others are kept
 
 
+def rarer_weight(positive: Mask, weights: Floats) -> float:
+    """Return the weight of the rarer class.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rarer_weight(np.array([True, True, False]), np.array([2.0, 1.0, 1.0]))
+    1.0
+    """
+    positives = float(weights[positive].sum())
+    return min(positives, float(weights.sum()) - positives)
+
+
 class ScoreEvidence(NamedTuple):
     """A measure of scores, and the rows out of fold that speak for it.
 
@@ -83,7 +96,9 @@ class ScoreEvidence(NamedTuple):
         value, total = self.value, float(self.weights.sum())
         share = 1.0 if n_rows is None else 1.0 + total / n_rows  # of the variance of the rows at hand
         deviation = float(np.nanstd(self._resampled(None)))
-        low, high = _students(value, deviation * np.sqrt(share), share, self._rare_weight(), confidence)
+        low, high = _students(
+            value, deviation * np.sqrt(share), share, rarer_weight(self.positive, self.weights), confidence
+        )
         ratio = None if n_rows is None else n_rows / total
         usual, strange = self._resampled(ratio), self._resampled(ratio, self._strangers())
         if min(usual.size, strange.size) >= _FEWEST_DRAWS:
@@ -94,9 +109,6 @@ class ScoreEvidence(NamedTuple):
     @property
     def _positives_are_rare(self) -> bool:
         return bool(self.weights[self.positive].sum() <= 0.5 * self.weights.sum())
-
-    def _rare_weight(self) -> float:
-        return float(self.weights[self.positive == self._positives_are_rare].sum())
 
     def _resampled(self, ratio: float | None, strangers: Floats | None = None) -> Floats:
         """Return the measure with weights drawn anew, and drawn again for ``ratio`` times as many new rows.

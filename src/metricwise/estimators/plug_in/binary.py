@@ -15,7 +15,7 @@ from metricwise.inference.batch_rule import BatchRule
 from metricwise.inference.candidates import Candidates
 from metricwise.inference.promises import Constraint, Share, UnkeepablePromiseError, safest_first
 from metricwise.inference.refitting import refit_shift
-from metricwise.inference.score_evidence import ScoreEvidence, score_evidence
+from metricwise.inference.score_evidence import ScoreEvidence, rarer_weight, score_evidence
 from metricwise.inference.score_intervals import score_interval
 from metricwise.inference.threshold import threshold_for
 from metricwise.inference.threshold_choice import ThresholdChoice, choose_threshold
@@ -103,19 +103,6 @@ class Probe(NamedTuple):
         """Return by how much to raise a threshold on the log-odds that a line makes of the scores."""
         logs = line.log_odds(self.by_folds), line.log_odds(self.by_whole)
         return refit_shift(threshold, *logs, self.weights, rarer_weight(self.positive, self.weights))
-
-
-def rarer_weight(positive: Mask, weights: Floats) -> float:
-    """Return the weight of the rarer class.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> rarer_weight(np.array([True, True, False]), np.array([2.0, 1.0, 1.0]))
-    1.0
-    """
-    positives = float(weights[positive].sum())
-    return min(positives, float(weights.sum()) - positives)
 
 
 class Chosen(NamedTuple):
