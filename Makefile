@@ -18,7 +18,7 @@ demo: $(VENV)/.base ## train three algorithms, certify, and write demo/report.ht
 	$(PY) examples/demo.py
 
 test: lint ## lint, then every test: unit, contracts, properties, scikit-learn, faults, doctests, documentation examples
-	$(PY) -m pytest -n $(WORKERS)
+	$(PY) -m pytest -n $(WORKERS) --dist loadgroup --durations=25
 
 lint: $(VENV)/.test ## formatting, style, types and the direction of imports
 	$(BIN)/ruff format --check .

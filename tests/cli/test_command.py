@@ -35,6 +35,9 @@ def run(*arguments, code=0, **options):
     return done.stdout.decode(), done.stderr.decode()
 
 
+pytestmark = pytest.mark.xdist_group("one model for all")
+
+
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
     """Real measurements of tumours, with a column of categories and missing values, in two files of another layout."""
@@ -129,7 +132,7 @@ def test_interrupted_training_goes_on_and_ends_with_the_same_bits(tmp_path):
     y = (X[:, 0] + 0.5 * rng.normal(size=20_000) > 1.2).astype(int)
     block = io.StringIO()
     np.savetxt(block, np.column_stack([X, y]), delimiter=",", fmt="%g")
-    (tmp_path / "rows.csv").write_text("a,b,c,d,e,y\n" + 60 * block.getvalue())
+    (tmp_path / "rows.csv").write_text("a,b,c,d,e,y\n" + 25 * block.getvalue())
     arguments = ["train", "rows.csv", "--target", "y", "--stream", "--algorithm", "stamp"]
     child = subprocess.Popen(
         [*COMMAND, *arguments, "--out", "model.mw"], cwd=tmp_path, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True

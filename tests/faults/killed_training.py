@@ -1,12 +1,6 @@
-"""A training in a process of its own, meant to be killed: arguments are the way, the file of rows, checkpoint, output.
-
-Prints a line for every checkpoint file it sees, and writes the model's numbers when it ends.
-"""
+"""A training in a process of its own, meant to be killed."""
 
 from __future__ import annotations
-
-import sys
-from pathlib import Path
 
 import numpy as np
 
@@ -15,13 +9,8 @@ from metricwise import MiniBatchSVC, SPADEClassifier, STAMPClassifier
 PASSES = 60
 
 
-def train(way, rows, checkpoint):
+def train(way, rows, checkpoint, tell):
     """Train one of the ways on the rows of a file; slow because of its many passes only."""
-
-    def tell(_):
-        sys.stdout.write("saved\n" if Path(checkpoint).exists() else "working\n")
-        sys.stdout.flush()
-
     common = {"checkpoint": checkpoint, "every": 2000, "tol": -1.0, "callback": tell}
     if way == "fit":
         table = np.loadtxt(rows, delimiter=",")
@@ -37,7 +26,7 @@ def train(way, rows, checkpoint):
     return SPADEClassifier("g_mean", patience=PASSES, **common).fit_stream(rows, n_passes=PASSES, **options)
 
 
-if __name__ == "__main__":
-    way, rows, checkpoint, output = sys.argv[1:]
-    model = train(way, rows, checkpoint)
+def train_and_save(way, rows, checkpoint, output, messages):
+    """Send a message at every step, and write the model's numbers at the end."""
+    model = train(way, rows, checkpoint, lambda _: messages.send_bytes(b"."))
     np.savez(output, coef=model.coef_, intercept=model.intercept_, threshold=model.threshold_)

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import os
+import contextlib
+import multiprocessing
 import random
 import signal
-import subprocess
-import sys
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
 from sklearn.datasets import dump_svmlight_file
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.faults.killed_training import train_and_save
+
+# Processes of their own, made by one that has imported everything already.
+PROCESSES = multiprocessing.get_context("forkserver")
+PROCESSES.set_forkserver_preload([train_and_save.__module__])
 KILLS = {"fit": 6, "batches": 5, "svmlight": 6, "csv": 6}  # 23 in all
 
 
@@ -31,41 +33,52 @@ def write_rows(folder, way):
 
 
 def start(way, rows, checkpoint, output):
-    command = [sys.executable, "-m", "tests.faults.killed_training", way, str(rows), str(checkpoint), str(output)]
-    paths = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
-    return subprocess.Popen(
-        command, cwd=ROOT, stdout=subprocess.PIPE, text=True, env=os.environ | {"PYTHONPATH": paths}
-    )
+    """Return a process, and what receives its messages: one for every step of the training."""
+    messages, telling = PROCESSES.Pipe(duplex=False)
+    child = PROCESSES.Process(target=train_and_save, args=(way, str(rows), str(checkpoint), str(output), telling))
+    child.start()
+    telling.close()
+    return child, messages
 
 
 def undisturbed(way, rows, folder):
-    """Train in one go; return the numbers, and how long the training itself took."""
-    child = start(way, rows, folder / "whole.ckpt", folder / "whole.npz")
-    child.stdout.readline()
-    began = time.monotonic()
-    child.stdout.read()
-    assert child.wait() == 0
-    return np.load(folder / "whole.npz"), time.monotonic() - began
+    """Train in one go; return the numbers, how many messages there were, and the seconds from one to the next."""
+    child, messages = start(way, rows, folder / "whole.ckpt", folder / "whole.npz")
+    began, count = time.monotonic(), take(messages)
+    child.join()
+    assert child.exitcode == 0
+    return np.load(folder / "whole.npz"), count, (time.monotonic() - began) / count
+
+
+def take(messages, most=None):
+    """Take so many messages, or all until the other end is closed, as a full pipe would stop the training."""
+    count = 0
+    with contextlib.suppress(EOFError):
+        while most is None or count < most:
+            messages.recv_bytes()
+            count += 1
+    return count
 
 
 @pytest.mark.parametrize("way", list(KILLS))
 def test_killed_training_ends_with_the_same_bits(way, tmp_path):
     rows = write_rows(tmp_path, way)
-    expected, seconds = undisturbed(way, rows, tmp_path)
+    expected, count, pause = undisturbed(way, rows, tmp_path)
     checkpoint, output, dice = tmp_path / "run.ckpt", tmp_path / "run.npz", random.Random(way)
     kills = with_checkpoint = 0
     while not output.exists():
-        child = start(way, rows, checkpoint, output)
-        child.stdout.readline()  # imports are over, training has begun
+        child, messages = start(way, rows, checkpoint, output)
         if kills < KILLS[way]:
-            time.sleep(dice.uniform(0.0, 0.6 * seconds / KILLS[way]))
-            child.send_signal(signal.SIGKILL)
-            killed = child.wait() == -signal.SIGKILL
+            take(messages, 1 + dice.randrange(max(1, int(0.6 * count / KILLS[way]))))
+            time.sleep(dice.uniform(0.0, pause))
+            child.kill()
+            child.join()
+            killed = child.exitcode == -signal.SIGKILL
             kills += killed
             with_checkpoint += killed and checkpoint.exists()
-        child.stdout.read()
-        code = child.wait()
-        assert code in (0, -signal.SIGKILL)
+        take(messages)
+        child.join()
+        assert child.exitcode in (0, -signal.SIGKILL)
         assert kills > 0
     # A training that had ended before it was killed is not a kill, but most must have been hit.
     assert kills >= KILLS[way] - 1

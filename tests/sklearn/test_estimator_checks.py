@@ -42,7 +42,7 @@ ESTIMATORS = [
     SPADEClassifier("min_rate", schedule="paper"),
     STAMPClassifier(),
     STAMPClassifier("jaccard", threshold=0.0),
-    MiniBatchSVC(),
+    MiniBatchSVC(n_passes=5),
     SparseCodingClassifier(tol=1e-3, threshold=0.0),
     # A learner with decision values: a check asks for labels that follow the largest probability, not a threshold.
     CostSensitiveClassifier(RidgeClassifier(tol=1e-10)),

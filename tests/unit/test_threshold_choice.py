@@ -234,8 +234,8 @@ def test_few_new_rows_without_a_class_do_not_break_intervals():
 @pytest.mark.parametrize("measure", [RocAuc(), get_measure("prbep"), RecallAtPrecision(0.9)])
 def test_grouped_evidence_has_the_measure_and_the_interval_of_all_rows(measure):
     random = np.random.default_rng(3)
-    truth = random.random(60_000) < 0.05
-    scores, weights = random.normal(size=60_000) + 2.5 * truth, random.uniform(0.5, 2.0, 60_000)
+    truth = random.random(20_000) < 0.05
+    scores, weights = random.normal(size=20_000) + 2.5 * truth, random.uniform(0.5, 2.0, 20_000)
     few, all_rows = score_evidence(measure, truth, scores, weights), ScoreEvidence(measure, truth, scores, weights)
     assert few.scores.size < 6000
     assert few.weights.sum() == pytest.approx(weights.sum())
