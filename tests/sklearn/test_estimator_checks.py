@@ -44,10 +44,12 @@ ESTIMATORS = [
     STAMPClassifier("jaccard", threshold=0.0),
     MiniBatchSVC(n_passes=5),
     SparseCodingClassifier(tol=1e-3, threshold=0.0),
+    SparseCodingClassifier(max_iter=10, threshold=0.0, variant="paper"),
     # A learner with decision values: a check asks for labels that follow the largest probability, not a threshold.
     CostSensitiveClassifier(RidgeClassifier(tol=1e-10)),
     CostSensitiveClassifier(DecisionTreeClassifier(max_depth=3, random_state=0), "g_mean"),
     AdaptedSVC("f1", [("line", RidgeClassifier(tol=1e-10))], cv=3),
+    AdaptedSVC("f1", [("tree", DecisionTreeClassifier(max_depth=3, random_state=0))], cv=3, use_features=False),
     AdaptedSVC("roc_auc", [("line", RidgeClassifier(tol=1e-10))], use_features=False, cv=3),
 ]
 
