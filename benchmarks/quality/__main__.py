@@ -66,8 +66,9 @@ def _run(part: str, wanted: list[str], options: argparse.Namespace) -> None:
             rows = made(name, repetition) if promises else split(name, repetition, options.rows)
             found = PARTS[part](rows, repetition)
             with path.open("a", encoding="utf-8") as file:
+                about = {"repetition": repetition, "positives": int(rows.y_test.sum())}
                 for record in found:
-                    file.write(json.dumps(record | {"repetition": repetition}) + "\n")
+                    file.write(json.dumps(record | about) + "\n")
             sys.stdout.write(f"{part} {name} {repetition}: {_short(found)}\n")
             sys.stdout.flush()
 
