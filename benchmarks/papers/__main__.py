@@ -41,7 +41,6 @@ QUICK_TOPICS = 5
 QUICK_PLAN = Plan(step=3, rounds=0)
 RESULTS = ROOT / "benchmarks" / "papers" / "results"
 PAGES = ROOT / "docs" / "papers"
-ELSEWHERE = {joint_coding.NAME: ROOT / "docs" / "benchmarks"}  # the page of a paper that is not beside the others
 TRIALS = ROOT / "benchmarks" / "results" / "raw" / "papers"
 
 
@@ -49,14 +48,14 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the experiments, keep what they found, and write the pages."""
     options = _parser().parse_args(arguments)
     partial = options.quick or options.topics is not None
-    results = TRIALS if partial else RESULTS
+    results, pages = (TRIALS, TRIALS) if partial else (RESULTS, PAGES)
     if not options.page_only:
         for name in options.only or NAMES:
             if name in PAPERS:
                 _measure_paper(name, options, results)
             else:
                 _measure(name, options, results)
-    written = _write(results, options.output or (TRIALS if partial else None))
+    written = _write(results, options.output or pages)
     for path in written:
         _say(f"page: {path}")
     if not written:
@@ -64,16 +63,16 @@ def main(arguments: list[str] | None = None) -> int:
     return int(not written)
 
 
-def _write(results: Path, folder: Path | None) -> list[Path]:
-    """Write the pages of all papers with results, of this run or an earlier one; to their places without a folder."""
+def _write(results: Path, pages: Path) -> list[Path]:
+    """Write the pages of all papers with results, of this run or an earlier one."""
     written = []
     kept = [found for found in (records.saved(name, results) for name in COLLECTIONS) if found is not None]
     if kept:
-        written.append(page.write(kept, folder or PAGES))
+        written.append(page.write(kept, pages))
     for experiment, its_page in PAPERS.values():
         found = records.saved(experiment.NAME, results)
         if found is not None and any(found[key] for key in its_page.NEEDED):
-            written.append(its_page.write(found, folder or ELSEWHERE.get(experiment.NAME, PAGES)))
+            written.append(its_page.write(found, pages))
     return written
 
 
@@ -108,7 +107,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--quick", action="store_true", help=f"a coarse grid and {QUICK_TOPICS} classes, to try it out")
     parser.add_argument("--processes", type=int, default=2, metavar="N", help="how many processes to use (2)")
     parser.add_argument("--page-only", action="store_true", help="write the page from the results of an earlier run")
-    parser.add_argument("--output", type=Path, metavar="FOLDER", help="folder of the pages (docs/papers)")
+    parser.add_argument("--output", type=Path, metavar="FOLDER", help="folder of the page (docs/papers)")
     return parser
 
 

@@ -315,7 +315,7 @@ def test_the_page_is_made_from_a_record(tmp_path):
     found = recorded({(PROFILES, "f1", JSCHP): 0.8})
     path = page.write(found, tmp_path)
     text = path.read_text(encoding="utf-8")
-    assert path.name == "joint_sparse_coding.rst"
+    assert path.name == "wang2015.rst"
     assert "**0.807**" in text and "0.507 −" in text
     figures = [line.split(":: ")[1] for line in text.splitlines() if line.startswith(".. figure::")]
     assert len(figures) == 5

@@ -14,7 +14,6 @@ Record = dict[str, Any]
 
 _OURS, _THEIRS = "#1f77b4", "#c9c9c9"
 _STYLES = (("#d9802e", "s-"), ("#5a9e5a", "^-"), ("#1f77b4", "o-"))
-_DOTS = 90  # an inch
 
 
 def _panels(count: int, height: float, sharey: bool = False) -> tuple[Any, list[Any]]:
@@ -34,7 +33,7 @@ def _save(figure: Any, path: Path) -> None:
     from matplotlib import pyplot
 
     path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=_DOTS, metadata={"Software": None})
+    figure.savefig(path, metadata={"Date": None})
     pyplot.close(figure)
 
 

@@ -27,7 +27,7 @@ from benchmarks.papers.wang2015.summary import LEVEL, Case, cases, curve, freque
 
 Record = dict[str, Any]
 
-PAGE = "joint_sparse_coding"
+PAGE = "wang2015"
 LISTS = ("problems", "trials", "sensitivity")  # of the record
 NEEDED = ("problems",)  # for a page
 _MARKS = {1: " −", 0: "", -1: " +"}
@@ -122,7 +122,7 @@ def write(found: Record, folder: Path) -> Path:
 
 def _values_section(record: Record, some: list[Case], folder: Path) -> str:
     mine = [case for case in some if case.name == record["name"]]
-    file = f"{PAGE}_{record['name']}.png"
+    file = f"{PAGE}_{record['name']}.svg"
     figure.values(mine, folder / file)
     positives = list(record["positives"].values())
     share = f"{min(positives)}" if len(set(positives)) == 1 else f"{min(positives)} to {max(positives)}"
@@ -142,7 +142,7 @@ def _cell(case: Case, method: str) -> str:
 
 
 def _time_section(some: list[Case], folder: Path) -> str:
-    file = f"{PAGE}_times.png"
+    file = f"{PAGE}_times.svg"
     figure.times(some, folder / file)
     names = {case.name: case.title for case in some}
     rows = [["median seconds of a training", *names.values()]]
@@ -154,7 +154,7 @@ def _time_section(some: list[Case], folder: Path) -> str:
 
 
 def _sensitivity_section(found: Record, folder: Path) -> str:
-    file = f"{PAGE}_sensitivity.png"
+    file = f"{PAGE}_sensitivity.svg"
     figure.prices(found, folder / file)
     values = found["effort"]["values"]
     rows = [["F1 (share of the atoms in a code)", "price", *(f"{value:g}" for value in values)]]
