@@ -27,7 +27,8 @@ Quality
 and the topics of Reuters-21578 with 10 to 200 positives (tf-idf); every one is split at random, stratified, at least
 once. A value is the mean over the splits of a problem; tests are Wilcoxon's signed-rank test of these means, over
 problems. The trials are kept in ``benchmarks/quality/results``. Learners inside scikit-learn's tuning do not depend on
-the measure: they are trained once for all measures, and the seconds of that are counted for every measure."""
+the measure: they are trained once for all measures, and the seconds of that are counted for every measure. Seconds are
+those of the processor, as other work may have had its share of the machine."""
 
 
 def read(path: Path) -> list[Record]:
@@ -62,21 +63,22 @@ def write(results: Path, folder: Path, problems: Sequence[str]) -> Path:
 
 
 def means(trials: list[Record], key: str = "value") -> dict[str, dict[str, float]]:
-    """Return the mean over repetitions by method and problem."""
+    """Return the mean over repetitions by method and problem, of those in which it was measured."""
     values: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for one in trials:
+    for one in (one for one in trials if key in one):
         values[one["method"]][one["problem"]].append(one[key])
     return {m: {p: float(np.mean(v)) for p, v in by_problem.items()} for m, by_problem in values.items()}
 
 
 def comparison(trials: list[Record], ours: str, peer: str) -> list[str]:
     """Return a line of a table: both means, their difference, wins and losses, the test, and the ratio of times."""
-    values, seconds = means(trials), means(trials, "seconds")
+    values, seconds = means(trials), means(trials, "cpu_seconds")
     problems = sorted(set(values[ours]) & set(values[peer]))
+    clocked = sorted(set(seconds[ours]) & set(seconds[peer]))
     first, second = (np.array([values[method][name] for name in problems]) for method in (ours, peer))
     difference = first - second
     chance = wilcoxon(difference).pvalue if np.any(difference != 0.0) else 1.0
-    times = np.array([[seconds[method][name] for name in problems] for method in (ours, peer)])
+    times = np.array([[seconds[method][name] for name in clocked] for method in (ours, peer)])
     return [
         f"{first.mean():.4f}",
         f"{second.mean():.4f}",
@@ -94,7 +96,7 @@ HEADER = [
     "difference",
     "wins : losses",
     "p",
-    "seconds of all, in times of the peer's",
+    "processor seconds of all, in times of the peer's",
     "of one problem, median",
 ]
 

@@ -1,6 +1,6 @@
 """Fits of the peers' learners, which do not depend on the measure, made once for all measures.
 
-The seconds of a fit that is remembered are those it took when it was made: they are counted every time.
+The processor seconds of a fit that is remembered are those it took when it was made: they are counted every time.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _KEPT = Memory(ROOT / "benchmarks" / "results" / "raw" / "quality_fits", verbose
 
 
 class Ledger:
-    """Seconds by which the clock on the wall is wrong, because fits were remembered or looked up."""
+    """Seconds by which the clock is wrong, because fits were remembered or looked up."""
 
     owed = 0.0
 
@@ -33,9 +33,9 @@ class Ledger:
 
 @_KEPT.cache(ignore=["learner", "X", "y"])
 def _fitted(key: str, learner: Any, X: Any, y: Any) -> tuple[Any, float]:
-    started = time.perf_counter()
+    started = time.process_time()
     model = clone(learner).fit(X, y)
-    return model, time.perf_counter() - started
+    return model, time.process_time() - started
 
 
 def _learner_has(name: str) -> Any:
@@ -56,11 +56,11 @@ class Remembered(ClassifierMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any) -> Self:
         """Fit, or look up what was fitted."""
-        started = time.perf_counter()
+        started = time.process_time()
         key = joblib.hash((sklearn.__version__, type(self.learner).__name__, self.learner.get_params(), X, y))
         self.model_, seconds = _fitted(key, self.learner, X, y)
         self.classes_ = self.model_.classes_
-        Ledger.owed += seconds - (time.perf_counter() - started)
+        Ledger.owed += seconds - (time.process_time() - started)
         return self
 
     def predict(self, X: Any) -> Any:
