@@ -25,8 +25,9 @@ from metricwise import (
 
 ESTIMATORS = [
     MultivariateSVC(),
-    MultivariateSVC("g_mean"),
-    MultivariateSVC("prbep"),
+    # Thresholds out of fold take five trainings more; one of each kind of training is enough.
+    MultivariateSVC("g_mean", threshold="train"),
+    MultivariateSVC("prbep", threshold="train"),
     MultivariateSVC("accuracy"),
     MultivariateSVC("f1", threshold=0.0),
     # gamma="scale" is of the variance of X, as in scikit-learn, where weights of rows have no part in it.
@@ -34,15 +35,15 @@ ESTIMATORS = [
     AUCSVC(),
     AUCSVC(norm=2),
     AUCSVC(kernel="rbf", gamma="auto"),
-    SmoothedSVC(),
-    FeatureSelectingSVC(),
+    SmoothedSVC(threshold="train"),
+    FeatureSelectingSVC(threshold="train"),
     AMPClassifier(),
     AMPClassifier("cohen_kappa", threshold=0.0),
     SPADEClassifier(),
     SPADEClassifier("min_rate", schedule="paper"),
     STAMPClassifier(),
     STAMPClassifier("jaccard", threshold=0.0),
-    MiniBatchSVC(n_passes=5),
+    MiniBatchSVC(n_passes=3),
     SparseCodingClassifier(tol=1e-3, threshold=0.0),
     SparseCodingClassifier(max_iter=10, threshold=0.0, variant="paper"),
     # A learner with decision values: a check asks for labels that follow the largest probability, not a threshold.

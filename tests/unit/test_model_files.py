@@ -320,7 +320,8 @@ def test_every_candidate_of_the_front_door_can_be_saved(measure: str, rows: Any,
     found = [
         one for kind in (profile, small, wide) for one in candidates_for("auto", kind, mw.get_measure(measure), True, 0)
     ]
-    assert len(found) >= 15
+    found = list({repr(one.kept): one for one in found}.values())
+    assert len(found) >= 8
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for one in found:
