@@ -198,6 +198,18 @@ def test_trees_of_rows_that_are_nearly_all_zero_leave_zeros_out_and_are_the_same
     assert isinstance(for_trees(Profile.of(X), trees), Prepared)
 
 
+def test_settings_that_gain_from_more_rows_are_not_judged_by_few():
+    guess = DummyClassifier(strategy="stratified", random_state=0)
+    candidates = [
+        Candidate("learner", LogisticRegression(), {"number": 0}),
+        Candidate("learner", guess, {"number": 1}, gains_later=True),
+        Candidate("learner", guess, {"number": 2}),
+    ]
+    runners = race(5000).run(candidates).runners
+    assert [one.n_rows for one in runners] == [5000, 5000, 1000]
+    assert [one.why_dropped for one in runners] == ["", *2 * ["other settings of it are better"]]
+
+
 def race(n, budget=None):
     X, y = make_classification(n, 4, random_state=0)
     return Race(TwoClasses(X, y, None, FBeta(), 0, 1), None, None, Clock(budget), lambda text: False)

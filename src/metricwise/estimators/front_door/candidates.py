@@ -35,6 +35,7 @@ class Candidate:
 
     ``last`` is what is trained on all rows if it is chosen, which takes ``last_cost`` times as long; None for the same.
     A learner that needs many rows to show what it can, and takes nearly as long for few, runs from ``least_rows`` on.
+    Settings that may gain more from more rows than others of the learner (``gains_later``) are not judged by few.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Candidate:
     last: Any = None
     last_cost: float = 1.0
     least_rows: int = 0
+    gains_later: bool = False
 
     @property
     def kept(self) -> Any:
@@ -87,8 +89,15 @@ def _extra_trees(profile: Profile, measure: Measure, seed: int) -> Iterator[Cand
             for_trees(profile, ExtraTreesClassifier(count, min_samples_leaf=rows, random_state=seed))
             for count in (_TREES, _TREES_AT_LAST)
         )
-        cost = _TREES_AT_LAST / _TREES
-        yield Candidate("extra trees", few, {"min_samples_leaf": rows}, growth=0.9, last=many, last_cost=cost)
+        yield Candidate(
+            "extra trees",
+            few,
+            {"min_samples_leaf": rows},
+            growth=0.9,
+            last=many,
+            last_cost=_TREES_AT_LAST / _TREES,
+            gains_later=rows == 1,  # noise that is averaged out by more rows is what larger leaves are for
+        )
 
 
 def _kernel_machine(profile: Profile, measure: Measure, seed: int) -> Iterator[Candidate]:

@@ -2,7 +2,7 @@
 
 1. On a part of the rows, every candidate scores rows that its models have not seen.
 2. Whoever is clearly behind the best, on the same rows, leaves; and so do all but the best few.
-   Of the settings of one learner, only the best stays.
+   Of the settings of one learner, the best stays, and with it those that may gain more from more rows.
 3. The others go on with more rows, at last with all of them.
 
 With a time budget, a candidate only starts what it will probably finish, judged by how long it took on fewer rows.
@@ -197,7 +197,7 @@ class Race:
         if is_last or heat.rows.size >= _FEWEST_TO_JUDGE:
             is_first = all(one.n_rows in (0, heat.rows.size) or one.why_dropped for one in runners)
             some = _FINALISTS if is_first else _LAST_FINALISTS
-            self._drop_the_slow(runners, judged, heat, most=len(runners) if is_last else some)
+            self._drop_the_slow(runners, judged, heat, None if is_last else some)
         return True
 
     def _comes_later(self, runner: Runner, heat: Heat) -> bool:
@@ -245,9 +245,9 @@ class Race:
         return judge
 
     def _drop_the_slow(
-        self, runners: list[Runner], judged: dict[int, Callable[[Floats], float]], heat: Heat, most: int
+        self, runners: list[Runner], judged: dict[int, Callable[[Floats], float]], heat: Heat, most: int | None
     ) -> None:
-        """Drop who is clearly behind the best on resampled rows, and all but the best few."""
+        """Drop who is clearly behind the best on resampled rows, and all but the best few; None on the last rows."""
         order = sorted(judged, key=lambda number: -runners[number].value)
         best, values = order[0], self._resampled(judged, heat)
         for number in judged:
@@ -257,7 +257,8 @@ class Race:
         for number in order:
             runner, name = runners[number], runners[number].candidate.name
             if name in kept:
-                runner.why_dropped = "other settings of it are better"
+                if most is None or not runner.candidate.gains_later:
+                    runner.why_dropped = "other settings of it are better"
             elif np.quantile(values[number] - values[best], _CLEARLY) < 0.0:
                 runner.why_dropped = f"clearly behind {runners[best].candidate.name}"
             elif len(kept) == most:
