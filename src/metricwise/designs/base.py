@@ -57,6 +57,15 @@ class Design(Protocol):
         """Return the design of some rows (positions within this design), sharing the matrix."""
         ...
 
+    @property
+    def most_gathered(self) -> int:
+        """How many rows `gathered` may bring into memory."""
+        ...
+
+    def gathered(self, rows: Rows) -> Design:
+        """Return the design of some rows, as `take` does, with all of them in memory."""
+        ...
+
     def fingerprints(self, seed: int = 0) -> Hashes:
         """Return a number for every row that is equal for equal rows, whatever the storage, and hardly ever else."""
         ...
@@ -67,7 +76,7 @@ class Design(Protocol):
 
 
 def make_design(X: Any, *, intercept: float = 0.0, threads: int = 1) -> Design:
-    """Return the design of a dense array or a CSR matrix; ``intercept`` is the value of the constant column.
+    """Return the design of a dense array, a CSR matrix or chunks; ``intercept`` is the value of the constant column.
 
     Examples
     --------
@@ -78,10 +87,13 @@ def make_design(X: Any, *, intercept: float = 0.0, threads: int = 1) -> Design:
     >>> design.scores(np.array([1.0, 2.0, 10.0]))
     array([11., 12.])
     """
+    from metricwise.designs.chunked import ChunkedDesign, ChunkSource
     from metricwise.designs.dense import DenseDesign
     from metricwise.designs.sparse import SparseDesign
 
     rows = np.arange(X.shape[0], dtype=np.int64)
+    if isinstance(X, ChunkSource):
+        return ChunkedDesign(X, rows, intercept, threads)
     if sparse.issparse(X):
         if X.format != "csr":
             raise TypeError(f"sparse X must be in CSR format, got {X.format!r}: convert it with X.tocsr()")

@@ -79,6 +79,13 @@ class KernelDesign:
     def take(self, rows: Rows) -> Self:
         return type(self)(self.matrix, self.content, self.rows[rows], self.intercept, self.threads)
 
+    @property
+    def most_gathered(self) -> int:
+        return len(self.rows)
+
+    def gathered(self, rows: Rows) -> Self:
+        return self.take(rows)
+
     def fingerprints(self, seed: int = 0) -> Hashes:
         return self.content.take(self.rows).fingerprints(seed)
 

@@ -43,6 +43,13 @@ class RowsOfMatrix(ABC):
     def take(self, rows: Rows) -> Self:
         return type(self)(self.X, self.rows[rows], self.intercept, self.threads)
 
+    @property
+    def most_gathered(self) -> int:
+        return len(self.rows)
+
+    def gathered(self, rows: Rows) -> Self:
+        return self.take(rows)
+
     def row_blocks(self, size: int) -> Iterator[Self]:
         for start in range(0, len(self.rows), size):
             yield self.take(np.arange(start, min(start + size, len(self.rows))))

@@ -80,15 +80,15 @@ class BatchClassifier(LinearClassifier):
     def _training(self, measure: Measure, X: Any, design: Design, seed: int, n_problems: int) -> Training:
         """Return the trainings of a call of `fit`."""
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Train.
 
         Parameters
         ----------
-        X : array, data frame or sparse matrix of shape (n_rows, n_features)
+        X : array, data frame, sparse matrix or chunks of shape (n_rows, n_features)
             Dense and CSR input is used as it is, in single or double precision, and never copied.
         y : array of shape (n_rows,)
-            Labels.
+            Labels. May be left out if X are chunks that know them.
         sample_weight : array of shape (n_rows,), optional
             A row of weight 2 counts as two such rows, one of weight 0 as absent.
 

@@ -7,7 +7,9 @@ from contextlib import contextmanager
 from typing import Any, Literal
 
 import numpy as np
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import _check_n_features, column_or_1d, validate_data
+
+from metricwise.designs import ChunkSource
 
 
 def checked_rows(
@@ -20,7 +22,7 @@ def checked_rows(
     order: Literal["C"] | None = None,
     missing: bool = False,
 ) -> Any:
-    """Return X, or X and y, as arrays that solvers can use without a copy where possible.
+    """Return X, or X and y, as arrays or chunks that solvers can use without a copy where possible.
 
     Parameters
     ----------
@@ -37,6 +39,8 @@ def checked_rows(
     missing : bool
         Whether numbers may be missing (NaN).
     """
+    if isinstance(X, ChunkSource):
+        return _checked_chunks(estimator, X, y, reset)
     refuse_empty_frame(X)
     try:
         return validate_data(
@@ -56,6 +60,23 @@ def checked_rows(
         raise ValueError(
             f"{error}: {_text_column(X)}. Encode it as numbers (OneHotEncoder, OrdinalEncoder) or drop it"
         ) from error
+
+
+def _checked_chunks(estimator: Any, X: ChunkSource, y: Any, reset: bool) -> Any:
+    """Return chunks as they are, whose numbers are checked when they are read, with labels that fit them."""
+    _check_n_features(estimator, X, reset=reset)
+    if isinstance(y, str) and y == "no_validation":
+        return X
+    labels = getattr(X, "y", None) if y is None else y
+    if labels is None:
+        raise ValueError(
+            f"{type(estimator).__name__} requires y to be passed, but the target y is None, and the data were opened "
+            "without one: name it with metricwise.io.open(path, target=...), or pass y"
+        )
+    labels = column_or_1d(labels, warn=True)
+    if len(labels) != X.shape[0]:
+        raise ValueError(f"X has {X.shape[0]} rows and y has {len(labels)} labels: they must be the same rows")
+    return X, labels
 
 
 def refuse_empty_frame(X: Any) -> None:

@@ -109,6 +109,7 @@ class CuttingPlane:
             return self._from_state(problem, warm)
         state = self._at_zero(problem)
         n_rows = problem.design.shape[0] // self.sample_factor if self.sample_factor else 0
+        n_rows = min(n_rows, problem.design.most_gathered)
         if n_rows >= self.smallest_sample:
             self._learn_from_sample(problem, state, n_rows, limits or Limits())
         return state

@@ -53,7 +53,7 @@ class SmoothProblem:
     def sample(self, n_rows: int, random: np.random.Generator) -> SmoothProblem:
         """Return the problem on a random sample with the same share of positives and the same price."""
         rows, n_pos = sampled_rows(self.n_pos, self.design.shape[0], n_rows, random)
-        return replace(self, design=self.design.take(rows), loss=self.loss.sample(rows), n_pos=n_pos)
+        return replace(self, design=self.design.gathered(rows), loss=self.loss.sample(rows), n_pos=n_pos)
 
 
 def squared_problem(
@@ -116,6 +116,7 @@ class TruncatedNewton:
         state = NewtonState(np.zeros(length), np.zeros(n_rows), loss, upper, upper)
         self._look(problem, state)
         sampled = n_rows // self.sample_factor if self.sample_factor else 0
+        sampled = min(sampled, problem.design.most_gathered)
         if warm is not None:
             self._start_at(problem, state, warm.w)
         elif sampled >= max(self.smallest_sample, _SAMPLE_ROWS_A_WEIGHT * length):

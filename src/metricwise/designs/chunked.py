@@ -1,0 +1,140 @@
+"""Matrices in chunks of rows that are not all at hand: on disk, or with the workers of a cluster.
+
+A `ChunkSource` knows the chunks, `ChunkedDesign` makes a design of any source: what differs between disk and cluster
+is in the source and nowhere else. A design holds a few numbers a row, never the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricwise.designs.base import Design, Floats, Hashes, Rows, make_design
+
+Chunks = NDArray[np.int64]
+
+
+@runtime_checkable
+class ChunkSource(Protocol):
+    """Consecutive chunks of rows, and the products with them.
+
+    Vectors over rows are as long as all rows. Of a product with some chunks, the entries of other rows mean nothing.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        Rows and features.
+    is_sparse : bool
+        Whether chunks are CSR matrices.
+    bounds : array
+        The first row of every chunk, and the number of all rows.
+    most_gathered : int
+        Rows that may be held in memory at once.
+    """
+
+    @property
+    def shape(self) -> tuple[int, int]: ...
+
+    @property
+    def is_sparse(self) -> bool: ...
+
+    @property
+    def bounds(self) -> Rows: ...
+
+    @property
+    def most_gathered(self) -> int: ...
+
+    def scores(self, w: Floats, chunks: Chunks) -> Floats:
+        """Return X w for the rows of some chunks."""
+        ...
+
+    def combine(self, c: Floats, chunks: Chunks) -> Floats:
+        """Return X' c, where c is zero outside of some chunks."""
+        ...
+
+    def fingerprints(self, seed: int, chunks: Chunks) -> Hashes:
+        """Return a number for every row of some chunks, as designs do."""
+        ...
+
+    def gather(self, rows: Rows) -> Any:
+        """Return rows, ascending and each once, as a dense array or a CSR matrix in memory."""
+        ...
+
+
+class ChunkedDesign:
+    """Rows of a matrix in chunks, in a given order, with ``intercept`` as the value of a constant last column.
+
+    Parameters
+    ----------
+    source : ChunkSource
+        The chunks.
+    rows : array
+        Positions within the source; a row may be listed more than once.
+    intercept : float
+        Value of the constant column; 0 if there is none.
+    threads : int
+        How many threads may work on the rows.
+    """
+
+    def __init__(self, source: ChunkSource, rows: Rows, intercept: float, threads: int) -> None:
+        self.source = source
+        self.rows = rows
+        self.intercept = float(intercept)
+        self.threads = threads
+        used = np.zeros(len(source.bounds) - 1, dtype=np.bool_)
+        used[np.searchsorted(source.bounds, rows, side="right") - 1] = True
+        self._chunks: Chunks = np.flatnonzero(used)  # others are not read
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.rows), self.source.shape[1] + (self.intercept != 0.0)
+
+    @property
+    def is_sparse(self) -> bool:
+        return self.source.is_sparse
+
+    @property
+    def most_gathered(self) -> int:
+        return min(len(self.rows), self.source.most_gathered)
+
+    def scores(self, w: Floats) -> Floats:
+        w = np.ascontiguousarray(w, dtype=np.float64)
+        constant = self.intercept != 0.0
+        found: Floats = self.source.scores(w[:-1] if constant else w, self._chunks)[self.rows]
+        return found + self.intercept * float(w[-1]) if constant else found
+
+    def combine(self, c: Floats) -> Floats:
+        spread = np.zeros(self.source.shape[0])
+        np.add.at(spread, self.rows, c)
+        # A chunk without a coefficient adds nothing: cuts of measures at the top need few rows.
+        touched = np.add.reduceat(spread != 0.0, self.source.bounds[:-1], dtype=np.int64) > 0
+        found = self.source.combine(spread, np.flatnonzero(touched))
+        return np.append(found, self.intercept * c.sum()) if self.intercept != 0.0 else found
+
+    def covector(self, w: Floats) -> Floats:
+        return w
+
+    def portable(self, w: Floats) -> Floats:
+        return w
+
+    def scores_by(self, model: Floats) -> Floats:
+        return self.scores(model)
+
+    def take(self, rows: Rows) -> ChunkedDesign:
+        return ChunkedDesign(self.source, self.rows[rows], self.intercept, self.threads)
+
+    def gathered(self, rows: Rows) -> Design:
+        wanted, places = np.unique(self.rows[rows], return_inverse=True)
+        matrix = self.source.gather(wanted)
+        return make_design(matrix, intercept=self.intercept, threads=self.threads).take(places)
+
+    def fingerprints(self, seed: int = 0) -> Hashes:
+        found: Hashes = self.source.fingerprints(seed, self._chunks)[self.rows]
+        return found
+
+    def row_blocks(self, size: int) -> Iterator[ChunkedDesign]:
+        for start in range(0, len(self.rows), size):
+            yield self.take(np.arange(start, min(start + size, len(self.rows))))
