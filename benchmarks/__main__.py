@@ -25,6 +25,7 @@ PAGES = {
     "two_classes": ("Streams, and measures of two classes", ("passes", "streams", "amp")),
     "sparse_coding": ("Sparse coding", ("sparse_coding",)),
     "files": ("Files", ("reading",)),
+    "disk": ("Larger than memory", ("disk",)),
 }
 NAMES = tuple(name for _, names in PAGES.values() for name in names)
 

@@ -5,9 +5,14 @@ A measure or a solver that is registered later is tested without a change here.
 
 from __future__ import annotations
 
+import tempfile
+from itertools import count
+from pathlib import Path
+
 import numpy as np
 from scipy import sparse
 
+import metricwise.io
 from metricwise.designs import make_design
 from metricwise.measures import HasViolatedLabelling, PartialAuc, contingency_measure, get_measure, registered_names
 from metricwise.solvers import SOLVERS, make_problem
@@ -42,13 +47,30 @@ STORAGE = {
     "dense slice": _slice_of_wider,
     "sparse": sparse.csr_array,
 }
+FOLDER = tempfile.TemporaryDirectory()
+NUMBERS = count()
+
+
+def _in_file(X, suffix):
+    """The same numbers in a file that is read in blocks."""
+    path = Path(FOLDER.name, f"{next(NUMBERS)}.{suffix}")
+    if suffix == "npy":
+        np.save(path, X)
+    else:
+        sparse.save_npz(path, sparse.csr_array(X), compressed=False)
+    return metricwise.io.open(path, block_rows=X.shape[0] // 4 + 1)
+
+
+ON_DISK = {"dense on disk": lambda X: _in_file(X, "npy"), "sparse on disk": lambda X: _in_file(X, "npz")}
 DTYPES = (np.float64, np.float32)
 DESIGNS = [(kind, dtype) for kind in STORAGE for dtype in DTYPES]
 DESIGN_IDS = [f"{kind} {np.dtype(dtype).name}" for kind, dtype in DESIGNS]
+ALL_DESIGNS = [(kind, dtype) for kind in STORAGE | ON_DISK for dtype in DTYPES]  # those of chunks included
+ALL_DESIGN_IDS = [f"{kind} {np.dtype(dtype).name}" for kind, dtype in ALL_DESIGNS]
 
 
 def stored(X, kind, dtype=np.float64):
-    return STORAGE[kind](X.astype(dtype))
+    return (STORAGE | ON_DISK)[kind](X.astype(dtype))
 
 
 def make_data(n_rows=90, n_features=8, seed=0, share=0.3, noise=0.6):

@@ -8,7 +8,17 @@ import pytest
 from metricwise.results import Status
 from metricwise.solvers import SOLVERS, Limits, run
 from metricwise.threads import block_bounds
-from tests.contracts.cases import DESIGN_IDS, DESIGNS, PAIR_IDS, PAIRS, TOL, make_data, objective, problem_of, stored
+from tests.contracts.cases import (
+    ALL_DESIGN_IDS,
+    ALL_DESIGNS,
+    PAIR_IDS,
+    PAIRS,
+    TOL,
+    make_data,
+    objective,
+    problem_of,
+    stored,
+)
 
 X, POSITIVE = make_data()
 NEVER = 1e-14  # a tolerance that no solver reaches
@@ -51,7 +61,7 @@ def reference():
 
 
 @each_pair
-@pytest.mark.parametrize(("kind", "dtype"), DESIGNS, ids=DESIGN_IDS)
+@pytest.mark.parametrize(("kind", "dtype"), ALL_DESIGNS, ids=ALL_DESIGN_IDS)
 def test_reaches_the_tolerance_and_the_same_optimum_on_every_design(solver, measure, kind, dtype, reference):
     problem = problem_of(measure, stored(X, kind, dtype), POSITIVE)
     result, _ = solve(solver, problem)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from metricwise.certifying.levels import certify_level
-from metricwise.certifying.rows import KernelledRows, LinearRows, dense_points
+from metricwise.certifying.rows import KernelledRows, LinearRows, dense_points, reads_blocks
 from metricwise.certifying.shares import smoothed_labelling
 from metricwise.certifying.slack import Slack
 from metricwise.certifying.squares import squared_pairs
@@ -29,7 +29,7 @@ Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 
-def certify(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Certificate | list[Certificate]:
+def certify(model: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Certificate | list[Certificate]:
     """Recompute the bounds of a fitted model's training objective.
 
     Parameters
@@ -38,7 +38,8 @@ def certify(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Certificat
         With an approximation of a kernel, the bounds are those of the exact kernel's objective, and tell what the
         approximation costs.
     X, y, sample_weight
-        The data it was trained on: in any order of rows for linear models, in the same for kernels.
+        The data it was trained on: in any order of rows for linear models, in the same for kernels. Rows on disk that
+        know their labels need no y.
 
     Returns
     -------
@@ -63,7 +64,12 @@ def certify(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Certificat
             "joint sparse coding is not convex, and has no bound to recompute: certify MultivariateSVC on its codes, "
             "model.transform(X)"
         )
-    X = X if sparse.issparse(X) else np.asarray(X)
+    if reads_blocks(X):
+        y = X.y if y is None else y
+    elif not sparse.issparse(X):
+        X = np.asarray(X)
+    if y is None:
+        raise ValueError("certify needs the labels the model was trained on: pass y")
     y = np.asarray(y)
     if X.shape[0] != y.shape[0]:
         raise ValueError(f"X has {X.shape[0]} rows but y has {y.shape[0]}: pass the data the model was trained on")
@@ -101,7 +107,7 @@ def _certify_problem(model: Any, X: Any, positive: Mask, weights: Floats, result
     if hasattr(model, "dual_coef_"):
         rows = _Kept(KernelledRows(X, model), kept, weights.size)
     else:
-        rows = LinearRows(X if kept.size == weights.size else X[kept], model.intercept_value)
+        rows = LinearRows(X, kept, model.intercept_value)
     positive, weights = positive[kept], weights[kept]
     if hasattr(result, "levels"):
         return certify_level(model, rows, positive, weights, result)

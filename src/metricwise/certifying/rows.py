@@ -22,24 +22,53 @@ def dense_points(points: Any) -> Iterator[Floats]:
         yield np.asarray(row.toarray() if sparse.issparse(row) else row, dtype=np.float64).ravel()
 
 
-class LinearRows:
-    """The data with a constant column, multiplied chunk by chunk so that single precision is not copied whole."""
+def reads_blocks(X: Any) -> bool:
+    """Whether rows are on disk and give themselves block by block."""
+    return hasattr(X, "blocks") and hasattr(X, "bounds")
 
-    def __init__(self, X: Any, constant: float) -> None:
+
+class LinearRows:
+    """The data with a constant column, multiplied chunk by chunk so that single precision is not copied whole.
+
+    Parameters
+    ----------
+    X : array, CSR matrix or rows on disk
+        All rows.
+    kept : array
+        Those that count, ascending.
+    constant : float
+        Value of the constant column; 0 if there is none.
+    """
+
+    def __init__(self, X: Any, kept: NDArray[np.int64], constant: float) -> None:
         self.X, self.constant = X, constant
+        self._kept = None if kept.size == X.shape[0] else kept
 
     def scores(self, w: Floats) -> Floats:
         """Return X w."""
         weights, offset = (w[:-1], self.constant * w[-1]) if self.constant else (w, 0.0)
-        chunks = [self.X[start : start + _CHUNK] @ weights for start in range(0, self.X.shape[0], _CHUNK)]
-        return np.concatenate(chunks) + offset
+        scores = np.concatenate([chunk @ weights for _, chunk in self._chunks()]) + offset
+        return scores if self._kept is None else scores[self._kept]
 
     def combine(self, c: Floats) -> Floats:
         """Return the sum of c_i x_i."""
+        spread = c
+        if self._kept is not None:
+            spread = np.zeros(self.X.shape[0])
+            spread[self._kept] = c
         total = np.zeros(self.X.shape[1])
-        for start in range(0, self.X.shape[0], _CHUNK):
-            total += self.X[start : start + _CHUNK].T @ c[start : start + _CHUNK]
+        for start, chunk in self._chunks():
+            total += chunk.T @ spread[start : start + chunk.shape[0]]
         return np.append(total, self.constant * c.sum()) if self.constant else total
+
+    def _chunks(self) -> Iterator[tuple[int, Any]]:
+        if not reads_blocks(self.X):
+            for start in range(0, self.X.shape[0], _CHUNK):
+                yield start, self.X[start : start + _CHUNK]
+            return
+        for first, block in self.X.blocks():  # of any size: products may take a copy in double precision
+            for start in range(0, block.shape[0], _CHUNK):
+                yield first + start, block[start : start + _CHUNK]
 
     def square(self, w: Floats) -> float:
         """Return |w|^2."""

@@ -2,5 +2,6 @@
 
 from metricwise.designs.base import Design, make_design
 from metricwise.designs.chunked import ChunkSource
+from metricwise.designs.disk import StoredRows
 
-__all__ = ["ChunkSource", "Design", "make_design"]
+__all__ = ["ChunkSource", "Design", "StoredRows", "make_design"]

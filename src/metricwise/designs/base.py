@@ -76,7 +76,7 @@ class Design(Protocol):
 
 
 def make_design(X: Any, *, intercept: float = 0.0, threads: int = 1) -> Design:
-    """Return the design of a dense array, a CSR matrix or chunks; ``intercept`` is the value of the constant column.
+    """Return the design of an array, a CSR matrix, rows on disk or chunks, with ``intercept`` as the constant column.
 
     Examples
     --------
@@ -89,9 +89,14 @@ def make_design(X: Any, *, intercept: float = 0.0, threads: int = 1) -> Design:
     """
     from metricwise.designs.chunked import ChunkedDesign, ChunkSource
     from metricwise.designs.dense import DenseDesign
+    from metricwise.designs.disk import DiskSource, StoredRows
     from metricwise.designs.sparse import SparseDesign
 
     rows = np.arange(X.shape[0], dtype=np.int64)
+    if isinstance(X, np.ndarray):
+        return DenseDesign(np.asarray(X), rows, intercept, threads)
+    if isinstance(X, StoredRows):
+        X = DiskSource(X, threads)
     if isinstance(X, ChunkSource):
         return ChunkedDesign(X, rows, intercept, threads)
     if sparse.issparse(X):

@@ -84,9 +84,10 @@ class ChunkedDesign:
         self.rows = rows
         self.intercept = float(intercept)
         self.threads = threads
-        used = np.zeros(len(source.bounds) - 1, dtype=np.bool_)
-        used[np.searchsorted(source.bounds, rows, side="right") - 1] = True
-        self._chunks: Chunks = np.flatnonzero(used)  # others are not read
+        listed = np.zeros(source.shape[0], dtype=np.bool_)
+        listed[rows] = True
+        self._chunks = self._touched(listed)  # others are not read
+        self._each_once = int(np.count_nonzero(listed)) == len(rows)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -107,12 +108,22 @@ class ChunkedDesign:
         return found + self.intercept * float(w[-1]) if constant else found
 
     def combine(self, c: Floats) -> Floats:
-        spread = np.zeros(self.source.shape[0])
-        np.add.at(spread, self.rows, c)
         # A chunk without a coefficient adds nothing: cuts of measures at the top need few rows.
-        touched = np.add.reduceat(spread != 0.0, self.source.bounds[:-1], dtype=np.int64) > 0
-        found = self.source.combine(spread, np.flatnonzero(touched))
+        spread = self._spread(c)
+        found = self.source.combine(spread, self._touched(spread != 0.0))
         return np.append(found, self.intercept * c.sum()) if self.intercept != 0.0 else found
+
+    def _spread(self, c: Floats) -> Floats:
+        """Return the coefficients of all rows of the source."""
+        if not self._each_once:
+            return np.bincount(self.rows, weights=c, minlength=self.source.shape[0])  # type: ignore[return-value]
+        spread = np.zeros(self.source.shape[0])
+        spread[self.rows] = c
+        return spread
+
+    def _touched(self, mask: NDArray[np.bool_]) -> Chunks:
+        """Return the chunks with a row in a mask over the rows of the source."""
+        return np.flatnonzero(np.logical_or.reduceat(mask, self.source.bounds[:-1]))
 
     def covector(self, w: Floats) -> Floats:
         return w

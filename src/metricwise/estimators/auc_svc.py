@@ -15,6 +15,7 @@ from sklearn.utils.multiclass import _ovr_decision_function
 from metricwise.designs import Design
 from metricwise.estimators.batch import Floats, Mask
 from metricwise.estimators.kernelized import KernelClassifier
+from metricwise.estimators.rows import in_chunks, refuse_chunks
 from metricwise.estimators.training import Training
 from metricwise.measures import Measure, RocAuc
 from metricwise.measures.base import RanksPairs
@@ -195,6 +196,8 @@ class AUCSVC(KernelClassifier):
         solver: Any = CuttingPlane(seed=seed) if self.norm == 1 else TruncatedNewton(seed=seed)
         make: Any = make_problem if self.norm == 1 else squared_problem
         if self.pairs == "kmeans":
+            if in_chunks(X):
+                refuse_chunks("pairs='kmeans'")
             make = PairClusters(int(self.n_clusters), int(self.norm), seed).make_problem
         settings = {"solver": solver, "make_problem": make, "space": self._space(X, design)}
         return Training(self, measure, X, design, seed=seed, n_problems=n_problems, **settings)

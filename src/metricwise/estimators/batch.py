@@ -86,7 +86,8 @@ class BatchClassifier(LinearClassifier):
         Parameters
         ----------
         X : array, data frame, sparse matrix or chunks of shape (n_rows, n_features)
-            Dense and CSR input is used as it is, in single or double precision, and never copied.
+            Dense and CSR input is used as it is, in single or double precision, and never copied. Rows larger than
+            memory are opened by `metricwise.io.open`.
         y : array of shape (n_rows,)
             Labels. May be left out if X are chunks that know them.
         sample_weight : array of shape (n_rows,), optional
@@ -100,7 +101,7 @@ class BatchClassifier(LinearClassifier):
         measure = get_measure(self.measure)
         check_trainable(measure, type(self).__name__)
         with unchanged_by_errors(self):
-            X, y = checked_rows(self, X, y, least=2)
+            X, y = checked_rows(self, X, y, least=2, chunks=True)
             weights = row_weights(X, y, sample_weight, self.class_weight)
             classes = classes_of(y, weights)
             problems = self._problems(y, classes, weights)

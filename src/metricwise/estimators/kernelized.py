@@ -14,7 +14,7 @@ from metricwise.designs import Design
 from metricwise.designs.kernel_function import PRECOMPUTED, KernelFunction, check_dense_matrix, row_blocks
 from metricwise.estimators.batch import BatchClassifier
 from metricwise.estimators.kernel_space import KernelSpace
-from metricwise.estimators.rows import checked_rows
+from metricwise.estimators.rows import checked_rows, in_chunks, refuse_chunks
 from metricwise.estimators.training import Training
 from metricwise.results import Result
 
@@ -53,7 +53,11 @@ class KernelClassifier(BatchClassifier):
 
     def _space(self, X: Any, content: Design) -> KernelSpace | None:
         """Return the space of the kernel on the training rows; None if there is none but the features."""
-        return None if self.kernel == "linear" else KernelSpace(self, X, content)
+        if self.kernel == "linear":
+            return None
+        if in_chunks(X):
+            refuse_chunks(f"kernel={self.kernel!r}")
+        return KernelSpace(self, X, content)
 
     def _store(self, training: Training, fits: Sequence[tuple[Result, float]]) -> None:
         for name in ("coef_", *_OF_KERNELS):

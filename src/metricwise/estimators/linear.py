@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from metricwise.designs import make_design
-from metricwise.estimators.rows import checked_rows
+from metricwise.estimators.rows import checked_rows, known_labels
 from metricwise.estimators.targets import positive_class
 from metricwise.measures import HasMulticlassValue, Measure
 from metricwise.threads import available_threads
@@ -61,7 +61,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array, data frame or sparse matrix of shape (n_rows, n_features)
+        X : array, data frame, sparse matrix or rows on disk of shape (n_rows, n_features)
             New rows.
 
         Returns
@@ -74,7 +74,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
 
     def _raw_scores(self, X: Any) -> Floats:
         """Return the scores of every binary problem, one a column."""
-        design = make_design(checked_rows(self, X, reset=False), threads=available_threads())
+        design = make_design(checked_rows(self, X, reset=False, chunks=True), threads=available_threads())
         return np.column_stack([design.scores(w) for w in self.coef_]) + self.intercept_
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -82,18 +82,20 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array, data frame or sparse matrix of shape (n_rows, n_features)
+        X : array, data frame, sparse matrix or rows on disk of shape (n_rows, n_features)
             New rows.
 
         Returns
         -------
         array of shape (n_rows,)
         """
-        scores = self.decision_function(X)
+        return self._labels(self.decision_function(X))
+
+    def _labels(self, scores: Floats) -> NDArray[Any]:
         labels: NDArray[Any] = self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
         return labels
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the measure the model was trained for.
 
         For more than two classes it is the measure's own multi-class value where there is one (accuracy, balanced
@@ -101,21 +103,23 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array, data frame or sparse matrix of shape (n_rows, n_features)
+        X : array, data frame, sparse matrix or rows on disk of shape (n_rows, n_features)
             Rows.
         y : array of shape (n_rows,)
-            Their labels.
+            Their labels. May be left out if X are chunks that know them.
         sample_weight : array of shape (n_rows,), optional
             Weights of the rows.
         """
-        scores = self.decision_function(X)
+        y = known_labels(X, y)
+        if y is None:
+            raise ValueError("score requires the labels of the rows: pass y")
         y = np.asarray(y)
+        scores = self.decision_function(X)
+        labels = self._labels(scores)
         if scores.ndim == 1:
             positive = positive_class(self.classes_, self.pos_label)
-            scores = self._sign * scores
-            response = scores if self.measure_.response == "scores" else self.predict(X) == positive
+            response = self._sign * scores if self.measure_.response == "scores" else labels == positive
             return float(self.measure_.score(y == positive, response, sample_weight))
-        labels = self.classes_[scores.argmax(axis=1)]
         if isinstance(self.measure_, HasMulticlassValue):
             return float(self.measure_.multiclass_score(y, labels, sample_weight))
         by_scores = self.measure_.response == "scores"

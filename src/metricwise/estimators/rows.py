@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
 import numpy as np
 from sklearn.utils.validation import _check_n_features, column_or_1d, validate_data
 
-from metricwise.designs import ChunkSource
+from metricwise.designs import ChunkSource, StoredRows
 
 
 def checked_rows(
@@ -21,6 +21,7 @@ def checked_rows(
     least: int = 1,
     order: Literal["C"] | None = None,
     missing: bool = False,
+    chunks: bool = False,
 ) -> Any:
     """Return X, or X and y, as arrays or chunks that solvers can use without a copy where possible.
 
@@ -38,8 +39,12 @@ def checked_rows(
         "C" if the entries of a row must lie one behind the other in memory.
     missing : bool
         Whether numbers may be missing (NaN).
+    chunks : bool
+        Whether rows may be in chunks that are not all in memory.
     """
-    if isinstance(X, ChunkSource):
+    if in_chunks(X):
+        if not chunks:
+            refuse_chunks(type(estimator).__name__)
         return _checked_chunks(estimator, X, y, reset)
     refuse_empty_frame(X)
     try:
@@ -62,12 +67,32 @@ def checked_rows(
         ) from error
 
 
-def _checked_chunks(estimator: Any, X: ChunkSource, y: Any, reset: bool) -> Any:
+def in_chunks(X: Any) -> bool:
+    """Whether rows are in chunks that are not all in memory."""
+    return isinstance(X, StoredRows | ChunkSource)
+
+
+def refuse_chunks(who: str) -> NoReturn:
+    """Raise the error of what needs all rows in memory."""
+    raise ValueError(
+        f"{who} needs all rows in memory, and these are in chunks that are not: train MultivariateSVC, SmoothedSVC, "
+        "AMPClassifier, or AUCSVC with all pairs, without a kernel; or a classifier with fit_stream; or load the rows "
+        "if they fit into memory"
+    )
+
+
+def known_labels(X: Any, y: Any) -> Any:
+    """Return y, or the labels that chunks know if it is None."""
+    return getattr(X, "y", None) if y is None and in_chunks(X) else y
+
+
+def _checked_chunks(estimator: Any, X: Any, y: Any, reset: bool) -> Any:
     """Return chunks as they are, whose numbers are checked when they are read, with labels that fit them."""
+    _check_names(estimator, getattr(X, "feature_names", None), reset)
     _check_n_features(estimator, X, reset=reset)
     if isinstance(y, str) and y == "no_validation":
         return X
-    labels = getattr(X, "y", None) if y is None else y
+    labels = known_labels(X, y)
     if labels is None:
         raise ValueError(
             f"{type(estimator).__name__} requires y to be passed, but the target y is None, and the data were opened "
@@ -77,6 +102,21 @@ def _checked_chunks(estimator: Any, X: ChunkSource, y: Any, reset: bool) -> Any:
     if len(labels) != X.shape[0]:
         raise ValueError(f"X has {X.shape[0]} rows and y has {len(labels)} labels: they must be the same rows")
     return X, labels
+
+
+def _check_names(estimator: Any, names: Sequence[str] | None, reset: bool) -> None:
+    """Take note of the names of the features, or raise if they are others than those of training."""
+    if reset:
+        vars(estimator).pop("feature_names_in_", None)
+        if names is not None:
+            estimator.feature_names_in_ = np.array(names, dtype=object)
+        return
+    known = getattr(estimator, "feature_names_in_", None)
+    if names is None or known is None or list(names) == list(known):
+        return
+    differ = [(old, new) for old, new in zip(known, names, strict=False) if old != new][:1]
+    told = f": {differ[0][1]!r} stands where {differ[0][0]!r} did" if differ else f" in number: {len(names)}"
+    raise ValueError(f"the names of the features differ from those in training{told}. Bring the columns into its order")
 
 
 def refuse_empty_frame(X: Any) -> None:

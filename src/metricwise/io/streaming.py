@@ -14,7 +14,7 @@ from metricwise.io.chunks import Chunk, Piece, Reader, Source, joined, read_rows
 from metricwise.io.documents import existing_file, suffix_of
 from metricwise.io.errors import MalformedLineError, SkipLog
 
-_FORMATS = {
+FORMATS = {
     "svmlight": (".svm", ".svmlight", ".libsvm", ".txt", ".dat"),
     "csv": (".csv", ".tsv"),
     "parquet": (".parquet", ".pq"),
@@ -337,12 +337,12 @@ def _checked_path(path: str | os.PathLike[str]) -> str:
 
 
 def _format_of(path: str, format: str | None) -> str:
-    if format in _FORMATS:
+    if format in FORMATS:
         return str(format)
-    choices = ", ".join(map(repr, _FORMATS))
+    choices = ", ".join(map(repr, FORMATS))
     if format is not None:
         raise ValueError(f"format must be one of {choices}, got {format!r}")
-    for name, suffixes in _FORMATS.items():
+    for name, suffixes in FORMATS.items():
         if suffix_of(path) in suffixes:
             return name
     raise ValueError(f"{path}: the suffix {suffix_of(path)!r} does not tell the format: pass format=, one of {choices}")

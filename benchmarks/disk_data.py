@@ -1,0 +1,40 @@
+"""Synthetic rows for the benchmark of data on disk, written in a process of their own."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+
+N_FEATURES = 1000
+SHARE = 0.08  # of positives
+_BLOCK = 20_000
+_SIGNAL = 0.5  # by which positives differ in the features below
+_TELLING = 40
+
+
+def row_bytes() -> int:
+    """Return the bytes of a row."""
+    return 4 * N_FEATURES
+
+
+def write_rows(folder: Path, n_rows: int) -> None:
+    """Write ``X.npy`` (float32) and ``y.npy``: noise, and positives that differ a little in some features."""
+    random = np.random.default_rng(0)
+    y = random.random(n_rows) < SHARE
+    np.save(folder / "y.npy", y)
+    # Only written to: this process may be as large as it likes.
+    X = np.lib.format.open_memmap(folder / "X.npy", mode="w+", dtype=np.float32, shape=(n_rows, N_FEATURES))
+    for start in range(0, n_rows, _BLOCK):
+        stop = min(start + _BLOCK, n_rows)
+        block = random.standard_normal((stop - start, N_FEATURES), dtype=np.float32)
+        block[y[start:stop], :_TELLING] += _SIGNAL
+        X[start:stop] = block
+    X.flush()
+
+
+if __name__ == "__main__":
+    job = json.loads(sys.argv[1])
+    write_rows(Path(job["folder"]), job["rows"])

@@ -1,0 +1,188 @@
+"""Arrays in files: where they lie in .npy and .npz files, read by parts and never as a whole."""
+
+from __future__ import annotations
+
+import builtins
+import os
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from io import FileIO
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+_LOCAL_HEADER = struct.Struct("<26xHH")  # of a member of a zip file: lengths of its name and of its extra field
+
+
+@dataclass(frozen=True)
+class StoredArray:
+    """An array in C order that begins at some byte of a file.
+
+    Parameters
+    ----------
+    path : str
+        The file.
+    offset : int
+        Where the numbers begin.
+    shape, dtype
+        As of any array.
+    stamp : tuple of int
+        Size and time of the last change of the file when it was looked at.
+    """
+
+    path: str
+    offset: int
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    stamp: tuple[int, int]
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of an entry of the first axis."""
+        return int(np.prod(self.shape[1:], dtype=np.int64)) * self.dtype.itemsize
+
+    def read(self, file: FileIO, start: int, stop: int, buffer: NDArray[np.uint8]) -> NDArray[Any]:
+        """Return the entries start..stop of the first axis, in a buffer of bytes."""
+        size = (stop - start) * self.row_bytes
+        view = memoryview(buffer.data)[:size]
+        file.seek(self.offset + start * self.row_bytes)
+        done = 0
+        while done < size:
+            count = file.readinto(view[done:])
+            if not count:
+                raise ValueError(f"{self.path} ends before its last row: it is damaged, write it again")
+            done += count
+        return np.frombuffer(buffer, self.dtype, size // self.dtype.itemsize).reshape(stop - start, *self.shape[1:])
+
+
+@contextmanager
+def opened(arrays: list[StoredArray]) -> Iterator[list[FileIO]]:
+    """Open the files of some arrays, without buffers in between; raise if one has changed since it was looked at."""
+    with ExitStack() as stack:
+        files = []
+        for array in arrays:
+            file = stack.enter_context(builtins.open(array.path, "rb", buffering=0))
+            if _stamp(os.fstat(file.fileno())) != array.stamp:
+                raise ValueError(f"{array.path} has changed since it was opened: call metricwise.io.open again")
+            files.append(file)
+        yield files
+
+
+def stamp_of(path: str) -> tuple[int, int]:
+    """Return size and time of the last change of a file."""
+    return _stamp(os.stat(path))
+
+
+def _stamp(found: os.stat_result) -> tuple[int, int]:
+    return found.st_size, found.st_mtime_ns
+
+
+def npy_array(path: str) -> StoredArray:
+    """Return where the array of a .npy file lies."""
+    with builtins.open(path, "rb") as file:
+        shape, dtype, offset = read_header(path, file)
+        found = StoredArray(path, offset, shape, dtype, _stamp(os.fstat(file.fileno())))
+    _check_length(found, found.stamp[0])
+    return found
+
+
+def read_header(path: str, file: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any], int]:
+    """Read the header of an array; return shape and type, and how many bytes it took."""
+    counted = _Counted(file)
+    try:
+        version = np.lib.format.read_magic(counted)
+        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        shape, by_columns, dtype = read(counted)
+    except ValueError as error:
+        raise ValueError(f"{path} is no .npy file: {error}") from error
+    if dtype.hasobject or dtype.kind not in "fiub":
+        raise ValueError(f"{path} holds {dtype}, not numbers: convert it, for example with X.astype(numpy.float32)")
+    if by_columns and len(shape) > 1:
+        raise ValueError(
+            f"{path} is stored column by column (Fortran order), and rows cannot be read from it in blocks: write it "
+            "again with numpy.save(path, numpy.ascontiguousarray(X))"
+        )
+    return shape, dtype, counted.count
+
+
+class _Counted:
+    """A file that counts the bytes read from it."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self.count, self._file = 0, file
+
+    def read(self, size: int = -1, /) -> bytes:
+        found = self._file.read(size)
+        self.count += len(found)
+        return found
+
+
+@contextmanager
+def zip_of_arrays(path: str) -> Iterator[zipfile.ZipFile]:
+    """Open a .npz file."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            yield archive
+    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+        raise ValueError(f"{path} is no .npz file, or is damaged: {error}") from error
+
+
+def npz_array(path: str, name: str) -> StoredArray | None:
+    """Return where an array of a .npz file lies; None if it is compressed."""
+    with zip_of_arrays(path) as archive:
+        member = archive.getinfo(f"{name}.npy")
+    if member.compress_type != zipfile.ZIP_STORED:
+        return None
+    with builtins.open(path, "rb") as file:
+        file.seek(member.header_offset)
+        start = member.header_offset + _LOCAL_HEADER.size + sum(_LOCAL_HEADER.unpack(file.read(_LOCAL_HEADER.size)))
+        file.seek(start)
+        shape, dtype, length = read_header(f"{path}, array {name!r}", file)
+        found = StoredArray(path, start + length, shape, dtype, _stamp(os.fstat(file.fileno())))
+    _check_length(found, start + member.file_size)
+    return found
+
+
+def _check_length(array: StoredArray, end: int) -> None:
+    if array.offset + int(np.prod(array.shape, dtype=np.int64)) * array.dtype.itemsize > end:
+        raise ValueError(f"{array.path} is shorter than its header says: it is damaged, write it again")
+
+
+class GrowingArray:
+    """A .npy file whose number of rows is known when all are written.
+
+    Parameters
+    ----------
+    file : binary file
+        Open for writing, empty.
+    dtype : dtype
+        Of the numbers.
+    width : int, optional
+        Numbers in a row; None for an array with one axis.
+    """
+
+    _HEADER = 128  # bytes, as numpy aligns short headers
+
+    def __init__(self, file: IO[bytes], dtype: Any, width: int | None = None) -> None:
+        self._file, self._dtype, self._width = file, np.dtype(dtype), width
+        self.length = 0
+        file.write(bytes(self._HEADER))
+
+    def append(self, rows: NDArray[Any]) -> None:
+        """Write more rows."""
+        self._file.write(memoryview(np.ascontiguousarray(rows, dtype=self._dtype).data).cast("B") if rows.size else b"")
+        self.length += len(rows)
+
+    def finish(self) -> None:
+        """Write the header, now that the number of rows is known."""
+        shape = (self.length,) if self._width is None else (self.length, self._width)
+        told = f"{{'descr': {self._dtype.str!r}, 'fortran_order': False, 'shape': {shape!r}, }}"
+        text = np.lib.format.magic(1, 0) + struct.pack("<H", self._HEADER - 10)
+        self._file.seek(0)
+        self._file.write(text + told.encode("latin1").ljust(self._HEADER - 11) + b"\n")
+        self._file.seek(0, os.SEEK_END)

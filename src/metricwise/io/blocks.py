@@ -1,0 +1,217 @@
+"""Rows of stored arrays in blocks: how long a block is, and reading one into memory that is used again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from io import FileIO
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from metricwise.io.arrays import StoredArray, opened
+
+Rows = NDArray[np.int64]
+Buffers = list[NDArray[np.uint8]]
+
+BUFFERS = 2  # one is read into while the other is worked on
+_WORTH_A_THREAD = 2**17  # bytes of a block: copying fewer takes no longer than handing them over
+_SCANNED = 1_000_000  # row ends looked at together
+
+
+class Layout(Protocol):
+    """How rows lie in files."""
+
+    shape: tuple[int, int]
+    dtype: np.dtype[Any]
+    bounds: Rows
+
+    @property
+    def block_bytes(self) -> int:
+        """Bytes of the largest block."""
+        ...
+
+    @property
+    def row_bytes(self) -> float:
+        """Bytes of a row, on average."""
+        ...
+
+    def opened(self) -> AbstractContextManager[list[FileIO]]:
+        """Open the files."""
+        ...
+
+    def buffers(self) -> Buffers:
+        """Return room for any block."""
+        ...
+
+    def read(self, files: list[FileIO], block: int, buffers: Buffers) -> Any:
+        """Return a block of rows, in the given buffers."""
+        ...
+
+
+class DenseLayout:
+    """Rows one behind the other.
+
+    Parameters
+    ----------
+    array : StoredArray
+        With two axes.
+    block_rows : int
+        Rows of a block; the last may have fewer.
+    """
+
+    def __init__(self, array: StoredArray, block_rows: int) -> None:
+        self.shape, self.dtype = (array.shape[0], array.shape[1]), array.dtype
+        self.bounds: Rows = np.append(np.arange(0, array.shape[0], block_rows, dtype=np.int64), array.shape[0])
+        self._array = array
+
+    @property
+    def row_bytes(self) -> float:
+        """Bytes of a row."""
+        return self._array.row_bytes
+
+    @property
+    def block_bytes(self) -> int:
+        """Bytes of the largest block."""
+        return int(np.diff(self.bounds).max()) * self._array.row_bytes
+
+    def opened(self) -> AbstractContextManager[list[FileIO]]:
+        """Open the file."""
+        return opened([self._array])
+
+    def buffers(self) -> Buffers:
+        """Return room for any block."""
+        return [np.empty(self.block_bytes, dtype=np.uint8)]
+
+    def read(self, files: list[FileIO], block: int, buffers: Buffers) -> NDArray[Any]:
+        """Return a block of rows, in the given buffer."""
+        start, stop = self.bounds[block : block + 2].tolist()
+        return self._array.read(files[0], start, stop, buffers[0])
+
+
+class SparseLayout:
+    """Compressed sparse rows: entries and their columns one behind the other, and where each row ends.
+
+    Parameters
+    ----------
+    data, indices, indptr : StoredArray
+        As in scipy.
+    shape : tuple of int
+        Rows and columns.
+    block_bytes : int
+        How large a block may be, unless a single row is larger.
+    block_rows : int
+        How many rows a block may have.
+    """
+
+    def __init__(
+        self,
+        data: StoredArray,
+        indices: StoredArray,
+        indptr: StoredArray,
+        shape: tuple[int, int],
+        *,
+        block_bytes: int,
+        block_rows: int,
+    ) -> None:
+        self.shape, self.dtype = shape, data.dtype
+        self._arrays = [data, indices, indptr]
+        self._entry_bytes = data.dtype.itemsize + indices.dtype.itemsize
+        if data.shape != indices.shape or indptr.shape != (shape[0] + 1,):
+            raise ValueError(f"{data.path} is no CSR matrix of shape {shape}: its arrays do not fit together")
+        self.bounds, self._entries = self._divided(block_bytes, block_rows)
+        self._looked_at = np.zeros(len(self.bounds) - 1, dtype=np.bool_)
+
+    @property
+    def row_bytes(self) -> float:
+        """Bytes of a row, on average."""
+        return self._arrays[0].shape[0] * self._entry_bytes / max(self.shape[0], 1) + self._arrays[2].dtype.itemsize
+
+    @property
+    def block_bytes(self) -> int:
+        """Bytes of the largest block."""
+        return sum(self._sizes())
+
+    def _sizes(self) -> list[int]:
+        entries, rows = int(np.diff(self._entries).max()), int(np.diff(self.bounds).max())
+        data, indices, indptr = (array.dtype.itemsize for array in self._arrays)
+        return [entries * data, entries * indices, (rows + 1) * indptr]
+
+    def opened(self) -> AbstractContextManager[list[FileIO]]:
+        """Open the files."""
+        return opened(self._arrays)
+
+    def buffers(self) -> Buffers:
+        """Return room for any block."""
+        return [np.empty(size, dtype=np.uint8) for size in self._sizes()]
+
+    def read(self, files: list[FileIO], block: int, buffers: Buffers) -> Any:
+        """Return a block of rows, in the given buffers."""
+        (start, stop), (first, last) = (
+            self.bounds[block : block + 2].tolist(),
+            self._entries[block : block + 2].tolist(),
+        )
+        data, indices = (self._arrays[k].read(files[k], first, last, buffers[k]) for k in (0, 1))
+        indptr = self._arrays[2].read(files[2], start, stop + 1, buffers[2])
+        indptr -= first
+        if not self._looked_at[block]:  # compiled code follows them without looking
+            if indices.size and not (indices.min() >= 0 and indices.max() < self.shape[1]):
+                raise ValueError(
+                    f"{self._arrays[1].path} is damaged: rows {start} to {stop - 1} have an entry outside of the "
+                    f"{self.shape[1]} columns. Write it again"
+                )
+            self._looked_at[block] = True
+        matrix = sparse.csr_matrix((stop - start, self.shape[1]), dtype=self.dtype)
+        matrix.data, matrix.indices, matrix.indptr = data, indices, indptr
+        return matrix
+
+    def _divided(self, block_bytes: int, block_rows: int) -> tuple[Rows, Rows]:
+        """Return the first row and the first entry of every block, and how many there are of both."""
+        most = max(block_bytes // self._entry_bytes, 1)
+        rows, entries, last_end = [0], [0], 0
+        for start, found in self._row_ends():
+            ends = np.append(last_end, found)  # of the rows from start - 1 on
+            if np.any(np.diff(ends) < 0):
+                raise ValueError(f"{self._arrays[2].path} is damaged: a row ends before it begins. Write it again")
+            while True:
+                fitting = int(np.searchsorted(found, entries[-1] + most, side="right"))  # rows that end early enough
+                stop = min(max(start + fitting, rows[-1] + 1), rows[-1] + block_rows)
+                if stop >= start + len(found):  # the block may go on in the rows to come
+                    break
+                rows.append(stop)
+                entries.append(int(ends[stop - start]))
+            last_end = int(found[-1])
+        if last_end != self._arrays[0].shape[0]:
+            raise ValueError(f"{self._arrays[2].path} is damaged: its last row does not end with the last entry")
+        return np.array([*rows, self.shape[0]], dtype=np.int64), np.array([*entries, last_end], dtype=np.int64)
+
+    def _row_ends(self) -> Iterator[tuple[int, Rows]]:
+        indptr = self._arrays[2]
+        buffer = np.empty(min(_SCANNED, self.shape[0]) * indptr.row_bytes, dtype=np.uint8)
+        with opened([indptr]) as (file,):
+            if indptr.read(file, 0, 1, np.empty(indptr.row_bytes, dtype=np.uint8))[0] != 0:
+                raise ValueError(f"{indptr.path} is damaged: its first row does not begin with the first entry")
+            for start in range(0, self.shape[0], _SCANNED):
+                stop = min(start + _SCANNED, self.shape[0])
+                yield start, indptr.read(file, start + 1, stop + 1, buffer).astype(np.int64)
+
+
+def read_ahead(layout: Layout, blocks: list[int]) -> Iterator[tuple[int, Any]]:
+    """Yield blocks with their numbers; the next one is read while one is worked on, and takes its place in memory."""
+    if layout.block_bytes < _WORTH_A_THREAD or len(blocks) < BUFFERS:
+        with layout.opened() as files:
+            room = layout.buffers()
+            for block in blocks:
+                yield block, layout.read(files, block, room)
+        return
+    with layout.opened() as files, ThreadPoolExecutor(1, thread_name_prefix="metricwise-reader") as reader:
+        rooms = [layout.buffers() for _ in range(BUFFERS)]
+        waiting = reader.submit(layout.read, files, blocks[0], rooms[0])
+        for k, block in enumerate(blocks, start=1):
+            matrix = waiting.result()
+            if k < len(blocks):
+                waiting = reader.submit(layout.read, files, blocks[k], rooms[k % BUFFERS])
+            yield block, matrix

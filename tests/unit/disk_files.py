@@ -1,0 +1,33 @@
+"""Rows in files of every kind, for the tests of rows on disk."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+from sklearn.datasets import dump_svmlight_file
+
+RNG = np.random.default_rng(0)
+X = np.round(16 * RNG.normal(size=(3000, 6))) / 16
+X[RNG.random(X.shape) < 0.3] = 0.0
+Y = X[:, 0] + X[:, 1] + 0.4 * RNG.normal(size=3000) > 1.3
+NAMES = tuple("abcdef")
+
+
+def written(folder, kind):
+    """The rows in a file of some kind, and how to open it."""
+    path = folder / f"X.{kind.split()[-1]}"
+    if kind == "npy":
+        np.save(path, X)
+    elif kind == "single npy":
+        np.save(path, X.astype(np.float32))
+    elif kind.endswith("npz"):
+        sparse.save_npz(path, sparse.csr_matrix(X), compressed=kind == "compressed npz")
+    elif kind == "svm":
+        dump_svmlight_file(X, Y.astype(int), str(path), zero_based=False)
+        return path, {}
+    else:
+        frame = pd.DataFrame(X, columns=list(NAMES)).assign(label=Y.astype(int))
+        frame.to_csv(path, index=False) if kind == "csv" else frame.to_parquet(path)
+        return path, {"target": "label"}
+    return path, {"target": Y}

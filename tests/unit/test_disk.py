@@ -1,0 +1,333 @@
+"""Rows on disk: blocks, conversion, and everything that can be wrong with a file."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import metricwise.io
+from metricwise import MultivariateSVC
+from metricwise.designs import make_design
+from tests.unit.disk_files import NAMES, X, Y, written
+
+RNG = np.random.default_rng(1)
+
+
+@pytest.fixture
+def npy(tmp_path):
+    np.save(tmp_path / "X.npy", X)
+    np.save(tmp_path / "y.npy", Y)
+    return tmp_path / "X.npy"
+
+
+KINDS = ["npy", "single npy", "npz", "compressed npz", "svm", "csv", "parquet"]
+
+
+def whole(rows):
+    """All blocks put together."""
+    parts = [block.toarray() if rows.is_sparse else block.copy() for _, block in rows.blocks()]
+    return np.concatenate(parts)
+
+
+# ------------------------------------------------------------------------------------------------------------- reading
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_format_gives_the_same_rows_and_labels(kind, tmp_path):
+    path, options = written(tmp_path, kind)
+    rows = metricwise.io.open(path, block_rows=700, **options)
+    assert rows.shape == X.shape and rows.dtype == (np.float32 if kind == "single npy" else np.float64)
+    assert rows.is_sparse == (kind.endswith("npz") or kind == "svm")
+    assert np.diff(rows.bounds).max() <= 700 and rows.bounds[0] == 0 and rows.bounds[-1] == 3000
+    np.testing.assert_array_equal(whole(rows), X)
+    np.testing.assert_array_equal(np.asarray(rows.y).astype(bool), Y)
+    assert rows.feature_names == (NAMES if kind in ("csv", "parquet") else None)
+
+
+@pytest.mark.parametrize("suffix", ["npy", "npz"])
+@pytest.mark.parametrize("times", [1, 300], ids=["small", "large"])
+def test_blocks_come_in_the_order_asked_for_and_reading_ahead_spoils_none(times, suffix, tmp_path):
+    """Large blocks are read by a thread of their own."""
+    wide = np.tile(X[:300], (1, times)) + np.arange(300)[:, None]
+    path = tmp_path / f"X.{suffix}"
+    np.save(path, wide) if suffix == "npy" else sparse.save_npz(path, sparse.csr_matrix(wide), compressed=False)
+    rows = metricwise.io.open(path, block_rows=20)
+    order = [7, 0, 14, 14, 3]
+    for number, (first, block) in zip(order, rows.blocks(order), strict=True):
+        time.sleep(0.01)  # while the next one is read
+        assert first == 20 * number
+        found = block.toarray() if rows.is_sparse else block
+        np.testing.assert_array_equal(found, wide[first : first + 20])
+    np.testing.assert_allclose(make_design(rows).scores(np.ones(6 * times)), wide.sum(axis=1), rtol=1e-12)
+    ahead = rows.blocks()
+    next(ahead)
+    ahead.close()  # a reader that is no longer wanted ends
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("metricwise-reader")]
+
+
+def test_blocks_of_sparse_rows_follow_their_entries(tmp_path):
+    """Long rows make short blocks, and rows without entries cost next to nothing."""
+    lengths = np.array([500, 0, 0, 0, 499, 1, 500, 3, 0, 2])
+    indptr = np.append(0, np.cumsum(lengths))
+    indices = np.concatenate([np.arange(length) for length in lengths]).astype(np.int32)
+    matrix = sparse.csr_matrix((np.ones(indices.size), indices, indptr), shape=(10, 500))
+    matrix = sparse.vstack([matrix] * 200, format="csr")
+    sparse.save_npz(tmp_path / "X.npz", matrix, compressed=False)
+    rows = metricwise.io.open(tmp_path / "X.npz", memory_limit=320_000_000 + 220 * 2000 + 8 * 2**16)
+    assert len(rows.bounds) - 1 > 200 * 1505 * 12 // 2**16
+    assert max(block.nnz for _, block in rows.blocks()) * 12 <= 2**16
+    assert (sparse.vstack([block.copy() for _, block in rows.blocks()]) != matrix).nnz == 0
+
+
+def test_gather_reads_the_blocks_it_needs_and_no_others(npy):
+    rows = metricwise.io.open(npy, block_rows=100)
+    asked = []
+
+    class Watched:
+        def __getattr__(self, name):
+            return getattr(rows, name)
+
+        def blocks(self, which=None):
+            asked.extend(which)
+            return rows.blocks(which)
+
+    design = make_design(Watched(), intercept=1.0)
+    wanted = np.array([2999, 150, 5, 199, 150])
+    part = design.gathered(wanted)
+    assert asked == [0, 1, 29]
+    w = RNG.normal(size=7)
+    np.testing.assert_allclose(part.scores(w), np.column_stack([X, np.ones(3000)])[wanted] @ w, atol=1e-12)
+    asked.clear()
+    few = np.zeros(3000)
+    few[[250, 2999]] = 1.0
+    design.combine(few)
+    design.take(np.array([1000, 1001])).scores(w)
+    assert asked == [29, 2, 10]
+
+
+@pytest.mark.parametrize("dtype", ["int32", "float16", ">f8", "bool"])
+def test_other_numbers_are_converted_once(dtype, tmp_path):
+    numbers = np.round(X).astype(dtype)
+    np.save(tmp_path / "X.npy", numbers)
+    rows = metricwise.io.open(tmp_path / "X.npy", cache=tmp_path / "cache")
+    assert rows.dtype == np.float64 and rows.dtype.isnative
+    np.testing.assert_array_equal(whole(rows), numbers.astype(float))
+    assert len(list((tmp_path / "cache").iterdir())) == 1
+
+
+def test_single_precision_can_be_asked_for(tmp_path):
+    path, options = written(tmp_path, "csv")
+    rows = metricwise.io.open(path, dtype=np.float32, **options)
+    assert rows.dtype == np.float32
+    np.testing.assert_array_equal(whole(rows), X)
+
+
+# ---------------------------------------------------------------------------------------------------- converted files
+
+
+def folders(where):
+    return sorted(path for path in where.iterdir() if path.is_dir())
+
+
+def test_a_converted_file_is_used_again_until_it_changes(tmp_path):
+    path, options = written(tmp_path, "csv")
+    metricwise.io.open(path, **options)
+    (first,) = folders(tmp_path)
+    assert first.name.startswith("X.csv.metricwise-")
+    before = (first / "X.npy").stat().st_mtime_ns
+    metricwise.io.open(path, **options)
+    assert folders(tmp_path) == [first] and (first / "X.npy").stat().st_mtime_ns == before
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join([*lines, lines[1]]) + "\n")
+    rows = metricwise.io.open(path, **options)
+    assert rows.shape == (3001, 6)
+    (second,) = folders(tmp_path)
+    assert second != first
+
+
+def test_other_options_have_a_folder_of_their_own(tmp_path):
+    path, options = written(tmp_path, "csv")
+    metricwise.io.open(path, **options)
+    other = metricwise.io.open(path, target="a")
+    assert other.feature_names == (*NAMES[1:], "label")
+    assert len(folders(tmp_path)) == 2
+
+
+def test_a_malformed_line_is_named_and_leaves_nothing_behind(tmp_path):
+    path, options = written(tmp_path, "csv")
+    lines = path.read_text().splitlines()
+    lines[2500] = lines[2500].replace(",", ",x", 1)
+    path.write_text("\n".join(lines) + "\n")
+    with pytest.raises(metricwise.io.MalformedLineError, match=r"X\.csv, line 2501, column"):
+        metricwise.io.open(path, **options)
+    assert folders(tmp_path) == []
+
+
+def test_a_killed_conversion_is_never_used(tmp_path):
+    path, _ = written(tmp_path, "svm")
+    script = """
+import os, signal, sys
+import metricwise.io, metricwise.io.binary_cache as cache
+finished = cache._take_name
+cache._take_name = lambda *names: os.kill(os.getpid(), signal.SIGKILL)
+metricwise.io.open(sys.argv[1])
+"""
+    done = subprocess.run([sys.executable, "-c", script, str(path)], capture_output=True, check=False)
+    assert done.returncode == -9, done.stderr
+    (deserted,) = folders(tmp_path)
+    assert deserted.name.endswith(".partial")
+    np.testing.assert_array_equal(whole(metricwise.io.open(path)), X)
+    assert deserted in folders(tmp_path)  # it could be somebody's who is still writing
+    long_ago = time.time() - 7200
+    for each in [*deserted.iterdir(), deserted]:
+        os.utime(each, (long_ago, long_ago))
+    metricwise.io.open(path, dtype=np.float32)
+    assert deserted not in folders(tmp_path)
+
+
+def test_a_conversion_that_another_process_has_finished_meanwhile_is_used(tmp_path):
+    from metricwise.io.binary_cache import converted
+
+    path, _ = written(tmp_path, "csv")
+
+    def write(folder):
+        (folder / "of the slower").write_text("")
+        faster = tmp_path / folder.name.removeprefix(".").rpartition(".")[0].rpartition(".")[0]
+        faster.mkdir()
+        (faster / "of the faster").write_text("")
+        return {}
+
+    folder = converted(str(path), {}, None, write)
+    assert (folder / "of the faster").exists() and folders(tmp_path) == [folder]
+
+
+def test_a_folder_that_cannot_be_written_to(tmp_path):
+    path, options = written(tmp_path, "csv")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ValueError, match=r"cannot be written to .*choose another folder with cache="):
+        metricwise.io.open(path, cache=tmp_path / "file" / "cache", **options)
+
+
+# ------------------------------------------------------------------------------------------------------------ bad input
+
+
+@pytest.mark.parametrize(
+    ("array", "message"),
+    [
+        (np.asfortranarray(X), r"Fortran order.*ascontiguousarray"),
+        (X[:, 0], "has 1 axes, and rows need two"),
+        (X[:0], "has 0 rows and 6 columns"),
+        (X[:, :0], "has 3000 rows and 0 columns"),
+        (X.astype(str), "not numbers"),
+        (X.astype(complex), "not numbers"),
+    ],
+    ids=["columns", "one axis", "no rows", "no columns", "text", "complex"],
+)
+def test_arrays_that_are_no_rows(array, message, tmp_path):
+    np.save(tmp_path / "X.npy", array)
+    with pytest.raises(ValueError, match=message):
+        metricwise.io.open(tmp_path / "X.npy")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"memory_limit": "much"}, "memory_limit must be a number of bytes or text"),
+        ({"memory_limit": -1}, "memory_limit must be a number of bytes or text"),
+        ({"memory_limit": "50MB"}, r"memory_limit=50MB is too little for the 3000 rows.*at least memory_limit='32"),
+        ({"block_rows": 0}, "block_rows must be a whole number, 1 or more"),
+        ({"dtype": np.int32}, "dtype must be float64 or float32"),
+        ({"format": "hdf5"}, "format must be one of 'npy', 'npz', 'svmlight'"),
+        ({"delimiter": ";"}, "delimiter=';' has no meaning for the format 'npy'"),
+        ({"target": Y[:-1]}, r"target has the shape \(2999,\), but .* has 3000 rows"),
+        ({"target": "y.csv"}, "does not exist"),
+    ],
+)
+def test_options_that_make_no_sense(options, message, npy):
+    with pytest.raises((ValueError, FileNotFoundError), match=message):
+        metricwise.io.open(npy, **options)
+
+
+def test_the_least_memory_is_enough(npy):
+    with pytest.raises(ValueError, match="too little") as refused:
+        metricwise.io.open(npy, memory_limit=1)
+    least = str(refused.value).rpartition("=")[2].strip("'")
+    rows = metricwise.io.open(npy, target=Y, memory_limit=least)
+    assert rows.most_gathered < 3000
+    assert metricwise.io.open(npy, memory_limit="1 GiB").memory_limit == 2**30
+
+
+def test_files_that_are_not_what_their_names_say(tmp_path):
+    for name in ("X.npy", "X.npz"):
+        (tmp_path / name).write_bytes(b"no array at all")
+        with pytest.raises(ValueError, match=rf"{name} is no \.{name[2:]} file"):
+            metricwise.io.open(tmp_path / name)
+    (tmp_path / "X.hdf").write_bytes(b"x")
+    with pytest.raises(ValueError, match=r"the suffix '\.hdf' does not tell the format"):
+        metricwise.io.open(tmp_path / "X.hdf")
+    np.savez(tmp_path / "two.npz", a=X)
+    with pytest.raises(ValueError, match="holds no CSR matrix"):
+        metricwise.io.open(tmp_path / "two.npz")
+    sparse.save_npz(tmp_path / "csc.npz", sparse.csc_matrix(X))
+    with pytest.raises(ValueError, match=r"CSC format.*X\.tocsr\(\)"):
+        metricwise.io.open(tmp_path / "csc.npz")
+
+
+def test_damaged_files(npy, tmp_path):
+    content = npy.read_bytes()
+    npy.write_bytes(content[:-8])
+    with pytest.raises(ValueError, match="shorter than its header says"):
+        metricwise.io.open(npy)
+    matrix = sparse.csr_matrix(X)
+    for name, change, message in (
+        ("indices", lambda a: a.__setitem__(100, 6), r"an entry outside of the 6 columns"),
+        ("indptr", lambda a: a.__setitem__(5, 10**6), r"a row ends before it begins"),
+        ("indptr", lambda a: a.__setitem__(0, 1), r"does not begin with the first entry"),
+    ):
+        broken = matrix.copy()
+        change(getattr(broken, name))
+        path = tmp_path / "broken.npz"
+        sparse.save_npz(path, broken, compressed=False)
+        with pytest.raises(ValueError, match=message):
+            make_design(metricwise.io.open(path)).scores(np.ones(6))
+
+
+def test_a_file_that_changes_after_it_was_opened(npy):
+    rows = metricwise.io.open(npy, target=Y)
+    time.sleep(0.01)
+    np.save(npy, 2 * X)
+    with pytest.raises(ValueError, match=r"has changed since it was opened: call metricwise\.io\.open again"):
+        MultivariateSVC("f1").fit(rows)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("suffix", ["npy", "npz"])
+def test_a_number_that_is_not_finite_is_named(value, suffix, tmp_path):
+    spoilt = X.astype(np.float32)
+    spoilt[2345, 4] = value
+    path = tmp_path / f"X.{suffix}"
+    np.save(path, spoilt) if suffix == "npy" else sparse.save_npz(path, sparse.csr_matrix(spoilt), compressed=False)
+    rows = metricwise.io.open(path, target=Y, block_rows=1000)
+    words = rf"X\.{suffix} holds {value} in row 2345, column 4"
+    with pytest.raises(ValueError, match=words):
+        MultivariateSVC("f1", threshold="train").fit(rows)
+    design = make_design(rows)
+    for work in (lambda: design.scores(np.zeros(6)), lambda: design.combine(np.ones(3000)), lambda: spread(design)):
+        with pytest.raises(ValueError, match=words):
+            work()
+
+
+def spread(design):
+    return design.gathered(np.array([0, 2345]))
+
+
+def test_scores_beyond_all_numbers_are_no_fault_of_the_rows(npy):
+    design = make_design(metricwise.io.open(npy))
+    assert not np.isfinite(design.scores(np.full(6, 1e308))).all()

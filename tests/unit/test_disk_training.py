@@ -1,0 +1,183 @@
+"""Classifiers on rows on disk: the same models as in memory, within the memory they may take."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import KFold
+
+import metricwise
+import metricwise.io
+from metricwise import (
+    AUCSVC,
+    AdaptedSVC,
+    AMPClassifier,
+    CostSensitiveClassifier,
+    FeatureSelectingSVC,
+    MetricClassifier,
+    MiniBatchSVC,
+    MultivariateSVC,
+    PlugInClassifier,
+    SmoothedSVC,
+    SPADEClassifier,
+    SparseCodingClassifier,
+    STAMPClassifier,
+)
+from tests.unit.disk_files import NAMES, X, Y, written
+
+RNG = np.random.default_rng(2)
+
+
+@pytest.fixture
+def npy(tmp_path):
+    np.save(tmp_path / "X.npy", X)
+    np.save(tmp_path / "y.npy", Y)
+    return tmp_path / "X.npy"
+
+
+TRAINED = [
+    MultivariateSVC("f1"),
+    MultivariateSVC("prbep", C=0.1, cv=KFold(3)),
+    MultivariateSVC("accuracy", threshold="train"),
+    AUCSVC(),
+    AUCSVC(norm=2),
+    AMPClassifier("f1", threshold="train"),
+    SmoothedSVC("accuracy", threshold="train"),
+]
+
+
+@pytest.mark.parametrize("model", TRAINED, ids=[f"{type(model).__name__}{k}" for k, model in enumerate(TRAINED)])
+@pytest.mark.parametrize("kind", ["npy", "single npy", "npz"])
+def test_the_same_model_as_in_memory(model, kind, tmp_path):
+    path, options = written(tmp_path, kind)
+    rows = metricwise.io.open(path, block_rows=700, **options)
+    inside = sparse.csr_matrix(X) if kind == "npz" else X.astype(rows.dtype)
+    make = type(model)
+    there, here = make(**model.get_params(deep=False)), make(**model.get_params(deep=False))
+    there.fit(rows)
+    here.fit(inside, Y)
+    assert there.result_.status == here.result_.status
+    assert there.result_.certificate.upper == pytest.approx(here.result_.certificate.upper, rel=model.tol)
+    assert there.result_.certificate.relative <= model.tol
+    np.testing.assert_allclose(there.decision_function(rows), here.decision_function(inside), atol=1e-6)
+    np.testing.assert_array_equal(there.predict(rows), here.predict(inside))
+    assert there.score(rows) == there.score(rows, Y) == pytest.approx(here.score(inside, Y))
+    again = metricwise.certify(there, rows)
+    assert again.upper == pytest.approx(there.result_.certificate.upper, rel=1e-6)
+    assert again == metricwise.certify(there, rows, Y)
+    assert again.relative <= 1.1 * model.tol
+
+
+def test_weights_and_several_classes(npy):
+    labels = np.where(Y, 2, np.where(X[:, 2] > 0.5, 1, 0))
+    weights = RNG.integers(0, 3, size=3000).astype(float)
+    rows = metricwise.io.open(npy, block_rows=700)
+    there = MultivariateSVC("f1", threshold="train").fit(rows, labels, sample_weight=weights)
+    here = MultivariateSVC("f1", threshold="train").fit(X, labels, sample_weight=weights)
+    np.testing.assert_allclose(there.coef_, here.coef_, atol=1e-6)
+    for one, other in zip(
+        metricwise.certify(there, rows, labels, weights), metricwise.certify(here, X, labels, weights), strict=True
+    ):
+        assert one.upper == pytest.approx(other.upper, rel=1e-9)
+
+
+def test_names_of_features(tmp_path):
+    path, options = written(tmp_path, "parquet")
+    rows = metricwise.io.open(path, **options)
+    model = MultivariateSVC("f1", threshold="train").fit(rows)
+    assert tuple(model.feature_names_in_) == NAMES
+    frame = pd.DataFrame(X, columns=list(NAMES))
+    np.testing.assert_array_equal(model.predict(rows), model.predict(frame))
+    frame.rename(columns={"a": "z"}).assign(label=0).to_parquet(tmp_path / "others.parquet")
+    with pytest.raises(ValueError, match="'z' stands where 'a' did"):
+        model.predict(metricwise.io.open(tmp_path / "others.parquet"))
+    np.save(tmp_path / "X.npy", X)
+    assert not hasattr(model.fit(metricwise.io.open(tmp_path / "X.npy"), Y), "feature_names_in_")
+
+
+def test_labels_that_are_missing_or_too_few(npy):
+    rows = metricwise.io.open(npy)
+    with pytest.raises(ValueError, match=r"opened without one: name it with metricwise\.io\.open\(path, target="):
+        MultivariateSVC("f1").fit(rows)
+    with pytest.raises(ValueError, match="X has 3000 rows and y has 2999 labels"):
+        MultivariateSVC("f1").fit(rows, Y[:-1])
+    model = MultivariateSVC("f1", threshold=0.0).fit(rows, Y)
+    with pytest.raises(ValueError, match="score requires the labels"):
+        model.score(rows)
+    with pytest.raises(ValueError, match="certify needs the labels"):
+        metricwise.certify(model, rows)
+    narrow = npy.parent / "narrow.npy"
+    np.save(narrow, X[:, :5])
+    with pytest.raises(ValueError, match="X has 5 features, but MultivariateSVC is expecting 6"):
+        model.predict(metricwise.io.open(narrow))
+
+
+IN_MEMORY = [
+    MultivariateSVC("f1", kernel="rbf"),
+    AUCSVC(kernel="rbf"),
+    AUCSVC(pairs="kmeans"),
+    FeatureSelectingSVC("f1"),
+    SparseCodingClassifier("f1"),
+    SPADEClassifier("g_mean"),
+    STAMPClassifier("f1"),
+    MiniBatchSVC("f1"),
+    MetricClassifier("f1"),
+    PlugInClassifier(LogisticRegression(), "f1"),
+    CostSensitiveClassifier(LogisticRegression(), "f1"),
+    AdaptedSVC("f1"),
+]
+
+
+@pytest.mark.parametrize("model", IN_MEMORY, ids=[f"{type(model).__name__}{k}" for k, model in enumerate(IN_MEMORY)])
+def test_what_needs_the_rows_in_memory_says_so(model, npy):
+    rows = metricwise.io.open(npy, target=Y)
+    with pytest.raises((ValueError, TypeError), match=r"in memory.*train MultivariateSVC, SmoothedSVC.*fit_stream"):
+        model.fit(rows, Y)
+
+
+def test_models_trained_in_memory_predict_on_disk_where_they_are_linear(npy):
+    rows = metricwise.io.open(npy, target=Y)
+    stamp = STAMPClassifier("f1").fit(X, Y)
+    np.testing.assert_array_equal(stamp.predict(rows), stamp.predict(X))
+    curved = MultivariateSVC("f1", kernel="rbf", threshold=0.0, n_basis=20, max_iter=5, tol=0.5).fit(X[:200], Y[:200])
+    with pytest.raises(ValueError, match="needs all rows in memory"):
+        curved.predict(rows)
+    with pytest.raises(TypeError, match="needs them in memory"):
+        metricwise.certify(curved, rows)
+
+
+# --------------------------------------------------------------------------------------------------------------- memory
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="peak memory is asked of Linux")
+def test_training_stays_within_its_memory(tmp_path):
+    """128 MB of rows in a process that may have no more than 100 MB beside the libraries."""
+    n_rows, width = 40_000, 800
+    rows = np.lib.format.open_memmap(tmp_path / "X.npy", mode="w+", dtype=np.float32, shape=(n_rows, width))
+    random = np.random.default_rng(0)
+    rows[:] = np.resize(random.standard_normal((1000, width), dtype=np.float32), rows.shape)
+    labels = random.random(n_rows) < 0.1
+    rows[labels, :5] += 2.0
+    rows.flush()
+    np.save(tmp_path / "y.npy", labels)
+    script = r"""
+import re, sys
+import metricwise, metricwise.io
+rows = metricwise.io.open(sys.argv[1] + "/X.npy", target=sys.argv[1] + "/y.npy", memory_limit="420MB")
+model = metricwise.MultivariateSVC("f1", C=1e-4, tol=0.1, threshold=0.0).fit(rows)
+peak = re.search(r"VmHWM:\s+(\d+) kB", open("/proc/self/status").read())[1]
+print(float(peak) * 1024 / 1e6, model.result_.certificate.relative)
+"""
+    done = subprocess.run([sys.executable, "-c", script, str(tmp_path)], capture_output=True, text=True, check=True)
+    shutil.rmtree(tmp_path)
+    peak, gap = map(float, done.stdout.split())
+    assert gap <= 0.1
+    assert peak < 420
