@@ -9,7 +9,7 @@ WORKERS ?= 2
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint bench bench-quality papers docs clean
+.PHONY: help demo test lint bench bench-quality faults papers docs clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -31,6 +31,9 @@ bench: $(VENV)/.bench ## speed, side by side with other libraries
 
 bench-quality: $(VENV)/.bench ## how good the models are, over many data sets and splits, beside scikit-learn's
 	$(PY) -m benchmarks.quality
+
+faults: $(VENV)/.bench ## kill workers and schedulers of a real cluster during training, each case ten times
+	$(PY) -m benchmarks --only faults
 
 papers: $(VENV)/.bench ## reproduce the experiments of the papers
 	$(PY) -m benchmarks.papers

@@ -90,13 +90,28 @@ class Certificate:
 
 @dataclass(frozen=True)
 class HistoryEntry:
-    """Where training stood after an iteration."""
+    """Where training stood after an iteration.
+
+    Parameters
+    ----------
+    iteration : int
+        Number of the iteration, from 1.
+    seconds : float
+        Time spent so far.
+    objective, lower : float
+        Upper and lower bound of the smallest objective.
+    cuts : int
+        Cutting planes in use.
+    bytes_moved : int
+        Bytes of arrays that went to the workers of a cluster and back so far; 0 for rows at hand.
+    """
 
     iteration: int
     seconds: float
     objective: float
     lower: float
     cuts: int
+    bytes_moved: int = 0
 
     @property
     def gap(self) -> float:
@@ -201,6 +216,14 @@ class Result:
     seconds: float
     history: History[HistoryEntry]
     witness: Witness = field(repr=False)
+
+    @property
+    def bytes_moved(self) -> int:
+        """Bytes of arrays that training sent to the workers of a cluster and received; 0 for rows at hand.
+
+        Those of single iterations are the differences between entries of the history.
+        """
+        return self.history[-1].bytes_moved if len(self.history) else 0
 
     def _repr_html_(self) -> str:
         bounds = self.certificate

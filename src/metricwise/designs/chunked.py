@@ -101,6 +101,11 @@ class ChunkedDesign:
     def most_gathered(self) -> int:
         return min(len(self.rows), self.source.most_gathered)
 
+    @property
+    def bytes_moved(self) -> int:
+        """Bytes that products have moved between here and a cluster so far; 0 where there is none."""
+        return int(getattr(self.source, "bytes_moved", 0))
+
     def scores(self, w: Floats) -> Floats:
         w = np.ascontiguousarray(w, dtype=np.float64)
         constant = self.intercept != 0.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -67,6 +68,9 @@ class AMPClassifier(BatchClassifier):
         Seeds the sample that large problems start from and the folds.
     callback : callable, optional
         Called with a `HistoryEntry` after every challenge of the final training; a true answer stops it.
+    checkpoint : str or Path, optional
+        File to which the state of a linear training is written every half minute and if it fails, such as by the loss
+        of a cluster; with the same parameters and data, `fit` goes on from it. Removed when training is finished.
 
     Attributes
     ----------
@@ -135,6 +139,7 @@ class AMPClassifier(BatchClassifier):
         n_jobs: int | None = None,
         random_state: Any = 0,
         callback: Any = None,
+        checkpoint: str | Path | None = None,
     ) -> None:
         self.measure = measure
         self.C = C
@@ -151,6 +156,7 @@ class AMPClassifier(BatchClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.callback = callback
+        self.checkpoint = checkpoint
 
     def _training(self, measure: Measure, X: Any, design: Design, seed: int, n_problems: int) -> Training:
         solver = AMP(inner=CuttingPlane(seed=seed))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import combinations
 from numbers import Integral
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,6 +14,7 @@ from sklearn.utils._param_validation import Interval, Options, StrOptions
 from sklearn.utils.multiclass import _ovr_decision_function
 
 from metricwise.designs import Design
+from metricwise.designs.dask_source import is_dask
 from metricwise.estimators.batch import Floats, Mask
 from metricwise.estimators.kernelized import KernelClassifier
 from metricwise.estimators.rows import in_chunks, refuse_chunks
@@ -81,6 +83,9 @@ class AUCSVC(KernelClassifier):
         Seeds the sample that large problems start from, the folds, the basis of an approximation and the clusters.
     callback : callable, optional
         Called with a `HistoryEntry` after every iteration of the final training; a true answer stops it.
+    checkpoint : str or Path, optional
+        File to which the state of a linear training is written every half minute and if it fails, such as by the loss
+        of a cluster; with the same parameters and data, `fit` goes on from it. Removed when training is finished.
 
     Attributes
     ----------
@@ -158,6 +163,7 @@ class AUCSVC(KernelClassifier):
         n_jobs: int | None = None,
         random_state: Any = 0,
         callback: Any = None,
+        checkpoint: str | Path | None = None,
     ) -> None:
         self.C = C
         self.norm = norm
@@ -180,6 +186,7 @@ class AUCSVC(KernelClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.callback = callback
+        self.checkpoint = checkpoint
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -228,12 +235,12 @@ class AUCSVC(KernelClassifier):
             (y == one, np.where((y == one) | (y == other), weights, 0.0)) for one, other in combinations(classes, 2)
         ]
 
-    def decision_function(self, X: Any) -> Floats:
+    def decision_function(self, X: Any) -> Any:
         """Return scores minus `threshold_`: above zero means ``classes_[1]`` in a binary problem.
 
         Parameters
         ----------
-        X : array, data frame or sparse matrix of shape (n_rows, n_features)
+        X : array, data frame, sparse matrix or Dask collection of shape (n_rows, n_features)
             New rows.
 
         Returns
@@ -242,7 +249,7 @@ class AUCSVC(KernelClassifier):
             With one problem for every two classes: votes, and within equal votes the sum of the scores.
         """
         scores = super().decision_function(X)
-        if not self._one_vs_one(self.classes_):
-            return scores
+        if is_dask(X) or not self._one_vs_one(self.classes_):
+            return scores  # of Dask collections, chunk by chunk, by this function
         votes: Floats = _ovr_decision_function(scores < 0.0, -scores, self.classes_.size)
         return votes

@@ -6,20 +6,25 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Sequence
 from numbers import Integral, Real
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, Options, StrOptions
+from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted, check_random_state
 
 from metricwise.designs import Design, make_design
 from metricwise.estimators.catalog import check_trainable
+from metricwise.estimators.checkpoints import digest, settings_of
+from metricwise.estimators.dask_rows import rows_of_cluster
 from metricwise.estimators.linear import LinearClassifier
 from metricwise.estimators.rows import checked_rows, unchanged_by_errors
 from metricwise.estimators.targets import classes_of, row_weights
 from metricwise.estimators.training import Training
+from metricwise.estimators.training_file import TrainingFile
 from metricwise.measures import Measure, get_measure
 from metricwise.measures.base import RanksPairs
 from metricwise.results import DegenerateOptimumWarning, Result, Status
@@ -54,6 +59,7 @@ class BatchClassifier(LinearClassifier):
     n_jobs: int | None
     random_state: Any
     callback: Any
+    checkpoint: str | Path | None = None
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "measure": "no_validation",
@@ -71,7 +77,12 @@ class BatchClassifier(LinearClassifier):
         "n_jobs": [Interval(Integral, 1, None, closed="left"), Options(Integral, {-1}), None],
         "random_state": ["random_state"],
         "callback": [callable, None],
+        "checkpoint": [str, Path, None],
     }
+
+    trains_on_chunks: ClassVar[bool] = True  # rows may be where only products reach them
+    # A client belongs to a call and to no pipeline: it is not routed.
+    __metadata_request__fit: ClassVar[dict[str, str]] = {"client": UNUSED}
 
     # What to do where no weights are better than w = 0; {measure!r} stands for the name of the measure.
     _way_out: ClassVar[str]
@@ -80,18 +91,21 @@ class BatchClassifier(LinearClassifier):
     def _training(self, measure: Measure, X: Any, design: Design, seed: int, n_problems: int) -> Training:
         """Return the trainings of a call of `fit`."""
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, client: Any = None) -> Self:
         """Train.
 
         Parameters
         ----------
         X : array, data frame, sparse matrix or chunks of shape (n_rows, n_features)
             Dense and CSR input is used as it is, in single or double precision, and never copied. Rows larger than
-            memory are opened by `metricwise.io.open`.
+            memory are opened by `metricwise.io.open`; those of a Dask array (dense or CSR chunks) or Dask data frame
+            stay with the workers of its cluster.
         y : array of shape (n_rows,)
             Labels. May be left out if X are chunks that know them.
         sample_weight : array of shape (n_rows,), optional
             A row of weight 2 counts as two such rows, one of weight 0 as absent.
+        client : distributed.Client, optional
+            Of the cluster that a Dask collection is for; by default the one started last.
 
         Returns
         -------
@@ -100,15 +114,19 @@ class BatchClassifier(LinearClassifier):
         self._validate_params()
         measure = get_measure(self.measure)
         check_trainable(measure, type(self).__name__)
+        X, y, sample_weight = rows_of_cluster(self, X, y, sample_weight, client)
         with unchanged_by_errors(self):
-            X, y = checked_rows(self, X, y, least=2, chunks=True)
+            X, y = checked_rows(self, X, y, least=2, chunks=self.trains_on_chunks)
             weights = row_weights(X, y, sample_weight, self.class_weight)
             classes = classes_of(y, weights)
             problems = self._problems(y, classes, weights)
             random = check_random_state(self.random_state)
             seed = int(random.randint(2**31 - 1))
             training = self._training(measure, X, self._design(X), seed, len(problems))
+            training.file = self._training_file(training, y, weights)
             fits = [training.fit(k, *problem) for k, problem in enumerate(problems)]
+            if training.file is not None:
+                training.file.finish()
         # Only now, so that a failed fit leaves the model as it was.
         self.measure_, self.classes_ = measure, classes
         self._store(training, fits)
@@ -135,6 +153,16 @@ class BatchClassifier(LinearClassifier):
     def _design(self, X: Any) -> Design:
         threads = available_threads() if self.n_jobs in (None, -1) else int(self.n_jobs)
         return make_design(X, intercept=self.intercept_value, threads=threads)
+
+    def _training_file(self, training: Training, y: NDArray[Any], weights: Floats) -> TrainingFile | None:
+        """Return the file from which this training goes on after an interruption; None if there is to be none."""
+        if self.checkpoint is None:
+            return None
+        if training.space is not None:
+            raise ValueError("checkpoint is for linear models: set kernel='linear', or checkpoint=None")
+        design = training.design
+        content = design.shape, design.fingerprints(), y, weights, training.seed
+        return TrainingFile(self.checkpoint, digest(settings_of(self), *content))
 
     def _store(self, training: Training, fits: Sequence[tuple[Result, float]]) -> None:
         """Keep what training found."""

@@ -14,7 +14,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from metricwise.designs import Design
 from metricwise.estimators.batch import BatchClassifier, Mask
-from metricwise.estimators.rows import in_chunks, refuse_chunks
 from metricwise.estimators.training import Training
 from metricwise.measures import HasViolatedLabelling, Measure
 from metricwise.results import Result
@@ -108,6 +107,7 @@ class FeatureSelectingSVC(SelectorMixin, BatchClassifier):
     """
 
     needs = HasViolatedLabelling
+    trains_on_chunks = False
     multi_class: str | None = None  # one choice of features belongs to one problem
 
     _parameter_constraints: ClassVar[dict[str, Any]] = BatchClassifier._parameter_constraints | {
@@ -159,8 +159,6 @@ class FeatureSelectingSVC(SelectorMixin, BatchClassifier):
         return super()._positives(y, classes)
 
     def _training(self, measure: Measure, X: Any, design: Design, seed: int, n_problems: int) -> Training:
-        if in_chunks(X):
-            refuse_chunks(type(self).__name__)
         there = X.shape[1]
         most = min(max(there // 2, 1), _MOST_BY_DEFAULT) if self.n_features is None else int(self.n_features)
         if most > there:

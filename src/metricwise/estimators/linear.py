@@ -10,6 +10,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from metricwise.designs import make_design
+from metricwise.designs.dask_source import is_dask
+from metricwise.estimators.dask_rows import at_hand, lazy_labels, lazy_scores
 from metricwise.estimators.rows import checked_rows, known_labels
 from metricwise.estimators.targets import positive_class
 from metricwise.measures import HasMulticlassValue, Measure
@@ -56,19 +58,22 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         binary = self.classes_.size == 2
         return -1.0 if binary and positive_class(self.classes_, self.pos_label) == self.classes_[0] else 1.0
 
-    def decision_function(self, X: Any) -> Floats:
+    def decision_function(self, X: Any) -> Any:
         """Return scores minus `threshold_`: above zero means ``classes_[1]`` in a binary problem.
 
         Parameters
         ----------
-        X : array, data frame, sparse matrix or rows on disk of shape (n_rows, n_features)
+        X : array, data frame, sparse matrix, rows on disk or Dask collection of shape (n_rows, n_features)
             New rows.
 
         Returns
         -------
         array of shape (n_rows,) or (n_rows, n_classes)
+            Of a Dask collection: one with the same chunks, not computed yet.
         """
         check_is_fitted(self, "result_")
+        if is_dask(X):
+            return lazy_scores(self, X)
         scores: Floats = self._raw_scores(X) - self.threshold_
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
@@ -77,19 +82,21 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         design = make_design(checked_rows(self, X, reset=False, chunks=True), threads=available_threads())
         return np.column_stack([design.scores(w) for w in self.coef_]) + self.intercept_
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any) -> Any:
         """Return labels.
 
         Parameters
         ----------
-        X : array, data frame, sparse matrix or rows on disk of shape (n_rows, n_features)
+        X : array, data frame, sparse matrix, rows on disk or Dask collection of shape (n_rows, n_features)
             New rows.
 
         Returns
         -------
         array of shape (n_rows,)
+            Of a Dask collection: one with the same chunks, not computed yet.
         """
-        return self._labels(self.decision_function(X))
+        check_is_fitted(self, "result_")
+        return lazy_labels(self, X) if is_dask(X) else self._labels(self.decision_function(X))
 
     def _labels(self, scores: Floats) -> NDArray[Any]:
         labels: NDArray[Any] = self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
@@ -103,7 +110,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array, data frame, sparse matrix or rows on disk of shape (n_rows, n_features)
+        X : array, data frame, sparse matrix, rows on disk or Dask collection of shape (n_rows, n_features)
             Rows.
         y : array of shape (n_rows,)
             Their labels. May be left out if X are chunks that know them.
@@ -113,8 +120,8 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         y = known_labels(X, y)
         if y is None:
             raise ValueError("score requires the labels of the rows: pass y")
-        y = np.asarray(y)
-        scores = self.decision_function(X)
+        y, sample_weight = np.asarray(at_hand(y)), at_hand(sample_weight)
+        scores = np.asarray(at_hand(self.decision_function(X)))
         labels = self._labels(scores)
         if scores.ndim == 1:
             positive = positive_class(self.classes_, self.pos_label)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, ClassVar
 
 from metricwise.designs import Design
@@ -74,6 +75,9 @@ class MultivariateSVC(KernelClassifier):
         Seeds the sample that large problems start from and the folds.
     callback : callable, optional
         Called with a `HistoryEntry` after every iteration of the final training; a true answer stops it.
+    checkpoint : str or Path, optional
+        File to which the state of a linear training is written every half minute and if it fails, such as by the loss
+        of a cluster; with the same parameters and data, `fit` goes on from it. Removed when training is finished.
 
     Attributes
     ----------
@@ -152,6 +156,7 @@ class MultivariateSVC(KernelClassifier):
         n_jobs: int | None = None,
         random_state: Any = 0,
         callback: Any = None,
+        checkpoint: str | Path | None = None,
     ) -> None:
         self.measure = measure
         self.C = C
@@ -175,6 +180,7 @@ class MultivariateSVC(KernelClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.callback = callback
+        self.checkpoint = checkpoint
 
     def _training(self, measure: Measure, X: Any, design: Design, seed: int, n_problems: int) -> Training:
         return MultivariateTraining(self, measure, X, design, seed=seed, n_problems=n_problems)

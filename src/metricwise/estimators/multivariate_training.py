@@ -10,7 +10,7 @@ from metricwise.designs.subspace import SubspaceDesign
 from metricwise.estimators.training import Floats, Mask, Rows, Training, portable
 from metricwise.measures import Measure
 from metricwise.results import Result
-from metricwise.solvers import CuttingPlane, Limits, make_problem, run
+from metricwise.solvers import CuttingPlane, Limits, make_problem
 from metricwise.solvers.cutting_plane import CuttingPlaneState
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class MultivariateTraining(Training):
     def _solve(self, k: int, rows: Rows, positive: Mask, weights: Floats, limits: Limits) -> Result:
         problem = self._problem(rows, positive, weights, self.measure)
         start = self._start(k, rows, positive, weights, problem)
-        result, state = run(self.cutting_plane, problem, limits, start, self.model.callback)
+        result, state = self._run(problem, limits, start, self.model.callback)
         if self.warm_start:
             self.states[k] = (self._fingerprint(rows, positive, weights), state)
         return portable(result, problem.design)

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils.validation import _check_n_features, column_or_1d, validate_data
 
 from metricwise.designs import ChunkSource, StoredRows
+from metricwise.designs.dask_source import is_dask
 
 
 def checked_rows(
@@ -42,6 +43,7 @@ def checked_rows(
     chunks : bool
         Whether rows may be in chunks that are not all in memory.
     """
+    refuse_dask(estimator, X)
     if in_chunks(X):
         if not chunks:
             refuse_chunks(type(estimator).__name__)
@@ -117,6 +119,15 @@ def _check_names(estimator: Any, names: Sequence[str] | None, reset: bool) -> No
     differ = [(old, new) for old, new in zip(known, names, strict=False) if old != new][:1]
     told = f": {differ[0][1]!r} stands where {differ[0][0]!r} did" if differ else f" in number: {len(names)}"
     raise ValueError(f"the names of the features differ from those in training{told}. Bring the columns into its order")
+
+
+def refuse_dask(estimator: Any, X: Any) -> None:
+    """Raise a ValueError if X is a Dask collection, which would be brought into memory without a word."""
+    if is_dask(X):
+        raise ValueError(
+            f"{type(estimator).__name__} needs all rows in memory, and X is a Dask collection: use X.compute(), or "
+            "train MultivariateSVC, SmoothedSVC, AMPClassifier or AUCSVC without a kernel"
+        )
 
 
 def refuse_empty_frame(X: Any) -> None:

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from metricwise.designs import Design, make_design
 from metricwise.estimators.batch import BatchClassifier, Floats
-from metricwise.estimators.rows import checked_rows, in_chunks, refuse_chunks
+from metricwise.estimators.rows import checked_rows
 from metricwise.estimators.sparse_training import SparseCodingTraining, codes_of
 from metricwise.estimators.training import Training
 from metricwise.measures import HasViolatedLabelling, Measure
@@ -111,6 +111,7 @@ class SparseCodingClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     """
 
     needs = HasViolatedLabelling
+    trains_on_chunks = False
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **{name: allowed for name, allowed in BatchClassifier._parameter_constraints.items() if name != "C"},
@@ -176,8 +177,6 @@ class SparseCodingClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         return make_design(X, threads=threads)  # the constant belongs to the codes
 
     def _training(self, measure: Measure, X: Any, design: Design, seed: int, n_problems: int) -> Training:
-        if in_chunks(X):
-            refuse_chunks(type(self).__name__)
         return SparseCodingTraining(self, measure, X, design, seed=seed, n_problems=n_problems)
 
     def _store(self, training: Training, fits: Sequence[tuple[Result, float]]) -> None:

@@ -13,6 +13,7 @@ from scipy import sparse
 
 from metricwise.designs import Design
 from metricwise.estimators.folds import merge_copies, split_rows
+from metricwise.estimators.training_file import TrainingFile
 from metricwise.inference import threshold_for
 from metricwise.measures import Measure
 from metricwise.measures.base import CountsTopRows, RestrictsLabellings
@@ -72,6 +73,7 @@ class Training:
         self.space = space
         self.n_problems = n_problems
         self.too_few_for_folds = False
+        self.file: TrainingFile | None = None
 
     def fit(self, k: int, positive: Mask, weights: Floats) -> tuple[Result, float]:
         """Solve one binary problem and choose its threshold."""
@@ -89,7 +91,13 @@ class Training:
 
     def _trained(self, problem: Any, limits: Limits, callback: Any = None) -> Result:
         """Solve a problem; the weights do not depend on the order of its rows."""
-        return portable(run(self.solver, problem, limits, callback=callback)[0], problem.design)
+        return portable(self._run(problem, limits, None, callback)[0], problem.design)
+
+    def _run(self, problem: Any, limits: Limits, state: Any, callback: Any) -> tuple[Result, Any]:
+        """Run the solver, from where the file of the training has it if there is one."""
+        if self.file is None:
+            return run(self.solver, problem, limits, state, callback)
+        return self.file.run(self.solver, problem, limits, state, callback)
 
     def _scores(self, result: Result, rows: Rows) -> Floats:
         """Return the scores that a solution gives to rows."""

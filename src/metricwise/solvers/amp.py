@@ -39,6 +39,7 @@ from metricwise.solvers.amp_problem import AmpProblem, LevelRatio
 from metricwise.solvers.cutting_plane import CuttingPlane, CuttingPlaneState
 from metricwise.solvers.loop import Limits, history_of, run
 from metricwise.solvers.problem import MultivariateProblem
+from metricwise.solvers.saved import Arrays, progress_arrays, saved_history
 
 Floats = NDArray[np.float64]
 
@@ -184,6 +185,22 @@ class AMP:
         if state.highest - problem.ratio.first <= _NO_BETTER * (problem.ratio.best - problem.ratio.first):
             return Status.DEGENERATE
         return Status.OPTIMAL if state.highest - state.level <= _tolerance(state) else None
+
+    def saved(self, state: AmpState) -> Arrays:
+        """Return a state as arrays; `restored` makes it again, without the model of the last inner problem."""
+        progress = progress_arrays(state.iteration, state.seconds, state.history)
+        levels, inner = np.array(state.levels), np.array(state.inner_iterations, dtype=np.int64)
+        return {"w": state.w, "levels": levels, "highest": np.array(state.highest), "inner": inner, **progress}
+
+    def restored(self, problem: AmpProblem, arrays: Arrays, limits: Limits) -> AmpState:
+        """Return the state that was saved for the same problem."""
+        w = np.asarray(arrays["w"], dtype=np.float64)
+        levels, highest = [float(level) for level in arrays["levels"]], float(arrays["highest"])
+        state = AmpState(w, problem.design.scores(w), levels, highest, limits, time.perf_counter())
+        state.inner_iterations = [int(number) for number in arrays["inner"]]
+        state.iteration, state.seconds = int(arrays["iteration"]), float(arrays["seconds"])
+        state.history = saved_history(arrays)
+        return state
 
     def result(self, problem: AmpProblem, state: AmpState, status: Status) -> AmpResult:
         """Return the best weights with their certificate; w = 0 where it is as good as any."""

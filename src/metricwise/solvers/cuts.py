@@ -6,10 +6,13 @@ quadratic programme over the simplex in one share a cut; its Gram matrix grows b
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from metricwise.kernels.simplex import solve_simplex
 from metricwise.results import Witness
@@ -110,7 +113,45 @@ class Cuts:
         self.losses, self.tables, self.shares = self.losses[kept], self.tables[kept], self.shares[kept]
         self._idle, self._is_truth = self._idle[kept], self._is_truth[kept]
 
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return all cuts as arrays that can be written to a file; the Gram matrix follows from them."""
+        everything = np.ones(len(self), dtype=np.bool_)
+        return {
+            **_sparse_arrays("planes", self._planes.matrix(everything)),
+            **_sparse_arrays("points", self._points.matrix(everything)),
+            "losses": self.losses,
+            "tables": self.tables,
+            "shares": self.shares,
+            "idle": self._idle,
+            "is_truth": self._is_truth,
+        }
+
+    def add_arrays(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Add the cuts of `to_arrays`, of a design whose planes are their own covectors."""
+        planes, points = _vectors("planes", arrays), _vectors("points", arrays)
+        of_cuts = zip(planes, points, arrays["losses"], arrays["tables"], arrays["is_truth"], strict=True)
+        for plane, point, loss, table, truth in of_cuts:
+            self._add(plane, plane, point, float(loss), (table[0], table[1]), truth=bool(truth))
+        self.shares, self._idle = arrays["shares"].copy(), arrays["idle"].copy()
+
     def witness(self) -> Witness:
         """Return the dual solution in a form from which data alone can rebuild it."""
         active = (self.shares > 0.0) & ~self._is_truth
         return Witness(self.shares[active], self._points.matrix(active), self.tables[active])
+
+
+def _sparse_arrays(name: str, rows: Any) -> dict[str, NDArray[Any]]:
+    """Return vectors as the arrays of a CSR matrix: those of sparse data are long."""
+    found = sparse.csr_array(rows)
+    parts = {"data": found.data, "indices": found.indices, "indptr": found.indptr, "shape": np.array(found.shape)}
+    return {f"{name}_{part}": values for part, values in parts.items()}
+
+
+def _vectors(name: str, arrays: Mapping[str, NDArray[Any]]) -> Iterator[Floats]:
+    """Yield the vectors of `_sparse_arrays`."""
+    data, indices, indptr = (arrays[f"{name}_{part}"] for part in ("data", "indices", "indptr"))
+    length = int(arrays[f"{name}_shape"][1])
+    for start, stop in pairwise(indptr):
+        vector = np.zeros(length)
+        vector[indices[start:stop]] = data[start:stop]
+        yield vector

@@ -34,6 +34,7 @@ from metricwise.solvers.cuts import Cuts
 from metricwise.solvers.line_search import Line, minimise_along
 from metricwise.solvers.loop import Limits, history_of, run
 from metricwise.solvers.problem import MultivariateProblem
+from metricwise.solvers.saved import Arrays, progress_arrays, saved_history
 
 Floats = NDArray[np.float64]
 
@@ -228,6 +229,27 @@ class CuttingPlane:
         state.at_zero_steps += 1
         settled = state.objective_at_zero - state.lower <= noise or state.at_zero_steps > _MOST_STEPS_AT_ZERO
         return Status.DEGENERATE if settled else None
+
+    def saved(self, state: CuttingPlaneState) -> Arrays:
+        """Return a state as arrays; `restored` makes it again."""
+        kept = np.array([state.lower, state.objective_at_zero, state.last_step, state.idle_steps, state.at_zero_steps])
+        progress = progress_arrays(state.iteration, state.seconds, state.history)
+        return {"w": state.w, "kept": kept, **progress, **state.cuts.to_arrays()}
+
+    def restored(self, problem: MultivariateProblem, arrays: Arrays, limits: Limits) -> CuttingPlaneState:
+        """Return the state that was saved for the same problem."""
+        length, w = problem.design.shape[1], np.asarray(arrays["w"], dtype=np.float64)
+        cuts = Cuts(length, problem.design.is_sparse)
+        cuts.add_arrays(arrays)
+        scores = problem.design.scores(w)
+        labelling = problem.oracle.violate(scores)
+        lower, at_zero, last_step, idle_steps, at_zero_steps = (float(number) for number in arrays["kept"])
+        upper = problem.objective(w, labelling)
+        state = CuttingPlaneState(cuts, w, scores, labelling, upper, lower, at_zero, last_step)
+        state.idle_steps, state.at_zero_steps = int(idle_steps), int(at_zero_steps)
+        state.iteration, state.seconds = int(arrays["iteration"]), float(arrays["seconds"])
+        state.history = saved_history(arrays)
+        return state
 
     def result(self, problem: MultivariateProblem, state: CuttingPlaneState, status: Status) -> Result:
         """Return the best point with its certificate."""

@@ -70,15 +70,22 @@ class Solver(Protocol[Problem, S]):
 
 
 def run(
-    solver: Solver[Any, S], problem: Any, limits: Limits, state: S | None = None, callback: Callback | None = None
+    solver: Solver[Any, S],
+    problem: Any,
+    limits: Limits,
+    state: S | None = None,
+    callback: Callback | None = None,
+    watch: Callable[[S], None] | None = None,
 ) -> tuple[Result, S]:
     """Run a solver until a limit is met or the callback returns a true value; go on from ``state`` if given.
+
+    ``watch`` is called with the state before the first iteration and after each.
 
     BLAS stays on this thread meanwhile: the vectors it gets are too short to share, and its waiting threads would
     take the cores from the products with the data, which use them on their own.
     """
     with blas_on_one_thread():
-        return _run(solver, problem, limits, state, callback)
+        return _run(solver, problem, limits, state, callback, watch)
 
 
 def blas_on_one_thread() -> Any:
@@ -92,19 +99,31 @@ def _blas() -> ThreadpoolController:
 
 
 def _run(
-    solver: Solver[Any, S], problem: Any, limits: Limits, state: S | None, callback: Callback | None
+    solver: Solver[Any, S],
+    problem: Any,
+    limits: Limits,
+    state: S | None,
+    callback: Callback | None,
+    watch: Callable[[S], None] | None,
 ) -> tuple[Result, S]:
-    started = time.perf_counter()
+    started, moved_at_start = time.perf_counter(), _bytes_moved(problem)
     if state is None:
         state = solver.init(problem, limits)
     before, first = state.seconds, state.iteration
+    moved_before = state.history[-1].bytes_moved if state.history else 0
+    if watch is not None:
+        watch(state)
     while True:
         solver.step(problem, state)
         state.iteration += 1
         state.seconds = before + time.perf_counter() - started
         certificate = solver.certificate(problem, state)
-        entry = HistoryEntry(state.iteration, state.seconds, certificate.upper, certificate.lower, state.n_cuts)
+        bounds = certificate.upper, certificate.lower
+        moved = moved_before + _bytes_moved(problem) - moved_at_start
+        entry = HistoryEntry(state.iteration, state.seconds, *bounds, state.n_cuts, moved)
         state.history.append(entry)
+        if watch is not None:
+            watch(state)
         stop = callback is not None and bool(callback(entry))
         status = solver.finished(problem, state, limits)
         if status is None and stop:
@@ -113,6 +132,11 @@ def _run(
             status = _limit_met(state, limits, state.iteration - first, state.seconds - before)
         if status is not None:
             return solver.result(problem, state, status), state
+
+
+def _bytes_moved(problem: Any) -> int:
+    """Return the bytes that products with the rows of a problem have moved so far; 0 where they are at hand."""
+    return int(getattr(getattr(problem, "design", None), "bytes_moved", 0))
 
 
 def _limit_met(state: State, limits: Limits, iterations: int, seconds: float) -> Status | None:

@@ -30,6 +30,7 @@ from metricwise.oracles.smooth import LossAt, PairSquares, SmoothLoss
 from metricwise.results import Certificate, HistoryEntry, Result, Status, Witness
 from metricwise.solvers.loop import Limits, history_of, run
 from metricwise.solvers.problem import positives_first, sampled_rows
+from metricwise.solvers.saved import Arrays, progress_arrays, saved_history
 
 Floats = NDArray[np.float64]
 
@@ -204,6 +205,24 @@ class TruncatedNewton:
             return None
         better = state.objective_at_zero - state.upper > _NO_BETTER * state.objective_at_zero
         return Status.OPTIMAL if better else Status.DEGENERATE
+
+    def saved(self, state: NewtonState) -> Arrays:
+        """Return a state as arrays; `restored` makes it again."""
+        progress = progress_arrays(state.iteration, state.seconds, state.history)
+        return {"w": state.w, "lower": np.array(state.lower), **progress}
+
+    def restored(self, problem: SmoothProblem, arrays: Arrays, limits: Limits) -> NewtonState:
+        """Return the state that was saved for the same problem."""
+        w = np.asarray(arrays["w"], dtype=np.float64)
+        at_zero = problem.price * problem.loss.at(np.zeros(problem.design.shape[0])).value
+        scores = problem.design.scores(w)
+        loss = problem.loss.at(scores)
+        upper = 0.5 * float(w @ problem.design.covector(w)) + problem.price * loss.value
+        state = NewtonState(w, scores, loss, upper, at_zero, lower=float(arrays["lower"]))
+        self._look(problem, state)
+        state.iteration, state.seconds = int(arrays["iteration"]), float(arrays["seconds"])
+        state.history = saved_history(arrays)
+        return state
 
     def result(self, problem: SmoothProblem, state: NewtonState, status: Status) -> Result:
         """Return the weights with their certificate, which they prove themselves."""

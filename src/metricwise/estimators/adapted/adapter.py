@@ -43,7 +43,8 @@ class Adapter:
 
     def scores(self, features: Any, scores: dict[str, Floats]) -> Floats:
         """Return the machine's scores of rows, given those of its inputs."""
-        return self.machine.decision_function(beside(features, log_odds(self.lines, scores)))
+        found: Floats = self.machine.decision_function(beside(features, log_odds(self.lines, scores)))
+        return found
 
     @property
     def input_weights(self) -> dict[str, float]:

@@ -24,7 +24,7 @@ from metricwise.estimators.plug_in.fitting import Binary, Fitting
 from metricwise.estimators.plug_in.held_out import known_classes, without_rows
 from metricwise.estimators.plug_in.prediction import PlugInPrediction
 from metricwise.estimators.plug_in.several import averaged
-from metricwise.estimators.rows import unchanged_by_errors
+from metricwise.estimators.rows import refuse_dask, unchanged_by_errors
 from metricwise.estimators.targets import classes_of, positive_class
 from metricwise.estimators.weighting import takes_weights
 from metricwise.measures import Measure, get_measure
@@ -178,6 +178,7 @@ class PlugInClassifier(PlugInPrediction):
         """
         self._validate_params()
         measure = get_measure(self.measure)
+        refuse_dask(self, X)
         with unchanged_by_errors(self):
             if y is None:
                 raise ValueError("PlugInClassifier requires y to be passed, but the target y is None")

@@ -1,0 +1,137 @@
+"""Training on a cluster of two single-threaded workers: what it costs beside the products, and beside memory."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+import dask.array as da
+import numpy as np
+from distributed import Client, LocalCluster
+
+from benchmarks.cluster_process import SETTINGS
+from benchmarks.context import Context
+from benchmarks.report import Column, Record, Section, Table
+from metricwise.designs import make_design
+from metricwise.designs.dask_source import DaskSource
+from metricwise.measures import FBeta
+from metricwise.results import Result
+from metricwise.solvers import CuttingPlane, Limits, make_problem, run
+
+SIZES, QUICK_SIZES = (250_000, 500_000, 1_000_000), (10_000, 20_000)
+N_FEATURES, CHUNKS = 100, 8
+N_ITERATIONS, QUICK_ITERATIONS = 30, 5
+NEVER = 1e-14  # a tolerance that is not reached
+MOST_OVERHEAD = 30.0  # milliseconds an iteration, beside the products
+
+COLUMNS = (
+    Column("rows", "rows", "{:,}"),
+    Column("dtype", "type"),
+    Column("way", "way of numbers"),
+    Column("iteration", "iteration, ms", "{:.0f}"),
+    Column("products", "products on workers, ms", "{:.0f}"),
+    Column("overhead", "overhead, ms", "{:.1f}"),
+    Column("least", "least overhead, ms", "{:.1f}"),
+    Column("megabytes", "moved, MB", "{:.1f}"),
+    Column("in_memory", "iteration in memory, ms", "{:.0f}"),
+    Column("ratio", "ratio", "{:.2f}"),
+)
+
+
+class TimedSource(DaskSource):
+    """A source that notes, of every product, the work of the workers and the time beside it."""
+
+    def __init__(self, rows: Any, client: Client) -> None:
+        super().__init__(rows, client)
+        self.overheads: dict[str, list[float]] = {"scores": [], "combine": []}
+        self.works: dict[str, list[float]] = {"scores": [], "combine": []}
+
+    def scores(self, w: np.ndarray, chunks: np.ndarray) -> np.ndarray:
+        return self._timed("scores", lambda: super(TimedSource, self).scores(w, chunks))
+
+    def combine(self, c: np.ndarray, chunks: np.ndarray) -> np.ndarray:
+        return self._timed("combine", lambda: super(TimedSource, self).combine(c, chunks))
+
+    def _timed(self, name: str, product: Callable[[], np.ndarray]) -> np.ndarray:
+        started, before = time.perf_counter(), self.worker_seconds
+        found = product()
+        work = self.worker_seconds - before
+        self.works[name].append(work)
+        self.overheads[name].append(time.perf_counter() - started - work)
+        return found
+
+
+def measure(context: Context) -> Section:
+    """Train on a cluster and in memory, on more and more rows."""
+    section = Section("cluster", "Two workers of one thread", [_text()])
+    sizes = QUICK_SIZES if context.quick else SIZES
+    with LocalCluster(**SETTINGS) as cluster:
+        records = []
+        for direct in (False, True):
+            with Client(cluster, direct_to_workers=direct) as client:
+                _record(client, QUICK_SIZES[0], np.float32, direct, context)  # compiles the kernels
+                wanted = [(n, np.float32) for n in sizes] if not direct else [(sizes[-1], np.float32)]
+                wanted.append((sizes[-1], np.float64))
+                records += [_record(client, n, dtype, direct, context) for n, dtype in wanted]
+    section.tables.append(Table(f"Iterations on {N_FEATURES} features", COLUMNS, records))
+    grown = [record for record in records if record["dtype"] == "float32" and record["way"] == "scheduler"]
+    steps = [np.log(record[key]) for key in ("rows", "iteration") for record in (grown[0], grown[-1])]
+    section.text.append(
+        f"From {grown[0]['rows']:,} to {grown[-1]['rows']:,} rows the time of an iteration grows as "
+        f"n^{(steps[3] - steps[2]) / (steps[1] - steps[0]):.2f}."
+    )
+    worst = max(record["overhead"] for record in records if record["way"] == "direct")
+    if not context.quick and worst > MOST_OVERHEAD:
+        section.failures.append(f"{worst:.0f} ms of overhead an iteration on {sizes[-1]:,} rows, sent directly")
+    return section
+
+
+def _record(client: Client, n_rows: int, dtype: Any, direct: bool, context: Context) -> Record:
+    n_iterations = QUICK_ITERATIONS if context.quick else N_ITERATIONS
+    rows = da.random.default_rng(1).normal(size=(n_rows, N_FEATURES), chunks=(n_rows // CHUNKS, N_FEATURES))
+    rows = rows.astype(dtype)
+    random = np.random.default_rng(0)
+    leaning = client.compute(rows @ random.normal(size=N_FEATURES)).result() + 5 * random.normal(size=n_rows)
+    labels = leaning > np.quantile(leaning, 0.8)
+    source = TimedSource(rows, client)
+    there = _trained(source, labels, context.threads, n_iterations)
+    here = _trained(client.compute(rows).result(), labels, context.threads, n_iterations)
+    moved = np.diff([entry.bytes_moved for entry in there.history])
+    return {
+        "rows": n_rows,
+        "dtype": np.dtype(dtype).name,
+        "way": "direct" if direct else "scheduler",
+        "iteration": 1e3 * _seconds_an_iteration(there),
+        "products": 1e3 * sum(statistics.median(values) for values in source.works.values()),
+        "overhead": 1e3 * sum(statistics.median(values) for values in source.overheads.values()),
+        "least": 1e3 * sum(min(values) for values in source.overheads.values()),
+        "megabytes": float(np.median(moved)) / 1e6 if moved.size else None,
+        "in_memory": 1e3 * _seconds_an_iteration(here),
+        "ratio": _seconds_an_iteration(there) / _seconds_an_iteration(here),
+    }
+
+
+def _trained(data: Any, labels: np.ndarray, threads: int, n_iterations: int) -> Result:
+    problem = make_problem(make_design(data, intercept=1.0, threads=threads), labels, FBeta(), C=1.0)
+    return run(CuttingPlane(sample_factor=0), problem, Limits(tol=NEVER, max_iter=n_iterations))[0]
+
+
+def _seconds_an_iteration(result: Result) -> float:
+    """Return the median over the iterations but the first, which has the start in it."""
+    seconds = np.diff([entry.seconds for entry in result.history])
+    return float(np.median(seconds)) if seconds.size else result.seconds
+
+
+def _text() -> str:
+    return (
+        f"Two worker processes with one thread each, beside the coordinator on the same machine; {N_ITERATIONS} "
+        "iterations of training for F1, from nothing (no sample is gathered). An iteration is one product X w, "
+        "one X' c, and the sorting and searching between them. *Overhead* is the time that the coordinator waits "
+        "for the two products minus the time that the slower worker computes: serialisation, the way of scores "
+        "and coefficients there and back, and Dask; the median over all products, and the least, which other work "
+        "on the machine disturbs less. Numbers go by way of the scheduler, or directly (``Client(..., "
+        "direct_to_workers=True)``). *In memory* is the same training in one process with all its threads, and "
+        "the ratio that of the times of an iteration."
+    )

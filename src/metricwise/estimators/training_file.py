@@ -1,0 +1,89 @@
+"""The file from which an interrupted training goes on: the states of all solver runs of one call of `fit`."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+from metricwise.estimators.checkpoints import (
+    Arrays,
+    check_writable,
+    load_checkpoint,
+    reading,
+    remove_checkpoint,
+    save_checkpoint,
+)
+from metricwise.results import Result
+from metricwise.solvers import Limits, run
+
+_SECONDS_BETWEEN_SAVES = 30.0
+
+
+class TrainingFile:
+    """Keeps the states of solver runs, which are numbered in their order; the same training has the same order.
+
+    Parameters
+    ----------
+    path : str or Path
+        Of the file. Written every half minute, and if training fails; removed when it is finished.
+    training : str
+        Tells this training from others (`metricwise.estimators.checkpoints.digest`).
+    """
+
+    def __init__(self, path: str | Path, training: str) -> None:
+        self.path, self.training = Path(path), training
+        check_writable(self.path)
+        self._runs: dict[int, Arrays] = self._read()
+        self._number = -1
+        self._saved_at = time.monotonic()
+
+    def _read(self) -> dict[int, Arrays]:
+        found = load_checkpoint(self.path, self.training)
+        if found is None:
+            return {}
+        arrays, notes = found
+        runs: dict[int, Arrays] = {}
+        with reading(self.path):
+            runs = {number: {} for number in range(int(notes["runs"]))}
+            for name, value in arrays.items():
+                number, _, rest = name.partition("_")
+                runs[int(number)][rest] = value
+        return runs
+
+    def run(self, solver: Any, problem: Any, limits: Limits, state: Any, callback: Any) -> tuple[Result, Any]:
+        """Run a solver as `metricwise.solvers.run` does, from where the file has it."""
+        self._number += 1
+        latest: list[Any] = []
+
+        def watch(state: Any) -> None:
+            latest[:] = [state]
+            if time.monotonic() - self._saved_at > _SECONDS_BETWEEN_SAVES:
+                self._save(solver, state)
+
+        if self._number in self._runs:
+            with reading(self.path):
+                state = solver.restored(problem, self._runs[self._number], limits)
+        try:
+            result, state = run(solver, problem, limits, state, callback, watch)
+        except Exception as error:
+            if latest:  # every product leaves the state of a solver whole, whether it succeeds or not
+                self._save(solver, latest[0])
+            if not isinstance(error, ConnectionError):
+                raise
+            raise type(error)(
+                f"{error}. Training so far is kept in {str(self.path)!r}: with the same parameters, rows and labels it "
+                "goes on from there"
+            ) from error
+        self._runs[self._number] = solver.saved(state)
+        return result, state
+
+    def _save(self, solver: Any, state: Any) -> None:
+        self._runs[self._number] = solver.saved(state)
+        arrays = {f"{number}_{name}": value for number, run in self._runs.items() for name, value in run.items()}
+        save_checkpoint(self.path, self.training, arrays, {"runs": len(self._runs)})
+        self._saved_at = time.monotonic()
+
+    def finish(self) -> None:
+        """Remove the file: the training is over."""
+        remove_checkpoint(self.path)

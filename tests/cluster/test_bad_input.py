@@ -1,0 +1,124 @@
+"""What cannot be trained on a cluster is refused with one error that names the fix."""
+
+from __future__ import annotations
+
+import sys
+
+import dask.array as da
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pytest
+from distributed import Client
+from scipy import sparse
+from sklearn.linear_model import LogisticRegression
+
+from metricwise import AUCSVC, FeatureSelectingSVC, MultivariateSVC, PlugInClassifier, SPADEClassifier
+from tests.contracts.cases import make_data
+
+pytestmark = pytest.mark.xdist_group("cluster")
+
+X, POSITIVE = make_data(n_rows=40, n_features=4)
+DATA = da.from_array(X, chunks=(10, -1))
+
+
+OTHERS = [FeatureSelectingSVC("f1"), SPADEClassifier("g_mean"), PlugInClassifier(LogisticRegression(), "f1")]
+
+
+def replaced(number, change):
+    """The rows with one chunk changed."""
+
+    def block(rows, block_info=None):
+        return change(rows) if block_info[0]["chunk-location"][0] == number else rows
+
+    return DATA.map_blocks(block, meta=np.empty((0, 4)))
+
+
+def with_number(value):
+    rows = X.copy()
+    rows[23, 2] = value
+    return rows
+
+
+BAD = {
+    "unknown chunk sizes": (DATA[DATA[:, 0] > 0], r"compute_chunk_sizes\(\)"),
+    "split columns": (da.from_array(X, chunks=(10, 2)), r"rechunk\(\{1: -1\}\)"),
+    "other width": (replaced(2, lambda rows: rows[:, :3]), "chunk 2 of X has 3 columns and chunk 0 has 4"),
+    "other type": (replaced(1, lambda rows: rows.astype(np.float32)), "chunk 1 of X has entries of type float32"),
+    "other kind": (replaced(3, sparse.csr_array), "chunk 3 of X is a CSR matrix"),
+    "no rows": (replaced(3, list), "chunk 3 of X is of type list"),
+    "NaN": (da.from_array(with_number(np.nan), chunks=(10, -1)), "NaN in chunk 2, row 3 of it, column 2"),
+    "infinity": (da.from_array(with_number(-np.inf), chunks=(10, -1)), "infinity in chunk 2, row 3 of it, column 2"),
+    "NaN in CSR": (
+        da.from_array(with_number(np.nan), chunks=(10, -1)).map_blocks(sparse.csr_array),
+        "NaN in chunk 2, row 3 of it, column 2",
+    ),
+    "text": (dd.from_pandas(pd.DataFrame({"a": X[:, 0], "b": "red"}), npartitions=2), "column 'b' of X holds"),
+    "one dimension": (DATA[:, 0], "1 dimension"),
+    "complex": (DATA + 1j, "complex128"),
+    "all empty": (da.from_array(X[:0], chunks=(10, -1)), "X has no rows"),
+    "a bag": (dd.from_pandas(pd.DataFrame(X), npartitions=2).to_bag(), "Dask array or a Dask data frame"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_rows_that_cannot_be_trained_on(name, client):
+    data, message = BAD[name]
+    model = MultivariateSVC("f1", threshold="train")
+    with pytest.raises((ValueError, TypeError), match=message):
+        model.fit(data, POSITIVE)
+    assert not hasattr(model, "n_features_in_")
+
+
+def test_labels_that_do_not_align(client):
+    with pytest.raises(ValueError, match="40 rows and y has 39 labels"):
+        MultivariateSVC("f1").fit(DATA, da.from_array(POSITIVE[:-1], chunks=10))
+    with pytest.raises(ValueError, match="requires y"):
+        MultivariateSVC("f1").fit(DATA)
+
+
+def test_an_empty_partition_is_left_out(client):
+    frame = dd.from_pandas(pd.DataFrame(X, columns=list("abcd")).sort_values("a", ignore_index=True), npartitions=4)
+    kept = frame[frame["a"] > 0.5]
+    assert 0 in kept.map_partitions(len).compute().tolist()
+    labels = kept["b"] > 0.2
+    there = MultivariateSVC("f1", threshold=0.0).fit(kept, labels)
+    here = MultivariateSVC("f1", threshold=0.0).fit(kept.compute(), labels.compute())
+    assert there.result_.certificate.upper == pytest.approx(here.result_.certificate.upper, rel=1e-3)
+    assert len(there.predict(kept).compute()) == len(labels)
+
+
+@pytest.mark.parametrize("model", [MultivariateSVC("f1", kernel="rbf"), AUCSVC(pairs="kmeans")], ids=["rbf", "kmeans"])
+def test_what_needs_all_rows_in_memory(model, client):
+    with pytest.raises(ValueError, match=r"kernel='linear' and pairs='exact'.*X.compute\(\)"):
+        model.fit(DATA, POSITIVE)
+
+
+@pytest.mark.parametrize("model", OTHERS, ids=[type(other).__name__ for other in OTHERS])
+def test_classifiers_that_do_not_train_on_a_cluster(model, client):
+    with pytest.raises(ValueError, match=r"needs all rows in memory.*X.compute\(\)"):
+        model.fit(DATA, POSITIVE)
+
+
+def test_a_closed_client(cluster, client):
+    closed = Client(cluster, set_as_default=False)
+    closed.close()
+    with pytest.raises(ValueError, match="client is closed, not running"):
+        MultivariateSVC("f1").fit(DATA, POSITIVE, client=closed)
+
+
+def test_a_client_for_rows_in_memory(client):
+    with pytest.raises(ValueError, match=r"dask.array.from_array\(X"):
+        MultivariateSVC("f1").fit(X, POSITIVE, client=client)
+
+
+def test_predictions_of_split_columns(client):
+    model = MultivariateSVC("f1", threshold=0.0).fit(DATA, POSITIVE)
+    with pytest.raises(ValueError, match=r"rechunk\(\{1: -1\}\)"):
+        model.predict(da.from_array(X, chunks=(10, 2)))
+
+
+def test_distributed_is_not_installed(monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(ImportError, match=r"pip install metricwise\[dask\]"):
+        MultivariateSVC("f1").fit(DATA, POSITIVE)

@@ -1,0 +1,88 @@
+"""Workers and schedulers are lost in the middle of training; the cases with real processes, each once."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+from benchmarks.fault_cases import CASES, labels_of, rows, train
+from metricwise import AUCSVC, AMPClassifier
+from metricwise.designs import dask_source
+
+pytestmark = pytest.mark.xdist_group("cluster")
+
+
+@pytest.fixture(scope="module")
+def labels(client):
+    return labels_of(client)
+
+
+@pytest.fixture(scope="module")
+def undisturbed(client, labels):
+    return train(client, labels)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_training_survives(case, cluster, client, labels, undisturbed):
+    outcome = CASES[case](cluster, client, labels, undisturbed, run=1)
+    assert outcome.happened
+    assert outcome.same_certificate
+    if case != "scheduler killed, resumed":
+        assert outcome.same_bits
+
+
+def test_workers_that_join_get_chunks_and_those_that_leave_give_them_back(cluster, client, monkeypatch):
+    monkeypatch.setattr(dask_source, "_BETWEEN_LOOKS", 0.0)
+    source = dask_source.DaskSource(rows(), client)
+    w, everything = np.linspace(-1.0, 1.0, source.shape[1]), np.arange(len(source.bounds) - 1)
+    expected = source.scores(w, everything)
+    assert [len(holder.chunks) for holder in source._holders] == [4, 4]
+    cluster.scale(3)
+    client.wait_for_workers(3)
+    np.testing.assert_array_equal(source.scores(w, everything), expected)
+    assert sorted(len(holder.chunks) for holder in source._holders) == [2, 3, 3]
+    cluster.scale(2)
+    while len(client.ncores()) > 2:
+        time.sleep(0.1)
+    np.testing.assert_array_equal(source.scores(w, everything), expected)
+    assert [len(holder.chunks) for holder in source._holders] == [4, 4]
+
+
+@pytest.mark.parametrize("model", [AUCSVC(norm=2), AMPClassifier("f1"), AUCSVC()], ids=["newton", "amp", "pairs"])
+def test_interrupted_training_goes_on_from_its_file(model, tmp_path):
+    """Any solver, here on rows in memory, stopped by an error of its callback."""
+    X, file = rows()[:2500].compute(scheduler="sync"), tmp_path / "training.npz"
+    y = X[:, 0] + X[:, 1] ** 2 > 1.5
+    expected = model.set_params(threshold="train").fit(X, y).result_
+
+    def interrupt(entry):
+        raise KeyError("no more")
+
+    with pytest.raises(KeyError, match="no more"):
+        model.set_params(checkpoint=file, callback=interrupt).fit(X, y)
+    assert file.exists()
+    found = model.set_params(callback=None).fit(X, y).result_
+    assert not file.exists()
+    assert found.certificate.upper == pytest.approx(expected.certificate.upper, rel=1e-3)
+    assert [entry.iteration for entry in found.history] == list(range(1, found.n_iter + 1))
+    assert found.n_iter > 1
+
+
+def test_a_file_of_another_training_is_refused(tmp_path):
+    X, file = rows()[:2500].compute(scheduler="sync"), tmp_path / "training.npz"
+    y = X[:, 0] > 1.0
+
+    def interrupt(entry):
+        raise KeyError("no more")
+
+    with pytest.raises(KeyError):
+        AUCSVC(threshold="train", checkpoint=file, callback=interrupt).fit(X, y)
+    with pytest.raises(ValueError, match="other settings or other data"):
+        AUCSVC(C=2.0, threshold="train", checkpoint=file).fit(X, y)
+    with pytest.raises(ValueError, match="kernel='linear'"):
+        AUCSVC(kernel="rbf", threshold="train", checkpoint=file).fit(X[:100], y[:100])
+    file.write_bytes(file.read_bytes()[:-30])
+    with pytest.raises(ValueError, match="remove the file to start anew"):
+        AUCSVC(threshold="train", checkpoint=file).fit(X, y)

@@ -1,0 +1,175 @@
+"""Training on a cluster gives the model of training in memory, and moves numbers instead of rows."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import dask.array as da
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+
+import metricwise
+from metricwise import AUCSVC, AMPClassifier, MultivariateSVC, SmoothedSVC, certify
+from metricwise.designs import make_design
+from metricwise.designs.dask_source import DaskSource
+from metricwise.solvers import CuttingPlane, Limits, run
+from tests.contracts.cases import MEASURES, TOL, make_data, problem_of
+
+pytestmark = pytest.mark.xdist_group("cluster")
+
+X, POSITIVE = make_data()
+NAMES = [f"feature {k}" for k in range(X.shape[1])]
+CHUNKS = (20, 31, 1, 38)
+
+
+def dense(rows):
+    return da.from_array(rows, chunks=(CHUNKS, -1))
+
+
+def in_sparse_chunks(rows):
+    return dense(rows).map_blocks(sparse.csr_array, meta=sparse.csr_array((0, 0)))
+
+
+def frame(rows):
+    return dd.from_pandas(pd.DataFrame(rows, columns=NAMES), npartitions=3)
+
+
+KINDS = {
+    "dense": dense,
+    "dense float32": lambda rows: dense(rows.astype(np.float32)),
+    "CSR": in_sparse_chunks,
+    "CSR float32": lambda rows: in_sparse_chunks(rows.astype(np.float32)),
+    "frame": frame,
+}
+each_kind = pytest.mark.parametrize("kind", KINDS)
+
+
+def assert_same_optimum(found, expected):
+    assert found.status.reached_tolerance
+    assert found.certificate.upper == pytest.approx(expected.certificate.upper, rel=TOL)
+    highest = max(found.certificate.lower, expected.certificate.lower)
+    assert highest <= min(found.certificate.upper, expected.certificate.upper) * (1 + 1e-9)
+
+
+@pytest.fixture(scope="module")
+def sources(client):
+    return {kind: DaskSource(make(X), client) for kind, make in KINDS.items()}
+
+
+@each_kind
+def test_products_are_those_of_rows_in_memory(kind, sources):
+    rng = np.random.default_rng(0)
+    rows = rng.integers(0, X.shape[0], size=70)
+    here, there = (make_design(data, intercept=2.0).take(rows) for data in (X, sources[kind]))
+    w, c = rng.normal(size=X.shape[1] + 1), rng.normal(size=rows.size)
+    np.testing.assert_allclose(there.scores(w), here.scores(w), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(there.combine(c), here.combine(c), rtol=1e-12, atol=1e-12)
+    np.testing.assert_array_equal(there.fingerprints(3), here.fingerprints(3))
+    gathered = there.gathered(np.array([5, 3, 3, 60]))
+    np.testing.assert_allclose(gathered.scores(w), here.take(np.array([5, 3, 3, 60])).scores(w), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("number", range(len(MEASURES)), ids=[measure.name for measure in MEASURES])
+def test_every_measure_with_an_oracle_reaches_the_same_certificate(number, sources):
+    measure, kind = MEASURES[number], list(KINDS)[number % len(KINDS)]
+    expected, _ = run(CuttingPlane(), problem_of(measure, X, POSITIVE), Limits(tol=TOL))
+    found, _ = run(CuttingPlane(), problem_of(measure, sources[kind], POSITIVE), Limits(tol=TOL))
+    assert_same_optimum(found, expected)
+
+
+MODELS = {
+    "multivariate": MultivariateSVC("f1"),
+    "pairs": AUCSVC(threshold="train"),
+    "squared pairs": AUCSVC(norm=2, threshold="train"),
+    "alternate": AMPClassifier("f1", threshold="train"),
+    "smoothed": SmoothedSVC("roc_auc", threshold="train"),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_estimators_train_on_a_cluster(name, client):
+    here = clone(MODELS[name]).fit(X, POSITIVE)
+    labels = da.from_array(POSITIVE, chunks=40)
+    there = clone(MODELS[name]).fit(in_sparse_chunks(X), labels, client=client)
+    assert_same_optimum(there.result_, here.result_)
+    proved = certify(there, X, POSITIVE)
+    assert proved.upper == pytest.approx(there.result_.certificate.upper, rel=1e-6)
+    assert proved.relative <= TOL * (1 + 1e-6)
+    assert there.score(dense(X), labels) == pytest.approx(here.score(X, POSITIVE), abs=0.05)
+
+
+def test_several_classes_weights_and_names_of_a_frame(client):
+    names = np.array(["no", "perhaps", "yes"])[POSITIVE.astype(int) + (X[:, 0] > 0.5)]
+    weights = np.random.default_rng(1).integers(0, 3, size=len(X)).astype(float)
+    settings = {"threshold": 0.0, "class_weight": "balanced"}
+    here = MultivariateSVC("f1", **settings).fit(X, names, weights)
+    there = MultivariateSVC("f1", **settings)
+    there.fit(frame(X), dd.from_pandas(pd.Series(names), npartitions=2), dd.from_pandas(pd.Series(weights), 2))
+    for found, expected in zip(there.result_, here.result_, strict=True):
+        assert_same_optimum(found, expected)
+    assert list(there.feature_names_in_) == NAMES
+    scores = there.decision_function(frame(X))
+    assert list(scores.columns) == list(here.classes_)
+    np.testing.assert_allclose(scores.compute(), there.decision_function(pd.DataFrame(X, columns=NAMES)))
+
+
+def test_predictions_are_lazy_with_the_same_chunks(client):
+    model = MultivariateSVC("f1", threshold=0.0).fit(dense(X), POSITIVE)
+    for data in (dense(X), in_sparse_chunks(X)):
+        scores, labels = model.decision_function(data), model.predict(data)
+        assert scores.chunks == labels.chunks == (CHUNKS,)
+        assert labels.dtype == bool
+        np.testing.assert_allclose(scores.compute(), model.decision_function(X), atol=1e-12)
+        np.testing.assert_array_equal(labels.compute(), model.predict(X))
+    rows = frame(X)
+    labels = model.fit(rows, POSITIVE).predict(rows)
+    assert labels.npartitions == rows.npartitions
+    assert labels.compute().index.equals(rows.index.compute())
+
+
+def test_one_class_against_one_is_predicted_chunk_by_chunk(client):
+    classes = POSITIVE.astype(int) + (X[:, 0] > 0.5)
+    model = AUCSVC(multi_class="ovo", threshold="train").fit(dense(X), classes)
+    np.testing.assert_allclose(model.decision_function(dense(X)).compute(), model.decision_function(X))
+
+
+def test_numbers_move_and_rows_do_not(client):
+    many, positive = make_data(n_rows=4000, n_features=60)
+    model = MultivariateSVC("f1", threshold="train", max_iter=6, tol=1e-9)
+    with pytest.warns(UserWarning, match="max_iter"):
+        model.fit(da.from_array(many, chunks=(1000, -1)), positive)
+    moved = np.diff([entry.bytes_moved for entry in model.result_.history])
+    # Eight bytes for scores, weights to two workers and a vector a chunk; one for most coefficients of labellings.
+    vectors = 8 * (4000 + 2 * 60 + 4 * 60) + 4000
+    assert np.all(moved > 0)
+    assert moved.max() <= 1.1 * vectors
+    assert model.result_.bytes_moved == model.result_.history[-1].bytes_moved
+    assert MultivariateSVC("f1", threshold="train").fit(X, POSITIVE).result_.bytes_moved == 0
+
+
+def test_training_ends_with_the_same_bits_whatever_the_chunks_of_a_worker(cluster, client):
+    data = dense(X)
+    models = [MultivariateSVC("f1", threshold="train").fit(data, POSITIVE) for _ in range(2)]
+    np.testing.assert_array_equal(models[0].coef_, models[1].coef_)
+    assert models[0].result_.certificate == models[1].result_.certificate
+
+
+def test_a_model_trained_on_a_cluster_is_saved(client, tmp_path):
+    model = MultivariateSVC("f1", threshold="train").fit(dense(X), POSITIVE)
+    metricwise.save(model, tmp_path / "model.mw")
+    again = metricwise.load(tmp_path / "model.mw")
+    assert again.result_.bytes_moved == model.result_.bytes_moved > 0
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+
+
+def test_dask_is_not_imported_before_it_is_needed():
+    code = (
+        "import sys, metricwise; metricwise.MultivariateSVC('f1').fit([[0.0], [1.0], [0.1], [0.9]], [0, 1, 0, 1]);"
+        "sys.exit(any(name.split('.')[0] in ('dask', 'distributed') for name in sys.modules))"
+    )
+    assert subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=False).returncode == 0
