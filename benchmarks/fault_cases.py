@@ -14,15 +14,16 @@ from typing import Any
 
 import dask.array as da
 import numpy as np
-from distributed import Client
+from distributed import Client, LocalCluster
 
-from benchmarks.cluster_process import cluster_process
+from benchmarks.cluster_process import SETTINGS, cluster_process
 from metricwise import MultivariateSVC
 
 N_ROWS, N_FEATURES, N_CHUNKS = 20_000, 30, 8
 TOL = 1e-4
 AT_ITERATION = 3
 STOPPED_SECONDS = 4.0
+MOST_SECONDS = 60  # for workers to come and go
 
 Disturb = Callable[[], None]
 
@@ -77,21 +78,33 @@ def compared(model: MultivariateSVC, undisturbed: MultivariateSVC, happened: boo
     return Outcome(happened, same_bits, abs(found.upper - expected.upper) / expected.upper, seconds)
 
 
-def worker_killed(cluster: Any, client: Client, labels: np.ndarray, undisturbed: MultivariateSVC, run: int) -> Outcome:
-    """A worker process gets SIGKILL in the middle of an iteration; Dask computes its chunks again."""
-    processes = client.run(os.getpid)
-    victim = sorted(processes)[run % len(processes)]
+def worker_killed(_: Any, __: Client, labels: np.ndarray, undisturbed: MultivariateSVC, run: int) -> Outcome:
+    """A worker process gets SIGKILL in the middle of an iteration; Dask computes its chunks again.
 
-    def kill() -> None:
-        time.sleep(0.005 * run)
-        os.kill(processes[victim], signal.SIGKILL)
+    On a cluster of its own, as it is not certain that Dask starts another worker in its place.
+    """
+    with LocalCluster(**SETTINGS) as cluster, Client(cluster, set_as_default=False) as client:
+        processes = client.run(os.getpid)
+        victim = sorted(processes)[run % len(processes)]
 
-    started = time.perf_counter()
-    model = train(client, labels, disturb=Thread(target=kill).start)
-    seconds = time.perf_counter() - started
-    happened = processes[victim] not in client.run(os.getpid, on_error="ignore").values()
-    client.wait_for_workers(len(processes))
+        def kill() -> None:
+            time.sleep(0.005 * run)
+            os.kill(processes[victim], signal.SIGKILL)
+
+        started = time.perf_counter()
+        model = train(client, labels, disturb=Thread(target=kill).start)
+        seconds = time.perf_counter() - started
+        happened = processes[victim] not in client.run(os.getpid, on_error="ignore").values()
     return compared(model, undisturbed, happened, seconds)
+
+
+def wait_for_fewer_workers(client: Client, count: int) -> None:
+    """Wait until no more than so many workers are left."""
+    started = time.monotonic()
+    while len(client.ncores()) > count:
+        if time.monotonic() - started > MOST_SECONDS:
+            raise TimeoutError(f"more than {count} workers are left after {MOST_SECONDS} s")
+        time.sleep(0.1)
 
 
 def worker_joins(cluster: Any, client: Client, labels: np.ndarray, undisturbed: MultivariateSVC, run: int) -> Outcome:
@@ -101,15 +114,14 @@ def worker_joins(cluster: Any, client: Client, labels: np.ndarray, undisturbed: 
 
     def join() -> None:
         cluster.scale(before + 1)
-        client.wait_for_workers(before + 1)
+        client.wait_for_workers(before + 1, timeout=MOST_SECONDS)
         seen.append(len(client.run(os.getpid)))
 
     started = time.perf_counter()
     model = train(client, labels, disturb=join)
     seconds = time.perf_counter() - started
     cluster.scale(before)
-    while len(client.ncores()) > before:  # the next case must not meet a worker that is about to leave
-        time.sleep(0.1)
+    wait_for_fewer_workers(client, before)  # the next case must not meet a worker that is about to leave
     return compared(model, undisturbed, seen == [before + 1], seconds)
 
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 
-from benchmarks.fault_cases import CASES, labels_of, rows, train
+from benchmarks.fault_cases import CASES, MOST_SECONDS, labels_of, rows, train, wait_for_fewer_workers
 from metricwise import AUCSVC, AMPClassifier
 from metricwise.designs import dask_source
 
@@ -40,12 +38,11 @@ def test_workers_that_join_get_chunks_and_those_that_leave_give_them_back(cluste
     expected = source.scores(w, everything)
     assert [len(holder.chunks) for holder in source._holders] == [4, 4]
     cluster.scale(3)
-    client.wait_for_workers(3)
+    client.wait_for_workers(3, timeout=MOST_SECONDS)
     np.testing.assert_array_equal(source.scores(w, everything), expected)
     assert sorted(len(holder.chunks) for holder in source._holders) == [2, 3, 3]
     cluster.scale(2)
-    while len(client.ncores()) > 2:
-        time.sleep(0.1)
+    wait_for_fewer_workers(client, 2)
     np.testing.assert_array_equal(source.scores(w, everything), expected)
     assert [len(holder.chunks) for holder in source._holders] == [4, 4]
 
