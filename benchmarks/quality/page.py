@@ -74,19 +74,19 @@ def comparison(trials: list[Record], ours: str, peer: str) -> list[str]:
     """Return a line of a table: both means, their difference, wins and losses, the test, and the ratio of times."""
     values, seconds = means(trials), means(trials, "cpu_seconds")
     problems = sorted(set(values[ours]) & set(values[peer]))
-    clocked = sorted(set(seconds[ours]) & set(seconds[peer]))
+    clocked = sorted(set(seconds.get(ours, ())) & set(seconds.get(peer, ())))
     first, second = (np.array([values[method][name] for name in problems]) for method in (ours, peer))
     difference = first - second
     chance = wilcoxon(difference).pvalue if np.any(difference != 0.0) else 1.0
     times = np.array([[seconds[method][name] for name in clocked] for method in (ours, peer)])
+    ratios = [times[0].sum() / times[1].sum(), np.median(times[0] / times[1])] if clocked else []
     return [
         f"{first.mean():.4f}",
         f"{second.mean():.4f}",
         f"{difference.mean():+.4f}",
         f"{np.sum(difference > 0)} : {np.sum(difference < 0)}",
         f"{chance:.2g}",
-        f"{times[0].sum() / times[1].sum():.2f}",
-        f"{np.median(times[0] / times[1]):.2f}",
+        *([f"{ratio:.2f}" for ratio in ratios] or ["–", "–"]),
     ]
 
 
