@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 from distributed import Client, LocalCluster
 
+from benchmarks.cluster_process import SETTINGS
+
 
 @pytest.fixture(scope="session")
 def cluster():
-    settings = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
-    with LocalCluster(**settings, protocol="tcp", host="127.0.0.1", silence_logs="ERROR") as made:
+    with LocalCluster(**SETTINGS) as made:
         yield made
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+import dask
 import dask.array as da
 import dask.dataframe as dd
 import numpy as np
@@ -86,6 +87,8 @@ def test_an_empty_partition_is_left_out(client):
     here = MultivariateSVC("f1", threshold=0.0).fit(kept.compute(), labels.compute())
     assert there.result_.certificate.upper == pytest.approx(here.result_.certificate.upper, rel=1e-3)
     assert len(there.predict(kept).compute()) == len(labels)
+    scores = there.decision_function(kept)
+    assert {part.dtype for part in dask.compute(*scores.to_delayed())} == {np.dtype(np.float64)}
 
 
 @pytest.mark.parametrize("model", [MultivariateSVC("f1", kernel="rbf"), AUCSVC(pairs="kmeans")], ids=["rbf", "kmeans"])

@@ -93,14 +93,13 @@ def make_design(X: Any, *, intercept: float = 0.0, threads: int = 1) -> Design:
     from metricwise.designs.sparse import SparseDesign
 
     rows = np.arange(X.shape[0], dtype=np.int64)
-    if isinstance(X, np.ndarray):
-        return DenseDesign(np.asarray(X), rows, intercept, threads)
-    if isinstance(X, StoredRows):
-        X = DiskSource(X, threads)
-    if isinstance(X, ChunkSource):
-        return ChunkedDesign(X, rows, intercept, threads)
     if sparse.issparse(X):
         if X.format != "csr":
             raise TypeError(f"sparse X must be in CSR format, got {X.format!r}: convert it with X.tocsr()")
         return SparseDesign(X, rows, intercept, threads)
+    if not isinstance(X, np.ndarray):  # asking for protocols takes longer than small products
+        if isinstance(X, StoredRows):
+            X = DiskSource(X, threads)
+        if isinstance(X, ChunkSource):
+            return ChunkedDesign(X, rows, intercept, threads)
     return DenseDesign(np.asarray(X), rows, intercept, threads)

@@ -17,11 +17,8 @@ from metricwise.designs.base import Design, Floats, Hashes, Rows, make_design
 Chunks = NDArray[np.int64]
 
 
-@runtime_checkable
-class ChunkSource(Protocol):
-    """Consecutive chunks of rows, and the products with them.
-
-    Vectors over rows are as long as all rows. Of a product with some chunks, the entries of other rows mean nothing.
+class RowChunks(Protocol):
+    """Consecutive chunks of rows.
 
     Attributes
     ----------
@@ -46,6 +43,14 @@ class ChunkSource(Protocol):
 
     @property
     def most_gathered(self) -> int: ...
+
+
+@runtime_checkable
+class ChunkSource(RowChunks, Protocol):
+    """Chunks, and the products with them.
+
+    Vectors over rows are as long as all rows. Of a product with some chunks, the entries of other rows mean nothing.
+    """
 
     def scores(self, w: Floats, chunks: Chunks) -> Floats:
         """Return X w for the rows of some chunks."""

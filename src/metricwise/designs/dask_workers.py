@@ -11,6 +11,7 @@ from scipy import sparse
 
 from metricwise.designs.base import Floats, Hashes, Rows, make_design
 from metricwise.designs.dask_numbers import FewValues, by_entries, in_full, n_bytes
+from metricwise.designs.finite import first_not_finite
 
 
 class ChunkFacts(NamedTuple):
@@ -63,24 +64,14 @@ def _refuse_text(frame: Any, number: int) -> None:
 
 
 def _refuse_endless(block: Any, number: int) -> None:
-    """Raise if a number is missing or infinite; of sums, which are quick, only few are without being so."""
-    values = block.data if sparse.issparse(block) else block
-    with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(values.sum(dtype=np.float64)):
-            return
-    wrong = np.argwhere(~np.isfinite(values))
-    if not len(wrong):
-        return
-    if sparse.issparse(block):
-        place = int(wrong[0, 0])
-        row, column = int(np.searchsorted(block.indptr, place, side="right")) - 1, int(block.indices[place])
-    else:
-        row, column = (int(index) for index in wrong[0])
-    found = "NaN" if np.isnan(block[row, column]) else "infinity"
-    raise ValueError(
-        f"X contains {found} in chunk {number}, row {row} of it, column {column}: fill or drop such rows first "
-        "(X.fillna(...), X.dropna() or dask.array.nan_to_num(X))"
-    )
+    """Raise if a number is missing or infinite."""
+    wrong = first_not_finite(block)
+    if wrong is not None:
+        raise ValueError(
+            f"X contains {'NaN' if np.isnan(wrong.value) else 'infinity'} in chunk {number}, row {wrong.row} of it, "
+            f"column {wrong.column}: fill or drop such rows first (X.fillna(...), X.dropna() or "
+            "dask.array.nan_to_num(X))"
+        )
 
 
 def facts(block: Any) -> ChunkFacts:

@@ -6,51 +6,30 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from metricwise.designs.base import Design, Floats, Hashes, Rows, make_design
-
-Chunks = NDArray[np.int64]
+from metricwise.designs.chunked import Chunks, RowChunks
+from metricwise.designs.finite import first_not_finite
 
 
 @runtime_checkable
-class StoredRows(Protocol):
-    """Rows that can be read in blocks.
+class StoredRows(RowChunks, Protocol):
+    """Chunks that can be read.
 
     Attributes
     ----------
     path : str
         Where they are, for messages.
-    shape : tuple of int
-        Rows and features.
     dtype : dtype
         Of the numbers.
-    is_sparse : bool
-        Whether blocks are CSR matrices.
-    bounds : array
-        The first row of every block, and the number of all rows.
-    most_gathered : int
-        Rows that may be held in memory at once.
     """
 
     @property
     def path(self) -> str: ...
 
     @property
-    def shape(self) -> tuple[int, int]: ...
-
-    @property
     def dtype(self) -> np.dtype[Any]: ...
-
-    @property
-    def is_sparse(self) -> bool: ...
-
-    @property
-    def bounds(self) -> Rows: ...
-
-    @property
-    def most_gathered(self) -> int: ...
 
     def blocks(self, which: Iterable[int] | None = None) -> Iterator[tuple[int, Any]]:
         """Yield blocks with the numbers of their first rows; a block is gone when the next one is asked for."""
@@ -124,16 +103,9 @@ class DiskSource:
 
     def _check_finite(self, first: int, block: Any) -> None:
         """Raise if a number of a block is not finite."""
-        values = block.data if self.is_sparse else block
-        finite = np.isfinite(values)
-        if finite.all():
-            return
-        wrong = np.flatnonzero(~finite)
-        if self.is_sparse:
-            row, column = np.searchsorted(block.indptr, wrong[0], side="right") - 1, block.indices[wrong[0]]
-        else:
-            row, column = np.divmod(wrong[0], self.shape[1])
-        raise ValueError(
-            f"{self.stored.path} holds {values.ravel()[wrong[0]]} in row {first + int(row)}, column {int(column)} "
-            "(counted from 0) where a finite number belongs: fill it in or drop the row, and write the file again"
-        )
+        found = first_not_finite(block)
+        if found is not None:
+            raise ValueError(
+                f"{self.stored.path} holds {found.value} in row {first + found.row}, column {found.column} (counted "
+                "from 0) where a finite number belongs: fill it in or drop the row, and write the file again"
+            )

@@ -90,8 +90,10 @@ def _frame_answer(block: Any, model: Any, method: str) -> Any:
     """Return the answer for a data frame with its index; none for one without rows."""
     import pandas as pd
 
-    shape = (0,) if method == "predict" or model.classes_.size == 2 else (0, model.classes_.size)
-    answer = getattr(model, method)(block) if len(block) else np.empty(shape, dtype=model.classes_.dtype)
+    labels = method == "predict"
+    shape = (0,) if labels or model.classes_.size == 2 else (0, model.classes_.size)
+    nothing = np.empty(shape, dtype=model.classes_.dtype if labels else np.float64)
+    answer = getattr(model, method)(block) if len(block) else nothing
     if answer.ndim == 1:
         return pd.Series(answer, index=block.index)
     return pd.DataFrame(answer, index=block.index, columns=model.classes_)

@@ -39,7 +39,7 @@ from metricwise.solvers.amp_problem import AmpProblem, LevelRatio
 from metricwise.solvers.cutting_plane import CuttingPlane, CuttingPlaneState
 from metricwise.solvers.loop import Limits, history_of, run
 from metricwise.solvers.problem import MultivariateProblem
-from metricwise.solvers.saved import Arrays, progress_arrays, saved_history
+from metricwise.solvers.saved import Arrays, progress_arrays, set_progress
 
 Floats = NDArray[np.float64]
 
@@ -188,7 +188,7 @@ class AMP:
 
     def saved(self, state: AmpState) -> Arrays:
         """Return a state as arrays; `restored` makes it again, without the model of the last inner problem."""
-        progress = progress_arrays(state.iteration, state.seconds, state.history)
+        progress = progress_arrays(state)
         levels, inner = np.array(state.levels), np.array(state.inner_iterations, dtype=np.int64)
         return {"w": state.w, "levels": levels, "highest": np.array(state.highest), "inner": inner, **progress}
 
@@ -198,8 +198,7 @@ class AMP:
         levels, highest = [float(level) for level in arrays["levels"]], float(arrays["highest"])
         state = AmpState(w, problem.design.scores(w), levels, highest, limits, time.perf_counter())
         state.inner_iterations = [int(number) for number in arrays["inner"]]
-        state.iteration, state.seconds = int(arrays["iteration"]), float(arrays["seconds"])
-        state.history = saved_history(arrays)
+        set_progress(state, arrays)
         return state
 
     def result(self, problem: AmpProblem, state: AmpState, status: Status) -> AmpResult:

@@ -34,7 +34,7 @@ from metricwise.solvers.cuts import Cuts
 from metricwise.solvers.line_search import Line, minimise_along
 from metricwise.solvers.loop import Limits, history_of, run
 from metricwise.solvers.problem import MultivariateProblem
-from metricwise.solvers.saved import Arrays, progress_arrays, saved_history
+from metricwise.solvers.saved import Arrays, progress_arrays, set_progress
 
 Floats = NDArray[np.float64]
 
@@ -233,7 +233,7 @@ class CuttingPlane:
     def saved(self, state: CuttingPlaneState) -> Arrays:
         """Return a state as arrays; `restored` makes it again."""
         kept = np.array([state.lower, state.objective_at_zero, state.last_step, state.idle_steps, state.at_zero_steps])
-        progress = progress_arrays(state.iteration, state.seconds, state.history)
+        progress = progress_arrays(state)
         return {"w": state.w, "kept": kept, **progress, **state.cuts.to_arrays()}
 
     def restored(self, problem: MultivariateProblem, arrays: Arrays, limits: Limits) -> CuttingPlaneState:
@@ -247,8 +247,7 @@ class CuttingPlane:
         upper = problem.objective(w, labelling)
         state = CuttingPlaneState(cuts, w, scores, labelling, upper, lower, at_zero, last_step)
         state.idle_steps, state.at_zero_steps = int(idle_steps), int(at_zero_steps)
-        state.iteration, state.seconds = int(arrays["iteration"]), float(arrays["seconds"])
-        state.history = saved_history(arrays)
+        set_progress(state, arrays)
         return state
 
     def result(self, problem: MultivariateProblem, state: CuttingPlaneState, status: Status) -> Result:

@@ -30,7 +30,7 @@ from metricwise.oracles.smooth import LossAt, PairSquares, SmoothLoss
 from metricwise.results import Certificate, HistoryEntry, Result, Status, Witness
 from metricwise.solvers.loop import Limits, history_of, run
 from metricwise.solvers.problem import positives_first, sampled_rows
-from metricwise.solvers.saved import Arrays, progress_arrays, saved_history
+from metricwise.solvers.saved import Arrays, progress_arrays, set_progress
 
 Floats = NDArray[np.float64]
 
@@ -208,7 +208,7 @@ class TruncatedNewton:
 
     def saved(self, state: NewtonState) -> Arrays:
         """Return a state as arrays; `restored` makes it again."""
-        progress = progress_arrays(state.iteration, state.seconds, state.history)
+        progress = progress_arrays(state)
         return {"w": state.w, "lower": np.array(state.lower), **progress}
 
     def restored(self, problem: SmoothProblem, arrays: Arrays, limits: Limits) -> NewtonState:
@@ -220,8 +220,7 @@ class TruncatedNewton:
         upper = 0.5 * float(w @ problem.design.covector(w)) + problem.price * loss.value
         state = NewtonState(w, scores, loss, upper, at_zero, lower=float(arrays["lower"]))
         self._look(problem, state)
-        state.iteration, state.seconds = int(arrays["iteration"]), float(arrays["seconds"])
-        state.history = saved_history(arrays)
+        set_progress(state, arrays)
         return state
 
     def result(self, problem: SmoothProblem, state: NewtonState, status: Status) -> Result:

@@ -5,7 +5,7 @@ Scores are not among them: one product with the rows gives them back.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import astuple
 from typing import Any
 
@@ -13,26 +13,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricwise.results import HistoryEntry
+from metricwise.solvers.loop import State
 
 Arrays = dict[str, NDArray[Any]]
 
 
-def progress_arrays(iteration: int, seconds: float, history: Sequence[HistoryEntry]) -> Arrays:
-    """Return how far a training has come.
+def progress_arrays(state: State) -> Arrays:
+    """Return how far a training has come."""
+    entries = np.array([astuple(entry) for entry in state.history], dtype=np.float64).reshape(len(state.history), -1)
+    return {"iteration": np.array(state.iteration), "seconds": np.array(state.seconds), "history": entries}
+
+
+def set_progress(state: State, arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Let a state be as far as `progress_arrays` says.
 
     Examples
     --------
-    >>> arrays = progress_arrays(1, 0.5, [HistoryEntry(1, 0.5, 2.0, 1.0, 3)])
-    >>> saved_history(arrays)
-    [HistoryEntry(iteration=1, seconds=0.5, objective=2.0, lower=1.0, cuts=3, bytes_moved=0)]
+    >>> from types import SimpleNamespace
+    >>> before = SimpleNamespace(iteration=1, seconds=0.5, history=[HistoryEntry(1, 0.5, 2.0, 1.0, 3)])
+    >>> after = SimpleNamespace()
+    >>> set_progress(after, progress_arrays(before))
+    >>> after == before
+    True
     """
-    entries = np.array([astuple(entry) for entry in history], dtype=np.float64).reshape(len(history), -1)
-    return {"iteration": np.array(iteration), "seconds": np.array(seconds), "history": entries}
-
-
-def saved_history(arrays: Mapping[str, NDArray[Any]]) -> list[HistoryEntry]:
-    """Return the history that was saved."""
-    return [
+    state.iteration, state.seconds = int(arrays["iteration"]), float(arrays["seconds"])
+    state.history = [
         HistoryEntry(int(iteration), float(seconds), float(objective), float(lower), int(cuts), int(moved))
         for iteration, seconds, objective, lower, cuts, moved in arrays["history"]
     ]
