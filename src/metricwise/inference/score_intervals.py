@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from metricwise.inference.model_spread import of_other_models
 from metricwise.measures.base import CountsTable
 
 Floats = NDArray[np.float64]
@@ -44,7 +45,7 @@ def score_interval(
     """Return an interval that holds the measure on new rows with the given probability.
 
     The shares of the cells are drawn given the table (a Dirichlet distribution); for a finite
-    number of new rows, their table is drawn given the shares.
+    number of new rows, their table is drawn given the shares. The model is the one whose table it is.
 
     Parameters
     ----------
@@ -67,11 +68,20 @@ def score_interval(
     (0.74, 0.85)
     """
     random = np.random.default_rng(seed)
-    cells = np.array(table, dtype=np.float64)
-    shares = random.dirichlet(cells + np.where(cells > 0.0, _PRIOR, _PRIOR_OF_EMPTY), _DRAWS)
+    return _middle_of(value, _drawn_shares(np.array(table, dtype=np.float64), random), confidence, n_rows, random)
+
+
+def _drawn_shares(cells: Floats, random: np.random.Generator) -> Floats:
+    shares: Floats = random.dirichlet(cells + np.where(cells > 0.0, _PRIOR, _PRIOR_OF_EMPTY), _DRAWS)
+    return shares
+
+
+def _middle_of(
+    value: Callable[..., Any], shares: Floats, confidence: float, n_rows: int | None, random: np.random.Generator
+) -> tuple[float, float]:
+    """Return the middle part of the measure of tables with drawn shares of the cells."""
     drawn = shares if n_rows is None else random.multinomial(n_rows, shares).astype(np.float64)
-    values = np.asarray(value(*drawn.T), dtype=np.float64)
-    return middle_part(values, confidence)
+    return middle_part(np.asarray(value(*drawn.T), dtype=np.float64), confidence)
 
 
 def resampled_interval(
@@ -114,11 +124,56 @@ def resampled_interval(
 
 
 class TableEvidence(NamedTuple):
-    """A measure of the contingency table, and the table of held-out rows."""
+    """A measure of the contingency table, and the tables of held-out rows.
+
+    Attributes
+    ----------
+    measure : CountsTable
+        The measure.
+    tables : tuple of tuples of float
+        True positives, false positives, false negatives, true negatives: of the model that is kept, or one table for
+        each of several models like it.
+
+    Examples
+    --------
+    >>> from metricwise.measures import FBeta
+    >>> alone = TableEvidence(FBeta(), ((80.0, 20.0, 20.0, 880.0),))
+    >>> folds = TableEvidence(FBeta(), ((25.0, 2.0, 15.0, 448.0), (55.0, 18.0, 5.0, 432.0)))
+    >>> round(alone.value, 3), round(folds.value, 3)
+    (0.8, 0.8)
+    >>> folds.interval()[0] < alone.interval()[0] < alone.interval()[1] < folds.interval()[1]
+    True
+    """
 
     measure: CountsTable
-    table: tuple[float, ...]
+    tables: tuple[tuple[float, ...], ...]
+
+    @property
+    def value(self) -> float:
+        """The measure of all rows."""
+        return float(self.measure.value(*np.sum(self.tables, axis=0)))
 
     def interval(self, confidence: float = 0.9, n_rows: int | None = None) -> tuple[float, float]:
-        """Return an interval for the measure of new rows; see `score_interval`."""
-        return score_interval(self.measure.value, self.table, confidence, n_rows)
+        """Return an interval for the measure of new rows.
+
+        It holds what chance does to the rows at hand and to new ones and, where several models were judged, how far
+        apart models like them are.
+
+        Parameters
+        ----------
+        confidence : float
+            Probability that the interval holds the value.
+        n_rows : int, optional
+            Number of new rows; by default so many that chance has no part in their measure.
+        """
+        tables = np.array(self.tables, dtype=np.float64)
+        if len(tables) == 1:
+            return score_interval(self.measure.value, self.tables[0], confidence, n_rows)
+        random = np.random.default_rng(0)
+        tp, fp, fn, tn = _drawn_shares(tables.sum(axis=0), random).T
+        positive = tp + fn
+        recall = of_other_models(tp / positive, tables[:, 0], tables[:, 0] + tables[:, 2], random)
+        alarms = of_other_models(fp / (fp + tn), tables[:, 1], tables[:, 1] + tables[:, 3], random)
+        found, wrong = positive * recall, (1.0 - positive) * alarms
+        cells = found, wrong, positive - found, 1.0 - positive - wrong
+        return _middle_of(self.measure.value, np.column_stack(cells), confidence, n_rows, random)

@@ -193,7 +193,7 @@ class CostSensitiveClassifier(PlugInClassifier):
         best = best_trial(measure, trials)
         kept = trials[best]
         model = rounds.final_model(trials[: best + 1])
-        found = Binary(model, rounds.of_model(kept, model), TableEvidence(measure, kept.table))
+        found = Binary(model, rounds.of_model(kept, model), TableEvidence(measure, (kept.table,)))
         self._store_binary(found, rounds.fitting.probabilities)
         self.estimator_, self.prices_, self.best_round_ = model, kept.prices, best
         self.history_, self.n_refits_ = tuple(map(rounds.described, trials)), rounds.n_fits

@@ -78,8 +78,8 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):
     threshold_ : float or array
         Above which scores are positive; see `decision_function`.
     expected_score_ : float
-        The measure to expect on new rows: that of rows which the models had not seen, carried on to models of all rows
-        where parts of the rows have shown how it grows.
+        The measure to expect on new rows: that of rows which neither models nor, for two classes, the threshold had
+        seen, carried on to models of all rows where parts of the rows have shown how it grows.
     expected_score_interval_ : pair of float
         Where the measure of as many new rows lies with probability 0.9.
     leaderboard_ : data frame
@@ -243,7 +243,8 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):
         probe = mixture.runners[0].probe
         by_folds = self._averaging.mean([runner.seen for runner in mixture.runners])
         by_whole = self._averaging.scores(task, _safe_indexing(task.X, probe))
-        self._decision = task.for_whole(task.decide(heat.held, mixture.scores), probe, by_folds, by_whole)
+        decision = task.judged(task.decide(heat.held, mixture.scores), heat.held, mixture.scores, heat.sizes)
+        self._decision = task.for_whole(decision, probe, by_folds, by_whole)
         self.threshold_ = self._decision.thresholds
         # Intervals of tables are wide enough; those of areas near one are not.
         self._carried = carried_on(finalists, rows.size, guessed=task.measure.response == "scores")

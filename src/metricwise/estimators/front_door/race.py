@@ -94,6 +94,11 @@ class Heat:
         held: Rows = self.rows[np.concatenate([test for _, test in self.splits])]
         return held
 
+    @property
+    def sizes(self) -> list[int]:
+        """How many rows each fold holds out."""
+        return [test.size for _, test in self.splits]
+
 
 class Outcome(NamedTuple):
     """All runners, the finalists among them, and the rows that these have scored."""

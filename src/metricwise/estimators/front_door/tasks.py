@@ -16,7 +16,7 @@ from scipy.special import logit
 from sklearn.utils import _safe_indexing
 
 from metricwise.estimators.multilabel.labels import checked_labels
-from metricwise.estimators.plug_in.binary import HeldOut, Probe, Sigmoid, aim_of, choose, table_of
+from metricwise.estimators.plug_in.binary import HeldOut, Probe, Sigmoid, aim_of, choose, evidence_of_folds, table_of
 from metricwise.estimators.plug_in.held_out import (
     binary_scores,
     class_scores,
@@ -140,6 +140,10 @@ class Task(ABC):
         """Drop what is needed for training only."""
         self.X, self.y, self.weights = None, np.zeros(0), None
 
+    def judged(self, decision: Decision, rows: Rows, scores: Floats, sizes: list[int]) -> Decision:
+        """Return a decision with what to expect of it by folds, so many rows each, that had no part in it."""
+        return decision
+
     def for_whole(self, decision: Decision, rows: Rows, by_folds: Floats, by_whole: Floats) -> Decision:
         """Return a decision for models of folds as it applies to those of all rows, by rows that all have seen."""
         return decision
@@ -191,10 +195,19 @@ class TwoClasses(Task):
         if aim.table is None:
             return found
         if not aim.constraints:
-            return found._replace(evidence=TableEvidence(aim.table, table_of(chosen.threshold, held)))
+            return found._replace(evidence=TableEvidence(aim.table, (table_of(chosen.threshold, held),)))
         evidence = score_evidence(self.measure, *held)
         interval = evidence.interval(n_rows=float(held.weights.sum()))
         return found._replace(expected=evidence.value, expected_interval=interval, evidence=evidence)
+
+    def judged(self, decision: Decision, rows: Rows, scores: Floats, sizes: list[int]) -> Decision:
+        aim = aim_of(self.measure, None)
+        if aim.table is None or aim.constraints:
+            return decision
+        held = self._held(rows, scores)
+        evidence = evidence_of_folds(aim, "auto", held, sizes, Sigmoid(), decision.thresholds, self.seed)
+        interval = evidence.interval(n_rows=max(1, round(float(held.weights.sum()))))
+        return decision._replace(expected=evidence.value, expected_interval=interval, evidence=evidence)
 
     def for_whole(self, decision: Decision, rows: Rows, by_folds: Floats, by_whole: Floats) -> Decision:
         probe = Probe(by_folds, by_whole, self.row_weights(rows), self.strata[rows])

@@ -16,7 +16,7 @@ from metricwise.inference.candidates import Candidates
 from metricwise.inference.promises import Constraint, Share, UnkeepablePromiseError, safest_first
 from metricwise.inference.refitting import refit_shift
 from metricwise.inference.score_evidence import ScoreEvidence, rarer_weight, score_evidence
-from metricwise.inference.score_intervals import score_interval
+from metricwise.inference.score_intervals import TableEvidence, score_interval
 from metricwise.inference.threshold import threshold_for
 from metricwise.inference.threshold_choice import ThresholdChoice, choose_threshold
 from metricwise.measures import Measure, PrecisionAtRecall, RecallAtPrecision
@@ -165,6 +165,41 @@ def table_of(threshold: float, held: HeldOut) -> tuple[float, float, float, floa
     cells += [held.weights[~above & held.positive], held.weights[~above & ~held.positive]]
     tp, fp, fn, tn = (float(cell.sum()) for cell in cells)
     return tp, fp, fn, tn
+
+
+def evidence_of_folds(
+    aim: Aim, strategy: str, held: HeldOut, sizes: list[int], sigmoid: Sigmoid, threshold: float, seed: int
+) -> TableEvidence:
+    """Return the tables of folds, each at the threshold that is chosen without it, for a measure without constraints.
+
+    A threshold looks better on the rows that it was chosen on than on any others, and models of other rows need other
+    thresholds: both is seen in such tables.
+
+    Parameters
+    ----------
+    aim, strategy, held, seed
+        As `choose` takes them.
+    sizes : list of int
+        Numbers of rows of the folds, in the order of the held-out rows.
+    sigmoid : Sigmoid
+        What makes log-odds of the scores.
+    threshold : float
+        Chosen on all rows; for folds without which there are no rows of one class.
+    seed : int
+        Of resamples.
+    """
+    assert aim.table is not None
+    name: Any = "auto" if strategy == "batch" else strategy
+    log_odds = sigmoid.log_odds(held.scores)
+    tables, fold = [], np.repeat(np.arange(len(sizes)), sizes)
+    for number in range(len(sizes)):
+        own, other = fold == number, fold != number
+        at = threshold
+        if 0 < np.count_nonzero(held.positive[other]) < np.count_nonzero(other):
+            rows = held.positive[other], log_odds[other], held.weights[other]
+            at = sigmoid.score(choose_threshold(name, aim.table, *rows, seed).threshold)
+        tables.append(table_of(at, HeldOut(*(column[own] for column in held))))
+    return TableEvidence(aim.table, tuple(tables))
 
 
 def _best_keeping(aim: Aim, held: HeldOut, keeping: Literal["must", "may"]) -> ThresholdChoice:

@@ -239,4 +239,4 @@ class Fitting:
 
 
 def _evidence(aim: Aim, chosen: Chosen, held: HeldOut) -> Evidence | None:
-    return chosen.evidence if aim.table is None else TableEvidence(aim.table, table_of(chosen.threshold, held))
+    return chosen.evidence if aim.table is None else TableEvidence(aim.table, (table_of(chosen.threshold, held),))

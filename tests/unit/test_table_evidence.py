@@ -1,0 +1,108 @@
+"""What to expect of a measure of the table: folds that had no part in the threshold, and models that differ."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.special import expit, logit
+from scipy.stats import norm
+
+from metricwise.estimators.plug_in.binary import HeldOut, Sigmoid, aim_of, choose, evidence_of_folds, table_of
+from metricwise.inference.model_spread import SPREADS, of_other_models, spread_chances
+from metricwise.inference.score_intervals import TableEvidence
+from metricwise.measures import FBeta, GMean
+
+
+def held_out(random, n_rows=120, shift=1.5):
+    positive = np.arange(n_rows) % 6 == 0
+    return HeldOut(positive, random.normal(size=n_rows) + shift * positive - 2.0, np.ones(n_rows))
+
+
+def test_chances_of_spreads_equal_those_by_integration():
+    found, total = np.array([3.0, 9.0, 5.0]), np.array([20.0, 22.0, 19.0])
+    logs, variances = logit((found + 0.5) / (total + 1.0)), 1.0 / (found + 0.5) + 1.0 / (total - found + 0.5)
+
+    def likelihood(spread):
+        deviations = np.sqrt(variances + spread**2)
+        return quad(lambda mean: np.prod(norm.pdf(logs, mean, deviations)), -20.0, 20.0, points=[-1.0])[0]
+
+    wanted = [likelihood(spread) for spread in SPREADS]
+    np.testing.assert_allclose(spread_chances(found, total), np.array(wanted) / np.sum(wanted), rtol=1e-6)
+
+
+def test_many_rows_tell_the_spread_and_none_tell_nothing():
+    random = np.random.default_rng(0)
+    total = np.full(30, 1e6)
+    for spread in (0.0, 0.1, 0.3):
+        found = total * expit(-1.0 + spread * random.normal(size=30))
+        assert SPREADS @ spread_chances(found, total) == pytest.approx(spread, abs=0.05)
+    np.testing.assert_allclose(spread_chances(np.zeros(5), np.zeros(5)), 1.0 / SPREADS.size)
+
+
+def test_shares_of_other_models_stay_shares():
+    shares = np.array([0.0, 1e-300, 0.5, 1.0])
+    found = of_other_models(shares, np.array([0.0, 5.0]), np.array([5.0, 5.0]), np.random.default_rng(0))
+    assert np.all((found >= 0.0) & (found <= 1.0)) and found[0] < 1e-9 and found[3] > 1.0 - 1e-9
+
+
+def drawn_table(random, spread, n_pos, n_neg):
+    tp = random.binomial(n_pos, expit(1.0 + spread * random.normal()))
+    fp = random.binomial(n_neg, expit(-3.0 + spread * random.normal()))
+    return float(tp), float(fp), float(n_pos - tp), float(n_neg - fp)
+
+
+@pytest.mark.parametrize("spread", [0.0, 0.2])
+def test_intervals_cover_what_other_models_find(spread):
+    """Five models are judged on their folds, a sixth on new rows."""
+    random, inside, alone = np.random.default_rng(1), 0, 0
+    for _ in range(200):
+        tables = tuple(drawn_table(random, spread, 200, 2000) for _ in range(5))
+        new = FBeta().value(*drawn_table(random, spread, 1000, 10_000))
+        low, high = TableEvidence(FBeta(), tables).interval(n_rows=11_000)
+        inside += low <= new <= high
+        low, high = TableEvidence(FBeta(), (tuple(np.sum(tables, axis=0)),)).interval(n_rows=11_000)
+        alone += low <= new <= high
+    assert 0.85 <= inside / 200 <= (0.97 if spread else 1.0)
+    assert spread == 0.0 or alone / 200 < 0.7  # as if all models were the one that is kept
+
+
+def test_every_fold_is_judged_at_the_threshold_of_the_others():
+    held, aim = held_out(np.random.default_rng(0)), aim_of(FBeta(), None)
+    sizes = [50, 30, 40]
+    found = evidence_of_folds(aim, "auto", held, sizes, Sigmoid(2.0, 1.0), 0.0, seed=3)
+    start = 0
+    for size, table in zip(sizes, found.tables, strict=True):
+        own = np.zeros(120, dtype=bool)
+        own[start : start + size] = True
+        start += size
+        others = HeldOut(*(column[~own] for column in held))
+        log_odds = others._replace(scores=2.0 * others.scores + 1.0)
+        threshold = (choose(aim, "auto", log_odds, True, 3).threshold - 1.0) / 2.0
+        assert table == table_of(threshold, HeldOut(*(column[own] for column in held)))
+    assert found.value == FBeta().value(*np.sum(found.tables, axis=0))
+
+
+def test_a_fold_with_all_positives_is_judged_at_the_threshold_of_all_rows():
+    held = held_out(np.random.default_rng(0))
+    order = np.argsort(~held.positive, kind="stable")
+    held, aim = HeldOut(*(column[order] for column in held)), aim_of(FBeta(), None)
+    found = evidence_of_folds(aim, "auto", held, [60, 60], Sigmoid(), -1.25, seed=0)
+    assert found.tables[0] == table_of(-1.25, HeldOut(*(column[:60] for column in held)))
+
+
+@pytest.mark.parametrize("measure", [FBeta(), GMean()])
+def test_folds_expect_what_new_rows_show_and_rows_of_the_choice_expect_more(measure):
+    random, aim = np.random.default_rng(5), aim_of(measure, None)
+    by_folds, by_choice, truth = [], [], []
+    new = held_out(random, 30_000)
+    for seed in range(40):
+        held = held_out(random)
+        order = random.permutation(120)
+        held = HeldOut(*(column[order] for column in held))
+        chosen = choose(aim, "max", held, True, seed)
+        by_choice.append(chosen.expected)
+        by_folds.append(evidence_of_folds(aim, "max", held, [24] * 5, Sigmoid(), chosen.threshold, seed).value)
+        truth.append(measure.value(*table_of(chosen.threshold, new)))
+    assert np.mean(by_choice) > np.mean(truth) + 0.02
+    assert abs(np.mean(by_folds) - np.mean(truth)) < 0.02
