@@ -64,13 +64,19 @@ def thresholds(split: Split, repetition: int) -> list[Record]:
 def front_door(split: Split, measure: str, repetition: int) -> list[Record]:
     """Return a measure of the front door, of the better of two tuned learners, and of tuned logistic regression."""
     chosen = get_measure(MEASURES[measure])
-    ours = _judged(split, chosen, "MetricClassifier", MetricClassifier(chosen, random_state=repetition))
     tuned = _tuned_peers(split, chosen, repetition)
-    found = [ours, _better(split, chosen, "better of two", tuned, repetition)]
+    found = [ours(split, measure, repetition), _better(split, chosen, "better of two", tuned, repetition)]
     if chosen.response == "scores":  # thresholds have no part in them
         found.append(_better(split, chosen, "better of two, untuned", _learners(split, repetition), repetition))
     found.append(_judged(split, chosen, "logistic regression", tuned[0]))
     return [record | {"measure": measure} for record in found]
+
+
+def ours(split: Split, measure: str, repetition: int) -> Record:
+    """Return a measure of the front door, what it expected, and the interval for it."""
+    chosen = get_measure(MEASURES[measure])
+    model = MetricClassifier(chosen, random_state=repetition)
+    return _judged(split, chosen, "MetricClassifier", model) | {"measure": measure}
 
 
 def promise(split: Split, repetition: int) -> list[Record]:
