@@ -27,6 +27,7 @@ PAGES = {
     "files": ("Files", ("reading",)),
     "disk": ("Larger than memory", ("disk",)),
     "cluster": ("On a cluster", ("cluster", "faults")),
+    "where": ("Memory, disk or cluster", ("where",)),
 }
 NAMES = tuple(name for _, names in PAGES.values() for name in names)
 
@@ -45,6 +46,8 @@ def main(arguments: list[str] | None = None) -> int:
         section = _measure(name, context)
         report.save(section, results)
         _write_pages(results, output)
+        if not options.quick:
+            _fill_guide(results, ROOT / "docs" / "guide")
         sys.stdout.write(report.plain(section) + "\n")
         sys.stdout.flush()
         failed = failed or bool(section.failures)
@@ -76,6 +79,15 @@ def _write_pages(results: Path, output: Path) -> None:
         sections = [report.load(results / f"{name}.json") for name in names if (results / f"{name}.json").is_file()]
         if sections:
             (output / f"{page}.rst").write_text(report.page(title, sections), encoding="utf-8")
+
+
+def _fill_guide(results: Path, guide: Path) -> None:
+    """Write what was measured into the pages of the guide that show it."""
+    for page in sorted(guide.glob("*.rst")):
+        text = page.read_text(encoding="utf-8")
+        filled = report.filled(text, results)
+        if filled != text:
+            page.write_text(filled, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -96,29 +96,30 @@ def _record(client: Client, n_rows: int, dtype: Any, direct: bool, context: Cont
     leaning = client.compute(rows @ random.normal(size=N_FEATURES)).result() + 5 * random.normal(size=n_rows)
     labels = leaning > np.quantile(leaning, 0.8)
     source = TimedSource(rows, client)
-    there = _trained(source, labels, context.threads, n_iterations)
-    here = _trained(client.compute(rows).result(), labels, context.threads, n_iterations)
+    there = trained(source, labels, context.threads, n_iterations)
+    here = trained(client.compute(rows).result(), labels, context.threads, n_iterations)
     moved = np.diff([entry.bytes_moved for entry in there.history])
     return {
         "rows": n_rows,
         "dtype": np.dtype(dtype).name,
         "way": "direct" if direct else "scheduler",
-        "iteration": 1e3 * _seconds_an_iteration(there),
+        "iteration": 1e3 * seconds_an_iteration(there),
         "products": 1e3 * sum(statistics.median(values) for values in source.works.values()),
         "overhead": 1e3 * sum(statistics.median(values) for values in source.overheads.values()),
         "least": 1e3 * sum(min(values) for values in source.overheads.values()),
         "megabytes": float(np.median(moved)) / 1e6 if moved.size else None,
-        "in_memory": 1e3 * _seconds_an_iteration(here),
-        "ratio": _seconds_an_iteration(there) / _seconds_an_iteration(here),
+        "in_memory": 1e3 * seconds_an_iteration(here),
+        "ratio": seconds_an_iteration(there) / seconds_an_iteration(here),
     }
 
 
-def _trained(data: Any, labels: np.ndarray, threads: int, n_iterations: int) -> Result:
-    problem = make_problem(make_design(data, intercept=1.0, threads=threads), labels, FBeta(), C=1.0)
+def trained(data: Any, labels: np.ndarray, threads: int, n_iterations: int, C: float = 1.0) -> Result:
+    """Train for F1 from nothing, for so many iterations."""
+    problem = make_problem(make_design(data, intercept=1.0, threads=threads), labels, FBeta(), C=C)
     return run(CuttingPlane(sample_factor=0), problem, Limits(tol=NEVER, max_iter=n_iterations))[0]
 
 
-def _seconds_an_iteration(result: Result) -> float:
+def seconds_an_iteration(result: Result) -> float:
     """Return the median over the iterations but the first, which has the start in it."""
     seconds = np.diff([entry.seconds for entry in result.history])
     return float(np.median(seconds)) if seconds.size else result.seconds

@@ -20,16 +20,16 @@ def row_bytes() -> int:
     return 4 * N_FEATURES
 
 
-def write_rows(folder: Path, n_rows: int) -> None:
+def write_rows(folder: Path, n_rows: int, n_features: int = N_FEATURES) -> None:
     """Write ``X.npy`` (float32) and ``y.npy``: noise, and positives that differ a little in some features."""
     random = np.random.default_rng(0)
     y = random.random(n_rows) < SHARE
     np.save(folder / "y.npy", y)
     # Only written to: this process may be as large as it likes.
-    X = np.lib.format.open_memmap(folder / "X.npy", mode="w+", dtype=np.float32, shape=(n_rows, N_FEATURES))
+    X = np.lib.format.open_memmap(folder / "X.npy", mode="w+", dtype=np.float32, shape=(n_rows, n_features))
     for start in range(0, n_rows, _BLOCK):
         stop = min(start + _BLOCK, n_rows)
-        block = random.standard_normal((stop - start, N_FEATURES), dtype=np.float32)
+        block = random.standard_normal((stop - start, n_features), dtype=np.float32)
         block[y[start:stop], :_TELLING] += _SIGNAL
         X[start:stop] = block
     X.flush()

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 Record = dict[str, Any]
+
+# A part of a page that shows a table of a section by its caption, or its circumstances.
+CIRCUMSTANCES = "circumstances"
+_PART = re.compile(
+    r"(?P<begin>^\.\. measured: (?P<section>\w+): (?P<what>[^\n]+)$).*?(?P<end>^\.\. end of measurement$)", re.M | re.S
+)
 
 INTRODUCTION = """\
 ``make bench`` measures everything on this page and writes it. All programs of a row run on the same machine in the same
@@ -117,6 +124,29 @@ def page(title: str, sections: Iterable[Section]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def filled(text: str, results: Path) -> str:
+    """Return a page with what was measured between its markers; sections that were not measured leave it as it is."""
+
+    def part(found: re.Match[str]) -> str:
+        path = results / f"{found['section']}.json"
+        if not path.is_file():
+            return found[0]
+        section = load(path)
+        shown = {table.caption: _list_table(table) for table in section.tables} | {
+            CIRCUMSTANCES: _circumstances(section)
+        }
+        if found["what"] not in shown:
+            raise ValueError(f"the section {found['section']!r} has no {found['what']!r}, only {', '.join(shown)}")
+        return f"{found['begin']}\n\n{shown[found['what']]}\n\n{found['end']}"
+
+    return _PART.sub(part, text)
+
+
+def _circumstances(section: Section) -> str:
+    known = "; ".join(f"{key} {value}" for key, value in section.environment.items())
+    return f"*Measured with: {known}.*"
+
+
 def _heading(title: str, line: str) -> str:
     return f"{title}\n{line * len(title)}"
 
@@ -129,8 +159,7 @@ def _section(section: Section) -> list[str]:
         parts += ["**Failed:**", "\n".join(f"* {failure}" for failure in section.failures)]
     if section.skipped:
         parts += ["Not measured:", "\n".join(f"* {row}: {reason}" for row, reason in section.skipped)]
-    circumstances = "; ".join(f"{key} {value}" for key, value in section.environment.items())
-    return [*parts, f"*Measured with: {circumstances}.*"]
+    return [*parts, _circumstances(section)]
 
 
 def _list_table(table: Table) -> str:

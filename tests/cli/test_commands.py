@@ -179,7 +179,8 @@ def test_compare(rows):
     ("arguments", "message"),
     [
         (["--algorithm", "plug-in", "--time-budget", "5m"], "--time-budget has no meaning for plug-in"),
-        (["--algorithm", "amp", "--checkpoint", "c"], "--checkpoint is for"),
+        (["--algorithm", "smoothed-svm", "--checkpoint", "c"], "--checkpoint is for"),
+        (["--algorithm", "amp", "--checkpoint", "c", "--subject-to", "recall>=0.5"], "leave one out"),
         (["--algorithm", "amp", "--stream"], "--stream is for"),
         (["--stream", "--subject-to", "recall>=0.5"], "leave --stream out"),
         (["--target", "y", "--target", "w", "--algorithm", "amp"], "takes one --target"),

@@ -14,7 +14,7 @@ from distributed import Client
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
-from metricwise import AUCSVC, FeatureSelectingSVC, MultivariateSVC, PlugInClassifier, SPADEClassifier
+from metricwise import AUCSVC, FeatureSelectingSVC, MultivariateSVC, PlugInClassifier, SPADEClassifier, certify
 from tests.contracts.cases import make_data
 
 pytestmark = pytest.mark.xdist_group("cluster")
@@ -125,3 +125,39 @@ def test_distributed_is_not_installed(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(ImportError, match=r"pip install metricwise\[dask\]"):
         MultivariateSVC("f1").fit(DATA, POSITIVE)
+
+
+CANNOT_BE_CERTIFIED = {
+    "split columns": (da.from_array(X, chunks=(10, 2)), POSITIVE, r"rechunk\(\{1: -1\}\)"),
+    "too few labels": (DATA, POSITIVE[:-1], "X has 40 rows but y has 39"),
+    "no labels": (DATA, None, "pass y"),
+    "fewer columns": (DATA[:, :3], POSITIVE, "X has 3 columns but the model was trained on 4"),
+    "a bag": (dd.from_pandas(pd.DataFrame(X), npartitions=2).to_bag(), POSITIVE, "Dask array or a Dask data frame"),
+    "unknown chunk sizes": (DATA[DATA[:, 0] > 0], POSITIVE, "compute_chunk_sizes"),
+    "other widths": (
+        da.from_delayed(dask.delayed(X[:, :3]), (40, 4), float),
+        POSITIVE,
+        "X has 3 columns but the model was trained on 4",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CANNOT_BE_CERTIFIED)
+def test_rows_that_cannot_be_certified(name, client):
+    data, labels, message = CANNOT_BE_CERTIFIED[name]
+    model = MultivariateSVC("f1", threshold=0.0).fit(X, POSITIVE)
+    with pytest.raises((ValueError, TypeError), match=message):
+        certify(model, data, labels)
+
+
+def test_clients_of_certify(cluster, client):
+    model = MultivariateSVC("f1", threshold=0.0).fit(X, POSITIVE)
+    closed = Client(cluster, set_as_default=False)
+    closed.close()
+    with pytest.raises(ValueError, match="client is closed, not running"):
+        certify(model, DATA, POSITIVE, client=closed)
+    with pytest.raises(ValueError, match=r"dask.array.from_array\(X"):
+        certify(model, X, POSITIVE, client=client)
+    curved = MultivariateSVC("f1", kernel="rbf", threshold=0.0).fit(X, POSITIVE)
+    with pytest.raises(ValueError, match=r"needs all rows in memory.*X.compute\(\)"):
+        certify(curved, DATA, POSITIVE)

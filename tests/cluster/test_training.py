@@ -11,14 +11,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
-from sklearn.base import clone
 
 import metricwise
-from metricwise import AUCSVC, AMPClassifier, MultivariateSVC, SmoothedSVC, certify
+from metricwise import AUCSVC, MultivariateSVC, certify
 from metricwise.designs import make_design
 from metricwise.designs.dask_source import DaskSource
-from metricwise.solvers import CuttingPlane, Limits, run
-from tests.contracts.cases import MEASURES, TOL, make_data, problem_of
+from tests.contracts.cases import TOL, make_data
 
 pytestmark = pytest.mark.xdist_group("cluster")
 
@@ -74,44 +72,20 @@ def test_products_are_those_of_rows_in_memory(kind, sources):
     np.testing.assert_allclose(gathered.scores(w), here.take(np.array([5, 3, 3, 60])).scores(w), rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize("number", range(len(MEASURES)), ids=[measure.name for measure in MEASURES])
-def test_every_measure_with_an_oracle_reaches_the_same_certificate(number, sources):
-    measure, kind = MEASURES[number], list(KINDS)[number % len(KINDS)]
-    expected, _ = run(CuttingPlane(), problem_of(measure, X, POSITIVE), Limits(tol=TOL))
-    found, _ = run(CuttingPlane(), problem_of(measure, sources[kind], POSITIVE), Limits(tol=TOL))
-    assert_same_optimum(found, expected)
-
-
-MODELS = {
-    "multivariate": MultivariateSVC("f1"),
-    "pairs": AUCSVC(threshold="train"),
-    "squared pairs": AUCSVC(norm=2, threshold="train"),
-    "alternate": AMPClassifier("f1", threshold="train"),
-    "smoothed": SmoothedSVC("roc_auc", threshold="train"),
-}
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_estimators_train_on_a_cluster(name, client):
-    here = clone(MODELS[name]).fit(X, POSITIVE)
-    labels = da.from_array(POSITIVE, chunks=40)
-    there = clone(MODELS[name]).fit(in_sparse_chunks(X), labels, client=client)
-    assert_same_optimum(there.result_, here.result_)
-    proved = certify(there, X, POSITIVE)
-    assert proved.upper == pytest.approx(there.result_.certificate.upper, rel=1e-6)
-    assert proved.relative <= TOL * (1 + 1e-6)
-    assert there.score(dense(X), labels) == pytest.approx(here.score(X, POSITIVE), abs=0.05)
-
-
 def test_several_classes_weights_and_names_of_a_frame(client):
     names = np.array(["no", "perhaps", "yes"])[POSITIVE.astype(int) + (X[:, 0] > 0.5)]
     weights = np.random.default_rng(1).integers(0, 3, size=len(X)).astype(float)
     settings = {"threshold": 0.0, "class_weight": "balanced"}
     here = MultivariateSVC("f1", **settings).fit(X, names, weights)
     there = MultivariateSVC("f1", **settings)
-    there.fit(frame(X), dd.from_pandas(pd.Series(names), npartitions=2), dd.from_pandas(pd.Series(weights), 2))
+    labels, counts = dd.from_pandas(pd.Series(names), npartitions=2), dd.from_pandas(pd.Series(weights), 2)
+    there.fit(frame(X), labels, counts)
     for found, expected in zip(there.result_, here.result_, strict=True):
         assert_same_optimum(found, expected)
+    proved = certify(there, frame(X), labels, counts, client=client)
+    for found, expected in zip(proved, certify(there, X, names, weights), strict=True):
+        assert (found.upper, found.lower) == pytest.approx((expected.upper, expected.lower), rel=1e-9)
+        assert found.relative <= 1.1 * TOL
     assert list(there.feature_names_in_) == NAMES
     scores = there.decision_function(frame(X))
     assert list(scores.columns) == list(here.classes_)

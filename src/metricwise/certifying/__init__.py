@@ -17,10 +17,12 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from metricwise.certifying.levels import certify_level
+from metricwise.certifying.on_cluster import ClusterRows
 from metricwise.certifying.rows import KernelledRows, LinearRows, dense_points, reads_blocks
 from metricwise.certifying.shares import smoothed_labelling
 from metricwise.certifying.slack import Slack
 from metricwise.certifying.squares import squared_pairs
+from metricwise.clusters import at_hand, is_dask, refuse_client
 from metricwise.results import Certificate, Result
 
 __all__ = ["certify"]
@@ -29,7 +31,9 @@ Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 
-def certify(model: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Certificate | list[Certificate]:
+def certify(
+    model: Any, X: Any, y: Any = None, sample_weight: Any = None, *, client: Any = None
+) -> Certificate | list[Certificate]:
     """Recompute the bounds of a fitted model's training objective.
 
     Parameters
@@ -38,8 +42,11 @@ def certify(model: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Cer
         With an approximation of a kernel, the bounds are those of the exact kernel's objective, and tell what the
         approximation costs.
     X, y, sample_weight
-        The data it was trained on: in any order of rows for linear models, in the same for kernels. Rows on disk that
-        know their labels need no y.
+        The data it was trained on: in any order of rows for linear models, in the same for kernels. Rows on disk
+        (:func:`metricwise.io.open`) are read in blocks, and need no y if they know their labels. Those of Dask arrays
+        and data frames stay with the workers; labels and weights may be in memory, or Dask collections, too.
+    client : distributed.Client, optional
+        Of the cluster that a Dask collection is for; by default the one started last.
 
     Returns
     -------
@@ -64,10 +71,7 @@ def certify(model: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Cer
             "joint sparse coding is not convex, and has no bound to recompute: certify MultivariateSVC on its codes, "
             "model.transform(X)"
         )
-    if reads_blocks(X):
-        y = X.y if y is None else y
-    elif not sparse.issparse(X):
-        X = np.asarray(X)
+    X, y, sample_weight = _data(model, X, y, sample_weight, client)
     if y is None:
         raise ValueError("certify needs the labels the model was trained on: pass y")
     y = np.asarray(y)
@@ -86,6 +90,24 @@ def certify(model: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Cer
         )
     ]
     return certificates if isinstance(results, list) else certificates[0]
+
+
+def _data(model: Any, X: Any, y: Any, sample_weight: Any, client: Any) -> tuple[Any, Any, Any]:
+    """Return rows as they are multiplied, wherever they are, and labels and weights in memory."""
+    refuse_client(client, X)
+    if is_dask(X):
+        if hasattr(model, "support_"):  # of rows in a kernel, or of columns
+            raise ValueError(
+                f"the certificate of this {type(model).__name__} needs all rows in memory, and X is a Dask collection: "
+                "use X.compute()"
+            )
+        X = ClusterRows(X, client)
+        return X, at_hand(y, X.client), at_hand(sample_weight, X.client)
+    if reads_blocks(X):
+        y = X.y if y is None else y
+    elif not sparse.issparse(X):
+        X = np.asarray(X)
+    return X, at_hand(y), at_hand(sample_weight)
 
 
 def _check_support(model: Any, X: Any) -> None:

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.metrics.pairwise import pairwise_kernels
 
+from metricwise.certifying.on_cluster import ClusterRows
+
 Floats = NDArray[np.float64]
 _CHUNK = 65_536
 _KERNEL_CHUNK = 1024
@@ -27,12 +29,39 @@ def reads_blocks(X: Any) -> bool:
     return hasattr(X, "blocks") and hasattr(X, "bounds")
 
 
+class _RowsHere:
+    """Rows in memory or on disk, multiplied chunk by chunk so that single precision is not copied whole."""
+
+    def __init__(self, X: Any) -> None:
+        self.X, self.shape = X, X.shape
+
+    def times(self, w: Floats) -> Floats:
+        """Return X w."""
+        return np.concatenate([chunk @ w for _, chunk in self._chunks()])
+
+    def combined(self, c: Floats) -> Floats:
+        """Return X' c."""
+        total = np.zeros(self.shape[1])
+        for start, chunk in self._chunks():
+            total += chunk.T @ c[start : start + chunk.shape[0]]
+        return total
+
+    def _chunks(self) -> Iterator[tuple[int, Any]]:
+        if not reads_blocks(self.X):
+            for start in range(0, self.shape[0], _CHUNK):
+                yield start, self.X[start : start + _CHUNK]
+            return
+        for first, block in self.X.blocks():  # of any size: products may take a copy in double precision
+            for start in range(0, block.shape[0], _CHUNK):
+                yield first + start, block[start : start + _CHUNK]
+
+
 class LinearRows:
-    """The data with a constant column, multiplied chunk by chunk so that single precision is not copied whole.
+    """The data with a constant column.
 
     Parameters
     ----------
-    X : array, CSR matrix or rows on disk
+    X : array, CSR matrix, rows on disk or on a cluster
         All rows.
     kept : array
         Those that count, ascending.
@@ -41,34 +70,24 @@ class LinearRows:
     """
 
     def __init__(self, X: Any, kept: NDArray[np.int64], constant: float) -> None:
-        self.X, self.constant = X, constant
+        self._rows = X if isinstance(X, ClusterRows) else _RowsHere(X)
+        self.constant = constant
         self._kept = None if kept.size == X.shape[0] else kept
 
     def scores(self, w: Floats) -> Floats:
         """Return X w."""
         weights, offset = (w[:-1], self.constant * w[-1]) if self.constant else (w, 0.0)
-        scores = np.concatenate([chunk @ weights for _, chunk in self._chunks()]) + offset
+        scores = self._rows.times(weights) + offset
         return scores if self._kept is None else scores[self._kept]
 
     def combine(self, c: Floats) -> Floats:
         """Return the sum of c_i x_i."""
         spread = c
         if self._kept is not None:
-            spread = np.zeros(self.X.shape[0])
+            spread = np.zeros(self._rows.shape[0])
             spread[self._kept] = c
-        total = np.zeros(self.X.shape[1])
-        for start, chunk in self._chunks():
-            total += chunk.T @ spread[start : start + chunk.shape[0]]
+        total = self._rows.combined(spread)
         return np.append(total, self.constant * c.sum()) if self.constant else total
-
-    def _chunks(self) -> Iterator[tuple[int, Any]]:
-        if not reads_blocks(self.X):
-            for start in range(0, self.X.shape[0], _CHUNK):
-                yield start, self.X[start : start + _CHUNK]
-            return
-        for first, block in self.X.blocks():  # of any size: products may take a copy in double precision
-            for start in range(0, block.shape[0], _CHUNK):
-                yield first + start, block[start : start + _CHUNK]
 
     def square(self, w: Floats) -> float:
         """Return |w|^2."""

@@ -22,6 +22,8 @@ _TRAINED = {
     "mini-batch-svm": ("MiniBatchSVC", "metricwise.estimators.minibatch_svc"),
 }
 STREAMING = ("stamp", "spade", "mini-batch-svm")
+ON_DISK = ("multivariate-svm", "smoothed-svm", "auc-svm", "amp")  # the first is what auto means there
+KEEPING = ("multivariate-svm", "auc-svm", "amp")  # a state of their training, beside those that stream
 SELECTING = "feature-selecting-svm"
 _WRAPPING = ("plug-in", "cost-sensitive", "adapted-svm")
 _OF_LABELS = ("binary-relevance", "classifier-chain")
@@ -48,21 +50,23 @@ class Settings:
     callback: Callable[[Any], Any] | None = None
 
 
-def check_usage(algorithm: str, settings: Settings, several: bool, stream: bool) -> None:
+def check_usage(algorithm: str, settings: Settings, several: bool, stream: bool, disk: bool) -> None:
     """Raise a usage error if options do not go together."""
     untimed = algorithm in _WRAPPING or algorithm in _OF_LABELS
     if settings.time_budget is not None and untimed:
         raise click.UsageError(f"--time-budget has no meaning for {algorithm}: leave it out")
     if settings.n_features is not None and algorithm != SELECTING:
         raise click.UsageError(f"--n-features is for {SELECTING}: leave it out")
-    if settings.checkpoint is not None and algorithm not in STREAMING and not stream:
-        raise click.UsageError(f"--checkpoint is for {', '.join(STREAMING)} and --stream: leave it out")
-    if stream and algorithm not in ("auto", *STREAMING):
-        raise click.UsageError(f"--stream is for {', '.join(STREAMING)}: name one of them, or auto")
-    if stream and settings.subject_to:
-        raise click.UsageError("--subject-to needs all rows at once: leave --stream out")
-    if stream and several:
-        raise click.UsageError("--stream takes one --target: train a model for each, or leave --stream out")
+    if settings.checkpoint is not None and algorithm not in (*STREAMING, *KEEPING) and not stream:
+        raise click.UsageError(f"--checkpoint is for {', '.join([*STREAMING, *KEEPING])} and --stream: leave it out")
+    if settings.checkpoint is not None and settings.subject_to:
+        raise click.UsageError("--checkpoint keeps one training, and --subject-to makes several: leave one out")
+    if stream and disk:
+        raise click.UsageError("--stream reads the rows in their order, --disk as often as needed: leave one out")
+    if stream:
+        _check_rows_elsewhere("--stream", ("auto", *STREAMING), algorithm, settings, several)
+    if disk:
+        _check_rows_elsewhere("--disk", ON_DISK, algorithm, settings, several)
     if several and algorithm in (*_TRAINED, "cost-sensitive", "adapted-svm"):
         fitting = ", ".join(["auto", "plug-in", *_OF_LABELS])
         raise click.UsageError(f"{algorithm} takes one --target; several are for {fitting}")
@@ -70,6 +74,18 @@ def check_usage(algorithm: str, settings: Settings, several: bool, stream: bool)
         raise click.UsageError("--subject-to takes one --target: train a model for each")
     if not several and algorithm in _OF_LABELS:
         raise click.UsageError(f"{algorithm} takes several --target columns of zeros and ones")
+
+
+def _check_rows_elsewhere(
+    way: str, fitting: tuple[str, ...], algorithm: str, settings: Settings, several: bool
+) -> None:
+    """Raise a usage error if rows that are not in memory do not suit the other options."""
+    if algorithm not in fitting:
+        raise click.UsageError(f"{way} is for {', '.join(fitting)}: name one of them")
+    if settings.subject_to:
+        raise click.UsageError(f"--subject-to needs all rows at once: leave {way} out")
+    if several:
+        raise click.UsageError(f"{way} takes one --target: train a model for each, or leave {way} out")
 
 
 def build(algorithm: str, settings: Settings, X: Any) -> Any:
@@ -116,7 +132,9 @@ def trained(algorithm: str, settings: Settings) -> Any:
     if algorithm in STREAMING:
         if settings.C is not None:
             raise click.UsageError(f"-C has no meaning for {algorithm}: leave it out")
-        given |= {"checkpoint": settings.checkpoint, "every": settings.every}
+        given |= {"every": settings.every}
+    if algorithm in (*STREAMING, *KEEPING):
+        given |= {"checkpoint": settings.checkpoint}
     return kind(
         measure=settings.measure,
         **{key: value for key, value in given.items() if value is not None},

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from metricwise.cli.console import Console, Outcome, as_table, command
+from metricwise.cli.disk import disk_options
 from metricwise.cli.models import load_model, read_like_training
 from metricwise.cli.options import DataOptions, data_options
 
@@ -14,14 +15,19 @@ from metricwise.cli.options import DataOptions, data_options
 @click.command(short_help="Compute the bounds of a training again.")
 @click.argument("model")
 @click.argument("data")
+@disk_options
 @data_options
 @command
-def certify(console: Console, model: str, data: str, data_options: DataOptions) -> Outcome:
+def certify(
+    console: Console, model: str, data: str, memory_limit: int | str | None, data_options: DataOptions
+) -> Outcome:
     """Compute the bounds of MODEL's training objective again, from the DATA it was trained on and the model alone."""
     from metricwise.certifying import certify as recompute
 
     trained = load_model(model)
-    table = read_like_training(console, trained, data, data_options, labelled=True, weighted=True)
+    table = read_like_training(
+        console, trained, data, data_options, labelled=True, weighted=True, memory_limit=memory_limit
+    )
     _warn_of_other_data(console, model, data)
     learner, rows = _learner_and_rows(trained, table.X)
     with console.progress("certifying"):

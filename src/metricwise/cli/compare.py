@@ -72,7 +72,7 @@ def compare(
             settings = Settings(measure, learner, seed=seed, pos_label=positive)
             if name == "auto":
                 settings = replace(settings, time_budget=time_budget)
-            algorithms.check_usage(name, settings, several, stream=False)
+            algorithms.check_usage(name, settings, several, stream=False, disk=False)
             with console.progress(f"{name} for {measure}") as progress:
                 runs.append(job.run(name, settings, progress))
         found[measure] = _judged(job, runs, measure, confidence)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import sys
 import threading
 import time
@@ -135,11 +136,22 @@ def _reported(console: Console, debug: bool) -> Iterator[None]:
         if debug:
             raise
         kind = "" if isinstance(error, _EXPECTED) and str(error) else f"unexpected {type(error).__name__}: "
-        said_here = one_line(error).replace("on_error='skip'", "--on-error skip")
-        click.echo(f"Error: {kind}{said_here}", err=True)
+        click.echo(f"Error: {kind}{_in_options(one_line(error))}", err=True)
         if kind:
             click.echo("Run the command again with --debug to see where.", err=True)
         sys.exit(1)
+
+
+def _in_options(message: str) -> str:
+    """Return a message of the library in the words of the command.
+
+    Examples
+    --------
+    >>> _in_options("Give at least memory_limit='350MB'")
+    'Give at least --memory-limit 350MB'
+    """
+    message = message.replace("on_error='skip'", "--on-error skip")
+    return re.sub(r"memory_limit='?(\w+)'?", r"--memory-limit \1", message)
 
 
 def one_line(text: object) -> str:

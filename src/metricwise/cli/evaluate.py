@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from metricwise.cli.console import Console, Outcome, as_table, command
+from metricwise.cli.disk import disk_options
 from metricwise.cli.models import load_model, notes_of, read_like_training
 from metricwise.cli.options import DataOptions, MeasureText, data_options
 
@@ -19,6 +20,7 @@ _AVERAGES = ("f1_macro", "f1_micro", "f1_weighted")
 @click.option("--measure", "measures", multiple=True, type=MeasureText(), help="Only these; by default all that fit.")
 @click.option("--confidence", default=0.9, show_default=True, type=click.FloatRange(0, 1, True, True))
 @click.option("--seed", default=0, show_default=True, help="Of the resamples.")
+@disk_options
 @data_options
 @command
 def evaluate(
@@ -28,6 +30,7 @@ def evaluate(
     measures: tuple[str, ...],
     confidence: float,
     seed: int,
+    memory_limit: int | str | None,
     data_options: DataOptions,
 ) -> Outcome:
     """Judge MODEL by the labelled rows of DATA: rows that training has not seen, if the result is to be believed.
@@ -38,7 +41,7 @@ def evaluate(
     from metricwise.reporting.predictions import predictions_of
 
     trained = load_model(model)
-    table = read_like_training(console, trained, data, data_options, labelled=True)
+    table = read_like_training(console, trained, data, data_options, labelled=True, memory_limit=memory_limit)
     notes, records = notes_of(trained), []
     with console.progress("judging"):
         found = predictions_of(trained, table.X, table.y, notes.get("pos_label"), _label_names(table))

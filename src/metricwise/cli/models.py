@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from click import UsageError
+
 from metricwise.cli.algorithms import Settings
 from metricwise.cli.console import Console
+from metricwise.cli.disk import labels_beside, open_table
 from metricwise.cli.options import DataOptions
 
 if TYPE_CHECKING:
@@ -29,12 +32,13 @@ def check_output(path: str, what: str) -> None:
         raise OSError(f"{what} {path} cannot be written: {error.strerror or error}") from error
 
 
-def write_text(path: str, text: str) -> None:
+def write_text(path: str, parts: Iterable[str]) -> None:
     """Write a file as a whole or not at all."""
     from metricwise.io.atomic import atomic_file
 
     with atomic_file(Path(path)) as file:
-        file.write(text.encode())
+        for part in parts:
+            file.write(part.encode())
 
 
 def note_table(
@@ -66,11 +70,23 @@ def notes_of(model: Any) -> dict[str, Any]:
 
 
 def read_like_training(
-    console: Console, model: Any, path: str, options: DataOptions, *, labelled: bool, weighted: bool = False
+    console: Console,
+    model: Any,
+    path: str,
+    options: DataOptions,
+    *,
+    labelled: bool,
+    weighted: bool = False,
+    memory_limit: int | str | None = None,
 ) -> Table:
-    """Read a table as a model takes it: its columns, by name and in its order, and what else is needed."""
+    """Read a table as a model takes it: its columns, by name and in its order, and what else is needed.
+
+    With ``memory_limit`` its rows stay on disk; their columns must be those of training.
+    """
     from metricwise.io import read_table
 
+    if memory_limit is not None:
+        return _open_like_training(console, model, path, options, labelled, memory_limit)
     notes = notes_of(model)
     columns: Any = notes.get("columns") or _feature_names(model)
     target: Any = list(options.target) or (notes.get("target") if labelled else [])
@@ -87,6 +103,29 @@ def read_like_training(
     console.note(table.recognised)
     if labelled and not weighted and table.sample_weight is not None:
         console.note("Warning: sample weights play no part where a model is judged")
+    return table
+
+
+def _open_like_training(
+    console: Console, model: Any, path: str, options: DataOptions, labelled: bool, memory_limit: int | str
+) -> Table:
+    from metricwise.estimators.linear import LinearClassifier
+
+    if not isinstance(model, LinearClassifier):
+        raise ValueError(
+            f"the model is a {type(model).__name__}, which prepares its rows and needs them in memory: leave --disk "
+            "out, or train with --disk or --stream"
+        )
+    if notes_of(model).get("weight") is not None and labelled:
+        raise ValueError("the model was trained with weights, which rows on disk have none of: leave --disk out")
+    # The labels of an array are in a file of its own, whatever those of training were in.
+    known = () if labels_beside(path) else tuple(notes_of(model).get("target") or ())
+    target = options.target or known
+    with console.progress(f"opening {path}"):
+        table = open_table(path, options, memory_limit, target, getattr(model, "n_features_in_", None))
+    console.note(table.recognised)
+    if labelled and table.y is None:
+        raise UsageError(f"{path} has no labels: name the .npy file that has them by --target")
     return table
 
 

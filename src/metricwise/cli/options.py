@@ -50,6 +50,21 @@ class Seconds(click.ParamType):
         return total
 
 
+class Size(click.ParamType):
+    """An amount of memory such as 800MB or 2GiB."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return bytes."""
+        from metricwise.io.on_disk import bytes_of
+
+        try:
+            return bytes_of(int(value) if str(value).isdigit() else str(value))
+        except ValueError:
+            self.fail(f"{value!r} is no amount of memory: write 800MB or 2GiB", param, ctx)
+
+
 class Constraint(click.ParamType):
     """A promise such as precision>=0.9."""
 

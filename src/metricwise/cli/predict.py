@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import click
 
 from metricwise.cli.console import Console, Outcome, command
+from metricwise.cli.disk import disk_options
 from metricwise.cli.models import check_output, load_model, notes_of, read_like_training, write_text
 from metricwise.cli.options import DataOptions, data_options
+
+_ROWS_AT_ONCE = 100_000  # as text, which is larger than numbers
 
 
 @click.command(short_help="Predict the labels of new rows.")
@@ -17,6 +21,7 @@ from metricwise.cli.options import DataOptions, data_options
 @click.option("--out", help="Write a CSV file, instead of to standard output.")
 @click.option("--scores", is_flag=True, help="Add scores: above zero means positive.")
 @click.option("--probabilities", is_flag=True, help="Add the probabilities of the classes, if the model has them.")
+@disk_options
 @data_options
 @command
 def predict(
@@ -26,6 +31,7 @@ def predict(
     out: str | None,
     scores: bool,
     probabilities: bool,
+    memory_limit: int | str | None,
     data_options: DataOptions,
 ) -> Outcome:
     """Predict the labels of the rows of DATA by MODEL.
@@ -36,14 +42,13 @@ def predict(
     if out is not None:
         check_output(out, "the file of predictions")
     trained = load_model(model)
-    table = read_like_training(console, trained, data, data_options, labelled=False)
+    table = read_like_training(console, trained, data, data_options, labelled=False, memory_limit=memory_limit)
     columns = _columns(trained, table.X, scores, probabilities)
-    text = _csv(columns)
-    data_of = {name: values.tolist() for name, values in columns.items()}
     if out is not None:
-        write_text(out, text + "\n")
+        write_text(out, _csv(columns))
         return Outcome(f"{table.n_rows:,} rows; written to {out}", {"rows": table.n_rows, "out": out})
-    return Outcome(text, {"rows": table.n_rows, "columns": data_of})
+    data_of = {name: values.tolist() for name, values in columns.items()}
+    return Outcome("".join(_csv(columns)).rstrip("\n"), {"rows": table.n_rows, "columns": data_of})
 
 
 def _columns(model: Any, X: Any, scores: bool, probabilities: bool) -> dict[str, Any]:
@@ -80,12 +85,17 @@ def _spread(values: Any, names: list[str]) -> dict[str, Any]:
     return {name: columns[:, number] for number, name in enumerate(names)}
 
 
-def _csv(columns: dict[str, Any]) -> str:
+def _csv(columns: dict[str, Any]) -> Iterator[str]:
+    """Yield the lines of a CSV file, many at a time."""
     import csv
     import io
 
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(zip(*(values.tolist() for values in columns.values()), strict=True))
-    return buffer.getvalue().rstrip("\n")
+    n_rows = len(next(iter(columns.values())))
+    for start in range(0, max(n_rows, 1), _ROWS_AT_ONCE):
+        buffer = io.StringIO()
+        writer = csv.writer(buffer, lineterminator="\n")
+        if start == 0:
+            writer.writerow(columns)
+        parts = (values[start : start + _ROWS_AT_ONCE].tolist() for values in columns.values())
+        writer.writerows(zip(*parts, strict=True))
+        yield buffer.getvalue()

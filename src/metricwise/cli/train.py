@@ -13,6 +13,7 @@ import click
 from metricwise.cli import algorithms
 from metricwise.cli.algorithms import Settings
 from metricwise.cli.console import Console, Outcome, Progress, command
+from metricwise.cli.disk import disk_options, labels_beside, open_table
 from metricwise.cli.models import check_output, note_table, on_disk
 from metricwise.cli.options import Constraint, DataOptions, MeasureText, Seconds, data_options
 
@@ -49,10 +50,13 @@ _ROWS_BETWEEN_CHECKPOINTS = 100_000
     type=click.Choice(["raise", "skip"]),
     help="What becomes of a malformed line of a stream: an error, or it is left out, with a warning.",
 )
-@click.option("--checkpoint", help="Where the state of a stream is kept; OUT.checkpoint by default.")
+@click.option(
+    "--checkpoint", help="Where the state of training is kept; OUT.checkpoint by default with --stream and --disk."
+)
 @click.option("--time-budget", type=Seconds(), help="Most time for training, as in 5m.")
 @click.option("--pos-label", help="The positive class of two; the last in order by default.")
 @click.option("--seed", default=0, show_default=True)
+@disk_options
 @data_options
 @click.pass_context
 @command
@@ -67,15 +71,20 @@ def train(
     passes: int,
     classes: str | None,
     on_error: Literal["raise", "skip"],
+    memory_limit: int | str | None,
     data_options: DataOptions,
     **options: Any,
 ) -> Outcome:
     """Train a model on DATA for the measure it will be judged by.
 
-    An interrupted training on a stream goes on where it was when the same command is given again.
+    An interrupted training with a checkpoint goes on where it was when the same command is given again.
     """
     settings = Settings(measure, **options)
-    algorithms.check_usage(algorithm, settings, several=len(data_options.target) > 1, stream=stream)
+    disk = memory_limit is not None
+    if disk and algorithm == "auto":
+        algorithm = algorithms.ON_DISK[0]
+        console.note(f"auto: {algorithm} trains on rows on disk")
+    algorithms.check_usage(algorithm, settings, len(data_options.target) > 1, stream, disk)
     check_output(out, "the model file")
     started = time.perf_counter()
     if stream:
@@ -83,6 +92,9 @@ def train(
             job = _Stream(console, path, data_options, passes, classes, on_error)
             model, facts = job.run(algorithm, settings, f"{out}.checkpoint")
             _save(ctx.obj, model, out, path)
+    elif memory_limit is not None:
+        model, facts = _train_on_disk(console, data, algorithm, settings, data_options, memory_limit, out)
+        _save(ctx.obj, model, out, data)
     else:
         model, facts = _train_in_memory(console, data, algorithm, settings, data_options)
         _save(ctx.obj, model, out, data if data != "-" else None)
@@ -107,12 +119,13 @@ def _train_in_memory(
     console.note(table.recognised)
     assert table.y is not None
     several = table.y.ndim == 2
-    algorithms.check_usage(algorithm, settings, several, stream=False)
+    algorithms.check_usage(algorithm, settings, several, stream=False, disk=False)
     if not several and settings.pos_label is not None:
         settings = replace(settings, pos_label=algorithms.label_of(settings.pos_label, sorted(set(table.y.tolist()))))
     weighted = {} if table.sample_weight is None else {"sample_weight": table.sample_weight}
     if settings.checkpoint is not None:
-        settings = replace(settings, every=_ROWS_BETWEEN_CHECKPOINTS)
+        if algorithm in algorithms.STREAMING:
+            settings = replace(settings, every=_ROWS_BETWEEN_CHECKPOINTS)
         console.if_stopped = f"stopped; the same command goes on from {settings.checkpoint}, if it was reached"
     with console.progress(f"training {algorithm} for {settings.measure}") as progress:
         settings = replace(settings, callback=_teller(progress))
@@ -123,6 +136,52 @@ def _train_in_memory(
     note_table(model, table, options, settings, n_features)
     facts = {"algorithm": algorithm, "rows": table.n_rows, "features": int(table.X.shape[1]), "data": table.recognised}
     return model, facts
+
+
+def _train_on_disk(
+    console: Console,
+    path: str,
+    algorithm: str,
+    settings: Settings,
+    options: DataOptions,
+    memory_limit: int | str,
+    out: str,
+) -> tuple[Any, dict[str, Any]]:
+    import numpy as np
+
+    with console.progress(f"opening {path}"):
+        table = open_table(path, options, memory_limit, options.target)
+    console.note(f"{table.recognised}, and numbers are taken as they are: scale the features if their sizes differ")
+    if table.y is None:
+        raise click.UsageError(f"{path} has no labels: name the .npy file that has them by --target")
+    if settings.pos_label is not None:
+        settings = replace(settings, pos_label=algorithms.label_of(settings.pos_label, np.unique(table.y).tolist()))
+    if algorithm in algorithms.KEEPING:
+        settings = replace(settings, checkpoint=settings.checkpoint or f"{out}.checkpoint")
+        console.if_stopped = (
+            f"stopped; the same command goes on from {settings.checkpoint}, which is written twice a minute"
+        )
+        if Path(str(settings.checkpoint)).exists():
+            console.note(f"going on from {settings.checkpoint}")
+    model = algorithms.trained(algorithm, settings)
+    with console.progress(f"training {algorithm} for {settings.measure}") as progress:
+        model.callback = _batch_teller(progress)
+        model.fit(table.X)
+    model.callback = None
+    if algorithm in algorithms.KEEPING:
+        model.checkpoint = None
+    note_table(model, table, options, settings, None if table.kinds else int(table.X.shape[1]))
+    if labels_beside(path):
+        model.table_["target"] = None  # the file of these labels says nothing about other rows
+    facts = {"algorithm": algorithm, "rows": table.n_rows, "features": int(table.X.shape[1]), "data": table.recognised}
+    return model, facts
+
+
+def _batch_teller(progress: Progress) -> Any:
+    def tell(entry: Any) -> None:
+        progress.text = f"iteration {entry.iteration}, bounds {entry.lower:.4g} to {entry.objective:.4g}"
+
+    return tell
 
 
 def _teller(progress: Progress) -> Any:

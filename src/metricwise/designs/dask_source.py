@@ -12,14 +12,14 @@ chunks moved to them until all have as many. If the scheduler is lost, so are th
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from scipy import sparse
 
+from metricwise.clusters import row_blocks
 from metricwise.designs.base import Floats, Hashes, Rows
 from metricwise.designs.chunked import Chunks
 from metricwise.designs.dask_numbers import FewEntries, by_values, n_bytes
@@ -32,42 +32,6 @@ _MOST_ATTEMPTS = 20
 _PATIENCE = 3.0  # seconds after which the cluster is asked whether it is still there
 _PAUSE = 0.2  # seconds before a product is asked for again
 _BETWEEN_LOOKS = 5.0  # seconds, for workers that have joined
-
-
-def is_dask(X: Any) -> bool:
-    """Whether something is a Dask collection; Dask is not imported to find out.
-
-    Examples
-    --------
-    >>> is_dask([1, 2])
-    False
-    """
-    dask = sys.modules.get("dask")
-    return dask is not None and bool(dask.is_dask_collection(X))
-
-
-def running_client(client: Any = None) -> Any:
-    """Return a Dask client that can be used: the given one, or the one that was started last."""
-    try:
-        import distributed
-    except ImportError as error:
-        raise ImportError(
-            "training on Dask collections needs the package distributed: pip install metricwise[dask]"
-        ) from error
-    if client is None:
-        try:
-            client = distributed.get_client()
-        except ValueError as error:
-            raise ValueError(
-                "X is a Dask collection, and there is no client that knows workers for it: start one with "
-                "client = dask.distributed.Client(), or pass fit(..., client=client)"
-            ) from error
-    if client.status != "running":
-        raise ValueError(
-            f"the Dask client is {client.status}, not running: make a new one with dask.distributed.Client(...) and "
-            "build the Dask collections with it again"
-        )
-    return client
 
 
 class Holder(NamedTuple):
@@ -102,7 +66,7 @@ class DaskSource:
 
     def __init__(self, X: Any, client: Any) -> None:
         self.feature_names = [str(name) for name in X.columns] if hasattr(X, "columns") else None
-        blocks = _blocks(X)
+        blocks = row_blocks(X)
         self._client = client
         self.bytes_moved = 0
         self.worker_seconds = 0.0
@@ -127,6 +91,13 @@ class DaskSource:
         room = _MOST_GATHERED_BYTES if available is None else min(_MOST_GATHERED_BYTES, _SHARE_OF_MEMORY * available)
         a_row = sum(chunk.n_bytes for chunk in self._facts) / self.shape[0]
         return max(1, min(self.shape[0], int(room / max(a_row, 1.0))))
+
+    def __getitem__(self, rows: Any) -> NoReturn:
+        # Splitters of scikit-learn look for it, and most of them then ask for the number of rows alone.
+        raise TypeError(
+            "the rows are with the workers of a cluster, and what was called needs them in memory: give cv a number, "
+            "or a splitter that does not look at rows"
+        )
 
     # -------------------------------------------------------------------------------------------------------- products
 
@@ -309,26 +280,6 @@ def _lost(error: BaseException) -> SchedulerLostError:
         "it. Connect a new client, build the Dask collections with it and call fit again; with checkpoint='run.npz' a "
         "training goes on from where it was"
     )
-
-
-def _blocks(X: Any) -> list[Any]:
-    """Return the chunks of rows of a Dask collection, not computed."""
-    if hasattr(X, "npartitions") and hasattr(X, "columns"):
-        return list(X.to_delayed())
-    if not hasattr(X, "numblocks"):
-        raise TypeError(f"X is a Dask {type(X).__name__}: rows must be in a Dask array or a Dask data frame")
-    if X.ndim != 2:
-        raise ValueError(
-            f"X has {X.ndim} dimension(s): rows and features make two. Use X.reshape(-1, 1) for one feature"
-        )
-    if np.isnan(X.shape[1]) or any(np.isnan(size) for size in X.chunks[0]):
-        raise ValueError("the chunk sizes of X are unknown: call X.compute_chunk_sizes() first")
-    if X.numblocks[1] > 1:
-        raise ValueError(
-            f"the {X.shape[1]} columns of X are split over {X.numblocks[1]} chunks, and rows must be whole: use "
-            "X.rechunk({1: -1})"
-        )
-    return list(X.to_delayed().ravel())
 
 
 def _made_ready(blocks: Sequence[Any]) -> list[Any]:

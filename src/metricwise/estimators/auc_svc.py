@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 from sklearn.utils.multiclass import _ovr_decision_function
 
+from metricwise.clusters import is_dask
 from metricwise.designs import Design
-from metricwise.designs.dask_source import is_dask
 from metricwise.estimators.batch import Floats, Mask
 from metricwise.estimators.kernelized import KernelClassifier
 from metricwise.estimators.rows import in_chunks, refuse_chunks

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from metricwise.designs.dask_source import DaskSource, is_dask, running_client
+from metricwise.clusters import at_hand, is_dask, refuse_client, running_client
+from metricwise.designs.dask_source import DaskSource
 
 if TYPE_CHECKING:
     from metricwise.estimators.linear import LinearClassifier
@@ -27,12 +28,8 @@ def rows_of_cluster(model: Any, X: Any, y: Any, sample_weight: Any, client: Any)
     client : distributed.Client or None
         Of the cluster; None for the one started last.
     """
+    refuse_client(client, X)
     if not is_dask(X):
-        if client is not None:
-            raise ValueError(
-                f"a client was given, but X is {type(X).__name__}, not a Dask collection: leave the client out, or use "
-                "dask.array.from_array(X, chunks=...)"
-            )
         return X, at_hand(y), at_hand(sample_weight)
     if getattr(model, "kernel", "linear") != "linear" or getattr(model, "pairs", "exact") != "exact":
         raise ValueError(
@@ -44,13 +41,6 @@ def rows_of_cluster(model: Any, X: Any, y: Any, sample_weight: Any, client: Any)
     client = running_client(client)
     labels, weights = at_hand(y, client), at_hand(sample_weight, client)
     return DaskSource(X, client), labels, weights
-
-
-def at_hand(values: Any, client: Any = None) -> Any:
-    """Return numbers or labels in the memory of this process."""
-    if not is_dask(values):
-        return values
-    return values.compute() if client is None else client.compute(values).result()
 
 
 def lazy_scores(model: LinearClassifier, X: Any) -> Any:

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from metricwise.clusters import at_hand, is_dask
 from metricwise.designs import make_design
-from metricwise.designs.dask_source import is_dask
-from metricwise.estimators.dask_rows import at_hand, lazy_labels, lazy_scores
+from metricwise.estimators.dask_rows import lazy_labels, lazy_scores
 from metricwise.estimators.rows import checked_rows, known_labels
 from metricwise.estimators.targets import positive_class
 from metricwise.measures import HasMulticlassValue, Measure

@@ -9,8 +9,8 @@ from typing import Any, Literal, NoReturn
 import numpy as np
 from sklearn.utils.validation import _check_n_features, column_or_1d, validate_data
 
+from metricwise.clusters import is_dask
 from metricwise.designs import ChunkSource, StoredRows
-from metricwise.designs.dask_source import is_dask
 
 
 def checked_rows(

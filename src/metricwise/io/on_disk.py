@@ -231,7 +231,7 @@ def open(
     True
     """
     name = existing_file(path)
-    limit = _bytes_of(memory_limit)
+    limit = bytes_of(memory_limit)
     if block_rows is not None and (
         isinstance(block_rows, bool) or not isinstance(block_rows, Integral) or block_rows < 1
     ):
@@ -374,7 +374,7 @@ def _labels(target: Any, n_rows: int, path: str) -> NDArray[Any] | None:
     return found
 
 
-def _bytes_of(limit: int | str) -> int:
+def bytes_of(limit: int | str) -> int:
     """Return a number of bytes from a number or from text such as "1.5GB"."""
     found = _SIZE.fullmatch(limit) if isinstance(limit, str) else None
     if found is not None:

@@ -282,6 +282,29 @@ def recognised_stream(
     >>> words.partition("rows: ")[2]
     'CSV, separated by semicolons, with header, read in chunks'
     """
+    options, words = recognised_options(
+        path,
+        target=target,
+        weight=weight,
+        format=format,
+        delimiter=delimiter,
+        has_header=has_header,
+        zero_based=zero_based,
+    )
+    return stream(path, on_error=on_error, **options), f"{words}, read in chunks"
+
+
+def recognised_options(
+    path: str,
+    *,
+    target: str | int | None = None,
+    weight: str | int | None = None,
+    format: str | None = None,
+    delimiter: str | None = None,
+    has_header: bool | None = None,
+    zero_based: bool = False,
+) -> tuple[dict[str, Any], str]:
+    """Return what a file has to be opened with, and words for what was recognised."""
     from metricwise.io.documents import load_head, recognise_layout
     from metricwise.io.tables import described_layout
 
@@ -289,16 +312,16 @@ def recognised_stream(
     head = load_head(name, format)
     if head.format == "arff":
         raise ValueError(f"{name} is an ARFF file, which is not read in chunks: read it as a whole, or write it as CSV")
-    words, given = head.format, {"zero_based": zero_based}
-    options: dict[str, Any] = given | {"target": target, "weight": weight}
+    words: str = head.format
+    options: dict[str, Any] = {"format": head.format, "target": target, "zero_based": zero_based}
+    options |= {} if weight is None else {"weight": weight}
     if head.format == "csv":
         named = [which for which in (target, weight) if isinstance(which, str)]
         layout = recognise_layout(head, delimiter, has_header, named)
         options |= {"delimiter": layout.separator, "has_header": layout.names is not None}
         words = described_layout(layout)
     packed = ", compressed by gzip" if head.compressed else ""
-    rows = stream(name, format=head.format, on_error=on_error, **options)  # type: ignore[arg-type]
-    return rows, f"{name}: {words}{packed}, read in chunks"
+    return options, f"{name}: {words}{packed}"
 
 
 def _make_source(path: str, chosen: str, dtype: Any, n_features: int | None, given: dict[str, Any]) -> Source:

@@ -1,20 +1,23 @@
-"""A real cluster for all tests of this folder: a scheduler and two worker processes, TCP on loopback."""
+"""A real cluster for all tests that ask for one: a scheduler and two worker processes, TCP on loopback."""
 
 from __future__ import annotations
 
 import pytest
-from distributed import Client, LocalCluster
 
 from benchmarks.cluster_process import SETTINGS
 
 
 @pytest.fixture(scope="session")
 def cluster():
+    from distributed import LocalCluster  # slow to import, and most tests do without
+
     with LocalCluster(**SETTINGS) as made:
         yield made
 
 
 @pytest.fixture(scope="session")
 def client(cluster):
+    from distributed import Client
+
     with Client(cluster) as made:
         yield made

@@ -1,0 +1,76 @@
+"""Rows with the workers of a Dask cluster: plain tasks on chunks, of which Dask computes again what is lost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from metricwise.clusters import row_blocks, running_client
+
+Floats = NDArray[np.float64]
+
+
+class ClusterRows:
+    """The chunks of a Dask array or data frame, computed once and kept by the workers.
+
+    Parameters
+    ----------
+    X : dask array or dask data frame
+        Rows.
+    client : distributed.Client, optional
+        Of the cluster; by default the one started last.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        Rows and features.
+    client : distributed.Client
+        The one that is used.
+    """
+
+    def __init__(self, X: Any, client: Any = None) -> None:
+        blocks = row_blocks(X)
+        self.client = running_client(client)
+        # The chunks as they come are forgotten as soon as there are numbers of them.
+        self._blocks = self.client.map(_numbers, self.client.compute(blocks), pure=False)
+        shapes = self._answers(np.shape)
+        widths = {width for _, width in shapes}
+        if len(widths) > 1:
+            raise ValueError(
+                f"the chunks of X have {min(widths)} to {max(widths)} columns: all must have the same features"
+            )
+        self._bounds = np.cumsum([0] + [n_rows for n_rows, _ in shapes])
+        self.shape = (int(self._bounds[-1]), widths.pop())
+
+    def times(self, w: Floats) -> Floats:
+        """Return X w."""
+        return np.concatenate(self._answers(_times, w=w))
+
+    def combined(self, c: Floats) -> Floats:
+        """Return X' c."""
+        parts = [c[start:stop] for start, stop in zip(self._bounds[:-1], self._bounds[1:], strict=True)]
+        total: Floats = np.sum(self._answers(_combined, parts), axis=0, dtype=np.float64)
+        return total
+
+    def _answers(self, question: Any, *more: Any, **common: Any) -> list[Any]:
+        """Return what a function says of every chunk, in their order."""
+        answers: list[Any] = self.client.gather(self.client.map(question, self._blocks, *more, pure=False, **common))
+        return answers
+
+
+def _numbers(block: Any) -> Any:
+    """Return a chunk as an array or a CSR matrix."""
+    if sparse.issparse(block):
+        return block.tocsr()
+    return block.to_numpy(dtype=np.float64) if hasattr(block, "columns") else np.asarray(block)
+
+
+def _times(block: Any, w: Floats) -> Floats:
+    return np.asarray(block @ w, dtype=np.float64)
+
+
+def _combined(block: Any, c: Floats) -> Floats:
+    return np.asarray(block.T @ c, dtype=np.float64)

@@ -1,0 +1,97 @@
+"""``--disk``: files larger than memory, whose rows stay where they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from metricwise.cli.options import DataOptions, Size, Which
+
+if TYPE_CHECKING:
+    from metricwise.io import Table
+
+_ARRAYS = (".npy", ".npz")
+_MEMORY_LIMIT = "1GB"
+
+
+def disk_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add ``--disk`` and its limit; the command gets ``memory_limit``, None where rows are to be in memory."""
+
+    @click.option("--disk", is_flag=True, help="Leave the rows on disk and read them in blocks, as often as needed.")
+    @click.option(
+        "--memory-limit", type=Size(), help=f"Most memory with --disk, as in 800MB; {_MEMORY_LIMIT} by default."
+    )
+    @wraps(function)
+    def wrapped(*args: Any, disk: bool, memory_limit: int | None, **options: Any) -> Any:
+        if memory_limit is not None and not disk:
+            raise click.UsageError("--memory-limit is for --disk: add it, or leave the limit out")
+        limit = (memory_limit or _MEMORY_LIMIT) if disk else None
+        return function(*args, memory_limit=limit, **options)
+
+    return wrapped
+
+
+def labels_beside(path: str) -> bool:
+    """Whether the labels of a file are in another file, as those of arrays."""
+    return Path(path).suffix in _ARRAYS
+
+
+def open_table(
+    path: str, options: DataOptions, memory_limit: int | str, target: Sequence[Which], n_features: int | None = None
+) -> Table:
+    """Return a table whose rows stay on disk.
+
+    Parameters
+    ----------
+    path : str
+        The file: .npy or .npz, or a table or svmlight file, which is converted once.
+    options : DataOptions
+        How to read it.
+    memory_limit : int or str
+        As in `metricwise.io.open`.
+    target : sequence of columns, or of one .npy file
+        Where the labels are.
+    n_features : int, optional
+        Of svmlight files, whose rows do not tell.
+    """
+    import metricwise.io
+    from metricwise.io import Table
+
+    if path == "-":
+        raise click.UsageError("--disk reads a file again and again, and standard input is gone once read: name a file")
+    if options.weight is not None:
+        raise click.UsageError("--weight is not for --disk: leave it out, or repeat the rows as often as they weigh")
+    if len(target) > 1:
+        raise click.UsageError("--disk takes one --target: train a model for each, or leave --disk out")
+    where = target[0] if target else None
+    if labels_beside(path):  # others are recognised by their content
+        if isinstance(where, int):
+            raise click.UsageError(f"{path} has no column of labels: name the .npy file that has them by --target")
+        rows = metricwise.io.open(path, target=where, memory_limit=memory_limit, **_given(options))
+        words = f"{path}: {'CSR matrix' if rows.is_sparse else 'array'} of {rows.dtype}"
+    else:
+        from metricwise.io.streaming import recognised_options
+
+        found, words = recognised_options(
+            path,
+            target=where,
+            format=options.format,
+            delimiter=options.separator,
+            has_header=options.has_header,
+            zero_based=options.zero_based,
+        )
+        width = n_features if found["format"] == "svmlight" else None
+        rows = metricwise.io.open(path, memory_limit=memory_limit, n_features=width, **found)
+    words += f"; {rows.shape[0]:,} rows; {rows.shape[1]:,} features; they stay on disk"
+    kinds: dict[str, Any] = dict.fromkeys(rows.feature_names or (), "number")
+    return Table(rows, rows.y, None, rows.feature_names, (str(where),), kinds, words)
+
+
+def _given(options: DataOptions) -> dict[str, Any]:
+    """Return the options that were given, for `metricwise.io.open` to say which make no sense."""
+    known = {"format": options.format, "delimiter": options.separator, "has_header": options.has_header}
+    return {name: value for name, value in known.items() if value is not None} | {"zero_based": options.zero_based}

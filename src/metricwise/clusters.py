@@ -1,0 +1,76 @@
+"""Dask as it is met at the door: whether something is a collection of it, and which client knows its workers."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+
+def is_dask(X: Any) -> bool:
+    """Whether something is a Dask collection; Dask is not imported to find out.
+
+    Examples
+    --------
+    >>> is_dask([1, 2])
+    False
+    """
+    dask = sys.modules.get("dask")
+    return dask is not None and bool(dask.is_dask_collection(X))
+
+
+def running_client(client: Any = None) -> Any:
+    """Return a Dask client that can be used: the given one, or the one that was started last."""
+    try:
+        import distributed
+    except ImportError as error:
+        raise ImportError("Dask collections need the package distributed: pip install metricwise[dask]") from error
+    if client is None:
+        try:
+            client = distributed.get_client()
+        except ValueError as error:
+            raise ValueError(
+                "X is a Dask collection, and there is no client that knows workers for it: start one with "
+                "client = dask.distributed.Client(), or pass it as client=..."
+            ) from error
+    if client.status != "running":
+        raise ValueError(
+            f"the Dask client is {client.status}, not running: make a new one with dask.distributed.Client(...) and "
+            "build the Dask collections with it again"
+        )
+    return client
+
+
+def at_hand(values: Any, client: Any = None) -> Any:
+    """Return numbers or labels in the memory of this process."""
+    if not is_dask(values):
+        return values
+    return values.compute() if client is None else client.compute(values).result()
+
+
+def refuse_client(client: Any, X: Any) -> None:
+    """Raise if a client was given for rows that are not with its workers."""
+    if client is not None and not is_dask(X):
+        raise ValueError(
+            f"a client was given, but X is {type(X).__name__}, not a Dask collection: leave the client out, or use "
+            "dask.array.from_array(X, chunks=...)"
+        )
+
+
+def row_blocks(X: Any) -> list[Any]:
+    """Return the chunks of rows of a Dask array or data frame, not computed."""
+    if hasattr(X, "npartitions") and hasattr(X, "columns"):
+        return list(X.to_delayed())
+    if not hasattr(X, "numblocks"):
+        raise TypeError(f"X is a Dask {type(X).__name__}: rows must be in a Dask array or a Dask data frame")
+    if X.ndim != 2:
+        raise ValueError(
+            f"X has {X.ndim} dimension(s): rows and features make two. Use X.reshape(-1, 1) for one feature"
+        )
+    if any(size != size for size in (X.shape[1], *X.chunks[0])):  # unknown sizes are NaN
+        raise ValueError("the chunk sizes of X are unknown: call X.compute_chunk_sizes() first")
+    if X.numblocks[1] > 1:
+        raise ValueError(
+            f"the {X.shape[1]} columns of X are split over {X.numblocks[1]} chunks, and rows must be whole: use "
+            "X.rechunk({1: -1})"
+        )
+    return list(X.to_delayed().ravel())

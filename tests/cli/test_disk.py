@@ -1,0 +1,194 @@
+"""``--disk``: training, certifying, judging and predicting with rows that stay on disk."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+from scipy import sparse
+from sklearn.datasets import dump_svmlight_file
+from sklearn.metrics import f1_score
+
+import metricwise
+from metricwise import AMPClassifier, MultivariateSVC
+from metricwise.cli import main
+from tests.unit.disk_files import NAMES, X, Y
+
+LABELS = Y.astype(int)
+
+
+def run(*arguments, code=0):
+    result = CliRunner().invoke(main, [str(argument) for argument in arguments])
+    assert result.exit_code == code, result.output + repr(result.exception)
+    return result
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """The same rows in files of all kinds."""
+    place = tmp_path_factory.mktemp("rows")
+    np.save(place / "X.npy", X)
+    np.save(place / "y.npy", LABELS)
+    sparse.save_npz(place / "X.npz", sparse.csr_matrix(X), compressed=False)
+    dump_svmlight_file(X, LABELS, str(place / "rows.svm"), zero_based=False)
+    frame = pd.DataFrame(X, columns=list(NAMES)).assign(label=LABELS)
+    frame.to_csv(place / "rows.csv", index=False, sep=";")
+    frame.to_parquet(place / "rows.parquet")
+    return place
+
+
+FILES = {
+    "X.npy": ["--target", "{folder}/y.npy"],
+    "X.npz": ["--target", "{folder}/y.npy"],
+    "rows.svm": [],
+    "rows.csv": ["--target", "label"],
+    "rows.parquet": ["--target", "7"],
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_the_model_of_the_library_from_every_kind_of_file(name, folder, tmp_path):
+    target = [text.format(folder=folder) for text in FILES[name]]
+    model, out = tmp_path / "m.mw", tmp_path / "labels.csv"
+    told = run("train", folder / name, *target, "--disk", "--memory-limit", "800MB", "--out", model)
+    assert "auto: multivariate-svm trains on rows on disk" in told.stderr
+    assert "3,000 rows; 6 features; they stay on disk" in told.stderr and "scale the features" in told.stderr
+    assert "certified" in told.stdout
+    expected = MultivariateSVC("f1", random_state=0).fit(X, LABELS)
+    found = metricwise.load(model)
+    assert found.result_.certificate.upper == pytest.approx(expected.result_.certificate.upper, rel=found.tol)
+    assert found.checkpoint is None and found.callback is None
+    assert [path.name for path in tmp_path.iterdir()] == ["m.mw"]  # no checkpoint is left
+    bounds = json.loads(run("certify", model, folder / name, *target, "--disk", "--json", "-q").stdout)
+    assert bounds["certificates"][0]["gap"] == pytest.approx(found.result_.certificate.relative, rel=1e-3)
+    judged = json.loads(
+        run("evaluate", model, folder / name, *target, "--disk", "--json", "-q", "--measure", "f1").stdout
+    )
+    assert judged["measures"][0]["value"] == pytest.approx(f1_score(LABELS, expected.predict(X)))
+    run("predict", model, folder / name, "--disk", "--scores", "--out", out)
+    written = pd.read_csv(out)
+    assert written["prediction"].astype(int).tolist() == expected.predict(X).tolist()
+    np.testing.assert_allclose(written["score of 1"], found.decision_function(X), atol=1e-9)
+
+
+def test_a_model_from_disk_serves_files_in_memory(folder, tmp_path):
+    model = tmp_path / "m.mw"
+    arguments = ("--target", "label", "--algorithm", "amp", "--pos-label", "0", "--disk", "--out", model)
+    run("train", folder / "rows.csv", *arguments)
+    expected = AMPClassifier("f1", pos_label=0, random_state=0).fit(X, LABELS)
+    found = json.loads(run("predict", model, folder / "rows.parquet", "--json", "-q").stdout)["columns"]
+    assert found["prediction"] == expected.predict(X).tolist()
+
+
+def test_an_interrupted_training_goes_on(folder, tmp_path, monkeypatch):
+    """Training fails at its fourth step; the same command then goes on from where it had come to."""
+    from metricwise.solvers import CuttingPlane
+
+    arguments = ("train", folder / "X.npy", "--target", folder / "y.npy", "--disk", "--out", tmp_path / "m.mw")
+    step, done = CuttingPlane.step, []
+
+    def fails(self, problem, state):
+        done.append(state)
+        if len(done) == 4:
+            raise OSError("the disk was pulled out")
+        step(self, problem, state)
+
+    monkeypatch.setattr(CuttingPlane, "step", fails)
+    assert "the disk was pulled out" in run(*arguments, code=1).stderr
+    assert (tmp_path / "m.mw.checkpoint").exists()
+    monkeypatch.undo()
+    told = run(*arguments)
+    assert f"going on from {tmp_path / 'm.mw.checkpoint'}" in told.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["m.mw"]
+    expected = MultivariateSVC("f1", random_state=0).fit(X, LABELS).result_.certificate
+    assert metricwise.load(tmp_path / "m.mw").result_.certificate.upper == pytest.approx(expected.upper, rel=1e-3)
+
+
+def test_a_checkpoint_of_rows_in_memory(folder, tmp_path):
+    told = run(
+        *("train", folder / "rows.csv", "--target", "label", "--algorithm", "multivariate-svm"),
+        *("--checkpoint", tmp_path / "run.npz", "--out", tmp_path / "m.mw"),
+    )
+    assert "certified" in told.stdout
+    assert [path.name for path in tmp_path.iterdir()] == ["m.mw"]
+    (tmp_path / "run.npz").write_text("something else")
+    failed = run(
+        *("train", folder / "rows.csv", "--target", "label", "--algorithm", "multivariate-svm"),
+        *("--checkpoint", tmp_path / "run.npz", "--out", tmp_path / "m.mw"),
+        code=1,
+    )
+    assert "cannot be read" in failed.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["X.npy", "--disk"], "name the .npy file that has them by --target"),
+        (["X.npy", "--disk", "--target", "1"], "name the .npy file that has them by --target"),
+        (["rows.csv", "--memory-limit", "1GB"], "--memory-limit is for --disk"),
+        (["rows.csv", "--disk", "--memory-limit", "much"], "write 800MB or 2GiB"),
+        (["rows.csv", "--disk", "--stream"], "leave one out"),
+        (["rows.csv", "--disk", "--algorithm", "plug-in"], "--disk is for multivariate-svm, smoothed-svm"),
+        (["rows.csv", "--disk", "--subject-to", "recall>=0.5"], "leave --disk out"),
+        (["rows.csv", "--disk", "--target", "a", "--target", "b"], "--disk takes one --target"),
+        (["rows.csv", "--disk", "--weight", "a"], "--weight is not for --disk"),
+        (["-", "--disk"], "name a file"),
+    ],
+)
+def test_wrong_usage(folder, tmp_path, monkeypatch, arguments, message):
+    monkeypatch.chdir(folder)
+    assert message in run("train", *arguments, "--out", tmp_path / "m.mw", code=2).stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_runs_that_fail(folder, tmp_path):
+    model = tmp_path / "m.mw"
+    arguments = ("train", folder / "X.npy", "--target", folder / "y.npy", "--out", model)
+    failed = run(*arguments, "--disk", "--memory-limit", "100MB", code=1)
+    assert re.search(r"Give at least --memory-limit \d+MB$", failed.stderr.strip())
+    np.save(tmp_path / "few.npy", LABELS[:-1])
+    failed = run("train", folder / "X.npy", "--target", tmp_path / "few.npy", "--disk", "--out", model, code=1)
+    assert "give one label a row" in failed.stderr
+    run("train", folder / "rows.csv", "--target", "label", "--algorithm", "multivariate-svm", "--out", model)
+    failed = run("predict", model, folder / "X.npy", "--disk", code=1)
+    assert "needs them in memory: leave --disk out" in failed.stderr
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="peak memory is asked of Linux")
+def test_a_process_stays_within_its_memory(tmp_path):
+    """Training, certifying and predicting on 80 MB of rows, with 50 MB beside the libraries and the vectors of rows."""
+    n_rows, width = 20_000, 1000
+    rows = np.lib.format.open_memmap(tmp_path / "X.npy", mode="w+", dtype=np.float32, shape=(n_rows, width))
+    random = np.random.default_rng(0)
+    rows[:] = np.resize(random.standard_normal((1000, width), dtype=np.float32), rows.shape)
+    labels = random.random(n_rows) < 0.1
+    rows[labels, :5] += 2.0
+    rows.flush()
+    np.save(tmp_path / "y.npy", labels)
+    script = r"""
+import re
+from metricwise.cli import main
+common = ["--disk", "--memory-limit", "375MB"]
+for line in (
+    "train X.npy --target y.npy --out m.mw -C 1e-4 --time-budget 2s",
+    "certify m.mw X.npy --target y.npy",
+    "predict m.mw X.npy --out labels.csv",
+):
+    main([*line.split(), *common], standalone_mode=False)
+print("peak", float(re.search(r"VmHWM:\s+(\d+) kB", open("/proc/self/status").read())[1]) * 1024 / 1e6)
+"""
+    environment = os.environ | {"PYTHONPATH": str(Path(metricwise.__file__).resolve().parents[1])}
+    command = [sys.executable, "-W", "ignore", "-c", script]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment)
+    (tmp_path / "X.npy").unlink()
+    assert done.returncode == 0, done.stderr
+    assert float(re.search(r"peak (\S+)", done.stdout)[1]) < 375
+    assert len((tmp_path / "labels.csv").read_text().splitlines()) == n_rows + 1

@@ -1,0 +1,82 @@
+"""The model behind the plan for many rows finds its constants again, and the guide shows what was measured."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks.projection import NETWORK, Fitted, crossing, fit, most_workers, project
+from benchmarks.report import Column, Section, Table, filled, save
+
+TRUE = Fitted(product=2e-10, speed=5e8, call=1e-3, row_bytes=9.0, sorting=3e-9, held=120.0)
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def measured(rows):
+    moved = TRUE.row_bytes * rows + 8 * 100 * 2
+    return {
+        "rows": rows,
+        "work": TRUE.product * rows * 100 / 2,
+        "overhead": 0.004 + moved / TRUE.speed,
+        "moved": moved,
+        "sorting": TRUE.sorting * rows * np.log2(rows),
+        "held": 5e6 + TRUE.held * rows,
+    }
+
+
+def test_constants_are_found_again():
+    found = fit([measured(rows) for rows in (10_000, 100_000, 1_000_000)], n_features=100, n_workers=2, call=1e-3)
+    for name, value in vars(TRUE).items():
+        assert getattr(found, name) == pytest.approx(value, rel=1e-6), name
+
+
+def test_a_projection_is_the_sum_of_its_parts():
+    exact = project(TRUE, 10**9, 100, 100)
+    assert exact["products"] == pytest.approx(2e-10 * 1e9)
+    assert exact["transfer"] == pytest.approx((9e9 + 800 * (100 + 4000)) / 5e8)
+    assert exact["coordinator"] == pytest.approx(3.0 * np.log2(1e9))
+    assert exact["iteration"] == pytest.approx(sum(exact[k] for k in ("products", "transfer", "calls", "coordinator")))
+    assert (exact["held"], exact["of_a_worker"]) == (pytest.approx(120.0), pytest.approx(4.0))
+    faster = project(Fitted(**vars(TRUE) | {"speed": np.inf}), 10**9, 100, 100)
+    assert faster["transfer"] == pytest.approx(exact["transfer"] * 5e8 / NETWORK)
+    few, many = (project(TRUE, rows, 100, 100, bins=1024) for rows in (10**8, 10**9))
+    vectors = 800 * (100 + 4000)
+    assert many["gigabytes"] == pytest.approx((2 * 16 * 1024 * 100 + vectors) / 1e9)
+    assert few["coordinator"] == many["coordinator"] < 1e-3 * exact["coordinator"]
+
+
+def test_beyond_so_many_workers_the_coordinator_takes_longer():
+    workers = most_workers(TRUE, 10**9, 100)
+    plan = project(TRUE, 10**9, 100, 1)
+    vectors = 800 * 4001 / 5e8
+    assert plan["products"] / workers == pytest.approx(plan["transfer"] - vectors + plan["coordinator"])
+
+
+@pytest.mark.parametrize(
+    ("ratios", "expected"), [([0.9, 0.8, 0.7], 10), ([3.0, 1.0, 1.0], 10**1.75), ([3.0, 1.0, 2.0], None)]
+)
+def test_break_even_points_hold_from_there_on(ratios, expected):
+    assert crossing([10, 100, 1000], ratios, 1.5) == (None if expected is None else pytest.approx(expected))
+
+
+def test_pages_are_filled_between_their_markers(tmp_path):
+    table = Table("Speed", [Column("rows", "rows", "{:,}")], [{"rows": 5000}])
+    save(Section("trial", "A trial", [], tables=[table], environment={"cores": "2"}), tmp_path)
+    page = (
+        "Before\n\n.. measured: trial: Speed\n\nold\n\n.. end of measurement\n\n.. measured: trial: circumstances\n\n"
+    )
+    page += ".. end of measurement\n\n.. measured: other: Speed\n\nkept\n\n.. end of measurement\n\nAfter\n"
+    found = filled(page, tmp_path)
+    assert "5,000" in found and "cores 2" in found and "kept" in found and "old" not in found
+    assert found.startswith("Before\n") and found.endswith("After\n") and filled(found, tmp_path) == found
+    with pytest.raises(ValueError, match="has no 'Weight', only Speed, circumstances"):
+        filled(page.replace("trial: Speed", "trial: Weight"), tmp_path)
+
+
+@pytest.mark.parametrize("page", ["choosing_where", "billion_rows"])
+def test_the_guide_shows_what_was_measured(page):
+    text = (ROOT / "docs" / "guide" / f"{page}.rst").read_text(encoding="utf-8")
+    assert text.count(".. measured: where: ") == text.count(".. end of measurement") >= 3
+    assert filled(text, ROOT / "benchmarks" / "results") == text
