@@ -257,6 +257,8 @@ class StreamResult:
         Time spent.
     history : History
         The measure on rows not learnt from, and the dual variables, as rows went by.
+    bytes_moved : int
+        Bytes of arrays that went from the coordinator to the workers of a cluster and back; 0 in memory.
     """
 
     weights: Floats = field(repr=False)
@@ -266,6 +268,7 @@ class StreamResult:
     seconds: float
     history: History[StreamEntry]
     certificate: None = None
+    bytes_moved: int = 0
 
     def _repr_html_(self) -> str:
         rows = {

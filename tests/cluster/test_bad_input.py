@@ -14,7 +14,7 @@ from distributed import Client
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
-from metricwise import AUCSVC, FeatureSelectingSVC, MultivariateSVC, PlugInClassifier, SPADEClassifier, certify
+from metricwise import AUCSVC, FeatureSelectingSVC, MiniBatchSVC, MultivariateSVC, PlugInClassifier, certify
 from tests.contracts.cases import make_data
 
 pytestmark = pytest.mark.xdist_group("cluster")
@@ -23,7 +23,7 @@ X, POSITIVE = make_data(n_rows=40, n_features=4)
 DATA = da.from_array(X, chunks=(10, -1))
 
 
-OTHERS = [FeatureSelectingSVC("f1"), SPADEClassifier("g_mean"), PlugInClassifier(LogisticRegression(), "f1")]
+OTHERS = [FeatureSelectingSVC("f1"), MiniBatchSVC("f1"), PlugInClassifier(LogisticRegression(), "f1")]
 
 
 def replaced(number, change):

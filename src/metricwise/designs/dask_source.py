@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from copy import copy
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -190,6 +191,36 @@ class DaskSource:
                     raise ConnectionError("a worker was lost") from error
 
     # ------------------------------------------------------------------------------------------------------ the cluster
+
+    @property
+    def futures(self) -> list[Any]:
+        """The chunks that have rows, as Dask knows them."""
+        return list(self._futures)
+
+    def part(self, chunks: Sequence[int]) -> DaskSource:
+        """Return some of the chunks as a source of their own; they stay where they are."""
+        part = copy(self)
+        part._futures, part._facts = [self._futures[k] for k in chunks], [self._facts[k] for k in chunks]
+        part.bounds = np.cumsum([0] + [chunk.n_rows for chunk in part._facts])
+        part.shape = (int(part.bounds[-1]), self.shape[1])
+        part.most_gathered = part._rows_that_fit()
+        part._holders, part.bytes_moved, part.worker_seconds = [], 0, 0.0
+        return part
+
+    def on_cluster(self, action: Callable[[Any], Any]) -> Any:
+        """Return what the client answers to a question; raise a ConnectionError if the cluster is not there."""
+        from distributed.scheduler import KilledWorker
+
+        try:
+            return self._cluster(lambda: action(self._client))
+        except KilledWorker as error:
+            raise ConnectionError(
+                f"workers of the Dask cluster were lost again and again during one task ({error}): look at their logs. "
+                "Most often they have too little memory for the chunks"
+            ) from error
+        except Exception as error:
+            self._check_scheduler(error)
+            raise
 
     def _have_workers_joined(self) -> bool:
         if time.monotonic() - self._looked_at < _BETWEEN_LOOKS:

@@ -50,6 +50,8 @@ def prepared(block: Any, number: int) -> Any:
         raise ValueError(f"chunk {number} of X has entries of type {block.dtype}: convert them to numbers")
     if block.dtype not in (np.float32, np.float64):
         block = block.astype(np.float64)
+    if isinstance(block, np.ndarray):
+        block = np.ascontiguousarray(block)  # data frames have columns one behind the other; rows are read in any order
     _refuse_endless(block, number)
     return block
 

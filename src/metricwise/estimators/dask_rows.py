@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from copy import copy
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from metricwise.clusters import at_hand, is_dask, refuse_client, running_client
 from metricwise.designs.dask_source import DaskSource
 
-if TYPE_CHECKING:
-    from metricwise.estimators.linear import LinearClassifier
-
-_NOT_FOR_PREDICTION = ("_warm_states", "callback")  # large, or at home in this process only
+_NOT_FOR_PREDICTION = ("result_", "_warm_states", "_held_out", "callback")  # large, or at home in this process only
 
 
 def rows_of_cluster(model: Any, X: Any, y: Any, sample_weight: Any, client: Any) -> tuple[Any, Any, Any]:
@@ -28,71 +25,83 @@ def rows_of_cluster(model: Any, X: Any, y: Any, sample_weight: Any, client: Any)
     client : distributed.Client or None
         Of the cluster; None for the one started last.
     """
+    if is_dask(X):
+        refuse_kernels(model)
+        if not model.trains_on_chunks:
+            return X, y, sample_weight  # refused where rows are checked
+    return chunks_of_cluster(X, y, sample_weight, client)
+
+
+def chunks_of_cluster(X: Any, y: Any, sample_weight: Any, client: Any) -> tuple[Any, Any, Any]:
+    """Return a Dask collection as chunks on its cluster, and labels and weights at hand; other rows as they are."""
     refuse_client(client, X)
     if not is_dask(X):
         return X, at_hand(y), at_hand(sample_weight)
-    if getattr(model, "kernel", "linear") != "linear" or getattr(model, "pairs", "exact") != "exact":
-        raise ValueError(
-            "kernels and pairs='kmeans' need all rows in memory, and these are on a cluster: set kernel='linear' and "
-            "pairs='exact', with features of your own (Nystroem) if the model is to bend, or use X.compute()"
-        )
-    if not model.trains_on_chunks:
-        return X, y, sample_weight  # refused where rows are checked
     client = running_client(client)
     labels, weights = at_hand(y, client), at_hand(sample_weight, client)
     return DaskSource(X, client), labels, weights
 
 
-def lazy_scores(model: LinearClassifier, X: Any) -> Any:
+def refuse_kernels(model: Any) -> None:
+    """Raise if a model would need all rows in memory for a kernel or for clusters of pairs."""
+    if getattr(model, "kernel", "linear") != "linear" or getattr(model, "pairs", "exact") != "exact":
+        raise ValueError(
+            "kernels and pairs='kmeans' need all rows in memory, and these are on a cluster: set kernel='linear' and "
+            "pairs='exact', with features of your own (Nystroem) if the model is to bend, or use X.compute()"
+        )
+
+
+def lazy_scores(model: Any, X: Any) -> Any:
     """Return the decision function of a Dask collection, not computed, with the same chunks."""
     n_columns = model.classes_.size if model.classes_.size > 2 else 1
     return _lazy(model, X, "decision_function", np.dtype(np.float64), n_columns)
 
 
-def lazy_labels(model: LinearClassifier, X: Any) -> Any:
+def lazy_labels(model: Any, X: Any) -> Any:
     """Return the labels of a Dask collection, not computed, with the same chunks."""
     return _lazy(model, X, "predict", model.classes_.dtype, 1)
 
 
-def _lazy(model: LinearClassifier, X: Any, method: str, dtype: np.dtype[Any], n_columns: int) -> Any:
+def lazy_probabilities(model: Any, X: Any) -> Any:
+    """Return the probabilities of the classes for a Dask collection, not computed, with the same chunks."""
+    return _lazy(model, X, "predict_proba", np.dtype(np.float64), model.classes_.size)
+
+
+def light_copy(model: Any) -> Any:
+    """Return a copy of a trained model without what predictions do not need, and what would be sent along."""
     light: Any = copy(model)
-    light.result_ = None  # the proof of training is of no use to predictions, and would be sent along
     for name in _NOT_FOR_PREDICTION:
-        if hasattr(light, name):
+        if name in vars(light):
             setattr(light, name, None)
+    return light
+
+
+def _lazy(model: Any, X: Any, method: str, dtype: np.dtype[Any], n_columns: int) -> Any:
+    light = light_copy(model)
+    empty = np.empty((0,) if n_columns == 1 else (0, n_columns), dtype=dtype)
     if hasattr(X, "columns"):
-        return X.map_partitions(_frame_answer, light, method, meta=_frame_meta(X, dtype, model, n_columns))
+        return X.map_partitions(_frame_answer, light, method, empty, meta=_framed(empty, X._meta.index[:0], model))
     if not hasattr(X, "numblocks") or X.ndim != 2 or X.numblocks[1] > 1:
         raise ValueError(
             f"{method} takes Dask arrays of two dimensions with whole rows in every chunk, and Dask data frames: use "
             "X.rechunk({1: -1})"
         )
     arrangement: dict[str, Any] = {"drop_axis": 1} if n_columns == 1 else {"chunks": (X.chunks[0], (n_columns,))}
-    empty = np.empty((0,) if n_columns == 1 else (0, n_columns), dtype=dtype)
-    return X.map_blocks(_array_answer, light, method, dtype=dtype, meta=empty, **arrangement)
+    return X.map_blocks(_array_answer, light, method, empty, dtype=dtype, meta=empty, **arrangement)
 
 
-def _array_answer(block: Any, model: Any, method: str) -> Any:
-    return getattr(model, method)(block)
+def _array_answer(block: Any, model: Any, method: str, empty: Any) -> Any:
+    return getattr(model, method)(block) if block.shape[0] else empty
 
 
-def _frame_answer(block: Any, model: Any, method: str) -> Any:
+def _frame_answer(block: Any, model: Any, method: str, empty: Any) -> Any:
     """Return the answer for a data frame with its index; none for one without rows."""
+    return _framed(_array_answer(block, model, method, empty), block.index, model)
+
+
+def _framed(answer: Any, index: Any, model: Any) -> Any:
     import pandas as pd
 
-    labels = method == "predict"
-    shape = (0,) if labels or model.classes_.size == 2 else (0, model.classes_.size)
-    nothing = np.empty(shape, dtype=model.classes_.dtype if labels else np.float64)
-    answer = getattr(model, method)(block) if len(block) else nothing
     if answer.ndim == 1:
-        return pd.Series(answer, index=block.index)
-    return pd.DataFrame(answer, index=block.index, columns=model.classes_)
-
-
-def _frame_meta(X: Any, dtype: np.dtype[Any], model: Any, n_columns: int) -> Any:
-    import pandas as pd
-
-    index = X._meta.index[:0]
-    if n_columns == 1:
-        return pd.Series(np.empty(0, dtype=dtype), index=index)
-    return pd.DataFrame(np.empty((0, n_columns), dtype=dtype), index=index, columns=model.classes_)
+        return pd.Series(answer, index=index)
+    return pd.DataFrame(answer, index=index, columns=model.classes_)

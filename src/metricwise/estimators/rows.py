@@ -126,7 +126,8 @@ def refuse_dask(estimator: Any, X: Any) -> None:
     if is_dask(X):
         raise ValueError(
             f"{type(estimator).__name__} needs all rows in memory, and X is a Dask collection: use X.compute(), or "
-            "train MultivariateSVC, SmoothedSVC, AMPClassifier or AUCSVC without a kernel"
+            "train MultivariateSVC, SmoothedSVC, AMPClassifier or AUCSVC without a kernel, SPADEClassifier, "
+            "STAMPClassifier, or PlugInClassifier around one of them or around a classifier with partial_fit"
         )
 
 

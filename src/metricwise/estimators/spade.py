@@ -18,7 +18,8 @@ class SPADEClassifier(StreamingClassifier):
     """Linear classifier for concave functions of the two rates, learnt row by row (Narasimhan et al. 2015).
 
     G-mean, H-mean, Q-mean, the minimum of the rates and their mean. A row costs time proportional to its entries that
-    are not zero; memory does not depend on the number of rows.
+    are not zero; memory does not depend on the number of rows. Rows of a Dask collection are learnt from where
+    they are, in shards that are averaged after every pass: that is not the algorithm of the paper.
 
     Parameters
     ----------
@@ -65,6 +66,10 @@ class SPADEClassifier(StreamingClassifier):
         Rows between checkpoints.
     callback : callable, optional
         Called with a `StreamEntry` after every evaluation; a true answer stops training.
+    n_shards : int, default=8
+        For Dask collections: the chunks are dealt out to so many shards (one a chunk, if there are fewer), which learn
+        side by side and are averaged after every pass. The model depends on this number, and not on the cluster; the
+        number of threads that all workers have together keeps all of them busy.
 
     Attributes
     ----------
@@ -73,7 +78,8 @@ class SPADEClassifier(StreamingClassifier):
     n_iter_ : int
         Passes over the data.
     result_ : StreamResult
-        Status, rows seen, and the history of the measure and of the dual variables alpha and beta.
+        Status, rows seen, the history of the measure and of the dual variables alpha and beta, and on a cluster the
+        bytes moved.
 
     Examples
     --------
@@ -91,6 +97,7 @@ class SPADEClassifier(StreamingClassifier):
     """
 
     needs = HasDualRegion
+    trains_on_chunks = True
 
     def __init__(
         self,
@@ -114,6 +121,7 @@ class SPADEClassifier(StreamingClassifier):
         checkpoint: str | Path | None = None,
         every: int = 1_000_000,
         callback: Callable[[StreamEntry], Any] | None = None,
+        n_shards: int = 8,
     ) -> None:
         super().__init__(
             measure,
@@ -135,6 +143,7 @@ class SPADEClassifier(StreamingClassifier):
             checkpoint=checkpoint,
             every=every,
             callback=callback,
+            n_shards=n_shards,
         )
 
     def _learner(self, measure: Any, n_rows: int | None = None) -> Spade:

@@ -14,7 +14,7 @@ class STAMPClassifier(StreamingClassifier):
 
     F-beta, Jaccard, Gower-Legendre, accuracy, Cohen's kappa, or a ratio of your own (`contingency_measure` with
     ``ratio``). A row costs time proportional to its entries that are not zero; memory does not depend on the number of
-    rows.
+    rows. On Dask collections it learns as `SPADEClassifier` does.
 
     Parameters
     ----------
@@ -22,7 +22,7 @@ class STAMPClassifier(StreamingClassifier):
         What to train for: a name from ``metricwise.measure_names("STAMPClassifier")`` or such a measure.
     eta0, alpha, schedule, prior, threshold, n_passes, tol, patience, validation_fraction, max_seconds, fit_intercept
         As in `SPADEClassifier`.
-    multi_class, pos_label, n_jobs, random_state, checkpoint, every, callback
+    multi_class, pos_label, n_jobs, random_state, checkpoint, every, callback, n_shards
         As in `SPADEClassifier`.
 
     Attributes
@@ -45,6 +45,7 @@ class STAMPClassifier(StreamingClassifier):
     """
 
     needs = RatioOfRates
+    trains_on_chunks = True
 
     def _learner(self, measure: Any, n_rows: int | None = None) -> Stamp:
         return Stamp(measure, self._settings())

@@ -106,6 +106,11 @@ class Pauses(NamedTuple):
     save: Callable[[Progress], None]
 
 
+def seed_of_pass(seed: int, number: int) -> int:
+    """Return what seeds the order of the rows in a pass."""
+    return (seed << _BITS_OF_PASSES) + number
+
+
 def held_out_rows(data: StreamRows, rows: Rows, fraction: float, seed: int) -> Rows:
     """Return rows to hold out, of both classes alike; none if there would be too few of one."""
     n_folds = round(1.0 / fraction)
@@ -141,8 +146,12 @@ class BinaryFitting:
         few = self.train
         if few.size > _SCALED_AHEAD:
             few = np.sort(random.choice(few, _SCALED_AHEAD, replace=False))
-        self.learner.prepare(state, self.data, few)
+        self.learner.prepare(state, *self._few_rows(few))
         return Progress(state)
+
+    def _few_rows(self, rows: Rows) -> tuple[StreamRows, Rows]:
+        """Return rows in memory, and which of them are the given ones."""
+        return self.data, rows
 
     def run(
         self, progress: Progress, pauses: Pauses | None = None, tell: Callable[[StreamEntry], Any] | None = None
@@ -154,7 +163,7 @@ class BinaryFitting:
             order = self._order(current)
             while progress.passes == current and not progress.status:
                 stop = self._next_stop(progress, pauses)
-                self.learner.learn(progress.state, self.data, order[progress.offset : stop], remember=False)
+                self._learn(progress, order[progress.offset : stop])
                 progress.offset = stop
                 progress.seconds = time.perf_counter() - started
                 self._after_part(progress, tell)
@@ -162,10 +171,13 @@ class BinaryFitting:
                     pauses.save(progress)
         return progress
 
+    def _learn(self, progress: Progress, rows: Rows) -> None:
+        self.learner.learn(progress.state, self.data, rows, remember=False)
+
     def _order(self, number: int) -> Rows:
         """Return the rows in the order of a pass, which depends on the seed and the number of the pass alone."""
         order = self.train.copy()
-        shuffle(order, np.uint64((self.passes.seed << _BITS_OF_PASSES) + number))
+        shuffle(order, np.uint64(seed_of_pass(self.passes.seed, number)))
         return order
 
     def _next_stop(self, progress: Progress, pauses: Pauses | None) -> int:
@@ -227,8 +239,11 @@ class BinaryFitting:
         rare = min(positives, self.train.size - positives)
         return max(rare / (rare + _RARE_ROWS_A_FEATURE * self.data.n_features), _LEAST_SHARE)
 
+    def _seen(self, progress: Progress) -> int:
+        return progress.state.position
+
     def _entry(self, progress: Progress) -> StreamEntry:
-        seen = progress.state.position
+        seen = self._seen(progress)
         wanted = self.passes.n_passes * self.train.size
         left = progress.seconds * max(wanted - seen, 0) / seen
         return StreamEntry(seen, progress.seconds, self._value, self.learner.duals(progress.state), left)
@@ -243,10 +258,10 @@ class BinaryFitting:
 
 
 def out_of_fold_threshold(
-    make_learner: Callable[[], StreamLearner], measure: Measure, data: StreamRows, rows: Rows, passes: Passes
+    make_fitting: Callable[[Rows], BinaryFitting], measure: Measure, data: StreamRows, rows: Rows, seed: int
 ) -> float | None:
     """Return the threshold on scores of rows left out in turn, where too few can be held out once; None if it fails."""
-    folds = fold_of_rows(make_design(data.X).take(rows), data.positive[rows], _FOLDS, passes.seed)
+    folds = fold_of_rows(make_design(data.X).take(rows), data.positive[rows], _FOLDS, seed)
     if folds is None:
         return None
     scores = np.zeros(rows.size)
@@ -254,7 +269,7 @@ def out_of_fold_threshold(
         train, test = rows[folds != fold], folds == fold
         if np.unique(data.positive[train]).size < 2:
             return None
-        fitting = BinaryFitting(make_learner(), measure, data, train, passes, held=rows[:0])
+        fitting = make_fitting(train)
         progress = fitting.run(fitting.start())
         scores[test] = data.scores(rows[test], progress.best_weights, progress.best_bias)
     return evaluate(measure, data.positive[rows], scores, data.weights[rows]).threshold

@@ -53,6 +53,11 @@ class MemoryJob:
         self._done: list[Progress] = []
         self._untested_threshold = False
 
+    @property
+    def bytes_moved(self) -> int:
+        """Bytes that training has moved between here and a cluster so far; 0 where there is none."""
+        return 0
+
     def run(self, positives: list[Mask]) -> list[tuple[Progress, float]]:
         """Train all problems, or what a checkpoint leaves of them; return progress and threshold of each."""
         training = ""
@@ -88,7 +93,10 @@ class MemoryJob:
             rows, merged = merge_copies(make_design(self.X).take(rows), rows, positive[rows], weights[rows])
             weights = np.zeros_like(weights)
             weights[rows] = merged
-        return StreamRows(self.X, positive, weights, self.model._threads), rows
+        return self._stream_rows(positive, weights), rows
+
+    def _stream_rows(self, positive: Mask, weights: Floats) -> StreamRows:
+        return StreamRows(self.X, positive, weights, self.model._threads)
 
     def _passes(self) -> Passes:
         model = self.model
@@ -99,6 +107,9 @@ class MemoryJob:
     def _fitting(self, data: StreamRows, rows: Rows) -> BinaryFitting:
         passes = self._passes()
         held = held_out_rows(data, rows, passes.validation_fraction, self.seed)
+        return self._make_fitting(data, rows, passes, held)
+
+    def _make_fitting(self, data: StreamRows, rows: Rows, passes: Passes, held: Rows) -> BinaryFitting:
         return BinaryFitting(self.model._learner(self.measure, rows.size), self.measure, data, rows, passes, held)
 
     def _train(self, fitting: BinaryFitting, progress: Progress | None, training: str) -> Progress:
@@ -115,8 +126,9 @@ class MemoryJob:
             return fitting.final_threshold(progress)
         found = None
         if rows.size <= _MOST_ROWS_FOR_FOLDS:
+            data, passes = fitting.data, self._passes()
             found = out_of_fold_threshold(
-                lambda: self.model._learner(self.measure, rows.size), self.measure, fitting.data, rows, self._passes()
+                lambda train: self._make_fitting(data, train, passes, rows[:0]), self.measure, data, rows, self.seed
             )
         self._untested_threshold |= found is None
         return progress.best_threshold if found is None else found
@@ -124,10 +136,12 @@ class MemoryJob:
     # ---------------------------------------------------------------------------------------------------- checkpoints
 
     def _digest(self, positives: list[Mask]) -> str:
-        design = make_design(self.X)
-        kind = (self.X.shape, str(self.X.dtype), design.is_sparse)  # fingerprints are alike for every kind
-        content = design.fingerprints()
-        return digest(settings_of(self.model), kind, content, self.weights, np.array(positives), self.seed)
+        content = make_design(self.X).fingerprints()
+        return digest(settings_of(self.model), self._kind(), content, self.weights, np.array(positives), self.seed)
+
+    def _kind(self) -> tuple[Any, ...]:
+        """Return what tells matrices apart, as fingerprints are alike for every kind."""
+        return self.X.shape, str(self.X.dtype), make_design(self.X).is_sparse
 
     def _load(self, training: str) -> list[Progress]:
         found = None if self.path is None else load_checkpoint(self.path, training)

@@ -13,10 +13,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, Options, StrOptions
+from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_random_state
 
+from metricwise.designs.dask_source import DaskSource
 from metricwise.estimators.catalog import check_trainable
 from metricwise.estimators.chunks import ChunkReader, check_chunk_labels, chunk_weights
+from metricwise.estimators.dask_rows import rows_of_cluster
 from metricwise.estimators.linear import LinearClassifier
 from metricwise.estimators.rows import checked_rows
 from metricwise.estimators.stream_fitting import Evaluation, evaluate
@@ -49,6 +52,9 @@ class StreamingClassifier(LinearClassifier):
     """A linear classifier that learns from rows as they come."""
 
     needs: ClassVar[Any]
+    trains_on_chunks: ClassVar[bool] = False
+    # A client belongs to a call and to no pipeline: it is not routed.
+    __metadata_request__fit: ClassVar[dict[str, str]] = {"client": UNUSED}
 
     _states: list[StreamState]
     _cache: list[_Model] | None
@@ -56,6 +62,8 @@ class StreamingClassifier(LinearClassifier):
     _seconds: float
     _passes: int
     _status: str
+    _rows_of_others: int  # seen by shards other than the one whose position the states have
+    _bytes_moved: int
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "measure": "no_validation",
@@ -77,6 +85,7 @@ class StreamingClassifier(LinearClassifier):
         "checkpoint": [str, Path, None],
         "every": [Interval(Integral, 1, None, closed="left")],
         "callback": [callable, None],
+        "n_shards": [Interval(Integral, 1, None, closed="left")],
     }
 
     def __init__(
@@ -101,6 +110,7 @@ class StreamingClassifier(LinearClassifier):
         checkpoint: str | Path | None = None,
         every: int = 1_000_000,
         callback: Callable[[StreamEntry], Any] | None = None,
+        n_shards: int = 8,
     ) -> None:
         self.measure = measure
         self.eta0 = eta0
@@ -121,6 +131,7 @@ class StreamingClassifier(LinearClassifier):
         self.checkpoint = checkpoint
         self.every = every
         self.callback = callback
+        self.n_shards = n_shards
 
     @abstractmethod
     def _learner(self, measure: Any, n_rows: int | None = None) -> StreamLearner:
@@ -141,32 +152,38 @@ class StreamingClassifier(LinearClassifier):
 
     # ------------------------------------------------------------------------------------------------- rows in memory
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, client: Any = None) -> Self:
         """Train in shuffled passes until the measure on rows held out stops improving.
 
         Parameters
         ----------
-        X : array, data frame or sparse matrix of shape (n_rows, n_features)
-            Dense and CSR input is used as it is, in single or double precision, and never copied.
+        X : array, data frame, sparse matrix or Dask collection of shape (n_rows, n_features)
+            Dense and CSR input is used as it is, in single or double precision, and never copied. Rows of a Dask array
+            or data frame stay with the workers of its cluster (`SPADEClassifier` and `STAMPClassifier`).
         y : array of shape (n_rows,)
             Labels.
         sample_weight : array of shape (n_rows,), optional
             A row of weight 2 counts twice as much, one of weight 0 as absent.
+        client : distributed.Client, optional
+            Of the cluster that a Dask collection is for; by default the one started last.
 
         Returns
         -------
         self
         """
+        from metricwise.estimators.stream_cluster import ClusterJob
         from metricwise.estimators.stream_memory import MemoryJob, mean_entries
 
         measure = self._checked_measure()
+        X, y, sample_weight = rows_of_cluster(self, X, y, sample_weight, client)
+        on_cluster = isinstance(X, DaskSource)
         scratch = type(self)(**self.get_params(deep=False))  # takes note of the features
         # Contiguous rows: in random order, every entry of a row that is spread over memory has to be waited for.
-        X, y = checked_rows(scratch, X, y, least=2, order="C")
+        X, y = checked_rows(scratch, X, y, least=2, order="C", chunks=on_cluster)
         weights = row_weights(X, y, sample_weight, None)
         classes = classes_of(y, weights)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        job = MemoryJob(self, measure, X, weights, seed)
+        job = (ClusterJob if on_cluster else MemoryJob)(self, measure, X, weights, seed)
         done = job.run(self._positives(y, classes))
         # Only now, so that a failed fit leaves the model as it was.
         self._take_features(scratch)
@@ -174,6 +191,8 @@ class StreamingClassifier(LinearClassifier):
         self._states = [progress.state for progress, _ in done]
         self._entries = mean_entries([progress.entries for progress, _ in done])
         self._seconds = sum(progress.seconds for progress, _ in done)
+        self._rows_of_others = done[0][0].entries[-1].rows - self._states[0].position
+        self._bytes_moved = job.bytes_moved
         self._passes, self._status = max(p.passes + (p.offset > 0) for p, _ in done), done[0][0].status
         self._cache = [_Model(p.best_weights, p.best_bias, threshold) for p, threshold in done]
         job.warn()
@@ -242,6 +261,7 @@ class StreamingClassifier(LinearClassifier):
         history = notes.get("entries", ())
         self._entries = [StreamEntry(rows, seconds, value, tuple(duals)) for rows, seconds, value, duals in history]
         self._seconds, self._passes, self._status = notes.get("seconds", 0.0), 1, Status.STREAMING.value
+        self._rows_of_others = self._bytes_moved = 0
         self._cache = None
         if "features" in notes:
             self.n_features_in_ = notes["features"]
@@ -361,6 +381,6 @@ class StreamingClassifier(LinearClassifier):
     def result_(self) -> StreamResult:
         """Status, rows seen and history; of the first class for more than two, the history a mean over them."""
         weights = np.append(self.coef_[0], self.intercept_[0])
-        n_rows = self._states[0].position
-        history = History(tuple(self._entries))
-        return StreamResult(weights, Status(self._status), n_rows, self._passes, self._seconds, history)
+        n_rows = self._states[0].position + self._rows_of_others
+        told = Status(self._status), n_rows, self._passes, self._seconds, History(tuple(self._entries))
+        return StreamResult(weights, *told, bytes_moved=self._bytes_moved)

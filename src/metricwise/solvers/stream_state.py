@@ -159,7 +159,7 @@ class StreamState:
     def pass_landmark(self, scaling: bool) -> None:
         """Bring mean and scale of the features up to date, take a snapshot of the model, set the next landmark."""
         if scaling:
-            self._rescale()
+            self.rescale()
         self.take_snapshot()
         interval = min(max(self.position, 1), self._longest_interval)
         self.next_landmark = self.position + interval
@@ -170,7 +170,8 @@ class StreamState:
         shares = np.array([self.prior, 1.0 - self.prior])
         return np.maximum(np.ceil(n_rows * shares / wanted), 1.0).astype(np.int64)
 
-    def _rescale(self) -> None:
+    def rescale(self) -> None:
+        """Bring mean and scale of the features up to date; the model stays the same."""
         if self.observed == 0:
             return
         if self.is_sparse:

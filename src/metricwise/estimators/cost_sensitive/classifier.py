@@ -16,7 +16,7 @@ from metricwise.estimators.plug_in.binary import Aim, aim_of
 from metricwise.estimators.plug_in.classifier import PlugInClassifier
 from metricwise.estimators.plug_in.fitting import Binary
 from metricwise.estimators.plug_in.held_out import gives_probabilities
-from metricwise.estimators.rows import unchanged_by_errors
+from metricwise.estimators.rows import refuse_dask, unchanged_by_errors
 from metricwise.estimators.targets import positive_class, row_weights, two_classes
 from metricwise.inference.score_intervals import TableEvidence
 from metricwise.measures import Measure, get_measure, registered_names
@@ -122,6 +122,7 @@ class CostSensitiveClassifier(PlugInClassifier):
     # What a plug-in may also be, and this is not.
     prefit = False
     transductive = False
+    __metadata_request__fit: ClassVar[dict[str, str]] = {}
 
     def __init__(
         self,
@@ -151,7 +152,7 @@ class CostSensitiveClassifier(PlugInClassifier):
         tags.classifier_tags.multi_class = False
         return tags
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:  # type: ignore[override]  # not on a cluster
         """Train the classifier in rounds and keep the best.
 
         Parameters
@@ -172,6 +173,7 @@ class CostSensitiveClassifier(PlugInClassifier):
         aim = _checked_aim(measure)
         learner = WeightedLearner.of(self.estimator)
         gives_probabilities(self.estimator)
+        refuse_dask(self, X)
         with unchanged_by_errors(self):
             if y is None:
                 raise ValueError("CostSensitiveClassifier requires y to be passed, but the target y is None")

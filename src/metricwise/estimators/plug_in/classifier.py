@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.utils import _safe_indexing, get_tags, indexable
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import (
     _check_sample_weight,
     _num_samples,
@@ -18,13 +19,17 @@ from sklearn.utils.validation import (
     column_or_1d,
 )
 
+from metricwise.clusters import is_dask
+from metricwise.designs.dask_source import DaskSource
+from metricwise.estimators.dask_rows import chunks_of_cluster
 from metricwise.estimators.multilabel.labels import checked_labels
 from metricwise.estimators.plug_in.binary import aim_of, shown
 from metricwise.estimators.plug_in.fitting import Binary, Fitting
 from metricwise.estimators.plug_in.held_out import known_classes, without_rows
+from metricwise.estimators.plug_in.on_cluster import ClusterFitting, refuse_in_memory_learner
 from metricwise.estimators.plug_in.prediction import PlugInPrediction
 from metricwise.estimators.plug_in.several import averaged
-from metricwise.estimators.rows import refuse_dask, unchanged_by_errors
+from metricwise.estimators.rows import checked_rows, unchanged_by_errors
 from metricwise.estimators.targets import classes_of, positive_class
 from metricwise.estimators.weighting import takes_weights
 from metricwise.measures import Measure, get_measure
@@ -67,6 +72,8 @@ class PlugInClassifier(PlugInPrediction):
         Whether ``estimator`` is trained already, on other rows: those given to `fit` then serve the threshold alone.
     transductive : bool, default=False
         True is another way to write ``threshold="batch"``.
+    n_passes : int, default=1
+        On Dask collections, with a classifier that is trained by ``partial_fit``: passes over the chunks.
 
     Attributes
     ----------
@@ -122,7 +129,10 @@ class PlugInClassifier(PlugInPrediction):
         "random_state": ["random_state"],
         "prefit": ["boolean"],
         "transductive": ["boolean"],
+        "n_passes": [Interval(Integral, 1, None, closed="left")],
     }
+    # A client belongs to a call and to no pipeline: it is not routed.
+    __metadata_request__fit: ClassVar[dict[str, str]] = {"client": UNUSED}
 
     def __init__(
         self,
@@ -138,6 +148,7 @@ class PlugInClassifier(PlugInPrediction):
         random_state: Any = 0,
         prefit: bool = False,
         transductive: bool = False,
+        n_passes: int = 1,
     ) -> None:
         self.estimator = estimator
         self.measure = measure
@@ -150,6 +161,7 @@ class PlugInClassifier(PlugInPrediction):
         self.random_state = random_state
         self.prefit = prefit
         self.transductive = transductive
+        self.n_passes = n_passes
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -160,17 +172,21 @@ class PlugInClassifier(PlugInPrediction):
 
     # -------------------------------------------------------------------------------------------------------- training
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, client: Any = None) -> Self:
         """Train the classifier and choose its threshold.
 
         Parameters
         ----------
-        X : array, data frame, sparse matrix or whatever the classifier takes, of n_rows rows
-            Rows.
+        X : array, data frame, sparse matrix, Dask collection or whatever the classifier takes, of n_rows rows
+            Rows. Those of a Dask array or data frame stay with the workers of its cluster, and folds are whole chunks.
+            The classifier must be one of metricwise that trains on a cluster, or have ``partial_fit``, by which it then
+            learns from the chunks in their order.
         y : array of shape (n_rows,) or (n_rows, n_labels)
             Classes, or zeros and ones for several labels.
         sample_weight : array of shape (n_rows,), optional
             A row of weight 2 counts as two such rows, one of weight 0 as absent.
+        client : distributed.Client, optional
+            Of the cluster that a Dask collection is for; by default the one started last.
 
         Returns
         -------
@@ -178,11 +194,13 @@ class PlugInClassifier(PlugInPrediction):
         """
         self._validate_params()
         measure = get_measure(self.measure)
-        refuse_dask(self, X)
+        if is_dask(X) and not self.prefit and not getattr(self.estimator, "trains_on_chunks", False):
+            refuse_in_memory_learner(self.estimator)
+        X, y, sample_weight = chunks_of_cluster(X, y, sample_weight, client)
         with unchanged_by_errors(self):
             if y is None:
                 raise ValueError("PlugInClassifier requires y to be passed, but the target y is None")
-            X, target = indexable(X, y if issparse(y) else np.asarray(y))
+            X, target = self._rows_and_target(X, y)
             weights = self._weights(X, sample_weight)
             if target.ndim == 2 and target.shape[1] > 1:
                 self._fit_labels(X, target, weights, measure)
@@ -190,6 +208,16 @@ class PlugInClassifier(PlugInPrediction):
                 self._fit_classes(X, column_or_1d(target, warn=True), weights, measure)
         self.measure_ = measure
         return self
+
+    def _rows_and_target(self, X: Any, y: Any) -> tuple[Any, Any]:
+        if not isinstance(X, DaskSource):
+            return tuple(indexable(X, y if issparse(y) else np.asarray(y)))
+        if np.ndim(y) == 2 and np.shape(y)[1] > 1:
+            raise ValueError(
+                f"y has {np.shape(y)[1]} columns, and several labels need all rows in memory: use X.compute(), or a "
+                "PlugInClassifier for each label"
+            )
+        return tuple(checked_rows(self, X, y, chunks=True))
 
     def _strategy(self) -> str:
         if not self.transductive:
@@ -215,12 +243,15 @@ class PlugInClassifier(PlugInPrediction):
 
     def _fitting(self, X: Any, y: NDArray[Any], weights: Floats | None) -> tuple[Fitting, NDArray[Any]]:
         cv = self.cv
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        settings = seed, self.n_jobs, self.prefit, self._strategy()
+        if isinstance(X, DaskSource):
+            return ClusterFitting(self.estimator, X, weights, cv, *settings, n_passes=self.n_passes), y
         if weights is not None and np.any(weights == 0.0):
             rows = np.flatnonzero(weights > 0.0)
             cv = without_rows(cv, X, y, weights > 0.0)
             X, y, weights = _safe_indexing(X, rows), y[rows], weights[rows]
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        return Fitting(self.estimator, X, weights, cv, seed, self.n_jobs, self.prefit, self._strategy()), y
+        return Fitting(self.estimator, X, weights, cv, *settings), y
 
     def _fit_classes(self, X: Any, y: NDArray[Any], weights: Floats | None, measure: Measure) -> None:
         classes = classes_of(y, np.ones(len(y)) if weights is None else weights)

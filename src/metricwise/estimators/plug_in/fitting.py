@@ -112,12 +112,16 @@ class Fitting:
         chosen = choose(aim, self.strategy, held, self.probabilities, self.seed)
         evidence = _evidence(aim, chosen, held)
         if found.probe.size:
-            chosen = chosen.for_whole(self.probe(found, truth, binary_scores(model, self._rows(found.probe), positive)))
+            chosen = chosen.for_whole(self.probe(found, truth, self.scored(model, found.probe, score)))
         return Binary(model, chosen, evidence)
 
     def probe(self, found: Scores, truth: Labels, by_whole: Floats) -> Probe:
         """Return scores of rows that models of folds and that of all rows have seen."""
         return Probe(found.seen, by_whole, self.row_weights[found.probe], truth[found.probe])
+
+    def scored(self, model: Any, rows: Rows, score: Callable[[Any, Any], Floats]) -> Floats:
+        """Return a model's scores of some rows."""
+        return score(model, self._rows(rows))
 
     def _rows(self, numbers: Rows) -> Any:
         return _safe_indexing(self.X, numbers)
@@ -143,8 +147,8 @@ class Fitting:
         def scored(train: Rows, test: Rows, seen: Rows) -> tuple[Floats, Floats]:
             part = None if self.weights is None else self.weights[train]
             trained = fitted(self.estimator, self._rows(train), y[train], part)
-            unseen = score(trained, self._rows(test))
-            return unseen, score(trained, self._rows(seen)) if seen.size else unseen[:0]
+            unseen = self.scored(trained, test, score)
+            return unseen, self.scored(trained, seen, score) if seen.size else unseen[:0]
 
         probe = probe_rows(codes, self.seed) if probed else none
         found = held_out_scores(scored, splits, probe, self.n_jobs)

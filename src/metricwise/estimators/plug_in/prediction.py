@@ -11,6 +11,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from metricwise.clusters import at_hand, is_dask
+from metricwise.estimators.dask_rows import lazy_labels, lazy_probabilities, lazy_scores, light_copy
 from metricwise.estimators.multilabel.labels import checked_labels, returned
 from metricwise.estimators.plug_in.binary import Sigmoid
 from metricwise.estimators.plug_in.fitting import Evidence
@@ -48,21 +50,24 @@ class PlugInPrediction(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     _sigmoid: Sigmoid
     _held_out: Evidence | None
 
-    def decision_function(self, X: Any) -> Floats:
+    def decision_function(self, X: Any) -> Any:
         """Return scores minus `threshold_`; the largest, or the sign of the only one, decides.
 
         Parameters
         ----------
         X : rows
-            New rows.
+            New rows; also a Dask collection.
 
         Returns
         -------
         array of shape (n_rows,), (n_rows, n_classes) or (n_rows, n_labels)
             Scores are log-odds (log-probabilities for more than two classes) or the learner's decision values. Of two
-            classes, ``classes_[1]`` is predicted above zero.
+            classes, ``classes_[1]`` is predicted above zero. Of a Dask collection: one with the same chunks, not
+            computed yet.
         """
         check_is_fitted(self, "measure_")
+        if is_dask(X):
+            return lazy_scores(self._for_chunks(), X)
         if hasattr(self, "estimators_"):
             scores = np.column_stack([binary_scores(model, X, 1) for model in self.estimators_])
             return np.asarray(scores - self.threshold_)
@@ -85,12 +90,16 @@ class PlugInPrediction(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Parameters
         ----------
         X : rows
-            New rows.
+            New rows; also a Dask collection.
 
         Returns
         -------
         array of shape (n_rows,) or (n_rows, n_labels); a CSR matrix if the labels of training were sparse
+            Of a Dask collection: one with the same chunks, not computed yet.
         """
+        check_is_fitted(self, "measure_")
+        if is_dask(X):
+            return lazy_labels(self._for_chunks(), X)
         margin = self.decision_function(X)
         if hasattr(self, "estimators_"):
             return returned((margin > 0.0).astype(np.int8), self.sparse_labels_)
@@ -102,22 +111,40 @@ class PlugInPrediction(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return self.classes_[above.astype(int)]
 
     @available_if(_learner_has("predict_proba"))
-    def predict_proba(self, X: Any) -> Floats:
+    def predict_proba(self, X: Any) -> Any:
         """Return the learner's probabilities.
 
         Parameters
         ----------
         X : rows
-            New rows.
+            New rows; also a Dask collection.
 
         Returns
         -------
         array of shape (n_rows, n_classes) or (n_rows, n_labels)
+            Of a Dask collection: one with the same chunks, not computed yet.
         """
         check_is_fitted(self, "measure_")
+        if is_dask(X):
+            return lazy_probabilities(self._for_chunks(), X)
         if hasattr(self, "estimators_"):
             return np.column_stack([expit(binary_scores(model, X, 1)) for model in self.estimators_])
         return np.asarray(self.estimator_.predict_proba(X))
+
+    def _for_chunks(self) -> PlugInPrediction:
+        """Return what workers need to predict; raise if chunks cannot be predicted one by one."""
+        if hasattr(self, "estimators_"):
+            raise ValueError(
+                "several labels are predicted for rows in memory: use X.compute(), or X.map_blocks(model.predict, ...)"
+            )
+        if self.classes_.size == 2 and self._batch is not None:
+            raise ValueError(
+                "threshold='batch' looks at all rows that are predicted together, and those of a Dask collection are "
+                "predicted chunk by chunk: use X.compute(), or train with another threshold"
+            )
+        light: PlugInPrediction = light_copy(self)
+        light.estimator_ = light_copy(self.estimator_)
+        return light
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the measure of the predictions.
@@ -125,13 +152,14 @@ class PlugInPrediction(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Parameters
         ----------
         X : rows
-            Rows.
+            Rows; also a Dask collection, whose scores are computed.
         y : array
             Their labels.
         sample_weight : array of shape (n_rows,), optional
             Weights of the rows.
         """
         check_is_fitted(self, "measure_")
+        y, sample_weight = at_hand(y), at_hand(sample_weight)
         if hasattr(self, "estimators_"):
             found = checked_labels(self.predict(X))
             return float(averaged(self.measure_, "labels").score(checked_labels(y), found, sample_weight))
@@ -139,11 +167,12 @@ class PlugInPrediction(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         if self.classes_.size > 2:
             measure = averaged(self.measure_, "classes")
             score = measure.multiclass_score if isinstance(measure, HasMulticlassValue) else measure.score
-            return float(score(y, self.predict(X), sample_weight))
+            return float(score(y, np.asarray(at_hand(self.predict(X))), sample_weight))
         positive = positive_class(self.classes_, self.pos_label)
         if self.measure_.response == "labels":
-            return float(self.measure_.score(y == positive, self.predict(X) == positive, sample_weight))
-        scores = self.decision_function(X) * (1.0 if positive == self.classes_[1] else -1.0)
+            labels = np.asarray(at_hand(self.predict(X)))
+            return float(self.measure_.score(y == positive, labels == positive, sample_weight))
+        scores = np.asarray(at_hand(self.decision_function(X))) * (1.0 if positive == self.classes_[1] else -1.0)
         return float(self.measure_.score(y == positive, scores, sample_weight))
 
     def score_interval(self, n_rows: int | None = None, confidence: float = 0.9) -> tuple[float, float]:

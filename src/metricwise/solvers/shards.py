@@ -1,0 +1,104 @@
+"""Parameter averaging: passes over several shards of the rows side by side, and one state out of theirs.
+
+This is not the sequential algorithm of the papers, but the usual way to run one on parts of the rows (iterative
+parameter mixing, McDonald, Hall and Mann 2010; local stochastic gradient steps). A round begins with one state. Every
+shard learns from its rows, from that state on and without knowing of the others; the states are then averaged, with
+the numbers of rows as weights:
+
+- the model, the sums of its average, the weights of the classes and the dual variables, prices or level: means. The
+  regions of dual variables are convex, and so hold their means. Rows are counted as a mean, too: the steps of the next
+  round are those of a sequential run over a mean shard, not of one over all rows.
+- statistics of the features: sums over all shards.
+- what has its place in a stream (the position, the stage of STAMP and the scores of that stage): that of the shard with
+  most rows, the first of several.
+
+One shard is its own average, bit by bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import deepcopy
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricwise.kernels import streaming
+from metricwise.kernels.random_numbers import shuffle
+from metricwise.solvers.point_updates import StreamLearner
+from metricwise.solvers.stream_rows import StreamRows
+from metricwise.solvers.stream_state import StreamState
+
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+Rows = NDArray[np.int64]
+
+
+class ChunkLabels(NamedTuple):
+    """Truth and weights of the rows of a chunk (None: all have weight one), and which of them to learn from."""
+
+    positive: Mask
+    weights: Floats | None
+    learnt: Mask
+
+
+def pass_over_chunk(X: Any, learner: StreamLearner, state: StreamState, labels: ChunkLabels, seed: int) -> StreamState:
+    """Return the state after a shuffled pass over the rows of a chunk; the given one stays as it is."""
+    order: Rows = np.flatnonzero(labels.learnt)
+    shuffle(order, np.uint64(seed))
+    weights = np.ones(labels.positive.size) if labels.weights is None else labels.weights
+    after = deepcopy(state)
+    learner.learn(after, StreamRows(X, labels.positive, weights), order, remember=False)
+    return after
+
+
+def averaged_state(
+    before: StreamState, after: Sequence[StreamState], rows: Sequence[int], scaling: bool
+) -> StreamState:
+    """Return the average of the states of shards.
+
+    Parameters
+    ----------
+    before : StreamState
+        Where all of them began.
+    after : sequence of StreamState
+        Where they ended.
+    rows : sequence of int
+        How many rows each has learnt from.
+    scaling : bool
+        Whether features are scaled by their statistics.
+    """
+    if len(after) == 1:
+        return after[0]
+    shares = np.asarray(rows) / np.sum(rows)
+    state = deepcopy(after[int(np.argmax(rows))])
+    state.v = _mean([one.v * one.numbers[streaming.SCALE] for one in after], shares)
+    # The sums of the average, A v - z, move into z.
+    state.z = _mean([one.z - one.v * one.numbers[streaming.SUM_SCALE] for one in after], shares)
+    state.numbers = _mean([one.numbers for one in after], shares)
+    state.numbers[[streaming.SCALE, streaming.SUM_SCALE, streaming.OFFSET]] = 1.0, 0.0, 0.0
+    state.numbers[streaming.BIAS] = _mean([np.asarray(_intercept(one)) for one in after], shares)
+    state.level = float(_mean([np.asarray(one.level) for one in after], shares))
+    for one in after:  # features that only some shards have met
+        np.copyto(state.precision, one.precision, where=state.precision == 0.0)
+    if scaling:
+        state.first = before.first + np.sum([one.first - before.first for one in after], axis=0)
+        state.second = before.second + np.sum([one.second - before.second for one in after], axis=0)
+        state.observed = before.observed + sum(one.observed - before.observed for one in after)
+        state.rescale()
+    return state
+
+
+def _intercept(state: StreamState) -> float:
+    """Return the intercept of the model for raw features."""
+    numbers = state.numbers
+    return float(numbers[streaming.BIAS] - numbers[streaming.SCALE] * numbers[streaming.OFFSET])
+
+
+def _mean(values: Sequence[Floats], shares: Floats) -> Floats:
+    """Return the weighted mean, summed in the order of the shards."""
+    total = np.zeros_like(values[0])
+    for value, share in zip(values, shares, strict=True):
+        total = total + share * value
+    return total

@@ -1,0 +1,228 @@
+"""SPADE and STAMP in shards on a cluster: one shard is the sequential run, more of them are averaged as documented."""
+
+from __future__ import annotations
+
+import os
+import signal
+from copy import deepcopy
+
+import dask.array as da
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pytest
+from distributed import Client, LocalCluster
+from scipy import sparse
+
+from benchmarks.cluster_process import SETTINGS
+from metricwise import SPADEClassifier, STAMPClassifier, load, save
+from metricwise.kernels import streaming
+from metricwise.kernels.random_numbers import shuffle
+from metricwise.solvers.shards import ChunkLabels, averaged_state, pass_over_chunk
+from metricwise.solvers.stream_rows import StreamRows
+from tests.contracts.cases import make_data
+
+pytestmark = pytest.mark.xdist_group("cluster")
+
+X, POSITIVE = make_data(n_rows=3000, n_features=6)
+CHUNKS = (700, 400, 1, 599, 800, 500)
+METHODS = {"spade": SPADEClassifier("g_mean", n_passes=3), "stamp": STAMPClassifier("f1", n_passes=3)}
+each_method = pytest.mark.parametrize("method", METHODS)
+
+
+def dense(rows, chunks=CHUNKS):
+    return da.from_array(rows, chunks=(chunks, -1))
+
+
+def in_sparse_chunks(rows, chunks=CHUNKS):
+    return dense(rows, chunks).map_blocks(sparse.csr_array, meta=sparse.csr_array((0, 0)))
+
+
+def model_of(method, **settings):
+    return type(METHODS[method])(**METHODS[method].get_params() | settings)
+
+
+def assert_same_model(found, expected):
+    np.testing.assert_array_equal(found.coef_, expected.coef_)
+    np.testing.assert_array_equal(found.intercept_, expected.intercept_)
+    assert found.threshold_ == pytest.approx(expected.threshold_, rel=1e-9)
+    assert [entry.rows for entry in found.result_.history] == [entry.rows for entry in expected.result_.history]
+    np.testing.assert_allclose(*([e.measure for e in one.result_.history] for one in (found, expected)), rtol=1e-9)
+
+
+@each_method
+@pytest.mark.parametrize("kind", ["dense", "CSR"])
+def test_one_chunk_is_the_run_in_memory(method, kind, client):
+    here, there = (X, dense) if kind == "dense" else (sparse.csr_array(X), in_sparse_chunks)
+    weights = np.random.default_rng(1).integers(0, 3, size=len(X)).astype(float)
+    expected = model_of(method).fit(here, POSITIVE, weights)
+    found = model_of(method).fit(there(X, (len(X),)), POSITIVE, weights, client=client)
+    assert_same_model(found, expected)
+    assert found.result_.n_rows == expected.result_.n_rows
+    assert found.result_.bytes_moved > 0 == expected.result_.bytes_moved
+
+
+@each_method
+def test_one_shard_of_several_chunks_is_a_sequential_run_in_their_order(method, client):
+    """A pass cut into chunks, with the state travelling, is a pass over the rows in that order, bit by bit."""
+    learner = model_of(method)._learner(model_of(method)._checked_measure())
+    bounds = np.cumsum([0, *CHUNKS])
+    whole = learner.start(X.shape[1], False)
+    learner.prepare(whole, StreamRows(X, POSITIVE, np.ones(len(X))), np.arange(500))
+    travelling, order = deepcopy(whole), []
+    for k in (3, 0, 5, 2, 1, 4):
+        own = slice(bounds[k], bounds[k + 1])
+        labels = ChunkLabels(POSITIVE[own], None, np.ones(CHUNKS[k], dtype=bool))
+        travelling = client.submit(pass_over_chunk, X[own], learner, travelling, labels, k, pure=False)
+        rows = np.arange(CHUNKS[k])
+        shuffle(rows, np.uint64(k))
+        order.append(rows + bounds[k])
+    learner.learn(whole, StreamRows(X, POSITIVE, np.ones(len(X))), np.concatenate(order), remember=False)
+    for name, value in travelling.result().to_arrays().items():
+        np.testing.assert_array_equal(value, whole.to_arrays()[name], err_msg=name)
+
+
+@each_method
+@pytest.mark.parametrize("make", [dense, in_sparse_chunks], ids=["dense", "CSR"])
+def test_the_average_is_that_of_models_of_their_averages_and_of_duals(method, make):
+    """Against the definition: what states mean before and after, not how they are written."""
+    rows = X if make is dense else sparse.csr_array(X)
+    learner = model_of(method)._learner(model_of(method)._checked_measure())
+    before = learner.start(X.shape[1], make is not dense)
+    learner.prepare(before, StreamRows(rows, POSITIVE, np.ones(len(X))), np.arange(300))
+    parts = [np.arange(0, 900), np.arange(900, 2500), np.arange(2500, 3000)]
+    after = []
+    for number, part in enumerate(parts):
+        labels = ChunkLabels(POSITIVE, None, np.isin(np.arange(len(X)), part))
+        after.append(pass_over_chunk(rows, learner, before, labels, number))
+    counts = [part.size for part in parts]
+    found = averaged_state(before, after, counts, scaling=True)
+    shares = np.array(counts) / len(X)
+
+    def scores(state):  # of the model itself, by its definition
+        numbers = state.numbers
+        return numbers[streaming.SCALE] * (X @ state.v - numbers[streaming.OFFSET]) + numbers[streaming.BIAS]
+
+    np.testing.assert_allclose(
+        scores(found), sum(share * scores(one) for share, one in zip(shares, after, strict=True))
+    )
+    weights = np.array([one.numbers[streaming.SUM_SHARES] for one in after]) * shares
+    averages = [X @ w + b for w, b in (one.average() for one in after)]
+    expected = np.average(averages, axis=0, weights=weights)
+    w, b = found.average()
+    np.testing.assert_allclose(X @ w + b, expected)
+    duals = [learner.duals(one) for one in after]
+    np.testing.assert_allclose(learner.duals(found), np.average(duals, axis=0, weights=shares))
+    assert found.position == after[1].position
+    assert found.observed - before.observed == sum(one.observed - before.observed for one in after)
+    if make is dense:
+        assert found.numbers[streaming.OFFSET] == pytest.approx(found.v @ found.mean)
+
+
+def test_the_model_depends_on_shards_and_not_on_where_chunks_are(client):
+    expected = model_of("stamp", n_shards=3).fit(dense(X), POSITIVE, client=client)
+    on_one_worker = client.persist(dense(X), workers=[min(client.ncores())])
+    assert_same_model(model_of("stamp", n_shards=3).fit(on_one_worker, POSITIVE), expected)
+    assert not np.array_equal(model_of("stamp", n_shards=2).fit(dense(X), POSITIVE).coef_, expected.coef_)
+
+
+def test_a_killed_worker_leaves_the_model_as_it_was(client):
+    expected = model_of("spade", n_shards=3).fit(dense(X), POSITIVE, client=client)
+    with LocalCluster(**SETTINGS) as cluster, Client(cluster, set_as_default=False) as other:
+        killed = []
+
+        def kill(entry):
+            if not killed:
+                killed.append(cluster.workers[0].pid)
+                os.kill(killed[0], signal.SIGKILL)
+
+        found = model_of("spade", n_shards=3, callback=kill).fit(dense(X), POSITIVE, client=other)
+    assert killed
+    assert_same_model(found, expected)
+
+
+@each_method
+def test_rounds_of_shards_come_near_the_sequential_run(method, client):
+    rows, positive = make_data(n_rows=12_000, n_features=10)
+    train, new = slice(9000), slice(9000, None)
+    here = model_of(method, n_passes=5).fit(rows[train], positive[train])
+    data = da.from_array(rows[train], chunks=(1800, -1))
+    there = model_of(method, n_passes=5, n_shards=5).fit(data, positive[train])
+    scores = [model.score(rows[new], positive[new]) for model in (here, there)]
+    assert scores[1] > scores[0] - 0.02
+    assert there.result_.n_rows % there.n_iter_ == 0
+    assert there.result_.n_rows == pytest.approx(there.n_iter_ * 9000, rel=0.11)
+
+
+def test_frames_classes_names_weights_and_files(client, tmp_path):
+    names = np.array(["no", "perhaps", "yes"])[POSITIVE.astype(int) + (X[:, 0] > 0.5)]
+    columns = [f"feature {k}" for k in range(X.shape[1])]
+    frame = dd.from_pandas(pd.DataFrame(X, columns=columns), npartitions=4)
+    frame = dd.concat([frame, frame[frame["feature 0"] > 1e9]])  # partitions without rows
+    labels = dd.from_pandas(pd.Series(names), npartitions=2)
+    model = model_of("stamp", n_shards=2, n_passes=1).fit(frame, labels)
+    assert list(model.feature_names_in_) == columns
+    assert list(model.classes_) == ["no", "perhaps", "yes"]
+    scores, found = model.decision_function(frame), model.predict(frame)
+    assert found.npartitions == frame.npartitions
+    here = pd.DataFrame(X, columns=columns)
+    np.testing.assert_allclose(scores.compute(), model.decision_function(here))
+    np.testing.assert_array_equal(found.compute(), model.predict(here))
+    assert model.score(frame, labels) == pytest.approx(model.score(here, names))
+    save(model, tmp_path / "model.mw")
+    again = load(tmp_path / "model.mw")
+    assert again.result_.bytes_moved == model.result_.bytes_moved > 0
+    assert again.result_.n_rows == model.result_.n_rows
+
+
+def test_an_interrupted_training_goes_on_from_its_file(client, tmp_path):
+    settings = {"n_shards": 2, "checkpoint": tmp_path / "run.npz"}
+    expected = model_of("spade", n_shards=2).fit(dense(X), POSITIVE)
+
+    def interrupt(entry):
+        if entry.rows > len(X):
+            raise KeyError("no more")
+
+    with pytest.raises(KeyError, match="no more"):
+        model_of("spade", **settings, callback=interrupt).fit(dense(X), POSITIVE)
+    with pytest.raises(ValueError, match="other settings or other data"):
+        model_of("spade", **settings).fit(dense(X, (1500, 1500)), POSITIVE)
+    assert_same_model(model_of("spade", **settings).fit(dense(X), POSITIVE), expected)
+
+
+def test_only_a_few_vectors_move(client):
+    many, positive = make_data(n_rows=4000, n_features=60)
+    data = da.from_array(many, chunks=(1000, -1))
+    moved = []
+    for n_passes in (2, 3):
+        model = SPADEClassifier("g_mean", n_passes=n_passes, tol=-1.0, threshold=0.0, n_shards=4)
+        moved.append(model.fit(data, positive).result_.bytes_moved)
+    state = sum(array.nbytes for array in model._states[0].to_arrays().values())
+    scores = 8 * 4000 // 10 + 8 * 60
+    assert 4 * state < moved[1] - moved[0] < 1.05 * ((1 + 4) * state + scores)
+
+
+BAD = {
+    "unknown chunk sizes": (lambda data: data[data[:, 0] > 0], {}, r"compute_chunk_sizes\(\)"),
+    "split columns": (lambda data: data.rechunk({1: 2}), {}, r"rechunk\(\{1: -1\}\)"),
+    "one class in a shard": (lambda data: data, {"n_shards": 6}, r"shard 2, .*chunks \[2\].*lower n_shards=6"),
+    "no shards": (lambda data: data, {"n_shards": 0}, "n_shards"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input(name, client):
+    change, settings, message = BAD[name]
+    model = model_of("spade", **settings)
+    with pytest.raises(ValueError, match=message):
+        model.fit(change(dense(X)), POSITIVE)
+    assert not hasattr(model, "n_features_in_")
+
+
+def test_labels_and_clients_that_do_not_fit(client):
+    with pytest.raises(ValueError, match="3000 rows and y has 2999 labels"):
+        model_of("stamp").fit(dense(X), POSITIVE[:-1])
+    with pytest.raises(ValueError, match="only one class"):
+        model_of("stamp").fit(dense(X), np.ones(len(X)))
+    with pytest.raises(ValueError, match=r"dask.array.from_array\(X"):
+        model_of("stamp").fit(X, POSITIVE, client=client)
