@@ -21,8 +21,6 @@ from metricwise.estimators.batch import BatchClassifier
 from metricwise.estimators.catalog import estimator_names
 from tests.contracts.cases import LATER, ON_DISK, OWN, make_data, stored
 
-pytestmark = pytest.mark.xdist_group("cluster")
-
 X, POSITIVE = make_data(n_rows=120, n_features=4, seed=3)
 LABELS = np.where(POSITIVE, "yes", "no")
 CHUNKS = (40, 1, 32, 47)
