@@ -35,9 +35,6 @@ def run(*arguments, code=0, **options):
     return done.stdout.decode(), done.stderr.decode()
 
 
-pytestmark = pytest.mark.xdist_group("one model for all")
-
-
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
     """Real measurements of tumours, with a column of categories and missing values, in two files of another layout."""
@@ -94,8 +91,8 @@ def test_predict_and_evaluate_agree_with_scikit_learn(files, model):
     )
     assert told.exit_code == 0 and "Parquet; 219 rows" in told.stderr
     assert pd.read_csv(folder / "f.csv")["prediction"].tolist() == from_csv["prediction"].tolist()
-    text, _ = run("evaluate", model, folder / "test.csv.gz", "--json", "-q")
-    values = {record["measure"]: record for record in json.loads(text)["measures"]}
+    told = CliRunner().invoke(main, ["evaluate", str(model), str(folder / "test.csv.gz"), "--json", "-q"])
+    values = {record["measure"]: record for record in json.loads(told.stdout)["measures"]}
     truth = test["target"].to_numpy() == "ill"
     found = from_csv["prediction"].to_numpy() == "ill"
     assert values["f1"]["value"] == pytest.approx(f1_score(truth, found))
@@ -126,7 +123,7 @@ def test_standard_input_and_standard_output(tmp_path):
     assert set(labels) == {"1", "-1"} and np.mean(np.array(labels, dtype=int) == y) > 0.8
 
 
-def test_interrupted_training_goes_on_and_ends_with_the_same_bits(tmp_path):
+def test_interrupted_training_goes_on_and_ends_with_the_same_bits(tmp_path, monkeypatch):
     rng = np.random.default_rng(0)
     X = np.round(rng.normal(size=(20_000, 5)), 2)
     y = (X[:, 0] + 0.5 * rng.normal(size=20_000) > 1.2).astype(int)
@@ -149,7 +146,8 @@ def test_interrupted_training_goes_on_and_ends_with_the_same_bits(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["model.mw.checkpoint", "rows.csv"]
     _, said = run(*arguments, "--out", "model.mw", cwd=tmp_path)
     assert "going on from model.mw.checkpoint" in said and not checkpoint.exists()
-    run(*arguments, "--out", "whole.mw", cwd=tmp_path)
+    monkeypatch.chdir(tmp_path)
+    assert CliRunner().invoke(main, [*arguments, "--out", "whole.mw"]).exit_code == 0
     resumed, whole = metricwise.load(tmp_path / "model.mw"), metricwise.load(tmp_path / "whole.mw")
     np.testing.assert_array_equal(resumed.coef_, whole.coef_)
     assert resumed.threshold_ == whole.threshold_

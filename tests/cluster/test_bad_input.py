@@ -17,8 +17,6 @@ from sklearn.linear_model import LogisticRegression
 from metricwise import AUCSVC, FeatureSelectingSVC, MiniBatchSVC, MultivariateSVC, PlugInClassifier, certify
 from tests.contracts.cases import make_data
 
-pytestmark = pytest.mark.xdist_group("cluster")
-
 X, POSITIVE = make_data(n_rows=40, n_features=4)
 DATA = da.from_array(X, chunks=(10, -1))
 

@@ -9,8 +9,6 @@ from benchmarks.fault_cases import CASES, MOST_SECONDS, labels_of, rows, train, 
 from metricwise import AUCSVC, AMPClassifier
 from metricwise.designs import dask_source
 
-pytestmark = pytest.mark.xdist_group("cluster")
-
 
 @pytest.fixture(scope="module")
 def labels(client):

@@ -18,8 +18,6 @@ from metricwise.designs import make_design
 from metricwise.designs.dask_source import DaskSource
 from tests.contracts.cases import TOL, make_data
 
-pytestmark = pytest.mark.xdist_group("cluster")
-
 X, POSITIVE = make_data()
 NAMES = [f"feature {k}" for k in range(X.shape[1])]
 CHUNKS = (20, 31, 1, 38)

@@ -9,8 +9,6 @@ from sklearn.datasets import make_classification
 
 from metricwise import MetricClassifier
 
-pytestmark = pytest.mark.xdist_group("cluster")
-
 
 def test_trials_run_on_the_workers_and_choose_the_same(client):
     X, y = make_classification(n_samples=120, n_features=5, weights=[0.7], class_sep=1.5, random_state=0)

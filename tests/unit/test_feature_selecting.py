@@ -189,14 +189,15 @@ def test_whole_weights_are_repeated_rows():
 
 def test_selects_in_pipelines_and_searches():
     X, y = make_classification(300, 20, n_informative=4, n_redundant=0, class_sep=2.0, random_state=0)
-    selecting = make_pipeline(StandardScaler(), FeatureSelectingSVC("f1", 4), LogisticRegression())
+    selecting = make_pipeline(StandardScaler(), FeatureSelectingSVC("f1", 4, threshold="train"), LogisticRegression())
     assert selecting.fit(X, y).score(X, y) > 0.8
     assert selecting[-1].coef_.shape == (1, 4)
     names = selecting[:-1].get_feature_names_out()
     assert len(names) == 4 and set(names) <= {f"x{k}" for k in range(20)}
     search = GridSearchCV(FeatureSelectingSVC("f1", threshold=0.0), {"n_features": [1, 6]}, cv=3).fit(X, y)
     assert search.best_estimator_.get_support().sum() == search.best_params_["n_features"]
-    several = OneVsRestClassifier(FeatureSelectingSVC("f1", 4)).fit(X, np.digitize(X[:, 0], [-1.0, 9.0]) + 2 * y)
+    one = FeatureSelectingSVC("f1", 4, threshold="train")
+    several = OneVsRestClassifier(one).fit(X, np.digitize(X[:, 0], [-1.0, 9.0]) + 2 * y)
     assert [model.get_support().sum() for model in several.estimators_] == [4, 4, 4, 4]
 
 

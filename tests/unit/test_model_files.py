@@ -32,9 +32,6 @@ from tests.unit.saved_models import MODELS, SPARSE, X, outputs, y
 ROOT = Path(__file__).parents[2]
 
 
-TOGETHER = pytest.mark.xdist_group("all models, trained once")
-
-
 @pytest.fixture(scope="module")
 def everything(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any], Any]:
     """All models saved, what they said before, and what they say in a process that has loaded them."""
@@ -54,7 +51,6 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str
     return folder, said, np.load(folder / "outputs.npz")
 
 
-@TOGETHER
 @pytest.mark.parametrize("name", MODELS)
 def test_every_model_predicts_equal_bits_in_a_fresh_process(everything: Any, name: str) -> None:
     _, said, fresh = everything
@@ -66,7 +62,6 @@ def test_every_model_predicts_equal_bits_in_a_fresh_process(everything: Any, nam
         assert found.tobytes() == expected.tobytes(), method
 
 
-@TOGETHER
 def test_every_estimator_of_the_package_is_among_the_models(everything: Any) -> None:
     folder, _, _ = everything
     saved = {type(mw.load(path)).__name__ for path in folder.glob("*.mw")}
@@ -77,7 +72,6 @@ def test_every_estimator_of_the_package_is_among_the_models(everything: Any) -> 
     assert estimators <= saved
 
 
-@TOGETHER
 def test_files_are_zip_archives_that_numpy_reads_without_pickle(everything: Any) -> None:
     folder, _, _ = everything
     for path in folder.glob("*.mw"):
