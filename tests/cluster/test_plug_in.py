@@ -16,8 +16,6 @@ from sklearn.pipeline import make_pipeline
 from metricwise import MultivariateSVC, PlugInClassifier
 from tests.contracts.cases import make_data
 
-pytestmark = pytest.mark.xdist_group("cluster")
-
 CHUNK, N_CHUNKS, N_FOLDS = 100, 6, 3
 X, POSITIVE = make_data(n_rows=CHUNK * N_CHUNKS, n_features=4)
 FOLD = np.arange(N_CHUNKS).repeat(CHUNK) % N_FOLDS

@@ -22,8 +22,6 @@ from metricwise.solvers.shards import ChunkLabels, averaged_state, pass_over_chu
 from metricwise.solvers.stream_rows import StreamRows
 from tests.contracts.cases import make_data
 
-pytestmark = pytest.mark.xdist_group("cluster")
-
 X, POSITIVE = make_data(n_rows=3000, n_features=6)
 CHUNKS = (700, 400, 1, 599, 800, 500)
 METHODS = {"spade": SPADEClassifier("g_mean", n_passes=3), "stamp": STAMPClassifier("f1", n_passes=3)}
