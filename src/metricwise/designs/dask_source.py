@@ -24,6 +24,7 @@ from metricwise.clusters import row_blocks
 from metricwise.designs.base import Floats, Hashes, Rows
 from metricwise.designs.chunked import Chunks
 from metricwise.designs.dask_numbers import FewEntries, by_values, n_bytes
+from metricwise.designs.dask_way import can_reach, direct
 from metricwise.designs.dask_workers import ChunkFacts, HeldChunks, Timed, facts, prepared
 from metricwise.memory import available_bytes
 
@@ -85,6 +86,7 @@ class DaskSource:
         self.most_gathered = self._rows_that_fit()
         self._holders: list[Holder] = []
         self._workers: set[str] = set()
+        self._reachable = False
         self._looked_at = 0.0
 
     def _rows_that_fit(self) -> int:
@@ -146,7 +148,8 @@ class DaskSource:
         failure: Exception | None = None
         for _ in range(_MOST_ATTEMPTS):
             try:
-                return self._asked(method, chunks, everywhere, by_chunk)
+                with direct(self._client, self._reachable):
+                    return self._asked(method, chunks, everywhere, by_chunk)
             except (OSError, RuntimeError) as error:
                 failure = error
                 self._check_scheduler(error)
@@ -168,7 +171,7 @@ class DaskSource:
             if numbers:
                 sent = (everywhere,) if by_chunk is None else tuple(by_chunk[k] for k in numbers)
                 self.bytes_moved += n_bytes(sent)
-                waiting.append((holder, numbers, getattr(holder.actor, method)(numbers, *sent)))
+                waiting.append((holder, numbers, self._question(holder, method)(numbers, *sent)))
         answers: dict[int, Any] = {}
         slowest = 0.0
         for holder, numbers, future in waiting:
@@ -178,6 +181,13 @@ class DaskSource:
             answers.update(zip(numbers, timed.answers, strict=True))
         self.worker_seconds += slowest
         return sorted(answers.items())
+
+    def _question(self, holder: Holder, method: str) -> Callable[..., Any]:
+        try:
+            question: Callable[..., Any] = getattr(holder.actor, method)
+        except ValueError as error:  # of Dask until 2024; later ones raise a RuntimeError
+            raise ConnectionError("a worker was lost") from error
+        return question
 
     def _answer(self, holder: Holder, future: Any) -> Timed:
         """Wait for a worker, however slow, as long as it is there."""
@@ -240,6 +250,7 @@ class DaskSource:
         client = self._client
         wait(self._futures)
         self._workers, self._looked_at = set(client.ncores()), time.monotonic()
+        self._reachable = can_reach(self._workers)
         where = client.who_has(self._futures)
         made = []
         for address, numbers in _shared([where.get(future.key, ()) for future in self._futures], self._workers).items():
@@ -257,7 +268,8 @@ class DaskSource:
         from distributed import CancelledError
 
         try:
-            return action()
+            with self._client.as_current():  # waiting, and the actors that are received, know no other one
+                return action()
         except CancelledError as error:
             raise _lost(error) from error
 

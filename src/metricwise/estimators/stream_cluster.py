@@ -132,7 +132,7 @@ class ShardedFitting(BinaryFitting):
             self._labels[k] = data.tasks.keep(labels, size, beside=k)
 
     def _few_rows(self, rows: Rows) -> tuple[StreamRows, Rows]:
-        source = self.data.X
+        source, rows = self.data.X, np.sort(rows)
         if rows.size > source.most_gathered:
             rows = rows[:: -(-rows.size // source.most_gathered)]
         gathered = StreamRows(source.gather(rows), self.data.positive[rows], self.data.weights[rows])
