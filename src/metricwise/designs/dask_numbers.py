@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from metricwise.designs.base import Floats
+from metricwise.kernels.coding import code_values
 
 _FEW_ENTRIES = 0.5  # of a vector, below which its entries travel with their positions
 _FEW_VALUES = 8
@@ -60,12 +61,11 @@ def by_values(vector: Floats) -> Floats | FewValues:
     values = np.unique(vector[:: max(1, vector.size // _LOOKED_AT)])
     if values.size > _FEW_VALUES:
         return vector
-    codes = np.full(vector.size, _OTHER, dtype=np.uint8)
-    for code, value in enumerate(values):
-        codes[vector == value] = code
-    where = np.flatnonzero(codes == _OTHER)
-    if where.size > _MOST_OTHERS * vector.size:
+    codes = np.empty(vector.size, dtype=np.uint8)
+    n_others = code_values(vector, values, np.uint8(_OTHER), codes)
+    if n_others > _MOST_OTHERS * vector.size:
         return vector
+    where = np.flatnonzero(codes == _OTHER) if n_others else np.zeros(0, dtype=np.int64)
     return FewValues(values, codes, where, vector[where])
 
 

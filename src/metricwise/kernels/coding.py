@@ -1,0 +1,30 @@
+"""Numbers as codes of few values."""
+
+from __future__ import annotations
+
+from numba import njit
+
+
+@njit(cache=True)
+def code_values(vector, values, other, codes):
+    """Write to ``codes`` the place of every entry among the values, ``other`` for those that are none of them.
+
+    Returns how many are none. Neighbours are often equal: the value of the last entry is tried first.
+    """
+    n_others = 0
+    last = 0
+    for row in range(vector.size):
+        entry = vector[row]
+        if values[last] != entry:
+            found = -1
+            for place in range(values.size):
+                if values[place] == entry:
+                    found = place
+                    break
+            if found < 0:
+                codes[row] = other
+                n_others += 1
+                continue
+            last = found
+        codes[row] = last
+    return n_others
