@@ -37,6 +37,8 @@ class Status(Enum):
     """A step lowered the objective by less than the tolerance; it is not convex, and no bound is known."""
     STALLED = "stalled"
     """Rounding errors forbid further progress."""
+    COARSE = "coarse"
+    """Bins of scores are too wide for the tolerance."""
 
     @property
     def reached_tolerance(self) -> bool:
@@ -56,6 +58,9 @@ class Certificate:
         Value of a dual solution: no weights have a smaller objective.
     loss_bound : float
         Slack of the returned weights, an upper bound of their training loss at the threshold 0.
+    score_error : float
+        By how much the objective of the returned weights may be smaller than ``upper``, since scores were counted in
+        bins (``score_bins``); 0 where every score was looked at.
 
     Examples
     --------
@@ -67,6 +72,7 @@ class Certificate:
     upper: float
     lower: float
     loss_bound: float = float("nan")
+    score_error: float = 0.0
 
     @property
     def is_bounded(self) -> bool:
@@ -224,6 +230,11 @@ class Result:
         Those of single iterations are the differences between entries of the history.
         """
         return self.history[-1].bytes_moved if len(self.history) else 0
+
+    @property
+    def score_error(self) -> float:
+        """By how much the objective may be smaller than the upper bound, since scores were counted in bins."""
+        return self.certificate.score_error
 
     def _repr_html_(self) -> str:
         bounds = self.certificate

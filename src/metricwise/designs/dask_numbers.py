@@ -81,10 +81,10 @@ def in_full(coefficients: Floats | FewValues) -> Floats:
 
 
 def n_bytes(things: Iterable[Any]) -> int:
-    """Return the bytes of all arrays, sparse ones included; a single number has eight."""
+    """Return the bytes of all arrays, sparse and nested ones included; a single number has eight."""
     total = 0
     for thing in things:
-        if isinstance(thing, FewEntries | FewValues):
+        if isinstance(thing, tuple | list):
             total += n_bytes(thing)
         elif sparse.issparse(thing):
             total += n_bytes((thing.data, thing.indices, thing.indptr))

@@ -78,6 +78,7 @@ class DaskSource:
         if not filled:
             raise ValueError("X has no rows: all of its chunks are empty. Check how it was read or filtered")
         _check_alike(known, filled)
+        self._sizes = [chunk.n_rows for chunk in known]  # of all chunks, those without rows included
         self._futures = [futures[k] for k in filled]
         self._facts: list[ChunkFacts] = [known[k] for k in filled]
         self.bounds: Rows = np.cumsum([0] + [chunk.n_rows for chunk in self._facts])
@@ -145,11 +146,27 @@ class DaskSource:
         """
         if not len(chunks):
             return []
+
+        def sent(numbers: Sequence[int]) -> tuple[Any, ...]:
+            return (everywhere,) if by_chunk is None else tuple(by_chunk[k] for k in numbers)
+
+        answers: dict[int, Any] = {}
+        for numbers, found in self._replies(method, chunks, sent):
+            answers.update(zip(numbers, found, strict=True))
+        return sorted(answers.items())
+
+    def _replies(
+        self, method: str, chunks: Chunks, sent: Callable[[Sequence[int]], tuple[Any, ...]]
+    ) -> list[tuple[list[int], list[Any]]]:
+        """Return what every worker that has some of the chunks answers about them.
+
+        ``sent`` gives what a worker is sent, from the numbers of its chunks.
+        """
         failure: Exception | None = None
         for _ in range(_MOST_ATTEMPTS):
             try:
                 with direct(self._client, self._reachable):
-                    return self._asked(method, chunks, everywhere, by_chunk)
+                    return self._asked(method, chunks, sent)
             except (OSError, RuntimeError) as error:
                 failure = error
                 self._check_scheduler(error)
@@ -161,26 +178,26 @@ class DaskSource:
         ) from failure
 
     def _asked(
-        self, method: str, chunks: Chunks, everywhere: Any, by_chunk: dict[int, Any] | None
-    ) -> list[tuple[int, Any]]:
+        self, method: str, chunks: Chunks, sent: Callable[[Sequence[int]], tuple[Any, ...]]
+    ) -> list[tuple[list[int], list[Any]]]:
         if not self._holders or self._have_workers_joined():
             self._holders = self._placed()
         waiting = []
         for holder in self._holders:
             numbers = [int(k) for k in chunks if int(k) in holder.chunks]
             if numbers:
-                sent = (everywhere,) if by_chunk is None else tuple(by_chunk[k] for k in numbers)
-                self.bytes_moved += n_bytes(sent)
-                waiting.append((holder, numbers, self._question(holder, method)(numbers, *sent)))
-        answers: dict[int, Any] = {}
+                parts = sent(numbers)
+                self.bytes_moved += n_bytes(parts)
+                waiting.append((holder, numbers, self._question(holder, method)(numbers, *parts)))
+        replies = []
         slowest = 0.0
         for holder, numbers, future in waiting:
             timed = self._answer(holder, future)
             self.bytes_moved += n_bytes(timed.answers)
             slowest = max(slowest, timed.seconds)
-            answers.update(zip(numbers, timed.answers, strict=True))
+            replies.append((numbers, timed.answers))
         self.worker_seconds += slowest
-        return sorted(answers.items())
+        return replies
 
     def _question(self, holder: Holder, method: str) -> Callable[..., Any]:
         try:
@@ -254,14 +271,17 @@ class DaskSource:
         where = client.who_has(self._futures)
         made = []
         for address, numbers in _shared([where.get(future.key, ()) for future in self._futures], self._workers).items():
-            blocks = [self._futures[k] for k in numbers]
             chosen = {"workers": [address], "allow_other_workers": True}
-            future = client.submit(HeldChunks, numbers, *blocks, actor=True, pure=False, **chosen)
+            future = client.submit(*self._holding(numbers), actor=True, pure=False, **chosen)
             made.append((future, numbers))
         try:
             return [Holder(future, future.result(), frozenset(numbers)) for future, numbers in made]
         except KilledWorker as error:
             raise ConnectionError("a worker was lost") from error
+
+    def _holding(self, numbers: Sequence[int]) -> tuple[Any, ...]:
+        """Return what makes an object with some chunks, and its arguments."""
+        return HeldChunks, numbers, *(self._futures[k] for k in numbers)
 
     def _cluster(self, action: Callable[[], Any]) -> Any:
         """Return what the cluster answers; a cancelled future means that the scheduler forgot everything."""

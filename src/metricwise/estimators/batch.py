@@ -36,6 +36,7 @@ Mask = NDArray[np.bool_]
 _REMEDIES = {
     Status.MAX_ITER: "increase max_iter",
     Status.MAX_SECONDS: "increase max_seconds",
+    Status.COARSE: "increase score_bins",
     Status.STALLED: "scale the features to comparable size (StandardScaler) or lower C",
 }
 
@@ -114,17 +115,8 @@ class BatchClassifier(LinearClassifier):
         self._validate_params()
         measure = get_measure(self.measure)
         check_trainable(measure, type(self).__name__)
-        X, y, sample_weight = rows_of_cluster(self, X, y, sample_weight, client)
         with unchanged_by_errors(self):
-            X, y = checked_rows(self, X, y, least=2, chunks=self.trains_on_chunks)
-            weights = row_weights(X, y, sample_weight, self.class_weight)
-            classes = classes_of(y, weights)
-            problems = self._problems(y, classes, weights)
-            random = check_random_state(self.random_state)
-            seed = int(random.randint(2**31 - 1))
-            training = self._training(measure, X, self._design(X), seed, len(problems))
-            training.file = self._training_file(training, y, weights)
-            fits = [training.fit(k, *problem) for k, problem in enumerate(problems)]
+            classes, training, fits = self._trained(measure, X, y, sample_weight, client)
             if training.file is not None:
                 training.file.finish()
         # Only now, so that a failed fit leaves the model as it was.
@@ -132,6 +124,23 @@ class BatchClassifier(LinearClassifier):
         self._store(training, fits)
         self._warn([result for result, _ in fits], training.too_few_for_folds)
         return self
+
+    def _trained(
+        self, measure: Measure, X: Any, y: Any, sample_weight: Any, client: Any
+    ) -> tuple[NDArray[Any], Training, list[tuple[Result, float]]]:
+        """Return the classes, the trainings, and of each its result and threshold."""
+        X, y, sample_weight = rows_of_cluster(self, X, y, sample_weight, client)
+        X, y = checked_rows(self, X, y, least=2, chunks=self.trains_on_chunks)
+        weights = row_weights(X, y, sample_weight, self.class_weight)
+        classes = classes_of(y, weights)
+        problems = self._problems(y, classes, weights)
+        seed = self._seed()
+        training = self._training(measure, X, self._design(X), seed, len(problems))
+        training.file = self._training_file(training, y, weights)
+        return classes, training, [training.fit(k, *problem) for k, problem in enumerate(problems)]
+
+    def _seed(self) -> int:
+        return int(check_random_state(self.random_state).randint(2**31 - 1))
 
     def binary_problems(self, y: Any, sample_weight: Any = None) -> list[tuple[Mask, Floats]]:
         """Return the positives and the weights of the rows for each binary problem that training consists of."""
@@ -150,9 +159,13 @@ class BatchClassifier(LinearClassifier):
         sees_it = not isinstance(get_measure(self.measure), RanksPairs)
         return float(self.intercept_scaling) if self.fit_intercept and sees_it else 0.0
 
+    @property
+    def threads(self) -> int:
+        """How many threads may work on the rows."""
+        return available_threads() if self.n_jobs in (None, -1) else int(self.n_jobs)
+
     def _design(self, X: Any) -> Design:
-        threads = available_threads() if self.n_jobs in (None, -1) else int(self.n_jobs)
-        return make_design(X, intercept=self.intercept_value, threads=threads)
+        return make_design(X, intercept=self.intercept_value, threads=self.threads)
 
     def _training_file(self, training: Training, y: NDArray[Any], weights: Floats) -> TrainingFile | None:
         """Return the file from which this training goes on after an interruption; None if there is to be none."""

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from numbers import Integral
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils._param_validation import Interval
+
 from metricwise.designs import Design
+from metricwise.estimators.binned_training import BinnedTraining, check_for_bins, labelled_rows
 from metricwise.estimators.kernelized import KernelClassifier
 from metricwise.estimators.multivariate_training import MultivariateTraining
 from metricwise.estimators.training import Training
@@ -78,6 +84,13 @@ class MultivariateSVC(KernelClassifier):
     checkpoint : str or Path, optional
         File to which the state of a linear training is written every half minute and if it fails, such as by the loss
         of a cluster; with the same parameters and data, `fit` goes on from it. Removed when training is finished.
+    score_bins : int, optional
+        Of linear models: count the scores of each class in so many bins, instead of sorting them. On a cluster, scores
+        and labels then stay with the workers, and the process that calls `fit` needs memory for bins and features only.
+        Bounds stay bounds of the exact problem: what bins leave open is part of the upper one, and
+        ``result_.score_error`` tells how much it is. Begin with 256; if they are too few, a warning says so. The
+        threshold must be "train", the best one between bins, or a number; weights of rows or classes are not taken.
+        None: every score is looked at.
 
     Attributes
     ----------
@@ -124,7 +137,8 @@ class MultivariateSVC(KernelClassifier):
     needs = HasViolatedLabelling
 
     _parameter_constraints: ClassVar[dict[str, Any]] = KernelClassifier._parameter_constraints | {
-        "warm_start": ["boolean"]
+        "warm_start": ["boolean"],
+        "score_bins": [Interval(Integral, 2, None, closed="left"), None],
     }
     _way_out = (
         "If C is very small, raise it. Otherwise train measure='roc_auc', or measure='accuracy' with "
@@ -157,6 +171,7 @@ class MultivariateSVC(KernelClassifier):
         random_state: Any = 0,
         callback: Any = None,
         checkpoint: str | Path | None = None,
+        score_bins: int | None = None,
     ) -> None:
         self.measure = measure
         self.C = C
@@ -181,11 +196,22 @@ class MultivariateSVC(KernelClassifier):
         self.random_state = random_state
         self.callback = callback
         self.checkpoint = checkpoint
+        self.score_bins = score_bins
+
+    def _trained(
+        self, measure: Measure, X: Any, y: Any, sample_weight: Any, client: Any
+    ) -> tuple[NDArray[Any], Training, list[tuple[Result, float]]]:
+        if self.score_bins is None:
+            return super()._trained(measure, X, y, sample_weight, client)
+        check_for_bins(self, sample_weight)
+        places, classes = labelled_rows(self, X, y, client)
+        positives = [int(np.argmax(mask)) for mask in self._positives(classes, classes)]
+        training = BinnedTraining(self, measure, places, self._seed(), len(positives))
+        return classes, training, [training.fit_label(positive) for positive in positives]
 
     def _training(self, measure: Measure, X: Any, design: Design, seed: int, n_problems: int) -> Training:
         return MultivariateTraining(self, measure, X, design, seed=seed, n_problems=n_problems)
 
     def _store(self, training: Training, fits: Sequence[tuple[Result, float]]) -> None:
         super()._store(training, fits)
-        assert isinstance(training, MultivariateTraining)
-        self._warm_states = training.states if self.warm_start else None
+        self._warm_states = training.states if isinstance(training, MultivariateTraining) and self.warm_start else None

@@ -80,6 +80,23 @@ def make_oracle(
     return fast or GenericOracle(measure, getattr(measure, "monotone", False), classes, mistakes)
 
 
+def has_fast_oracle(measure: Measure, n_pos: float, n_neg: float) -> bool:
+    """Whether the oracle of a measure takes rows with weights in a time that does not depend on the weights.
+
+    Examples
+    --------
+    >>> from metricwise.measures import MCC, FBeta
+    >>> has_fast_oracle(FBeta(), 10.0, 90.0), has_fast_oracle(MCC(), 10.0, 90.0)
+    (True, False)
+    """
+    if not isinstance(measure, HasViolatedLabelling):
+        return False
+    if isinstance(measure, RanksPairs | RestrictsLabellings):
+        return True
+    assert isinstance(measure, CountsTable)
+    return _fast_oracle(measure, Classes(1, 1, np.array([n_pos, n_neg])), mistakes=1.0) is not None
+
+
 def _fast_oracle(measure: CountsTable, classes: Classes, mistakes: float) -> Oracle | None:
     kind = _RATE_KINDS.get(type(measure))
     if kind is not None:

@@ -123,8 +123,8 @@ class CuttingPlane:
         return state
 
     def _at_zero(self, problem: MultivariateProblem) -> CuttingPlaneState:
-        n_rows, length = problem.design.shape
-        w, scores = np.zeros(length), np.zeros(n_rows)
+        length = problem.design.shape[1]
+        w, scores = np.zeros(length), self._zero_scores(problem)
         labelling = problem.oracle.violate(scores)
         cuts = Cuts(length, problem.design.is_sparse)
         cuts.add_truth(length)
@@ -133,8 +133,14 @@ class CuttingPlane:
         self._cut(problem, state, w, labelling)
         return state
 
+    def _zero_scores(self, problem: MultivariateProblem) -> Floats:
+        return np.zeros(problem.design.shape[0])
+
+    def _sample_solver(self) -> CuttingPlane:
+        return self
+
     def _from_state(self, problem: MultivariateProblem, warm: CuttingPlaneState) -> CuttingPlaneState:
-        at_zero = problem.price * problem.oracle.violate(np.zeros(problem.design.shape[0])).value
+        at_zero = problem.price * problem.oracle.violate(self._zero_scores(problem)).value
         upper = problem.objective(warm.w, warm.labelling)
         return CuttingPlaneState(warm.cuts, warm.w, warm.scores, warm.labelling, upper, -np.inf, at_zero)
 
@@ -148,7 +154,7 @@ class CuttingPlane:
         if sample.design.shape[1] != problem.design.shape[1]:
             return  # weights of a kernel matrix are functions of its rows: those of a sample do not fit
         quick = Limits(tol=max(limits.tol, _SAMPLE_TOL), max_seconds=None if np.isinf(seconds) else 0.5 * seconds)
-        _, sampled = run(self, sample, quick)
+        _, sampled = run(self._sample_solver(), sample, quick)
         state.last_step = sampled.last_step
         self._visit(problem, state, sampled.w)
         for point in sampled.cuts.witness().points:

@@ -1,0 +1,83 @@
+"""Scores counted in bins, both classes in one pass.
+
+A score is a mixture of two vectors, p a + q b, as it is along a line. Bins are told by the edges between them, which
+ascend; a bin begins with its lower edge. Sums are kept in whole units, so that they do not depend on the order in which
+rows, or parts of them, are added up.
+"""
+
+import numba as nb
+import numpy as np
+
+
+@nb.njit(cache=True, nogil=True)
+def _first_edges(edges, cells):
+    """For every cell of an even grid over the edges: how many edges are at or below its lower end."""
+    first = np.empty(cells + 1, np.int64)
+    if edges.size == 0:
+        first[:] = 0
+        return first
+    step = (edges[-1] - edges[0]) / cells
+    at = 0
+    for cell in range(cells + 1):
+        low = edges[0] + cell * step
+        while at < edges.size and edges[at] <= low:
+            at += 1
+        first[cell] = at
+    return first
+
+
+@nb.njit(cache=True, nogil=True, inline="always")
+def _bin_of(score, edges, first, cells, per_score):
+    """The number of edges at or below a score: bisection between the edges of its cell and the neighbours'."""
+    if edges.size == 0 or score < edges[0]:
+        return 0
+    if score >= edges[-1]:
+        return edges.size
+    low, high = 0, edges.size
+    if per_score > 0.0:
+        cell = min(int((score - edges[0]) * per_score), cells - 1)
+        low, high = first[max(cell - 1, 0)], first[min(cell + 2, cells)]
+    while low < high:
+        middle = (low + high) // 2
+        if edges[middle] <= score:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@nb.njit(cache=True, nogil=True)
+def _cells_per_score(edges, cells):
+    """How many cells there are a unit of score; 0 where the edges are too near to each other for a grid."""
+    width = edges[-1] - edges[0] if edges.size else 0.0
+    return cells / width if cells * 1e-290 < width < 1e290 else 0.0
+
+
+@nb.njit(cache=True, nogil=True)
+def count_scores(a, b, p, q, of_class, edges, class_number, a_units, b_units, counts, low, high, a_sums, b_sums):
+    """Add the rows of a class to its bins: how many, least and greatest score, and the sums of a and b.
+
+    ``a_units`` and ``b_units`` are how many units make one.
+    """
+    cells = 2 * (edges.size + 1)
+    first, per_score = _first_edges(edges, cells), _cells_per_score(edges, cells)
+    for i in range(a.size):
+        if of_class[i] != class_number:
+            continue
+        score = p * a[i] + q * b[i]
+        k = _bin_of(score, edges, first, cells, per_score)
+        counts[k] += 1
+        low[k] = min(low[k], score)
+        high[k] = max(high[k], score)
+        a_sums[k] += np.int64(np.rint(a[i] * a_units))
+        b_sums[k] += np.int64(np.rint(b[i] * b_units))
+
+
+@nb.njit(cache=True, nogil=True)
+def spread_over_rows(a, b, p, q, of_class, edges, class_number, by_bin, out):
+    """Give every row of a class the number that belongs to its bin."""
+    cells = 2 * (edges.size + 1)
+    first, per_score = _first_edges(edges, cells), _cells_per_score(edges, cells)
+    for i in range(a.size):
+        if of_class[i] == class_number:
+            out[i] = by_bin[_bin_of(p * a[i] + q * b[i], edges, first, cells, per_score)]

@@ -1,0 +1,75 @@
+"""Cutting planes for rows whose scores are known by histograms only.
+
+Objective: that of `metricwise.solvers.cutting_plane`, whose steps these are, on a problem of far rows:
+
+1. minimise the model: the target, and the lower bound, which is exact since planes are those of labellings of the rows;
+2. one product X w, where the rows are; only the largest score comes back;
+3. search the line to the target; along it scores are mixtures of two vectors that are with the rows, so that a trial
+   costs a histogram a class, and no product;
+4. cut a little beyond the minimum: a coefficient a bin is sent, one vector of weights a chunk comes back;
+5. make the scores of the best point one vector, and forget all others.
+
+The upper bound counts the error of the bins in. If it alone keeps the gap above the tolerance, training stops, since
+more steps cannot help (`Status.COARSE`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from metricwise.results import Certificate, Status
+from metricwise.solvers.cutting_plane import CuttingPlane, CuttingPlaneState, Floats
+from metricwise.solvers.loop import Limits
+
+_NEARLY_THERE = 0.5  # of the tolerance: what may be left of the gap without the error of the bins
+_PATIENCE = 10  # steps that move neither bound
+_NOTICEABLE = 0.1  # of the gap: an error that can be why neither bound moves
+
+
+@dataclass(frozen=True)
+class BinnedCuttingPlane(CuttingPlane):
+    """Settings of the solver: those of `CuttingPlane`; problems are those of `make_binned_problem`."""
+
+    def _zero_scores(self, problem: Any) -> Any:
+        return problem.design.scores(np.zeros(problem.design.shape[1]))
+
+    def _sample_solver(self) -> CuttingPlane:
+        return CuttingPlane(**{setting.name: getattr(self, setting.name) for setting in fields(CuttingPlane)})
+
+    def _visit(self, problem: Any, state: CuttingPlaneState, w: Floats) -> None:
+        super()._visit(problem, state, w)
+        self._settle(problem, state)
+
+    def step(self, problem: Any, state: CuttingPlaneState) -> None:
+        """Improve the state by one cut."""
+        super().step(problem, state)
+        self._settle(problem, state)
+
+    @staticmethod
+    def _settle(problem: Any, state: Any) -> None:
+        state.scores = problem.design.settled(state.scores)
+        state.labelling = state.labelling.settled(state.scores)
+
+    def certificate(self, problem: Any, state: CuttingPlaneState) -> Certificate:
+        """Return the bounds known so far."""
+        lower = min(state.lower, state.upper)
+        return Certificate(state.upper, lower, state.labelling.value, _error(problem, state))
+
+    def finished(self, problem: Any, state: CuttingPlaneState, limits: Limits) -> Status | None:
+        """Return the status if the gap is small enough, or if nothing but finer bins would make it so."""
+        status = super().finished(problem, state, limits)
+        allowed, gap = max(limits.tol * abs(state.upper), limits.gap), state.upper - state.lower
+        if status is not None or gap <= allowed:
+            return status
+        in_the_way = gap - _error(problem, state) <= _NEARLY_THERE * allowed
+        # Points that would be better may look worse than the best one for their errors.
+        lost = state.idle_steps >= _PATIENCE and problem.price * problem.oracle.last_error > _NOTICEABLE * gap
+        return Status.COARSE if in_the_way or lost else None
+
+
+def _error(problem: Any, state: Any) -> float:
+    """Return by how much the objective may be smaller than its upper bound."""
+    return float(problem.price * state.labelling.error)

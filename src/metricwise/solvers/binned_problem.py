@@ -1,0 +1,203 @@
+"""The multivariate support vector problem of rows that are seen through histograms of their scores.
+
+The objective is that of `metricwise.solvers.problem`. What is known of it at a point is a bracket
+(`metricwise.oracles.histogram`): its upper end counts as the slack, so that upper bounds of the objective hold, and
+planes are those of labellings of the rows, so that lower bounds hold, whatever the bins. Where the ends are further
+apart than the tolerance allows, the same scores are counted again in bins that fit them better, at the price of one
+more histogram and no product.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricwise.designs.far_rows import BinCoefficients, FarRows, FarScores, ScoreHistogram
+from metricwise.designs.labelled import Bins, Edges
+from metricwise.measures import get_measure, registered_names
+from metricwise.measures.base import Measure
+from metricwise.oracles import make_oracle
+from metricwise.oracles.factory import has_fast_oracle
+from metricwise.oracles.histogram import Bracket, ClassScores, bracket_slack, finer_edges
+from metricwise.solvers.problem import MultivariateProblem
+
+Floats = NDArray[np.float64]
+
+_MOST_HISTOGRAMS = 4  # of the same scores
+_WORTH_IT = 0.7  # of the error is left at most, or bins are as good as they get
+_ACCURACY = 0.1  # of the tolerance
+_ROUNDING = 8.0 * float(np.finfo(np.float64).eps)  # of sums, relative to the largest score
+
+
+@dataclass(frozen=True)
+class BinnedLabelling:
+    """The most violated labelling of the bins' means, with the slack of the rows between two bounds."""
+
+    rows: FarRows
+    scores: FarScores
+    histogram: ScoreHistogram
+    bracket: Bracket
+
+    @property
+    def value(self) -> float:
+        """The upper bound of the slack."""
+        return self.bracket.upper
+
+    @property
+    def error(self) -> float:
+        """By how much the slack may be smaller than ``value``."""
+        return self.bracket.error
+
+    @property
+    def loss(self) -> float:
+        return self.bracket.labelling.loss
+
+    @property
+    def table(self) -> tuple[float, float]:
+        return self.bracket.labelling.table
+
+    def coefficients(self) -> BinCoefficients:
+        """Return the coefficient of the rows of every bin."""
+        return BinCoefficients(self.scores, self.histogram.edges, self.bracket.by_bin)
+
+    def slope(self, direction: FarScores) -> float:
+        """Return c . direction."""
+        histogram = self.histogram
+        if not set(direction.mixture) <= set(histogram.keys):
+            histogram = self.rows.histogram(self.scores + 0.0 * direction, histogram.edges)
+        sums = histogram.sums(direction)
+        return float(sum(c @ total for c, total in zip(self.bracket.by_bin, sums, strict=True)))
+
+    def settled(self, scores: FarScores) -> BinnedLabelling:
+        """Return the same labelling where its scores have become one vector."""
+        return replace(self, scores=scores)
+
+
+class BinnedOracle:
+    """Bounds the slack at scores that cannot be looked at.
+
+    Parameters
+    ----------
+    measure : Measure
+        With a fast oracle.
+    rows : FarRows
+        Whose scores they are.
+    n_bins : int
+        Bins of each class.
+    C : float
+        The price of one mistake.
+    tol : float
+        Relative duality gap that is to be reached.
+
+    Attributes
+    ----------
+    mistakes, price : float
+        Mistakes that a full loss stands for, and what they cost.
+    last_error : float
+        Of the last answer.
+    """
+
+    def __init__(self, measure: Measure, rows: FarRows, n_bins: int, C: float, tol: float) -> None:
+        self.measure, self.rows, self.n_bins, self.tol = measure, rows, n_bins, tol
+        self.mistakes = float(measure.mistakes_per_loss(float(rows.n_pos), float(rows.n_neg)))  # type: ignore[attr-defined]
+        self.price = C * self.mistakes
+        self.last_error = 0.0
+        self._edges: Edges = (np.empty(0), np.empty(0))  # those of the last scores: the next ones are similar
+
+    def violate(self, scores: FarScores) -> BinnedLabelling:
+        """Return the most violated labelling of the bins, finer ones where they are needed."""
+        best = self._counted(scores)
+        w = self.rows.weights(scores)
+        half_norm = 0.5 * float(w @ w) / self.price
+        for _ in range(_MOST_HISTOGRAMS - 1):
+            if best.error <= _ACCURACY * self.tol * (half_norm + best.value):
+                break
+            self._edges = self._finer(best)
+            finer = self._counted(scores)
+            worth_it = finer.error <= _WORTH_IT * best.error
+            best = min(best, finer, key=lambda labelling: labelling.error)
+            if not worth_it:
+                break
+        self.last_error = best.error
+        return best
+
+    def _counted(self, scores: FarScores) -> BinnedLabelling:
+        histogram = self.rows.histogram(scores, self._edges)
+        rounding = histogram.rounding(scores) + _ROUNDING * self.rows.largest(scores)
+        pos, neg = class_scores(histogram, scores)
+        return BinnedLabelling(self.rows, scores, histogram, bracket_slack(self.measure, pos, neg, rounding))
+
+    def _finer(self, labelling: BinnedLabelling) -> Edges:
+        classes = class_scores(labelling.histogram, labelling.scores)
+        pairs = zip(classes, labelling.bracket.changes, strict=True)
+        pos, neg = (finer_edges(bins, changes, self.n_bins) for bins, changes in pairs)
+        return pos, neg
+
+
+def class_scores(histogram: ScoreHistogram, scores: FarScores) -> tuple[ClassScores, ClassScores]:
+    """Return a histogram as the oracles take it."""
+    pos, neg = (_known(bins, sums) for bins, sums in zip(histogram.classes, histogram.sums(scores), strict=True))
+    return pos, neg
+
+
+def _known(bins: Bins, sums: Floats) -> ClassScores:
+    counts = bins.counts.astype(np.float64)
+    means = np.divide(sums, counts, out=np.zeros_like(sums), where=counts > 0.0)
+    return ClassScores(counts, means, bins.low, bins.high)
+
+
+@dataclass(frozen=True)
+class BinnedProblem:
+    """As `MultivariateProblem`, of rows that stay where they are."""
+
+    design: FarRows
+    oracle: BinnedOracle
+    measure: Measure
+
+    @property
+    def price(self) -> float:
+        return self.oracle.price
+
+    def objective(self, w: Floats, labelling: BinnedLabelling) -> float:
+        """Return an upper bound of J(w), given the most violated labelling at w."""
+        return 0.5 * float(w @ w) + self.price * labelling.value
+
+    def sample(self, n_rows: int, random: np.random.Generator) -> MultivariateProblem:
+        """Return the problem on a random sample in memory, with the same share of positives and the same price."""
+        design, n_pos = self.design.sample(n_rows, int(random.integers(2**31)))
+        oracle = make_oracle(self.measure, n_pos, design.shape[0] - n_pos, threads=design.threads)
+        return MultivariateProblem(design, oracle, self.measure, n_pos, self.price)
+
+
+def make_binned_problem(rows: FarRows, measure: Measure, n_bins: int, C: float, tol: float) -> BinnedProblem:
+    """Return the problem of rows that stay where they are.
+
+    Parameters
+    ----------
+    rows : FarRows
+        With both classes.
+    measure : Measure
+        What is trained for.
+    n_bins : int
+        Bins of each class.
+    C : float
+        The price of one mistake.
+    tol : float
+        Relative duality gap that is to be reached.
+    """
+    check_binnable(measure, float(rows.n_pos), float(rows.n_neg))
+    return BinnedProblem(rows, BinnedOracle(measure, rows, n_bins, C, tol), measure)
+
+
+def check_binnable(measure: Any, n_pos: float, n_neg: float) -> None:
+    """Raise a ValueError, which names the measures that fit, unless histograms are enough for a measure."""
+    if has_fast_oracle(measure, n_pos, n_neg):
+        return
+    fitting = [name for name in registered_names() if has_fast_oracle(get_measure(name), n_pos, n_neg)]
+    raise ValueError(
+        f"measure {measure.name!r} has no oracle that works on histograms of {n_pos:,.0f} positives and {n_neg:,.0f} "
+        f"negatives: set score_bins=None, or train for one of {', '.join(fitting)}"
+    )
