@@ -8,7 +8,12 @@ carry them, and for the coordinator, which sorts all scores:
     calls       = call * 2 * workers
     coordinator = sorting * rows * log2(rows)
 
-With score bins no number a row travels or is sorted: bytes = 32 * bins * workers + 8 * features * (workers + chunks).
+With score bins no number a row travels or is sorted, but workers count their scores in bins, and are asked more often:
+
+    products    = (product * features + counting) * rows / workers
+    transfer    = bytes / speed,  bytes = 2 * entry * bins * workers + 8 * features * (workers + chunks)
+    calls       = call * questions * workers
+    coordinator = binning * bins
 """
 
 from __future__ import annotations
@@ -23,8 +28,9 @@ from benchmarks.report import Record
 
 NETWORK = 10e9 / 8  # bytes a second: an assumption, 10 Gbit/s
 CHUNK_BYTES = 100e6
-HISTOGRAM_ENTRY = 2 * 16  # bytes of a bin: a count and a sum, for each of two classes
+CLASSES = 2
 ITEM_BYTES = 4  # of a number of a row
+_BINNED = ("work", "moved", "questions", "own")
 
 
 @dataclass(frozen=True)
@@ -45,6 +51,14 @@ class Fitted:
         Seconds of the coordinator, by row and binary logarithm of the rows.
     held : float
         Bytes a row that the coordinator holds at most.
+    counting : float
+        Seconds a row of an iteration with bins, beside the products.
+    entry : float
+        Bytes a bin, class, worker and iteration.
+    questions : float
+        Calls of a worker in an iteration with bins.
+    binning : float
+        Seconds of the coordinator a bin and iteration.
     """
 
     product: float
@@ -53,17 +67,22 @@ class Fitted:
     row_bytes: float
     sorting: float
     held: float
+    counting: float
+    entry: float
+    questions: float
+    binning: float
 
 
-def fit(records: Sequence[Record], n_features: int, n_workers: int, call: float) -> Fitted:
+def fit(records: Sequence[Record], n_features: int, n_workers: int, n_chunks: int, n_bins: int, call: float) -> Fitted:
     """Return the constants for measurements of several sizes, each of which counts alike.
 
     Parameters
     ----------
     records : sequence of dict
         ``rows``, ``work`` (seconds of an iteration's products on the slower worker), ``overhead`` (seconds waited
-        beside them), ``moved`` (bytes), ``sorting`` (other seconds of an iteration) and ``held`` (bytes).
-    n_features, n_workers : int
+        beside them), ``moved`` (bytes), ``sorting`` (other seconds of an iteration) and ``held`` (bytes); of training
+        with bins ``binned_work``, ``binned_moved``, ``binned_questions`` and ``binned_own`` (other seconds).
+    n_features, n_workers, n_chunks, n_bins : int
         Of the measurements.
     call : float
         Seconds of a call.
@@ -75,13 +94,20 @@ def fit(records: Sequence[Record], n_features: int, n_workers: int, call: float)
     )
     _, seconds_a_byte = _line(moved, overhead)
     fixed = 8.0 * n_features * n_workers
+    product = _slope(rows * n_features / n_workers, work)
+    binned = {name: np.array([record[f"binned_{name}"] for record in records]) for name in _BINNED}
+    vectors = 8.0 * n_features * (n_workers + n_chunks)
     return Fitted(
-        product=_slope(rows * n_features / n_workers, work),
+        product=product,
         speed=1.0 / seconds_a_byte if seconds_a_byte > 0.0 else np.inf,
         call=call,
         row_bytes=float(np.median((moved - fixed) / rows)),
         sorting=_slope(rows * np.log2(rows), sorting),
         held=_line(rows, held)[1],
+        counting=max(_line(rows / n_workers, binned["work"])[1] - product * n_features, 0.0),
+        entry=float(np.median(binned["moved"] - vectors)) / (CLASSES * n_bins * n_workers),
+        questions=float(np.median(binned["questions"])),
+        binning=float(np.median(binned["own"])) / n_bins,
     )
 
 
@@ -102,12 +128,15 @@ def project(fitted: Fitted, rows: float, features: int, workers: int, bins: int 
     """Return what an iteration takes: exact, or with so many score bins."""
     chunks = max(workers, rows * features * ITEM_BYTES / CHUNK_BYTES)
     vectors = 8.0 * features * (workers + chunks)
-    numbers = fitted.row_bytes * rows if bins is None else float(HISTOGRAM_ENTRY * bins * workers)
-    sorted_ones = rows if bins is None else 2 * bins
-    products = fitted.product * rows * features / workers
+    if bins is None:
+        numbers, per_row, questions = fitted.row_bytes * rows, fitted.product * features, 2.0
+        coordinator = fitted.sorting * rows * float(np.log2(rows))
+    else:
+        numbers, per_row = CLASSES * fitted.entry * bins * workers, fitted.product * features + fitted.counting
+        questions, coordinator = fitted.questions, fitted.binning * bins
+    products = per_row * rows / workers
     transfer = (numbers + vectors) / min(fitted.speed, NETWORK)
-    calls = fitted.call * 2 * workers
-    coordinator = fitted.sorting * sorted_ones * np.log2(sorted_ones)
+    calls = fitted.call * questions * workers
     return {
         "rows": rows,
         "workers": workers,
@@ -116,7 +145,7 @@ def project(fitted: Fitted, rows: float, features: int, workers: int, bins: int 
         "products": products,
         "transfer": transfer,
         "calls": calls,
-        "coordinator": float(coordinator),
+        "coordinator": coordinator,
         "iteration": float(products + transfer + calls + coordinator),
         "held": fitted.held * rows / 1e9 if bins is None else None,  # of bins: not measured
         "of_a_worker": rows * features * ITEM_BYTES / workers / 1e9,

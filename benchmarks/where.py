@@ -17,7 +17,7 @@ from dask import delayed
 from distributed import Client, LocalCluster
 
 import metricwise.io
-from benchmarks.cluster import TimedSource, seconds_an_iteration, trained
+from benchmarks.cluster import NEVER, TimedSource, seconds_an_iteration, trained
 from benchmarks.cluster_process import SETTINGS
 from benchmarks.context import Context
 from benchmarks.disk_data import SHARE, write_rows
@@ -28,8 +28,15 @@ from benchmarks.report import Column, Record, Section, Table
 from benchmarks.timing import LONG, Timing, take_turns, timed
 from metricwise import MultivariateSVC
 from metricwise.designs import make_design
+from metricwise.designs.dask_labelled import LabelledDaskSource
 from metricwise.designs.dask_workers import HeldChunks
+from metricwise.designs.far_rows import FarRows
 from metricwise.io import RowsOnDisk
+from metricwise.measures import FBeta
+from metricwise.results import HistoryEntry
+from metricwise.solvers import Limits, run
+from metricwise.solvers.binned_cutting_plane import BinnedCuttingPlane
+from metricwise.solvers.binned_problem import make_binned_problem
 
 SIZES = (10_000, 30_000, 100_000, 300_000, 1_000_000, 2_000_000)
 QUICK_SIZES = (2_000, 4_000, 8_000)
@@ -44,7 +51,8 @@ CALLS, CALL_REPETITIONS = 24, 15
 
 PLANNED_ROWS = 10**9
 PLANNED_WORKERS = (10, 100, 1000)
-PLANNED_BINS = (2**12, 2**16)
+BINS = 256
+PLANNED_BINS = (2**8, 2**12)
 COORDINATORS = (64, 256, 1024)  # GB
 
 WAYS_TABLE, BREAK_EVEN_TABLE = "Three ways", "Break-even points"
@@ -53,6 +61,7 @@ FITTED_TABLE, PROJECTED_TABLE, LIMITS_TABLE = "What was fitted", "Projected iter
 WAYS_COLUMNS = (
     Column("rows", "rows", "{:,}"),
     *(Column(f"{way}_iteration", f"{way}, ms an iteration", "{:.1f}") for way in WAYS),
+    Column("binned_iteration", f"cluster with {BINS} bins, ms", "{:.1f}"),
     Column("uncached", "disk not cached, ms", "{:.0f}"),
     *(Column(f"{way}_total", f"{way}, s in all", "{:.2f}") for way in WAYS),
     Column("iterations", "iterations"),
@@ -106,7 +115,7 @@ def measure(context: Context) -> Section:
         _measured(folder, sizes[0], QUICK_ITERATIONS, client)  # compiles the kernels
         records = [_measured(folder, n_rows, n_iterations, client) for n_rows in sizes]
         call = _seconds_a_call(client)
-    fitted = fit(records, N_FEATURES, SETTINGS["n_workers"], call)
+    fitted = fit(records, N_FEATURES, SETTINGS["n_workers"], CHUNKS, BINS, call)
     section.tables += [
         Table(WAYS_TABLE, WAYS_COLUMNS, records),
         Table(BREAK_EVEN_TABLE, BREAK_EVEN_COLUMNS, _break_even(records)),
@@ -127,6 +136,7 @@ def _measured(folder: Path, n_rows: int, n_iterations: int, client: Client) -> R
     np.save(path, np.load(folder / "X.npy", mmap_mode="r")[:n_rows])
     record: Record = {"rows": n_rows}
     record |= _iterations(path, labels, n_iterations, client)
+    record |= _binned_iterations(path, labels, n_iterations, client)
     record["uncached"] = 1e3 * _uncached(metricwise.io.open(path))
     runners = {way: _whole(lambda way=way: _opened(way, path, client), labels) for way in WAYS}
     for way, found in take_turns(runners, REPETITIONS).items():
@@ -180,6 +190,40 @@ def _iterations(path: Path, labels: np.ndarray, n_iterations: int, client: Clien
         "sorting": (result.history[-1].seconds - result.history[0].seconds - waited) / later,
         "moved": float(np.median(moved)),
         "held": 0.0 if peak is None or before is None else max(peak - before, 0),
+    }
+
+
+class CountedSource(LabelledDaskSource):
+    """A source that counts the questions that its workers are asked, and the seconds waited for answers."""
+
+    questions = 0
+    waited = 0.0
+
+    def ask(self, method: str, *arguments: Any) -> list[Any]:
+        started = time.perf_counter()
+        found = super().ask(method, *arguments)
+        self.questions += 1
+        self.waited += time.perf_counter() - started
+        return found
+
+
+def _binned_iterations(path: Path, labels: np.ndarray, n_iterations: int, client: Client) -> Record:
+    """Return what an iteration of training with bins takes on the cluster."""
+    source = CountedSource(_chunks(path, client), labels, client, intercept=1.0, threads=1)
+    problem = make_binned_problem(FarRows(source, positive=1), FBeta(), BINS, C=PRICE / len(labels), tol=TOL)
+    notes: list[tuple[float, ...]] = []
+
+    def note(entry: HistoryEntry) -> None:
+        notes.append((entry.seconds, source.worker_seconds, entry.bytes_moved, source.questions, source.waited))
+
+    run(BinnedCuttingPlane(sample_factor=0), problem, Limits(tol=NEVER, max_iter=n_iterations), callback=note)
+    seconds, work, moved, questions, waited = np.median(np.diff(notes, axis=0), axis=0)
+    return {
+        "binned_iteration": 1e3 * seconds,
+        "binned_work": work,
+        "binned_moved": moved,
+        "binned_questions": questions,
+        "binned_own": seconds - waited,
     }
 
 
@@ -246,6 +290,10 @@ def _constants(fitted: Fitted) -> list[Record]:
         "row_bytes": ("numbers that travel", "bytes a row and iteration"),
         "sorting": ("coordinator: sorting, labelling, line search", "s a row, times log2 of rows"),
         "held": ("coordinator: memory", "bytes a row"),
+        "counting": ("with bins: counting of scores, on one thread", "s a row and iteration"),
+        "entry": ("with bins: numbers that travel", "bytes a bin, class, worker and iteration"),
+        "questions": ("with bins: calls", "a worker and iteration"),
+        "binning": ("with bins: coordinator", "s a bin and iteration"),
     }
     return [{"what": units[name][0], "value": value, "unit": units[name][1]} for name, value in asdict(fitted).items()]
 

@@ -10,7 +10,18 @@ import pytest
 from benchmarks.projection import NETWORK, Fitted, crossing, fit, most_workers, project
 from benchmarks.report import Column, Section, Table, filled, save
 
-TRUE = Fitted(product=2e-10, speed=5e8, call=1e-3, row_bytes=9.0, sorting=3e-9, held=120.0)
+TRUE = Fitted(
+    product=2e-10,
+    speed=5e8,
+    call=1e-3,
+    row_bytes=9.0,
+    sorting=3e-9,
+    held=120.0,
+    counting=4e-9,
+    entry=180.0,
+    questions=8.0,
+    binning=2e-5,
+)
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -23,11 +34,16 @@ def measured(rows):
         "moved": moved,
         "sorting": TRUE.sorting * rows * np.log2(rows),
         "held": 5e6 + TRUE.held * rows,
+        "binned_work": (TRUE.product * 100 + TRUE.counting) * rows / 2,
+        "binned_moved": TRUE.entry * 2 * 256 * 2 + 8 * 100 * (2 + 8),
+        "binned_questions": TRUE.questions,
+        "binned_own": TRUE.binning * 256,
     }
 
 
 def test_constants_are_found_again():
-    found = fit([measured(rows) for rows in (10_000, 100_000, 1_000_000)], n_features=100, n_workers=2, call=1e-3)
+    sizes = {"n_features": 100, "n_workers": 2, "n_chunks": 8, "n_bins": 256}
+    found = fit([measured(rows) for rows in (10_000, 100_000, 1_000_000)], **sizes, call=1e-3)
     for name, value in vars(TRUE).items():
         assert getattr(found, name) == pytest.approx(value, rel=1e-6), name
 
@@ -43,8 +59,10 @@ def test_a_projection_is_the_sum_of_its_parts():
     assert faster["transfer"] == pytest.approx(exact["transfer"] * 5e8 / NETWORK)
     few, many = (project(TRUE, rows, 100, 100, bins=1024) for rows in (10**8, 10**9))
     vectors = 800 * (100 + 4000)
-    assert many["gigabytes"] == pytest.approx((2 * 16 * 1024 * 100 + vectors) / 1e9)
+    assert many["gigabytes"] == pytest.approx((2 * 180 * 1024 * 100 + vectors) / 1e9)
     assert few["coordinator"] == many["coordinator"] < 1e-3 * exact["coordinator"]
+    assert many["products"] == pytest.approx((2e-8 + 4e-9) * 1e9 / 100)
+    assert many["calls"] == pytest.approx(4 * exact["calls"])
 
 
 def test_beyond_so_many_workers_the_coordinator_takes_longer():
