@@ -254,7 +254,7 @@ def test_what_bins_cannot_do(case):
     assert not hasattr(model, "n_features_in_")
 
 
-@pytest.mark.parametrize("measure", OTHERS, ids=repr)
+@pytest.mark.parametrize("measure", OTHERS, ids=lambda measure: measure.name)
 def test_measures_without_a_fast_oracle_are_refused_with_those_that_fit(measure):
     with pytest.raises(ValueError, match=r"score_bins=None, or train for one of .*f1.*roc_auc"):
         MultivariateSVC(measure, threshold=0.0, score_bins=32).fit(X, POSITIVE)
