@@ -69,7 +69,7 @@ def test_killed_training_ends_with_the_same_bits(way, tmp_path):
     while not output.exists():
         child, messages = start(way, rows, checkpoint, output)
         if kills < KILLS[way]:
-            take(messages, 1 + dice.randrange(max(1, int(0.6 * count / KILLS[way]))))
+            take(messages, 1 + dice.randrange(max(1, int(0.35 * count / KILLS[way]))))
             time.sleep(dice.uniform(0.0, pause))
             child.kill()
             child.join()
