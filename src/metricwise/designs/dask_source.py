@@ -113,8 +113,11 @@ class DaskSource:
 
     def combine(self, c: Floats, chunks: Chunks) -> Floats:
         out = np.zeros(self.shape[1])
-        parts = {int(k): by_values(c[self.bounds[k] : self.bounds[k + 1]]) for k in chunks}
-        for _, found in self._ask("combine", chunks, by_chunk=parts):
+
+        def sent(numbers: Sequence[int]) -> tuple[Any, ...]:  # while one worker's are made ready, others begin
+            return tuple(by_values(c[self.bounds[k] : self.bounds[k + 1]]) for k in numbers)
+
+        for _, found in _in_order(self._replies("combine", chunks, sent)):
             if isinstance(found, FewEntries):
                 out[found.where] += found.values
             else:
@@ -144,16 +147,11 @@ class DaskSource:
 
         ``everywhere`` goes to every worker that has such chunks, ``by_chunk`` to the one that has the chunk.
         """
-        if not len(chunks):
-            return []
 
         def sent(numbers: Sequence[int]) -> tuple[Any, ...]:
             return (everywhere,) if by_chunk is None else tuple(by_chunk[k] for k in numbers)
 
-        answers: dict[int, Any] = {}
-        for numbers, found in self._replies(method, chunks, sent):
-            answers.update(zip(numbers, found, strict=True))
-        return sorted(answers.items())
+        return _in_order(self._replies(method, chunks, sent))
 
     def _replies(
         self, method: str, chunks: Chunks, sent: Callable[[Sequence[int]], tuple[Any, ...]]
@@ -162,6 +160,8 @@ class DaskSource:
 
         ``sent`` gives what a worker is sent, from the numbers of its chunks.
         """
+        if not len(chunks):
+            return []
         failure: Exception | None = None
         for _ in range(_MOST_ATTEMPTS):
             try:
@@ -300,6 +300,14 @@ class DaskSource:
         cancelled = any(future.status == "cancelled" for future in self._futures)
         if cancelled or self._client.status != "running":
             raise _lost(error) from error
+
+
+def _in_order(replies: Sequence[tuple[list[int], list[Any]]]) -> list[tuple[int, Any]]:
+    """Return the answers of all workers by the numbers of their chunks."""
+    answers: dict[int, Any] = {}
+    for numbers, found in replies:
+        answers.update(zip(numbers, found, strict=True))
+    return sorted(answers.items())
 
 
 def _shared(where: Sequence[Sequence[str]], workers: set[str]) -> dict[str, list[int]]:

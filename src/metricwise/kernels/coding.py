@@ -5,7 +5,7 @@ from __future__ import annotations
 from numba import njit
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def code_values(vector, values, other, codes):
     """Write to ``codes`` the place of every entry among the values, ``other`` for those that are none of them.
 
