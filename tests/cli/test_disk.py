@@ -20,7 +20,7 @@ from sklearn.metrics import f1_score
 import metricwise
 from metricwise import AMPClassifier, MultivariateSVC
 from metricwise.cli import main
-from tests.unit.disk_files import NAMES, X, Y
+from tests.unit.disk_files import NAMES, X, Y, write_wide_rows
 
 LABELS = Y.astype(int)
 
@@ -165,14 +165,8 @@ def test_runs_that_fail(folder, tmp_path):
 @pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="peak memory is asked of Linux")
 def test_a_process_stays_within_its_memory(tmp_path):
     """Training, certifying and predicting on 80 MB of rows, with 50 MB beside the libraries and the vectors of rows."""
-    n_rows, width = 20_000, 1000
-    rows = np.lib.format.open_memmap(tmp_path / "X.npy", mode="w+", dtype=np.float32, shape=(n_rows, width))
-    random = np.random.default_rng(0)
-    rows[:] = np.resize(random.standard_normal((1000, width), dtype=np.float32), rows.shape)
-    labels = random.random(n_rows) < 0.1
-    rows[labels, :5] += 2.0
-    rows.flush()
-    np.save(tmp_path / "y.npy", labels)
+    n_rows = 20_000
+    write_wide_rows(tmp_path, n_rows, 1000)
     script = r"""
 import re
 from metricwise.cli import main

@@ -27,7 +27,7 @@ from metricwise import (
     SparseCodingClassifier,
     STAMPClassifier,
 )
-from tests.unit.disk_files import NAMES, X, Y, written
+from tests.unit.disk_files import NAMES, X, Y, write_wide_rows, written
 
 RNG = np.random.default_rng(2)
 
@@ -131,14 +131,7 @@ def test_models_trained_in_memory_predict_on_disk_where_they_are_linear(npy):
 @pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="peak memory is asked of Linux")
 def test_training_stays_within_its_memory(tmp_path):
     """128 MB of rows in a process that may have no more than 100 MB beside the libraries."""
-    n_rows, width = 40_000, 800
-    rows = np.lib.format.open_memmap(tmp_path / "X.npy", mode="w+", dtype=np.float32, shape=(n_rows, width))
-    random = np.random.default_rng(0)
-    rows[:] = np.resize(random.standard_normal((1000, width), dtype=np.float32), rows.shape)
-    labels = random.random(n_rows) < 0.1
-    rows[labels, :5] += 2.0
-    rows.flush()
-    np.save(tmp_path / "y.npy", labels)
+    write_wide_rows(tmp_path, 40_000, 800)
     script = r"""
 import re, sys
 import metricwise, metricwise.io

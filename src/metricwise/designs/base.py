@@ -75,6 +75,18 @@ class Design(Protocol):
         ...
 
 
+def sample_sizes(n_pos: int, n_neg: int, n_rows: int) -> tuple[int, int]:
+    """Return how many rows of both classes a sample has: their shares, and one of each at least.
+
+    Examples
+    --------
+    >>> sample_sizes(10, 990, 200), sample_sizes(1, 999, 10)
+    ((2, 198), (1, 9))
+    """
+    few_pos = min(max(round(n_rows * n_pos / (n_pos + n_neg)), 1), n_pos)
+    return few_pos, min(max(n_rows - few_pos, 1), n_neg)
+
+
 def make_design(X: Any, *, intercept: float = 0.0, threads: int = 1) -> Design:
     """Return the design of an array, a CSR matrix, rows on disk or chunks, with ``intercept`` as the constant column.
 

@@ -47,6 +47,23 @@ def by_entries(vector: Floats) -> Floats | FewEntries:
     return FewEntries(where, vector[where]) if where.size < _FEW_ENTRIES * vector.size else vector
 
 
+def added_up(vectors: Iterable[Floats | FewEntries], size: int) -> Floats:
+    """Return the sum of vectors that came by `by_entries`, in their order.
+
+    Examples
+    --------
+    >>> added_up([by_entries(np.array([0.0, 0.0, 3.0])), np.array([1.0, 1.0, 1.0])], 3)
+    array([1., 1., 4.])
+    """
+    total = np.zeros(size)
+    for vector in vectors:
+        if isinstance(vector, FewEntries):
+            total[vector.where] += vector.values
+        else:
+            total += vector
+    return total
+
+
 def by_values(vector: Floats) -> Floats | FewValues:
     """Return coefficients of rows for travel: those of labellings differ by class and label only, but for ties.
 

@@ -23,7 +23,7 @@ from scipy import sparse
 from metricwise.clusters import row_blocks
 from metricwise.designs.base import Floats, Hashes, Rows
 from metricwise.designs.chunked import Chunks
-from metricwise.designs.dask_numbers import FewEntries, by_values, n_bytes
+from metricwise.designs.dask_numbers import added_up, by_values, n_bytes
 from metricwise.designs.dask_way import can_reach, direct
 from metricwise.designs.dask_workers import ChunkFacts, HeldChunks, Timed, facts, prepared
 from metricwise.memory import available_bytes
@@ -112,17 +112,10 @@ class DaskSource:
         return out
 
     def combine(self, c: Floats, chunks: Chunks) -> Floats:
-        out = np.zeros(self.shape[1])
-
         def sent(numbers: Sequence[int]) -> tuple[Any, ...]:  # while one worker's are made ready, others begin
             return tuple(by_values(c[self.bounds[k] : self.bounds[k + 1]]) for k in numbers)
 
-        for _, found in _in_order(self._replies("combine", chunks, sent)):
-            if isinstance(found, FewEntries):
-                out[found.where] += found.values
-            else:
-                out += found
-        return out
+        return added_up((found for _, found in _in_order(self._replies("combine", chunks, sent))), self.shape[1])
 
     def fingerprints(self, seed: int, chunks: Chunks) -> Hashes:
         out = np.zeros(self.shape[0], dtype=np.uint64)

@@ -16,8 +16,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from metricwise.designs.base import Design, Floats
-from metricwise.designs.dask_numbers import FewEntries, by_values
+from metricwise.designs.base import Design, Floats, sample_sizes
+from metricwise.designs.dask_numbers import added_up, by_values
 from metricwise.designs.labelled import Bins, Counts, Edges, LabelledRows, Point, UnknownScoresError
 
 _MOST_ATTEMPTS = 20
@@ -242,24 +242,17 @@ class FarRows:
         """Return X' c, where every row has the coefficient of its bin."""
         travelling = tuple(by_values(by_bin) for by_bin in coefficients.by_bin)
         point = _point(coefficients.scores)
-        out = np.zeros(self.shape[1])
-        for _, found in sorted(
+        found = sorted(
             self._ask("combine", self._positive, point, coefficients.edges, travelling), key=lambda pair: pair[0]
-        ):
-            if isinstance(found, FewEntries):
-                out[found.where] += found.values
-            else:
-                out += found
-        return out
+        )
+        return added_up((vector for _, vector in found), self.shape[1])
 
     def sample(self, n_rows: int, seed: int) -> tuple[Design, int]:
         """Return a random sample in memory, positives first, with the same share of them, and how many they are.
 
         Every chunk gives its share of either class.
         """
-        total = self.n_pos + self.n_neg
-        few_pos = min(max(round(n_rows * self.n_pos / total), 1), self.n_pos)
-        few_neg = min(max(n_rows - few_pos, 1), self.n_neg)
+        few_pos, few_neg = sample_sizes(self.n_pos, self.n_neg, n_rows)
         shares = [_shared_out(few, self._chunk_counts[:, k]) for k, few in enumerate((few_pos, few_neg))]
         wanted = {number: (int(pos), int(neg)) for number, (pos, neg) in enumerate(zip(*shares, strict=True))}
         found = sorted(self._ask("sample", self._positive, wanted, seed), key=lambda answer: answer[0])

@@ -29,6 +29,19 @@ _MOST_SINGLE = 0.8  # share of the distinct rows that occur once
 _OFTEN = 5.0  # occurrences of a row, on average, where there are few different ones
 
 
+def dealt_out(n_chunks: int, n_parts: int) -> list[list[int]]:
+    """Return the chunks of every part: dealt out in turn, so that rows that were stored together are spread.
+
+    Examples
+    --------
+    >>> dealt_out(5, 2)
+    [[0, 2, 4], [1, 3]]
+    >>> dealt_out(2, 8)
+    [[0], [1]]
+    """
+    return [list(range(first, n_chunks, n_parts)) for first in range(min(n_parts, n_chunks))]
+
+
 def fold_of_rows(
     design: Design, classes: NDArray[np.bool_] | NDArray[np.int64], n_folds: int, seed: int
 ) -> NDArray[np.int64] | None:

@@ -11,6 +11,7 @@ from metricwise.designs.base import make_design
 from metricwise.designs.dask_numbers import n_bytes
 from metricwise.designs.dask_source import DaskSource
 from metricwise.designs.dask_tasks import ChunkTasks
+from metricwise.estimators.folds import dealt_out
 from metricwise.estimators.stream_fitting import BinaryFitting, Passes, Pauses, Progress, seed_of_pass
 from metricwise.estimators.stream_memory import MemoryJob
 from metricwise.measures import Measure
@@ -28,19 +29,6 @@ Rows = NDArray[np.int64]
 
 _SEEDS = 2**40
 _BETWEEN_CHUNKS = 0x9E3779B1  # seeds of neighbouring chunks are far apart
-
-
-def shards_of(n_chunks: int, n_shards: int) -> list[list[int]]:
-    """Return the chunks of every shard: dealt out in turn, so that rows that were stored together are spread.
-
-    Examples
-    --------
-    >>> shards_of(5, 2)
-    [[0, 2, 4], [1, 3]]
-    >>> shards_of(2, 8)
-    [[0], [1]]
-    """
-    return [list(range(first, n_chunks, n_shards)) for first in range(min(n_shards, n_chunks))]
 
 
 class ClusterRows(StreamRows):
@@ -121,7 +109,7 @@ class ShardedFitting(BinaryFitting):
         learnt = np.zeros(bounds[-1], dtype=np.bool_)
         learnt[self.train] = True
         self._counts = np.add.reduceat(learnt, bounds[:-1], dtype=np.int64)
-        shards = [[k for k in shard if self._counts[k]] for shard in shards_of(len(bounds) - 1, n_shards)]
+        shards = [[k for k in shard if self._counts[k]] for shard in dealt_out(len(bounds) - 1, n_shards)]
         self.shards = [shard for shard in shards if shard]
         even = bool(np.all(data.weights[self.train] == 1.0))
         self._labels = {}
@@ -194,7 +182,7 @@ class ClusterJob(MemoryJob):
         """Raise if a shard has no row of one of the classes, whose price it could not learn."""
         starts = self.X.bounds[:-1]
         sides = [np.add.reduceat(side & (weights > 0.0), starts, dtype=np.int64) for side in (positive, ~positive)]
-        for number, shard in enumerate(shards_of(starts.size, self.model.n_shards)):
+        for number, shard in enumerate(dealt_out(starts.size, self.model.n_shards)):
             for name, counts in zip(("positive", "negative"), sides, strict=True):
                 if not counts[shard].any():
                     raise ValueError(

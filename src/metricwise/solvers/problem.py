@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricwise.designs import Design
+from metricwise.designs.base import sample_sizes
 from metricwise.measures.base import Measure
 from metricwise.oracles import Labelling, Oracle, make_oracle
 
@@ -48,8 +49,7 @@ class MultivariateProblem:
 
 def sampled_rows(n_pos: int, total: int, n_rows: int, random: np.random.Generator) -> tuple[Rows, int]:
     """Return a random sample of rows, positives first, with the same share of them, and how many they are."""
-    few_pos = min(max(round(n_rows * n_pos / total), 1), n_pos)
-    few_neg = min(max(n_rows - few_pos, 1), total - n_pos)
+    few_pos, few_neg = sample_sizes(n_pos, total - n_pos, n_rows)
     pos = np.sort(random.choice(n_pos, few_pos, replace=False))
     neg = n_pos + np.sort(random.choice(total - n_pos, few_neg, replace=False))
     return np.concatenate([pos, neg]), few_pos

@@ -139,8 +139,7 @@ def choose(
     if aim.constraints:
         return described(aim, _best_keeping(aim, held, keeping), held)._replace(sigmoid=sigmoid)
     log_odds = sigmoid.log_odds(held.scores)
-    name: Any = "auto" if strategy == "batch" else strategy
-    found = choose_threshold(name, aim.table, held.positive, log_odds, held.weights, seed)
+    found = choose_threshold(_estimate(strategy), aim.table, held.positive, log_odds, held.weights, seed)
     rule = None
     if strategy == "batch":
         share = float(held.weights[log_odds > found.threshold].sum() / held.weights.sum())
@@ -148,6 +147,11 @@ def choose(
     low, high = (sigmoid.score(end) for end in found.interval)
     choice = ThresholdChoice(sigmoid.score(found.threshold), (low, high))
     return described(aim, choice, held)._replace(batch=rule, sigmoid=sigmoid)
+
+
+def _estimate(strategy: str) -> Any:
+    """Return how the threshold is estimated before there is a batch."""
+    return "auto" if strategy == "batch" else strategy
 
 
 def described(aim: Aim, choice: ThresholdChoice, held: HeldOut) -> Chosen:
@@ -189,7 +193,6 @@ def evidence_of_folds(
         Of resamples.
     """
     assert aim.table is not None
-    name: Any = "auto" if strategy == "batch" else strategy
     log_odds = sigmoid.log_odds(held.scores)
     tables, fold = [], np.repeat(np.arange(len(sizes)), sizes)
     for number in range(len(sizes)):
@@ -197,7 +200,7 @@ def evidence_of_folds(
         at = threshold
         if 0 < np.count_nonzero(held.positive[other]) < np.count_nonzero(other):
             rows = held.positive[other], log_odds[other], held.weights[other]
-            at = sigmoid.score(choose_threshold(name, aim.table, *rows, seed).threshold)
+            at = sigmoid.score(choose_threshold(_estimate(strategy), aim.table, *rows, seed).threshold)
         tables.append(table_of(at, HeldOut(*(column[own] for column in held))))
     return TableEvidence(aim.table, tuple(tables))
 

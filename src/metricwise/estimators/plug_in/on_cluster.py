@@ -18,7 +18,7 @@ from metricwise.designs.dask_numbers import n_bytes
 from metricwise.designs.dask_source import DaskSource
 from metricwise.designs.dask_tasks import ChunkTasks
 from metricwise.estimators.dask_rows import light_copy, refuse_kernels
-from metricwise.estimators.folds import DEFAULT_FOLDS
+from metricwise.estimators.folds import DEFAULT_FOLDS, dealt_out
 from metricwise.estimators.plug_in.binary import Aim
 from metricwise.estimators.plug_in.fitting import Binary, Fitting
 from metricwise.estimators.plug_in.held_out import Rows, Scores, probe_rows
@@ -107,7 +107,7 @@ class ClusterFitting(Fitting):
                 f"with rows: use X.rechunk(...) or X.repartition(...) to make more, or set cv to a number from 2 to "
                 f"{self.n_chunks}"
             )
-        folds = [list(range(first, self.n_chunks, n_folds)) for first in range(n_folds)]
+        folds = dealt_out(self.n_chunks, n_folds)
         counts = np.zeros((self.n_chunks, int(codes.max()) + 1))
         chunk_of_row = np.repeat(np.arange(self.n_chunks), np.diff(self.X.bounds))
         np.add.at(counts, (chunk_of_row, codes), self.row_weights > 0.0)
