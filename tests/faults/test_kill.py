@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import multiprocessing
 import random
 import signal
@@ -32,59 +31,42 @@ def write_rows(folder, way):
     return path
 
 
-def start(way, rows, checkpoint, output):
-    """Return a process, and what receives its messages: one for every step of the training."""
-    messages, telling = PROCESSES.Pipe(duplex=False)
-    child = PROCESSES.Process(target=train_and_save, args=(way, str(rows), str(checkpoint), str(output), telling))
+def start(way, rows, checkpoint, output, waits_at=None):
+    """Return a process, and what tells when it is about to write its checkpoint for the given time."""
+    news, telling = PROCESSES.Pipe(duplex=False)
+    child = PROCESSES.Process(
+        target=train_and_save, args=(way, str(rows), str(checkpoint), str(output), waits_at, telling)
+    )
     child.start()
     telling.close()
-    return child, messages
-
-
-def undisturbed(way, rows, folder):
-    """Train in one go; return the numbers, how many messages there were, and the seconds from one to the next."""
-    child, messages = start(way, rows, folder / "whole.ckpt", folder / "whole.npz")
-    began, count = time.monotonic(), take(messages)
-    child.join()
-    assert child.exitcode == 0
-    return np.load(folder / "whole.npz"), count, (time.monotonic() - began) / count
-
-
-def take(messages, most=None):
-    """Take so many messages, or all until the other end is closed, as a full pipe would stop the training."""
-    count = 0
-    with contextlib.suppress(EOFError):
-        while most is None or count < most:
-            messages.recv_bytes()
-            count += 1
-    return count
+    return child, news
 
 
 @pytest.mark.parametrize("way", list(KILLS))
 def test_killed_training_ends_with_the_same_bits(way, tmp_path):
     rows = write_rows(tmp_path, way)
-    expected, count, pause = undisturbed(way, rows, tmp_path)
+    whole, _ = start(way, rows, tmp_path / "whole.ckpt", tmp_path / "whole.npz")
+    whole.join()
+    assert whole.exitcode == 0
+    expected = np.load(tmp_path / "whole.npz")
+    n_written, pause = int(expected["n_written"]), float(expected["pause"])
     checkpoint, output, dice = tmp_path / "run.ckpt", tmp_path / "run.npz", random.Random(way)
-    kills = with_checkpoint = 0
-    while not output.exists():
-        child, messages = start(way, rows, checkpoint, output)
-        if kills < KILLS[way]:
-            take(messages, 1 + dice.randrange(max(1, int(0.35 * count / KILLS[way]))))
-            time.sleep(dice.uniform(0.0, pause))
-            child.kill()
-            child.join()
-            killed = child.exitcode == -signal.SIGKILL
-            kills += killed
-            with_checkpoint += killed and checkpoint.exists()
-        take(messages)
+    with_checkpoint = 0
+    for _ in range(KILLS[way]):
+        child, news = start(way, rows, checkpoint, output, 1 + dice.randrange(int(0.8 * n_written / KILLS[way])))
+        news.recv_bytes()
+        time.sleep(dice.uniform(0.0, pause))
+        child.kill()
         child.join()
-        assert child.exitcode in (0, -signal.SIGKILL)
-        assert kills > 0
-    # A training that had ended before it was killed is not a kill, but most must have been hit.
-    assert kills >= KILLS[way] - 1
-    assert 2 * with_checkpoint >= kills
+        assert child.exitcode == -signal.SIGKILL
+        with_checkpoint += checkpoint.exists()
+    child, _ = start(way, rows, checkpoint, output)
+    child.join()
+    assert child.exitcode == 0
+    assert 2 * with_checkpoint >= KILLS[way]
     found = np.load(output)
     for name in ("coef", "intercept", "threshold"):
         np.testing.assert_array_equal(found[name], expected[name])
+    assert found["n_written"] < n_written
     left = sorted(path.name for path in tmp_path.iterdir())
     assert left == sorted({rows.name, "whole.npz", "run.npz"})
