@@ -217,6 +217,11 @@ class DaskSource:
         """The chunks that have rows, as Dask knows them."""
         return list(self._futures)
 
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of the numbers."""
+        return np.dtype(self._facts[0].dtype)
+
     def part(self, chunks: Sequence[int]) -> DaskSource:
         """Return some of the chunks as a source of their own; they stay where they are."""
         part = copy(self)

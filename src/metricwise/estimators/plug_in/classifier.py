@@ -26,7 +26,7 @@ from metricwise.estimators.multilabel.labels import checked_labels
 from metricwise.estimators.plug_in.binary import aim_of, shown
 from metricwise.estimators.plug_in.fitting import Binary, Fitting
 from metricwise.estimators.plug_in.held_out import known_classes, without_rows
-from metricwise.estimators.plug_in.on_cluster import ClusterFitting, refuse_in_memory_learner
+from metricwise.estimators.plug_in.on_cluster import ClusterFitting, refuse_learner
 from metricwise.estimators.plug_in.prediction import PlugInPrediction
 from metricwise.estimators.plug_in.several import averaged
 from metricwise.estimators.rows import checked_rows, unchanged_by_errors
@@ -78,7 +78,8 @@ class PlugInClassifier(PlugInPrediction):
     Attributes
     ----------
     estimator_ : classifier
-        The trained classifier; ``estimators_``, a list, for several labels.
+        The trained classifier; ``estimators_``, a list, for several labels. One that LightGBM or XGBoost has trained on
+        a Dask collection is the same classifier for rows in memory.
     threshold_ : float or array
         Two classes: the probability (or decision value) above which a row is positive. More classes: offsets, which the
         log-probabilities (or decision values) are compared after subtracting. Several labels: one threshold each.
@@ -179,8 +180,9 @@ class PlugInClassifier(PlugInPrediction):
         ----------
         X : array, data frame, sparse matrix, Dask collection or whatever the classifier takes, of n_rows rows
             Rows. Those of a Dask array or data frame stay with the workers of its cluster, and folds are whole chunks.
-            The classifier must be one of metricwise that trains on a cluster, or have ``partial_fit``, by which it then
-            learns from the chunks in their order.
+            The classifier must be one of metricwise that trains on a cluster, one that another package has made for
+            Dask (of LightGBM, XGBoost or dask-ml), or have ``partial_fit``, by which it then learns from the chunks in
+            their order.
         y : array of shape (n_rows,) or (n_rows, n_labels)
             Classes, or zeros and ones for several labels.
         sample_weight : array of shape (n_rows,), optional
@@ -194,8 +196,8 @@ class PlugInClassifier(PlugInPrediction):
         """
         self._validate_params()
         measure = get_measure(self.measure)
-        if is_dask(X) and not self.prefit and not getattr(self.estimator, "trains_on_chunks", False):
-            refuse_in_memory_learner(self.estimator)
+        if is_dask(X) and not self.prefit:
+            refuse_learner(self.estimator)
         X, y, sample_weight = chunks_of_cluster(X, y, sample_weight, client)
         with unchanged_by_errors(self):
             if y is None:
@@ -268,7 +270,8 @@ class PlugInClassifier(PlugInPrediction):
             self._store_set(chosen)
             self.estimator_, self.classes_ = model, classes
         self.__dict__.pop("estimators_", None)
-        self._note_features(self.estimator_)
+        if not isinstance(X, DaskSource):  # whose features were noted with its rows
+            self._note_features(self.estimator_)
 
     def _fit_labels(self, X: Any, y: Any, weights: Floats | None, measure: Measure) -> None:
         self._refuse_constraints("labels")

@@ -20,6 +20,12 @@ from metricwise.designs.dask_tasks import ChunkTasks
 from metricwise.estimators.dask_rows import light_copy, refuse_kernels
 from metricwise.estimators.folds import DEFAULT_FOLDS, dealt_out
 from metricwise.estimators.plug_in.binary import Aim
+from metricwise.estimators.plug_in.dask_learners import (
+    fitted_on_dask,
+    for_memory,
+    refuse_names_of_classes,
+    trains_on_dask,
+)
 from metricwise.estimators.plug_in.fitting import Binary, Fitting
 from metricwise.estimators.plug_in.held_out import Rows, Scores, probe_rows
 from metricwise.estimators.weighting import weight_setting
@@ -72,7 +78,7 @@ class ClusterFitting(Fitting):
         counted = np.flatnonzero(self.row_weights > 0.0)
         if self.prefit:
             nothing = np.zeros(0)
-            model = self.estimator
+            model = for_memory(self.estimator) if trains_on_dask(self.estimator) else self.estimator
             return Scores(counted, self.scored(model, counted, score), nothing.astype(np.int64), nothing), model
         codes = np.unique(strata, return_inverse=True)[1]
         folds = self._folds(codes)
@@ -127,11 +133,11 @@ class ClusterFitting(Fitting):
         """Return futures of models, each without a fold, and the model of all chunks."""
         everything = list(range(self.n_chunks))
         parts = [[k for k in everything if k not in set(fold)] for fold in folds]
-        if getattr(self.estimator, "trains_on_chunks", False):
-            refuse_kernels(self.estimator)
+        if trains_on_dask(self.estimator):
+            refuse_names_of_classes(self.estimator, y[self.row_weights > 0.0])
+        if takes_collections(self.estimator):
             models = [self._fitted(y, part) for part in [*parts, everything]]
             return [self._kept(model) for model in models[:-1]], models[-1]
-        refuse_in_memory_learner(self.estimator)
         classes = np.unique(y[self.row_weights > 0.0])
         targets = [self._targets(y, k) for k in everything]
         chains = [self._taught(part, targets, classes) for part in [*parts, everything]]
@@ -143,6 +149,8 @@ class ClusterFitting(Fitting):
     def _fitted(self, y: Labels, chunks: Sequence[int]) -> Any:
         rows = np.concatenate([np.arange(self.X.bounds[k], self.X.bounds[k + 1]) for k in chunks])
         part = None if self.weights is None else self.weights[rows]
+        if trains_on_dask(self.estimator):
+            return fitted_on_dask(self.estimator, self.X.part(chunks), y[rows], part)
         return clone(self.estimator).fit(self.X.part(chunks), y[rows], **weight_setting(self.estimator, part))
 
     def _targets(self, y: Labels, k: int) -> Any:
@@ -186,13 +194,21 @@ class ClusterFitting(Fitting):
         return [np.concatenate(answers[first:last]) if last > first else np.zeros(0) for first, last in pairwise(edges)]
 
 
-def refuse_in_memory_learner(estimator: Any) -> None:
-    """Raise if a learner can be trained neither on chunks nor chunk by chunk."""
-    if not hasattr(estimator, "partial_fit"):
+def takes_collections(estimator: Any) -> bool:
+    """Whether a learner is given all chunks at once: one of metricwise, or of a package that is made for Dask."""
+    return bool(getattr(estimator, "trains_on_chunks", False)) or trains_on_dask(estimator)
+
+
+def refuse_learner(estimator: Any) -> None:
+    """Raise if a learner cannot be trained on a Dask collection."""
+    if takes_collections(estimator):
+        refuse_kernels(estimator)
+    elif not hasattr(estimator, "partial_fit"):
         raise ValueError(
             f"{type(estimator).__name__} needs all rows in memory, and X is a Dask collection: use X.compute(), or a "
-            "classifier with partial_fit (such as SGDClassifier(loss='log_loss')), or MultivariateSVC, SmoothedSVC, "
-            "AUCSVC, AMPClassifier, SPADEClassifier or STAMPClassifier"
+            "classifier with partial_fit (such as SGDClassifier(loss='log_loss')), one made for Dask (such as "
+            "lightgbm.DaskLGBMClassifier), or MultivariateSVC, SmoothedSVC, AUCSVC, AMPClassifier, SPADEClassifier or "
+            "STAMPClassifier"
         )
 
 

@@ -1,0 +1,137 @@
+"""The plug-in around classifiers that other packages have made for Dask."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import dask.array as da
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.linear_model import LogisticRegression
+
+from metricwise import PlugInClassifier
+from tests.contracts.cases import make_data
+
+CHUNK, N_CHUNKS = 200, 6
+X, POSITIVE = make_data(n_rows=CHUNK * N_CHUNKS, n_features=4)
+FOLD = np.arange(N_CHUNKS).repeat(CHUNK) % 2
+HALVES = [(np.flatnonzero(fold != FOLD), np.flatnonzero(fold == FOLD)) for fold in range(2)]
+Y = POSITIVE.astype(int)
+DENSE = da.from_array(X, chunks=(CHUNK, -1))
+CSR = DENSE.map_blocks(sparse.csr_array, meta=sparse.csr_array((0, 0)))
+
+
+class OfDask(ClassifierMixin, BaseEstimator):
+    """Least squares by sums over chunks: the numbers do not depend on which worker has which chunk."""
+
+    __module__ = "dask_of_tests"  # as those of packages that are made for Dask
+
+    def fit(self, rows, y, sample_weight=None):
+        assert isinstance(rows, da.Array) and isinstance(y, da.Array) and rows.chunks[0] == y.chunks[0]
+        if sparse.issparse(rows._meta):
+            rows = rows.map_blocks(lambda block: block.toarray(), meta=np.empty((0, 0)))
+        weights = np.ones(len(y)) if sample_weight is None else sample_weight
+        by_weight = rows * weights[:, None]
+        left, right = da.compute(rows.T @ by_weight, by_weight.T @ (2.0 * y - 1.0))
+        return self._solved(left, right, y.max().compute() + 1)
+
+    def _solved(self, left, right, n_classes):
+        self.coef_, self.classes_ = np.linalg.solve(left + np.eye(len(left)), right), np.arange(n_classes)
+        return self
+
+    def decision_function(self, rows):
+        assert not isinstance(rows, da.Array)
+        return rows @ self.coef_
+
+
+class OfMemory(OfDask):
+    __module__ = "tests"
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def fit(self, rows, y, sample_weight=None):
+        rows = rows.toarray() if sparse.issparse(rows) else rows
+        by_weight = rows * (np.ones(len(y)) if sample_weight is None else sample_weight)[:, None]
+        return self._solved(rows.T @ by_weight, by_weight.T @ (2.0 * y - 1.0), y.max() + 1)
+
+
+def assert_same(there, here):
+    for name in ("threshold_", "threshold_interval_", "expected_score_", "expected_score_interval_"):
+        assert getattr(there, name) == pytest.approx(getattr(here, name), rel=1e-9), name
+    np.testing.assert_allclose(there.estimator_.coef_, here.estimator_.coef_, rtol=1e-9)
+    np.testing.assert_array_equal(there.predict(X), here.predict(X))
+
+
+@pytest.mark.parametrize("kind", ["dense", "CSR", "data frame"])
+def test_it_is_the_plug_in_in_memory_with_the_same_folds(kind, client):
+    frame = dd.from_pandas(pd.DataFrame(X, columns=list("abcd")), npartitions=N_CHUNKS)
+    rows = {"dense": DENSE, "CSR": CSR, "data frame": frame}[kind]
+    there = PlugInClassifier(OfDask(), cv=2).fit(rows, Y, client=client)
+    assert_same(there, PlugInClassifier(OfMemory(), cv=HALVES).fit(X, Y))
+    np.testing.assert_array_equal(there.predict(rows).compute(), there.predict(X))
+    assert there.n_features_in_ == X.shape[1]
+    assert list(getattr(there, "feature_names_in_", [])) == (list("abcd") if kind == "data frame" else [])
+
+
+def test_rows_without_weight_are_absent(client):
+    """A chunk of them, and some of another one, with labels that would change the model."""
+    weights = np.random.default_rng(1).integers(1, 3, size=len(X)).astype(float)
+    weights[:CHUNK] = weights[CHUNK : 2 * CHUNK : 2] = 0.0
+    labels, kept = np.where(weights > 0.0, Y, 1 - Y), np.flatnonzero(weights)
+    there = PlugInClassifier(OfDask(), cv=2).fit(DENSE, labels, weights)
+    halves = [(np.flatnonzero(FOLD[kept] != fold), np.flatnonzero(FOLD[kept] == fold)) for fold in range(2)]
+    assert_same(there, PlugInClassifier(OfMemory(), cv=halves).fit(X[kept], Y[kept], weights[kept]))
+
+
+def test_a_trained_one_gets_its_threshold(client):
+    trained = OfDask().fit(DENSE, da.from_array(Y, chunks=CHUNK))
+    there = PlugInClassifier(trained, prefit=True).fit(DENSE, Y)
+    assert_same(there, PlugInClassifier(OfMemory().fit(X, Y), prefit=True).fit(X, Y))
+
+
+def test_names_of_classes_are_refused(client):
+    with pytest.raises(ValueError, match=r"labels 0 to 1.*\['no', 'yes'\].*LabelEncoder"):
+        PlugInClassifier(OfDask(), cv=2).fit(DENSE, np.where(POSITIVE, "yes", "no"))
+
+
+def package(name):
+    try:
+        return import_module(name)
+    except (ImportError, OSError) as error:  # LightGBM's library needs one of the system, libgomp
+        pytest.skip(f"{name} cannot be imported: {error}")
+
+
+def lightgbm():
+    settings = {"n_estimators": 10, "random_state": 0, "verbose": -1}
+    return package("lightgbm").DaskLGBMClassifier(**settings), package("lightgbm").LGBMClassifier(**settings)
+
+
+def xgboost():
+    settings = {"n_estimators": 10, "max_depth": 3, "random_state": 0}
+    return package("xgboost.dask").DaskXGBClassifier(**settings), package("xgboost").XGBClassifier(**settings)
+
+
+def dask_ml():
+    return package("dask_ml.linear_model").LogisticRegression(solver="lbfgs"), LogisticRegression()
+
+
+LEARNERS = {"LightGBM": lightgbm, "XGBoost": xgboost, "dask-ml": dask_ml}
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_learners_of_packages_are_those_of_memory(name, client):
+    """About the same: bins of trees, for one, are made of what each worker has. Chunks of CSR where they are taken."""
+    of_dask, of_memory = LEARNERS[name]()
+    there = PlugInClassifier(of_dask, cv=2).fit(DENSE if name == "dask-ml" else CSR, Y)
+    here = PlugInClassifier(of_memory, cv=HALVES).fit(X, Y)
+    assert type(there.estimator_).__name__ == type(of_memory).__name__
+    assert there.expected_score_ == pytest.approx(here.expected_score_, abs=0.05)
+    assert there.score(X, Y) == pytest.approx(here.score(X, Y), abs=0.05)
+    np.testing.assert_array_equal(there.predict(DENSE).compute(), there.predict(X))
