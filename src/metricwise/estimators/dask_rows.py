@@ -86,17 +86,32 @@ def _lazy(model: Any, X: Any, method: str, dtype: np.dtype[Any], n_columns: int)
             f"{method} takes Dask arrays of two dimensions with whole rows in every chunk, and Dask data frames: use "
             "X.rechunk({1: -1})"
         )
-    arrangement: dict[str, Any] = {"drop_axis": 1} if n_columns == 1 else {"chunks": (X.chunks[0], (n_columns,))}
-    return X.map_blocks(_array_answer, light, method, empty, dtype=dtype, meta=empty, **arrangement)
+    # One column is dropped afterwards: map_blocks would, until 2024, make an array of sparse chunks for it.
+    columns = X.map_blocks(
+        _column_answer,
+        light,
+        method,
+        empty,
+        dtype=dtype,
+        meta=empty.reshape(0, n_columns),
+        chunks=(X.chunks[0], (n_columns,)),
+    )
+    return columns[:, 0] if n_columns == 1 else columns
 
 
-def _array_answer(block: Any, model: Any, method: str, empty: Any) -> Any:
+def _column_answer(block: Any, model: Any, method: str, empty: Any) -> Any:
+    """Return the answer for a chunk of an array, in columns."""
+    answer = _answer(block, model, method, empty)
+    return answer[:, None] if answer.ndim == 1 else answer
+
+
+def _answer(block: Any, model: Any, method: str, empty: Any) -> Any:
     return getattr(model, method)(block) if block.shape[0] else empty
 
 
 def _frame_answer(block: Any, model: Any, method: str, empty: Any) -> Any:
     """Return the answer for a data frame with its index; none for one without rows."""
-    return _framed(_array_answer(block, model, method, empty), block.index, model)
+    return _framed(_answer(block, model, method, empty), block.index, model)
 
 
 def _framed(answer: Any, index: Any, model: Any) -> Any:
