@@ -26,7 +26,7 @@ PAGES = {
     "sparse_coding": ("Sparse coding", ("sparse_coding",)),
     "files": ("Files", ("reading",)),
     "disk": ("Larger than memory", ("disk",)),
-    "cluster": ("On a cluster", ("cluster", "faults", "shards")),
+    "cluster": ("On a cluster", ("cluster", "bins", "faults", "shards")),
     "where": ("Memory, disk or cluster", ("where",)),
 }
 NAMES = tuple(name for _, names in PAGES.values() for name in names)
