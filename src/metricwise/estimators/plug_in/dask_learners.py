@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,12 @@ from scipy import sparse
 from sklearn.base import clone
 
 from metricwise.designs.dask_source import DaskSource
+from metricwise.designs.dask_tasks import ChunkTasks
 from metricwise.estimators.weighting import weight_setting
 
 Floats = NDArray[np.float64]
 Labels = NDArray[Any]
+Rows = NDArray[np.int64]
 
 
 def trains_on_dask(estimator: Any) -> bool:
@@ -53,14 +56,11 @@ def fitted_on_dask(estimator: Any, source: DaskSource, y: Labels, weights: Float
     weights : array or None
         Their weights.
     """
-
-    def train(client: Any) -> Any:
-        counted = np.ones(len(y), dtype=np.bool_) if weights is None else weights > 0.0
-        X, sizes = _collection(client, source, counted)
-        setting = weight_setting(estimator, None if weights is None else _divided(weights[counted], sizes))
-        return clone(estimator).fit(X, _divided(y[counted].astype(np.int64), sizes), **setting)
-
-    model = for_memory(source.on_cluster(train))
+    counted = np.ones(len(y), dtype=np.bool_) if weights is None else weights > 0.0
+    parts = _Parts(source, counted)
+    X, labels = parts.rows(), parts.numbers(y.astype(np.int64))
+    setting = weight_setting(estimator, None if weights is None else parts.numbers(weights))
+    model = for_memory(source.on_cluster(lambda client: clone(estimator).fit(X, labels, **setting)))
     if not hasattr(model, "classes_"):  # linear models of dask-ml
         model.classes_ = np.unique(y)
     return model
@@ -81,30 +81,44 @@ def _xgboost_for_memory(model: Any) -> Any:
     return local
 
 
-def _collection(client: Any, source: DaskSource, counted: NDArray[np.bool_]) -> tuple[Any, tuple[int, ...]]:
-    """Return a Dask array of the chunks' rows that count, and how many these are in every chunk that has any."""
-    import dask.array as da
+class _Parts:
+    """Dask arrays of the rows that count, and of numbers of them, in the chunks of a source that have such rows."""
 
-    parts, sizes = [], []
-    empty: Any = sparse.csr_matrix((0, 0), dtype=source.dtype) if source.is_sparse else np.empty((0, 0), source.dtype)
-    for k, chunk in enumerate(source.futures):
-        own = counted[source.bounds[k] : source.bounds[k + 1]]
-        if own.any():
-            if source.is_sparse or not own.all():
-                chunk = client.submit(_rows, chunk, None if own.all() else np.flatnonzero(own), pure=False)
-            sizes.append(int(np.count_nonzero(own)))
-            parts.append(da.from_delayed(chunk, shape=(sizes[-1], source.shape[1]), dtype=source.dtype, meta=empty))
-    return da.concatenate(parts), tuple(sizes)
+    def __init__(self, source: DaskSource, counted: NDArray[np.bool_]) -> None:
+        self.source, self.tasks = source, ChunkTasks(source)
+        bounds = source.bounds
+        found = {k: np.flatnonzero(counted[bounds[k] : bounds[k + 1]]) for k in range(len(bounds) - 1)}
+        self.found = {k: own for k, own in found.items() if own.size}
+
+    def rows(self) -> Any:
+        """Return the rows, which stay where they are."""
+        width, dtype = self.source.shape[1], self.source.dtype
+        empty: Any = sparse.csr_matrix((0, 0), dtype=dtype) if self.source.is_sparse else np.empty((0, 0), dtype)
+        chunks = {k: self._chunk(k, own) for k, own in self.found.items()}
+        return self._array(chunks, lambda own: (own.size, width), empty)
+
+    def _chunk(self, k: int, own: Rows) -> Any:
+        whole = own.size == self.source.bounds[k + 1] - self.source.bounds[k]
+        if whole and not self.source.is_sparse:
+            return self.source.futures[k]
+        return self.tasks.on_chunk(k, _rows, None if whole else own)
+
+    def numbers(self, values: NDArray[Any]) -> Any:
+        """Return numbers of all rows, each chunk's beside it."""
+        parts = {k: values[self.source.bounds[k] + own] for k, own in self.found.items()}
+        chunks = {k: self.tasks.keep(part, part.nbytes, beside=k) for k, part in parts.items()}
+        return self._array(chunks, lambda own: own.shape, values[:0])
+
+    def _array(self, chunks: dict[int, Any], shape: Callable[[Rows], tuple[int, ...]], empty: Any) -> Any:
+        import dask.array as da
+
+        parts = [
+            da.from_delayed(chunks[k], shape=shape(own), dtype=empty.dtype, meta=empty) for k, own in self.found.items()
+        ]
+        return da.concatenate(parts)
 
 
-def _rows(chunk: Any, numbers: NDArray[np.int64] | None) -> Any:
+def _rows(chunk: Any, numbers: Rows | None) -> Any:
     """Return some rows of a chunk, or all; sparse ones as a matrix, as LightGBM does not take arrays of SciPy."""
     rows = chunk if numbers is None else chunk[numbers]
     return sparse.csr_matrix(rows) if sparse.issparse(rows) else rows
-
-
-def _divided(values: NDArray[Any], sizes: tuple[int, ...]) -> Any:
-    """Return numbers of rows as a Dask array in the chunks of the rows."""
-    import dask.array as da
-
-    return da.from_array(values, chunks=(sizes,))
