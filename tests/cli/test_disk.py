@@ -79,6 +79,28 @@ def test_the_model_of_the_library_from_every_kind_of_file(name, folder, tmp_path
     np.testing.assert_allclose(written["score of 1"], found.decision_function(X), atol=1e-9)
 
 
+def test_new_rows_without_labels_are_predicted(folder, tmp_path):
+    """As they are in memory, though columns must be in their order: a table of the features alone has no labels."""
+    model = tmp_path / "m.mw"
+    run("train", folder / "rows.csv", "--target", "label", "--disk", "--out", model)
+    expected = metricwise.load(model).predict(X).tolist()
+    frame = pd.DataFrame(X, columns=NAMES)
+    frame.to_csv(tmp_path / "new.csv", index=False)
+    frame.to_csv(tmp_path / "plain.csv", index=False, header=False)
+    frame.to_parquet(tmp_path / "new.parquet")
+    frame.assign(label=np.where(LABELS, "yes", "no")).to_parquet(tmp_path / "text.parquet")
+    for name in ("new.csv", "plain.csv", "new.parquet", "text.parquet"):
+        found = json.loads(run("predict", model, tmp_path / name, "--disk", "--json", "-q").stdout)["columns"]
+        assert found["prediction"] == expected, name
+    frame.drop(columns="a").to_csv(tmp_path / "fewer.csv", index=False)
+    failed = run("predict", model, tmp_path / "fewer.csv", "--disk", code=1)
+    assert "has 5 columns, and the model takes 6 features" in failed.stderr
+    frame[list(reversed(NAMES))].to_csv(tmp_path / "turned.csv", index=False)
+    assert "'f' stands where 'a' did" in run("predict", model, tmp_path / "turned.csv", "--disk", code=1).stderr
+    failed = run("evaluate", model, tmp_path / "new.csv", "--disk", code=1)
+    assert "has no column 'label' for target" in failed.stderr
+
+
 def test_a_model_from_disk_serves_files_in_memory(folder, tmp_path):
     model = tmp_path / "m.mw"
     arguments = ("--target", "label", "--algorithm", "amp", "--pos-label", "0", "--disk", "--out", model)

@@ -135,3 +135,6 @@ def test_learners_of_packages_are_those_of_memory(name, client):
     assert there.expected_score_ == pytest.approx(here.expected_score_, abs=0.05)
     assert there.score(X, Y) == pytest.approx(here.score(X, Y), abs=0.05)
     np.testing.assert_array_equal(there.predict(DENSE).compute(), there.predict(X))
+    if name != "dask-ml":
+        with pytest.raises(ValueError, match=f"{type(of_dask).__name__} trains on Dask.*X is ndarray.*from_array"):
+            PlugInClassifier(of_dask).fit(X, Y)

@@ -9,6 +9,7 @@ import threading
 import time
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 
@@ -49,6 +50,30 @@ def test_every_format_gives_the_same_rows_and_labels(kind, tmp_path):
     np.testing.assert_array_equal(whole(rows), X)
     np.testing.assert_array_equal(np.asarray(rows.y).astype(bool), Y)
     assert rows.feature_names == (NAMES if kind in ("csv", "parquet") else None)
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_tables_without_labels(kind, tmp_path):
+    frame = pd.DataFrame(X, columns=NAMES)
+    path = tmp_path / f"X.{kind}"
+    frame.to_csv(path, index=False) if kind == "csv" else frame.to_parquet(path)
+    rows = metricwise.io.open(path, labelled=False)
+    assert rows.y is None and rows.shape == X.shape and rows.feature_names == NAMES
+    np.testing.assert_array_equal(whole(rows), X)
+    labelled = metricwise.io.open(path, target="f")  # another file beside the first
+    assert labelled.shape == (3000, 5) and labelled.feature_names == NAMES[:5]
+    np.testing.assert_array_equal(labelled.y, X[:, 5])
+    model = MultivariateSVC("f1", threshold="train").fit(frame, Y)
+    np.testing.assert_array_equal(model.predict(rows), model.predict(frame))
+    with pytest.raises(ValueError, match="opened without one"):
+        MultivariateSVC("f1").fit(rows)
+    with pytest.raises(ValueError, match="leave one out"):
+        metricwise.io.open(path, labelled=False, target="f")
+    for other in ("X.npy", "X.svm"):
+        np.save(tmp_path / "X.npy", X)
+        (tmp_path / "X.svm").write_text("1 1:2\n")
+        with pytest.raises(ValueError, match="labelled=False has no meaning for the format"):
+            metricwise.io.open(tmp_path / other, labelled=False)
 
 
 @pytest.mark.parametrize("suffix", ["npy", "npz"])

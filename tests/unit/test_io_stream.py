@@ -91,6 +91,24 @@ def test_memory_does_not_grow_with_the_file(tmp_path, monkeypatch, name, compres
     assert peaks[1] < 3_000_000
 
 
+def test_tables_without_labels(tmp_path):
+    """Also of one column, and with quotes, which are read by other code."""
+    path = tmp_path / "rows.csv"
+    path.write_text('a,b\n1,2\n"3",4\n"5""",6\n"7" ,8\n')
+    rows = stream(path, labelled=False, on_error="skip", chunk_rows=2)
+    with pytest.warns(UserWarning, match="line 4"):
+        chunks = list(rows)
+    assert rows.n_features == 2 and rows.feature_names == ("a", "b")
+    np.testing.assert_array_equal(np.concatenate([chunk.X for chunk in chunks]), [[1, 2], [3, 4], [7, 8]])
+    assert [chunk.y.tolist() for chunk in chunks] == [[0.0, 0.0], [0.0]]
+    path.write_text("3\n4\n")
+    (chunk,) = stream(path, labelled=False)
+    np.testing.assert_array_equal(chunk.X, [[3], [4]])
+    path.write_text("3;2\n4;1\n")
+    with pytest.raises(ValueError, match="pass delimiter=';'"):
+        stream(path, labelled=False)
+
+
 def test_many_skipped_lines_are_counted_and_the_first_remembered(tmp_path):
     path = tmp_path / "rows.svm"
     path.write_text("1 1:1\n1 1:x\n" * 25)

@@ -41,7 +41,12 @@ def labels_beside(path: str) -> bool:
 
 
 def open_table(
-    path: str, options: DataOptions, memory_limit: int | str, target: Sequence[Which], n_features: int | None = None
+    path: str,
+    options: DataOptions,
+    memory_limit: int | str,
+    target: Sequence[Which],
+    n_features: int | None = None,
+    may_lack_labels: bool = False,
 ) -> Table:
     """Return a table whose rows stay on disk.
 
@@ -56,7 +61,9 @@ def open_table(
     target : sequence of columns, or of one .npy file
         Where the labels are.
     n_features : int, optional
-        Of svmlight files, whose rows do not tell.
+        That a model takes. The rows of svmlight files do not tell.
+    may_lack_labels : bool
+        Whether a table with as many columns as there are features has no labels, whatever the target.
     """
     import metricwise.io
     from metricwise.io import Table
@@ -74,7 +81,7 @@ def open_table(
         rows = metricwise.io.open(path, target=where, memory_limit=memory_limit, **_given(options))
         words = f"{path}: {'CSR matrix' if rows.is_sparse else 'array'} of {rows.dtype}"
     else:
-        from metricwise.io.streaming import recognised_options
+        from metricwise.io.recognition import n_columns, recognised_options
 
         found, words = recognised_options(
             path,
@@ -84,8 +91,18 @@ def open_table(
             has_header=options.has_header,
             zero_based=options.zero_based,
         )
-        width = n_features if found["format"] == "svmlight" else None
-        rows = metricwise.io.open(path, memory_limit=memory_limit, n_features=width, **found)
+        if found["format"] == "svmlight":
+            found["n_features"] = n_features
+        elif may_lack_labels and n_features is not None:
+            count = n_columns(path, found["format"], found.get("delimiter"))
+            if count not in (n_features, n_features + 1):
+                raise ValueError(
+                    f"{path} has {count} columns, and the model takes {n_features} features, beside which there may be "
+                    "one of labels: bring the columns into the order of training, or leave --disk out, as columns are "
+                    "found by their names then"
+                )
+            found |= {"target": None, "labelled": False} if count == n_features else {}
+        rows = metricwise.io.open(path, memory_limit=memory_limit, **found)
     words += f"; {rows.shape[0]:,} rows; {rows.shape[1]:,} features; they stay on disk"
     kinds: dict[str, Any] = dict.fromkeys(rows.feature_names or (), "number")
     return Table(rows, rows.y, None, rows.feature_names, (str(where),), kinds, words)

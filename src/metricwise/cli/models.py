@@ -122,7 +122,14 @@ def _open_like_training(
     known = () if labels_beside(path) else tuple(notes_of(model).get("target") or ())
     target = options.target or known
     with console.progress(f"opening {path}"):
-        table = open_table(path, options, memory_limit, target, getattr(model, "n_features_in_", None))
+        table = open_table(
+            path,
+            options,
+            memory_limit,
+            target,
+            n_features=getattr(model, "n_features_in_", None),
+            may_lack_labels=not labelled and not options.target,
+        )
     console.note(table.recognised)
     if labelled and table.y is None:
         raise UsageError(f"{path} has no labels: name the .npy file that has them by --target")

@@ -211,7 +211,7 @@ class _Stream:
         """Train; return the model and what to say about it."""
         import numpy as np
 
-        from metricwise.io.streaming import recognised_stream
+        from metricwise.io.recognition import recognised_stream
 
         if algorithm == "auto":
             algorithm = algorithms.for_stream(settings.measure)

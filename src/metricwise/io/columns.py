@@ -50,8 +50,11 @@ def roles_of(
     target: str | int | None,
     weight: str | int | None,
     n_features: int | None,
+    labelled: bool = True,
 ) -> NDArray[np.int64]:
     """Return for every column its position among the features, or that it is the label or the weight.
+
+    A table that is not ``labelled`` has no label.
 
     Examples
     --------
@@ -59,7 +62,10 @@ def roles_of(
     array([ 0, -2, -1])
     """
     roles = np.zeros(count, dtype=np.int64)
-    roles[find_column(path, "target", -1 if target is None else target, names, count)] = TARGET
+    if labelled:
+        roles[find_column(path, "target", -1 if target is None else target, names, count)] = TARGET
+    elif target is not None:
+        raise ValueError(f"labelled=False says that {path} has no labels, and target={target!r} where: leave one out")
     if weight is not None:
         at = find_column(path, "weight", weight, names, count)
         if roles[at] == TARGET:

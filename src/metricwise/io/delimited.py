@@ -46,6 +46,7 @@ class DelimitedSource(TextSource):
         target: str | int | None,
         weight: str | int | None,
         n_features: int | None,
+        labelled: bool,
     ) -> None:
         super().__init__(path)
         line, offset, number = first_line(path)
@@ -54,15 +55,15 @@ class DelimitedSource(TextSource):
             has_header = isinstance(target, str) or isinstance(weight, str) or _is_header(path, fields)
         names = [field.strip() for field in fields] if has_header else None
         self._start = (offset, number) if has_header else (0, 1)
-        self._check_width(line, fields, delimiter)
-        self._roles = roles_of(path, names, len(fields), target, weight, n_features)
+        self._check_width(line, fields, delimiter, labelled)
+        self._roles = roles_of(path, names, len(fields), target, weight, n_features, labelled)
         self._names = names
         self._dtype = dtype
         self._delimiter = delimiter
 
-    def _check_width(self, line: str, fields: list[str], delimiter: str) -> None:
-        if len(fields) == 1:
-            found = [other for other in _OTHER_DELIMITERS if other in line.strip()]
+    def _check_width(self, line: str, fields: list[str], delimiter: str, labelled: bool) -> None:
+        found = [other for other in _OTHER_DELIMITERS if other in line.strip()]
+        if len(fields) == 1 and (labelled or found):
             hint = f"pass delimiter={found[0]!r}" if found else "a row needs a label and at least one feature"
             raise ValueError(f"{self.path} has a single column when divided at {delimiter!r}: {hint}")
 
@@ -133,7 +134,7 @@ class DelimitedParser:
         if rows > self._rows:
             self._rows = rows
             self._X = np.empty((rows, self._width))
-            self._labels = np.empty(rows)
+            self._labels = np.zeros(rows)  # they stay so in a table without labels
             self._weights = np.empty(rows)
             self._spans = np.empty((rows, 2), dtype=np.int64)
         if block_bytes > self._block_bytes:
@@ -238,7 +239,7 @@ class DelimitedParser:
                 self._X[0, role] = float(field)
             elif role == WEIGHT:
                 self._weights[0] = float(field)
-        label = fields[roles.index(TARGET)]
+        label = fields[roles.index(TARGET)] if TARGET in roles else "0"
         if self._mode == parsing.TEXT_LABEL:
             return self._piece(1, np.array([label]))
         return self._piece(1, np.array([float(label) if _NUMBER.fullmatch(label) else np.nan]))

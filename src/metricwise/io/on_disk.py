@@ -167,6 +167,7 @@ def open(
     zero_based: bool = False,
     has_header: bool | None = None,
     delimiter: str | None = None,
+    labelled: bool = True,
 ) -> RowsOnDisk:
     r"""Open a file of rows larger than memory, for ``fit``, ``predict`` and ``certify``.
 
@@ -197,6 +198,8 @@ def open(
         Most rows of a block; by default as many as make 8 MiB.
     n_features, zero_based, has_header, delimiter
         As in :func:`metricwise.io.stream`, for files that are converted.
+    labelled : bool, default=True
+        Whether a CSV or Parquet file has a column of labels. If not, all columns are features: rows to predict.
 
     Returns
     -------
@@ -245,6 +248,7 @@ def open(
         "zero_based": zero_based or None,
         "has_header": has_header,
         "delimiter": delimiter,
+        "labelled": None if labelled else False,
     }
     divide = partial(_divided, memory_limit=limit, block_rows=block_rows)
     if kind in ("npy", "npz"):
@@ -259,7 +263,7 @@ def open(
     facts = about(folder)
     layout = divide([stored(folder, part) for part in facts["arrays"]], facts["n_features"])
     names = None if facts["feature_names"] is None else tuple(facts["feature_names"])
-    return RowsOnDisk(name, layout, np.load(folder / "y.npy"), names, limit)
+    return RowsOnDisk(name, layout, np.load(folder / "y.npy") if labelled else None, names, limit)
 
 
 def _format_of(path: str, format: str | None) -> str:

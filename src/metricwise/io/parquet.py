@@ -200,14 +200,21 @@ class ParquetSource:
     format = "parquet"
 
     def __init__(
-        self, path: str, dtype: Any, *, target: str | int | None, weight: str | int | None, n_features: int | None
+        self,
+        path: str,
+        dtype: Any,
+        *,
+        target: str | int | None,
+        weight: str | int | None,
+        n_features: int | None,
+        labelled: bool,
     ) -> None:
         self.path = path
         self._dtype = dtype
         table = open_table(path)
         self._columns = table.columns
         names = [column.name for column in table.columns]
-        self._roles = roles_of(path, names, len(names), target, weight, n_features)
+        self._roles = roles_of(path, names, len(names), target, weight, n_features, labelled)
         self.known_rows = table.n_rows
         self.known_features = int(np.count_nonzero(self._roles >= 0))
         self._check_types()
@@ -316,7 +323,7 @@ class ParquetReader:
 
     def _piece(self, batch: list[NDArray[Any]], valid: NDArray[np.bool_]) -> Piece:
         X = np.empty((int(np.count_nonzero(valid)), int(np.count_nonzero(self._roles >= 0))), dtype=self._dtype)
-        y: NDArray[Any] = np.empty(0)
+        y: NDArray[Any] = np.zeros(len(X))  # it stays so in a table without labels
         weights: Floats | None = None
         for values, role in zip(batch, self._roles.tolist(), strict=True):
             if role >= 0:

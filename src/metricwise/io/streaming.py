@@ -184,6 +184,7 @@ def stream(
     delimiter: str | None = None,
     dtype: Any = np.float64,
     on_error: Literal["raise", "skip"] = "raise",
+    labelled: bool = True,
 ) -> Stream:
     r"""Read labelled rows from a file of any size, a chunk at a time.
 
@@ -217,6 +218,9 @@ def stream(
     on_error : {"raise", "skip"}, default="raise"
         What becomes of a malformed line: an error, or it is left out, counted in ``skipped`` and warned about at the
         end of the iteration.
+    labelled : bool, default=True
+        Whether a CSV or Parquet file has a column of labels. If not, all columns but the weight are features, and
+        chunks have zeros for labels: rows to predict.
 
     Returns
     -------
@@ -239,7 +243,7 @@ def stream(
     ...         print(y, X.toarray().tolist())
     [ 1. -1.] [[0.5, 0.0, 2.0], [0.0, 1.5, 0.0]]
     """
-    name = _checked_path(path)
+    name = checked_path(path)
     chosen = _format_of(name, format)
     _check_count("chunk_rows", chunk_rows, least=1)
     if n_features is not None:
@@ -254,74 +258,10 @@ def stream(
         "zero_based": zero_based or None,
         "has_header": has_header,
         "delimiter": delimiter,
+        "labelled": None if labelled else False,
     }
     source = _make_source(name, chosen, np.dtype(dtype), n_features, given)
     return Stream(source, int(chunk_rows), on_error)
-
-
-def recognised_stream(
-    path: str,
-    *,
-    target: str | int | None = None,
-    weight: str | int | None = None,
-    format: str | None = None,
-    delimiter: str | None = None,
-    has_header: bool | None = None,
-    zero_based: bool = False,
-    on_error: Literal["raise", "skip"] = "raise",
-) -> tuple[Stream, str]:
-    r"""Open a stream of a file that need not be described, and say what was recognised.
-
-    Examples
-    --------
-    >>> import tempfile, pathlib
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = pathlib.Path(folder, "rows")
-    ...     _ = path.write_text("age;height;label\n31;1.7;yes\n40;1.8;no\n")
-    ...     rows, words = recognised_stream(str(path), target="label")
-    >>> words.partition("rows: ")[2]
-    'CSV, separated by semicolons, with header, read in chunks'
-    """
-    options, words = recognised_options(
-        path,
-        target=target,
-        weight=weight,
-        format=format,
-        delimiter=delimiter,
-        has_header=has_header,
-        zero_based=zero_based,
-    )
-    return stream(path, on_error=on_error, **options), f"{words}, read in chunks"
-
-
-def recognised_options(
-    path: str,
-    *,
-    target: str | int | None = None,
-    weight: str | int | None = None,
-    format: str | None = None,
-    delimiter: str | None = None,
-    has_header: bool | None = None,
-    zero_based: bool = False,
-) -> tuple[dict[str, Any], str]:
-    """Return what a file has to be opened with, and words for what was recognised."""
-    from metricwise.io.documents import load_head, recognise_layout
-    from metricwise.io.tables import described_layout
-
-    name = _checked_path(path)
-    head = load_head(name, format)
-    if head.format == "arff":
-        raise ValueError(f"{name} is an ARFF file, which is not read in chunks: read it as a whole, or write it as CSV")
-    words: str = head.format
-    options: dict[str, Any] = {"format": head.format, "target": target, "zero_based": zero_based}
-    options |= {} if weight is None else {"weight": weight}
-    if head.format == "csv":
-        named = [which for which in (target, weight) if isinstance(which, str)]
-        layout = recognise_layout(head, delimiter, has_header, named)
-        options |= {"delimiter": layout.separator, "has_header": layout.names is not None}
-        words = described_layout(layout)
-    packed = ", compressed by gzip" if head.compressed else ""
-    return options, f"{name}: {words}{packed}"
 
 
 def _make_source(path: str, chosen: str, dtype: Any, n_features: int | None, given: dict[str, Any]) -> Source:
@@ -332,14 +272,15 @@ def _make_source(path: str, chosen: str, dtype: Any, n_features: int | None, giv
         _refuse(chosen, given, allowed=("zero_based",))
         return SvmlightSource(path, dtype, n_features=n_features, zero_based=bool(given["zero_based"]))
     table = {"target": given["target"], "weight": given["weight"], "n_features": n_features}
+    table |= {"labelled": given["labelled"] is None}
     if chosen == "parquet":
         from metricwise.io.parquet import ParquetSource
 
-        _refuse(chosen, given, allowed=("target", "weight"))
+        _refuse(chosen, given, allowed=("target", "weight", "labelled"))
         return ParquetSource(path, dtype, **table)
     from metricwise.io.delimited import DelimitedSource
 
-    _refuse(chosen, given, allowed=("target", "weight", "has_header", "delimiter"))
+    _refuse(chosen, given, allowed=("target", "weight", "has_header", "delimiter", "labelled"))
     delimiter = given["delimiter"] or ("\t" if suffix_of(path) == ".tsv" else ",")
     if not isinstance(delimiter, str) or len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n':
         raise ValueError(f"delimiter must be a single ASCII character, not a quote or line end, got {delimiter!r}")
@@ -352,7 +293,8 @@ def _refuse(chosen: str, given: dict[str, Any], allowed: tuple[str, ...]) -> Non
             raise ValueError(f"{name}={value!r} has no meaning for the format {chosen!r}: leave it out")
 
 
-def _checked_path(path: str | os.PathLike[str]) -> str:
+def checked_path(path: str | os.PathLike[str]) -> str:
+    """Return the path of a file that is there and not empty."""
     name = existing_file(path)
     if os.path.getsize(name) == 0:
         raise ValueError(f"{name} has no rows: the file is empty")

@@ -24,6 +24,7 @@ from metricwise.designs.dask_source import DaskSource
 from metricwise.estimators.dask_rows import chunks_of_cluster
 from metricwise.estimators.multilabel.labels import checked_labels
 from metricwise.estimators.plug_in.binary import aim_of, shown
+from metricwise.estimators.plug_in.dask_learners import refuse_rows_in_memory
 from metricwise.estimators.plug_in.fitting import Binary, Fitting
 from metricwise.estimators.plug_in.held_out import known_classes, without_rows
 from metricwise.estimators.plug_in.on_cluster import ClusterFitting, refuse_learner
@@ -196,8 +197,8 @@ class PlugInClassifier(PlugInPrediction):
         """
         self._validate_params()
         measure = get_measure(self.measure)
-        if is_dask(X) and not self.prefit:
-            refuse_learner(self.estimator)
+        if not self.prefit:
+            refuse_learner(self.estimator) if is_dask(X) else refuse_rows_in_memory(self.estimator, X)
         X, y, sample_weight = chunks_of_cluster(X, y, sample_weight, client)
         with unchanged_by_errors(self):
             if y is None:

@@ -32,6 +32,15 @@ def trains_on_dask(estimator: Any) -> bool:
     return any(part == "dask" or part.startswith("dask_") for module in modules for part in module.split("."))
 
 
+def refuse_rows_in_memory(estimator: Any, X: Any) -> None:
+    """Raise if a classifier of LightGBM or XGBoost is made for Dask and rows are not; those of dask-ml take either."""
+    if trains_on_dask(estimator) and (hasattr(estimator, "to_local") or hasattr(estimator, "get_booster")):
+        raise ValueError(
+            f"{type(estimator).__name__} trains on Dask collections, and X is {type(X).__name__}: use "
+            "dask.array.from_array(X, chunks=...), or the classifier of the same package for rows in memory"
+        )
+
+
 def refuse_names_of_classes(estimator: Any, y: Labels) -> None:
     """Raise if labels are not the numbers from zero on, which not all of these classifiers take for what they are."""
     classes = np.unique(y)
