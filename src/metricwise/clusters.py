@@ -56,12 +56,24 @@ def refuse_client(client: Any, X: Any) -> None:
         )
 
 
+def refuse_other_collections(X: Any) -> None:
+    """Raise if a Dask collection is neither an array nor a data frame; a Delayed has all attributes there are."""
+    from dask.delayed import Delayed
+
+    is_delayed = isinstance(X, Delayed)
+    if is_delayed or not (hasattr(X, "numblocks") or hasattr(X, "columns")):
+        kind = "Delayed" if is_delayed else type(X).__name__
+        raise TypeError(
+            f"X is a Dask {kind}: rows must be in a Dask array or a Dask data frame; from_delayed of "
+            "dask.array and dask.dataframe makes them"
+        )
+
+
 def row_blocks(X: Any) -> list[Any]:
     """Return the chunks of rows of a Dask array or data frame, not computed."""
-    if hasattr(X, "npartitions") and hasattr(X, "columns"):
+    refuse_other_collections(X)
+    if hasattr(X, "columns"):
         return list(X.to_delayed())
-    if not hasattr(X, "numblocks"):
-        raise TypeError(f"X is a Dask {type(X).__name__}: rows must be in a Dask array or a Dask data frame")
     if X.ndim != 2:
         raise ValueError(
             f"X has {X.ndim} dimension(s): rows and features make two. Use X.reshape(-1, 1) for one feature"

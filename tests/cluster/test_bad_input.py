@@ -14,7 +14,15 @@ from distributed import Client
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
-from metricwise import AUCSVC, FeatureSelectingSVC, MiniBatchSVC, MultivariateSVC, PlugInClassifier, certify
+from metricwise import (
+    AUCSVC,
+    FeatureSelectingSVC,
+    MiniBatchSVC,
+    MultivariateSVC,
+    PlugInClassifier,
+    SPADEClassifier,
+    certify,
+)
 from tests.contracts.cases import make_data
 
 X, POSITIVE = make_data(n_rows=40, n_features=4)
@@ -57,6 +65,7 @@ BAD = {
     "complex": (DATA + 1j, "complex128"),
     "all empty": (da.from_array(X[:0], chunks=(10, -1)), "X has no rows"),
     "a bag": (dd.from_pandas(pd.DataFrame(X), npartitions=2).to_bag(), "Dask array or a Dask data frame"),
+    "a Delayed": (dask.delayed(X), "is a Dask Delayed.*from_delayed"),
 }
 
 
@@ -113,10 +122,21 @@ def test_a_client_for_rows_in_memory(client):
         MultivariateSVC("f1").fit(X, POSITIVE, client=client)
 
 
-def test_predictions_of_split_columns(client):
+def test_rows_that_cannot_be_predicted(client):
     model = MultivariateSVC("f1", threshold=0.0).fit(DATA, POSITIVE)
     with pytest.raises(ValueError, match=r"rechunk\(\{1: -1\}\)"):
         model.predict(da.from_array(X, chunks=(10, 2)))
+    with pytest.raises(ValueError, match=r"reshape\(-1, 1\)"):
+        model.predict(DATA[:, 0])
+    with pytest.raises(TypeError, match=r"is a Dask Delayed.*from_delayed"):
+        model.predict(dask.delayed(X))
+
+
+def test_learning_in_the_order_of_rows(client):
+    model = SPADEClassifier("g_mean")
+    for method, arguments in {"partial_fit": (DATA, POSITIVE), "fit_stream": (DATA,)}.items():
+        with pytest.raises(ValueError, match=rf"{method} learns from row after row.*use fit of SPADE.*compute\(\)"):
+            getattr(model, method)(*arguments, classes=[False, True])
 
 
 def test_distributed_is_not_installed(monkeypatch):

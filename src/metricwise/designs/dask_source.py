@@ -67,8 +67,8 @@ class DaskSource:
     """
 
     def __init__(self, X: Any, client: Any) -> None:
-        self.feature_names = [str(name) for name in X.columns] if hasattr(X, "columns") else None
         blocks = row_blocks(X)
+        self.feature_names = [str(name) for name in X.columns] if hasattr(X, "columns") else None
         self._client = client
         self.bytes_moved = 0
         self.worker_seconds = 0.0

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from metricwise.clusters import at_hand, is_dask, refuse_client, running_client
+from metricwise.clusters import at_hand, is_dask, refuse_client, refuse_other_collections, running_client
 from metricwise.designs.dask_source import DaskSource
 
 _NOT_FOR_PREDICTION = ("result_", "_warm_states", "_held_out", "callback")  # large, or at home in this process only
@@ -77,15 +77,14 @@ def light_copy(model: Any) -> Any:
 
 
 def _lazy(model: Any, X: Any, method: str, dtype: np.dtype[Any], n_columns: int) -> Any:
+    refuse_other_collections(X)
     light = light_copy(model)
     empty = np.empty((0,) if n_columns == 1 else (0, n_columns), dtype=dtype)
     if hasattr(X, "columns"):
         return X.map_partitions(_frame_answer, light, method, empty, meta=_framed(empty, X._meta.index[:0], model))
-    if not hasattr(X, "numblocks") or X.ndim != 2 or X.numblocks[1] > 1:
-        raise ValueError(
-            f"{method} takes Dask arrays of two dimensions with whole rows in every chunk, and Dask data frames: use "
-            "X.rechunk({1: -1})"
-        )
+    if X.ndim != 2 or X.numblocks[1] > 1:
+        fix = "rechunk({1: -1})" if X.ndim == 2 else "reshape(-1, 1) for one feature"
+        raise ValueError(f"{method} takes Dask arrays of two dimensions with whole rows in every chunk: use X.{fix}")
     # One column is dropped afterwards: map_blocks would, until 2024, make an array of sparse chunks for it.
     columns = X.map_blocks(
         _column_answer,

@@ -131,6 +131,15 @@ def refuse_dask(estimator: Any, X: Any) -> None:
         )
 
 
+def refuse_dask_in_order(method: str, X: Any) -> None:
+    """Raise a ValueError if rows that are to be learnt from one by one are a Dask collection."""
+    if is_dask(X):
+        raise ValueError(
+            f"{method} learns from row after row in one process, and X is a Dask collection: use fit of "
+            "SPADEClassifier or STAMPClassifier, or X.compute()"
+        )
+
+
 def refuse_empty_frame(X: Any) -> None:
     """Raise a ValueError if X is a data frame without rows or columns."""
     if hasattr(X, "columns") and 0 in X.shape:

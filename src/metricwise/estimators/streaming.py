@@ -21,7 +21,7 @@ from metricwise.estimators.catalog import check_trainable
 from metricwise.estimators.chunks import ChunkReader, check_chunk_labels, chunk_weights
 from metricwise.estimators.dask_rows import rows_of_cluster
 from metricwise.estimators.linear import LinearClassifier
-from metricwise.estimators.rows import checked_rows
+from metricwise.estimators.rows import checked_rows, refuse_dask_in_order
 from metricwise.estimators.stream_fitting import Evaluation, evaluate
 from metricwise.estimators.targets import classes_of, row_weights
 from metricwise.measures import Measure, get_measure
@@ -227,6 +227,7 @@ class StreamingClassifier(LinearClassifier):
         -------
         self
         """
+        refuse_dask_in_order("partial_fit", X)
         started = time.perf_counter()
         measure = self._checked_measure()
         first = not hasattr(self, "classes_")
@@ -338,6 +339,7 @@ class StreamingClassifier(LinearClassifier):
         """
         from metricwise.estimators.stream_files import FileJob
 
+        refuse_dask_in_order("fit_stream", source)
         measure = self._checked_measure()
         FileJob(self, measure, ChunkReader(source, options), classes, n_passes).run()
         return self
