@@ -101,6 +101,23 @@ def test_new_rows_without_labels_are_predicted(folder, tmp_path):
     assert "has no column 'label' for target" in failed.stderr
 
 
+def test_malformed_lines_may_be_left_out(folder, tmp_path):
+    """They are told every time, though the file is converted once; certifying leaves out the same."""
+    lines = (folder / "rows.csv").read_text().splitlines(keepends=True)
+    path, model = tmp_path / "spoilt.csv", tmp_path / "m.mw"
+    path.write_text("".join([*lines[:100], "a,b\n", *lines[100:], "1,2,3,4,5,x,0\n"]))
+    arguments = ("train", path, "--target", "label", "--disk", "--out", model)
+    failed = run(*arguments, code=1)
+    assert "spoilt.csv, line 101" in failed.stderr and "--on-error skip leaves out such lines" in failed.stderr
+    for _ in range(2):
+        told = run(*arguments, "--on-error", "skip")
+        assert "2 malformed lines were left out; the first: " in told.stderr and "3,000 rows" in told.stderr
+    expected = MultivariateSVC("f1", random_state=0).fit(X, LABELS)
+    np.testing.assert_array_equal(metricwise.load(model).predict(X), expected.predict(X))
+    assert "2 malformed lines were left out" in run("certify", model, path, "--disk").stderr
+    assert "spoilt.csv, line 101" in run("predict", model, path, "--disk", code=1).stderr
+
+
 def test_a_model_from_disk_serves_files_in_memory(folder, tmp_path):
     model = tmp_path / "m.mw"
     arguments = ("--target", "label", "--algorithm", "amp", "--pos-label", "0", "--disk", "--out", model)
@@ -163,6 +180,9 @@ def test_a_checkpoint_of_rows_in_memory(folder, tmp_path):
         (["rows.csv", "--disk", "--target", "a", "--target", "b"], "--disk takes one --target"),
         (["rows.csv", "--disk", "--weight", "a"], "--weight is not for --disk"),
         (["-", "--disk"], "name a file"),
+        (["rows.csv", "--on-error", "skip"], "--on-error is for --stream and --disk"),
+        (["rows.csv", "--passes", "2"], "--passes is for --stream"),
+        (["rows.csv", "--disk", "--classes", "0,1"], "--classes is for --stream"),
     ],
 )
 def test_wrong_usage(folder, tmp_path, monkeypatch, arguments, message):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -47,6 +47,7 @@ def open_table(
     target: Sequence[Which],
     n_features: int | None = None,
     may_lack_labels: bool = False,
+    on_error: Literal["raise", "skip"] = "raise",
 ) -> Table:
     """Return a table whose rows stay on disk.
 
@@ -64,6 +65,8 @@ def open_table(
         That a model takes. The rows of svmlight files do not tell.
     may_lack_labels : bool
         Whether a table with as many columns as there are features has no labels, whatever the target.
+    on_error : {"raise", "skip"}
+        What becomes of malformed lines of files that are converted.
     """
     import metricwise.io
     from metricwise.io import Table
@@ -78,7 +81,8 @@ def open_table(
     if labels_beside(path):  # others are recognised by their content
         if isinstance(where, int):
             raise click.UsageError(f"{path} has no column of labels: name the .npy file that has them by --target")
-        rows = metricwise.io.open(path, target=where, memory_limit=memory_limit, **_given(options))
+        given = _given(options) | ({} if on_error == "raise" else {"on_error": on_error})
+        rows = metricwise.io.open(path, target=where, memory_limit=memory_limit, **given)
         words = f"{path}: {'CSR matrix' if rows.is_sparse else 'array'} of {rows.dtype}"
     else:
         from metricwise.io.recognition import n_columns, recognised_options
@@ -102,7 +106,7 @@ def open_table(
                     "found by their names then"
                 )
             found |= {"target": None, "labelled": False} if count == n_features else {}
-        rows = metricwise.io.open(path, memory_limit=memory_limit, **found)
+        rows = metricwise.io.open(path, memory_limit=memory_limit, on_error=on_error, **found)
     words += f"; {rows.shape[0]:,} rows; {rows.shape[1]:,} features; they stay on disk"
     kinds: dict[str, Any] = dict.fromkeys(rows.feature_names or (), "number")
     return Table(rows, rows.y, None, rows.feature_names, (str(where),), kinds, words)

@@ -129,6 +129,8 @@ def _open_like_training(
             target,
             n_features=getattr(model, "n_features_in_", None),
             may_lack_labels=not labelled and not options.target,
+            # Judged by the rows that were learnt from; what is predicted must have a line for each.
+            on_error=notes_of(model).get("on_error", "raise") if labelled else "raise",
         )
     console.note(table.recognised)
     if labelled and table.y is None:

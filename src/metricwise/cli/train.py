@@ -48,7 +48,7 @@ _ROWS_BETWEEN_CHECKPOINTS = 100_000
     default="raise",
     show_default=True,
     type=click.Choice(["raise", "skip"]),
-    help="What becomes of a malformed line of a stream: an error, or it is left out, with a warning.",
+    help="What becomes of a malformed line with --stream or --disk: an error, or it is left out, with a warning.",
 )
 @click.option(
     "--checkpoint", help="Where the state of training is kept; OUT.checkpoint by default with --stream and --disk."
@@ -85,6 +85,7 @@ def train(
         algorithm = algorithms.ON_DISK[0]
         console.note(f"auto: {algorithm} trains on rows on disk")
     algorithms.check_usage(algorithm, settings, len(data_options.target) > 1, stream, disk)
+    _check_options_of_streams(stream, disk, passes, classes, on_error)
     check_output(out, "the model file")
     started = time.perf_counter()
     if stream:
@@ -93,7 +94,7 @@ def train(
             model, facts = job.run(algorithm, settings, f"{out}.checkpoint")
             _save(ctx.obj, model, out, path)
     elif memory_limit is not None:
-        model, facts = _train_on_disk(console, data, algorithm, settings, data_options, memory_limit, out)
+        model, facts = _train_on_disk(console, data, algorithm, settings, data_options, memory_limit, on_error, out)
         _save(ctx.obj, model, out, data)
     else:
         model, facts = _train_in_memory(console, data, algorithm, settings, data_options)
@@ -101,6 +102,15 @@ def train(
     facts |= {"model": out, "measure": measure, "seconds": time.perf_counter() - started}
     facts |= _what_to_expect(model)
     return Outcome(_told(model, facts), facts)
+
+
+def _check_options_of_streams(stream: bool, disk: bool, passes: int, classes: str | None, on_error: str) -> None:
+    """Raise if an option was given that would be without effect."""
+    if not stream and (passes != 1 or classes is not None):
+        name = "--classes" if passes == 1 else "--passes"
+        raise click.UsageError(f"{name} is for --stream: add it, or leave {name} out")
+    if on_error == "skip" and not (stream or disk):
+        raise click.UsageError("--on-error is for --stream and --disk: add one of them, or correct the file")
 
 
 def _save(typed: str, model: Any, out: str, data: str | None) -> None:
@@ -145,12 +155,13 @@ def _train_on_disk(
     settings: Settings,
     options: DataOptions,
     memory_limit: int | str,
+    on_error: Literal["raise", "skip"],
     out: str,
 ) -> tuple[Any, dict[str, Any]]:
     import numpy as np
 
     with console.progress(f"opening {path}"):
-        table = open_table(path, options, memory_limit, options.target)
+        table = open_table(path, options, memory_limit, options.target, on_error=on_error)
     console.note(f"{table.recognised}, and numbers are taken as they are: scale the features if their sizes differ")
     if table.y is None:
         raise click.UsageError(f"{path} has no labels: name the .npy file that has them by --target")
@@ -171,6 +182,7 @@ def _train_on_disk(
     if algorithm in algorithms.KEEPING:
         model.checkpoint = None
     note_table(model, table, options, settings, None if table.kinds else int(table.X.shape[1]))
+    model.table_["on_error"] = on_error
     if labels_beside(path):
         model.table_["target"] = None  # the file of these labels says nothing about other rows
     facts = {"algorithm": algorithm, "rows": table.n_rows, "features": int(table.X.shape[1]), "data": table.recognised}

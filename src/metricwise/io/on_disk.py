@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import warnings
 from collections.abc import Iterable, Iterator
 from functools import partial
 from numbers import Integral
@@ -168,6 +169,7 @@ def open(
     has_header: bool | None = None,
     delimiter: str | None = None,
     labelled: bool = True,
+    on_error: Literal["raise", "skip"] = "raise",
 ) -> RowsOnDisk:
     r"""Open a file of rows larger than memory, for ``fit``, ``predict`` and ``certify``.
 
@@ -200,6 +202,8 @@ def open(
         As in :func:`metricwise.io.stream`, for files that are converted.
     labelled : bool, default=True
         Whether a CSV or Parquet file has a column of labels. If not, all columns are features: rows to predict.
+    on_error : {"raise", "skip"}, default="raise"
+        What becomes of a malformed line of a file that is converted: an error, or it is left out, with a warning.
 
     Returns
     -------
@@ -249,6 +253,7 @@ def open(
         "has_header": has_header,
         "delimiter": delimiter,
         "labelled": None if labelled else False,
+        "on_error": None if on_error == "raise" else on_error,
     }
     divide = partial(_divided, memory_limit=limit, block_rows=block_rows)
     if kind in ("npy", "npz"):
@@ -261,6 +266,8 @@ def open(
     options = given | {"format": kind, "target": target, "zero_based": zero_based}
     folder = _converted_stream(name, wanted or np.dtype(np.float64), cache, options)
     facts = about(folder)
+    if facts.get("skipped"):
+        warnings.warn(facts["skipped"], UserWarning, stacklevel=2)
     layout = divide([stored(folder, part) for part in facts["arrays"]], facts["n_features"])
     names = None if facts["feature_names"] is None else tuple(facts["feature_names"])
     return RowsOnDisk(name, layout, np.load(folder / "y.npy") if labelled else None, names, limit)
@@ -355,9 +362,12 @@ def _converted_stream(path: str, dtype: np.dtype[Any], cache: Any, options: dict
         n_features = rows.n_features
         chunk_rows = min(max(_CONVERTED_BYTES // (8 * n_features), 1), _CONVERTED_ROWS)
         chunks = rows if rows.format == "svmlight" else stream(path, dtype=dtype, chunk_rows=chunk_rows, **settings)
-        write_chunks(folder, iter(chunks), n_features, dtype)
+        with warnings.catch_warnings(record=True) as caught:  # kept, to be told whenever the folder is opened
+            warnings.simplefilter("always")
+            write_chunks(folder, iter(chunks), n_features, dtype)
         arrays = ["data", "indices", "indptr"] if rows.format == "svmlight" else ["X"]
-        return {"arrays": arrays, "n_features": n_features, "feature_names": rows.feature_names}
+        skipped = {"skipped": str(caught[0].message)} if chunks.skipped else {}
+        return {"arrays": arrays, "n_features": n_features, "feature_names": rows.feature_names} | skipped
 
     return converted(path, settings | {"dtype": str(dtype)}, cache, write)
 
