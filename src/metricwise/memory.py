@@ -1,12 +1,44 @@
-"""How much memory there is, asked before much of it is taken."""
+"""How much memory there is, asked before much of it is taken, and amounts of it as users write them."""
 
 from __future__ import annotations
 
+import math
 import os
+import re
+from numbers import Integral
 from pathlib import Path
 
 _SYSTEM = Path("/proc/meminfo")
 _GROUP_LIMIT, _GROUP_USED = Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory.current")
+_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}
+_SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]I?)?B?\s*", re.IGNORECASE)
+
+
+def bytes_of(limit: int | str) -> int:
+    """Return a number of bytes from a number or from text.
+
+    Examples
+    --------
+    >>> bytes_of("1.5GB"), bytes_of("2 KiB"), bytes_of(10**6)
+    (1500000000, 2048, 1000000)
+    """
+    found = _SIZE.fullmatch(limit) if isinstance(limit, str) else None
+    if found is not None:
+        return int(float(found[1]) * _UNITS[(found[2] or "").upper()])
+    if isinstance(limit, Integral) and not isinstance(limit, bool) and limit > 0:
+        return int(limit)
+    raise ValueError(f"memory_limit must be a number of bytes or text such as '800MB' or '2GiB', got {limit!r}")
+
+
+def megabytes(size: float) -> str:
+    """Return an amount of memory as text, rounded up to megabytes.
+
+    Examples
+    --------
+    >>> megabytes(320_000_001)
+    '321MB'
+    """
+    return f"{math.ceil(size / 10**6)}MB"
 
 
 def available_bytes() -> int | None:

@@ -57,7 +57,7 @@ class Size(click.ParamType):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """Return bytes."""
-        from metricwise.io.on_disk import bytes_of
+        from metricwise.memory import bytes_of
 
         try:
             return bytes_of(int(value) if str(value).isdigit() else str(value))

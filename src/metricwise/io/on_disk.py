@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import warnings
 from collections.abc import Iterable, Iterator
 from functools import partial
@@ -19,11 +18,10 @@ from metricwise.io.binary_cache import about, converted, stored, write_chunks, w
 from metricwise.io.blocks import BUFFERS, DenseLayout, Layout, SparseLayout, read_ahead
 from metricwise.io.documents import existing_file, suffix_of
 from metricwise.io.streaming import FORMATS, stream
+from metricwise.memory import bytes_of, megabytes
 
 Format = Literal["npy", "npz", "svmlight", "csv", "parquet"]
 
-_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}
-_SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]I?)?B?\s*", re.IGNORECASE)
 
 # What training takes of the memory, measured: Python with its libraries, and the vectors over all rows (labels,
 # weights, scores, and what the sorts of the oracles need).
@@ -106,9 +104,9 @@ class RowsOnDisk:
         least = _least(layout)
         if memory_limit < least:
             raise ValueError(
-                f"memory_limit={_megabytes(memory_limit)} is too little for the {self.shape[0]} rows of {path}: Python "
-                f"with its libraries takes {_megabytes(_LIBRARIES)}, and training holds about {_BYTES_A_ROW} bytes a "
-                f"row, however wide. Give at least memory_limit={_megabytes(least)!r}"
+                f"memory_limit={megabytes(memory_limit)} is too little for the {self.shape[0]} rows of {path}: Python "
+                f"with its libraries takes {megabytes(_LIBRARIES)}, and training holds about {_BYTES_A_ROW} bytes a "
+                f"row, however wide. Give at least memory_limit={megabytes(least)!r}"
             )
         room = min(_GATHERED * memory_limit, memory_limit - least)
         self.most_gathered = int(min(room / layout.row_bytes, self.shape[0]))
@@ -386,17 +384,3 @@ def _labels(target: Any, n_rows: int, path: str) -> NDArray[Any] | None:
         raise ValueError(f"{where} has the shape {labels.shape}, but {path} has {n_rows} rows: give one label a row")
     found: NDArray[Any] = labels.reshape(n_rows)
     return found
-
-
-def bytes_of(limit: int | str) -> int:
-    """Return a number of bytes from a number or from text such as "1.5GB"."""
-    found = _SIZE.fullmatch(limit) if isinstance(limit, str) else None
-    if found is not None:
-        return int(float(found[1]) * _UNITS[(found[2] or "").upper()])
-    if isinstance(limit, Integral) and not isinstance(limit, bool) and limit > 0:
-        return int(limit)
-    raise ValueError(f"memory_limit must be a number of bytes or text such as '800MB' or '2GiB', got {limit!r}")
-
-
-def _megabytes(size: float) -> str:
-    return f"{int(np.ceil(size / 10**6))}MB"
