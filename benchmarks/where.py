@@ -305,7 +305,8 @@ def _projected(fitted: Fitted) -> list[Record]:
 
 def _limits(fitted: Fitted) -> list[Record]:
     workers = most_workers(fitted, PLANNED_ROWS, N_FEATURES)
-    found = [{"what": "coordinator takes as long as all workers", "value": workers, "unit": "workers"}]
+    shown: Any = workers if workers >= 1.0 else "fewer than 1"
+    found = [{"what": "coordinator takes as long as all workers", "value": shown, "unit": "workers"}]
     if fitted.held > 0.0:
         found += [
             {"what": f"coordinator of {size:,} GB is full", "value": _rounded(1e9 * size / fitted.held), "unit": "rows"}
