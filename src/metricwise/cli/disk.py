@@ -81,20 +81,14 @@ def open_table(
     if labels_beside(path):  # others are recognised by their content
         if isinstance(where, int):
             raise click.UsageError(f"{path} has no column of labels: name the .npy file that has them by --target")
-        given = _given(options) | ({} if on_error == "raise" else {"on_error": on_error})
-        rows = metricwise.io.open(path, target=where, memory_limit=memory_limit, **given)
+        rows = metricwise.io.open(
+            path, target=where, memory_limit=memory_limit, on_error=on_error, **options.chunk_options()
+        )
         words = f"{path}: {'CSR matrix' if rows.is_sparse else 'array'} of {rows.dtype}"
     else:
         from metricwise.io.recognition import n_columns, recognised_options
 
-        found, words = recognised_options(
-            path,
-            target=where,
-            format=options.format,
-            delimiter=options.separator,
-            has_header=options.has_header,
-            zero_based=options.zero_based,
-        )
+        found, words = recognised_options(path, target=where, **options.chunk_options())
         if found["format"] == "svmlight":
             found["n_features"] = n_features
         elif may_lack_labels and n_features is not None:
@@ -110,9 +104,3 @@ def open_table(
     words += f"; {rows.shape[0]:,} rows; {rows.shape[1]:,} features; they stay on disk"
     kinds: dict[str, Any] = dict.fromkeys(rows.feature_names or (), "number")
     return Table(rows, rows.y, None, rows.feature_names, (str(where),), kinds, words)
-
-
-def _given(options: DataOptions) -> dict[str, Any]:
-    """Return the options that were given, for `metricwise.io.open` to say which make no sense."""
-    known = {"format": options.format, "delimiter": options.separator, "has_header": options.has_header}
-    return {name: value for name, value in known.items() if value is not None} | {"zero_based": options.zero_based}

@@ -135,6 +135,11 @@ class DataOptions:
             "zero_based": self.zero_based,
         }
 
+    def chunk_options(self) -> dict[str, Any]:
+        """Return what `metricwise.io.stream` and `metricwise.io.open` take, but for the columns."""
+        options = self.table_options()
+        return options | {"delimiter": options.pop("separator")}
+
 
 def data_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options of a data file; the command gets them as ``data_options``."""

@@ -223,22 +223,16 @@ class _Stream:
         """Train; return the model and what to say about it."""
         import numpy as np
 
-        from metricwise.io.recognition import recognised_stream
+        from metricwise.io import stream
+        from metricwise.io.recognition import recognised_options
 
         if algorithm == "auto":
             algorithm = algorithms.for_stream(settings.measure)
             self._console.note(f"auto: {algorithm} learns from streams for {settings.measure}")
         options = self._options
-        rows, words = recognised_stream(
-            self._path,
-            target=options.target[0] if options.target else None,
-            weight=options.weight,
-            format=options.format,
-            delimiter=options.separator,
-            has_header=options.has_header,
-            zero_based=options.zero_based,
-            on_error=self._on_error,
-        )
+        target = options.target[0] if options.target else None
+        found, words = recognised_options(self._path, target=target, weight=options.weight, **options.chunk_options())
+        rows, words = stream(self._path, on_error=self._on_error, **found), f"{words}, read in chunks"
         self._console.note(words)
         kept = settings.checkpoint or checkpoint
         if Path(kept).exists():

@@ -66,6 +66,10 @@ class ModelFileError(ValueError):
         return f"{self.path}: {self.problem}"
 
 
+class SkippedLinesWarning(UserWarning):
+    """Malformed lines of a file were left out."""
+
+
 class SkipLog:
     """The malformed lines left out of one pass over a file: how many, and what was wrong with the first few.
 
@@ -87,8 +91,15 @@ class SkipLog:
         if len(self.messages) < _REMEMBERED:
             self.messages.append(str(error))
 
+    @property
+    def summary(self) -> str | None:
+        """How many lines were left out, and what was wrong with the first; None if there are none."""
+        if not self.count:
+            return None
+        lines = "1 malformed line was" if self.count == 1 else f"{self.count} malformed lines were"
+        return f"{lines} left out; the first: {self.messages[0]}"
+
     def warn(self, stacklevel: int) -> None:
         """Warn once about all lines left out, if there are any."""
         if self.count:
-            lines = "1 malformed line was" if self.count == 1 else f"{self.count} malformed lines were"
-            warnings.warn(f"{lines} left out; the first: {self.messages[0]}", UserWarning, stacklevel=stacklevel + 1)
+            warnings.warn(SkippedLinesWarning(self.summary), stacklevel=stacklevel + 1)

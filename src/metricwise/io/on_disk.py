@@ -17,6 +17,7 @@ from metricwise.io.arrays import StoredArray, npy_array, npz_array, zip_of_array
 from metricwise.io.binary_cache import about, converted, stored, write_chunks, write_members, write_numbers
 from metricwise.io.blocks import BUFFERS, DenseLayout, Layout, SparseLayout, read_ahead
 from metricwise.io.documents import existing_file, suffix_of
+from metricwise.io.errors import SkippedLinesWarning
 from metricwise.io.streaming import FORMATS, stream
 from metricwise.memory import bytes_of, megabytes
 
@@ -265,7 +266,7 @@ def open(
     folder = _converted_stream(name, wanted or np.dtype(np.float64), cache, options)
     facts = about(folder)
     if facts.get("skipped"):
-        warnings.warn(facts["skipped"], UserWarning, stacklevel=2)
+        warnings.warn(SkippedLinesWarning(facts["skipped"]), stacklevel=2)
     layout = divide([stored(folder, part) for part in facts["arrays"]], facts["n_features"])
     names = None if facts["feature_names"] is None else tuple(facts["feature_names"])
     return RowsOnDisk(name, layout, np.load(folder / "y.npy") if labelled else None, names, limit)
@@ -360,12 +361,12 @@ def _converted_stream(path: str, dtype: np.dtype[Any], cache: Any, options: dict
         n_features = rows.n_features
         chunk_rows = min(max(_CONVERTED_BYTES // (8 * n_features), 1), _CONVERTED_ROWS)
         chunks = rows if rows.format == "svmlight" else stream(path, dtype=dtype, chunk_rows=chunk_rows, **settings)
-        with warnings.catch_warnings(record=True) as caught:  # kept, to be told whenever the folder is opened
-            warnings.simplefilter("always")
+        with warnings.catch_warnings():  # it is kept, and told whenever the folder is opened
+            warnings.simplefilter("ignore", SkippedLinesWarning)
             write_chunks(folder, iter(chunks), n_features, dtype)
         arrays = ["data", "indices", "indptr"] if rows.format == "svmlight" else ["X"]
-        skipped = {"skipped": str(caught[0].message)} if chunks.skipped else {}
-        return {"arrays": arrays, "n_features": n_features, "feature_names": rows.feature_names} | skipped
+        facts = {"arrays": arrays, "n_features": n_features, "feature_names": rows.feature_names}
+        return facts | {"skipped": chunks.skipped_summary}
 
     return converted(path, settings | {"dtype": str(dtype)}, cache, write)
 

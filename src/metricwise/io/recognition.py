@@ -2,46 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 from metricwise.io.documents import load_head, recognise_layout
-from metricwise.io.streaming import Stream, checked_path, stream
+from metricwise.io.streaming import checked_path
 from metricwise.io.tables import described_layout
-
-
-def recognised_stream(
-    path: str,
-    *,
-    target: str | int | None = None,
-    weight: str | int | None = None,
-    format: str | None = None,
-    delimiter: str | None = None,
-    has_header: bool | None = None,
-    zero_based: bool = False,
-    on_error: Literal["raise", "skip"] = "raise",
-) -> tuple[Stream, str]:
-    r"""Open a stream of a file that need not be described, and say what was recognised.
-
-    Examples
-    --------
-    >>> import tempfile, pathlib
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = pathlib.Path(folder, "rows")
-    ...     _ = path.write_text("age;height;label\n31;1.7;yes\n40;1.8;no\n")
-    ...     rows, words = recognised_stream(str(path), target="label")
-    >>> words.partition("rows: ")[2]
-    'CSV, separated by semicolons, with header, read in chunks'
-    """
-    options, words = recognised_options(
-        path,
-        target=target,
-        weight=weight,
-        format=format,
-        delimiter=delimiter,
-        has_header=has_header,
-        zero_based=zero_based,
-    )
-    return stream(path, on_error=on_error, **options), f"{words}, read in chunks"
 
 
 def recognised_options(
@@ -54,7 +19,18 @@ def recognised_options(
     has_header: bool | None = None,
     zero_based: bool = False,
 ) -> tuple[dict[str, Any], str]:
-    """Return what a file has to be opened with, and words for what was recognised."""
+    r"""Return what a file has to be opened with, and words for what was recognised.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "rows")
+    ...     _ = path.write_text("age;height;label\n31;1.7;yes\n40;1.8;no\n")
+    ...     options, words = recognised_options(str(path), target="label")
+    >>> options["format"], options["delimiter"], words.partition("rows: ")[2]
+    ('csv', ';', 'CSV, separated by semicolons, with header')
+    """
     name = checked_path(path)
     head = load_head(name, format)
     if head.format == "arff":

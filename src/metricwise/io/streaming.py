@@ -101,6 +101,11 @@ class Stream:
         """What was wrong with the first of those lines."""
         return list(self._log.messages)
 
+    @property
+    def skipped_summary(self) -> str | None:
+        """What the warning says of those lines; None if there are none."""
+        return self._log.summary
+
     def __iter__(self) -> Iterator[Chunk]:
         return self.chunks()
 

@@ -198,7 +198,10 @@ class PlugInClassifier(PlugInPrediction):
         self._validate_params()
         measure = get_measure(self.measure)
         if not self.prefit:
-            refuse_learner(self.estimator) if is_dask(X) else refuse_rows_in_memory(self.estimator, X)
+            if is_dask(X):
+                refuse_learner(self.estimator)
+            else:
+                refuse_rows_in_memory(self.estimator, X)
         X, y, sample_weight = chunks_of_cluster(X, y, sample_weight, client)
         with unchanged_by_errors(self):
             if y is None:

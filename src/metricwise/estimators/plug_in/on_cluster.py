@@ -133,9 +133,10 @@ class ClusterFitting(Fitting):
         """Return futures of models, each without a fold, and the model of all chunks."""
         everything = list(range(self.n_chunks))
         parts = [[k for k in everything if k not in set(fold)] for fold in folds]
-        if trains_on_dask(self.estimator):
+        made_for_dask = trains_on_dask(self.estimator)
+        if made_for_dask:
             refuse_names_of_classes(self.estimator, y[self.row_weights > 0.0])
-        if takes_collections(self.estimator):
+        if made_for_dask or getattr(self.estimator, "trains_on_chunks", False):
             models = [self._fitted(y, part) for part in [*parts, everything]]
             return [self._kept(model) for model in models[:-1]], models[-1]
         classes = np.unique(y[self.row_weights > 0.0])
@@ -194,16 +195,11 @@ class ClusterFitting(Fitting):
         return [np.concatenate(answers[first:last]) if last > first else np.zeros(0) for first, last in pairwise(edges)]
 
 
-def takes_collections(estimator: Any) -> bool:
-    """Whether a learner is given all chunks at once: one of metricwise, or of a package that is made for Dask."""
-    return bool(getattr(estimator, "trains_on_chunks", False)) or trains_on_dask(estimator)
-
-
 def refuse_learner(estimator: Any) -> None:
     """Raise if a learner cannot be trained on a Dask collection."""
-    if takes_collections(estimator):
+    if getattr(estimator, "trains_on_chunks", False):
         refuse_kernels(estimator)
-    elif not hasattr(estimator, "partial_fit"):
+    elif not trains_on_dask(estimator) and not hasattr(estimator, "partial_fit"):
         raise ValueError(
             f"{type(estimator).__name__} needs all rows in memory, and X is a Dask collection: use X.compute(), or a "
             "classifier with partial_fit (such as SGDClassifier(loss='log_loss')), one made for Dask (such as "
