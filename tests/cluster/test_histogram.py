@@ -14,8 +14,6 @@ from metricwise.designs.dask_labelled import LabelledDaskSource
 from metricwise.designs.far_rows import FarRows
 from tests.contracts.cases import TOL, make_data
 
-pytestmark = pytest.mark.xdist_group("cluster")
-
 X, POSITIVE = make_data(n_rows=200)
 NAMES = [f"feature {k}" for k in range(X.shape[1])]
 CHUNKS = (50, 81, 1, 68)
