@@ -9,9 +9,8 @@ from html import escape
 from typing import Any, TypeVar, overload
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from metricwise._typing import Floats
 
 
 class DegenerateOptimumWarning(UserWarning):

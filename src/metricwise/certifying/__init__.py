@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from metricwise._typing import Floats, Mask
 from metricwise.certifying.levels import certify_level
 from metricwise.certifying.on_cluster import ClusterRows
 from metricwise.certifying.rows import KernelledRows, LinearRows, dense_points, reads_blocks
@@ -26,9 +27,6 @@ from metricwise.clusters import at_hand, is_dask, refuse_client
 from metricwise.results import Certificate, Result
 
 __all__ = ["certify"]
-
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 
 def certify(

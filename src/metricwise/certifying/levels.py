@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from metricwise._typing import Floats
 from metricwise.certifying.rows import LinearRows, dense_points
 from metricwise.results import Certificate
 
-Floats = NDArray[np.float64]
 _ON_MARGIN = 1e-10
 
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from metricwise._typing import Floats
 from metricwise.clusters import row_blocks, running_client
-
-Floats = NDArray[np.float64]
 
 
 class ClusterRows:

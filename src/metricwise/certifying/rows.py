@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.metrics.pairwise import pairwise_kernels
 
+from metricwise._typing import Floats
 from metricwise.certifying.on_cluster import ClusterRows
 
-Floats = NDArray[np.float64]
 _CHUNK = 65_536
 _KERNEL_CHUNK = 1024
 

@@ -10,12 +10,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from metricwise._typing import Floats
 from metricwise.certifying.squares import sums_above
 from metricwise.measures.base import RanksPairs, RestrictsLabellings
 
-Floats = NDArray[np.float64]
 _HALVINGS = 200
 
 

@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
+from metricwise._typing import Floats
 from metricwise.measures.base import ConcaveInRates, CountsTable, RanksPairs, RatioOfRates, RestrictsLabellings
 from metricwise.measures.restricted import training_value
-
-Floats = NDArray[np.float64]
 
 
 def _peak_of_integers(function: Callable[[Floats], Floats], low: Floats, high: Floats) -> Floats:

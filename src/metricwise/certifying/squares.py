@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from metricwise._typing import Floats
 
 
 def squared_pairs(scores: Floats, positive: NDArray[np.bool_], weights: Floats) -> tuple[float, Floats]:

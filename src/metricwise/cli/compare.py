@@ -111,8 +111,7 @@ class _Comparison:
 
     def run(self, name: str, settings: Settings, progress: Any) -> _Run:
         """Train an algorithm on every fold's other rows; one that does not take the measure says so."""
-        from sklearn.utils import _safe_indexing
-
+        from metricwise._sklearn import take_samples
         from metricwise.reporting.predictions import predictions_of
 
         table, run, started = self.table, _Run(name), time.perf_counter()
@@ -120,14 +119,14 @@ class _Comparison:
         names = list(table.target_names) if table.y.ndim == 2 else None
         for number, (train, test) in enumerate(self.splits):
             progress.share = number / len(self.splits)
-            rows, weights = _safe_indexing(table.X, train), table.sample_weight
+            rows, weights = take_samples(table.X, train), table.sample_weight
             weighted = {} if weights is None else {"sample_weight": weights[train]}
             try:
                 model = algorithms.build(name, settings, rows).fit(rows, table.y[train], **weighted)
             except TypeError as error:  # a measure that lacks what the algorithm needs
                 run.refusal = one_line(error)
                 return run
-            held = _safe_indexing(table.X, test)
+            held = take_samples(table.X, test)
             run.folds.append(predictions_of(model, held, table.y[test], settings.pos_label, names))
         run.seconds = time.perf_counter() - started
         return run

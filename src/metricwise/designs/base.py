@@ -6,12 +6,9 @@ from collections.abc import Iterator
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-Floats = NDArray[np.float64]
-Rows = NDArray[np.int64]
-Hashes = NDArray[np.uint64]
+from metricwise._typing import Floats, Hashes, Indices
 
 
 class Design(Protocol):
@@ -53,7 +50,7 @@ class Design(Protocol):
         """Return the scores that portable weights give to the rows of this design."""
         ...
 
-    def take(self, rows: Rows) -> Design:
+    def take(self, rows: Indices) -> Design:
         """Return the design of some rows (positions within this design), sharing the matrix."""
         ...
 
@@ -62,7 +59,7 @@ class Design(Protocol):
         """How many rows `gathered` may bring into memory."""
         ...
 
-    def gathered(self, rows: Rows) -> Design:
+    def gathered(self, rows: Indices) -> Design:
         """Return the design of some rows, as `take` does, with all of them in memory."""
         ...
 

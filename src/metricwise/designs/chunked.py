@@ -12,9 +12,8 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from metricwise.designs.base import Design, Floats, Hashes, Rows, make_design
-
-Chunks = NDArray[np.int64]
+from metricwise._typing import Floats, Hashes, Indices
+from metricwise.designs.base import Design, make_design
 
 
 class RowChunks(Protocol):
@@ -39,7 +38,7 @@ class RowChunks(Protocol):
     def is_sparse(self) -> bool: ...
 
     @property
-    def bounds(self) -> Rows: ...
+    def bounds(self) -> Indices: ...
 
     @property
     def most_gathered(self) -> int: ...
@@ -52,19 +51,19 @@ class ChunkSource(RowChunks, Protocol):
     Vectors over rows are as long as all rows. Of a product with some chunks, the entries of other rows mean nothing.
     """
 
-    def scores(self, w: Floats, chunks: Chunks) -> Floats:
+    def scores(self, w: Floats, chunks: Indices) -> Floats:
         """Return X w for the rows of some chunks."""
         ...
 
-    def combine(self, c: Floats, chunks: Chunks) -> Floats:
+    def combine(self, c: Floats, chunks: Indices) -> Floats:
         """Return X' c, where c is zero outside of some chunks."""
         ...
 
-    def fingerprints(self, seed: int, chunks: Chunks) -> Hashes:
+    def fingerprints(self, seed: int, chunks: Indices) -> Hashes:
         """Return a number for every row of some chunks, as designs do."""
         ...
 
-    def gather(self, rows: Rows) -> Any:
+    def gather(self, rows: Indices) -> Any:
         """Return rows, ascending and each once, as a dense array or a CSR matrix in memory."""
         ...
 
@@ -84,7 +83,7 @@ class ChunkedDesign:
         How many threads may work on the rows.
     """
 
-    def __init__(self, source: ChunkSource, rows: Rows, intercept: float, threads: int) -> None:
+    def __init__(self, source: ChunkSource, rows: Indices, intercept: float, threads: int) -> None:
         self.source = source
         self.rows = rows
         self.intercept = float(intercept)
@@ -131,7 +130,7 @@ class ChunkedDesign:
         spread[self.rows] = c
         return spread
 
-    def _touched(self, mask: NDArray[np.bool_]) -> Chunks:
+    def _touched(self, mask: NDArray[np.bool_]) -> Indices:
         """Return the chunks with a row in a mask over the rows of the source."""
         return np.flatnonzero(np.logical_or.reduceat(mask, self.source.bounds[:-1]))
 
@@ -144,10 +143,10 @@ class ChunkedDesign:
     def scores_by(self, model: Floats) -> Floats:
         return self.scores(model)
 
-    def take(self, rows: Rows) -> ChunkedDesign:
+    def take(self, rows: Indices) -> ChunkedDesign:
         return ChunkedDesign(self.source, self.rows[rows], self.intercept, self.threads)
 
-    def gathered(self, rows: Rows) -> Design:
+    def gathered(self, rows: Indices) -> Design:
         wanted, places = np.unique(self.rows[rows], return_inverse=True)
         matrix = self.source.gather(wanted)
         return make_design(matrix, intercept=self.intercept, threads=self.threads).take(places)

@@ -14,11 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from metricwise._typing import Integers
 from metricwise.clusters import is_dask
 from metricwise.designs.base import Design, make_design
 from metricwise.designs.dask_source import DaskSource
 from metricwise.designs.dask_workers import HeldChunks, Timed
-from metricwise.designs.labelled import Codes, Counts, LabelledRows
+from metricwise.designs.labelled import Codes, LabelledRows
 
 _MOST_LABELS = 10_000  # of a chunk: what has more is no label
 
@@ -28,7 +29,7 @@ class LabelFacts(NamedTuple):
 
     n_rows: int
     labels: NDArray[Any]
-    counts: Counts
+    counts: Integers
 
 
 def prepared_labels(block: Any, number: int) -> NDArray[Any]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from metricwise.designs.base import Floats
+from metricwise._typing import Floats
 from metricwise.kernels.coding import code_values
 
 _FEW_ENTRIES = 0.5  # of a vector, below which its entries travel with their positions

@@ -20,9 +20,8 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 from scipy import sparse
 
+from metricwise._typing import Floats, Hashes, Indices
 from metricwise.clusters import row_blocks
-from metricwise.designs.base import Floats, Hashes, Rows
-from metricwise.designs.chunked import Chunks
 from metricwise.designs.dask_numbers import added_up, by_values, n_bytes
 from metricwise.designs.dask_way import can_reach, direct
 from metricwise.designs.dask_workers import ChunkFacts, HeldChunks, Timed, facts, prepared
@@ -81,7 +80,7 @@ class DaskSource:
         self._sizes = [chunk.n_rows for chunk in known]  # of all chunks, those without rows included
         self._futures = [futures[k] for k in filled]
         self._facts: list[ChunkFacts] = [known[k] for k in filled]
-        self.bounds: Rows = np.cumsum([0] + [chunk.n_rows for chunk in self._facts])
+        self.bounds: Indices = np.cumsum([0] + [chunk.n_rows for chunk in self._facts])
         self.shape = (int(self.bounds[-1]), self._facts[0].n_features)
         self.is_sparse = self._facts[0].is_sparse
         self.most_gathered = self._rows_that_fit()
@@ -105,25 +104,25 @@ class DaskSource:
 
     # -------------------------------------------------------------------------------------------------------- products
 
-    def scores(self, w: Floats, chunks: Chunks) -> Floats:
+    def scores(self, w: Floats, chunks: Indices) -> Floats:
         out = np.zeros(self.shape[0])
         for k, found in self._ask("scores", chunks, everywhere=w):
             out[self.bounds[k] : self.bounds[k + 1]] = found
         return out
 
-    def combine(self, c: Floats, chunks: Chunks) -> Floats:
+    def combine(self, c: Floats, chunks: Indices) -> Floats:
         def sent(numbers: Sequence[int]) -> tuple[Any, ...]:  # while one worker's are made ready, others begin
             return tuple(by_values(c[self.bounds[k] : self.bounds[k + 1]]) for k in numbers)
 
         return added_up((found for _, found in _in_order(self._replies("combine", chunks, sent))), self.shape[1])
 
-    def fingerprints(self, seed: int, chunks: Chunks) -> Hashes:
+    def fingerprints(self, seed: int, chunks: Indices) -> Hashes:
         out = np.zeros(self.shape[0], dtype=np.uint64)
         for k, found in self._ask("fingerprints", chunks, everywhere=seed):
             out[self.bounds[k] : self.bounds[k + 1]] = found
         return out
 
-    def gather(self, rows: Rows) -> Any:
+    def gather(self, rows: Indices) -> Any:
         edges = np.searchsorted(rows, self.bounds)
         parts = {
             k: rows[edges[k] : edges[k + 1]] - self.bounds[k]
@@ -134,7 +133,7 @@ class DaskSource:
         return sparse.vstack(found, format="csr") if self.is_sparse else np.concatenate(found)
 
     def _ask(
-        self, method: str, chunks: Chunks, everywhere: Any = None, by_chunk: dict[int, Any] | None = None
+        self, method: str, chunks: Indices, everywhere: Any = None, by_chunk: dict[int, Any] | None = None
     ) -> list[tuple[int, Any]]:
         """Return the answers of the workers to a question about some chunks, in the order of the chunks.
 
@@ -147,7 +146,7 @@ class DaskSource:
         return _in_order(self._replies(method, chunks, sent))
 
     def _replies(
-        self, method: str, chunks: Chunks, sent: Callable[[Sequence[int]], tuple[Any, ...]]
+        self, method: str, chunks: Indices, sent: Callable[[Sequence[int]], tuple[Any, ...]]
     ) -> list[tuple[list[int], list[Any]]]:
         """Return what every worker that has some of the chunks answers about them.
 
@@ -171,7 +170,7 @@ class DaskSource:
         ) from failure
 
     def _asked(
-        self, method: str, chunks: Chunks, sent: Callable[[Sequence[int]], tuple[Any, ...]]
+        self, method: str, chunks: Indices, sent: Callable[[Sequence[int]], tuple[Any, ...]]
     ) -> list[tuple[list[int], list[Any]]]:
         if not self._holders or self._have_workers_joined():
             self._holders = self._placed()

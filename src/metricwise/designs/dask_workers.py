@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from metricwise.designs.base import Floats, Hashes, Rows, make_design
+from metricwise._typing import Floats, Hashes, Indices
+from metricwise.designs.base import make_design
 from metricwise.designs.dask_numbers import FewValues, by_entries, in_full, n_bytes
 from metricwise.designs.finite import first_not_finite
 
@@ -118,7 +119,7 @@ class HeldChunks:
         answers: list[Hashes] = [self.designs[number].fingerprints(seed) for number in numbers]
         return Timed(answers, time.perf_counter() - started)
 
-    def gather(self, numbers: Sequence[int], *rows: Rows) -> Timed:
+    def gather(self, numbers: Sequence[int], *rows: Indices) -> Timed:
         """Return some rows of every chunk."""
         started = time.perf_counter()
         answers = [self.blocks[number][wanted] for number, wanted in zip(numbers, rows, strict=True)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from metricwise.designs.base import Floats, Hashes, Rows
+from metricwise._typing import Floats, Hashes, Indices
 from metricwise.designs.rows import RowsOfMatrix
 from metricwise.kernels import hashing, products
 
@@ -14,7 +14,7 @@ class DenseDesign(RowsOfMatrix):
 
     is_sparse = False
 
-    def __init__(self, X: np.ndarray, rows: Rows, intercept: float, threads: int) -> None:
+    def __init__(self, X: np.ndarray, rows: Indices, intercept: float, threads: int) -> None:
         super().__init__(X, rows, intercept, threads)
         self._by_columns = X.flags.f_contiguous and not X.flags.c_contiguous
         # Reading whole columns is faster than picking rows out of them, unless few rows are wanted.

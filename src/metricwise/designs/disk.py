@@ -8,8 +8,9 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from scipy import sparse
 
-from metricwise.designs.base import Design, Floats, Hashes, Rows, make_design
-from metricwise.designs.chunked import Chunks, RowChunks
+from metricwise._typing import Floats, Hashes, Indices
+from metricwise.designs.base import Design, make_design
+from metricwise.designs.chunked import RowChunks
 from metricwise.designs.finite import first_not_finite
 
 
@@ -55,7 +56,7 @@ class DiskSource:
         self.shape, self.is_sparse, self.bounds = stored.shape, stored.is_sparse, stored.bounds
         self.most_gathered = stored.most_gathered
 
-    def scores(self, w: Floats, chunks: Chunks) -> Floats:
+    def scores(self, w: Floats, chunks: Indices) -> Floats:
         """Return X w for the rows of some blocks."""
         out = np.empty(self.shape[0])
         for first, block, design in self._designs(chunks):
@@ -65,7 +66,7 @@ class DiskSource:
             out[first : first + len(scores)] = scores
         return out
 
-    def combine(self, c: Floats, chunks: Chunks) -> Floats:
+    def combine(self, c: Floats, chunks: Indices) -> Floats:
         """Return X' c, where c is zero outside of some blocks."""
         out = np.zeros(self.shape[1])
         # Backwards: what the last product has read last may still be in the memory of the system.
@@ -76,14 +77,14 @@ class DiskSource:
             out += part
         return out
 
-    def fingerprints(self, seed: int, chunks: Chunks) -> Hashes:
+    def fingerprints(self, seed: int, chunks: Indices) -> Hashes:
         """Return a number for every row of some blocks."""
         out = np.zeros(self.shape[0], dtype=np.uint64)
         for first, block, design in self._designs(chunks):
             out[first : first + block.shape[0]] = design.fingerprints(seed)
         return out
 
-    def gather(self, rows: Rows) -> Any:
+    def gather(self, rows: Indices) -> Any:
         """Return rows, ascending, as one matrix in memory."""
         starts = np.searchsorted(rows, self.bounds)
         wanted = np.flatnonzero(np.diff(starts))
@@ -97,7 +98,7 @@ class DiskSource:
                 np.take(block, rows[listed] - first, axis=0, out=parts[listed])
         return sparse.vstack(parts, format="csr") if isinstance(parts, list) else parts
 
-    def _designs(self, chunks: Chunks) -> Iterator[tuple[int, Any, Design]]:
+    def _designs(self, chunks: Indices) -> Iterator[tuple[int, Any, Design]]:
         for first, block in self.stored.blocks(chunks.tolist()):
             yield first, block, make_design(block, threads=self.threads)
 

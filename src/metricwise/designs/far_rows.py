@@ -16,9 +16,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from metricwise.designs.base import Design, Floats, sample_sizes
+from metricwise._typing import Floats, Integers
+from metricwise.designs.base import Design, sample_sizes
 from metricwise.designs.dask_numbers import added_up, by_values
-from metricwise.designs.labelled import Bins, Counts, Edges, LabelledRows, Point, UnknownScoresError
+from metricwise.designs.labelled import Bins, Edges, LabelledRows, Point, UnknownScoresError
 
 _MOST_ATTEMPTS = 20
 _KEYS = count()  # of scores, so that no two problems take each other's for their own
@@ -55,7 +56,7 @@ class Places(Protocol):
     def most_gathered(self) -> int: ...
 
     @property
-    def class_counts(self) -> Counts: ...
+    def class_counts(self) -> Integers: ...
 
     @property
     def bytes_moved(self) -> int: ...
@@ -82,7 +83,7 @@ class OnePlace:
 
     bytes_moved = 0
 
-    def __init__(self, design: Design, codes: Counts) -> None:
+    def __init__(self, design: Design, codes: Integers) -> None:
         self.n_rows, self.n_weights = design.shape
         self.is_sparse, self.threads = design.is_sparse, design.threads
         self.most_gathered = design.most_gathered
@@ -293,7 +294,7 @@ def _point(scores: FarScores) -> Point:
     return Point(a, b, scores.share(a), scores.share(b))
 
 
-def _shared_out(amount: int, sizes: Counts) -> Counts:
+def _shared_out(amount: int, sizes: Integers) -> Integers:
     """Return whole parts of an amount, which is no larger than all sizes together, in proportion to them.
 
     Examples
@@ -302,5 +303,5 @@ def _shared_out(amount: int, sizes: Counts) -> Counts:
     array([2, 0, 3])
     """
     upto = np.round(np.cumsum(sizes) * (amount / sizes.sum())).astype(np.int64)
-    parts: Counts = np.diff(upto, prepend=0)
+    parts: Integers = np.diff(upto, prepend=0)
     return parts

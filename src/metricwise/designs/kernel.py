@@ -8,7 +8,8 @@ from typing import Self
 import numpy as np
 from scipy.linalg.blas import dsymv
 
-from metricwise.designs.base import Design, Floats, Hashes, Rows
+from metricwise._typing import Floats, Hashes, Indices
+from metricwise.designs.base import Design
 from metricwise.designs.dense import DenseDesign
 
 _FEW = 0.25  # of all rows: the columns of so few are faster read one by one
@@ -38,7 +39,7 @@ class KernelDesign:
 
     is_sparse = False
 
-    def __init__(self, matrix: Floats, content: Design, rows: Rows, intercept: float, threads: int) -> None:
+    def __init__(self, matrix: Floats, content: Design, rows: Indices, intercept: float, threads: int) -> None:
         self.matrix, self.content, self.rows = matrix, content, rows
         self.intercept, self.threads = float(intercept), threads
 
@@ -76,14 +77,14 @@ class KernelDesign:
         scores: Floats = self._values(model[:-1]) + model[-1]
         return scores
 
-    def take(self, rows: Rows) -> Self:
+    def take(self, rows: Indices) -> Self:
         return type(self)(self.matrix, self.content, self.rows[rows], self.intercept, self.threads)
 
     @property
     def most_gathered(self) -> int:
         return len(self.rows)
 
-    def gathered(self, rows: Rows) -> Self:
+    def gathered(self, rows: Indices) -> Self:
         return self.take(rows)
 
     def fingerprints(self, seed: int = 0) -> Hashes:

@@ -7,17 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg import LinAlgError, cholesky
 from scipy.sparse.linalg import ArpackError, eigsh
 from sklearn import config_context
 from sklearn.metrics.pairwise import pairwise_kernels
 
+from metricwise._typing import Floats, Indices
 from metricwise.memory import available_bytes
-
-Floats = NDArray[np.float64]
-Rows = NDArray[np.int64]
 
 BLOCK_ROWS = 2048
 PRECOMPUTED = "precomputed"
@@ -90,27 +87,27 @@ class KernelRows:
     def n_rows(self) -> int:
         return int(self.X.shape[0])
 
-    def block(self, down: Rows, across: Rows) -> Floats:
+    def block(self, down: Indices, across: Indices) -> Floats:
         """Return kernel values between rows by their numbers."""
         if self.precomputed:
             return np.asarray(self.X[np.ix_(down, across)], dtype=np.float64)
         return self.function.between(self.X[down], self.X[across])
 
-    def columns(self, across: Rows) -> Floats:
+    def columns(self, across: Indices) -> Floats:
         """Return the kernel values of all rows with some."""
         out = np.empty((self.n_rows, across.size))
         for rows in row_blocks(self.n_rows):
             out[rows] = self.block(rows, across)
         return out
 
-    def columns_among(self, rows: Rows) -> Callable[[int], Floats]:
+    def columns_among(self, rows: Indices) -> Callable[[int], Floats]:
         """Return a function that gives the kernel values of some rows with the k-th of them."""
         if self.precomputed:
             return lambda k: np.asarray(self.X[rows, rows[k]], dtype=np.float64)
         chosen = self.X[rows]
         return lambda k: self.function.between(chosen, chosen[[k]])[:, 0]
 
-    def products(self, down: Rows, across: Rows, coefficients: Floats) -> Floats:
+    def products(self, down: Indices, across: Indices, coefficients: Floats) -> Floats:
         """Return the values at some rows of a function of others, a few rows at a time."""
         parts = [self.block(down[part], across) @ coefficients for part in row_blocks(down.size)]
         return np.concatenate(parts) if parts else np.zeros(0)
@@ -144,7 +141,7 @@ class KernelRows:
         return out
 
 
-def row_blocks(n_rows: int, size: int | None = None) -> Iterator[Rows]:
+def row_blocks(n_rows: int, size: int | None = None) -> Iterator[Indices]:
     """Yield the numbers of consecutive rows, not too many at a time."""
     size = BLOCK_ROWS if size is None else size
     for start in range(0, n_rows, size):

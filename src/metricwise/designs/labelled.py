@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from metricwise.designs.base import Design, Floats, Rows
+from metricwise._typing import Floats, Indices, Integers
+from metricwise.designs.base import Design
 from metricwise.designs.dask_numbers import FewEntries, FewValues, by_entries, in_full
 from metricwise.kernels import histograms
 from metricwise.kernels.random_numbers import STEP, mixed
 
-Counts = NDArray[np.int64]
 Codes = NDArray[np.int32]
 Edges = tuple[Floats, Floats]
 
@@ -48,11 +48,11 @@ class Bins(NamedTuple):
         Sums over the rows of every bin of the two vectors that scores are mixed of, in whole units.
     """
 
-    counts: Counts
+    counts: Integers
     low: Floats
     high: Floats
-    a_sums: Counts
-    b_sums: Counts
+    a_sums: Integers
+    b_sums: Integers
 
     @classmethod
     def empty(cls, n_bins: int) -> Bins:
@@ -85,7 +85,7 @@ class LabelledRows:
     """
 
     def __init__(
-        self, designs: Mapping[int, Design], codes: Mapping[int, Codes], gather: Callable[[int, Rows], Any]
+        self, designs: Mapping[int, Design], codes: Mapping[int, Codes], gather: Callable[[int, Indices], Any]
     ) -> None:
         self.designs, self.codes, self._gather = designs, codes, gather
         self._scores: dict[int, dict[int, Floats]] = {}

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from metricwise.designs.base import Floats, Rows
+from metricwise._typing import Floats, Indices
 from metricwise.threads import block_bounds, run_blocks
 
 _MANY_ROWS = 5000
@@ -20,7 +20,7 @@ class RowsOfMatrix(ABC):
 
     is_sparse: bool
 
-    def __init__(self, X: Any, rows: Rows, intercept: float, threads: int) -> None:
+    def __init__(self, X: Any, rows: Indices, intercept: float, threads: int) -> None:
         self.X = X
         self.rows = rows
         self.intercept = float(intercept)
@@ -31,7 +31,7 @@ class RowsOfMatrix(ABC):
         return len(self.rows), int(self.X.shape[1]) + (self.intercept != 0.0)
 
     @cached_property
-    def order(self) -> Rows:
+    def order(self) -> Indices:
         """The order in which products read the rows: by their place in memory, if there are many.
 
         Few rows fit into the cache and are read as listed, so that sums over them depend on the list alone.
@@ -40,14 +40,14 @@ class RowsOfMatrix(ABC):
             return np.arange(len(self.rows))
         return np.argsort(self.rows, kind="stable")  # linear time for a few ascending runs, such as the two classes
 
-    def take(self, rows: Rows) -> Self:
+    def take(self, rows: Indices) -> Self:
         return type(self)(self.X, self.rows[rows], self.intercept, self.threads)
 
     @property
     def most_gathered(self) -> int:
         return len(self.rows)
 
-    def gathered(self, rows: Rows) -> Self:
+    def gathered(self, rows: Indices) -> Self:
         return self.take(rows)
 
     def row_blocks(self, size: int) -> Iterator[Self]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from metricwise.designs.base import Floats, Hashes, Rows
+from metricwise._typing import Floats, Hashes, Indices
 from metricwise.designs.rows import RowsOfMatrix
 from metricwise.kernels import hashing, products
 
@@ -16,7 +16,7 @@ class SparseDesign(RowsOfMatrix):
 
     is_sparse = True
 
-    def __init__(self, X: Any, rows: Rows, intercept: float, threads: int) -> None:
+    def __init__(self, X: Any, rows: Indices, intercept: float, threads: int) -> None:
         super().__init__(X, rows, intercept, threads)
         self._entries_a_row = X.nnz / max(X.shape[0], 1)
 

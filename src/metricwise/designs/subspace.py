@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cholesky, solve_triangular
 
-from metricwise.designs.base import Design, Floats, Hashes, Rows
+from metricwise._typing import Floats, Hashes, Indices
+from metricwise.designs.base import Design
 from metricwise.designs.dense import DenseDesign
 from metricwise.designs.kernel_function import KernelRows
 
@@ -35,7 +36,7 @@ class Subspace:
 
     def __init__(self, source: KernelRows, capacity: int) -> None:
         self.source = source
-        self.basis: Rows = np.empty(0, dtype=np.int64)
+        self.basis: Indices = np.empty(0, dtype=np.int64)
         self._features = np.empty((source.n_rows, capacity), order="F")
         self._factor = np.zeros((capacity, capacity))
 
@@ -49,7 +50,7 @@ class Subspace:
         """L, lower triangular."""
         return self._factor[: self.basis.size, : self.basis.size]
 
-    def extend(self, rows: Rows) -> None:
+    def extend(self, rows: Indices) -> None:
         """Add rows to the basis that are not in it."""
         old, new = self.basis.size, self.basis.size + rows.size
         known = self.features
@@ -95,7 +96,7 @@ class SubspaceDesign(DenseDesign):
     """Rows by the features of a subspace; equal rows are known by their content."""
 
     def __init__(
-        self, X: Any, rows: Rows, intercept: float, threads: int, *, subspace: Subspace, content: Design
+        self, X: Any, rows: Indices, intercept: float, threads: int, *, subspace: Subspace, content: Design
     ) -> None:
         super().__init__(X, rows, intercept, threads)
         self.subspace, self.content = subspace, content

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from metricwise._typing import Floats
 from metricwise.designs import Design
 from metricwise.estimators.batch import BatchClassifier
 from metricwise.estimators.training import Training
@@ -18,8 +18,6 @@ from metricwise.results import Result
 from metricwise.solvers.amp import AMP, AmpResult
 from metricwise.solvers.amp_problem import make_amp_problem
 from metricwise.solvers.cutting_plane import CuttingPlane
-
-Floats = NDArray[np.float64]
 
 
 class AMPClassifier(BatchClassifier):

@@ -10,12 +10,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import Interval, Options, StrOptions
-from sklearn.utils.multiclass import _ovr_decision_function
 
+from metricwise._sklearn import Interval, Options, StrOptions, votes_of_pairs
+from metricwise._typing import Floats, Mask
 from metricwise.clusters import is_dask
 from metricwise.designs import Design
-from metricwise.estimators.batch import Floats, Mask
 from metricwise.estimators.kernelized import KernelClassifier
 from metricwise.estimators.rows import in_chunks, refuse_chunks
 from metricwise.estimators.training import Training
@@ -251,5 +250,5 @@ class AUCSVC(KernelClassifier):
         scores = super().decision_function(X)
         if is_dask(X) or not self._one_vs_one(self.classes_):
             return scores  # of Dask collections, chunk by chunk, by this function
-        votes: Floats = _ovr_decision_function(scores < 0.0, -scores, self.classes_.size)
+        votes: Floats = votes_of_pairs(scores < 0.0, -scores, self.classes_.size)
         return votes

@@ -12,10 +12,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval, Options, StrOptions
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted, check_random_state
 
+from metricwise._sklearn import Interval, Options, StrOptions
+from metricwise._typing import Floats, Mask
 from metricwise.designs import Design, make_design
 from metricwise.estimators.catalog import check_trainable
 from metricwise.estimators.checkpoints import digest, settings_of
@@ -29,9 +30,6 @@ from metricwise.measures import Measure, get_measure
 from metricwise.measures.base import RanksPairs
 from metricwise.results import DegenerateOptimumWarning, Result, Status
 from metricwise.threads import available_threads
-
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 _REMEDIES = {
     Status.MAX_ITER: "increase max_iter",

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 
+from metricwise._typing import Floats
 from metricwise.clusters import is_dask, running_client
 from metricwise.designs.dask_labelled import LabelledDaskSource
 from metricwise.designs.far_rows import FarRows, FarScores, OnePlace, Places
@@ -28,7 +29,6 @@ from metricwise.solvers.binned_problem import BinnedProblem, make_binned_problem
 if TYPE_CHECKING:
     from metricwise.estimators.multivariate_svc import MultivariateSVC
 
-Floats = NDArray[np.float64]
 
 _FINER_THRESHOLDS = 2  # times that bins are made finer around the best threshold
 

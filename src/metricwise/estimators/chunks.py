@@ -12,7 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, column_or_1d
+from sklearn.utils.validation import column_or_1d
+
+from metricwise._sklearn import check_sample_weight
 
 _BYTES_AT_THE_END = 1 << 16
 
@@ -50,7 +52,7 @@ def chunk_weights(X: Any, sample_weight: Any) -> NDArray[np.float64]:
     """Return the weights of the rows of a chunk; unlike those of all rows they may all be zero."""
     if np.shape(sample_weight) == X.shape[:1] and np.all(np.asarray(sample_weight) == 0):
         return np.zeros(X.shape[0])
-    weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    weights = check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
     return np.asarray(weights, dtype=np.float64)
 
 

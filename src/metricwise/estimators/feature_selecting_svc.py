@@ -9,11 +9,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
+from metricwise._sklearn import Interval
+from metricwise._typing import Mask
 from metricwise.designs import Design
-from metricwise.estimators.batch import BatchClassifier, Mask
+from metricwise.estimators.batch import BatchClassifier
 from metricwise.estimators.training import Training
 from metricwise.measures import HasViolatedLabelling, Measure
 from metricwise.results import Result

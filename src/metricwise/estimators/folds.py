@@ -16,11 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import check_cv
 
+from metricwise._typing import Indices, Mask
 from metricwise.designs import Design
 from metricwise.kernels.random_numbers import STEP, mixed
 
-Rows = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 DEFAULT_FOLDS = 5
 
 _FEWEST_DISTINCT = 20  # rows of every class, without which nothing is said about copies
@@ -60,7 +59,7 @@ def fold_of_rows(
     return folds
 
 
-def _occur_by_themselves(counts: list[Rows]) -> bool:
+def _occur_by_themselves(counts: list[Indices]) -> bool:
     """Whether copies are of the data's making, given how often each distinct row of each class occurs.
 
     Repeated rows are rows of the rarest class, or most rows. Those that occur by themselves are of all classes, and
@@ -88,8 +87,8 @@ def _told_apart(fingerprints: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def merge_copies(
-    design: Design, rows: Rows, positive: Mask, weights: NDArray[np.float64]
-) -> tuple[Rows, NDArray[np.float64]]:
+    design: Design, rows: Indices, positive: Mask, weights: NDArray[np.float64]
+) -> tuple[Indices, NDArray[np.float64]]:
     """Return one of each set of equal rows of a class, with the weight of all of them, in an order given by content."""
     fingerprints = design.fingerprints()
     order = np.lexsort((fingerprints, positive))
@@ -98,7 +97,7 @@ def merge_copies(
     return rows[order][first], np.add.reduceat(weights[order], first)
 
 
-def split_rows(cv: Any, design: Design, X: Any, positive: Mask, seed: int) -> Iterator[tuple[Rows, Rows]] | None:
+def split_rows(cv: Any, design: Design, X: Any, positive: Mask, seed: int) -> Iterator[tuple[Indices, Indices]] | None:
     """Yield training and held-out rows; None if the data are too few to be divided."""
     if cv is None or isinstance(cv, int | np.integer):
         folds = fold_of_rows(design, positive, int(cv) if cv is not None else DEFAULT_FOLDS, seed)
@@ -106,5 +105,5 @@ def split_rows(cv: Any, design: Design, X: Any, positive: Mask, seed: int) -> It
             return None
         return ((np.flatnonzero(folds != k), np.flatnonzero(folds == k)) for k in range(int(folds.max()) + 1))
     splitter = check_cv(cv, positive, classifier=True)
-    splits: Iterator[tuple[Rows, Rows]] = splitter.split(X, positive)
+    splits: Iterator[tuple[Indices, Indices]] = splitter.split(X, positive)
     return splits

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from metricwise._typing import Floats, Indices, Mask
 from metricwise.designs import Design
 from metricwise.designs.kernel import KernelDesign
 from metricwise.designs.kernel_function import (
@@ -27,9 +27,6 @@ if TYPE_CHECKING:
     from metricwise.estimators.kernelized import KernelClassifier
     from metricwise.estimators.training import Training
 
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
-Rows = NDArray[np.int64]
 
 _LOG = logging.getLogger("metricwise")
 _MOST_ROWS_FOR_EXACT = 5000
@@ -82,7 +79,7 @@ class KernelSpace:
         return KernelDesign(matrix, self.content, rows, self.model.intercept_value, self.content.threads)
 
     def _subspace_design(
-        self, training: Training, rows: Rows, positive: Mask, weights: Floats, limits: Limits
+        self, training: Training, rows: Indices, positive: Mask, weights: Floats, limits: Limits
     ) -> SubspaceDesign:
         """Choose a basis for one binary problem."""
         size = self._basis_size(rows.size)

@@ -7,9 +7,9 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.utils._param_validation import Interval, StrOptions
 
+from metricwise._sklearn import Interval, StrOptions
+from metricwise._typing import Floats
 from metricwise.designs import Design
 from metricwise.designs.kernel_function import PRECOMPUTED, KernelFunction, check_dense_matrix, row_blocks
 from metricwise.estimators.batch import BatchClassifier
@@ -17,8 +17,6 @@ from metricwise.estimators.kernel_space import KernelSpace
 from metricwise.estimators.rows import checked_rows, in_chunks, refuse_chunks
 from metricwise.estimators.training import Training
 from metricwise.results import Result
-
-Floats = NDArray[np.float64]
 
 _OF_KERNELS = ("dual_coef_", "support_", "support_vectors_", "approximation_", "gamma_")
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from metricwise._typing import Floats, Mask
 from metricwise.clusters import at_hand, is_dask
 from metricwise.designs import make_design
 from metricwise.estimators.dask_rows import lazy_labels, lazy_scores
@@ -16,9 +17,6 @@ from metricwise.estimators.rows import checked_rows, known_labels
 from metricwise.estimators.targets import positive_class
 from metricwise.measures import HasMulticlassValue, Measure
 from metricwise.threads import available_threads
-
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 
 class LinearClassifier(ClassifierMixin, BaseEstimator):

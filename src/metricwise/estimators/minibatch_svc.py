@@ -7,8 +7,7 @@ from numbers import Integral
 from pathlib import Path
 from typing import Any, ClassVar
 
-from sklearn.utils._param_validation import Interval
-
+from metricwise._sklearn import Interval
 from metricwise.estimators.streaming import StreamingClassifier
 from metricwise.measures import HasViolatedLabelling, Measure
 from metricwise.measures.base import CountsTopRows

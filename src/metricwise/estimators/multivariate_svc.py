@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import Interval
 
+from metricwise._sklearn import Interval
 from metricwise.designs import Design
 from metricwise.estimators.binned_training import BinnedTraining, check_for_bins, labelled_rows
 from metricwise.estimators.kernelized import KernelClassifier

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from metricwise._typing import Floats, Indices, Mask
 from metricwise.designs import Design
 from metricwise.designs.kernel import KernelDesign
 from metricwise.designs.subspace import SubspaceDesign
-from metricwise.estimators.training import Floats, Mask, Rows, Training, portable
+from metricwise.estimators.training import Training, portable
 from metricwise.measures import Measure
 from metricwise.results import Result
 from metricwise.solvers import CuttingPlane, Limits, make_problem
@@ -31,7 +32,7 @@ class MultivariateTraining(Training):
         states = getattr(model, "_warm_states", None) if model.warm_start else None
         self.states: dict[int, tuple[int, CuttingPlaneState]] = dict(states or {})
 
-    def _solve(self, k: int, rows: Rows, positive: Mask, weights: Floats, limits: Limits) -> Result:
+    def _solve(self, k: int, rows: Indices, positive: Mask, weights: Floats, limits: Limits) -> Result:
         problem = self._problem(rows, positive, weights, self.measure)
         start = self._start(k, rows, positive, weights, problem)
         result, state = self._run(problem, limits, start, self.model.callback)
@@ -39,7 +40,7 @@ class MultivariateTraining(Training):
             self.states[k] = (self._fingerprint(rows, positive, weights), state)
         return portable(result, problem.design)
 
-    def _fingerprint(self, rows: Rows, positive: Mask, weights: Floats) -> int:
+    def _fingerprint(self, rows: Indices, positive: Mask, weights: Floats) -> int:
         content = self.design.take(rows).fingerprints().tobytes() + positive[rows].tobytes() + weights[rows].tobytes()
         return hash((content, self._functions(), self.measure, self.design.shape, self.model.intercept_value))
 
@@ -51,7 +52,7 @@ class MultivariateTraining(Training):
             return bytes(self.design.subspace.basis) + bytes(self.design.X.sum(axis=0))
         return b""
 
-    def _start(self, k: int, rows: Rows, positive: Mask, weights: Floats, problem: Any) -> CuttingPlaneState | None:
+    def _start(self, k: int, rows: Indices, positive: Mask, weights: Floats, problem: Any) -> CuttingPlaneState | None:
         if k not in self.states:
             return None
         fingerprint, state = self.states[k]

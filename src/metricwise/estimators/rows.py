@@ -7,8 +7,9 @@ from contextlib import contextmanager
 from typing import Any, Literal, NoReturn
 
 import numpy as np
-from sklearn.utils.validation import _check_n_features, column_or_1d, validate_data
+from sklearn.utils.validation import column_or_1d, validate_data
 
+from metricwise._sklearn import check_n_features
 from metricwise.clusters import is_dask
 from metricwise.designs import ChunkSource, StoredRows
 
@@ -91,7 +92,7 @@ def known_labels(X: Any, y: Any) -> Any:
 def _checked_chunks(estimator: Any, X: Any, y: Any, reset: bool) -> Any:
     """Return chunks as they are, whose numbers are checked when they are read, with labels that fit them."""
     _check_names(estimator, getattr(X, "feature_names", None), reset)
-    _check_n_features(estimator, X, reset=reset)
+    check_n_features(estimator, X, reset=reset)
     if isinstance(y, str) and y == "no_validation":
         return X
     labels = known_labels(X, y)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, cast
 
-from sklearn.utils._param_validation import StrOptions
-
+from metricwise._sklearn import StrOptions
 from metricwise.designs import Design
 from metricwise.estimators.batch import BatchClassifier
 from metricwise.estimators.training import Training

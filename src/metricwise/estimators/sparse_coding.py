@@ -8,11 +8,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from metricwise._sklearn import Interval, StrOptions
+from metricwise._typing import Floats
 from metricwise.designs import Design, make_design
-from metricwise.estimators.batch import BatchClassifier, Floats
+from metricwise.estimators.batch import BatchClassifier
 from metricwise.estimators.rows import checked_rows
 from metricwise.estimators.sparse_training import SparseCodingTraining, codes_of
 from metricwise.estimators.training import Training

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from metricwise._typing import Floats, Indices, Mask
 from metricwise.designs import Design, make_design
-from metricwise.estimators.training import Floats, Mask, Rows, Training
+from metricwise.estimators.training import Training
 from metricwise.measures import Measure
 from metricwise.results import Result, Status
 from metricwise.solvers import CuttingPlane, Limits, run
@@ -70,7 +71,7 @@ class SparseCodingTraining(Training):
         solver = PaperSparseCoding if model.variant == "paper" else SparseCoding
         return solver(start, not stays, model.variant != "reconstruct", CuttingPlane(seed=self.seed))
 
-    def _first_atoms(self, rows: Rows, weights: Floats) -> Floats:
+    def _first_atoms(self, rows: Indices, weights: Floats) -> Floats:
         """Return some of the rows, none twice, chosen among all or, where these are many, among a sample."""
         _, distinct = np.unique(self.design.take(rows).fingerprints(), return_index=True)
         n_atoms = self._n_atoms(distinct.size)
@@ -91,7 +92,7 @@ class SparseCodingTraining(Training):
             )
         return int(wanted)
 
-    def _problem(self, rows: Rows, positive: Mask, weights: Floats, measure: Measure) -> SparseCodingProblem:
+    def _problem(self, rows: Indices, positive: Mask, weights: Floats, measure: Measure) -> SparseCodingProblem:
         rows, merged = self._merged(rows, positive, weights)
         model = self.model
         penalties = float(model.C1), float(model.C2), float(model.C3)
@@ -115,7 +116,7 @@ class SparseCodingTraining(Training):
         status = again.status if again.status is Status.DEGENERATE else result.status
         return replace(result, weights=again.weights, witness=again.witness, status=status)
 
-    def _scores(self, result: Result, rows: Rows) -> Floats:
+    def _scores(self, result: Result, rows: Indices) -> Floats:
         assert isinstance(result, SparseCodingResult)
         codes = codes_of(self.design.take(rows), result.dictionary, self.model.C1)
         coded = make_design(codes, intercept=self.model.intercept_value, threads=self.design.threads)

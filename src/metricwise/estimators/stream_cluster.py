@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from metricwise._typing import Floats, Indices, Mask
 from metricwise.designs.base import make_design
 from metricwise.designs.dask_numbers import n_bytes
 from metricwise.designs.dask_source import DaskSource
@@ -23,9 +23,6 @@ from metricwise.solvers.stream_state import StreamState
 if TYPE_CHECKING:
     from metricwise.estimators.streaming import StreamingClassifier
 
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
-Rows = NDArray[np.int64]
 
 _SEEDS = 2**40
 _BETWEEN_CHUNKS = 0x9E3779B1  # seeds of neighbouring chunks are far apart
@@ -46,9 +43,9 @@ class ClusterRows(StreamRows):
         self.X, self.positive, self.weights = source, positive, weights
         self.is_sparse = source.is_sparse
         self.tasks = ChunkTasks(source)
-        self._placed: tuple[Rows, list[tuple[int, Rows, Any]]] = np.zeros(0, dtype=np.int64), []
+        self._placed: tuple[Indices, list[tuple[int, Indices, Any]]] = np.zeros(0, dtype=np.int64), []
 
-    def scores(self, rows: Rows, w: Floats, intercept: float) -> Floats:
+    def scores(self, rows: Indices, w: Floats, intercept: float) -> Floats:
         """Return scores of rows in any order."""
         sent = self.tasks.keep(w, w.nbytes)
         parts = self._parts(rows)
@@ -58,7 +55,7 @@ class ClusterRows(StreamRows):
             out[places] = scores
         return out + intercept
 
-    def _parts(self, rows: Rows) -> list[tuple[int, Rows, Any]]:
+    def _parts(self, rows: Indices) -> list[tuple[int, Indices, Any]]:
         """Return chunks with their places among some rows, and the numbers of these rows, which are sent once."""
         if rows is not self._placed[0]:  # the same rows are judged again and again
             chunk_of, bounds = np.searchsorted(self.X.bounds, rows, side="right") - 1, self.X.bounds
@@ -71,7 +68,7 @@ class ClusterRows(StreamRows):
         return self._placed[1]
 
 
-def _scores(X: Any, rows: Rows, w: Floats) -> Floats:
+def _scores(X: Any, rows: Indices, w: Floats) -> Floats:
     return make_design(X).take(rows).scores(w)
 
 
@@ -97,9 +94,9 @@ class ShardedFitting(BinaryFitting):
         learner: StreamLearner,
         measure: Measure,
         data: ClusterRows,
-        rows: Rows,
+        rows: Indices,
         passes: Passes,
-        held: Rows,
+        held: Indices,
         n_shards: int,
         scaling: bool,
     ) -> None:
@@ -119,14 +116,14 @@ class ShardedFitting(BinaryFitting):
             size = n_bytes(part for part in labels if part is not None)
             self._labels[k] = data.tasks.keep(labels, size, beside=k)
 
-    def _few_rows(self, rows: Rows) -> tuple[StreamRows, Rows]:
+    def _few_rows(self, rows: Indices) -> tuple[StreamRows, Indices]:
         source, rows = self.data.X, np.sort(rows)
         if rows.size > source.most_gathered:
             rows = rows[:: -(-rows.size // source.most_gathered)]
         gathered = StreamRows(source.gather(rows), self.data.positive[rows], self.data.weights[rows])
         return gathered, np.arange(rows.size)
 
-    def _order(self, number: int) -> Rows:
+    def _order(self, number: int) -> Indices:
         return self.train  # what the order is, chunks find out by themselves
 
     def _next_stop(self, progress: Progress, pauses: Pauses | None) -> int:
@@ -138,7 +135,7 @@ class ShardedFitting(BinaryFitting):
     def _seen(self, progress: Progress) -> int:
         return progress.passes * self.train.size
 
-    def _learn(self, progress: Progress, rows: Rows) -> None:
+    def _learn(self, progress: Progress, rows: Indices) -> None:
         """Make one round."""
         tasks, number = self.data.tasks, progress.passes
         start, learner = tasks.keep(progress.state, _state_bytes(progress.state)), tasks.keep(self.learner, 0)
@@ -173,7 +170,7 @@ class ClusterJob(MemoryJob):
         self._check_shards(positive, weights)
         return ClusterRows(self.X, positive, weights)
 
-    def _make_fitting(self, data: Any, rows: Rows, passes: Passes, held: Rows) -> BinaryFitting:
+    def _make_fitting(self, data: Any, rows: Indices, passes: Passes, held: Indices) -> BinaryFitting:
         model = self.model
         learner, scaling = model._learner(self.measure, rows.size), not model._settings().plain
         return ShardedFitting(learner, self.measure, data, rows, passes, held, model.n_shards, scaling)

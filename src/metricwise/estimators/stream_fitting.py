@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from metricwise._typing import Floats, Indices, Mask
 from metricwise.designs import make_design
 from metricwise.estimators.folds import fold_of_rows
 from metricwise.inference import best_threshold, threshold_for
@@ -19,10 +20,6 @@ from metricwise.results import Status, StreamEntry
 from metricwise.solvers.point_updates import StreamLearner
 from metricwise.solvers.stream_rows import StreamRows
 from metricwise.solvers.stream_state import StreamState
-
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
-Rows = NDArray[np.int64]
 
 _MOST_HELD_OUT = 20_000
 _FEWEST_HELD_OUT = 10  # of either class
@@ -111,7 +108,7 @@ def seed_of_pass(seed: int, number: int) -> int:
     return (seed << _BITS_OF_PASSES) + number
 
 
-def held_out_rows(data: StreamRows, rows: Rows, fraction: float, seed: int) -> Rows:
+def held_out_rows(data: StreamRows, rows: Indices, fraction: float, seed: int) -> Indices:
     """Return rows to hold out, of both classes alike; none if there would be too few of one."""
     n_folds = round(1.0 / fraction)
     smallest = min(np.count_nonzero(data.positive[rows] == side) for side in (True, False))
@@ -134,7 +131,7 @@ class BinaryFitting:
     """The passes of one binary problem."""
 
     def __init__(
-        self, learner: StreamLearner, measure: Measure, data: StreamRows, rows: Rows, passes: Passes, held: Rows
+        self, learner: StreamLearner, measure: Measure, data: StreamRows, rows: Indices, passes: Passes, held: Indices
     ) -> None:
         self.learner, self.measure, self.data, self.passes, self.held = learner, measure, data, passes, held
         self.train = np.setdiff1d(rows, held, assume_unique=True)
@@ -149,7 +146,7 @@ class BinaryFitting:
         self.learner.prepare(state, *self._few_rows(few))
         return Progress(state)
 
-    def _few_rows(self, rows: Rows) -> tuple[StreamRows, Rows]:
+    def _few_rows(self, rows: Indices) -> tuple[StreamRows, Indices]:
         """Return rows in memory, and which of them are the given ones."""
         return self.data, rows
 
@@ -171,10 +168,10 @@ class BinaryFitting:
                     pauses.save(progress)
         return progress
 
-    def _learn(self, progress: Progress, rows: Rows) -> None:
+    def _learn(self, progress: Progress, rows: Indices) -> None:
         self.learner.learn(progress.state, self.data, rows, remember=False)
 
-    def _order(self, number: int) -> Rows:
+    def _order(self, number: int) -> Indices:
         """Return the rows in the order of a pass, which depends on the seed and the number of the pass alone."""
         order = self.train.copy()
         shuffle(order, np.uint64(seed_of_pass(self.passes.seed, number)))
@@ -258,7 +255,7 @@ class BinaryFitting:
 
 
 def out_of_fold_threshold(
-    make_fitting: Callable[[Rows], BinaryFitting], measure: Measure, data: StreamRows, rows: Rows, seed: int
+    make_fitting: Callable[[Indices], BinaryFitting], measure: Measure, data: StreamRows, rows: Indices, seed: int
 ) -> float | None:
     """Return the threshold on scores of rows left out in turn, where too few can be held out once; None if it fails."""
     folds = fold_of_rows(make_design(data.X).take(rows), data.positive[rows], _FOLDS, seed)

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from metricwise._typing import Floats, Indices, Mask
 from metricwise.designs import make_design
 from metricwise.estimators.checkpoints import (
+    Arrays,
     check_writable,
     digest,
     load_checkpoint,
@@ -35,9 +36,6 @@ from metricwise.solvers.stream_rows import StreamRows
 if TYPE_CHECKING:
     from metricwise.estimators.streaming import StreamingClassifier
 
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
-Rows = NDArray[np.int64]
 
 # Copies of few rows are merged into weights, so that a row of weight two and the same row twice train the same model.
 _MOST_ROWS_TO_MERGE = 2000
@@ -87,7 +85,7 @@ class MemoryJob:
                 stacklevel=3,
             )
 
-    def _problem(self, positive: Mask) -> tuple[StreamRows, Rows]:
+    def _problem(self, positive: Mask) -> tuple[StreamRows, Indices]:
         rows, weights = np.flatnonzero(self.weights > 0.0), self.weights
         if rows.size <= _MOST_ROWS_TO_MERGE and np.all(weights[rows] == np.floor(weights[rows])):
             rows, merged = merge_copies(make_design(self.X).take(rows), rows, positive[rows], weights[rows])
@@ -104,12 +102,12 @@ class MemoryJob:
             model.n_passes, model.tol, model.patience, model.validation_fraction, model.max_seconds, self.seed
         )
 
-    def _fitting(self, data: StreamRows, rows: Rows) -> BinaryFitting:
+    def _fitting(self, data: StreamRows, rows: Indices) -> BinaryFitting:
         passes = self._passes()
         held = held_out_rows(data, rows, passes.validation_fraction, self.seed)
         return self._make_fitting(data, rows, passes, held)
 
-    def _make_fitting(self, data: StreamRows, rows: Rows, passes: Passes, held: Rows) -> BinaryFitting:
+    def _make_fitting(self, data: StreamRows, rows: Indices, passes: Passes, held: Indices) -> BinaryFitting:
         return BinaryFitting(self.model._learner(self.measure, rows.size), self.measure, data, rows, passes, held)
 
     def _train(self, fitting: BinaryFitting, progress: Progress | None, training: str) -> Progress:
@@ -119,7 +117,7 @@ class MemoryJob:
             pauses = Pauses(self.model.every, lambda now: self._save(path, training, now))
         return fitting.run(progress or fitting.start(), pauses, self.model._tell)
 
-    def _threshold(self, fitting: BinaryFitting, rows: Rows, progress: Progress) -> float:
+    def _threshold(self, fitting: BinaryFitting, rows: Indices, progress: Progress) -> float:
         if not isinstance(self.model.threshold, str):
             return float(self.model.threshold)
         if fitting.held.size:
@@ -148,7 +146,7 @@ class MemoryJob:
         if found is None:
             return []
         arrays, notes = found
-        split = [{} for _ in range(notes["problems"])]  # type: list[dict[str, NDArray[Any]]]
+        split: list[Arrays] = [{} for _ in range(notes["problems"])]
         for name, value in arrays.items():
             number, _, rest = name.partition("_")
             split[int(number)][rest] = value

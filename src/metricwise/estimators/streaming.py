@@ -12,10 +12,11 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import Interval, Options, StrOptions
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_random_state
 
+from metricwise._sklearn import Interval, Options, StrOptions
+from metricwise._typing import Floats, Mask
 from metricwise.designs.dask_source import DaskSource
 from metricwise.estimators.catalog import check_trainable
 from metricwise.estimators.chunks import ChunkReader, check_chunk_labels, chunk_weights
@@ -30,10 +31,6 @@ from metricwise.solvers.point_updates import PointSettings, Schedule, StreamLear
 from metricwise.solvers.stream_rows import StreamRows
 from metricwise.solvers.stream_state import StreamState
 from metricwise.threads import available_threads
-
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
-Rows = NDArray[np.int64]
 
 _LOG = logging.getLogger("metricwise")
 _NOTHING_REMEMBERED = Evaluation(0.0, float("nan"))

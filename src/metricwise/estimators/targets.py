@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight
 
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
+from metricwise._sklearn import check_sample_weight
+from metricwise._typing import Floats
 
 
 def classes_of(y: NDArray[Any], weights: Floats) -> NDArray[Any]:
@@ -42,7 +41,7 @@ def two_classes(y: NDArray[Any], weights: Floats | None, who: str) -> NDArray[An
 
 def row_weights(X: Any, y: NDArray[Any], sample_weight: Any, class_weight: Any) -> Floats:
     """Return the weight of every row, not negative, from sample and class weights."""
-    weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    weights = check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
     if not np.any(weights > 0.0):
         raise ValueError("sample_weight is zero for every row: give at least two rows a weight above zero")
     if class_weight is not None:

@@ -8,9 +8,9 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from metricwise._typing import Floats, Indices, Mask
 from metricwise.designs import Design
 from metricwise.estimators.folds import merge_copies, split_rows
 from metricwise.estimators.training_file import TrainingFile
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from metricwise.estimators.batch import BatchClassifier
     from metricwise.estimators.kernel_space import KernelSpace
 
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
-Rows = NDArray[np.int64]
 
 # Copies of rows are merged into weights where that costs nothing, so that a row of weight two and the same row twice
 # give the same numbers to the last digit. On large data both end within the tolerance, and unit weights are faster.
@@ -85,7 +82,7 @@ class Training:
         result = self._solve(k, rows, positive, weights, limits)
         return result, self._threshold(result, rows, positive, weights, splits, limits)
 
-    def _solve(self, k: int, rows: Rows, positive: Mask, weights: Floats, limits: Limits) -> Result:
+    def _solve(self, k: int, rows: Indices, positive: Mask, weights: Floats, limits: Limits) -> Result:
         """Solve binary problem k on all rows with weight."""
         return self._trained(self._problem(rows, positive, weights, self.measure), limits, self.model.callback)
 
@@ -99,15 +96,15 @@ class Training:
             return run(self.solver, problem, limits, state, callback)
         return self.file.run(self.solver, problem, limits, state, callback)
 
-    def _scores(self, result: Result, rows: Rows) -> Floats:
+    def _scores(self, result: Result, rows: Indices) -> Floats:
         """Return the scores that a solution gives to rows."""
         return self.design.take(rows).scores_by(result.weights)
 
-    def _problem(self, rows: Rows, positive: Mask, weights: Floats, measure: Measure) -> Any:
+    def _problem(self, rows: Indices, positive: Mask, weights: Floats, measure: Measure) -> Any:
         rows, merged = self._merged(rows, positive, weights)
         return self.make_problem(self.design.take(rows), positive[rows], measure, self.model.C, merged)
 
-    def _merged(self, rows: Rows, positive: Mask, weights: Floats) -> tuple[Rows, Floats]:
+    def _merged(self, rows: Indices, positive: Mask, weights: Floats) -> tuple[Indices, Floats]:
         """Return rows and their weights, copies merged where that costs nothing."""
         whole = bool(np.all(weights[rows] == np.floor(weights[rows])))
         if whole and rows.size <= _MOST_ROWS_TO_MERGE:
@@ -119,7 +116,7 @@ class Training:
         share = None if seconds is None else seconds / (n_runs * self.n_problems)
         return Limits(tol=self.model.tol, max_iter=self.model.max_iter, max_seconds=share)
 
-    def _splits(self, positive: Mask, weights: Floats) -> list[tuple[Rows, Rows]]:
+    def _splits(self, positive: Mask, weights: Floats) -> list[tuple[Indices, Indices]]:
         """Return training and held-out rows of every fold, rows without weight left out."""
         with_weight = weights > 0.0
         rows = np.flatnonzero(with_weight)
@@ -138,10 +135,10 @@ class Training:
     def _threshold(
         self,
         result: Result,
-        rows: Rows,
+        rows: Indices,
         positive: Mask,
         weights: Floats,
-        splits: list[tuple[Rows, Rows]],
+        splits: list[tuple[Indices, Indices]],
         limits: Limits,
     ) -> float:
         if not isinstance(self.model.threshold, str):
@@ -157,7 +154,9 @@ class Training:
             scores = self._scores(result, rows)
         return threshold_for(self.measure, positive[rows], scores, weights[rows], fraction)
 
-    def _held_out_scores(self, train: Rows, test: Rows, positive: Mask, weights: Floats, limits: Limits) -> Floats:
+    def _held_out_scores(
+        self, train: Indices, test: Indices, positive: Mask, weights: Floats, limits: Limits
+    ) -> Floats:
         n_pos = float(weights[positive].sum())
         measure = self.measure.relative_to(n_pos) if isinstance(self.measure, CountsTopRows) else self.measure
         problem = self._problem(train, positive, weights, measure)

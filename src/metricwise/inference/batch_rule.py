@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from metricwise._typing import Floats
 from metricwise.inference.candidates import Candidates
 from metricwise.inference.threshold_choice import expected_threshold, mix_log_odds, share_curve
 from metricwise.measures.base import CountsTable
-
-Floats = NDArray[np.float64]
 
 # Of the threshold that selects the same share of the batch and of the one expected to be best on it; the rest is for
 # the threshold from held-out rows. Chosen on the problems that "auto" was chosen on.

@@ -6,12 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from metricwise._typing import Floats, Mask
 from metricwise.measures.base import CountsTable
-
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 # Calling every row positive is the most drastic labelling there is, and must be worth it.
 _NOTICEABLE = 1e-6

@@ -13,14 +13,12 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from metricwise._typing import Floats, Integers
 from metricwise.inference.candidates import Candidates
 from metricwise.inference.threshold_choice import drawn_weights
 from metricwise.measures.averages import matrix_table
 
-Floats = NDArray[np.float64]
-Codes = NDArray[np.int64]
 TablesValue = Callable[[Floats, Floats, Floats, Floats], Any]
 
 _SWEEPS = 20
@@ -44,7 +42,7 @@ class BaggedOffsets(NamedTuple):
     value: float
 
 
-def best_offsets(value: TablesValue, codes: Codes, scores: Floats, weights: Floats | None = None) -> ClassOffsets:
+def best_offsets(value: TablesValue, codes: Integers, scores: Floats, weights: Floats | None = None) -> ClassOffsets:
     """Return offsets of the scores that no change of a single one improves.
 
     Parameters
@@ -76,7 +74,7 @@ def best_offsets(value: TablesValue, codes: Codes, scores: Floats, weights: Floa
 
 
 def bagged_offsets(
-    value: TablesValue, codes: Codes, scores: Floats, weights: Floats | None = None, seed: int = 0
+    value: TablesValue, codes: Integers, scores: Floats, weights: Floats | None = None, seed: int = 0
 ) -> BaggedOffsets:
     """Return the mean of the best offsets of resamples of the rows, less noisy than those of the rows themselves.
 
@@ -98,18 +96,18 @@ def bagged_offsets(
     return BaggedOffsets(offsets, (low, high), value_of(value, codes, scores, weight, offsets))
 
 
-def value_of(value: TablesValue, codes: Codes, scores: Floats, weights: Floats, offsets: Floats) -> float:
+def value_of(value: TablesValue, codes: Integers, scores: Floats, weights: Floats, offsets: Floats) -> float:
     """Return the measure of the classes that offsets choose."""
     table = _table(codes, np.argmax(scores - offsets, axis=1), weights, scores.shape[1])
     return float(value(table.tp, table.fp, table.fn, table.tn))
 
 
-def _table(codes: Codes, found: Codes, weights: Floats, size: int) -> Any:
+def _table(codes: Integers, found: Integers, weights: Floats, size: int) -> Any:
     classes = np.arange(size)
     return matrix_table(codes[:, None] == classes, found[:, None] == classes, weights)
 
 
-def _starts(codes: Codes, scores: Floats, weights: Floats, value: TablesValue) -> list[Floats]:
+def _starts(codes: Integers, scores: Floats, weights: Floats, value: TablesValue) -> list[Floats]:
     classes = np.arange(scores.shape[1])
     shares = np.bincount(codes, weights, classes.size) / weights.sum()
     balanced = np.log(np.maximum(shares, 1.0 / (weights.sum() + 1.0)))
@@ -127,7 +125,7 @@ def _against_rest(value: TablesValue, positive: Any, scores: Floats, weights: Fl
 
 
 def _ascend(
-    value: TablesValue, codes: Codes, scores: Floats, weights: Floats, offsets: Floats, sweeps: int
+    value: TablesValue, codes: Integers, scores: Floats, weights: Floats, offsets: Floats, sweeps: int
 ) -> ClassOffsets:
     offsets = offsets.astype(np.float64, copy=True)
     reached = value_of(value, codes, scores, weights, offsets)
@@ -143,7 +141,7 @@ def _ascend(
 
 
 def _best_offset(
-    value: TablesValue, codes: Codes, scores: Floats, weights: Floats, offsets: Floats, k: int
+    value: TablesValue, codes: Integers, scores: Floats, weights: Floats, offsets: Floats, k: int
 ) -> tuple[float, float]:
     """Return the best offset of one class given the others, and the measure it gives."""
     shifted = scores - offsets
@@ -160,7 +158,7 @@ def _best_offset(
 
 
 def _tables_along(
-    codes: Codes, rival: Codes, weights: Floats, k: int, size: int, ends: Codes
+    codes: Integers, rival: Integers, weights: Floats, k: int, size: int, ends: Integers
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """Return the tables of all classes when no row, and when each more of the rows in order, has class k."""
     classes = np.arange(size)

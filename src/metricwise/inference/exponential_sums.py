@@ -22,9 +22,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from metricwise._typing import Floats
 
 
 class ExponentialSum(NamedTuple):

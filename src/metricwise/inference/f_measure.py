@@ -18,34 +18,32 @@ from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from metricwise._typing import Floats, LabelMatrix
 from metricwise.inference.probabilities import dense_samples, joint_probabilities, shares_of_beta
 from metricwise.kernels.fmeasure import dense_sample_sets, joint_sets, sparse_sample_sets
 from metricwise.threads import available_threads, block_bounds, run_blocks
-
-Floats = NDArray[np.float64]
-Labels = NDArray[np.int8]
 
 
 class LabelSets(NamedTuple):
     """Labels (0 or 1), and their expected F-measure: a float for one instance, an array for a batch."""
 
-    labels: Labels
+    labels: LabelMatrix
     expected: Any
 
 
 @overload
 def gfm(
     P: ArrayLike, p_zero: ArrayLike, *, beta: float = ..., consistent: bool = ..., return_expected: Literal[False] = ...
-) -> Labels: ...
+) -> LabelMatrix: ...
 @overload
 def gfm(
     P: ArrayLike, p_zero: ArrayLike, *, beta: float = ..., consistent: bool = ..., return_expected: Literal[True]
 ) -> LabelSets: ...
 def gfm(
     P: ArrayLike, p_zero: ArrayLike, *, beta: float = 1.0, consistent: bool = True, return_expected: bool = False
-) -> Labels | LabelSets:
+) -> LabelMatrix | LabelSets:
     """Return the label set with the largest expected F-measure, exact for every joint distribution (GFM).
 
     Parameters
@@ -97,14 +95,14 @@ def gfm(
 @overload
 def gfm_threshold(
     P: ArrayLike, p_zero: ArrayLike, *, beta: float = ..., consistent: bool = ..., return_expected: Literal[False] = ...
-) -> Labels: ...
+) -> LabelMatrix: ...
 @overload
 def gfm_threshold(
     P: ArrayLike, p_zero: ArrayLike, *, beta: float = ..., consistent: bool = ..., return_expected: Literal[True]
 ) -> LabelSets: ...
 def gfm_threshold(
     P: ArrayLike, p_zero: ArrayLike, *, beta: float = 1.0, consistent: bool = True, return_expected: bool = False
-) -> Labels | LabelSets:
+) -> LabelMatrix | LabelSets:
     """Return the best label set among those that hold the most probable labels (GFM-T).
 
     That is as good as `gfm` for independent and for mutually exclusive labels. In general it can lose: the best set
@@ -135,7 +133,7 @@ def gfm_threshold(
 
 def _from_joint(
     joint: ArrayLike, p_zero: ArrayLike, beta: float, consistent: bool, return_expected: bool, ordered: bool
-) -> Labels | LabelSets:
+) -> LabelMatrix | LabelSets:
     shares = shares_of_beta(beta)
     mass, zero, single = joint_probabilities(joint, p_zero, consistent)
     n, m = mass.shape[:2]
@@ -149,7 +147,7 @@ def _from_joint(
     return answer(labels, expected, single, return_expected)
 
 
-def answer(labels: Labels, expected: Floats, single: bool, return_expected: bool) -> Labels | LabelSets:
+def answer(labels: LabelMatrix, expected: Floats, single: bool, return_expected: bool) -> LabelMatrix | LabelSets:
     """Return what was asked for, without the axis of instances where there is only one."""
     if not return_expected:
         return labels[0] if single else labels
@@ -159,14 +157,14 @@ def answer(labels: Labels, expected: Floats, single: bool, return_expected: bool
 @overload
 def gfm_from_samples(
     samples: Any, *, beta: float = ..., ordered: bool = ..., return_expected: Literal[False] = ...
-) -> Labels: ...
+) -> LabelMatrix: ...
 @overload
 def gfm_from_samples(
     samples: Any, *, beta: float = ..., ordered: bool = ..., return_expected: Literal[True]
 ) -> LabelSets: ...
 def gfm_from_samples(
     samples: Any, *, beta: float = 1.0, ordered: bool = False, return_expected: bool = False
-) -> Labels | LabelSets:
+) -> LabelMatrix | LabelSets:
     """Return the label set with the largest average F-measure over samples of the label distribution (GFM).
 
     Parameters
@@ -214,7 +212,7 @@ def gfm_from_samples(
 
 def _from_sparse(
     batch: Sequence[Any], single: bool, shares: tuple[float, float], ordered: bool, return_expected: bool
-) -> Labels | LabelSets:
+) -> LabelMatrix | LabelSets:
     for instance, matrix in enumerate(batch):
         _check_sparse(matrix, "samples" if single else f"samples[{instance}]", batch[0].shape[-1])
     stacked = sp.csr_array(sp.vstack(batch, format="csr"), copy=True)

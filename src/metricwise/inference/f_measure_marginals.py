@@ -19,17 +19,15 @@ from __future__ import annotations
 from typing import Literal, overload
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from metricwise._typing import Floats, Integers, LabelMatrix
 from metricwise.inference.exponential_sums import ExponentialSum, reciprocal
-from metricwise.inference.f_measure import Labels, LabelSets, answer
+from metricwise.inference.f_measure import LabelSets, answer
 from metricwise.inference.probabilities import probabilities, shares_of_beta
 from metricwise.kernels.fmeasure import independent_counts
 from metricwise.measures.checks import positive_number
 from metricwise.threads import available_threads, block_bounds, run_blocks
-
-Floats = NDArray[np.float64]
-Counts = NDArray[np.int64]
 
 EXACT = 2.0**-52  # the error of the sum of exponentials is then below that of adding it up
 _LARGEST_TOLERANCE = 0.1
@@ -38,10 +36,10 @@ _ABOVE_ONE = 1e-5
 
 
 @overload
-def meuf(p: ArrayLike, *, beta: float = ..., return_expected: Literal[False] = ...) -> Labels: ...
+def meuf(p: ArrayLike, *, beta: float = ..., return_expected: Literal[False] = ...) -> LabelMatrix: ...
 @overload
 def meuf(p: ArrayLike, *, beta: float = ..., return_expected: Literal[True]) -> LabelSets: ...
-def meuf(p: ArrayLike, *, beta: float = 1.0, return_expected: bool = False) -> Labels | LabelSets:
+def meuf(p: ArrayLike, *, beta: float = 1.0, return_expected: bool = False) -> LabelMatrix | LabelSets:
     """Return the label set with the largest expected F-measure for independent labels, exact up to rounding (MEUF).
 
     Parameters
@@ -86,14 +84,14 @@ def meuf(p: ArrayLike, *, beta: float = 1.0, return_expected: bool = False) -> L
 @overload
 def meuf_approx(
     p: ArrayLike, *, beta: float = ..., tolerance: float = ..., return_expected: Literal[False] = ...
-) -> Labels: ...
+) -> LabelMatrix: ...
 @overload
 def meuf_approx(
     p: ArrayLike, *, beta: float = ..., tolerance: float = ..., return_expected: Literal[True]
 ) -> LabelSets: ...
 def meuf_approx(
     p: ArrayLike, *, beta: float = 1.0, tolerance: float = 1e-3, return_expected: bool = False
-) -> Labels | LabelSets:
+) -> LabelMatrix | LabelSets:
     """Return a label set with nearly the largest expected F-measure for independent labels, faster than `meuf`.
 
     Parameters
@@ -125,14 +123,14 @@ def meuf_approx(
     return _independent(p, beta, return_expected, max(wanted, EXACT))
 
 
-def _independent(p: ArrayLike, beta: float, return_expected: bool, tolerance: float) -> Labels | LabelSets:
+def _independent(p: ArrayLike, beta: float, return_expected: bool, tolerance: float) -> LabelMatrix | LabelSets:
     shares = shares_of_beta(beta)
     rows, order, single = _sorted(p)
     counts, expected = _counts(rows, shares, tolerance, None)
     return answer(_labels(order, counts), expected, single, return_expected)
 
 
-def _sorted(p: ArrayLike) -> tuple[Floats, Counts, bool]:
+def _sorted(p: ArrayLike) -> tuple[Floats, Integers, bool]:
     """Return the probabilities of a batch in descending order, that order, and whether it was one instance."""
     given = probabilities(p, "p", (1, 2), ("instances", "labels"))
     rows = np.atleast_2d(given)
@@ -140,7 +138,7 @@ def _sorted(p: ArrayLike) -> tuple[Floats, Counts, bool]:
     return np.take_along_axis(rows, order, axis=1), order, given.ndim == 1
 
 
-def _labels(order: Counts, counts: Counts) -> Labels:
+def _labels(order: Integers, counts: Integers) -> LabelMatrix:
     """Return the labels that switch on the first ``counts`` of each row's order."""
     labels = np.empty(order.shape, np.int8)
     np.put_along_axis(labels, order, (np.arange(order.shape[1]) < counts[:, None]).astype(np.int8), axis=1)
@@ -152,7 +150,9 @@ def factors(rule: ExponentialSum, shares: tuple[float, float]) -> tuple[Floats, 
     return np.exp(-shares[0] * rule.nodes), np.exp(-shares[1] * rule.nodes)
 
 
-def _counts(rows: Floats, shares: tuple[float, float], tolerance: float, given: Counts | None) -> tuple[Counts, Floats]:
+def _counts(
+    rows: Floats, shares: tuple[float, float], tolerance: float, given: Integers | None
+) -> tuple[Integers, Floats]:
     """Return the best numbers of labels, or the given ones, and the expected measure for independent labels."""
     n, m = rows.shape
     rule = reciprocal(float(m), tolerance)
@@ -169,10 +169,10 @@ def _counts(rows: Floats, shares: tuple[float, float], tolerance: float, given: 
 
 
 @overload
-def lewis(p: ArrayLike, *, beta: float = ..., return_expected: Literal[False] = ...) -> Labels: ...
+def lewis(p: ArrayLike, *, beta: float = ..., return_expected: Literal[False] = ...) -> LabelMatrix: ...
 @overload
 def lewis(p: ArrayLike, *, beta: float = ..., return_expected: Literal[True]) -> LabelSets: ...
-def lewis(p: ArrayLike, *, beta: float = 1.0, return_expected: bool = False) -> Labels | LabelSets:
+def lewis(p: ArrayLike, *, beta: float = 1.0, return_expected: bool = False) -> LabelMatrix | LabelSets:
     """Return the label set with the largest ratio of expectations for independent labels (Lewis 1995).
 
     The expected F-measure of a set that is not empty is replaced by
@@ -206,25 +206,25 @@ def lewis(p: ArrayLike, *, beta: float = 1.0, return_expected: bool = False) -> 
     return _given(order, rows, _first_best(np.prod(1.0 - rows, axis=1), ratios), shares, single, return_expected)
 
 
-def _first_best(of_none: Floats, of_some: Floats) -> Counts:
+def _first_best(of_none: Floats, of_some: Floats) -> Integers:
     """Return the smallest best number of labels; ``of_some`` holds the values for 1, 2, ... labels."""
     values = np.column_stack([of_none, of_some])
-    best: Counts = np.argmax(values >= values.max(axis=1, keepdims=True) * (1.0 - TIE), axis=1)
+    best: Integers = np.argmax(values >= values.max(axis=1, keepdims=True) * (1.0 - TIE), axis=1)
     return best
 
 
 def _given(
-    order: Counts, rows: Floats, counts: Counts, shares: tuple[float, float], single: bool, return_expected: bool
-) -> Labels | LabelSets:
+    order: Integers, rows: Floats, counts: Integers, shares: tuple[float, float], single: bool, return_expected: bool
+) -> LabelMatrix | LabelSets:
     expected = _counts(rows, shares, EXACT, counts)[1] if return_expected else np.empty(0)
     return answer(_labels(order, counts), expected, single, return_expected)
 
 
 @overload
-def hamming(p: ArrayLike, *, beta: float = ..., return_expected: Literal[False] = ...) -> Labels: ...
+def hamming(p: ArrayLike, *, beta: float = ..., return_expected: Literal[False] = ...) -> LabelMatrix: ...
 @overload
 def hamming(p: ArrayLike, *, beta: float = ..., return_expected: Literal[True]) -> LabelSets: ...
-def hamming(p: ArrayLike, *, beta: float = 1.0, return_expected: bool = False) -> Labels | LabelSets:
+def hamming(p: ArrayLike, *, beta: float = 1.0, return_expected: bool = False) -> LabelMatrix | LabelSets:
     """Return the labels with probabilities of at least one half: best for the Hamming loss, not for the F-measure.
 
     Parameters
@@ -252,10 +252,10 @@ def hamming(p: ArrayLike, *, beta: float = 1.0, return_expected: bool = False) -
 
 
 @overload
-def multinomial(p: ArrayLike, *, beta: float = ..., return_expected: Literal[False] = ...) -> Labels: ...
+def multinomial(p: ArrayLike, *, beta: float = ..., return_expected: Literal[False] = ...) -> LabelMatrix: ...
 @overload
 def multinomial(p: ArrayLike, *, beta: float = ..., return_expected: Literal[True]) -> LabelSets: ...
-def multinomial(p: ArrayLike, *, beta: float = 1.0, return_expected: bool = False) -> Labels | LabelSets:
+def multinomial(p: ArrayLike, *, beta: float = 1.0, return_expected: bool = False) -> LabelMatrix | LabelSets:
     """Return the label set with the largest expected F-measure for labels of which at most one is on.
 
     The classes of a multi-class problem are such labels: this is the best set-valued prediction.

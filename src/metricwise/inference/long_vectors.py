@@ -7,8 +7,8 @@ from typing import Literal, NamedTuple, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
+from metricwise._typing import Floats, LabelMatrix
 from metricwise.inference.exponential_sums import ExponentialSum, reciprocal
-from metricwise.inference.f_measure import Floats, Labels
 from metricwise.inference.f_measure_marginals import EXACT, TIE, factors
 from metricwise.inference.probabilities import probabilities, shares_of_beta
 from metricwise.kernels.fmeasure import advance_nodes, smallest_best, start_nodes
@@ -33,17 +33,19 @@ class ExpectedFLabels(NamedTuple):
         The true value differs from ``expected`` by at most this, and no labels exceed ``expected`` by more.
     """
 
-    labels: Labels
+    labels: LabelMatrix
     threshold: float
     expected: float
     error: float
 
 
 @overload
-def expected_f_labels(p: ArrayLike, *, beta: float = ..., return_details: Literal[False] = ...) -> Labels: ...
+def expected_f_labels(p: ArrayLike, *, beta: float = ..., return_details: Literal[False] = ...) -> LabelMatrix: ...
 @overload
 def expected_f_labels(p: ArrayLike, *, beta: float = ..., return_details: Literal[True]) -> ExpectedFLabels: ...
-def expected_f_labels(p: ArrayLike, *, beta: float = 1.0, return_details: bool = False) -> Labels | ExpectedFLabels:
+def expected_f_labels(
+    p: ArrayLike, *, beta: float = 1.0, return_details: bool = False
+) -> LabelMatrix | ExpectedFLabels:
     """Return the labels of the rows of a binary problem that have the largest expected F-measure over all rows.
 
     The same as `meuf` of one instance, made for millions of rows: one vector is shared among the cores, and the error

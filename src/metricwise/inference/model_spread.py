@@ -11,10 +11,9 @@ normal, with half a row more in each cell; where rows are so few that they are n
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, logit, softmax
 
-Floats = NDArray[np.float64]
+from metricwise._typing import Floats
 
 SPREADS: Floats = np.linspace(0.0, 0.4, 17)
 _EDGE = 1e-12  # of a share, whose log-odds are finite

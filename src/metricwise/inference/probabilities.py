@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from metricwise._typing import Floats
 from metricwise.kernels.fmeasure import first_not_binary
 from metricwise.measures.checks import positive_number
-
-Floats = NDArray[np.float64]
 
 _ROUNDING = 1e-9  # what sums and products of probabilities may exceed 1 by, or fall below 0
 _CONSISTENT = 1e-5  # what totals of probabilities in single precision may differ by

@@ -17,16 +17,12 @@ from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import betainc, betaincinv
 
+from metricwise._typing import Floats, Indices, Mask
 from metricwise.inference.candidates import Candidates
 from metricwise.measures.base import CountsTable
 from metricwise.measures.tables import divide
-
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
-Rows = NDArray[np.int64]
 
 # Which of the cells tp, fp, fn, tn count, out of which.
 _SHARES: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
@@ -188,7 +184,7 @@ def promised_threshold(
     return Promise(float(known[-1]), (float(known.min()), float(known.max())))
 
 
-def safest_first(measure: CountsTable, constraints: list[Constraint], candidates: Candidates) -> Rows:
+def safest_first(measure: CountsTable, constraints: list[Constraint], candidates: Candidates) -> Indices:
     """Return candidates by the margin they keep, widest first, each better by the measure than all before it."""
     tables = candidates.tables()
     margins = np.min([constraint.margin(*tables) for constraint in constraints], axis=0)
@@ -196,7 +192,7 @@ def safest_first(measure: CountsTable, constraints: list[Constraint], candidates
     order = np.lexsort((-values, -margins))
     ordered = values[order]
     best_before = np.concatenate([[-np.inf], np.maximum.accumulate(ordered)[:-1]])
-    front: Rows = order[(ordered > best_before) & (margins[order] > -np.inf)]
+    front: Indices = order[(ordered > best_before) & (margins[order] > -np.inf)]
     return front if front.size else order[:1]
 
 

@@ -10,9 +10,8 @@ way, so that nothing is to be learnt from them.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from metricwise._typing import Floats
 
 _FEWEST_ROWS, _MOST_ROWS = 20.0, 200.0  # near the threshold that are looked at; else two for one of the rarer class
 _WIDEST = 1.0  # standard deviation of moves, in log-odds, from which on they say nothing

@@ -16,11 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit, stdtrit
 
+from metricwise._typing import Floats, Mask
 from metricwise.inference.score_intervals import middle_part
 from metricwise.measures.base import Measure
-
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 _RESAMPLES = 200
 _FEWEST_DRAWS = 20  # with both classes, below which their quantiles mean nothing

@@ -6,12 +6,10 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from metricwise._typing import Floats
 from metricwise.inference.model_spread import of_other_models
 from metricwise.measures.base import CountsTable
-
-Floats = NDArray[np.float64]
 
 _DRAWS = 4000
 _RESAMPLES = 200

@@ -5,14 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from metricwise._typing import Floats, Mask
 from metricwise.inference.candidates import Candidates
 from metricwise.measures import BalancedAccuracy, Measure
 from metricwise.measures.base import CountsTable, RestrictsLabellings
-
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 
 class BestThreshold(NamedTuple):

@@ -20,14 +20,12 @@ from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, gammaincinv, logit
 
+from metricwise._typing import Floats, Mask
 from metricwise.inference.candidates import Candidates
 from metricwise.measures.base import CountsTable
 
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 Strategy = Literal["auto", "max", "bagged", "expected"]
 
 # Weight of the expected threshold in "auto". Chosen on some 150 problems: without it, models that separate their

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from metricwise._typing import Indices
 from metricwise.io.arrays import StoredArray, opened
 
-Rows = NDArray[np.int64]
 Buffers = list[NDArray[np.uint8]]
 
 BUFFERS = 2  # one is read into while the other is worked on
@@ -27,7 +27,7 @@ class Layout(Protocol):
 
     shape: tuple[int, int]
     dtype: np.dtype[Any]
-    bounds: Rows
+    bounds: Indices
 
     @property
     def block_bytes(self) -> int:
@@ -65,7 +65,7 @@ class DenseLayout:
 
     def __init__(self, array: StoredArray, block_rows: int) -> None:
         self.shape, self.dtype = (array.shape[0], array.shape[1]), array.dtype
-        self.bounds: Rows = np.append(np.arange(0, array.shape[0], block_rows, dtype=np.int64), array.shape[0])
+        self.bounds: Indices = np.append(np.arange(0, array.shape[0], block_rows, dtype=np.int64), array.shape[0])
         self._array = array
 
     @property
@@ -168,7 +168,7 @@ class SparseLayout:
         matrix.data, matrix.indices, matrix.indptr = data, indices, indptr
         return matrix
 
-    def _divided(self, block_bytes: int, block_rows: int) -> tuple[Rows, Rows]:
+    def _divided(self, block_bytes: int, block_rows: int) -> tuple[Indices, Indices]:
         """Return the first row and the first entry of every block, and how many there are of both."""
         most = max(block_bytes // self._entry_bytes, 1)
         rows, entries, last_end = [0], [0], 0
@@ -188,7 +188,7 @@ class SparseLayout:
             raise ValueError(f"{self._arrays[2].path} is damaged: its last row does not end with the last entry")
         return np.array([*rows, self.shape[0]], dtype=np.int64), np.array([*entries, last_end], dtype=np.int64)
 
-    def _row_ends(self) -> Iterator[tuple[int, Rows]]:
+    def _row_ends(self) -> Iterator[tuple[int, Indices]]:
         indptr = self._arrays[2]
         buffer = np.empty(min(_SCANNED, self.shape[0]) * indptr.row_bytes, dtype=np.uint8)
         with opened([indptr]) as (file,):

@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from metricwise._typing import Floats
 from metricwise.io.errors import SkipLog
-
-Floats = NDArray[np.float64]
 
 
 class Chunk(NamedTuple):

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metricwise.io.chunks import Floats, Piece
+from metricwise._typing import Floats
+from metricwise.io.chunks import Piece
 from metricwise.io.columns import TARGET, WEIGHT, roles_of
 from metricwise.io.errors import MalformedLineError, SkipLog
 from metricwise.io.text import (

@@ -8,11 +8,11 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from metricwise._typing import Integers
 from metricwise.io.columns import find_column
 
 Kind = Literal["number", "text"]
 Which = str | int
-Integers = NDArray[np.int64]
 
 
 class Field(NamedTuple):

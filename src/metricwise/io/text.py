@@ -12,12 +12,12 @@ from typing import IO, Any, NamedTuple, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from metricwise.io.chunks import Floats, Piece, read_rows
+from metricwise._typing import Floats, Integers
+from metricwise.io.chunks import Piece, read_rows
 from metricwise.io.errors import MalformedLineError, SkipLog
 from metricwise.kernels import parsing
 
 Bytes = NDArray[np.uint8]
-Integers = NDArray[np.int64]
 A = TypeVar("A")
 T = TypeVar("T")
 

@@ -7,15 +7,13 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from metricwise._typing import Integers
 from metricwise.io.documents import Document, Layout, is_missing, is_number
 from metricwise.io.errors import MalformedLineError
 from metricwise.io.roles import Content, Field, Kind, in_order
 from metricwise.io.text import shown
 from metricwise.kernels import fields
-
-Integers = NDArray[np.int64]
 
 _ROWS_AT_ONCE = 1 << 16
 _SLOW_NUMBERS = 1 << 16

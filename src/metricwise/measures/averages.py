@@ -8,7 +8,8 @@ from typing import Any, ClassVar, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metricwise.measures.base import CountsTable, Floats, Measure, Response, Table
+from metricwise._typing import Floats
+from metricwise.measures.base import CountsTable, Measure, Response, Table
 from metricwise.measures.checks import finite, same_length
 from metricwise.measures.tables import divide
 

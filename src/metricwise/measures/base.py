@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Floats = NDArray[np.float64]
+from metricwise._typing import Floats
+
 Response = Literal["labels", "scores"]
 
 

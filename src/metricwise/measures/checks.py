@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metricwise.measures.base import Floats
-
-Mask = NDArray[np.bool_]
+from metricwise._typing import Floats, Mask
 
 _SHOWN = 5  # How many of the values found are shown in a message.
 

@@ -15,7 +15,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from metricwise.measures.base import DualRegion, Floats, Ratio
+from metricwise._typing import Floats
+from metricwise.measures.base import DualRegion, Ratio
 from metricwise.measures.checks import positive_number
 from metricwise.measures.tables import TableMeasure, divide
 

@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from metricwise.measures.base import Floats, Ratio
+from metricwise._typing import Floats
+from metricwise.measures.base import Ratio
 from metricwise.measures.tables import TableMeasure
 
 TableFunction = Callable[[Any, Any, Any, Any], Any]

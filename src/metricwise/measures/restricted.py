@@ -10,7 +10,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from metricwise.measures.base import Floats, Response
+from metricwise._typing import Floats
+from metricwise.measures.base import Response
 from metricwise.measures.checks import count_or_share, share
 from metricwise.measures.tables import divide
 from metricwise.measures.thresholds import ScoreGroups, group_by_score

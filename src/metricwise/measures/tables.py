@@ -9,7 +9,8 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from metricwise.measures.base import Floats, Response, Table
+from metricwise._typing import Floats
+from metricwise.measures.base import Response, Table
 from metricwise.measures.checks import labels_and_weights
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from metricwise.measures.base import Floats
+from metricwise._typing import Floats
 from metricwise.measures.checks import scores_and_weights
 
 

@@ -14,11 +14,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from metricwise._typing import Floats
 from metricwise.kernels import selection
 
-Floats = NDArray[np.float64]
 _UNIT = np.ones(1)  # stands in for the weights where there are none
 
 

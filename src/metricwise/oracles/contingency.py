@@ -17,9 +17,10 @@ from typing import Any, Literal
 
 import numpy as np
 
+from metricwise._typing import Floats
 from metricwise.kernels import selection, tables
 from metricwise.measures.base import CountsTable, Ratio
-from metricwise.oracles.base import Classes, Cut, CutLabelling, Floats, cut_after, reach_of_margin
+from metricwise.oracles.base import Classes, Cut, CutLabelling, cut_after, reach_of_margin
 from metricwise.threads import both
 
 Scan = Literal["pointers", "bisection", "rising", "falling"]

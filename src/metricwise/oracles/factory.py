@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from metricwise._typing import Floats
 from metricwise.kernels import tables
 from metricwise.measures import GMean, HMean, MinRate, QMean
 from metricwise.measures.base import (
@@ -14,7 +15,7 @@ from metricwise.measures.base import (
     RatioOfRates,
     RestrictsLabellings,
 )
-from metricwise.oracles.base import Classes, Floats, Oracle
+from metricwise.oracles.base import Classes, Oracle
 from metricwise.oracles.contingency import AdditiveOracle, RatioShape, TableOracle, ratio_constants, scan_for_ratio
 from metricwise.oracles.generic import GenericOracle
 from metricwise.oracles.partial_area import PartialAreaOracle

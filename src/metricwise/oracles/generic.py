@@ -21,8 +21,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from metricwise._typing import Floats
 from metricwise.measures.base import CountsTable
-from metricwise.oracles.base import Classes, CutLabelling, Floats, cut_after
+from metricwise.oracles.base import Classes, CutLabelling, cut_after
 
 _SMALLEST_BLOCK = 16
 _BLOCKS_AN_AXIS = 1500

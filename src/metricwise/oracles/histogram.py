@@ -22,11 +22,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from metricwise._typing import Floats, Mask
 from metricwise.measures.base import Measure
-from metricwise.oracles.base import Floats, Labelling
+from metricwise.oracles.base import Labelling
 from metricwise.oracles.factory import make_oracle
-
-Mask = NDArray[np.bool_]
 
 
 class ClassScores(NamedTuple):

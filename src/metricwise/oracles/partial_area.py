@@ -19,8 +19,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from metricwise._typing import Floats
 from metricwise.kernels import pairs, partial_area, selection
-from metricwise.oracles.base import Classes, Floats, cut_after, reach_of_margin
+from metricwise.oracles.base import Classes, cut_after, reach_of_margin
 from metricwise.oracles.ranking import PairLabelling
 from metricwise.threads import both
 

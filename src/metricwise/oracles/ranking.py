@@ -9,8 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from metricwise._typing import Floats
 from metricwise.kernels import pairs, selection
-from metricwise.oracles.base import Classes, Floats, reach_of_margin
+from metricwise.oracles.base import Classes, reach_of_margin
 from metricwise.threads import both
 
 

@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from metricwise._typing import Floats
 from metricwise.kernels import selection, tables
 from metricwise.measures.restricted import training_value
-from metricwise.oracles.base import Classes, CutLabelling, Floats, cut_after
+from metricwise.oracles.base import Classes, CutLabelling, cut_after
 from metricwise.threads import both
 
 

@@ -11,8 +11,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from metricwise._typing import Floats
 from metricwise.kernels import pairs, squared_pairs
-from metricwise.oracles.base import Classes, Floats
+from metricwise.oracles.base import Classes
 from metricwise.threads import both
 
 Integers = NDArray[np.int32]

@@ -35,10 +35,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from metricwise._typing import Floats
 from metricwise.kernels import selection, smoothed_rows
 from metricwise.measures import PRBEP, Accuracy, BalancedAccuracy, Measure, RecallAtK, RocAuc
 from metricwise.measures.base import HasViolatedLabelling, RanksPairs, RatioOfRates, RestrictsLabellings
-from metricwise.oracles.base import Classes, Floats
+from metricwise.oracles.base import Classes
 from metricwise.oracles.smooth import PairSquares
 
 

@@ -9,14 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaincinv
 
+from metricwise._typing import Floats
 from metricwise.reporting.judging import Judged
 from metricwise.reporting.markup import number
 from metricwise.reporting.predictions import Problem, Scale
 from metricwise.reporting.steps import Steps
 from metricwise.reporting.svg import Chart, padded
 from metricwise.results import Result, StreamResult
-
-Floats = NDArray[np.float64]
 
 _UNIT = (0.0, 1.0)
 _BINS = 10

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import column_or_1d
 
+from metricwise._typing import Floats
 from metricwise.estimators.targets import positive_class
 from metricwise.measures import Measure, get_measure
 from metricwise.measures.checks import finite, same_length
@@ -16,8 +17,6 @@ from metricwise.reporting.models import measure_of, name_of, title_of
 from metricwise.reporting.predictions import Problem, predictions_of
 from metricwise.reporting.steps import steps_of
 from metricwise.reporting.training_displays import axes_for
-
-Floats = NDArray[np.float64]
 
 
 class MeasureCurveDisplay:

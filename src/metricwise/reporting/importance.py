@@ -7,18 +7,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.pipeline import Pipeline
-from sklearn.utils import _safe_indexing
 
+from metricwise._sklearn import take_samples
+from metricwise._typing import Floats
 from metricwise.estimators.targets import positive_class
 from metricwise.measures import Measure
 from metricwise.reporting.judging import judge_value
 from metricwise.reporting.models import layers, positive_label
 from metricwise.reporting.predictions import predictions_of, relabelled
-
-Floats = NDArray[np.float64]
 
 _ROWS = 2000
 _PASSES = 5
@@ -77,13 +75,13 @@ def importance_of(
     """
     n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
     rows = np.random.default_rng(seed).permutation(n_rows)[:_ROWS]
-    part = _safe_indexing(X, np.sort(rows))
+    part = take_samples(X, np.sort(rows))
     linear = _linear_weights(model, part, names, pos_label)
     if linear is not None:
         return linear
     if not hasattr(part, "shape") or len(part.shape) != 2:
         return None  # texts, which have no columns
-    truth = y[np.sort(rows)] if sparse.issparse(y) else _safe_indexing(y, np.sort(rows))
+    truth = y[np.sort(rows)] if sparse.issparse(y) else take_samples(y, np.sort(rows))
     return _by_shuffling(model, part, truth, measure, pos_label, _column_names(part, names), seconds, seed)
 
 

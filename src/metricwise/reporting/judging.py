@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from metricwise._typing import Floats, Mask
 from metricwise.estimators.plug_in.several import averaged
 from metricwise.inference.score_intervals import middle_part
 from metricwise.measures import Averaged, BalancedAccuracy, Measure
@@ -20,9 +21,6 @@ from metricwise.measures.averages import matrix_table
 from metricwise.measures.base import CountsTable, Table
 from metricwise.reporting.predictions import Predictions
 from metricwise.reporting.steps import Steps
-
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 RESAMPLES = 2000
 _RANKING_RESAMPLES = 300

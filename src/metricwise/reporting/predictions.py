@@ -11,12 +11,11 @@ from scipy.special import expit
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from metricwise._typing import Floats, Mask
 from metricwise.estimators.multilabel.labels import checked_labels
 from metricwise.estimators.targets import positive_class
 from metricwise.reporting.models import layers, positive_label
 
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 Scale = Literal["probability", "score"]
 Kind = Literal["two", "classes", "labels"]
 

@@ -15,13 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import isotonic_regression
 
+from metricwise._typing import Floats, Integers
 from metricwise.inference.candidates import Candidates
 from metricwise.measures.base import CountsTable
 from metricwise.measures.tables import divide
 from metricwise.reporting.predictions import Problem, shortest_between
 
-Floats = NDArray[np.float64]
-Counts = NDArray[np.int64]
 Rows = NDArray[np.intp]
 
 MOST_STEPS = 2000
@@ -47,15 +46,15 @@ class Steps:
     """
 
     thresholds: Floats
-    tp: Counts
-    fp: Counts
+    tp: Integers
+    fp: Integers
     n_pos: int
     n_neg: int
     own: int
     n_distinct: int
 
     @property
-    def tables(self) -> tuple[Counts, Counts, Counts, Counts]:
+    def tables(self) -> tuple[Integers, Integers, Integers, Integers]:
         """True positives, false positives, false negatives and true negatives of every step."""
         return self.tp, self.fp, self.n_pos - self.tp, self.n_neg - self.fp
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from html import escape
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Floats = NDArray[np.float64]
+from metricwise._typing import Floats
 
 WIDTH, HEIGHT = 420, 320
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 16, 16, 46

@@ -31,8 +31,8 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from metricwise._typing import Floats
 from metricwise.measures.base import RatioOfRates
 from metricwise.results import Certificate, HistoryEntry, Result, Status
 from metricwise.solvers.amp_problem import AmpProblem, LevelRatio
@@ -40,8 +40,6 @@ from metricwise.solvers.cutting_plane import CuttingPlane, CuttingPlaneState
 from metricwise.solvers.loop import Limits, history_of, run
 from metricwise.solvers.problem import MultivariateProblem
 from metricwise.solvers.saved import Arrays, progress_arrays, set_progress
-
-Floats = NDArray[np.float64]
 
 _NO_BETTER = 1e-6
 _SHARE_OF_TOLERANCE = 0.5

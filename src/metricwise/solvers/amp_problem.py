@@ -27,14 +27,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from metricwise._typing import Floats
 from metricwise.designs import Design
 from metricwise.measures import Accuracy
 from metricwise.measures.base import HasViolatedLabelling, Measure, Ratio, RatioOfRates
 from metricwise.oracles.base import Classes
 from metricwise.oracles.contingency import AdditiveOracle
 from metricwise.solvers.problem import MultivariateProblem
-
-Floats = NDArray[np.float64]
 
 _ROUNDING = 1e-12
 

@@ -20,8 +20,9 @@ from typing import Any
 
 import numpy as np
 
+from metricwise._typing import Floats
 from metricwise.results import Certificate, Status
-from metricwise.solvers.cutting_plane import CuttingPlane, CuttingPlaneState, Floats
+from metricwise.solvers.cutting_plane import CuttingPlane, CuttingPlaneState
 from metricwise.solvers.loop import Limits
 
 _NEARLY_THERE = 0.5  # of the tolerance: what may be left of the gap without the error of the bins

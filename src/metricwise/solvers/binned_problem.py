@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from metricwise._typing import Floats
 from metricwise.designs.far_rows import BinCoefficients, FarRows, FarScores, ScoreHistogram
 from metricwise.designs.labelled import Bins, Edges
 from metricwise.measures import get_measure, registered_names
@@ -23,8 +23,6 @@ from metricwise.oracles import make_oracle
 from metricwise.oracles.factory import has_fast_oracle
 from metricwise.oracles.histogram import Bracket, ClassScores, bracket_slack, finer_edges
 from metricwise.solvers.problem import MultivariateProblem
-
-Floats = NDArray[np.float64]
 
 _MOST_HISTOGRAMS = 4  # of the same scores
 _WORTH_IT = 0.7  # of the error is left at most, or bins are as good as they get

@@ -14,12 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from metricwise._typing import Floats, Mask
 from metricwise.kernels.simplex import solve_simplex
 from metricwise.results import Witness
 from metricwise.solvers.rows import DenseRows, RowStore, SparseRows
-
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 _QP_TOLERANCE = 1e-11
 

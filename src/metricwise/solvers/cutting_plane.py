@@ -25,8 +25,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from metricwise._typing import Floats
 from metricwise.measures.base import HasViolatedLabelling
 from metricwise.oracles import Labelling
 from metricwise.results import Certificate, HistoryEntry, Result, Status
@@ -35,8 +35,6 @@ from metricwise.solvers.line_search import Line, minimise_along
 from metricwise.solvers.loop import Limits, history_of, run
 from metricwise.solvers.problem import MultivariateProblem
 from metricwise.solvers.saved import Arrays, progress_arrays, set_progress
-
-Floats = NDArray[np.float64]
 
 _NO_BETTER = 1e-6
 _MOST_STEPS_AT_ZERO = 200

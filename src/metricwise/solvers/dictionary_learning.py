@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 from sklearn.cluster import kmeans_plusplus
 
+from metricwise._typing import Floats
 from metricwise.designs import Design
-from metricwise.solvers.sparse_problem import CodedRows, Floats
+from metricwise.solvers.sparse_problem import CodedRows
 
 _CODES_TOL = 1e-3  # of codes that change in the next step anyway
 _SWEEPS = 2

@@ -27,18 +27,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from metricwise._typing import Floats, Indices
 from metricwise.designs import make_design
 from metricwise.measures.base import HasViolatedLabelling
 from metricwise.results import Certificate, HistoryEntry, Result, Status, Witness
 from metricwise.solvers.cutting_plane import CuttingPlane
 from metricwise.solvers.loop import Limits, history_of, run
 from metricwise.solvers.problem import MultivariateProblem
-
-Floats = NDArray[np.float64]
-Columns = NDArray[np.int64]
 
 _ROUND_TOL = 1e-2  # of the problems on the way
 _MOST_ROUNDS = 30
@@ -60,7 +57,7 @@ class SelectionResult(Result):
         weights, has less than ``lower``.
     """
 
-    columns: Columns = field(default_factory=lambda: np.zeros(0, np.int64), repr=False)
+    columns: Indices = field(default_factory=lambda: np.zeros(0, np.int64), repr=False)
     selection: Certificate = field(default_factory=lambda: Certificate(np.inf, -np.inf))
 
 
@@ -76,12 +73,12 @@ class _Dual(NamedTuple):
 class SelectionState:
     """The parts of the features, the best choice with its result, and the bound of all choices."""
 
-    columns: Columns
+    columns: Indices
     parts: Floats
     limits: Limits
     deadline: float
     best: Result | None = None
-    chosen: Columns = field(default_factory=lambda: np.zeros(0, np.int64))
+    chosen: Indices = field(default_factory=lambda: np.zeros(0, np.int64))
     lower: float = -np.inf
     waited: int = 0
     trained: bool = False
@@ -251,7 +248,7 @@ def _constants(design: Any) -> int:
     return int(design.shape[1] - design.X.shape[1])
 
 
-def _restricted(problem: MultivariateProblem, columns: Columns, scale: Floats | None = None) -> MultivariateProblem:
+def _restricted(problem: MultivariateProblem, columns: Indices, scale: Floats | None = None) -> MultivariateProblem:
     """Return the problem of some features, each times a number if ``scale`` is given."""
     design: Any = problem.design
     X = design.X[:, columns]
@@ -274,7 +271,7 @@ def _combination(problem: MultivariateProblem, shares: Floats, scores: Floats) -
     return _Dual(loss, slopes[:-1], float(slopes[-1])) if _constants(problem.design) else _Dual(loss, slopes, 0.0)
 
 
-def _largest(sizes: Floats, count: int) -> Columns:
+def _largest(sizes: Floats, count: int) -> Indices:
     """Return the places of the largest numbers, ascending; of equal ones the first."""
     return np.sort(np.argsort(-sizes, kind="stable")[:count])
 

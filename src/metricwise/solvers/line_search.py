@@ -5,14 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
+from metricwise._typing import Floats
 from metricwise.designs import Design
 from metricwise.oracles import Labelling
 from metricwise.solvers.problem import MultivariateProblem
-
-Floats = NDArray[np.float64]
 
 _MOST_TRIALS = 20
 

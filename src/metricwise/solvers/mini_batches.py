@@ -16,19 +16,15 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from metricwise._typing import Floats, Indices, Mask
 from metricwise.kernels import streaming
 from metricwise.measures.base import HasViolatedLabelling
 from metricwise.oracles import Oracle, make_oracle
 from metricwise.solvers.point_updates import PointSettings
 from metricwise.solvers.stream_rows import StreamRows
 from metricwise.solvers.stream_state import StreamState
-
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
-Rows = NDArray[np.int64]
 
 _FIRST_STEPS = 10.0  # buffers after which steps begin to shrink
 _STEP_OF_A_BUFFER = 20.0  # in steps of a row
@@ -59,7 +55,7 @@ class MiniBatches:
         """Return the state before the first row."""
         return StreamState.fresh(n_features, is_sparse, scaling=not self.settings.plain)
 
-    def prepare(self, state: StreamState, data: StreamRows, rows: Rows) -> None:
+    def prepare(self, state: StreamState, data: StreamRows, rows: Indices) -> None:
         """Learn the scale of the features from some rows, ahead of the first update."""
         state.observe_ahead(data, rows, scaling=not self.settings.plain)
 
@@ -67,7 +63,7 @@ class MiniBatches:
         """Return the slack of the last buffer."""
         return (state.level,)
 
-    def learn(self, state: StreamState, data: StreamRows, rows: Rows, *, remember: bool = True) -> None:
+    def learn(self, state: StreamState, data: StreamRows, rows: Indices, *, remember: bool = True) -> None:
         """Learn from rows in the given order; those of an unfinished buffer wait in the state for the next call."""
         first = 0
         while first < rows.size:
@@ -91,7 +87,7 @@ class MiniBatches:
         """Return how many rows the buffer lacks."""
         return self.batch_rows - state.waiting % self.batch_rows
 
-    def _collect(self, state: StreamState, data: StreamRows, rows: Rows) -> None:
+    def _collect(self, state: StreamState, data: StreamRows, rows: Indices) -> None:
         """Learn from a full buffer with both classes, else let the rows wait."""
         if state.waiting == 0 and rows.size == self.batch_rows and _both_classes(data.positive[rows]):
             self._step(state, data, rows)  # the buffer is at hand as it is
@@ -110,7 +106,7 @@ class MiniBatches:
             return
         state.pieces, state.waiting = [], 0
 
-    def _step(self, state: StreamState, data: StreamRows, rows: Rows) -> None:
+    def _step(self, state: StreamState, data: StreamRows, rows: Indices) -> None:
         numbers, positive = state.numbers, data.positive[rows]
         rows = np.concatenate([rows[positive], rows[~positive]])
         n_pos, weights = int(np.count_nonzero(positive)), data.weights[rows]

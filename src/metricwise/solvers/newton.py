@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from metricwise._typing import Floats
 from metricwise.designs import Design
 from metricwise.oracles.base import Classes
 from metricwise.oracles.smooth import LossAt, PairSquares, SmoothLoss
@@ -31,8 +32,6 @@ from metricwise.results import Certificate, HistoryEntry, Result, Status, Witnes
 from metricwise.solvers.loop import Limits, history_of, run
 from metricwise.solvers.problem import positives_first, sampled_rows
 from metricwise.solvers.saved import Arrays, progress_arrays, set_progress
-
-Floats = NDArray[np.float64]
 
 _MOST_PRODUCTS = 100
 _MOST_TRIALS = 30

@@ -13,20 +13,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.cluster import MiniBatchKMeans
 from threadpoolctl import threadpool_limits
 
+from metricwise._typing import Floats, Indices, Mask
 from metricwise.designs import Design, make_design
 from metricwise.measures import Accuracy
 from metricwise.oracles.smooth import RowSquares
 from metricwise.solvers.newton import SmoothProblem
 from metricwise.solvers.problem import MultivariateProblem, make_problem
-
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
-Rows = NDArray[np.int64]
 
 MOST_PAIRS = 1_000_000
 _ENTRIES_OF_A_BATCH = 4_000_000  # of the differences held at once, if dense
@@ -98,7 +94,7 @@ class PairClusters:
         return centres, shares[found] / shares[found].sum()
 
 
-def _used_columns(X: Any, rows: Rows) -> Rows | None:
+def _used_columns(X: Any, rows: Indices) -> Indices | None:
     """Return the columns of a sparse matrix that are not zero in all of some rows: the others would only cost time."""
     return np.unique(X[rows].indices).astype(np.int64) if sparse.issparse(X) else None
 
@@ -112,7 +108,7 @@ def _stacked(parts: list[Any]) -> Any:
 class _Pairs:
     """All pairs, in random order, or a sample of them drawn by weight."""
 
-    def __init__(self, X: Any, pos: Rows, neg: Rows, pos_weights: Floats, neg_weights: Floats, seed: int) -> None:
+    def __init__(self, X: Any, pos: Indices, neg: Indices, pos_weights: Floats, neg_weights: Floats, seed: int) -> None:
         self.X, self.pos, self.neg, self.seed = X, pos, neg, seed
         self.pos_weights, self.neg_weights = pos_weights, neg_weights
         self.all = pos.size * neg.size <= MOST_PAIRS
@@ -138,8 +134,8 @@ class _Pairs:
             yield self.X[self.pos[i]] - self.X[self.neg[j]], weights
 
 
-def _drawn(random: np.random.Generator, weights: Floats, count: int) -> Rows:
+def _drawn(random: np.random.Generator, weights: Floats, count: int) -> Indices:
     """Draw places with probabilities proportional to weights."""
     edges = np.cumsum(weights)
-    drawn: Rows = np.searchsorted(edges, random.random(count) * edges[-1], "right")
+    drawn: Indices = np.searchsorted(edges, random.random(count) * edges[-1], "right")
     return np.minimum(drawn, weights.size - 1)

@@ -7,13 +7,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from metricwise._typing import Floats, Indices
 from metricwise.designs import Design
 from metricwise.designs.base import sample_sizes
 from metricwise.measures.base import Measure
 from metricwise.oracles import Labelling, Oracle, make_oracle
-
-Floats = NDArray[np.float64]
-Rows = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -47,7 +45,7 @@ class MultivariateProblem:
         return replace(self, design=self.design.gathered(rows), oracle=oracle, n_pos=n_pos, weights=weights)
 
 
-def sampled_rows(n_pos: int, total: int, n_rows: int, random: np.random.Generator) -> tuple[Rows, int]:
+def sampled_rows(n_pos: int, total: int, n_rows: int, random: np.random.Generator) -> tuple[Indices, int]:
     """Return a random sample of rows, positives first, with the same share of them, and how many they are."""
     few_pos, few_neg = sample_sizes(n_pos, total - n_pos, n_rows)
     pos = np.sort(random.choice(n_pos, few_pos, replace=False))
@@ -55,7 +53,7 @@ def sampled_rows(n_pos: int, total: int, n_rows: int, random: np.random.Generato
     return np.concatenate([pos, neg]), few_pos
 
 
-def positives_first(positive: NDArray[np.bool_], weights: Floats | None) -> tuple[Rows, Floats | None]:
+def positives_first(positive: NDArray[np.bool_], weights: Floats | None) -> tuple[Indices, Floats | None]:
     """Return the rows with the positives first, and their weights in that order; None if every row counts once."""
     rows = np.concatenate([np.flatnonzero(positive), np.flatnonzero(~positive)])
     if weights is None or np.all(weights == 1.0):

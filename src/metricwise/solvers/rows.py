@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
+from metricwise._typing import Floats, Mask
 
 
 class RowStore(Protocol):

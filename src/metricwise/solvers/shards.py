@@ -22,17 +22,13 @@ from copy import deepcopy
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from metricwise._typing import Floats, Indices, Mask
 from metricwise.kernels import streaming
 from metricwise.kernels.random_numbers import shuffle
 from metricwise.solvers.point_updates import StreamLearner
 from metricwise.solvers.stream_rows import StreamRows
 from metricwise.solvers.stream_state import StreamState
-
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
-Rows = NDArray[np.int64]
 
 
 class ChunkLabels(NamedTuple):
@@ -45,7 +41,7 @@ class ChunkLabels(NamedTuple):
 
 def pass_over_chunk(X: Any, learner: StreamLearner, state: StreamState, labels: ChunkLabels, seed: int) -> StreamState:
     """Return the state after a shuffled pass over the rows of a chunk; the given one stays as it is."""
-    order: Rows = np.flatnonzero(labels.learnt)
+    order: Indices = np.flatnonzero(labels.learnt)
     shuffle(order, np.uint64(seed))
     weights = np.ones(labels.positive.size) if labels.weights is None else labels.weights
     after = deepcopy(state)

@@ -24,14 +24,13 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from metricwise._typing import Floats
 from metricwise.oracles.smoothed import LosesByShares, SmoothedAt, SmoothedSlack, make_smoothed_slack
 from metricwise.results import Certificate, HistoryEntry, Result, Status, Witness
 from metricwise.solvers.loop import Limits, history_of
 from metricwise.solvers.problem import MultivariateProblem
 
-Floats = NDArray[np.float64]
 Method = Literal["lbfgs", "accelerated"]
 
 _NO_BETTER = 1e-6

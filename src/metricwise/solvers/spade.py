@@ -17,9 +17,10 @@ For the G-mean, whose slopes are not bounded, rewards are raised by t^(-1/4) (Th
 
 from __future__ import annotations
 
+from metricwise._typing import Indices
 from metricwise.kernels import dual_regions, streaming
 from metricwise.measures.base import DualRegion, HasDualRegion
-from metricwise.solvers.point_updates import PointLearner, PointSettings, Rows
+from metricwise.solvers.point_updates import PointLearner, PointSettings
 from metricwise.solvers.stream_rows import StreamRows
 from metricwise.solvers.stream_state import StreamState
 
@@ -41,7 +42,7 @@ class Spade(PointLearner):
         super().__init__(settings)
         self._region = _REGIONS[measure.dual_region]
 
-    def _train(self, state: StreamState, data: StreamRows, rows: Rows) -> None:
+    def _train(self, state: StreamState, data: StreamRows, rows: Indices) -> None:
         self._update(state, data, rows, self._region)
 
     def duals(self, state: StreamState) -> tuple[float, float]:

@@ -22,8 +22,8 @@ import time
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from metricwise._typing import Floats
 from metricwise.measures.base import HasViolatedLabelling
 from metricwise.results import Certificate, HistoryEntry, Result, Status, Witness
 from metricwise.solvers.cutting_plane import CuttingPlane, CuttingPlaneState
@@ -31,8 +31,6 @@ from metricwise.solvers.dictionary_learning import improved_atoms, moments
 from metricwise.solvers.loop import Limits, history_of, run
 from metricwise.solvers.problem import MultivariateProblem
 from metricwise.solvers.sparse_problem import CodedRows, SparseCodingProblem
-
-Floats = NDArray[np.float64]
 
 _PREDICTOR_TOL = 1e-2  # of its own objective
 _PREDICTOR_SHARE = 0.1  # of what J may still fall by at the end: no need to solve better than that

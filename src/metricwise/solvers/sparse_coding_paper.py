@@ -22,15 +22,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from metricwise._typing import Floats
 from metricwise.results import Status
 from metricwise.solvers.dictionary_learning import moments, projected
 from metricwise.solvers.loop import Limits
 from metricwise.solvers.sparse_coding import SparseCoding, SparseCodingState
 from metricwise.solvers.sparse_problem import CodedRows, SparseCodingProblem
-
-Floats = NDArray[np.float64]
 
 _PATIENCE = 20  # steps without a better point
 _FIRST_LENGTH = 0.02

@@ -16,18 +16,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
+from metricwise._typing import Floats, Mask
 from metricwise.designs import Design, make_design
 from metricwise.measures.base import Measure
 from metricwise.oracles import Oracle, make_oracle
 from metricwise.solvers.problem import MultivariateProblem, positives_first
 from metricwise.threads import block_bounds, run_blocks
-
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 _MOST_ROUNDS = 1000
 

@@ -5,15 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from metricwise._typing import Floats, Indices, Mask
 from metricwise.designs import make_design
 from metricwise.kernels import streaming
-
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
-Rows = NDArray[np.int64]
 
 
 class StreamRows:
@@ -44,14 +40,14 @@ class StreamRows:
         """Return one dense row."""
         return np.asarray(self.X[i], dtype=np.float64)
 
-    def scores(self, rows: Rows, w: Floats, intercept: float) -> Floats:
+    def scores(self, rows: Indices, w: Floats, intercept: float) -> Floats:
         return self._design.take(rows).scores(w) + intercept
 
-    def combine(self, rows: Rows, c: Floats) -> Floats:
+    def combine(self, rows: Indices, c: Floats) -> Floats:
         """Return the sum of c[k] times row k."""
         return self._design.take(rows).combine(c)
 
-    def observe(self, rows: Rows, origin: Floats, first: Floats, second: Floats, observed: int) -> None:
+    def observe(self, rows: Indices, origin: Floats, first: Floats, second: Floats, observed: int) -> None:
         """Add rows to the sums of `StreamState` over those observed before."""
         X = self.X
         if self.is_sparse:
@@ -59,7 +55,7 @@ class StreamRows:
         else:
             streaming.observe_dense(X, rows, origin, first, second, observed, 0, rows.size)
 
-    def learn(self, rows: Rows, state: Any, settings: Floats, region: int, plain: bool, intercept: float) -> None:
+    def learn(self, rows: Indices, state: Any, settings: Floats, region: int, plain: bool, intercept: float) -> None:
         """Update the model of a state with every row in turn."""
         X, labels = self.X, (self.positive, self.weights)
         model = state.v, state.z, state.numbers, settings, region, plain, intercept, 0, rows.size

@@ -14,12 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from metricwise._typing import Floats, Indices, Mask
 from metricwise.kernels import streaming
 from metricwise.solvers.stream_rows import StreamRows
-
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
-Rows = NDArray[np.int64]
 
 _INTERVAL = 8192  # most rows between landmarks, or the number of features if that is larger
 _OBSERVED_AT_FIRST = 4096
@@ -58,11 +55,11 @@ class StreamState:
     position: int = 0
     observed: int = 0
     next_landmark: int = 1
-    strides: Rows = field(default_factory=lambda: np.ones(2, dtype=np.int64))
+    strides: Indices = field(default_factory=lambda: np.ones(2, dtype=np.int64))
     scores: Floats = field(default_factory=_no_scores)
     score_weights: Floats = field(default_factory=_no_scores)
     score_positions: Floats = field(default_factory=_no_scores)
-    n_scores: Rows = field(default_factory=lambda: np.zeros(2, dtype=np.int64))
+    n_scores: Indices = field(default_factory=lambda: np.zeros(2, dtype=np.int64))
     # The alternating stages of STAMP.
     level: float = 0.5
     estimating: bool = False
@@ -130,13 +127,13 @@ class StreamState:
 
     # ----------------------------------------------------------------------------------------------------- landmarks
 
-    def observe(self, data: StreamRows, rows: Rows) -> None:
+    def observe(self, data: StreamRows, rows: Indices) -> None:
         """Enter rows at the current position into the statistics: all of the first ones, then some."""
         all_until = max(_OBSERVED_AT_FIRST - self.observed, 0)
         later = all_until + (-self.position - all_until) % _OBSERVED_LATER
         self._enter(data, np.concatenate([rows[:all_until], rows[later::_OBSERVED_LATER]]))
 
-    def observe_ahead(self, data: StreamRows, rows: Rows, scaling: bool) -> None:
+    def observe_ahead(self, data: StreamRows, rows: Indices, scaling: bool) -> None:
         """Learn the scale of the features from all of some rows, before the first update."""
         if scaling:
             self._enter(data, rows)
@@ -144,7 +141,7 @@ class StreamState:
         # The statistics will not change much soon.
         self.next_landmark = self.position + self._longest_interval
 
-    def _enter(self, data: StreamRows, rows: Rows) -> None:
+    def _enter(self, data: StreamRows, rows: Indices) -> None:
         if rows.size == 0:
             return
         if self.observed == 0 and not self.is_sparse:
@@ -165,7 +162,7 @@ class StreamState:
         self.next_landmark = self.position + interval
         self.strides = self._strides(interval, _REMEMBERED_BETWEEN_LANDMARKS)
 
-    def _strides(self, n_rows: int, wanted: int) -> Rows:
+    def _strides(self, n_rows: int, wanted: int) -> Indices:
         """Return of how many rows one has to be kept so that as many as wanted of each class are, out of some rows."""
         shares = np.array([self.prior, 1.0 - self.prior])
         return np.maximum(np.ceil(n_rows * shares / wanted), 1.0).astype(np.int64)
@@ -202,7 +199,7 @@ class StreamState:
 
     # ------------------------------------------------------------------------------------------------- recent scores
 
-    def remember(self, data: StreamRows, rows: Rows, positions: Rows | None = None) -> None:
+    def remember(self, data: StreamRows, rows: Indices, positions: Indices | None = None) -> None:
         """Score some rows that were not learnt from yet, with the snapshot; the rare class more often."""
         if not self.snapshot.any():
             return
@@ -216,7 +213,7 @@ class StreamState:
             scores = data.scores(rows[chosen], self.snapshot, self.snapshot_bias)
             self._keep(side, scores, data.weights[rows[chosen]], positions[chosen])
 
-    def _keep(self, side: int, scores: Floats, weights: Floats, positions: Rows) -> None:
+    def _keep(self, side: int, scores: Floats, weights: Floats, positions: Indices) -> None:
         scores, weights, positions = scores[-_REMEMBERED:], weights[-_REMEMBERED:], positions[-_REMEMBERED:]
         places = (self.n_scores[side] + np.arange(scores.size)) % _REMEMBERED
         self.scores[side, places] = scores

@@ -21,11 +21,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from metricwise._typing import Floats, Indices
 from metricwise.designs.subspace import Subspace
 from metricwise.solvers.loop import Limits, run
-
-Floats = NDArray[np.float64]
-Rows = NDArray[np.int64]
 
 _STAGES = 6
 _FIRST_SHARE = 1 / 8  # of the basis is drawn at random; then it grows by the same factor in every stage
@@ -34,7 +32,7 @@ _STAGE_TOL = 0.02
 _DEPENDENT = 1e-8  # of a row's square: what is so small outside of the span adds nothing but rounding errors
 
 
-def first_basis(rows: Rows, positive: NDArray[np.bool_], size: int, random: np.random.Generator) -> Rows:
+def first_basis(rows: Indices, positive: NDArray[np.bool_], size: int, random: np.random.Generator) -> Indices:
     """Return rows drawn at random: half of them positives, as far as there are so many."""
     pos, neg = rows[positive[rows]], rows[~positive[rows]]
     n_pos = min(pos.size, max(size // 2, size - neg.size))
@@ -44,7 +42,7 @@ def first_basis(rows: Rows, positive: NDArray[np.bool_], size: int, random: np.r
 
 def pursue(
     subspace: Subspace,
-    rows: Rows,
+    rows: Indices,
     positive: NDArray[np.bool_],
     n_basis: int,
     solver: Any,
@@ -102,8 +100,8 @@ def _combination(problem: Any, state: Any) -> Floats:
 
 
 def _best_rows(
-    subspace: Subspace, listed: Rows, wanted: Floats, rows: Rows, count: int, random: np.random.Generator
-) -> Rows:
+    subspace: Subspace, listed: Indices, wanted: Floats, rows: Indices, count: int, random: np.random.Generator
+) -> Indices:
     """Return rows whose functions come nearest to the wanted one outside of the span, one after the other."""
     candidates = np.setdiff1d(rows, subspace.basis)
     if candidates.size > _CANDIDATES:

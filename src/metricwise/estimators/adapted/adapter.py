@@ -6,15 +6,12 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from metricwise._typing import Floats, Mask
 from metricwise.estimators.multivariate_svc import MultivariateSVC
 from metricwise.estimators.plug_in.binary import HeldOut, Sigmoid
 from metricwise.results import Result
-
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

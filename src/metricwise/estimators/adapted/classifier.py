@@ -9,11 +9,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, MetaEstimatorMixin
-from sklearn.utils import _safe_indexing, get_tags, indexable
-from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.metaestimators import _BaseComposition
-from sklearn.utils.validation import _num_samples, check_is_fitted, check_random_state, column_or_1d, validate_data
+from sklearn.utils import get_tags, indexable
+from sklearn.utils.validation import check_is_fitted, check_random_state, column_or_1d, validate_data
 
+from metricwise._sklearn import Interval, NamedEstimatorsMixin, StrOptions, count_samples, take_samples
+from metricwise._typing import Floats
 from metricwise.estimators.adapted.adapter import Adapter
 from metricwise.estimators.adapted.contest import Contest, Outcome
 from metricwise.estimators.adapted.inputs import ADAPTED, Inputs, check_trained, default_inputs, given_inputs
@@ -29,10 +29,8 @@ from metricwise.estimators.weighting import takes_weights, weight_setting
 from metricwise.measures import Measure, get_measure
 from metricwise.results import Result
 
-Floats = NDArray[np.float64]
 
-
-class AdaptedSVC(ClassifierMixin, MetaEstimatorMixin, _BaseComposition):
+class AdaptedSVC(ClassifierMixin, MetaEstimatorMixin, NamedEstimatorsMixin):
     """Classifiers adapted to a measure: their outputs are features of a multivariate SVM (Li, Tsang and Zhou 2013).
 
     The score of a row is ``w'x + sum_k b_k f_k(x)``, where f_k are the outputs of other classifiers, the inputs, as
@@ -257,7 +255,7 @@ class AdaptedSVC(ClassifierMixin, MetaEstimatorMixin, _BaseComposition):
             X, y = indexable(X, np.asarray(y))
             weights = None
             if sample_weight is not None:
-                weights = row_weights(np.empty((_num_samples(X), 0)), y, sample_weight, None)
+                weights = row_weights(np.empty((count_samples(X), 0)), y, sample_weight, None)
             classes = two_classes(y, weights, "AdaptedSVC")
             if given is not None:
                 self._check_given(given, classes, weights)
@@ -280,8 +278,8 @@ class AdaptedSVC(ClassifierMixin, MetaEstimatorMixin, _BaseComposition):
         if weights is not None and np.any(weights == 0.0):
             kept = np.flatnonzero(weights > 0.0)
             cv = without_rows(cv, X, y, weights > 0.0)
-            rows, y, weights = _safe_indexing(rows, kept), y[kept], weights[kept]
-            raw = None if raw is None else _safe_indexing(raw, kept)
+            rows, y, weights = take_samples(rows, kept), y[kept], weights[kept]
+            raw = None if raw is None else take_samples(raw, kept)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         machine = MultivariateSVC(
             measure, self.C, threshold=0.0, tol=self.tol, max_iter=self.max_iter, random_state=seed

@@ -34,15 +34,15 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import _safe_indexing
 
+from metricwise._sklearn import take_samples
+from metricwise._typing import Floats, Indices, Mask
 from metricwise.estimators.adapted.adapter import Adapter
 from metricwise.estimators.adapted.inputs import ADAPTED, Inputs
 from metricwise.estimators.cost_sensitive.rounds import CONFIDENCE, least_gain
 from metricwise.estimators.multivariate_svc import MultivariateSVC
 from metricwise.estimators.plug_in.binary import Aim, Chosen, HeldOut, Probe, choose
 from metricwise.estimators.plug_in.held_out import (
-    Rows,
     Scores,
     Splits,
     binary_scores,
@@ -57,9 +57,6 @@ from metricwise.estimators.plug_in.held_out import (
 from metricwise.inference.score_intervals import resampled_interval
 from metricwise.measures.base import CountsTopRows
 from metricwise.results import DegenerateOptimumWarning, Status
-
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 _FEWEST_FOLDS = 3  # where inputs are trained without two of them
 
@@ -152,7 +149,7 @@ class Contest:
         n_folds = len(self.splits)
         self.pairs = list(combinations(range(n_folds), 2)) if n_folds >= _FEWEST_FOLDS else []
         self.probe = probe_rows(self.codes, self.seed)
-        self.shown: list[Rows] = [seen for *_, seen in with_probe(self.splits, self.probe)]
+        self.shown: list[Indices] = [seen for *_, seen in with_probe(self.splits, self.probe)]
 
     def _checked_splits(self) -> Splits:
         splits = splits_of(self.cv, self.X, self.codes, self.seed, needed=True)
@@ -200,7 +197,7 @@ class Contest:
         others = [scores[train] for train, _ in self.splits]
         return Output(model, scores, others, [scores[rows] for rows in self.shown], scores[self.probe])
 
-    def _trainings(self) -> Iterator[tuple[Rows, list[Rows]]]:
+    def _trainings(self) -> Iterator[tuple[Indices, list[Indices]]]:
         """Yield rows to train an input on, with those to score: all rows, all without a fold, without two folds."""
         yield np.arange(self.y.size), [self.probe]
         for (train, test), shown in zip(self.splits, self.shown, strict=True):
@@ -209,11 +206,11 @@ class Contest:
             (train, first), (others, second) = self.splits[one], self.splits[other]
             yield np.intersect1d(train, others), [first, second]
 
-    def _trained(self, name: str, train: Rows, asked: list[Rows]) -> tuple[Any, list[Floats]]:
+    def _trained(self, name: str, train: Indices, asked: list[Indices]) -> tuple[Any, list[Floats]]:
         """Return an input trained on some rows, if that is all of them, and its scores of those that are asked for."""
         part = None if self.weights is None else self.weights[train]
-        model = fitted(self.inputs[name], _safe_indexing(self.X, train), self.y[train], part)
-        scores = [binary_scores(model, _safe_indexing(self.X, rows), self.positive) for rows in asked]
+        model = fitted(self.inputs[name], take_samples(self.X, train), self.y[train], part)
+        scores = [binary_scores(model, take_samples(self.X, rows), self.positive) for rows in asked]
         return model if train.size == self.y.size else None, scores
 
     def _output(self, done: list[tuple[Any, list[Floats]]]) -> Output:
@@ -247,10 +244,10 @@ class Contest:
         by_whole = adapter.scores(self._features(self.probe), {name: one.by_whole for name, one in outputs.items()})
         return self._contender(ADAPTED, pairs, by_whole, False)
 
-    def _features(self, rows: Rows) -> Any:
+    def _features(self, rows: Indices) -> Any:
         return None if self.features is None else self.features[rows]
 
-    def _adapter(self, rows: Rows, scores: dict[str, Floats], of_fold: bool) -> Adapter:
+    def _adapter(self, rows: Indices, scores: dict[str, Floats], of_fold: bool) -> Adapter:
         """Return a machine trained on some rows, whose scores by the inputs are given."""
         machine = clone(self.machine)
         measure = self.aim.measure

@@ -7,9 +7,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils import indexable
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.validation import _num_samples, column_or_1d
+from sklearn.utils.validation import column_or_1d
 
+from metricwise._sklearn import HasMethods, Interval, StrOptions, count_samples
 from metricwise.estimators.cost_sensitive.learners import WeightedLearner
 from metricwise.estimators.cost_sensitive.rounds import Rounds, best_trial
 from metricwise.estimators.plug_in.binary import Aim, aim_of
@@ -180,7 +180,7 @@ class CostSensitiveClassifier(PlugInClassifier):
             X, y = indexable(X, np.asarray(y))
             weights = None
             if sample_weight is not None:
-                weights = row_weights(np.empty((_num_samples(X), 0)), y, sample_weight, None)
+                weights = row_weights(np.empty((count_samples(X), 0)), y, sample_weight, None)
             classes = two_classes(y, weights, "CostSensitiveClassifier")
             fitting, y = self._fitting(X, column_or_1d(y, warn=True), weights)
             positive = positive_class(classes, self.pos_label)

@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from metricwise._typing import Floats
 from metricwise.estimators.weighting import last_step, takes_weights, weight_setting
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -20,13 +20,13 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
-from sklearn.utils import _safe_indexing
 
+from metricwise._sklearn import take_samples
+from metricwise._typing import Floats, Indices
 from metricwise.estimators.cost_sensitive.learners import WeightedLearner
 from metricwise.estimators.plug_in.binary import Aim, Chosen, HeldOut, Sigmoid, choose, shown, table_of
 from metricwise.estimators.plug_in.fitting import Fitting
 from metricwise.estimators.plug_in.held_out import (
-    Rows,
     Scores,
     Splits,
     binary_scores,
@@ -39,8 +39,6 @@ from metricwise.inference.score_intervals import score_interval
 from metricwise.measures.base import CountsTable
 from metricwise.solvers.amp_problem import Prices
 from metricwise.solvers.class_prices import row_prices
-
-Floats = NDArray[np.float64]
 
 # A gain is believed if this interval for it lies above zero, that is with a chance of three in four. On average, as
 # measured, more doubt throws away more than it saves, and less lets noise in where positives are few.
@@ -161,13 +159,13 @@ class Rounds:
         return Trial(prices, chosen, held, scores)
 
     def _scored(
-        self, weights: Floats | None, train: Rows, test: Rows, seen: Rows, start: Any
+        self, weights: Floats | None, train: Indices, test: Indices, seen: Indices, start: Any
     ) -> tuple[Any, Floats, Floats]:
         """Return a model to start the next round from, if it can be, and scores of rows held out and of rows seen."""
         part = None if weights is None else weights[train]
-        model = self.learner.fitted(_safe_indexing(self.fitting.X, train), self.y[train], part, start)
-        unseen = binary_scores(model, _safe_indexing(self.fitting.X, test), self.positive)
-        known = binary_scores(model, _safe_indexing(self.fitting.X, seen), self.positive)
+        model = self.learner.fitted(take_samples(self.fitting.X, train), self.y[train], part, start)
+        unseen = binary_scores(model, take_samples(self.fitting.X, test), self.positive)
+        known = binary_scores(model, take_samples(self.fitting.X, seen), self.positive)
         return model if self.learner.continues(model) else None, unseen, known
 
     def _shift(self, prices: Prices) -> float:
@@ -192,7 +190,7 @@ class Rounds:
         """Return what was chosen in a trial as it applies to the scores of a model of all rows, prices included."""
         shift, chosen = self._shift(trial.prices), trial.chosen
         if self.held_out:
-            by_whole = binary_scores(model, _safe_indexing(self.fitting.X, trial.scores.probe), self.positive) - shift
+            by_whole = binary_scores(model, take_samples(self.fitting.X, trial.scores.probe), self.positive) - shift
             seen = trial.scores._replace(seen=trial.scores.seen - shift)
             chosen = chosen.for_whole(self.fitting.probe(seen, self.y == self.positive, by_whole))
         if shift == 0.0:

@@ -12,16 +12,10 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from scipy.special import expit, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import _safe_indexing
-from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    check_is_fitted,
-    check_random_state,
-    column_or_1d,
-    validate_data,
-)
+from sklearn.utils.validation import check_is_fitted, check_random_state, column_or_1d, validate_data
 
+from metricwise._sklearn import Interval, check_sample_weight, take_samples
+from metricwise._typing import Floats
 from metricwise.estimators.front_door.candidates import candidates_for
 from metricwise.estimators.front_door.clock import Clock
 from metricwise.estimators.front_door.combining import Averaging, Mixture, best_mixture
@@ -36,8 +30,6 @@ from metricwise.estimators.plug_in.several import averaged
 from metricwise.estimators.rows import checked_rows, refuse_empty_frame, unchanged_by_errors
 from metricwise.estimators.targets import classes_of, positive_class
 from metricwise.measures import Measure, get_measure
-
-Floats = NDArray[np.float64]
 
 _LOG = logging.getLogger("metricwise")
 
@@ -172,7 +164,7 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):
             kept = weights > 0.0
             cv = self.cv if kept.all() else without_rows(self.cv, rows, target, kept)
             some, uneven = np.flatnonzero(kept), None if sample_weight is None else weights[kept]
-            self._task = self._make_task(_safe_indexing(rows, some), target[some], uneven, measure)
+            self._task = self._make_task(take_samples(rows, some), target[some], uneven, measure)
             self._race(clock, cv)
             self._task.forget_rows()
         self.measure_ = measure
@@ -198,7 +190,7 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):
 
     def _weights(self, sample_weight: Any, n_rows: int) -> Floats:
         rows = np.empty((n_rows, 0))
-        weights = _check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
+        weights = check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
         if not np.any(weights > 0.0):
             raise ValueError("sample_weight is zero for every row: give at least two rows a weight above zero")
         return np.asarray(weights)
@@ -242,7 +234,7 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):
         self.weights_ = mixture.weights
         probe = mixture.runners[0].probe
         by_folds = self._averaging.mean([runner.seen for runner in mixture.runners])
-        by_whole = self._averaging.scores(task, _safe_indexing(task.X, probe))
+        by_whole = self._averaging.scores(task, take_samples(task.X, probe))
         decision = task.judged(task.decide(heat.held, mixture.scores), heat.held, mixture.scores, heat.sizes)
         self._decision = task.for_whole(decision, probe, by_folds, by_whole)
         self.threshold_ = self._decision.thresholds

@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from metricwise._typing import Floats
 from metricwise.estimators.front_door.race import Heat, Runner
-from metricwise.estimators.front_door.tasks import Calibration, Floats, Task
+from metricwise.estimators.front_door.tasks import Calibration, Task
 
 
 class Mixture(NamedTuple):

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.validation import _num_samples
+
+from metricwise._sklearn import count_samples
 
 _MOST_DENSE_FEATURES, _MOST_DENSE_VALUES = 2000, 50_000_000  # of a sparse matrix; 200 megabytes
 _FEWEST_TERMS = 100  # of texts
@@ -58,7 +59,7 @@ class Profile:
         >>> Profile.of(np.array([[1.0, np.nan]])).has_missing
         True
         """
-        n_rows = _num_samples(X)
+        n_rows = count_samples(X)
         if sparse.issparse(X):
             missing = bool(np.isnan(X.data).any())
             uneven = not missing and _are_uneven(X)

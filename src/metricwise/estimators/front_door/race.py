@@ -19,11 +19,12 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import _safe_indexing
 
+from metricwise._sklearn import take_samples
+from metricwise._typing import Floats, Indices
 from metricwise.estimators.front_door.candidates import Candidate
 from metricwise.estimators.front_door.clock import Clock
-from metricwise.estimators.front_door.tasks import Calibration, Floats, Rows, Task
+from metricwise.estimators.front_door.tasks import Calibration, Task
 from metricwise.estimators.plug_in.held_out import Splits, collected, on_one_scale, probe_rows, splits_of, with_probe
 
 Tell = Callable[[str], bool]
@@ -58,7 +59,7 @@ class Runner:
     why_dropped: str = ""
     out_of_time: bool = False
     scores: Floats = field(default_factory=lambda: np.zeros(0))
-    probe: Rows = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # rows whose models have seen them,
+    probe: Indices = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # rows whose models have seen them,
     seen: Floats = field(default_factory=lambda: np.zeros(0))  # and their scores
     calibration: Calibration = field(default_factory=lambda: Calibration(()))
 
@@ -84,14 +85,14 @@ class Runner:
 class Heat:
     """Some rows, divided into folds, and some of them whose scores by models that have seen them are of interest."""
 
-    rows: Rows
+    rows: Indices
     splits: Splits
-    probe: Rows
+    probe: Indices
 
     @property
-    def held(self) -> Rows:
+    def held(self) -> Indices:
         """The rows in the order in which they are held out."""
-        held: Rows = self.rows[np.concatenate([test for _, test in self.splits])]
+        held: Indices = self.rows[np.concatenate([test for _, test in self.splits])]
         return held
 
     @property
@@ -175,7 +176,7 @@ class Race:
         with warnings.catch_warnings():
             if size < total:
                 warnings.simplefilter("ignore")  # a part may have few rows of a class, of which the user has more
-            splits = splits_of(cv, _safe_indexing(self.task.X, rows), codes, self.task.seed, needed=True)
+            splits = splits_of(cv, take_samples(self.task.X, rows), codes, self.task.seed, needed=True)
         if not splits:
             raise ValueError(
                 f"candidates are judged on rows held out, but the rarest class has {int(np.bincount(codes).min())} "
@@ -281,7 +282,7 @@ def _folds_of_part(cv: Any) -> Any:
     return 3 if cv is None else min(3, cv) if isinstance(cv, int) else 3
 
 
-def _spread_part(strata: NDArray[Any], size: int, seed: int) -> Rows:
+def _spread_part(strata: NDArray[Any], size: int, seed: int) -> Indices:
     """Return so many rows, about, each class with its share; larger parts contain smaller ones."""
     random = np.random.default_rng((seed, 7))
     parts = []

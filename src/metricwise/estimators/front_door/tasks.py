@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import logit
-from sklearn.utils import _safe_indexing
 
+from metricwise._sklearn import take_samples
+from metricwise._typing import Floats, Indices, Labels
 from metricwise.estimators.multilabel.labels import checked_labels
 from metricwise.estimators.plug_in.binary import HeldOut, Probe, Sigmoid, aim_of, choose, evidence_of_folds, table_of
 from metricwise.estimators.plug_in.held_out import (
@@ -30,10 +30,6 @@ from metricwise.inference.score_evidence import ScoreEvidence, score_evidence
 from metricwise.inference.score_intervals import TableEvidence
 from metricwise.measures import HasMulticlassValue, Measure, contingency_table
 from metricwise.measures.averages import matrix_table
-
-Floats = NDArray[np.float64]
-Rows = NDArray[np.int64]
-Labels = NDArray[Any]
 
 # Of probabilities, in log-odds beyond those of the classes themselves: forests are sure of what all of their trees say,
 # and a single one must not outweigh all other candidates.
@@ -109,7 +105,7 @@ class Task(ABC):
         """What folds spread evenly."""
 
     @abstractmethod
-    def learn(self, estimator: Any, rows: Rows) -> Any:
+    def learn(self, estimator: Any, rows: Indices) -> Any:
         """Return a model of some rows."""
 
     @abstractmethod
@@ -117,15 +113,15 @@ class Task(ABC):
         """Return scores of rows as the model gives them."""
 
     @abstractmethod
-    def calibration(self, rows: Rows, scores: Floats) -> Calibration:
+    def calibration(self, rows: Indices, scores: Floats) -> Calibration:
         """Return what brings held-out scores of a candidate to the common scale."""
 
     @abstractmethod
-    def decide(self, rows: Rows, scores: Floats) -> Decision:
+    def decide(self, rows: Indices, scores: Floats) -> Decision:
         """Choose thresholds on held-out scores of the common scale."""
 
     @abstractmethod
-    def judge(self, rows: Rows, scores: Floats) -> Callable[[Floats], float]:
+    def judge(self, rows: Indices, scores: Floats) -> Callable[[Floats], float]:
         """Return the measure of held-out scores, at their best thresholds, as a function of weights of the rows."""
 
     @abstractmethod
@@ -140,27 +136,27 @@ class Task(ABC):
         """Drop what is needed for training only."""
         self.X, self.y, self.weights = None, np.zeros(0), None
 
-    def judged(self, decision: Decision, rows: Rows, scores: Floats, sizes: list[int]) -> Decision:
+    def judged(self, decision: Decision, rows: Indices, scores: Floats, sizes: list[int]) -> Decision:
         """Return a decision with what to expect of it by folds, so many rows each, that had no part in it."""
         return decision
 
-    def for_whole(self, decision: Decision, rows: Rows, by_folds: Floats, by_whole: Floats) -> Decision:
+    def for_whole(self, decision: Decision, rows: Indices, by_folds: Floats, by_whole: Floats) -> Decision:
         """Return a decision for models of folds as it applies to those of all rows, by rows that all have seen."""
         return decision
 
-    def held_out(self, estimator: Any, train: Rows, test: Rows, seen: Rows) -> tuple[Floats, Floats]:
+    def held_out(self, estimator: Any, train: Indices, test: Indices, seen: Indices) -> tuple[Floats, Floats]:
         """Return scores of rows by a model of others, and of rows that it has seen."""
         model = self.learn(estimator, train)
-        unseen, known = (self.raw_scores(model, _safe_indexing(self.X, rows)) for rows in (test, seen))
+        unseen, known = (self.raw_scores(model, take_samples(self.X, rows)) for rows in (test, seen))
         return unseen, known
 
-    def row_weights(self, rows: Rows) -> Floats:
+    def row_weights(self, rows: Indices) -> Floats:
         """Return weights of rows, one each if there are none."""
         return np.ones(rows.size) if self.weights is None else self.weights[rows]
 
-    def _fitted(self, estimator: Any, rows: Rows, y: Labels) -> Any:
+    def _fitted(self, estimator: Any, rows: Indices, y: Labels) -> Any:
         part = None if self.weights is None else self.weights[rows]
-        return fitted(estimator, _safe_indexing(self.X, rows), y, part)
+        return fitted(estimator, take_samples(self.X, rows), y, part)
 
 
 @dataclass
@@ -174,7 +170,7 @@ class TwoClasses(Task):
         strata: Labels = self.y == self.positive
         return strata
 
-    def learn(self, estimator: Any, rows: Rows) -> Any:
+    def learn(self, estimator: Any, rows: Indices) -> Any:
         return self._fitted(estimator, rows, self.y[rows])
 
     def raw_scores(self, model: Any, X: Any) -> Floats:
@@ -184,10 +180,10 @@ class TwoClasses(Task):
     def _usual_scores(self) -> float:
         return float(_log_odds(np.mean(self.strata), len(self.y)))
 
-    def calibration(self, rows: Rows, scores: Floats) -> Calibration:
+    def calibration(self, rows: Indices, scores: Floats) -> Calibration:
         return Calibration((Sigmoid.of(self._held(rows, scores)),))
 
-    def decide(self, rows: Rows, scores: Floats) -> Decision:
+    def decide(self, rows: Indices, scores: Floats) -> Decision:
         held = self._held(rows, scores)
         aim = aim_of(self.measure, None)
         chosen = choose(aim, "auto", held, True, self.seed, keeping="may")  # scores are of use without a threshold
@@ -200,7 +196,7 @@ class TwoClasses(Task):
         interval = evidence.interval(n_rows=float(held.weights.sum()))
         return found._replace(expected=evidence.value, expected_interval=interval, evidence=evidence)
 
-    def judged(self, decision: Decision, rows: Rows, scores: Floats, sizes: list[int]) -> Decision:
+    def judged(self, decision: Decision, rows: Indices, scores: Floats, sizes: list[int]) -> Decision:
         aim = aim_of(self.measure, None)
         if aim.table is None or aim.constraints:
             return decision
@@ -209,11 +205,11 @@ class TwoClasses(Task):
         interval = evidence.interval(n_rows=max(1, round(float(held.weights.sum()))))
         return decision._replace(expected=evidence.value, expected_interval=interval, evidence=evidence)
 
-    def for_whole(self, decision: Decision, rows: Rows, by_folds: Floats, by_whole: Floats) -> Decision:
+    def for_whole(self, decision: Decision, rows: Indices, by_folds: Floats, by_whole: Floats) -> Decision:
         probe = Probe(by_folds, by_whole, self.row_weights(rows), self.strata[rows])
         return decision.raised(probe.shift(decision.thresholds, Sigmoid()))
 
-    def judge(self, rows: Rows, scores: Floats) -> Callable[[Floats], float]:
+    def judge(self, rows: Indices, scores: Floats) -> Callable[[Floats], float]:
         truth = self.strata[rows]
         if self.measure.response == "scores":
             return lambda weights: float(self.measure.score(truth, scores, weights))
@@ -229,7 +225,7 @@ class TwoClasses(Task):
         response = scores if self.measure.response == "scores" else self.predicted(scores, decision)
         return float(self.measure.score(truth, response, weights))
 
-    def _held(self, rows: Rows, scores: Floats) -> HeldOut:
+    def _held(self, rows: Indices, scores: Floats) -> HeldOut:
         return HeldOut(self.strata[rows], scores, self.row_weights(rows))
 
 
@@ -243,7 +239,7 @@ class SeveralClasses(Task):
     def strata(self) -> Labels:
         return self.y
 
-    def learn(self, estimator: Any, rows: Rows) -> Any:
+    def learn(self, estimator: Any, rows: Indices) -> Any:
         return self._fitted(estimator, rows, self.y[rows])
 
     def raw_scores(self, model: Any, X: Any) -> Floats:
@@ -254,15 +250,15 @@ class SeveralClasses(Task):
         shares: Floats = np.mean(self.y[:, None] == self.classes, axis=0)
         return np.asarray(np.log(shares))
 
-    def calibration(self, rows: Rows, scores: Floats) -> Calibration:
+    def calibration(self, rows: Indices, scores: Floats) -> Calibration:
         return Calibration(())
 
-    def decide(self, rows: Rows, scores: Floats) -> Decision:
+    def decide(self, rows: Indices, scores: Floats) -> Decision:
         return Decision(
             *choose_offsets(self._value, "auto", self._codes(rows), scores, self.row_weights(rows), self.seed)
         )
 
-    def judge(self, rows: Rows, scores: Floats) -> Callable[[Floats], float]:
+    def judge(self, rows: Indices, scores: Floats) -> Callable[[Floats], float]:
         codes = self._codes(rows)
         offsets = best_offsets(self._value, codes, scores, self.row_weights(rows)).offsets
         truth = codes[:, None] == np.arange(self.classes.size)
@@ -282,7 +278,7 @@ class SeveralClasses(Task):
     def _value(self) -> Any:
         return averaged(self.measure, "classes").of_tables
 
-    def _codes(self, rows: Rows) -> Rows:
+    def _codes(self, rows: Indices) -> Indices:
         return np.searchsorted(self.classes, self.y[rows])
 
 
@@ -294,7 +290,7 @@ class SeveralLabels(Task):
     def strata(self) -> Labels:
         return np.zeros(len(self.y), dtype=np.int64)
 
-    def learn(self, estimator: Any, rows: Rows) -> Any:
+    def learn(self, estimator: Any, rows: Indices) -> Any:
         return [fitted_label(estimator, self.X, column, rows, self.weights) for column in self.y.T]
 
     def raw_scores(self, model: Any, X: Any) -> Floats:
@@ -309,7 +305,7 @@ class SeveralLabels(Task):
     def _usual_scores(self) -> Floats:
         return np.asarray(_log_odds(np.mean(self.y == 1, axis=0), len(self.y)))
 
-    def calibration(self, rows: Rows, scores: Floats) -> Calibration:
+    def calibration(self, rows: Indices, scores: Floats) -> Calibration:
         truth, weights = self.y[rows] == 1, self.row_weights(rows)
         return Calibration(
             tuple(
@@ -318,18 +314,18 @@ class SeveralLabels(Task):
             )
         )
 
-    def decide(self, rows: Rows, scores: Floats) -> Decision:
+    def decide(self, rows: Indices, scores: Floats) -> Decision:
         truth = self.y[rows] == 1
         measure = averaged(self.measure, "labels")
         return Decision(*choose_thresholds(measure, "auto", truth, scores, self.row_weights(rows), True, self.seed))
 
-    def for_whole(self, decision: Decision, rows: Rows, by_folds: Floats, by_whole: Floats) -> Decision:
+    def for_whole(self, decision: Decision, rows: Indices, by_folds: Floats, by_whole: Floats) -> Decision:
         weights, columns = self.row_weights(rows), zip(by_folds.T, by_whole.T, self.y[rows].T == 1, strict=True)
         probes = [Probe(folds, whole, weights, truth) for folds, whole, truth in columns]
         pairs = zip(probes, decision.thresholds, strict=True)
         return decision.raised(np.array([probe.shift(float(one), Sigmoid()) for probe, one in pairs]))
 
-    def judge(self, rows: Rows, scores: Floats) -> Callable[[Floats], float]:
+    def judge(self, rows: Indices, scores: Floats) -> Callable[[Floats], float]:
         truth, value = self.y[rows] == 1, averaged(self.measure, "labels").of_tables
         found = scores > self.decide(rows, scores).thresholds
         return lambda weights: _value_of_columns(value, truth, found, weights)

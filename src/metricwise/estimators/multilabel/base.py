@@ -8,22 +8,19 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, logit
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.model_selection import KFold
-from sklearn.utils._param_validation import HasMethods, Interval
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, check_random_state
+from sklearn.utils.validation import check_is_fitted, check_random_state
 
 from metricwise import inference as rules
-from metricwise.estimators.multilabel.labels import Labels, checked_labels, returned
+from metricwise._sklearn import HasMethods, Interval, check_sample_weight
+from metricwise._typing import Floats, LabelMatrix
+from metricwise.estimators.multilabel.labels import checked_labels, returned
 from metricwise.estimators.multilabel.scores import Average, f_measure
 from metricwise.estimators.rows import checked_rows, unchanged_by_errors
 from metricwise.inference.threshold_choice import choose_threshold
 from metricwise.measures import FBeta
-
-Floats = NDArray[np.float64]
-Rows = NDArray[np.int64]
 
 _FOLDS = 5
 _SMALLEST = 1e-15  # of a probability; its log-odds, 35, are beyond all that matters
@@ -89,7 +86,7 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
             labels = checked_labels(y)
             if labels.shape[0] != X.shape[0]:
                 raise ValueError(f"X has {X.shape[0]} rows but y has {labels.shape[0]}: they must belong together")
-            weights = None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=np.float64)
+            weights = None if sample_weight is None else check_sample_weight(sample_weight, X, dtype=np.float64)
             seed = int(check_random_state(self.random_state).randint(2**31 - 1))
             self._learn(X, labels, weights, seed)
             self._by_rule = self._thresholds(X, labels, weights, seed) if self.inference in THRESHOLDS else {}
@@ -103,7 +100,7 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(f"inference must be one of {', '.join(sorted(self._rules))}, got {self.inference!r}")
 
     @abstractmethod
-    def _learn(self, X: Any, labels: Labels, weights: Any, seed: int) -> None:
+    def _learn(self, X: Any, labels: LabelMatrix, weights: Any, seed: int) -> None:
         """Train the classifiers of the labels."""
 
     @abstractmethod
@@ -111,7 +108,7 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
         """Return the probability of each label for every row."""
 
     @abstractmethod
-    def _decide(self, X: Any) -> Labels:
+    def _decide(self, X: Any) -> LabelMatrix:
         """Return the labels of a rule that is not one of thresholds."""
 
     # ------------------------------------------------------------------------------------------------------ prediction
@@ -175,7 +172,7 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
 
     # ------------------------------------------------------------------------------------------------------ thresholds
 
-    def _thresholds(self, X: Any, labels: Labels, weights: Any, seed: int) -> dict[str, Floats]:
+    def _thresholds(self, X: Any, labels: LabelMatrix, weights: Any, seed: int) -> dict[str, Floats]:
         """Return thresholds by probabilities out of fold: one a label, and one for all of them.
 
         The folds are what takes time, so that both are found, whichever the rule.
@@ -193,7 +190,7 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
         own = [self._threshold(truth, scores, weights, seed) for truth, scores in columns]
         return {"macro_f": np.array(own), "micro_f": np.full(labels.shape[1], shared)}
 
-    def _threshold(self, truth: Labels, log_odds: Floats, weights: Any, seed: int) -> float:
+    def _threshold(self, truth: LabelMatrix, log_odds: Floats, weights: Any, seed: int) -> float:
         """Return the probability above which rows have a label.
 
         Of rare labels, the threshold that happens to be best on few rows would give many others the label as well.

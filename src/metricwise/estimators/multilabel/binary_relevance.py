@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 import numpy as np
 from joblib import Parallel, delayed
 
-from metricwise.estimators.multilabel.base import MARGINAL_RULES, THRESHOLDS, Floats, MultiLabelClassifier
-from metricwise.estimators.multilabel.labels import Labels
+from metricwise._typing import Floats, LabelMatrix
+from metricwise.estimators.multilabel.base import MARGINAL_RULES, THRESHOLDS, MultiLabelClassifier
 from metricwise.estimators.multilabel.learners import fitted, probability
 
 
@@ -75,13 +75,13 @@ class BinaryRelevance(MultiLabelClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _learn(self, X: Any, labels: Labels, weights: Any, seed: int) -> None:
+    def _learn(self, X: Any, labels: LabelMatrix, weights: Any, seed: int) -> None:
         tasks = (delayed(fitted)(self.estimator, X, column, weights) for column in labels.T)
         self.estimators_ = Parallel(n_jobs=self.n_jobs)(tasks)
 
     def _marginals(self, X: Any) -> Floats:
         return np.column_stack([probability(model, X) for model in self.estimators_])
 
-    def _decide(self, X: Any) -> Labels:
-        labels: Labels = MARGINAL_RULES[self.inference](self._marginals(X), beta=self.beta)
+    def _decide(self, X: Any) -> LabelMatrix:
+        labels: LabelMatrix = MARGINAL_RULES[self.inference](self._marginals(X), beta=self.beta)
         return labels

@@ -6,17 +6,13 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import expit
 
-from metricwise.estimators.multilabel.labels import Labels
+from metricwise._typing import Floats, Indices, LabelMatrix
 from metricwise.estimators.multilabel.learners import as_logistic, fitted, probability
 from metricwise.kernels import chains
 from metricwise.threads import available_threads, block_bounds, run_blocks
-
-Floats = NDArray[np.float64]
-Rows = NDArray[np.int64]
 
 _FARTHEST = 1e4  # stands for the logit of a label that is certain
 
@@ -34,12 +30,14 @@ class Chain:
         Features of a row.
     """
 
-    def __init__(self, order: Rows, models: list[Any], n_features: int) -> None:
+    def __init__(self, order: Indices, models: list[Any], n_features: int) -> None:
         self.order, self.models, self.n_features = order, models, n_features
         self._linear: tuple[Floats, Floats, Floats] | None = None
 
     @classmethod
-    def learn(cls, estimator: Any, X: Any, labels: Labels, order: Rows, weights: Any, n_jobs: int | None) -> Chain:
+    def learn(
+        cls, estimator: Any, X: Any, labels: LabelMatrix, order: Indices, weights: Any, n_jobs: int | None
+    ) -> Chain:
         """Train the classifiers; each sees the true labels before its own."""
         sorted_labels = labels[:, order]
         tasks = (
@@ -50,7 +48,7 @@ class Chain:
         chain._note_logistic(X, sorted_labels)
         return chain
 
-    def _note_logistic(self, X: Any, sorted_labels: Labels) -> None:
+    def _note_logistic(self, X: Any, sorted_labels: LabelMatrix) -> None:
         """Keep the weights if all classifiers are logistic: what a row adds to the scores is then computed once."""
         some, known = X[:20], sorted_labels[:20]
         found = [as_logistic(model, joined(some, known[:, :k])) for k, model in enumerate(self.models)]
@@ -75,7 +73,7 @@ class Chain:
         of_rows, _, constants = self._linear
         return np.ascontiguousarray(np.asarray(X @ of_rows.T) + constants)
 
-    def step(self, k: int, X: Any, logits: Floats | None, prefixes: Labels) -> Floats:
+    def step(self, k: int, X: Any, logits: Floats | None, prefixes: LabelMatrix) -> Floats:
         """Return the probability of the k-th label for every row and every one of its ``prefixes``.
 
         ``prefixes`` has the shape (n_prefixes, k) if all rows have the same ones, else (n_rows, n_prefixes, k).
@@ -93,7 +91,7 @@ class Chain:
         found = probability(self.models[k], joined(X[distinct[:, 0]], distinct[:, 1:].astype(np.int8)))
         return found[np.ravel(inverse)].reshape(n_rows, n_prefixes)
 
-    def sample(self, X: Any, n_samples: int, seed: int, first_row: int) -> Labels:
+    def sample(self, X: Any, n_samples: int, seed: int, first_row: int) -> LabelMatrix:
         """Return label vectors, of shape (n_rows, n_samples, n_labels); what a row gets depends on its number alone."""
         n_rows, n_labels = X.shape[0], len(self.order)
         samples = np.zeros((n_rows, n_samples, n_labels), dtype=np.int8)
@@ -116,7 +114,7 @@ class Chain:
         samples[:, :, self.order] = drawn
         return samples
 
-    def joint(self, X: Any) -> tuple[Labels, Floats]:
+    def joint(self, X: Any) -> tuple[LabelMatrix, Floats]:
         """Return all label vectors, and the probability of each for every row, of shape (n_rows, 2^n_labels)."""
         logits = self.logits(X) if self.is_logistic else None
         patterns, joint = np.zeros((1, 0), dtype=np.int8), np.ones((X.shape[0], 1))
@@ -129,7 +127,7 @@ class Chain:
         labels[:, self.order] = patterns
         return labels, joint
 
-    def likely(self, X: Any, width: int) -> tuple[Labels, Floats]:
+    def likely(self, X: Any, width: int) -> tuple[LabelMatrix, Floats]:
         """Return the most probable label vector that a beam of some width finds, and its log-probability."""
         logits = self.logits(X) if self.is_logistic else None
         n_rows = X.shape[0]
@@ -146,11 +144,11 @@ class Chain:
         return labels, scores[:, 0]
 
 
-def _with(prefixes: Labels, label: int) -> Labels:
+def _with(prefixes: LabelMatrix, label: int) -> LabelMatrix:
     return np.concatenate([prefixes, np.full((*prefixes.shape[:2], 1), label, dtype=np.int8)], axis=2)
 
 
-def joined(X: Any, labels: Labels) -> Any:
+def joined(X: Any, labels: LabelMatrix) -> Any:
     """Return rows with labels as further features."""
     if labels.shape[1] == 0:
         return X

@@ -8,12 +8,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from metricwise.estimators.multilabel.base import MARGINAL_RULES, THRESHOLDS, Floats, MultiLabelClassifier, Rows
+from metricwise._sklearn import Interval, StrOptions
+from metricwise._typing import Floats, Indices, LabelMatrix
+from metricwise.estimators.multilabel.base import MARGINAL_RULES, THRESHOLDS, MultiLabelClassifier
 from metricwise.estimators.multilabel.chain import Chain
-from metricwise.estimators.multilabel.labels import Labels, returned
+from metricwise.estimators.multilabel.labels import returned
 from metricwise.estimators.rows import checked_rows
 from metricwise.inference import gfm, gfm_from_samples, gfm_threshold
 
@@ -108,12 +109,12 @@ class ProbabilisticClassifierChain(MultiLabelClassifier):
 
     # -------------------------------------------------------------------------------------------------------- training
 
-    def _learn(self, X: Any, labels: Labels, weights: Any, seed: int) -> None:
+    def _learn(self, X: Any, labels: LabelMatrix, weights: Any, seed: int) -> None:
         self._seed = seed
         self.orders_ = self._orders(labels.shape[1], seed)
         self.chains_ = [Chain.learn(self.estimator, X, labels, order, weights, self.n_jobs) for order in self.orders_]
 
-    def _orders(self, n_labels: int, seed: int) -> list[Rows]:
+    def _orders(self, n_labels: int, seed: int) -> list[Indices]:
         if isinstance(self.order, str):
             if self.order == "random":
                 random = np.random.default_rng(seed)
@@ -137,13 +138,13 @@ class ProbabilisticClassifierChain(MultiLabelClassifier):
         n_labels = len(self.orders_[0])
         return n_labels < 30 and 2**n_labels <= _PATTERNS_A_SAMPLE * self.n_samples
 
-    def _blocks(self, X: Any, width: int) -> Iterator[Rows]:
+    def _blocks(self, X: Any, width: int) -> Iterator[Indices]:
         """Yield rows, as many at a time as label vectors of them fit into memory."""
         size = max(_ENTRIES_OF_A_BLOCK // (width * len(self.orders_[0])), 1)
         for start in range(0, X.shape[0], size):
             yield np.arange(start, min(start + size, X.shape[0]))
 
-    def _joint(self, X: Any) -> tuple[Labels, Floats]:
+    def _joint(self, X: Any) -> tuple[LabelMatrix, Floats]:
         """Return all label vectors with their probabilities, the mean over chains."""
         vectors, total = self.chains_[0].joint(X)
         places = vectors @ (1 << np.arange(vectors.shape[1]))
@@ -154,7 +155,7 @@ class ProbabilisticClassifierChain(MultiLabelClassifier):
             total = total + joint[:, np.argsort(others @ (1 << np.arange(others.shape[1])))]
         return vectors, total / len(self.chains_)
 
-    def _drawn(self, X: Any, first_row: int, n_samples: int, seed: int) -> Labels:
+    def _drawn(self, X: Any, first_row: int, n_samples: int, seed: int) -> LabelMatrix:
         shares = np.diff(np.linspace(0, n_samples, len(self.chains_) + 1).round().astype(int))
         parts = [
             chain.sample(X, int(share), seed + number, first_row)
@@ -163,7 +164,7 @@ class ProbabilisticClassifierChain(MultiLabelClassifier):
         ]
         return np.concatenate(parts, axis=1)
 
-    def sample(self, X: Any, n_samples: int | None = None, random_state: int | None = None) -> Labels:
+    def sample(self, X: Any, n_samples: int | None = None, random_state: int | None = None) -> LabelMatrix:
         """Draw label vectors from the distribution of each row.
 
         Parameters
@@ -214,7 +215,7 @@ class ProbabilisticClassifierChain(MultiLabelClassifier):
         check_is_fitted(self, "n_labels_")
         return returned(self._joint_mode(checked_rows(self, X, reset=False)), self.sparse_labels_)
 
-    def _joint_mode(self, X: Any) -> Labels:
+    def _joint_mode(self, X: Any) -> LabelMatrix:
         parts = []
         if self._lists_all():
             for rows in self._blocks(X, 2 ** len(self.orders_[0])):
@@ -227,15 +228,15 @@ class ProbabilisticClassifierChain(MultiLabelClassifier):
             parts.append(np.stack([labels for labels, _ in found])[best, np.arange(rows.size)])
         return np.concatenate(parts)
 
-    def _decide(self, X: Any) -> Labels:
+    def _decide(self, X: Any) -> LabelMatrix:
         if self.inference == _JOINT_MODE:
             return self._joint_mode(X)
         if self.inference in MARGINAL_RULES:
-            chosen: Labels = MARGINAL_RULES[self.inference](self._marginals(X), beta=self.beta)
+            chosen: LabelMatrix = MARGINAL_RULES[self.inference](self._marginals(X), beta=self.beta)
             return chosen
         return np.concatenate(list(self._by_expected_f(X)))
 
-    def _by_expected_f(self, X: Any) -> Iterator[Labels]:
+    def _by_expected_f(self, X: Any) -> Iterator[LabelMatrix]:
         """Yield the labels with the largest expected F-measure, block by block."""
         only_marginal_order = self.inference == "gfm_threshold"
         rule = gfm_threshold if only_marginal_order else gfm
@@ -248,7 +249,7 @@ class ProbabilisticClassifierChain(MultiLabelClassifier):
             yield gfm_from_samples(samples, beta=self.beta, ordered=only_marginal_order)
 
 
-def joint_summary(vectors: Labels, joint: Floats) -> tuple[Floats, Floats]:
+def joint_summary(vectors: LabelMatrix, joint: Floats) -> tuple[Floats, Floats]:
     """Return P[row, i, s - 1] = p(y_i = 1, |y| = s) and the probability of no label at all, for a batch of rows."""
     n_labels = vectors.shape[1]
     sizes = vectors.sum(axis=1)

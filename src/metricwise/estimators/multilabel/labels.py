@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.multiclass import type_of_target
 
-Labels = NDArray[np.int8]
+from metricwise._typing import LabelMatrix
 
 
-def checked_labels(y: Any) -> Labels:
+def checked_labels(y: Any) -> LabelMatrix:
     """Return labels as a dense array of 0 and 1; raise a ValueError that names the first wrong entry.
 
     Parameters
@@ -47,6 +46,6 @@ def checked_labels(y: Any) -> Labels:
     return np.ascontiguousarray(numbers, dtype=np.int8)
 
 
-def returned(labels: Labels, is_sparse: bool) -> Any:
+def returned(labels: LabelMatrix, is_sparse: bool) -> Any:
     """Return predicted labels in the kind that training had."""
     return sparse.csr_matrix(labels) if is_sparse else labels.astype(np.int64)

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 
-Floats = NDArray[np.float64]
+from metricwise._typing import Floats
 
 # Shuffled: files are often sorted, and folds of rows that follow each other are then unlike, which misleads the choice.
 _FOLDS = StratifiedKFold(3, shuffle=True, random_state=0)

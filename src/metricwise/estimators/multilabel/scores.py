@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from metricwise.estimators.multilabel.labels import Labels
+from metricwise._typing import Floats, LabelMatrix
 
-Floats = NDArray[np.float64]
 Average = Literal["instance", "macro", "micro"]
 
 
-def f_measure(truth: Labels, found: Labels, average: Average, beta: float = 1.0, weights: Any = None) -> float:
+def f_measure(
+    truth: LabelMatrix, found: LabelMatrix, average: Average, beta: float = 1.0, weights: Any = None
+) -> float:
     """Return the F-measure of predicted labels; without any label on either side it is 1.
 
     Parameters

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
+from metricwise._typing import Floats, Mask
 from metricwise.inference.batch_rule import BatchRule
 from metricwise.inference.candidates import Candidates
 from metricwise.inference.promises import Constraint, Share, UnkeepablePromiseError, safest_first
@@ -21,9 +21,6 @@ from metricwise.inference.threshold import threshold_for
 from metricwise.inference.threshold_choice import ThresholdChoice, choose_threshold
 from metricwise.measures import Measure, PrecisionAtRecall, RecallAtPrecision
 from metricwise.measures.base import CountsTable, RestrictsLabellings
-
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 
 class HeldOut(NamedTuple):

@@ -9,16 +9,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
-from sklearn.utils import _safe_indexing, get_tags, indexable
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils import get_tags, indexable
 from sklearn.utils.metadata_routing import UNUSED
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    _num_samples,
-    check_random_state,
-    column_or_1d,
-)
+from sklearn.utils.validation import check_random_state, column_or_1d
 
+from metricwise._sklearn import HasMethods, Interval, StrOptions, check_sample_weight, count_samples, take_samples
+from metricwise._typing import Floats
 from metricwise.clusters import is_dask
 from metricwise.designs.dask_source import DaskSource
 from metricwise.estimators.dask_rows import chunks_of_cluster
@@ -34,8 +30,6 @@ from metricwise.estimators.rows import checked_rows, unchanged_by_errors
 from metricwise.estimators.targets import classes_of, positive_class
 from metricwise.estimators.weighting import takes_weights
 from metricwise.measures import Measure, get_measure
-
-Floats = NDArray[np.float64]
 
 
 class PlugInClassifier(PlugInPrediction):
@@ -237,8 +231,8 @@ class PlugInClassifier(PlugInPrediction):
     def _weights(self, X: Any, sample_weight: Any) -> Floats | None:
         if sample_weight is None:
             return None
-        rows = np.empty((_num_samples(X), 0))
-        weights = _check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
+        rows = np.empty((count_samples(X), 0))
+        weights = check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
         if not self.prefit and not takes_weights(self.estimator):
             warnings.warn(
                 f"{type(self.estimator).__name__} takes no sample_weight: the weights count for the threshold only",
@@ -256,7 +250,7 @@ class PlugInClassifier(PlugInPrediction):
         if weights is not None and np.any(weights == 0.0):
             rows = np.flatnonzero(weights > 0.0)
             cv = without_rows(cv, X, y, weights > 0.0)
-            X, y, weights = _safe_indexing(X, rows), y[rows], weights[rows]
+            X, y, weights = take_samples(X, rows), y[rows], weights[rows]
         return Fitting(self.estimator, X, weights, cv, *settings), y
 
     def _fit_classes(self, X: Any, y: NDArray[Any], weights: Floats | None, measure: Measure) -> None:

@@ -10,13 +10,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
 
+from metricwise._typing import Floats, Indices, Labels
 from metricwise.designs.dask_source import DaskSource
 from metricwise.designs.dask_tasks import ChunkTasks
 from metricwise.estimators.weighting import weight_setting
-
-Floats = NDArray[np.float64]
-Labels = NDArray[Any]
-Rows = NDArray[np.int64]
 
 
 def trains_on_dask(estimator: Any) -> bool:
@@ -106,7 +103,7 @@ class _Parts:
         chunks = {k: self._chunk(k, own) for k, own in self.found.items()}
         return self._array(chunks, lambda own: (own.size, width), empty)
 
-    def _chunk(self, k: int, own: Rows) -> Any:
+    def _chunk(self, k: int, own: Indices) -> Any:
         whole = own.size == self.source.bounds[k + 1] - self.source.bounds[k]
         if whole and not self.source.is_sparse:
             return self.source.futures[k]
@@ -118,7 +115,7 @@ class _Parts:
         chunks = {k: self.tasks.keep(part, part.nbytes, beside=k) for k, part in parts.items()}
         return self._array(chunks, lambda own: own.shape, values[:0])
 
-    def _array(self, chunks: dict[int, Any], shape: Callable[[Rows], tuple[int, ...]], empty: Any) -> Any:
+    def _array(self, chunks: dict[int, Any], shape: Callable[[Indices], tuple[int, ...]], empty: Any) -> Any:
         import dask.array as da
 
         parts = [
@@ -127,7 +124,7 @@ class _Parts:
         return da.concatenate(parts)
 
 
-def _rows(chunk: Any, numbers: Rows | None) -> Any:
+def _rows(chunk: Any, numbers: Indices | None) -> Any:
     """Return some rows of a chunk, or all; sparse ones as a matrix, as LightGBM does not take arrays of SciPy."""
     rows = chunk if numbers is None else chunk[numbers]
     return sparse.csr_matrix(rows) if sparse.issparse(rows) else rows

@@ -10,13 +10,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
-from numpy.typing import NDArray
-from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import _num_samples
 
+from metricwise._sklearn import count_samples, take_samples
+from metricwise._typing import Floats, Indices, Labels
 from metricwise.estimators.plug_in.binary import Aim, Chosen, HeldOut, Probe, choose, described, shown, table_of
 from metricwise.estimators.plug_in.held_out import (
-    Rows,
     Scores,
     Splits,
     binary_scores,
@@ -35,8 +33,6 @@ from metricwise.inference.score_evidence import ScoreEvidence
 from metricwise.inference.score_intervals import TableEvidence
 from metricwise.inference.threshold_choice import ThresholdChoice
 
-Floats = NDArray[np.float64]
-Labels = NDArray[Any]
 Evidence = TableEvidence | ScoreEvidence
 
 
@@ -96,7 +92,7 @@ class Fitting:
     @property
     def row_weights(self) -> Floats:
         """The weight of every row."""
-        return np.ones(_num_samples(self.X)) if self.weights is None else self.weights
+        return np.ones(count_samples(self.X)) if self.weights is None else self.weights
 
     # ----------------------------------------------------------------------------------------------------- two classes
 
@@ -119,12 +115,12 @@ class Fitting:
         """Return scores of rows that models of folds and that of all rows have seen."""
         return Probe(found.seen, by_whole, self.row_weights[found.probe], truth[found.probe])
 
-    def scored(self, model: Any, rows: Rows, score: Callable[[Any, Any], Floats]) -> Floats:
+    def scored(self, model: Any, rows: Indices, score: Callable[[Any, Any], Floats]) -> Floats:
         """Return a model's scores of some rows."""
         return score(model, self._rows(rows))
 
-    def _rows(self, numbers: Rows) -> Any:
-        return _safe_indexing(self.X, numbers)
+    def _rows(self, numbers: Indices) -> Any:
+        return take_samples(self.X, numbers)
 
     def _scores(
         self,
@@ -144,7 +140,7 @@ class Fitting:
         if not splits:
             return Scores(everything, score(model, self.X), none, np.zeros(0)), model
 
-        def scored(train: Rows, test: Rows, seen: Rows) -> tuple[Floats, Floats]:
+        def scored(train: Indices, test: Indices, seen: Indices) -> tuple[Floats, Floats]:
             part = None if self.weights is None else self.weights[train]
             trained = fitted(self.estimator, self._rows(train), y[train], part)
             unseen = self.scored(trained, test, score)
@@ -180,7 +176,7 @@ class Fitting:
         first, second = halves[0]
         part = Fitting(
             self.estimator,
-            _safe_indexing(self.X, first),
+            take_samples(self.X, first),
             None,
             self.cv,
             self.seed,
@@ -190,7 +186,7 @@ class Fitting:
         )
         found, model = part._scores(y[first], y[first] == positive, lambda m, X: binary_scores(m, X, positive))
         ordering = y[first][found.rows] == positive, found.unseen
-        testing = y[second] == positive, binary_scores(model, _safe_indexing(self.X, second), positive)
+        testing = y[second] == positive, binary_scores(model, take_samples(self.X, second), positive)
         scale = partial(shown, probabilities=self.probabilities)
         promise = promised_threshold(aim.table, aim.constraints, confidence, ordering, testing, scale)
         held = HeldOut(*testing, np.ones(second.size))
@@ -225,7 +221,7 @@ class Fitting:
         chosen = choose_thresholds(measure, self.strategy, truth, scores, weights, probabilities, self.seed, probes)
         return Several([one.model for one in found], chosen)
 
-    def _label(self, column: Labels, splits: Splits, probe: Rows) -> OfLabel:
+    def _label(self, column: Labels, splits: Splits, probe: Indices) -> OfLabel:
         """Train models of one label."""
         everything, none = np.arange(len(column)), np.zeros(0, dtype=np.int64)
         model = fitted_label(self.estimator, self.X, column, everything, self.weights)
@@ -233,7 +229,7 @@ class Fitting:
             held = Scores(everything, binary_scores(model, self.X, 1), none, np.zeros(0))
             return OfLabel(model, held, self.probe(held, column == 1, np.zeros(0)))
 
-        def scored(train: Rows, test: Rows, seen: Rows) -> tuple[Floats, Floats]:
+        def scored(train: Indices, test: Indices, seen: Indices) -> tuple[Floats, Floats]:
             trained = fitted_label(self.estimator, self.X, column, train, self.weights)
             return binary_scores(trained, self._rows(test), 1), binary_scores(trained, self._rows(seen), 1)
 

@@ -13,18 +13,16 @@ from numpy.typing import NDArray
 from scipy.special import logit
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold, check_cv
-from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_array, check_is_fitted
 
+from metricwise._sklearn import take_samples
+from metricwise._typing import Floats, Indices, Integers
 from metricwise.designs import make_design
 from metricwise.estimators.folds import DEFAULT_FOLDS, fold_of_rows
 from metricwise.estimators.multilabel.learners import Constant
 from metricwise.estimators.weighting import weight_setting
 
-Floats = NDArray[np.float64]
-Codes = NDArray[np.int64]
-Rows = NDArray[np.int64]
-Splits = list[tuple[Rows, Rows]]
+Splits = list[tuple[Indices, Indices]]
 
 _MOST_PROBED = 4000  # rows
 _SMALLEST = 1e-15  # of a probability; its log-odds, 35, are beyond all that matters
@@ -89,12 +87,12 @@ def fitted(estimator: Any, X: Any, y: NDArray[Any], weights: Floats | None) -> A
     return clone(estimator).fit(X, y, **weight_setting(estimator, weights))
 
 
-def fitted_label(estimator: Any, X: Any, column: NDArray[Any], rows: Rows, weights: Floats | None) -> Any:
+def fitted_label(estimator: Any, X: Any, column: NDArray[Any], rows: Indices, weights: Floats | None) -> Any:
     """Return a trained copy for one of several labels, by some rows; a constant if all of them have it, or none."""
     if column[rows].min() == column[rows].max():
         return Constant(float(column[rows][0]))
     part = None if weights is None else weights[rows]
-    return fitted(estimator, _safe_indexing(X, rows), column[rows], part)
+    return fitted(estimator, take_samples(X, rows), column[rows], part)
 
 
 class Scores(NamedTuple):
@@ -112,14 +110,17 @@ class Scores(NamedTuple):
         Mean scores of these.
     """
 
-    rows: Rows
+    rows: Indices
     unseen: Floats
-    probe: Rows
+    probe: Indices
     seen: Floats
 
 
 def held_out_scores(
-    score: Callable[[Rows, Rows, Rows], tuple[Floats, Floats]], splits: Splits, probe: Rows, n_jobs: int | None
+    score: Callable[[Indices, Indices, Indices], tuple[Floats, Floats]],
+    splits: Splits,
+    probe: Indices,
+    n_jobs: int | None,
 ) -> Scores:
     """Return scores of rows by models of others, and of rows of a probe by models that have learnt from them.
 
@@ -130,12 +131,12 @@ def held_out_scores(
     return collected(splits, probe, found)
 
 
-def with_probe(splits: Splits, probe: Rows) -> list[tuple[Rows, Rows, Rows]]:
+def with_probe(splits: Splits, probe: Indices) -> list[tuple[Indices, Indices, Indices]]:
     """Return training rows, held-out rows, and rows of a probe that are among the training rows."""
     return [(train, test, np.intersect1d(probe, train)) for train, test in splits]
 
 
-def collected(splits: Splits, probe: Rows, found: list[tuple[Floats, Floats]]) -> Scores:
+def collected(splits: Splits, probe: Indices, found: list[tuple[Floats, Floats]]) -> Scores:
     """Put together the scores of held-out rows, and of rows of a probe that were seen, of every split."""
     unseen = np.concatenate([new for new, _ in found])
     total, count = np.zeros((probe.size, *unseen.shape[1:])), np.zeros(probe.size)
@@ -148,7 +149,7 @@ def collected(splits: Splits, probe: Rows, found: list[tuple[Floats, Floats]]) -
     return Scores(np.concatenate([test for _, test in splits]), unseen, probe[some], means)
 
 
-def on_one_scale(cv: Any, splits: Splits, unseen: Floats, codes: Codes) -> Floats:
+def on_one_scale(cv: Any, splits: Splits, unseen: Floats, codes: Integers) -> Floats:
     """Return held-out scores, in the order of the splits, moved so that folds have the same median of the common class.
 
     Models of folds differ in where their scores lie, and a measure that ranks rows of all folds would blame them for
@@ -182,7 +183,7 @@ def on_one_scale(cv: Any, splits: Splits, unseen: Floats, codes: Codes) -> Float
     return moved
 
 
-def probe_rows(codes: Codes, seed: int, most: int = _MOST_PROBED) -> Rows:
+def probe_rows(codes: Integers, seed: int, most: int = _MOST_PROBED) -> Indices:
     """Return rows, in order, that show how far models differ: all of them or, if there are many, some of each class.
 
     Examples
@@ -201,7 +202,7 @@ def probe_rows(codes: Codes, seed: int, most: int = _MOST_PROBED) -> Rows:
     return np.sort(np.concatenate([rare, others]))
 
 
-def splits_of(cv: Any, X: Any, codes: Codes, seed: int, needed: bool = False) -> Splits:
+def splits_of(cv: Any, X: Any, codes: Integers, seed: int, needed: bool = False) -> Splits:
     """Return training and held-out rows; none, with a warning, if the data are too few to be divided.
 
     Equal rows share a fold where rows can be compared, that is if they are numbers. If held-out rows are needed, it is
@@ -231,7 +232,7 @@ def without_rows(cv: Any, X: Any, y: NDArray[Any], kept: NDArray[np.bool_]) -> A
     return [tuple(number[part[kept[part]]] for part in map(np.asarray, split)) for split in splits]
 
 
-def _folds(X: Any, codes: Codes, wanted: int, seed: int) -> Codes | None:
+def _folds(X: Any, codes: Integers, wanted: int, seed: int) -> Integers | None:
     try:
         numbers = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False)
     except (TypeError, ValueError):
@@ -247,7 +248,7 @@ def _folds(X: Any, codes: Codes, wanted: int, seed: int) -> Codes | None:
     return folds
 
 
-def _warn_of_few(codes: Codes, wanted: int, found: int) -> None:
+def _warn_of_few(codes: Integers, wanted: int, found: int) -> None:
     least = int(np.bincount(codes)[np.unique(codes)].min())
     what = (
         f"{found} folds are made instead of {wanted}"

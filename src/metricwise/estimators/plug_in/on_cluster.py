@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from metricwise._typing import Floats, Indices, Labels
 from metricwise.designs.dask_numbers import n_bytes
 from metricwise.designs.dask_source import DaskSource
 from metricwise.designs.dask_tasks import ChunkTasks
@@ -27,11 +28,9 @@ from metricwise.estimators.plug_in.dask_learners import (
     trains_on_dask,
 )
 from metricwise.estimators.plug_in.fitting import Binary, Fitting
-from metricwise.estimators.plug_in.held_out import Rows, Scores, probe_rows
+from metricwise.estimators.plug_in.held_out import Scores, probe_rows
 from metricwise.estimators.weighting import weight_setting
 
-Floats = NDArray[np.float64]
-Labels = NDArray[Any]
 Score = Callable[[Any, Any], Floats]
 
 
@@ -169,7 +168,7 @@ class ClusterFitting(Fitting):
 
     # --------------------------------------------------------------------------------------------------------- scoring
 
-    def scored(self, model: Any, rows: Rows, score: Score) -> Floats:
+    def scored(self, model: Any, rows: Indices, score: Score) -> Floats:
         """Return a model's scores of ascending rows."""
         return self._answered([self._asked(self._kept(model), rows, score)])[0]
 
@@ -179,7 +178,7 @@ class ClusterFitting(Fitting):
         vars(light).pop("feature_names_in_", None)
         return self.tasks.keep(light, 0)
 
-    def _asked(self, model: Any, rows: Rows, score: Score) -> list[Any]:
+    def _asked(self, model: Any, rows: Indices, score: Score) -> list[Any]:
         """Return futures of the scores of ascending rows, a chunk each."""
         edges = np.searchsorted(rows, self.X.bounds)
         asked = []
@@ -220,6 +219,6 @@ def taught(X: Any, model: Any, targets: Targets, classes: Labels) -> Any:
     return deepcopy(model).partial_fit(X, y, classes=classes, **({"sample_weight": weights} if takes else {}))
 
 
-def chunk_scores(X: Any, model: Any, score: Score, rows: Rows | None) -> Floats:
+def chunk_scores(X: Any, model: Any, score: Score, rows: Indices | None) -> Floats:
     """Return the scores of a chunk, or of some of its rows."""
     return score(model, X if rows is None else X[rows])

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from metricwise._typing import Floats
 from metricwise.clusters import at_hand, is_dask
 from metricwise.estimators.dask_rows import lazy_labels, lazy_probabilities, lazy_scores, light_copy
 from metricwise.estimators.multilabel.labels import checked_labels, returned
@@ -21,8 +22,6 @@ from metricwise.estimators.plug_in.several import averaged
 from metricwise.estimators.targets import positive_class
 from metricwise.inference.batch_rule import BatchRule
 from metricwise.measures import HasMulticlassValue, Measure
-
-Floats = NDArray[np.float64]
 
 
 def _learner_has(name: str) -> Any:

@@ -5,18 +5,14 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from metricwise._typing import Floats, Integers, Mask
 from metricwise.estimators.plug_in.binary import Aim, Chosen, HeldOut, Probe, choose
 from metricwise.inference.class_offsets import TablesValue, bagged_offsets, best_offsets
 from metricwise.inference.score_intervals import resampled_interval, score_interval
 from metricwise.measures import Averaged, Measure
 from metricwise.measures.averages import matrix_table
 from metricwise.measures.base import CountsClassTables, CountsTable, RestrictsLabellings
-
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
-Codes = NDArray[np.int64]
 
 
 class ChosenSet(NamedTuple):
@@ -46,7 +42,7 @@ def averaged(measure: Measure, what: str) -> Any:
 
 
 def choose_offsets(
-    value: TablesValue, strategy: str, codes: Codes, scores: Floats, weights: Floats, seed: int
+    value: TablesValue, strategy: str, codes: Integers, scores: Floats, weights: Floats, seed: int
 ) -> ChosenSet:
     """Choose offsets of the classes: the best of the held-out rows ("max"), or their mean over resamples."""
     if strategy not in ("auto", "bagged", "max"):

@@ -17,7 +17,7 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.utils.validation import check_is_fitted
 
-Floats = NDArray[np.float64]
+from metricwise._typing import Floats
 
 _PROBES = 20
 # Whose decision values are linear, and, where they have probabilities of two classes, the log-odds of these.

@@ -7,6 +7,8 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
+from metricwise._sklearn import HELD_CLASSES, HELD_LOSSES
+
 _ESTIMATORS = "metricwise.estimators"
 
 # By the module they are looked up in; of scikit-learn the public one where there is one, since private ones move.
@@ -51,9 +53,8 @@ _CLASSES: dict[str, str] = {
     "metricwise.solvers.smoothing": "SmoothedResult",
     "metricwise.solvers.sparse_coding": "SparseCodingResult",
     "metricwise.solvers.stream_state": "StreamState",
-    "sklearn.calibration": "CalibratedClassifierCV _CalibratedClassifier _SigmoidCalibration _TemperatureScaling",
+    "sklearn.calibration": "CalibratedClassifierCV",
     "sklearn.compose": "ColumnTransformer",
-    "sklearn.compose._column_transformer": "_RemainderColsList",  # of older versions
     "sklearn.decomposition": "PCA TruncatedSVD",
     "sklearn.discriminant_analysis": "LinearDiscriminantAnalysis QuadraticDiscriminantAnalysis",
     "sklearn.dummy": "DummyClassifier",
@@ -61,8 +62,6 @@ _CLASSES: dict[str, str] = {
         "AdaBoostClassifier BaggingClassifier ExtraTreesClassifier GradientBoostingClassifier "
         "HistGradientBoostingClassifier RandomForestClassifier StackingClassifier VotingClassifier"
     ),
-    "sklearn.ensemble._hist_gradient_boosting.binning": "_BinMapper",
-    "sklearn.ensemble._hist_gradient_boosting.predictor": "TreePredictor",
     "sklearn.feature_extraction": "DictVectorizer FeatureHasher",
     "sklearn.feature_extraction.text": "CountVectorizer HashingVectorizer TfidfTransformer TfidfVectorizer",
     "sklearn.feature_selection": "SelectFromModel SelectKBest SelectPercentile VarianceThreshold",
@@ -77,12 +76,11 @@ _CLASSES: dict[str, str] = {
         "FixedThresholdClassifier GroupKFold KFold RepeatedKFold RepeatedStratifiedKFold ShuffleSplit "
         "StratifiedGroupKFold StratifiedKFold StratifiedShuffleSplit"
     ),
-    "sklearn.multiclass": "OneVsOneClassifier OneVsRestClassifier OutputCodeClassifier _ConstantPredictor",
+    "sklearn.multiclass": "OneVsOneClassifier OneVsRestClassifier OutputCodeClassifier",
     "sklearn.multioutput": "ClassifierChain MultiOutputClassifier",
     "sklearn.naive_bayes": "BernoulliNB CategoricalNB ComplementNB GaussianNB MultinomialNB",
     "sklearn.neighbors": "KNeighborsClassifier NearestCentroid",
     "sklearn.neural_network": "MLPClassifier",
-    "sklearn.neural_network._stochastic_optimizers": "AdamOptimizer SGDOptimizer",
     "sklearn.pipeline": "FeatureUnion Pipeline",
     "sklearn.preprocessing": (
         "Binarizer FunctionTransformer KBinsDiscretizer KernelCenterer LabelBinarizer LabelEncoder MaxAbsScaler "
@@ -95,9 +93,6 @@ _CLASSES: dict[str, str] = {
     "sklearn.utils": "Bunch",
 }
 
-# Losses of boosted trees, made anew from their names.
-_LOSSES = {"sklearn._loss.loss": "ExponentialLoss HalfBinomialLoss HalfMultinomialLoss"}
-
 # Types and functions that are parameters of transformers; each is a function of arrays and nothing else.
 _VALUES = {
     "builtins": "bool float int object str",
@@ -109,11 +104,17 @@ _VALUES = {
     "sklearn.utils": "check_array",
 }
 
-CLASSES = {module: frozenset(names.split()) for module, names in _CLASSES.items()}
-LOSSES = {module: frozenset(names.split()) for module, names in _LOSSES.items()}
-VALUES = {module: frozenset(names.split()) for module, names in _VALUES.items()}
-
 Table = dict[str, frozenset[str]]
+
+
+def _table(*parts: dict[str, str]) -> Table:
+    modules = {module for part in parts for module in part}
+    return {module: frozenset(" ".join(part.get(module, "") for part in parts).split()) for module in sorted(modules)}
+
+
+CLASSES = _table(_CLASSES, HELD_CLASSES)
+LOSSES = _table(HELD_LOSSES)
+VALUES = _table(_VALUES)
 
 
 def name_of(thing: Any, table: Table) -> str | None:

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn import config_context
-from sklearn.utils._metadata_requests import SIMPLE_METHODS
 
+from metricwise._sklearn import SIMPLE_METHODS, TREE_MODULE, boosted_node_type, tree_types
 from metricwise.io.model_files.allowed import LOSSES, VALUES, name_of, named
 
 _MOST_CLASSES = 1 << 20
@@ -43,20 +43,19 @@ def _write_tree(tree: Any) -> dict[str, Any]:
 
 
 def _read_tree(values: dict[str, Any]) -> Any:
-    from sklearn.tree._tree import NODE_DTYPE, Tree
-
+    tree_class, node_type = tree_types()
     nodes, contents, n_classes = values["nodes"], values["values"], values["n_classes"]
     n_features, n_outputs = values["n_features"], values["n_outputs"]
     require(type(n_features) is int and type(n_outputs) is int and type(values["max_depth"]) is int, _WRONG_TREE)
     require(all(isinstance(part, np.ndarray) for part in (nodes, contents, n_classes)), _WRONG_TREE)
-    require(nodes.dtype == NODE_DTYPE and nodes.ndim == 1 and nodes.size == values["node_count"] >= 1, _WRONG_TREE)
+    require(nodes.dtype == node_type and nodes.ndim == 1 and nodes.size == values["node_count"] >= 1, _WRONG_TREE)
     require(n_classes.dtype.kind == "i" and n_classes.shape == (n_outputs,) and n_outputs >= 1, _WRONG_TREE)
     require(n_classes.min() >= 1 and n_classes.max() <= _MOST_CLASSES, _WRONG_TREE)
     require(contents.dtype == np.float64 and contents.shape == (nodes.size, n_outputs, n_classes.max()), _WRONG_TREE)
     inner = nodes["left_child"] != -1
     _check_children(nodes["left_child"], nodes["right_child"], inner)
     require(_within(nodes["feature"][inner], n_features), _WRONG_TREE)
-    tree = Tree(n_features, n_classes.astype(np.intp), n_outputs)
+    tree = tree_class(n_features, n_classes.astype(np.intp), n_outputs)
     state = {name: values[name] for name in ("max_depth", "node_count")}
     tree.__setstate__({**state, "nodes": nodes, "values": np.ascontiguousarray(contents)})
     return tree
@@ -78,10 +77,8 @@ def _within(indices: Any, size: int) -> bool:
 
 def check_predictor(values: dict[str, Any]) -> None:
     """Raise unless a tree of histogram-based boosting leads nowhere else."""
-    from sklearn.ensemble._hist_gradient_boosting.common import PREDICTOR_RECORD_DTYPE
-
     nodes, bitsets = values["nodes"], (values["raw_left_cat_bitsets"], values["binned_left_cat_bitsets"])
-    require(isinstance(nodes, np.ndarray) and nodes.dtype == PREDICTOR_RECORD_DTYPE, _WRONG_TREE)
+    require(isinstance(nodes, np.ndarray) and nodes.dtype == boosted_node_type(), _WRONG_TREE)
     require(nodes.ndim == 1 and nodes.size >= 1, _WRONG_TREE)
     inner = nodes["is_leaf"] == 0
     _check_children(nodes["left"], nodes["right"], inner)
@@ -147,7 +144,7 @@ def _read_partial(values: dict[str, Any]) -> Any:
 
 
 COMPILED: dict[str, Compiled] = {
-    "tree": Compiled("sklearn.tree._tree", "Tree", _write_tree, _read_tree),
+    "tree": Compiled(TREE_MODULE, "Tree", _write_tree, _read_tree),
     "random_state": Compiled("numpy.random.mtrand", "RandomState", _write_random_state, _read_random_state),
     "generator": Compiled("numpy.random._generator", "Generator", _write_generator, _read_generator),
     "partial": Compiled("functools", "partial", _write_partial, _read_partial),

@@ -26,8 +26,8 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
-from numpy.typing import NDArray
 
+from metricwise._typing import Labels
 from metricwise.io.atomic import atomic_file
 
 HEADER, TREE = "header.json", "model.json"
@@ -42,13 +42,11 @@ _HEADER_READERS = {
     (2, 0): np.lib.format.read_array_header_2_0,
 }
 
-Array = NDArray[Any]
-
 
 # ------------------------------------------------------------------------------------------------------------- writing
 
 
-def write_container(path: Path, header: dict[str, Any], tree: dict[str, Any], arrays: list[Array]) -> None:
+def write_container(path: Path, header: dict[str, Any], tree: dict[str, Any], arrays: list[Labels]) -> None:
     """Write a file as a whole or not at all."""
     with atomic_file(path) as file:
         with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
@@ -108,7 +106,7 @@ class Container:
     def _json(self, name: str) -> Any:
         return json.loads(self._archive.read(name), parse_constant=_refuse_constant)
 
-    def array(self, number: int) -> Array:
+    def array(self, number: int) -> Labels:
         """Return an array, of which no more than the file holds is made."""
         content = self._archive.read(f"array_{number}.npy")
         file = io.BytesIO(content)

@@ -31,6 +31,8 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import Bunch
 
+from metricwise._sklearn import SEARCH_MODULE
+from metricwise._typing import Labels
 from metricwise.io.model_files.allowed import CLASSES, VALUES, class_name, name_of, named
 from metricwise.io.model_files.checks import checked_state
 from metricwise.io.model_files.compiled import (
@@ -42,7 +44,6 @@ from metricwise.io.model_files.compiled import (
     rebuild,
     write_requests,
 )
-from metricwise.io.model_files.container import Array
 
 _DEEPEST = 100
 _SPARSE = {"csr": (sparse.csr_matrix, sparse.csr_array), "csc": (sparse.csc_matrix, sparse.csc_array)}
@@ -59,7 +60,7 @@ class TreeWriter:
 
     def __init__(self) -> None:
         self.entries: list[dict[str, Any]] = []
-        self.arrays: list[Array] = []
+        self.arrays: list[Labels] = []
         self._known: dict[int, int] = {}
         self._open: set[int] = set()
         self._kept: list[Any] = []  # what lives cannot be taken for something else with the same id
@@ -122,7 +123,7 @@ class TreeWriter:
             return {"kind": kind, **self.fields(COMPILED[kind].write(thing), where)}
         return self._object(thing, where)
 
-    def _array(self, thing: Array, where: str) -> dict[str, Any]:
+    def _array(self, thing: Labels, where: str) -> dict[str, Any]:
         if thing.dtype.kind == "O":
             items = [self.value(item, f"{where}[{k}]") for k, item in enumerate(thing.ravel().tolist())]
             return {"kind": "items", "shape": list(thing.shape), "items": items}
@@ -164,7 +165,7 @@ def _why_not(thing: Any, where: str) -> str:
         )
     if isinstance(thing, types.FunctionType | types.BuiltinFunctionType | types.MethodType | np.ufunc | type):
         return f"{where} is {thing.__name__!r}, {no_code}: use a setting that has a name instead"
-    if kind.startswith("sklearn.model_selection._search."):
+    if kind.startswith(f"{SEARCH_MODULE}."):
         return f"{where} is a search: save its best_estimator_"
     return (
         f"{where} is of the type {kind}, which model files do not hold: they hold the estimators of metricwise and "
@@ -178,7 +179,7 @@ def _why_not(thing: Any, where: str) -> str:
 class TreeReader:
     """Makes a model of entries; whatever is not as it should be is an error."""
 
-    def __init__(self, array: Callable[[int], Array]) -> None:
+    def __init__(self, array: Callable[[int], Labels]) -> None:
         self._array_of_file = array
         self._made: list[Any] = []
         self._makers: dict[str, Callable[[dict[str, Any]], Any]] = {
@@ -232,7 +233,7 @@ class TreeReader:
             raise ValueError(f"it has an entry of the unknown kind {kind[:100]!r}")
         return COMPILED[kind].read(self._fields({name: value for name, value in entry.items() if name != "kind"}))
 
-    def _items(self, entry: dict[str, Any]) -> Array:
+    def _items(self, entry: dict[str, Any]) -> Labels:
         items = self.value(_typed(entry["items"], list))
         shape = tuple(_index(size) for size in _typed(entry["shape"], list))
         made = np.empty(len(items), dtype=object)

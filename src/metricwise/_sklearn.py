@@ -1,0 +1,84 @@
+"""The names of scikit-learn that are not part of its public interface, and all of them: nothing else imports any.
+
+Each line says what the name is for. Where scikit-learn has a public way, that is used instead; where versions differ,
+the difference ends here. Both ends of the supported range are tested (``make test``, ``make test-oldest``).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+# Samples of arrays, sparse matrices and data frames by their positions; the public `resample` only draws.
+from sklearn.utils import _safe_indexing as take_samples
+
+# The methods whose metadata can be requested, for saved requests (``set_fit_request`` and its like).
+from sklearn.utils._metadata_requests import SIMPLE_METHODS
+
+# Constraints of parameters, which `BaseEstimator._validate_params` reads from `_parameter_constraints`.
+from sklearn.utils._param_validation import HasMethods, Interval, Options, StrOptions
+
+# `set_params` of estimators by the names they have in a list, as in `VotingClassifier`.
+from sklearn.utils.metaestimators import _BaseComposition as NamedEstimatorsMixin
+
+# Votes of one class vs another, with the sums of scores within equal votes, as `SVC` has them.
+from sklearn.utils.multiclass import _ovr_decision_function as votes_of_pairs
+
+# The number of features of chunks, which `validate_data` would convert to an array.
+from sklearn.utils.validation import _check_n_features as check_n_features
+
+# One non-negative weight per sample; the public `check_array` knows neither None nor the length of X.
+from sklearn.utils.validation import _check_sample_weight as check_sample_weight
+
+# The number of samples of whatever a learner takes: arrays, sparse matrices, data frames, lists.
+from sklearn.utils.validation import _num_samples as count_samples
+
+# What fitted models of scikit-learn hold, by module: model files name these classes.
+HELD_CLASSES = {
+    "sklearn.calibration": "_CalibratedClassifier _SigmoidCalibration _TemperatureScaling",
+    "sklearn.compose._column_transformer": "_RemainderColsList",  # until 1.6
+    "sklearn.ensemble._hist_gradient_boosting.binning": "_BinMapper",
+    "sklearn.ensemble._hist_gradient_boosting.predictor": "TreePredictor",
+    "sklearn.multiclass": "_ConstantPredictor",
+    "sklearn.neural_network._stochastic_optimizers": "AdamOptimizer SGDOptimizer",
+}
+# The losses that boosted trees hold: a model file has their names, and they are made anew.
+HELD_LOSSES = {"sklearn._loss.loss": "ExponentialLoss HalfBinomialLoss HalfMultinomialLoss"}
+# Where the compiled decision tree is defined, by which its objects are recognised.
+TREE_MODULE = "sklearn.tree._tree"
+# Where the searches over parameters are defined, which model files refuse in favour of their best estimator.
+SEARCH_MODULE = "sklearn.model_selection._search"
+
+
+def tree_types() -> tuple[Any, Any]:
+    """Return the compiled decision tree and the type of its nodes, by which nodes read from a file are checked."""
+    from sklearn.tree._tree import NODE_DTYPE, Tree
+
+    return Tree, NODE_DTYPE
+
+
+def boosted_node_type() -> Any:
+    """Return the type of the nodes of histogram-based boosted trees."""
+    from sklearn.ensemble._hist_gradient_boosting.common import PREDICTOR_RECORD_DTYPE
+
+    return PREDICTOR_RECORD_DTYPE
+
+
+__all__ = [
+    "HELD_CLASSES",
+    "HELD_LOSSES",
+    "SEARCH_MODULE",
+    "SIMPLE_METHODS",
+    "TREE_MODULE",
+    "HasMethods",
+    "Interval",
+    "NamedEstimatorsMixin",
+    "Options",
+    "StrOptions",
+    "boosted_node_type",
+    "check_n_features",
+    "check_sample_weight",
+    "count_samples",
+    "take_samples",
+    "tree_types",
+    "votes_of_pairs",
+]
