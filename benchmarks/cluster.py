@@ -15,7 +15,7 @@ from benchmarks.cluster_process import SETTINGS
 from benchmarks.context import Context
 from benchmarks.report import Column, Record, Section, Table
 from metricwise.designs import make_design
-from metricwise.designs.dask_source import DaskSource
+from metricwise.designs.cluster.source import DaskSource
 from metricwise.measures import FBeta
 from metricwise.results import Result
 from metricwise.solvers import CuttingPlane, Limits, make_problem, run

@@ -28,9 +28,9 @@ from benchmarks.report import Column, Record, Section, Table
 from benchmarks.timing import LONG, Timing, take_turns, timed
 from metricwise import MultivariateSVC
 from metricwise.designs import make_design
-from metricwise.designs.dask_labelled import LabelledDaskSource
-from metricwise.designs.dask_workers import HeldChunks
-from metricwise.designs.far_rows import FarRows
+from metricwise.designs.cluster.labelled import LabelledDaskSource
+from metricwise.designs.cluster.workers import HeldChunks
+from metricwise.designs.remote_scores import FarRows
 from metricwise.io import RowsOnDisk
 from metricwise.measures import FBeta
 from metricwise.results import HistoryEntry

@@ -17,7 +17,7 @@ from sklearn.model_selection import StratifiedKFold, TunedThresholdClassifierCV,
 from benchmarks.quality.problems import Split
 from benchmarks.quality.remembered import Ledger, Remembered
 from metricwise import MetricClassifier, PlugInClassifier
-from metricwise.inference.promises import UnkeepablePromiseError
+from metricwise.decisions.guarantees import UnkeepablePromiseError
 from metricwise.measures import Measure, RecallAtPrecision, get_measure
 
 Record = dict[str, Any]

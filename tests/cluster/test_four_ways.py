@@ -15,10 +15,8 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.model_selection import KFold
 
-import metricwise
 from metricwise import AUCSVC, MultivariateSVC, certify, measure_names
-from metricwise.estimators.batch import BatchClassifier
-from metricwise.estimators.catalog import estimator_names
+from metricwise.registry import entries
 from tests.contracts.cases import LATER, ON_DISK, OWN, make_data, stored
 
 X, POSITIVE = make_data(n_rows=120, n_features=4, seed=3)
@@ -28,11 +26,9 @@ SETTINGS = {"threshold": 0.05, "tol": 1e-4}  # folds would train five times as o
 
 
 def _cases():
-    for name in estimator_names():
-        estimator = getattr(metricwise, name)
-        if issubclass(estimator, BatchClassifier) and estimator.trains_on_chunks:
-            for measure in measure_names(name):
-                yield f"{name} {measure}", estimator(measure=measure, **SETTINGS)
+    for entry in entries("svm", trains_on="cluster"):
+        for measure in measure_names(entry.name):
+            yield f"{entry.name} {measure}", entry.load()(measure=measure, **SETTINGS)
     yield "MultivariateSVC own", MultivariateSVC(OWN, **SETTINGS)
     yield "MultivariateSVC later area", MultivariateSVC(LATER, **SETTINGS)
     yield "AUCSVC squared", AUCSVC(norm=2, **SETTINGS)

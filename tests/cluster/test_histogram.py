@@ -10,8 +10,8 @@ import pytest
 from scipy import sparse
 
 from metricwise import MultivariateSVC
-from metricwise.designs.dask_labelled import LabelledDaskSource
-from metricwise.designs.far_rows import FarRows
+from metricwise.designs.cluster.labelled import LabelledDaskSource
+from metricwise.designs.remote_scores import FarRows
 from tests.contracts.cases import TOL, make_data
 
 X, POSITIVE = make_data(n_rows=200)

@@ -15,7 +15,7 @@ from scipy import sparse
 import metricwise
 from metricwise import AUCSVC, MultivariateSVC, certify
 from metricwise.designs import make_design
-from metricwise.designs.dask_source import DaskSource
+from metricwise.designs.cluster.source import DaskSource
 from tests.contracts.cases import TOL, make_data
 
 X, POSITIVE = make_data()

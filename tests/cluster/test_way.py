@@ -11,8 +11,8 @@ from sklearn.linear_model import SGDClassifier
 
 from metricwise import MultivariateSVC, PlugInClassifier, SPADEClassifier, certify
 from metricwise.designs import dask_source
-from metricwise.designs.dask_source import DaskSource
-from metricwise.designs.dask_way import can_reach, direct
+from metricwise.designs.cluster.connection import can_reach, direct
+from metricwise.designs.cluster.source import DaskSource
 
 X = np.random.default_rng(0).normal(size=(60, 3))
 EVERYTHING = np.arange(3)

@@ -20,7 +20,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 import metricwise as mw
-from metricwise.io.model_files.container import opened
+from metricwise.persistence.container import opened
 
 X, y = make_classification(60, 4, random_state=0)
 LABELS_X, LABELS_Y = make_multilabel_classification(60, 4, n_classes=3, random_state=0)

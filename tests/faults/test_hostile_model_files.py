@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from metricwise.io.model_files.container import write_container
+from metricwise.persistence.container import write_container
 from tests.faults.forged_models import archive, assert_refused, members_of, parts_of, save_all, sealed
 
 
@@ -32,7 +32,7 @@ def _hostile(path: Path, entries: list[Any], original: Path) -> Path:
     [
         ([{"kind": "object", "class": "os.system", "fields": {}}], "not among the classes of model files"),
         ([{"kind": "object", "class": "subprocess.Popen", "fields": {"args": "true"}}], "not among the classes"),
-        ([{"kind": "object", "class": "metricwise.io.model_files.allowed.import_module", "fields": {}}], "not among"),
+        ([{"kind": "object", "class": "metricwise.persistence.allowed.import_module", "fields": {}}], "not among"),
         ([{"kind": "object", "class": ["sklearn.svm", "SVC"], "fields": {}}], "not among the classes"),
         ([{"kind": "name", "name": "builtins.eval"}], "not among the classes"),
         ([{"kind": "name", "name": "numpy.load"}], "not among the classes"),

@@ -16,8 +16,8 @@ import pytest
 from scipy import sparse
 
 import metricwise as mw
-from metricwise.io.model_files import describe
-from metricwise.io.model_files.container import write_container
+from metricwise.persistence import describe
+from metricwise.persistence.container import write_container
 from tests.faults.forged_models import (
     LABELS_X,
     MODELS,

@@ -12,7 +12,7 @@ from sklearn.svm import SVC
 from sklearn.utils._param_validation import InvalidParameterError
 
 from metricwise import PlugInClassifier, RecallAtPrecision
-from metricwise.inference.promises import UnkeepablePromiseError
+from metricwise.decisions.guarantees import UnkeepablePromiseError
 
 X, Y = make_classification(400, 5, weights=[0.8], random_state=0)
 SEVERAL = np.arange(400) % 3

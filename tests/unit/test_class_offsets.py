@@ -7,8 +7,8 @@ from itertools import product
 import numpy as np
 import pytest
 
+from metricwise.decisions.class_offsets import bagged_offsets, best_offsets, value_of
 from metricwise.inference import best_threshold
-from metricwise.inference.class_offsets import bagged_offsets, best_offsets, value_of
 from metricwise.measures import MCC, Accuracy, Averaged, BalancedAccuracy, CohenKappa, FBeta, Jaccard
 
 MEASURES = [

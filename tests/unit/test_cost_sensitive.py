@@ -21,10 +21,10 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from metricwise import Accuracy, CostSensitiveClassifier, FBeta, PlugInClassifier, get_measure
-from metricwise.estimators.cost_sensitive.learners import WeightedLearner
-from metricwise.estimators.cost_sensitive.rounds import Trial, best_trial, least_gain
-from metricwise.estimators.plug_in.binary import Chosen, HeldOut
-from metricwise.estimators.plug_in.held_out import Scores
+from metricwise.decisions.binary import Chosen, HeldOut
+from metricwise.decisions.out_of_fold import Scores
+from metricwise.estimators.wrappers.cost_sensitive.learners import WeightedLearner
+from metricwise.estimators.wrappers.cost_sensitive.rounds import Trial, best_trial, least_gain
 from metricwise.solvers.amp_problem import Prices
 
 X, Y = make_classification(1500, 8, n_informative=4, weights=[0.85], flip_y=0.05, random_state=0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from metricwise.designs.dask_numbers import FewEntries, FewValues, by_entries, by_values, in_full, n_bytes
+from metricwise.designs.cluster.numbers import FewEntries, FewValues, by_entries, by_values, in_full, n_bytes
 
 RNG = np.random.default_rng(0)
 LABELLING = np.repeat([0.0, -0.125, 0.0, 0.25], [3000, 1000, 5000, 7])

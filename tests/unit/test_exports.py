@@ -20,7 +20,7 @@ from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, MinMaxScale
 from sklearn.svm import LinearSVC
 
 import metricwise as mw
-from metricwise.io.exports.linear import linear_scores
+from metricwise.persistence.exports.linear import linear_scores
 
 ROWS, Y = make_classification(200, 6, weights=[0.7], random_state=0)
 X = ROWS.astype(np.float32).astype(np.float64)  # what programs in single precision can hold

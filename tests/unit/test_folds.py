@@ -7,8 +7,8 @@ import pytest
 from scipy import sparse
 from sklearn.model_selection import KFold, StratifiedKFold
 
+from metricwise.decisions.folds import fold_of_rows, split_rows
 from metricwise.designs import make_design
-from metricwise.estimators.folds import fold_of_rows, split_rows
 
 RNG = np.random.default_rng(0)
 DISTINCT = RNG.integers(-9, 10, size=(40, 4)).astype(float) + np.arange(40)[:, None] / 64

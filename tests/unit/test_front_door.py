@@ -17,13 +17,13 @@ from sklearn.model_selection import GridSearchCV, train_test_split
 from sklearn.svm import LinearSVC
 
 from metricwise import FBeta, MetricClassifier, RecallAtPrecision, measure_names
-from metricwise.estimators.front_door.candidates import Candidate, candidates_for
-from metricwise.estimators.front_door.clock import Clock
-from metricwise.estimators.front_door.learning_curve import carried_on
-from metricwise.estimators.front_door.preparing import Dense, Prepared, for_trees
-from metricwise.estimators.front_door.profile import Profile
-from metricwise.estimators.front_door.race import Race, Runner
-from metricwise.estimators.front_door.tasks import TwoClasses
+from metricwise.decisions.tasks import TwoClasses
+from metricwise.estimators.selection.candidates import Candidate, candidates_for
+from metricwise.estimators.selection.clock import Clock
+from metricwise.estimators.selection.halving import Race, Runner
+from metricwise.estimators.selection.learning_curve import carried_on
+from metricwise.estimators.selection.preprocessing import Dense, Prepared, for_trees
+from metricwise.estimators.selection.profile import Profile
 
 FEW = {"linear": LogisticRegression(), "trees": ExtraTreesClassifier(20, min_samples_leaf=3, random_state=0)}
 

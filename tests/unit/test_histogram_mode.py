@@ -13,7 +13,7 @@ import metricwise
 import metricwise.io
 from metricwise import MultivariateSVC, certify
 from metricwise.designs import make_design
-from metricwise.designs.far_rows import FarRows, OnePlace
+from metricwise.designs.remote_scores import FarRows, OnePlace
 from metricwise.measures import FBeta, PartialAuc, PrecisionAtK, RecallAtK, get_measure
 from metricwise.oracles import make_oracle
 from metricwise.oracles.factory import has_fast_oracle

@@ -13,7 +13,7 @@ from metricwise.designs import kernel_function, make_design
 from metricwise.designs.kernel import KernelDesign
 from metricwise.designs.kernel_function import KernelFunction, KernelRows, check_positive
 from metricwise.designs.subspace import Subspace, SubspaceDesign
-from metricwise.estimators.kernel_space import gamma_of
+from metricwise.estimators.svm.kernel_space import gamma_of
 from metricwise.solvers.subspace_pursuit import first_basis
 
 RNG = np.random.default_rng(0)

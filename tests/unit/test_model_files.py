@@ -22,10 +22,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import metricwise as mw
-from metricwise.estimators.front_door.candidates import candidates_for
-from metricwise.estimators.front_door.profile import Profile
-from metricwise.io.model_files import describe, fingerprint
-from metricwise.io.model_files.container import opened, write_container
+from metricwise.estimators.selection.candidates import candidates_for
+from metricwise.estimators.selection.profile import Profile
+from metricwise.persistence import describe, fingerprint
+from metricwise.persistence.container import opened, write_container
 from metricwise.results import Status
 from tests.unit.saved_models import MODELS, SPARSE, X, outputs, y
 

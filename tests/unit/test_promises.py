@@ -7,8 +7,7 @@ import pytest
 from scipy.special import expit
 from scipy.stats import binom, binomtest
 
-from metricwise.inference.candidates import Candidates
-from metricwise.inference.promises import (
+from metricwise.decisions.guarantees import (
     SHARE_NAMES,
     Constraint,
     Share,
@@ -17,6 +16,7 @@ from metricwise.inference.promises import (
     safest_first,
     tables_at,
 )
+from metricwise.inference.candidate_thresholds import Candidates
 from metricwise.measures import FBeta
 
 TABLE = (30.0, 4.0, 10.0, 56.0)

@@ -14,9 +14,9 @@ from sklearn.metrics import f1_score
 from sklearn.neighbors import KNeighborsClassifier
 
 from metricwise import CostSensitiveClassifier, MetricClassifier, PlugInClassifier, get_measure
-from metricwise.estimators.plug_in.binary import HeldOut, aim_of, choose
-from metricwise.estimators.plug_in.held_out import binary_scores, collected, probe_rows, splits_of, with_probe
-from metricwise.inference.refitting import refit_shift
+from metricwise.decisions.binary import HeldOut, aim_of, choose
+from metricwise.decisions.out_of_fold import binary_scores, collected, probe_rows, splits_of, with_probe
+from metricwise.decisions.refitting import refit_shift
 
 RANDOM = np.random.default_rng(0)
 

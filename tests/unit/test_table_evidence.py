@@ -8,9 +8,9 @@ from scipy.integrate import quad
 from scipy.special import expit, logit
 from scipy.stats import norm
 
-from metricwise.estimators.plug_in.binary import HeldOut, Sigmoid, aim_of, choose, evidence_of_folds, table_of
-from metricwise.inference.model_spread import SPREADS, of_other_models, spread_chances
-from metricwise.inference.score_intervals import TableEvidence
+from metricwise.decisions.binary import HeldOut, Sigmoid, aim_of, choose, evidence_of_folds, table_of
+from metricwise.decisions.intervals import TableEvidence
+from metricwise.decisions.model_spread import SPREADS, of_other_models, spread_chances
 from metricwise.measures import FBeta, GMean
 
 

@@ -7,18 +7,18 @@ import pytest
 from scipy.special import expit
 from sklearn.metrics import roc_auc_score
 
-from metricwise.inference import best_threshold
-from metricwise.inference.batch_rule import BatchRule
-from metricwise.inference.candidates import Candidates
-from metricwise.inference.score_evidence import ScoreEvidence, score_evidence
-from metricwise.inference.score_intervals import resampled_interval, score_interval
-from metricwise.inference.threshold_choice import (
+from metricwise.decisions.batch_rule import BatchRule
+from metricwise.decisions.intervals import resampled_interval, score_interval
+from metricwise.decisions.ranking_posterior import ScoreEvidence, score_evidence
+from metricwise.decisions.threshold_choice import (
     choose_threshold,
     expected_threshold,
     mix_log_odds,
     prices_mistakes_alike,
     resamples,
 )
+from metricwise.inference import best_threshold
+from metricwise.inference.candidate_thresholds import Candidates
 from metricwise.measures import (
     MCC,
     Accuracy,

@@ -51,7 +51,7 @@ def certify(
 def _warn_of_other_data(console: Console, model: str, data: str) -> None:
     from pathlib import Path
 
-    from metricwise.io.model_files import describe, fingerprint
+    from metricwise.persistence import describe, fingerprint
 
     kept = describe(model).data
     if data != "-" and kept is not None and kept.get("sha256") != fingerprint(Path(data)).get("sha256"):

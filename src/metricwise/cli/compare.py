@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from metricwise.cli import algorithms
-from metricwise.cli.algorithms import Settings
+from metricwise.cli.algorithms import AlgorithmName, Settings
 from metricwise.cli.console import Console, Outcome, as_table, command, one_line
 from metricwise.cli.options import DataOptions, MeasureText, Seconds, data_options
 
@@ -24,7 +24,7 @@ _DEFAULT_OF_LABELS = ("binary-relevance", "plug-in", "auto")
 @click.command(short_help="Compare algorithms by cross-validation.")
 @click.argument("data")
 @click.option("--measure", "measures", multiple=True, default=["f1"], type=MeasureText(), help="Train for, judge by.")
-@click.option("--algorithm", "names", multiple=True, type=click.Choice(algorithms.NAMES), help="Which to compare.")
+@click.option("--algorithm", "names", multiple=True, type=AlgorithmName(), help="Which to compare.")
 @click.option("--learner", default="logistic", show_default=True, type=click.Choice(algorithms.LEARNERS))
 @click.option("--folds", default=5, show_default=True, type=click.IntRange(min=2))
 @click.option("--time-budget", type=Seconds(), help="Most time for every training of auto, as in 30s.")
@@ -98,7 +98,7 @@ class _Comparison:
     def __init__(self, table: Table, folds: int, confidence: float, seed: int) -> None:
         import numpy as np
 
-        from metricwise.estimators.plug_in.held_out import splits_of
+        from metricwise.decisions.out_of_fold import splits_of
 
         assert table.y is not None
         self.table, self.confidence, self.seed = table, confidence, seed

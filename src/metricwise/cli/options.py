@@ -76,7 +76,7 @@ class Constraint(click.ParamType):
         if found is None:
             self.fail(f"{value!r} is no constraint: write precision>=0.9", param, ctx)
         name, sign, bound, percent = found.groups()
-        from metricwise.inference.promises import Constraint as Checked
+        from metricwise.decisions.guarantees import Constraint as Checked
 
         given = (name.replace("-", "_"), sign, float(bound) / (100.0 if percent else 1.0))
         try:

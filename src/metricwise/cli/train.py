@@ -11,7 +11,7 @@ from typing import Any, Literal
 import click
 
 from metricwise.cli import algorithms
-from metricwise.cli.algorithms import Settings
+from metricwise.cli.algorithms import AlgorithmName, Settings, describe_algorithms
 from metricwise.cli.console import Console, Outcome, Progress, command
 from metricwise.cli.disk import disk_options, labels_beside, open_table
 from metricwise.cli.models import check_output, note_table, on_disk
@@ -20,13 +20,13 @@ from metricwise.cli.options import Constraint, DataOptions, MeasureText, Seconds
 _ROWS_BETWEEN_CHECKPOINTS = 100_000
 
 
-@click.command(short_help="Train a model for a measure.")
+@click.command(short_help="Train a model for a measure.", epilog=describe_algorithms())
 @click.argument("data")
 @click.option(
     "--measure", default="f1", show_default=True, type=MeasureText(), help="What to train for, as in f-beta:2."
 )
 @click.option("--out", required=True, help="The model file to write.")
-@click.option("--algorithm", default="auto", show_default=True, type=click.Choice(algorithms.NAMES))
+@click.option("--algorithm", default="auto", show_default=True, type=AlgorithmName(), help="See the list below.")
 @click.option(
     "--learner",
     default="logistic",
@@ -82,7 +82,7 @@ def train(
     settings = Settings(measure, **options)
     disk = memory_limit is not None
     if disk and algorithm == "auto":
-        algorithm = algorithms.ON_DISK[0]
+        algorithm = algorithms.ON_DISK
         console.note(f"auto: {algorithm} trains on rows on disk")
     algorithms.check_usage(algorithm, settings, len(data_options.target) > 1, stream, disk)
     _check_options_of_streams(stream, disk, passes, classes, on_error)
@@ -134,7 +134,7 @@ def _train_in_memory(
         settings = replace(settings, pos_label=algorithms.label_of(settings.pos_label, sorted(set(table.y.tolist()))))
     weighted = {} if table.sample_weight is None else {"sample_weight": table.sample_weight}
     if settings.checkpoint is not None:
-        if algorithm in algorithms.STREAMING:
+        if algorithms.entry_of_algorithm(algorithm).family == "streaming":
             settings = replace(settings, every=_ROWS_BETWEEN_CHECKPOINTS)
         console.if_stopped = f"stopped; the same command goes on from {settings.checkpoint}, if it was reached"
     with console.progress(f"training {algorithm} for {settings.measure}") as progress:
@@ -167,7 +167,7 @@ def _train_on_disk(
         raise click.UsageError(f"{path} has no labels: name the .npy file that has them by --target")
     if settings.pos_label is not None:
         settings = replace(settings, pos_label=algorithms.label_of(settings.pos_label, np.unique(table.y).tolist()))
-    if algorithm in algorithms.KEEPING:
+    if algorithms.entry_of_algorithm(algorithm).checkpoints:
         settings = replace(settings, checkpoint=settings.checkpoint or f"{out}.checkpoint")
         console.if_stopped = (
             f"stopped; the same command goes on from {settings.checkpoint}, which is written twice a minute"
@@ -179,7 +179,7 @@ def _train_on_disk(
         model.callback = _batch_teller(progress)
         model.fit(table.X)
     model.callback = None
-    if algorithm in algorithms.KEEPING:
+    if algorithms.entry_of_algorithm(algorithm).checkpoints:
         model.checkpoint = None
     note_table(model, table, options, settings, None if table.kinds else int(table.X.shape[1]))
     model.table_["on_error"] = on_error

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from metricwise._typing import Floats, Indices, Integers
 from metricwise.designs.base import Design
-from metricwise.designs.dask_numbers import FewEntries, FewValues, by_entries, in_full
+from metricwise.designs.cluster.numbers import FewEntries, FewValues, by_entries, in_full
 from metricwise.kernels import histograms
 from metricwise.kernels.random_numbers import STEP, mixed
 

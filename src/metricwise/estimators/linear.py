@@ -11,10 +11,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from metricwise._typing import Floats, Mask
 from metricwise.clusters import at_hand, is_dask
+from metricwise.decisions.targets import positive_class
 from metricwise.designs import make_design
-from metricwise.estimators.dask_rows import lazy_labels, lazy_scores
-from metricwise.estimators.rows import checked_rows, known_labels
-from metricwise.estimators.targets import positive_class
+from metricwise.estimators.dask_inputs import lazy_labels, lazy_scores
+from metricwise.estimators.inputs import checked_rows, known_labels
 from metricwise.measures import HasMulticlassValue, Measure
 from metricwise.threads import available_threads
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from metricwise._typing import Floats, Mask
-from metricwise.inference.candidates import Candidates
+from metricwise.inference.candidate_thresholds import Candidates
 from metricwise.measures import BalancedAccuracy, Measure
 from metricwise.measures.base import CountsTable, RestrictsLabellings
 

@@ -20,6 +20,7 @@ from metricwise.io.documents import existing_file, suffix_of
 from metricwise.io.errors import SkippedLinesWarning
 from metricwise.io.streaming import FORMATS, stream
 from metricwise.memory import bytes_of, megabytes
+from metricwise.registry import entries, listed
 
 Format = Literal["npy", "npz", "svmlight", "csv", "parquet"]
 
@@ -143,9 +144,10 @@ class RowsOnDisk:
 
     def _refuse(self) -> NoReturn:
         raise TypeError(
-            f"the rows of {self.path} are on disk, and what was called needs them in memory: train MultivariateSVC, "
-            "SmoothedSVC, AUCSVC or AMPClassifier, which read them in blocks, or a classifier with fit_stream; or load "
-            "the file (numpy.load, metricwise.io.read_table) if it fits into memory"
+            f"the rows of {self.path} are on disk, and what was called needs them in memory: train "
+            f"{listed(entries(trains_on='disk'))}, which read them in blocks; or, with fit_stream, "
+            f"{listed(entries(trains_on='stream'))}; or load the file (numpy.load, metricwise.io.read_table) if it "
+            "fits into memory"
         )
 
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import column_or_1d
 
 from metricwise._typing import Floats
-from metricwise.estimators.targets import positive_class
+from metricwise.decisions.targets import positive_class
 from metricwise.measures import Measure, get_measure
 from metricwise.measures.checks import finite, same_length
 from metricwise.reporting.judging import measure_curve, table_measure

@@ -12,7 +12,7 @@ from sklearn.pipeline import Pipeline
 
 from metricwise._sklearn import take_samples
 from metricwise._typing import Floats
-from metricwise.estimators.targets import positive_class
+from metricwise.decisions.targets import positive_class
 from metricwise.measures import Measure
 from metricwise.reporting.judging import judge_value
 from metricwise.reporting.models import layers, positive_label

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricwise._typing import Floats, Mask
-from metricwise.estimators.plug_in.several import averaged
-from metricwise.inference.score_intervals import middle_part
+from metricwise.decisions.intervals import middle_part
+from metricwise.decisions.multiclass import averaged
 from metricwise.measures import Averaged, BalancedAccuracy, Measure
 from metricwise.measures.averages import matrix_table
 from metricwise.measures.base import CountsTable, Table

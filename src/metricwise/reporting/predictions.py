@@ -12,8 +12,8 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from metricwise._typing import Floats, Mask
-from metricwise.estimators.multilabel.labels import checked_labels
-from metricwise.estimators.targets import positive_class
+from metricwise.decisions.label_matrix import checked_labels
+from metricwise.decisions.targets import positive_class
 from metricwise.reporting.models import layers, positive_label
 
 Scale = Literal["probability", "score"]

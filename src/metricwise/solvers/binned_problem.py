@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from metricwise._typing import Floats
-from metricwise.designs.far_rows import BinCoefficients, FarRows, FarScores, ScoreHistogram
 from metricwise.designs.labelled import Bins, Edges
+from metricwise.designs.remote_scores import BinCoefficients, FarRows, FarScores, ScoreHistogram
 from metricwise.measures import get_measure, registered_names
 from metricwise.measures.base import Measure
 from metricwise.oracles import make_oracle

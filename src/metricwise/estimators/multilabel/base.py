@@ -16,10 +16,10 @@ from sklearn.utils.validation import check_is_fitted, check_random_state
 from metricwise import inference as rules
 from metricwise._sklearn import HasMethods, Interval, check_sample_weight
 from metricwise._typing import Floats, LabelMatrix
-from metricwise.estimators.multilabel.labels import checked_labels, returned
+from metricwise.decisions.label_matrix import checked_labels, returned
+from metricwise.decisions.threshold_choice import choose_threshold
+from metricwise.estimators.inputs import checked_rows, unchanged_by_errors
 from metricwise.estimators.multilabel.scores import Average, f_measure
-from metricwise.estimators.rows import checked_rows, unchanged_by_errors
-from metricwise.inference.threshold_choice import choose_threshold
 from metricwise.measures import FBeta
 
 _FOLDS = 5

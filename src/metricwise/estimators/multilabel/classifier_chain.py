@@ -12,10 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from metricwise._sklearn import Interval, StrOptions
 from metricwise._typing import Floats, Indices, LabelMatrix
+from metricwise.decisions.label_matrix import returned
+from metricwise.estimators.inputs import checked_rows
 from metricwise.estimators.multilabel.base import MARGINAL_RULES, THRESHOLDS, MultiLabelClassifier
 from metricwise.estimators.multilabel.chain import Chain
-from metricwise.estimators.multilabel.labels import returned
-from metricwise.estimators.rows import checked_rows
 from metricwise.inference import gfm, gfm_from_samples, gfm_threshold
 
 _SAMPLE_RULES = ("gfm", "gfm_threshold")

@@ -12,23 +12,12 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 
 from metricwise._typing import Floats
+from metricwise.decisions.constant import Constant
 
 # Shuffled: files are often sorted, and folds of rows that follow each other are then unlike, which misleads the choice.
 _FOLDS = StratifiedKFold(3, shuffle=True, random_state=0)
 _PRICES = np.logspace(-2, 2, 5)
 _ROWS_TO_COMPARE = 20
-
-
-class Constant:
-    """Stands for a label that all training rows have, or none."""
-
-    def __init__(self, probability: float) -> None:
-        self.probability = probability
-        self.classes_ = np.array([0, 1])
-
-    def predict_proba(self, X: Any) -> Floats:
-        """Return the same for all rows."""
-        return np.tile([1.0 - self.probability, self.probability], (X.shape[0], 1))
 
 
 def fitted(estimator: Any, X: Any, y: NDArray[np.int8], weights: Any = None) -> Any:

@@ -1,0 +1,117 @@
+"""The public names with their types; a test compares them with the registry and with __init__.py."""
+
+from metricwise.certifying import certify
+from metricwise.estimators.multilabel.binary_relevance import BinaryRelevance
+from metricwise.estimators.multilabel.classifier_chain import ProbabilisticClassifierChain
+from metricwise.estimators.selection.classifier import MetricClassifier
+from metricwise.estimators.streaming.minibatch_svc import MiniBatchSVC
+from metricwise.estimators.streaming.spade import SPADEClassifier
+from metricwise.estimators.streaming.stamp import STAMPClassifier
+from metricwise.estimators.svm.amp import AMPClassifier
+from metricwise.estimators.svm.auc_svc import AUCSVC
+from metricwise.estimators.svm.feature_selecting_svc import FeatureSelectingSVC
+from metricwise.estimators.svm.multivariate_svc import MultivariateSVC
+from metricwise.estimators.svm.smoothed_svc import SmoothedSVC
+from metricwise.estimators.svm.sparse_coding import SparseCodingClassifier
+from metricwise.estimators.wrappers.adapted.classifier import AdaptedSVC
+from metricwise.estimators.wrappers.cost_sensitive.classifier import CostSensitiveClassifier
+from metricwise.estimators.wrappers.plug_in import PlugInClassifier
+from metricwise.io.errors import ModelFileError
+from metricwise.measures import (
+    MCC,
+    PRBEP,
+    Accuracy,
+    Averaged,
+    BalancedAccuracy,
+    CohenKappa,
+    FBeta,
+    GMean,
+    GowerLegendre,
+    HMean,
+    Jaccard,
+    MinRate,
+    PartialAuc,
+    PrecisionAtK,
+    PrecisionAtRecall,
+    QMean,
+    RecallAtK,
+    RecallAtPrecision,
+    RocAuc,
+    contingency_measure,
+    get_measure,
+)
+from metricwise.persistence import load, save
+from metricwise.persistence.exports import export_text, to_onnx
+from metricwise.registry import measure_names
+from metricwise.reporting.displays import MeasureCurveDisplay
+from metricwise.reporting.page import Report, report
+from metricwise.reporting.training_displays import ConvergenceDisplay, LeaderboardDisplay
+from metricwise.results import (
+    Certificate,
+    DegenerateOptimumWarning,
+    History,
+    Result,
+    Status,
+    StreamEntry,
+    StreamResult,
+)
+
+__version__: str
+
+__all__ = [
+    "AUCSVC",
+    "MCC",
+    "PRBEP",
+    "AMPClassifier",
+    "Accuracy",
+    "AdaptedSVC",
+    "Averaged",
+    "BalancedAccuracy",
+    "BinaryRelevance",
+    "Certificate",
+    "CohenKappa",
+    "ConvergenceDisplay",
+    "CostSensitiveClassifier",
+    "DegenerateOptimumWarning",
+    "FBeta",
+    "FeatureSelectingSVC",
+    "GMean",
+    "GowerLegendre",
+    "HMean",
+    "History",
+    "Jaccard",
+    "LeaderboardDisplay",
+    "MeasureCurveDisplay",
+    "MetricClassifier",
+    "MinRate",
+    "MiniBatchSVC",
+    "ModelFileError",
+    "MultivariateSVC",
+    "PartialAuc",
+    "PlugInClassifier",
+    "PrecisionAtK",
+    "PrecisionAtRecall",
+    "ProbabilisticClassifierChain",
+    "QMean",
+    "RecallAtK",
+    "RecallAtPrecision",
+    "Report",
+    "Result",
+    "RocAuc",
+    "SPADEClassifier",
+    "STAMPClassifier",
+    "SmoothedSVC",
+    "SparseCodingClassifier",
+    "Status",
+    "StreamEntry",
+    "StreamResult",
+    "certify",
+    "contingency_measure",
+    "export_text",
+    "get_measure",
+    "load",
+    "measure_names",
+    "report",
+    "save",
+    "to_onnx",
+]

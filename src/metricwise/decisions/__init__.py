@@ -1,0 +1,1 @@
+"""From scores to decisions: thresholds, offsets, intervals, guarantees, once for every estimator."""

@@ -1,0 +1,173 @@
+"""One offset a class: a row gets the class whose score exceeds its offset by most.
+
+The measure is maximised one offset at a time. With the others fixed, lowering the offset of a class draws rows to it
+one by one, each from its runner-up; cumulative sums give the measure after every row, so each step is exact. The
+measure never falls, and the ascent ends where no single offset can raise it. That depends on where it starts: at equal
+offsets, at offsets that balance the classes, and at the best thresholds of each class against the rest; the best end
+counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from metricwise._typing import Floats, Integers
+from metricwise.decisions.threshold_choice import drawn_weights
+from metricwise.inference.candidate_thresholds import Candidates
+from metricwise.measures.averages import matrix_table
+
+TablesValue = Callable[[Floats, Floats, Floats, Floats], Any]
+
+_SWEEPS = 20
+_SWEEPS_OF_RESAMPLES = 2  # they start close to where they end
+_GAIN = 1e-12
+_RESAMPLES = 10
+
+
+class ClassOffsets(NamedTuple):
+    """Offsets of the classes, their mean zero, and the measure they give."""
+
+    offsets: Floats
+    value: float
+
+
+class BaggedOffsets(NamedTuple):
+    """Offsets averaged over resamples, the ends of the interval that holds 90 % of them, and the measure."""
+
+    offsets: Floats
+    interval: tuple[Floats, Floats]
+    value: float
+
+
+def best_offsets(value: TablesValue, codes: Integers, scores: Floats, weights: Floats | None = None) -> ClassOffsets:
+    """Return offsets of the scores that no change of a single one improves.
+
+    Parameters
+    ----------
+    value : callable
+        The measure of tables tp, fp, fn, tn whose last axis runs over the classes.
+    codes : int array of shape (rows,)
+        The true classes, numbered from 0.
+    scores : array of shape (rows, classes)
+        Greater means more probable: log-probabilities, say.
+    weights : array, optional
+        Weights of the rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from metricwise.measures import Averaged, FBeta
+    >>> scores = np.log([[0.9, 0.05, 0.05], [0.6, 0.3, 0.1], [0.7, 0.1, 0.2], [0.8, 0.1, 0.1]])
+    >>> found = best_offsets(Averaged(FBeta()).of_tables, np.array([0, 1, 2, 0]), scores)
+    >>> found.value
+    1.0
+    >>> np.argmax(scores - found.offsets, axis=1)
+    array([0, 1, 2, 0])
+    """
+    weight = np.ones(len(codes)) if weights is None else weights
+    starts = _starts(codes, scores, weight, value)
+    found = [_ascend(value, codes, scores, weight, offsets, _SWEEPS) for offsets in starts]
+    return max(found, key=lambda end: end.value)
+
+
+def bagged_offsets(
+    value: TablesValue, codes: Integers, scores: Floats, weights: Floats | None = None, seed: int = 0
+) -> BaggedOffsets:
+    """Return the mean of the best offsets of resamples of the rows, less noisy than those of the rows themselves.
+
+    Each ascent starts from the offsets that are best for all rows, and the mean's own measure is returned with it.
+    """
+    weight = np.ones(len(codes)) if weights is None else weights
+    # Equal rows are drawn as one, so that a row of weight two and the same row twice give the same numbers.
+    distinct, which = np.unique(np.column_stack([codes, scores]), axis=0, return_inverse=True)
+    codes, scores = distinct[:, 0].astype(np.int64), distinct[:, 1:]
+    weight = np.bincount(which.ravel(), weight).astype(np.float64)
+    whole = best_offsets(value, codes, scores, weight)
+    random = np.random.default_rng(seed)
+    drawn = [
+        _ascend(value, codes, scores, drawn_weights(weight, random), whole.offsets, _SWEEPS_OF_RESAMPLES).offsets
+        for _ in range(_RESAMPLES)
+    ]
+    offsets: Floats = np.mean(drawn, axis=0)
+    low, high = np.quantile(drawn, [0.05, 0.95], axis=0)
+    return BaggedOffsets(offsets, (low, high), value_of(value, codes, scores, weight, offsets))
+
+
+def value_of(value: TablesValue, codes: Integers, scores: Floats, weights: Floats, offsets: Floats) -> float:
+    """Return the measure of the classes that offsets choose."""
+    table = _table(codes, np.argmax(scores - offsets, axis=1), weights, scores.shape[1])
+    return float(value(table.tp, table.fp, table.fn, table.tn))
+
+
+def _table(codes: Integers, found: Integers, weights: Floats, size: int) -> Any:
+    classes = np.arange(size)
+    return matrix_table(codes[:, None] == classes, found[:, None] == classes, weights)
+
+
+def _starts(codes: Integers, scores: Floats, weights: Floats, value: TablesValue) -> list[Floats]:
+    classes = np.arange(scores.shape[1])
+    shares = np.bincount(codes, weights, classes.size) / weights.sum()
+    balanced = np.log(np.maximum(shares, 1.0 / (weights.sum() + 1.0)))
+    single = [_against_rest(value, codes == k, scores, weights, k) for k in range(classes.size)]
+    return [np.zeros(classes.size), balanced - balanced.mean(), np.array(single) - np.mean(single)]
+
+
+def _against_rest(value: TablesValue, positive: Any, scores: Floats, weights: Floats, k: int) -> float:
+    """Return the best threshold on the lead of a class, as if it and the rest were all there is."""
+    lead = scores[:, k] - np.max(np.delete(scores, k, axis=1), axis=1)
+    candidates = Candidates.of(positive, lead, weights)
+    tp, fp, fn, tn = candidates.tables()
+    both = (np.stack(pair, axis=-1) for pair in ((tp, tn), (fp, fn), (fn, fp), (tn, tp)))
+    return float(candidates.thresholds(candidates.best(np.asarray(value(*both), dtype=np.float64))))
+
+
+def _ascend(
+    value: TablesValue, codes: Integers, scores: Floats, weights: Floats, offsets: Floats, sweeps: int
+) -> ClassOffsets:
+    offsets = offsets.astype(np.float64, copy=True)
+    reached = value_of(value, codes, scores, weights, offsets)
+    for _ in range(sweeps):
+        before = reached
+        for k in range(scores.shape[1]):
+            offset, gained = _best_offset(value, codes, scores, weights, offsets, k)
+            if gained > reached + _GAIN:
+                offsets[k], reached = offset, gained
+        if reached <= before + _GAIN:
+            break
+    return ClassOffsets(offsets - offsets.mean(), reached)
+
+
+def _best_offset(
+    value: TablesValue, codes: Integers, scores: Floats, weights: Floats, offsets: Floats, k: int
+) -> tuple[float, float]:
+    """Return the best offset of one class given the others, and the measure it gives."""
+    shifted = scores - offsets
+    shifted[:, k] = -np.inf
+    rival = np.argmax(shifted, axis=1)
+    lead = scores[:, k] - shifted[np.arange(len(codes)), rival]
+    order = np.argsort(-lead, kind="stable")
+    ends = np.flatnonzero(np.append(np.diff(lead[order]) != 0.0, True))  # the last row of each lead
+    tables = _tables_along(codes[order], rival[order], weights[order], k, scores.shape[1], ends)
+    candidates = Candidates.of(np.ones(len(codes), dtype=bool), lead)
+    values = np.asarray(value(*tables), dtype=np.float64)
+    best = candidates.best(values)
+    return float(candidates.thresholds(best)), float(values[best])
+
+
+def _tables_along(
+    codes: Integers, rival: Integers, weights: Floats, k: int, size: int, ends: Integers
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return the tables of all classes when no row, and when each more of the rows in order, has class k."""
+    classes = np.arange(size)
+    lost = np.where(rival[:, None] == classes, weights[:, None], 0.0)  # what rivals call theirs until then
+    right = lost * (codes == rival)[:, None]
+    drawn = [np.vstack([np.zeros(size), np.cumsum(part, axis=0)[ends]]) for part in (lost, right)]
+    called, tp = drawn[0][-1] - drawn[0], drawn[1][-1] - drawn[1]
+    called[:, k] = drawn[0].sum(axis=1)
+    tp[:, k] = np.concatenate([[0.0], np.cumsum(weights * (codes == k))[ends]])
+    true = np.bincount(codes, weights, size)
+    fp, fn = called - tp, true - tp
+    return tp, fp, fn, weights.sum() - tp - fp - fn

@@ -1,0 +1,21 @@
+"""The model of a label that all training samples have, or none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from metricwise._typing import Floats
+
+
+class Constant:
+    """Predicts the one value that a label has in training."""
+
+    def __init__(self, probability: float) -> None:
+        self.probability = probability
+        self.classes_ = np.array([0, 1])
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Return the same probabilities for every sample."""
+        return np.tile([1.0 - self.probability, self.probability], (X.shape[0], 1))

@@ -1,0 +1,239 @@
+"""Thresholds that keep a promise on new rows: precision of at least 0.9, say, with confidence 0.95.
+
+The rows are of two parts. On one, every threshold is given an order: the safest first, and after it only such as are
+better by the measure than all safer ones. On the other, rows that neither the model nor the order has seen, thresholds
+are tested in that order, each with an exact binomial test at the full level, up to the first that fails. Because the
+order is fixed before, and nothing is tested behind a failure, the probability of accepting any threshold that breaks
+the promise is at most one minus the confidence, however many are tested: the first such threshold in the order must
+pass its own test for that (fixed-sequence testing; Angelopoulos et al. 2021, *Learn then Test*). With several
+constraints a threshold's p-value is the largest of theirs, since breaking one is enough.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from numbers import Real
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import betainc, betaincinv
+
+from metricwise._typing import Floats, Indices, Mask
+from metricwise.inference.candidate_thresholds import Candidates
+from metricwise.measures.base import CountsTable
+from metricwise.measures.tables import divide
+
+# Which of the cells tp, fp, fn, tn count, out of which.
+_SHARES: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
+    "accuracy": ((0, 3), (0, 1, 2, 3)),
+    "false_positive_rate": ((1,), (1, 3)),
+    "negative_predictive_value": ((3,), (2, 3)),
+    "positive_rate": ((0, 1), (0, 1, 2, 3)),
+    "precision": ((0,), (0, 1)),
+    "recall": ((0,), (0, 2)),
+    "specificity": ((3,), (1, 3)),
+}
+SHARE_NAMES = tuple(_SHARES)
+
+
+class UnkeepablePromiseError(ValueError):
+    """No threshold can promise what was asked for; the message says what can be promised."""
+
+
+@dataclass(frozen=True)
+class Share:
+    """A share of rows, such as precision: rows of one kind among rows of a wider kind; 0 where there are none.
+
+    Parameters
+    ----------
+    name : str
+        "precision", "recall", "specificity", "negative_predictive_value", "false_positive_rate", "positive_rate" (the
+        share of rows called positive) or "accuracy".
+
+    Examples
+    --------
+    >>> float(Share("recall").value(tp=3, fp=5, fn=1, tn=9))
+    0.75
+    """
+
+    name: str
+
+    def counts(self, *table: Any) -> tuple[Any, Any]:
+        """Return the rows of the kind, and of the wider kind, for tables given as tp, fp, fn, tn."""
+        of, among = _SHARES[self.name]
+        return sum(np.asarray(table[i]) for i in of), sum(np.asarray(table[i]) for i in among)
+
+    def value(self, tp: Any, fp: Any, fn: Any, tn: Any) -> Any:
+        """Evaluate the share on one table or on arrays of tables."""
+        return divide(*self.counts(tp, fp, fn, tn))[()]
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """A share that is at least, or at most, a bound."""
+
+    share: Share
+    at_least: bool
+    bound: float
+
+    @classmethod
+    def of(cls, given: Any) -> Constraint:
+        """Return the constraint that a user writes as ``("precision", ">=", 0.9)``; ValueError if it makes no sense.
+
+        Examples
+        --------
+        >>> str(Constraint.of(("precision", ">=", 0.9)))
+        'precision >= 0.9'
+        """
+        try:
+            name, sign, bound = given
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"a constraint is written ('precision', '>=', 0.9), got {given!r}") from error
+        if name not in _SHARES:
+            raise ValueError(f"a constraint is on one of {', '.join(SHARE_NAMES)}, got {name!r}")
+        if sign not in (">=", "<="):
+            raise ValueError(f"the sign of a constraint is '>=' or '<=', got {sign!r} for {name!r}")
+        if isinstance(bound, bool) or not isinstance(bound, Real) or not 0.0 < float(bound) < 1.0:
+            raise ValueError(f"the bound on {name!r} must lie between 0 and 1, got {bound!r}; write 90 percent as 0.9")
+        return cls(Share(name), sign == ">=", float(bound))
+
+    def __str__(self) -> str:
+        return f"{self.share.name} {'>=' if self.at_least else '<='} {self.bound:.4g}"
+
+    def p_value(self, *table: Any) -> Any:
+        """Return the probability of counts as good as these if the constraint just failed to hold."""
+        kind, among = self.share.counts(*table)
+        # Tails of the binomial distribution by the incomplete beta function.
+        if self.at_least:
+            return np.where(kind > 0, betainc(np.maximum(kind, 1.0), among - kind + 1.0, self.bound), 1.0)
+        rest = among - kind
+        return np.where(rest > 0, betainc(np.maximum(rest, 1.0), kind + 1.0, 1.0 - self.bound), 1.0)
+
+    def margin(self, *table: Any) -> Any:
+        """Return by how many standard deviations the constraint holds; minus infinity without rows to tell."""
+        kind, among = self.share.counts(*table)
+        excess = (divide(kind, among) - self.bound) * (1.0 if self.at_least else -1.0)
+        return np.where(among > 0, excess * np.sqrt(among / (self.bound * (1.0 - self.bound))), -np.inf)
+
+    def promised(self, confidence: float, *table: Any) -> Any:
+        """Return the bound on the share that holds with the given confidence (Clopper and Pearson 1934)."""
+        kind, among = self.share.counts(*table)
+        rest = among - kind
+        if self.at_least:
+            return np.where(kind > 0, betaincinv(np.maximum(kind, 1.0), rest + 1.0, 1.0 - confidence), 0.0)
+        return np.where(rest > 0, betaincinv(kind + 1.0, np.maximum(rest, 1.0), confidence), 1.0)
+
+
+class Promise(NamedTuple):
+    """A threshold that keeps the constraints, and the range of those known to keep them."""
+
+    threshold: float
+    kept_by: tuple[float, float]
+
+
+def promised_threshold(
+    measure: CountsTable,
+    constraints: Iterable[Constraint],
+    confidence: float,
+    ordering: tuple[Mask, Floats],
+    testing: tuple[Mask, Floats],
+    shown: Callable[[float], float] = float,
+) -> Promise:
+    """Return a threshold that keeps all constraints on new rows with the given confidence.
+
+    Parameters
+    ----------
+    measure : CountsTable
+        Of the thresholds known to keep the constraints, the best by this measure is taken.
+    constraints : iterable of Constraint
+        What must hold.
+    confidence : float
+        Probability, over the rows of ``testing``, that it does.
+    ordering, testing : pairs of arrays
+        Truth and scores of rows. The scores of ``testing`` must come from the model that is used later, trained on
+        none of its rows; those of ``ordering`` may come from models like it.
+    shown : callable, optional
+        How a threshold is written in messages.
+
+    Raises
+    ------
+    UnkeepablePromiseError
+        If the safest threshold fails its test.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> truth, scores = np.arange(400) % 2 == 0, np.tile([3.0, 1.0, 2.0, 0.0], 100)
+    >>> wanted = [Constraint.of(("precision", ">=", 0.9))]
+    >>> promised_threshold(Share("recall"), wanted, 0.95, (truth, scores), (truth, scores)).threshold
+    1.5
+    """
+    wanted = list(constraints)
+    candidates = Candidates.of(*ordering)
+    order = safest_first(measure, wanted, candidates)
+    thresholds = candidates.thresholds(order)
+    tables = tables_at(thresholds, *testing)
+    p_values = np.max([constraint.p_value(*tables) for constraint in wanted], axis=0)
+    failed = p_values > 1.0 - confidence
+    kept = int(np.argmax(failed)) if failed.any() else failed.size
+    if kept == 0:
+        nearest = float(candidates.thresholds(_nearest(wanted, confidence, candidates)))
+        raise UnkeepablePromiseError(_refusal(wanted, confidence, nearest, testing, shown))
+    known = thresholds[:kept]
+    return Promise(float(known[-1]), (float(known.min()), float(known.max())))
+
+
+def safest_first(measure: CountsTable, constraints: list[Constraint], candidates: Candidates) -> Indices:
+    """Return candidates by the margin they keep, widest first, each better by the measure than all before it."""
+    tables = candidates.tables()
+    margins = np.min([constraint.margin(*tables) for constraint in constraints], axis=0)
+    values = np.asarray(measure.value(*tables), dtype=np.float64)
+    order = np.lexsort((-values, -margins))
+    ordered = values[order]
+    best_before = np.concatenate([[-np.inf], np.maximum.accumulate(ordered)[:-1]])
+    front: Indices = order[(ordered > best_before) & (margins[order] > -np.inf)]
+    return front if front.size else order[:1]
+
+
+def tables_at(thresholds: Floats, positive: Mask, scores: Floats) -> tuple[Floats, ...]:
+    """Return tp, fp, fn, tn when rows with scores above each threshold are called positive.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> tables_at(np.array([0.5]), np.array([True, False, True]), np.array([1.0, 0.7, 0.2]))
+    (array([1.]), array([1.]), array([1.]), array([0.]))
+    """
+    above = [
+        mask_scores.size - np.searchsorted(np.sort(mask_scores), thresholds, side="right").astype(np.float64)
+        for mask_scores in (scores[positive], scores[~positive])
+    ]
+    n_pos = float(np.count_nonzero(positive))
+    return above[0], above[1], n_pos - above[0], positive.size - n_pos - above[1]
+
+
+def _nearest(wanted: list[Constraint], confidence: float, candidates: Candidates) -> int:
+    """Return the candidate whose own rows promise most, compared with what is wanted."""
+    tables = candidates.tables()
+    short = [(c.promised(confidence, *tables) - c.bound) * (1.0 if c.at_least else -1.0) for c in wanted]
+    return int(np.argmax(np.min(short, axis=0)))
+
+
+def _refusal(
+    wanted: list[Constraint],
+    confidence: float,
+    threshold: float,
+    testing: tuple[Mask, Floats],
+    shown: Callable[[float], float],
+) -> str:
+    table = [count[0] for count in tables_at(np.array([threshold]), *testing)]
+    possible = [replace(c, bound=float(c.promised(confidence, *table))) for c in wanted]
+    nearest = " and ".join(map(str, possible))
+    asked = " and ".join(map(str, wanted))
+    return (
+        f"no threshold can promise {asked} with confidence {confidence:g} on the {testing[0].size} rows "
+        f"({np.count_nonzero(testing[0])} positive) set aside to test it; the nearest is threshold "
+        f"{shown(threshold):.6g}, which can promise {nearest}. Ask for that, lower the confidence, collect more "
+        "rows, or use a better estimator"
+    )

@@ -1,0 +1,177 @@
+"""What to expect of a measure on new rows, from a contingency table of rows that the model has not seen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from metricwise._typing import Floats
+from metricwise.decisions.model_spread import of_other_models
+from metricwise.measures.base import CountsTable
+
+_DRAWS = 4000
+_RESAMPLES = 200
+_TINY = 1e-12
+_PRIOR = 0.5  # rows in a cell that has some (Jeffreys)
+# Rows in a cell that has none. A threshold that was chosen on these rows lies just below the lowest positive if it
+# finds them all; the next one is lower with the chance of the rule of succession.
+_PRIOR_OF_EMPTY = 1.0
+
+
+def middle_part(values: Floats, confidence: float) -> tuple[float, float]:
+    """Return the ends between which a share of the values lies; those that are none do not count.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> middle_part(np.arange(101.0), 0.5)
+    (25.0, 75.0)
+    """
+    low, high = np.nanquantile(values, [(1.0 - confidence) / 2.0, (1.0 + confidence) / 2.0])
+    return float(low), float(high)
+
+
+def score_interval(
+    value: Callable[..., Any],
+    table: tuple[float, ...],
+    confidence: float = 0.9,
+    n_rows: int | None = None,
+    seed: int = 0,
+) -> tuple[float, float]:
+    """Return an interval that holds the measure on new rows with the given probability.
+
+    The shares of the cells are drawn given the table (a Dirichlet distribution); for a finite
+    number of new rows, their table is drawn given the shares. The model is the one whose table it is.
+
+    Parameters
+    ----------
+    value : callable
+        The measure of arrays of cells: tp, fp, fn, tn.
+    table : tuple of float
+        Weights of the cells, of rows that the model has not seen.
+    confidence : float
+        Probability that the interval holds the value.
+    n_rows : int, optional
+        Number of new rows; by default so many that chance has no part in their measure.
+    seed : int
+        Of the draws.
+
+    Examples
+    --------
+    >>> from metricwise.measures import FBeta
+    >>> low, high = score_interval(FBeta().value, (80.0, 20.0, 20.0, 880.0))
+    >>> round(low, 2), round(high, 2)
+    (0.74, 0.85)
+    """
+    random = np.random.default_rng(seed)
+    return _middle_of(value, _drawn_shares(np.array(table, dtype=np.float64), random), confidence, n_rows, random)
+
+
+def _drawn_shares(cells: Floats, random: np.random.Generator) -> Floats:
+    shares: Floats = random.dirichlet(cells + np.where(cells > 0.0, _PRIOR, _PRIOR_OF_EMPTY), _DRAWS)
+    return shares
+
+
+def _middle_of(
+    value: Callable[..., Any], shares: Floats, confidence: float, n_rows: int | None, random: np.random.Generator
+) -> tuple[float, float]:
+    """Return the middle part of the measure of tables with drawn shares of the cells."""
+    drawn = shares if n_rows is None else random.multinomial(n_rows, shares).astype(np.float64)
+    return middle_part(np.asarray(value(*drawn.T), dtype=np.float64), confidence)
+
+
+def resampled_interval(
+    score: Callable[[Floats], float], weights: Floats, confidence: float = 0.9, seed: int = 0
+) -> tuple[float, float]:
+    """Return an interval for a score that is no function of one table, from resamples of the rows.
+
+    Parameters
+    ----------
+    score : callable
+        The score of held-out rows, given their weights.
+    weights : array
+        Weights of the rows.
+    confidence : float
+        Share of the resamples (a Bayesian bootstrap) whose score the interval holds.
+    seed : int
+        Of the resamples.
+
+    Notes
+    -----
+    Weights are drawn twice over, once for the rows at hand and once for as many new ones.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> right = np.arange(200) % 4 > 0
+    >>> low, high = resampled_interval(lambda w: float(np.average(right, weights=w)), np.ones(200))
+    >>> low < 0.75 < high
+    True
+    """
+    random = np.random.default_rng(seed)
+    present = weights > 0.0
+    values = []
+    for _ in range(_RESAMPLES):
+        drawn = np.zeros(weights.size)
+        drawn[present] = random.gamma(random.gamma(weights[present]))
+        # Weights that small would only make quotients overflow.
+        values.append(score(np.where(drawn > _TINY, drawn, 0.0)))
+    return middle_part(np.array(values), confidence)
+
+
+class TableEvidence(NamedTuple):
+    """A measure of the contingency table, and the tables of held-out rows.
+
+    Attributes
+    ----------
+    measure : CountsTable
+        The measure.
+    tables : tuple of tuples of float
+        True positives, false positives, false negatives, true negatives: of the model that is kept, or one table for
+        each of several models like it.
+
+    Examples
+    --------
+    >>> from metricwise.measures import FBeta
+    >>> alone = TableEvidence(FBeta(), ((80.0, 20.0, 20.0, 880.0),))
+    >>> folds = TableEvidence(FBeta(), ((25.0, 2.0, 15.0, 448.0), (55.0, 18.0, 5.0, 432.0)))
+    >>> round(alone.value, 3), round(folds.value, 3)
+    (0.8, 0.8)
+    >>> folds.interval()[0] < alone.interval()[0] < alone.interval()[1] < folds.interval()[1]
+    True
+    """
+
+    measure: CountsTable
+    tables: tuple[tuple[float, ...], ...]
+
+    @property
+    def value(self) -> float:
+        """The measure of all rows."""
+        return float(self.measure.value(*np.sum(self.tables, axis=0)))
+
+    def interval(self, confidence: float = 0.9, n_rows: int | None = None) -> tuple[float, float]:
+        """Return an interval for the measure of new rows.
+
+        It holds what chance does to the rows at hand and to new ones and, where several models were judged, how far
+        apart models like them are.
+
+        Parameters
+        ----------
+        confidence : float
+            Probability that the interval holds the value.
+        n_rows : int, optional
+            Number of new rows; by default so many that chance has no part in their measure.
+        """
+        tables = np.array(self.tables, dtype=np.float64)
+        if len(tables) == 1:
+            return score_interval(self.measure.value, self.tables[0], confidence, n_rows)
+        random = np.random.default_rng(0)
+        tp, fp, fn, tn = _drawn_shares(tables.sum(axis=0), random).T
+        positive = tp + fn
+        recall = of_other_models(tp / positive, tables[:, 0], tables[:, 0] + tables[:, 2], random)
+        alarms = of_other_models(fp / (fp + tn), tables[:, 1], tables[:, 1] + tables[:, 3], random)
+        found, wrong = positive * recall, (1.0 - positive) * alarms
+        cells = found, wrong, positive - found, 1.0 - positive - wrong
+        return _middle_of(self.measure.value, np.column_stack(cells), confidence, n_rows, random)

@@ -1,0 +1,196 @@
+"""What to expect of a measure of scores on new rows, from the scores of rows that the model has not seen.
+
+Three things make such intervals too narrow when positives are few and nearly all of them are ranked well:
+
+- resamples know nothing of rows stranger than those at hand, so that half a row of the rarer class joins them, ranked
+  anywhere below the worst of its kind;
+- quantiles of few rows are those of Student's distribution, on the scale of log-odds;
+- new rows may be few themselves, so that they are drawn, too.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, logit, stdtrit
+
+from metricwise._typing import Floats, Mask
+from metricwise.decisions.intervals import middle_part
+from metricwise.measures.base import Measure
+
+_RESAMPLES = 200
+_FEWEST_DRAWS = 20  # with both classes, below which their quantiles mean nothing
+_TINY = 1e-12  # weights below it would only make quotients overflow
+_STRANGER = 0.5  # the weight of a row stranger than all others
+_SINGLE = 500  # rows of a class that are kept as they are, at either end of its scores
+_COARSENING = 1.01  # growth of the groups in which the others are kept
+
+
+def rarer_weight(positive: Mask, weights: Floats) -> float:
+    """Return the weight of the rarer class.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rarer_weight(np.array([True, True, False]), np.array([2.0, 1.0, 1.0]))
+    1.0
+    """
+    positives = float(weights[positive].sum())
+    return min(positives, float(weights.sum()) - positives)
+
+
+class ScoreEvidence(NamedTuple):
+    """A measure of scores, and the rows out of fold that speak for it.
+
+    Attributes
+    ----------
+    measure : Measure
+        Takes scores.
+    positive : array of bool
+        Truth.
+    scores : array
+        Of models that have not seen the rows.
+    weights : array
+        Of the rows.
+
+    See Also
+    --------
+    metricwise.decisions.intervals.TableEvidence : The same for measures of a contingency table.
+    """
+
+    measure: Measure
+    positive: Mask
+    scores: Floats
+    weights: Floats
+
+    @property
+    def value(self) -> float:
+        """The measure of the rows."""
+        return float(self.measure.score(self.positive, self.scores, self.weights))
+
+    def interval(self, confidence: float = 0.9, n_rows: float | None = None) -> tuple[float, float]:
+        """Return an interval for the measure of new rows: what resamples or Student's distribution hold.
+
+        Parameters
+        ----------
+        confidence : float
+            Probability that the interval holds the value.
+        n_rows : float, optional
+            Number of new rows; by default so many that chance has no part in their measure.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from metricwise.measures import RocAuc
+        >>> truth = np.arange(1000) % 20 == 0
+        >>> scores = np.random.default_rng(0).normal(size=1000) + 3.0 * truth
+        >>> evidence = ScoreEvidence(RocAuc(), truth, scores, np.ones(1000))
+        >>> few, many = evidence.interval(n_rows=100), evidence.interval()
+        >>> few[0] < many[0] < evidence.value < many[1] < few[1] <= 1.0
+        True
+        """
+        value, total = self.value, float(self.weights.sum())
+        share = 1.0 if n_rows is None else 1.0 + total / n_rows  # of the variance of the rows at hand
+        deviation = float(np.nanstd(self._resampled(None)))
+        low, high = _students(
+            value, deviation * np.sqrt(share), share, rarer_weight(self.positive, self.weights), confidence
+        )
+        ratio = None if n_rows is None else n_rows / total
+        usual, strange = self._resampled(ratio), self._resampled(ratio, self._strangers())
+        if min(usual.size, strange.size) >= _FEWEST_DRAWS:
+            low = min(low, middle_part(strange, confidence)[0])
+            high = max(high, middle_part(usual, confidence)[1])
+        return max(low, 0.0), min(high, 1.0)
+
+    @property
+    def _positives_are_rare(self) -> bool:
+        return bool(self.weights[self.positive].sum() <= 0.5 * self.weights.sum())
+
+    def _resampled(self, ratio: float | None, strangers: Floats | None = None) -> Floats:
+        """Return the measure with weights drawn anew, and drawn again for ``ratio`` times as many new rows.
+
+        Of strangers, one joins the rows of each resample. Resamples without one of the classes do not count.
+        """
+        random, values = np.random.default_rng(0), []
+        for number in range(_RESAMPLES):
+            rows = self if strangers is None else self._joined_by(float(strangers[number]))
+            drawn = random.gamma(rows.weights)
+            if ratio is not None:  # new rows are whole ones: of few, the worst at hand may have no like
+                drawn = random.poisson(ratio * drawn).astype(np.float64)
+            drawn[drawn <= _TINY] = 0.0
+            if np.any(drawn[rows.positive]) and np.any(drawn[~rows.positive]):
+                values.append(self.measure.score(rows.positive, rows.scores, drawn))
+        return np.array(values, dtype=np.float64)
+
+    def _joined_by(self, score: float) -> ScoreEvidence:
+        return self._replace(
+            positive=np.append(self.positive, self._positives_are_rare),
+            scores=np.append(self.scores, score),
+            weights=np.append(self.weights, _STRANGER),
+        )
+
+    def _strangers(self) -> Floats:
+        """Return scores of rows of the rarer class that are ranked lower than all of their kind."""
+        rare = self._positives_are_rare
+        up = 1.0 if rare else -1.0  # where the rarer class should be
+        own = self.positive == rare
+        return up * _below(up * self.scores[own], up * self.scores[~own], self.weights[~own])
+
+
+def score_evidence(measure: Measure, positive: Mask, scores: Floats, weights: Floats) -> ScoreEvidence:
+    """Return the evidence of rows; of many, those between the ends of a class's scores are put together in groups.
+
+    The ends matter: an area of 0.9999 is decided by the best negatives and the worst positives.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from metricwise.measures import RocAuc
+    >>> truth = np.arange(100_000) % 10 == 0
+    >>> scores = np.random.default_rng(0).normal(size=100_000) + truth
+    >>> evidence = score_evidence(RocAuc(), truth, scores, np.ones(100_000))
+    >>> bool(evidence.scores.size < 5000 and abs(evidence.value - RocAuc().score(truth, scores)) < 1e-4)
+    True
+    """
+    parts = [_grouped(np.flatnonzero(positive == kind), scores, weights) for kind in (True, False)]
+    rows = np.concatenate([part for part, _ in parts])
+    return ScoreEvidence(measure, positive[rows], scores[rows], np.concatenate([sums for _, sums in parts]))
+
+
+def _grouped(rows: NDArray[np.int64], scores: Floats, weights: Floats) -> tuple[NDArray[np.int64], Floats]:
+    """Return rows that stand for groups of neighbours by score, with the weights of the groups."""
+    order = rows[np.argsort(scores[rows], kind="stable")]
+    half = np.arange(_SINGLE, dtype=np.float64)
+    steps = int(np.log(max(order.size / 2.0 / _SINGLE, 1.0)) / np.log(_COARSENING))
+    half = np.append(half, _SINGLE * _COARSENING ** np.arange(steps + 1))
+    half = half[half <= order.size // 2].astype(np.int64)
+    starts = np.unique(np.concatenate([half, order.size - half]))
+    starts = starts[starts < order.size]
+    middles = (starts + np.append(starts[1:], order.size)) // 2
+    return order[middles], np.add.reduceat(weights[order], starts)
+
+
+def _below(own: Floats, others: Floats, weights: Floats) -> Floats:
+    """Return scores lower than all own ones: so that what is above, of the others, is log-uniform up to all of them."""
+    order = np.argsort(-others, kind="stable")
+    above = np.cumsum(weights[order])
+    worse = float(weights[others >= own.min()].sum())
+    least = min(max(worse, float(above[0])), float(above[-1]))
+    random = np.random.default_rng(1)
+    targets = np.exp(random.uniform(np.log(least), np.log(above[-1]), _RESAMPLES))
+    at = order[np.minimum(np.searchsorted(above, targets), order.size - 1)]
+    lower: Floats = np.minimum(np.nextafter(others[at], -np.inf), own.min())
+    return lower
+
+
+def _students(value: float, deviation: float, share: float, rare: float, confidence: float) -> tuple[float, float]:
+    """Return an interval that is symmetric on the scale of log-odds, with Student's quantiles."""
+    if deviation <= 0.0 or not 0.0 < value < 1.0:
+        # Nothing was ever wrong, or right: the limit of so many equal outcomes.
+        room = 1.0 - float((1.0 - confidence) ** (share / max(rare, 1.0)))
+        return max(value - room, 0.0), min(value + room, 1.0)
+    reach = float(stdtrit(max(rare - 1.0, 1.0), (1.0 + confidence) / 2.0)) * deviation / (value * (1.0 - value))
+    centre = float(logit(value))
+    return float(expit(centre - reach)), float(expit(centre + reach))

@@ -1,0 +1,1 @@
+"""Data on the workers of a Dask cluster."""

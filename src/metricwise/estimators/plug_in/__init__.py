@@ -1,1 +1,0 @@
-"""Any classifier made measure-aware by its threshold."""

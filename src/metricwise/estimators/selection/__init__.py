@@ -1,0 +1,1 @@
+"""Model selection for a measure: candidates, successive halving, an ensemble of the best."""

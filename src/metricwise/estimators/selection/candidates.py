@@ -1,0 +1,175 @@
+"""Who takes part in the race: learners that suit the measure, the number of rows and their kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier
+from sklearn.kernel_approximation import Nystroem
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.svm import SVC, LinearSVC
+
+from metricwise.estimators.selection.preprocessing import for_numbers, for_trees
+from metricwise.estimators.selection.profile import Profile
+from metricwise.estimators.streaming.spade import SPADEClassifier
+from metricwise.estimators.streaming.stamp import STAMPClassifier
+from metricwise.estimators.svm.auc_svc import AUCSVC
+from metricwise.estimators.svm.multivariate_svc import MultivariateSVC
+from metricwise.measures import HasDualRegion, Measure, RanksPairs, RatioOfRates
+from metricwise.measures.base import HasViolatedLabelling
+
+_EXACT_KERNEL_ROWS = 4000  # up to which a kernel machine holds all pairs of rows
+_LANDMARKS = 300
+_TREES, _TREES_AT_LAST = 50, 100  # in the race, where they need only be as good as each other, and in what is kept
+_LEAST_ROWS_OF_BOOSTING = 10_000
+_CAREFUL_ROWS = 2000  # below which boosted trees with their usual settings learn too much by heart
+_STREAM_ROWS = 20_000  # from which streaming learners take part
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A learner with its name, what is special about it, and how its time grows with the rows.
+
+    ``last`` is what is trained on all rows if it is chosen, which takes ``last_cost`` times as long; None for the same.
+    A learner that needs many rows to show what it can, and takes nearly as long for few, runs from ``least_rows`` on.
+    Settings that may gain more from more rows than others of the learner (``gains_later``) are not judged by few.
+    """
+
+    name: str
+    estimator: Any
+    settings: dict[str, Any] = field(default_factory=dict)
+    growth: float = 1.0  # exponent
+    last: Any = None
+    last_cost: float = 1.0
+    least_rows: int = 0
+    gains_later: bool = False
+
+    @property
+    def kept(self) -> Any:
+        """What is trained on all rows."""
+        return self.estimator if self.last is None else self.last
+
+
+Maker = Callable[[Profile, Measure, int], Iterator[Candidate]]
+
+
+def _logistic(profile: Profile, measure: Measure, seed: int) -> Iterator[Candidate]:
+    # Rows of texts are of length one, so that their weights have to be large.
+    for price in (1.0, 10.0, 100.0) if profile.is_wide else (0.1, 1.0, 10.0):
+        learner = LogisticRegression(C=price, max_iter=1000)
+        yield Candidate("logistic regression", for_numbers(profile, learner), {"C": price})
+
+
+def _linear_svm(profile: Profile, measure: Measure, seed: int) -> Iterator[Candidate]:
+    for price in (0.1, 1.0):
+        yield Candidate("linear SVM", for_numbers(profile, LinearSVC(C=price, random_state=seed)), {"C": price})
+
+
+def _boosted(profile: Profile, measure: Measure, seed: int) -> Iterator[Candidate]:
+    if profile.is_wide:
+        return
+    columns = list(range(len(profile.categorical))) or None
+    few = profile.n_rows < _CAREFUL_ROWS
+    settings = (
+        {"learning_rate": 0.05, "max_leaf_nodes": 15, "l2_regularization": 1.0} if few else {"l2_regularization": 3.0}
+    )
+    learner = HistGradientBoostingClassifier(categorical_features=columns, random_state=seed, **settings)
+    trees = for_trees(profile, learner)
+    yield Candidate("boosted trees", trees, settings, growth=0.6, least_rows=_LEAST_ROWS_OF_BOOSTING)
+
+
+def _extra_trees(profile: Profile, measure: Measure, seed: int) -> Iterator[Candidate]:
+    if profile.is_wide:
+        return
+    for rows in (1, 3):
+        few, many = (
+            for_trees(profile, ExtraTreesClassifier(count, min_samples_leaf=rows, random_state=seed))
+            for count in (_TREES, _TREES_AT_LAST)
+        )
+        yield Candidate(
+            "extra trees",
+            few,
+            {"min_samples_leaf": rows},
+            growth=0.9,
+            last=many,
+            last_cost=_TREES_AT_LAST / _TREES,
+            gains_later=rows == 1,  # noise that is averaged out by more rows is what larger leaves are for
+        )
+
+
+def _kernel_machine(profile: Profile, measure: Measure, seed: int) -> Iterator[Candidate]:
+    if profile.is_wide:
+        return
+    if profile.n_rows <= _EXACT_KERNEL_ROWS:
+        for price, weights in ((3.0, None), (1.0, "balanced")):
+            learner = SVC(C=price, class_weight=weights)
+            settings = {"C": price} | ({} if weights is None else {"class_weight": weights})
+            yield Candidate("rbf machine", for_numbers(profile, learner), settings, growth=2.0)
+        return
+    features = Nystroem(gamma=1.0 / profile.n_features, n_components=_LANDMARKS, random_state=seed)
+    learner = make_pipeline(features, LogisticRegression(C=10.0, max_iter=1000))
+    yield Candidate("rbf machine", for_numbers(profile, learner), {"landmarks": _LANDMARKS})
+
+
+def _multivariate(profile: Profile, measure: Measure, seed: int) -> Iterator[Candidate]:
+    if isinstance(measure, HasViolatedLabelling) and not isinstance(measure, RanksPairs):
+        learner = MultivariateSVC(measure, threshold="train")
+        yield Candidate("multivariate SVM", for_numbers(profile, learner))
+
+
+def _ranking(profile: Profile, measure: Measure, seed: int) -> Iterator[Candidate]:
+    if isinstance(measure, RanksPairs):
+        # Squared losses rank as well and are learnt sooner; a race needs no more digits.
+        learner = AUCSVC(norm=2, C=0.1, tol=1e-2)
+        yield Candidate("AUC SVM", for_numbers(profile, learner), {"norm": 2, "C": 0.1})
+
+
+def _streams(profile: Profile, measure: Measure, seed: int) -> Iterator[Candidate]:
+    if profile.n_rows < _STREAM_ROWS:
+        return
+    if isinstance(measure, RatioOfRates):
+        yield Candidate("STAMP", for_numbers(profile, STAMPClassifier(measure, random_state=seed)))
+    elif isinstance(measure, HasDualRegion):
+        yield Candidate("SPADE", for_numbers(profile, SPADEClassifier(measure, random_state=seed)))
+
+
+# In the order in which they are tried: what is fast comes first, so that there is a result at any time. Those of the
+# second list are for two classes only.
+_MAKERS: dict[str, Maker] = {"logistic": _logistic, "boosted_trees": _boosted, "extra_trees": _extra_trees}
+_OF_TWO_CLASSES: dict[str, Maker] = {
+    "linear_svm": _linear_svm,
+    "multivariate_svm": _multivariate,
+    "auc_svm": _ranking,
+    "streams": _streams,
+    "rbf": _kernel_machine,
+}
+NAMES = (*_MAKERS, *_OF_TWO_CLASSES)
+
+
+def candidates_for(wanted: Any, profile: Profile, measure: Measure, two_classes: bool, seed: int) -> list[Candidate]:
+    """Return who takes part: all that fit ("auto"), those of a list of names, or a dictionary's own estimators.
+
+    Raises
+    ------
+    ValueError
+        If a name is unknown, or nothing that is wanted fits the measure and the rows.
+    """
+    if isinstance(wanted, dict):
+        return [Candidate(str(name), estimator) for name, estimator in wanted.items()]
+    names = NAMES if wanted == "auto" else wanted
+    unknown = [name for name in names if name not in NAMES]
+    if unknown:
+        raise ValueError(
+            f"candidates must be 'auto', a dictionary of estimators, or some of {NAMES}; got {unknown[0]!r}"
+        )
+    makers = {**_MAKERS, **(_OF_TWO_CLASSES if two_classes else {})}
+    found = [one for name in names if name in makers for one in makers[name](profile, measure, seed)]
+    if not found:
+        raise ValueError(
+            f"none of the candidates {', '.join(names)} fits measure {measure.name!r} and these rows: use "
+            "candidates='auto', or a dictionary of your own estimators"
+        )
+    return found

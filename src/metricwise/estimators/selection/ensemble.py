@@ -1,0 +1,70 @@
+"""The winner: one candidate, or an average of the scores of several, whichever is better out of fold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from metricwise._typing import Floats
+from metricwise.decisions.tasks import Calibration, Task
+from metricwise.estimators.selection.halving import Heat, Runner
+
+
+class Mixture(NamedTuple):
+    """Runners with weights that add up to one, their scores and the measure of them out of fold."""
+
+    runners: list[Runner]
+    weights: Floats
+    scores: Floats
+    value: float
+
+
+def best_mixture(task: Task, heat: Heat, finalists: list[Runner]) -> Mixture:
+    """Return the best of the finalists and of the averages of the first two, three, ... of them.
+
+    Averages of equally good models are better than each, and weights that are chosen on few rows are worse than equal
+    ones; so weights are equal, and what is chosen is how many take part.
+    """
+    ranked = sorted(finalists, key=lambda runner: -runner.value)
+    weights = task.row_weights(heat.held)
+    best = Mixture(ranked[:1], np.ones(1), ranked[0].scores, ranked[0].value)
+    for count in range(2, len(ranked) + 1):
+        scores: Floats = np.mean([runner.scores for runner in ranked[:count]], axis=0)
+        value = task.judge(heat.held, scores)(weights)
+        if value >= best.value:
+            best = Mixture(ranked[:count], np.full(count, 1.0 / count), scores, value)
+    return best
+
+
+@dataclass
+class Averaging:
+    """Trained models whose calibrated scores are averaged.
+
+    Attributes
+    ----------
+    models : list
+        Trained by `Task.learn`.
+    calibrations : list
+        What brings the scores of each to the common scale.
+    weights : array
+        Of the models.
+    """
+
+    models: list[Any]
+    calibrations: list[Calibration]
+    weights: Floats
+
+    def scores(self, task: Task, X: Any) -> Floats:
+        """Return scores of rows."""
+        parts = [
+            calibrate(task.raw_scores(model, X))
+            for model, calibrate in zip(self.models, self.calibrations, strict=True)
+        ]
+        return self.mean(parts)
+
+    def mean(self, parts: list[Floats]) -> Floats:
+        """Return the weighted mean of the calibrated scores of each model."""
+        mean: Floats = np.tensordot(self.weights, np.array(parts), axes=1)
+        return mean

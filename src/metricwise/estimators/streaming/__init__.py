@@ -1,0 +1,1 @@
+"""Linear classifiers that learn from samples as they come."""

@@ -1,0 +1,170 @@
+"""The training of a streaming classifier on chunks of rows, in constant memory, with checkpoints."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricwise.estimators.checkpoints import (
+    check_writable,
+    digest,
+    load_checkpoint,
+    reading,
+    remove_checkpoint,
+    save_checkpoint,
+    settings_of,
+)
+from metricwise.estimators.streaming.chunks import ChunkReader
+from metricwise.measures import Measure
+from metricwise.results import Status
+from metricwise.solvers.stream_state import StreamState
+
+if TYPE_CHECKING:
+    from metricwise.estimators.streaming.base import StreamingClassifier
+
+_HELD_OUT = 10  # one row in so many, if there is more than one pass
+
+
+class FileJob:
+    """Passes over chunks. The model is put in place when the last one has ended, or training was stopped."""
+
+    def __init__(
+        self, model: StreamingClassifier, measure: Measure, reader: ChunkReader, classes: Any, n_passes: Any
+    ) -> None:
+        if not isinstance(n_passes, int | np.integer) or n_passes < 1:
+            raise ValueError(f"n_passes must be a whole number of at least 1, got {n_passes!r}")
+        if reader.once_only and n_passes > 1:
+            raise ValueError(
+                f"source can be read once only, but n_passes={n_passes}: give a path or a list, or set n_passes=1"
+            )
+        self.model, self.measure, self.reader, self.n_passes = model, measure, reader, int(n_passes)
+        self.classes: NDArray[Any] | None = None if classes is None else np.unique(np.asarray(classes))
+        self.path = None if model.checkpoint is None else Path(model.checkpoint)
+        # A model apart, so that whatever goes wrong leaves the user's as it was.
+        self.scratch: StreamingClassifier = type(model)(**model.get_params(deep=False))
+        self.passes, self.chunk, self.rows, self.stale, self.unsaved = 0, 0, 0, 0, 0
+        self.best, self.seconds, self._started = -np.inf, 0.0, 0.0
+
+    def run(self) -> None:
+        """Make the passes, or what a checkpoint leaves of them."""
+        training = ""
+        if self.path is not None:
+            check_writable(self.path)
+            labels = None if self.classes is None else self.classes.tolist()
+            training = digest(settings_of(self.model), self.n_passes, labels, *self.reader.identity())
+            self._resume(self.path, training)
+        self._started = time.perf_counter() - self.seconds
+        status = Status.STREAMING
+        while self.passes < self.n_passes and status is Status.STREAMING:
+            status = self._one_pass(training)
+            if status is Status.STREAMING:
+                self.passes, self.chunk = self.passes + 1, 0
+                status = self._after_pass()
+        self._hand_over(status)
+        if self.path is not None:
+            remove_checkpoint(self.path)
+
+    def _one_pass(self, training: str) -> Status:
+        for X, y, weights in self.reader.read(self.chunk):
+            self._learn(X, y, weights)
+            self.chunk += 1
+            self.seconds = time.perf_counter() - self._started
+            if self.scratch._note_progress(self._seconds_left()):
+                return Status.STOPPED
+            if self.model.max_seconds is not None and self.seconds > self.model.max_seconds:
+                return Status.MAX_SECONDS
+            if self.path is not None and self.unsaved >= self.model.every:
+                self.unsaved = 0
+                self._save(self.path, training)
+        if self.chunk == 0:
+            raise ValueError(f"{self.reader.name} has no rows: training needs rows of at least two classes")
+        return Status.STREAMING
+
+    def _learn(self, X: Any, y: Any, weights: Any) -> None:
+        scratch = self.scratch
+        if not hasattr(scratch, "classes_"):
+            classes = np.unique(y) if self.classes is None else self.classes
+            if classes.size < 2:
+                raise ValueError(
+                    f"the first chunk of {self.reader.name} has rows of one class only, {classes.tolist()}: give all "
+                    "labels as classes=[...]"
+                )
+            self.classes = classes
+            scratch._begin(self.measure, X, y, classes)
+        X, y, row_weight = scratch._checked_chunk(X, y, weights)
+        held = None
+        if self.n_passes > 1:
+            held = (self.rows + np.arange(len(y))) % _HELD_OUT == _HELD_OUT - 1
+        self.rows += len(y)
+        self.unsaved += len(y)
+        scratch._learn_chunk(X, y, row_weight, held)
+        scratch._seconds = time.perf_counter() - self._started
+
+    def _after_pass(self) -> Status:
+        """Return whether to go on: the rows of a pass are the same, so the next one scores the same rows held out."""
+        self.rows = 0
+        if self.n_passes == 1:
+            return Status.STREAMING
+        values = [self.scratch._recent(state).value for state in self.scratch._states]
+        value = float(np.mean(values))
+        self.stale = 0 if value > self.best + self.model.tol or np.isnan(value) else self.stale + 1
+        self.best = value if np.isnan(self.best) else max(self.best, value)
+        return Status.SETTLED if self.stale >= self.model.patience else Status.STREAMING
+
+    def _seconds_left(self) -> float | None:
+        total = self.reader.n_rows
+        if total is None:
+            return None
+        seen = self.passes * total + self.rows
+        return self.seconds * max(self.n_passes * total - seen, 0) / max(seen, 1)
+
+    def _hand_over(self, status: Status) -> None:
+        scratch = self.scratch
+        scratch._seconds, scratch._passes = self.seconds, max(self.passes, 1)
+        scratch._status = status.value
+        scratch._cache = None
+        own = {name: value for name, value in vars(scratch).items() if name not in scratch.get_params(deep=False)}
+        self.model._take_features(scratch)
+        self.model.__dict__.update(own)
+
+    # ---------------------------------------------------------------------------------------------------- checkpoints
+
+    def _save(self, path: Path, training: str) -> None:
+        scratch = self.scratch
+        arrays: dict[str, NDArray[Any]] = {"classes": np.array(scratch.classes_.tolist())}
+        for k, state in enumerate(scratch._states):
+            arrays |= {f"{k}_{name}": value for name, value in state.to_arrays().items()}
+        names = getattr(scratch, "feature_names_in_", None)
+        notes = {
+            "passes": self.passes,
+            "chunk": self.chunk,
+            "rows": self.rows,
+            "stale": self.stale,
+            "best": self.best,
+            "seconds": self.seconds,
+            "features": scratch.n_features_in_,
+            "dtype": scratch.classes_.dtype.str,
+            "names": None if names is None else list(names),
+            "entries": [(e.rows, e.seconds, e.measure, list(e.duals)) for e in scratch._entries],
+        }
+        save_checkpoint(path, training, arrays, notes)
+
+    def _resume(self, path: Path, training: str) -> None:
+        found = load_checkpoint(path, training)
+        if found is None:
+            return
+        arrays, notes = found
+        self.passes, self.chunk, self.rows = notes["passes"], notes["chunk"], notes["rows"]
+        self.stale, self.best, self.seconds = notes["stale"], notes["best"], notes["seconds"]
+        classes = self.classes = arrays.pop("classes").astype(notes["dtype"])
+        problems: dict[int, dict[str, NDArray[Any]]] = {}
+        for name, value in arrays.items():
+            number, _, rest = name.partition("_")
+            problems.setdefault(int(number), {})[rest] = value
+        with reading(path):
+            states = [StreamState.from_arrays(problems[number]) for number in sorted(problems)]
+        self.scratch._restore(self.measure, classes, states, notes)

@@ -1,0 +1,172 @@
+"""The training of a streaming classifier on rows in memory, with checkpoints."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from metricwise._typing import Floats, Indices, Mask
+from metricwise.decisions.folds import merge_copies
+from metricwise.designs import make_design
+from metricwise.estimators.checkpoints import (
+    Arrays,
+    check_writable,
+    digest,
+    load_checkpoint,
+    reading,
+    remove_checkpoint,
+    save_checkpoint,
+    settings_of,
+)
+from metricwise.estimators.streaming.passes import (
+    BinaryFitting,
+    Passes,
+    Pauses,
+    Progress,
+    held_out_rows,
+    out_of_fold_threshold,
+)
+from metricwise.measures import Measure
+from metricwise.results import StreamEntry
+from metricwise.solvers.stream_rows import StreamRows
+
+if TYPE_CHECKING:
+    from metricwise.estimators.streaming.base import StreamingClassifier
+
+
+# Copies of few rows are merged into weights, so that a row of weight two and the same row twice train the same model.
+_MOST_ROWS_TO_MERGE = 2000
+_MOST_ROWS_FOR_FOLDS = 50_000
+
+
+class MemoryJob:
+    """The binary problems of one call of `fit`."""
+
+    def __init__(self, model: StreamingClassifier, measure: Measure, X: Any, weights: Floats, seed: int) -> None:
+        self.model, self.measure, self.X, self.weights, self.seed = model, measure, X, weights, seed
+        self.path = None if model.checkpoint is None else Path(model.checkpoint)
+        self._done: list[Progress] = []
+        self._untested_threshold = False
+
+    @property
+    def bytes_moved(self) -> int:
+        """Bytes that training has moved between here and a cluster so far; 0 where there is none."""
+        return 0
+
+    def run(self, positives: list[Mask]) -> list[tuple[Progress, float]]:
+        """Train all problems, or what a checkpoint leaves of them; return progress and threshold of each."""
+        training = ""
+        if self.path is not None:
+            check_writable(self.path)
+            training = self._digest(positives)
+        resumed = self._load(training)
+        results = []
+        for number, positive in enumerate(positives):
+            data, rows = self._problem(positive)
+            progress = resumed[number] if number < len(resumed) else None
+            fitting = self._fitting(data, rows)
+            progress = self._train(fitting, progress, training)
+            self._done.append(progress)
+            results.append((progress, self._threshold(fitting, rows, progress)))
+        if self.path is not None:
+            remove_checkpoint(self.path)
+        return results
+
+    def warn(self) -> None:
+        """Say what a user should know of the threshold."""
+        if self._untested_threshold:
+            warnings.warn(
+                "too few rows of one class to hold some out: the threshold was chosen on the training scores. Collect "
+                "more rows of the rare class, or give the threshold as a number",
+                UserWarning,
+                stacklevel=3,
+            )
+
+    def _problem(self, positive: Mask) -> tuple[StreamRows, Indices]:
+        rows, weights = np.flatnonzero(self.weights > 0.0), self.weights
+        if rows.size <= _MOST_ROWS_TO_MERGE and np.all(weights[rows] == np.floor(weights[rows])):
+            rows, merged = merge_copies(make_design(self.X).take(rows), rows, positive[rows], weights[rows])
+            weights = np.zeros_like(weights)
+            weights[rows] = merged
+        return self._stream_rows(positive, weights), rows
+
+    def _stream_rows(self, positive: Mask, weights: Floats) -> StreamRows:
+        return StreamRows(self.X, positive, weights, self.model._threads)
+
+    def _passes(self) -> Passes:
+        model = self.model
+        return Passes(
+            model.n_passes, model.tol, model.patience, model.validation_fraction, model.max_seconds, self.seed
+        )
+
+    def _fitting(self, data: StreamRows, rows: Indices) -> BinaryFitting:
+        passes = self._passes()
+        held = held_out_rows(data, rows, passes.validation_fraction, self.seed)
+        return self._make_fitting(data, rows, passes, held)
+
+    def _make_fitting(self, data: StreamRows, rows: Indices, passes: Passes, held: Indices) -> BinaryFitting:
+        return BinaryFitting(self.model._learner(self.measure, rows.size), self.measure, data, rows, passes, held)
+
+    def _train(self, fitting: BinaryFitting, progress: Progress | None, training: str) -> Progress:
+        pauses = None
+        if self.path is not None:
+            path = self.path
+            pauses = Pauses(self.model.every, lambda now: self._save(path, training, now))
+        return fitting.run(progress or fitting.start(), pauses, self.model._tell)
+
+    def _threshold(self, fitting: BinaryFitting, rows: Indices, progress: Progress) -> float:
+        if not isinstance(self.model.threshold, str):
+            return float(self.model.threshold)
+        if fitting.held.size:
+            return fitting.final_threshold(progress)
+        found = None
+        if rows.size <= _MOST_ROWS_FOR_FOLDS:
+            data, passes = fitting.data, self._passes()
+            found = out_of_fold_threshold(
+                lambda train: self._make_fitting(data, train, passes, rows[:0]), self.measure, data, rows, self.seed
+            )
+        self._untested_threshold |= found is None
+        return progress.best_threshold if found is None else found
+
+    # ---------------------------------------------------------------------------------------------------- checkpoints
+
+    def _digest(self, positives: list[Mask]) -> str:
+        content = make_design(self.X).fingerprints()
+        return digest(settings_of(self.model), self._kind(), content, self.weights, np.array(positives), self.seed)
+
+    def _kind(self) -> tuple[Any, ...]:
+        """Return what tells matrices apart, as fingerprints are alike for every kind."""
+        return self.X.shape, str(self.X.dtype), make_design(self.X).is_sparse
+
+    def _load(self, training: str) -> list[Progress]:
+        found = None if self.path is None else load_checkpoint(self.path, training)
+        if found is None:
+            return []
+        arrays, notes = found
+        split: list[Arrays] = [{} for _ in range(notes["problems"])]
+        for name, value in arrays.items():
+            number, _, rest = name.partition("_")
+            split[int(number)][rest] = value
+        with reading(self.path):
+            return [Progress.from_arrays(part) for part in split]
+
+    def _save(self, path: Path, training: str, now: Progress) -> None:
+        problems = [*self._done, now]
+        arrays = {f"{k}_{name}": value for k, one in enumerate(problems) for name, value in one.to_arrays().items()}
+        save_checkpoint(path, training, arrays, {"problems": len(problems)})
+
+
+def mean_entries(histories: list[list[StreamEntry]]) -> list[StreamEntry]:
+    """Return the history of one problem, or of several the mean over those still training at each evaluation."""
+    if len(histories) == 1:
+        return histories[0]
+    longest = max(histories, key=len)
+    entries = []
+    for k, entry in enumerate(longest):
+        values = [history[min(k, len(history) - 1)].measure for history in histories if history]
+        seconds = sum(history[min(k, len(history) - 1)].seconds for history in histories if history)
+        entries.append(StreamEntry(entry.rows, seconds, float(np.mean(values)), entry.duals, entry.seconds_left))
+    return entries

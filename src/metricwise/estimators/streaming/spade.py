@@ -1,0 +1,146 @@
+"""SPADE as a scikit-learn classifier."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from metricwise.estimators.streaming.base import StreamingClassifier
+from metricwise.measures import Measure
+from metricwise.results import StreamEntry
+from metricwise.solvers.point_updates import Schedule
+from metricwise.solvers.spade import Spade
+
+
+class SPADEClassifier(StreamingClassifier):
+    """Linear classifier for concave functions of the two rates, learnt row by row (Narasimhan et al. 2015).
+
+    G-mean, H-mean, Q-mean, the minimum of the rates and their mean. A row costs time proportional to its entries that
+    are not zero; memory does not depend on the number of rows. Rows of a Dask collection are learnt from where
+    they are, in shards that are averaged after every pass: that is not the algorithm of the paper.
+
+    Parameters
+    ----------
+    measure : str or Measure, default="g_mean"
+        What to train for: a name from ``metricwise.measure_names("SPADEClassifier")`` or such a measure.
+    eta0 : float, default=1.0
+        The first step. With the adaptive schedule a step of 1 would, on average, change a row's own score by one.
+    alpha : float, default=1e-4
+        Strength of the regulariser.
+    schedule : {"adaptive", "paper"}, default="adaptive"
+        "adaptive" standardises dense features (scales sparse ones) as rows come and never steps beyond the margin of a
+        row, so that raw features of any size are fine. "paper" takes the features as they are, with steps
+        ``eta0 / sqrt(rows)`` and the plain average of all models.
+    prior : float, optional
+        The share of positives, if known; estimated as rows come by default.
+    threshold : {"stream"} or float, default="stream"
+        Where scores are cut into labels: "stream" is the best threshold for the measure on rows not (yet) learnt from:
+        those held out by `fit`, or, in a stream, recent rows just before they were. A number is used as it is.
+    n_passes : int, default=25
+        Most passes of `fit`.
+    tol : float, default=1e-3
+        Passes end when the measure on rows held out has not risen by this much for ``patience`` passes. Negative: make
+        all passes.
+    patience : int, default=5
+        See ``tol``.
+    validation_fraction : float, default=0.1
+        Share of the rows that `fit` holds out, at most 20 thousand; none if that leaves fewer than ten of a class.
+    max_seconds : float, optional
+        About how long training may take.
+    fit_intercept : bool, default=True
+        Whether scores have a constant term.
+    multi_class : {"ovr", "off"} or None, default="ovr"
+        One binary problem a class against the rest; "off" or None: an error for more than two classes.
+    pos_label : label, optional
+        The positive class of a binary problem; the greater label by default.
+    n_jobs : int, optional
+        Threads for the scores of rows held out. None and -1 mean all cores this process may use.
+    random_state : int, RandomState instance or None, default=0
+        Seeds the order of the rows and those held out.
+    checkpoint : str or path, optional
+        Where `fit` and `fit_stream` write their progress. If the file exists, they go on from it, and end with the
+        same model as without a break; it is removed at the end.
+    every : int, default=1000000
+        Rows between checkpoints.
+    callback : callable, optional
+        Called with a `StreamEntry` after every evaluation; a true answer stops training.
+    n_shards : int, default=8
+        For Dask collections: the chunks are dealt out to so many shards (one a chunk, if there are fewer), which learn
+        side by side and are averaged after every pass. The model depends on this number, and not on the cluster; the
+        number of threads that all workers have together keeps all of them busy.
+
+    Attributes
+    ----------
+    coef_, intercept_, threshold_, classes_, measure_, n_features_in_, feature_names_in_
+        As in `MultivariateSVC`.
+    n_iter_ : int
+        Passes over the data.
+    result_ : StreamResult
+        Status, rows seen, the history of the measure and of the dual variables alpha and beta, and on a cluster the
+        bytes moved.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from metricwise import SPADEClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = SPADEClassifier("g_mean").fit(X, y)
+    >>> model.score(X, y) > 0.95
+    True
+    >>> stream = SPADEClassifier("g_mean")
+    >>> for start in range(0, len(y), 100):
+    ...     stream = stream.partial_fit(X[start : start + 100], y[start : start + 100], classes=[0, 1])
+    >>> stream.result_.n_rows
+    569
+    """
+
+    def __init__(
+        self,
+        measure: str | Measure = "g_mean",
+        *,
+        eta0: float = 1.0,
+        alpha: float = 1e-4,
+        schedule: Schedule = "adaptive",
+        prior: float | None = None,
+        threshold: str | float = "stream",
+        n_passes: int = 25,
+        tol: float = 1e-3,
+        patience: int = 5,
+        validation_fraction: float = 0.1,
+        max_seconds: float | None = None,
+        fit_intercept: bool = True,
+        multi_class: str | None = "ovr",
+        pos_label: Any = None,
+        n_jobs: int | None = None,
+        random_state: Any = 0,
+        checkpoint: str | Path | None = None,
+        every: int = 1_000_000,
+        callback: Callable[[StreamEntry], Any] | None = None,
+        n_shards: int = 8,
+    ) -> None:
+        super().__init__(
+            measure,
+            eta0=eta0,
+            alpha=alpha,
+            schedule=schedule,
+            prior=prior,
+            threshold=threshold,
+            n_passes=n_passes,
+            tol=tol,
+            patience=patience,
+            validation_fraction=validation_fraction,
+            max_seconds=max_seconds,
+            fit_intercept=fit_intercept,
+            multi_class=multi_class,
+            pos_label=pos_label,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            checkpoint=checkpoint,
+            every=every,
+            callback=callback,
+            n_shards=n_shards,
+        )
+
+    def _learner(self, measure: Any, n_rows: int | None = None) -> Spade:
+        return Spade(measure, self._settings())

@@ -1,0 +1,1 @@
+"""Linear and kernel classifiers that a solver trains to a certified gap."""

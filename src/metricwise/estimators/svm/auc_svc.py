@@ -1,0 +1,251 @@
+"""The AUC-maximising support vector machine as a scikit-learn classifier."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import combinations
+from numbers import Integral
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricwise._sklearn import Interval, Options, StrOptions, votes_of_pairs
+from metricwise._typing import Floats, Mask
+from metricwise.clusters import is_dask
+from metricwise.designs import Design
+from metricwise.estimators.inputs import in_chunks, refuse_chunks
+from metricwise.estimators.svm.kernel import KernelClassifier
+from metricwise.estimators.svm.training import Training
+from metricwise.measures import Measure, RocAuc
+from metricwise.solvers import CuttingPlane, make_problem
+from metricwise.solvers.newton import TruncatedNewton, squared_problem
+from metricwise.solvers.pair_clusters import PairClusters
+
+
+class AUCSVC(KernelClassifier):
+    """Support vector machine that ranks positives above negatives (Brefeld and Scheffer 2005).
+
+    Minimises ``1/2 |w|^2 + C n mean over pairs of max(0, 1 - (s_i - s_j))^norm`` over all pairs of a positive i and a
+    negative j, with n the number of rows; the pairs are never listed. There is no constant term: a ranking does not
+    see it. ``threshold_`` is chosen apart.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        The price of the losses; smaller values regularise more. It keeps its meaning as rows are added. The paper has
+        the sum over pairs instead of n times the mean: its C is ``C n / (n_pos n_neg)`` here.
+    norm : {1, 2}, default=1
+        Whether the losses of pairs are added up as they are or squared.
+    kernel : {"linear", "rbf", "poly", "sigmoid", "precomputed"} or callable, default="linear"
+        As in `sklearn.svm.SVC`. A callable takes two arrays of rows and returns the matrix of their kernel values.
+    gamma : {"scale", "auto"} or float, default="scale"
+        Of "rbf", "poly" and "sigmoid"; "scale" is 1 / (n_features * X.var()), "auto" 1 / n_features.
+    degree : int, default=3
+        Of "poly".
+    coef0 : float, default=0.0
+        Of "poly" and "sigmoid".
+    approximation : {"auto", "exact", "cpsp", "nystroem"}, default="auto"
+        How a kernel is used, as in `MultivariateSVC`.
+    n_basis : int, optional
+        Basis rows of an approximation; by default a tenth of the rows, at least 100 and at most 1000.
+    pairs : {"exact", "kmeans"}, default="exact"
+        "kmeans" replaces the pairs by the centres of clusters of their differences, the paper's approximation for
+        linear classifiers. It is there for comparison: "exact" is faster and has the better objective. Of more than a
+        million pairs a random sample of a million is clustered. The certificate is that of the clustered problem.
+    n_clusters : int, default=300
+        Clusters of "kmeans".
+    measure : {"roc_auc", "partial_roc_auc"} or Measure, default="roc_auc"
+        What to rank for. With ``norm=1`` also a part of the ROC curve: ``PartialAuc(0.0, 0.1)``.
+    threshold : {"cv", "train"} or float, default="cv"
+        Where scores are cut into labels: where the balanced accuracy of out-of-fold or training scores is best, or a
+        number. The ranking does not depend on it.
+    tol : float, default=1e-3
+        Relative duality gap at which training stops.
+    max_iter : int, default=10000
+        Most iterations.
+    max_seconds : float, optional
+        About how long `fit` may take, out-of-fold scores included.
+    multi_class : {"ovr", "ovo", "off"} or None, default="ovr"
+        One binary problem a class against the rest, or one for every two classes; "off" or None: an error for more
+        than two classes.
+    pos_label : label, optional
+        The positive class of a binary problem; the greater label by default.
+    cv : int, splitter or iterable of splits, optional
+        Folds of the out-of-fold scores. By default five that keep equal rows together.
+    n_jobs : int, optional
+        Threads for the products with the data. None and -1 mean all cores this process may use. Results do not
+        depend on it.
+    random_state : int, RandomState instance or None, default=0
+        Seeds the sample that large problems start from, the folds, the basis of an approximation and the clusters.
+    callback : callable, optional
+        Called with a `HistoryEntry` after every iteration of the final training; a true answer stops it.
+    checkpoint : str or Path, optional
+        File to which the state of a linear training is written every half minute and if it fails, such as by the loss
+        of a cluster; with the same parameters and data, `fit` goes on from it. Removed when training is finished.
+
+    Attributes
+    ----------
+    coef_ : array of shape (1, n_features) or (n_problems, n_features)
+        Weights of the features, signed towards ``classes_[1]`` in a binary problem; of linear models only.
+    support_, support_vectors_, dual_coef_ : arrays
+        With a kernel: numbers of the rows that scores depend on, these rows, and their coefficients, one row a binary
+        problem.
+    approximation_, gamma_
+        With a kernel: how it was used, and gamma as a number.
+    intercept_ : array
+        Zeros.
+    threshold_ : float or array
+        What `decision_function` subtracts from the scores.
+    classes_ : array
+        Labels.
+    measure_ : Measure
+        What was trained for.
+    n_iter_ : int
+        Iterations, the most over the binary problems.
+    result_ : Result or list of Result
+        Certificate, history, status; a list with an entry for every binary problem for more than two classes.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+
+    See Also
+    --------
+    MultivariateSVC : The same for other measures.
+    metricwise.certify : Recomputes the certificate from data and model.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from metricwise import AUCSVC
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = make_pipeline(StandardScaler(), AUCSVC(C=0.1, norm=2)).fit(X, y)
+    >>> model.score(X, y) > 0.99
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = KernelClassifier._parameter_constraints | {
+        "norm": [Options(Integral, {1, 2})],
+        "pairs": [StrOptions({"exact", "kmeans"})],
+        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        "multi_class": [StrOptions({"ovr", "ovo", "off"}), None],
+    }
+    class_weight: Any = None  # weights of classes cancel in the mean over pairs
+    _way_out = "If C is very small, raise it; more features also help"
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        norm: int = 1,
+        *,
+        kernel: str | Callable[[Any, Any], Any] = "linear",
+        gamma: str | float = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
+        approximation: str = "auto",
+        n_basis: int | None = None,
+        pairs: str = "exact",
+        n_clusters: int = 300,
+        measure: str | Measure = "roc_auc",
+        threshold: str | float = "cv",
+        tol: float = 1e-3,
+        max_iter: int = 10_000,
+        max_seconds: float | None = None,
+        multi_class: str | None = "ovr",
+        pos_label: Any = None,
+        cv: Any = None,
+        n_jobs: int | None = None,
+        random_state: Any = 0,
+        callback: Any = None,
+        checkpoint: str | Path | None = None,
+    ) -> None:
+        self.C = C
+        self.norm = norm
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.approximation = approximation
+        self.n_basis = n_basis
+        self.pairs = pairs
+        self.n_clusters = n_clusters
+        self.measure = measure
+        self.threshold = threshold
+        self.tol = tol
+        self.max_iter = max_iter
+        self.max_seconds = max_seconds
+        self.multi_class = multi_class
+        self.pos_label = pos_label
+        self.cv = cv
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.callback = callback
+        self.checkpoint = checkpoint
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = self.multi_class in ("ovr", "ovo")
+        return tags
+
+    @property
+    def intercept_value(self) -> float:
+        """Zero: a ranking has no constant term."""
+        return 0.0
+
+    def _training(self, measure: Measure, X: Any, design: Design, seed: int, n_problems: int) -> Training:
+        self._check_combination(measure)
+        solver: Any = CuttingPlane(seed=seed) if self.norm == 1 else TruncatedNewton(seed=seed)
+        make: Any = make_problem if self.norm == 1 else squared_problem
+        if self.pairs == "kmeans":
+            if in_chunks(X):
+                refuse_chunks("pairs='kmeans'")
+            make = PairClusters(int(self.n_clusters), int(self.norm), seed).make_problem
+        settings = {"solver": solver, "make_problem": make, "space": self._space(X, design)}
+        return Training(self, measure, X, design, seed=seed, n_problems=n_problems, **settings)
+
+    def _check_combination(self, measure: Measure) -> None:
+        partial = not isinstance(measure, RocAuc)
+        if partial and (self.norm == 2 or self.pairs == "kmeans"):
+            raise ValueError(
+                f"norm={self.norm} and pairs={self.pairs!r} are for the whole area under the ROC curve, but measure is "
+                f"{measure!r}: set norm=1 and pairs='exact' to train for a part of it"
+            )
+        if self.pairs == "kmeans" and self.kernel != "linear":
+            raise ValueError(
+                f"pairs='kmeans' clusters differences of features, which kernel={self.kernel!r} does not give: set "
+                "pairs='exact', or kernel='linear' with features of your own (Nystroem, PolynomialFeatures)"
+            )
+
+    # ------------------------------------------------------------------------------------------- one class against one
+
+    def _one_vs_one(self, classes: NDArray[Any]) -> bool:
+        return self.multi_class == "ovo" and classes.size > 2
+
+    def _problems(self, y: NDArray[Any], classes: NDArray[Any], weights: Floats) -> list[tuple[Mask, Floats]]:
+        if not self._one_vs_one(classes):
+            return super()._problems(y, classes, weights)
+        # The first of the two classes is the positive one, as in scikit-learn's votes.
+        return [
+            (y == one, np.where((y == one) | (y == other), weights, 0.0)) for one, other in combinations(classes, 2)
+        ]
+
+    def decision_function(self, X: Any) -> Any:
+        """Return scores minus `threshold_`: above zero means ``classes_[1]`` in a binary problem.
+
+        Parameters
+        ----------
+        X : array, data frame, sparse matrix or Dask collection of shape (n_rows, n_features)
+            New rows.
+
+        Returns
+        -------
+        array of shape (n_rows,) or (n_rows, n_classes)
+            With one problem for every two classes: votes, and within equal votes the sum of the scores.
+        """
+        scores = super().decision_function(X)
+        if is_dask(X) or not self._one_vs_one(self.classes_):
+            return scores  # of Dask collections, chunk by chunk, by this function
+        votes: Floats = votes_of_pairs(scores < 0.0, -scores, self.classes_.size)
+        return votes

@@ -1,0 +1,179 @@
+"""The multivariate support vector machine on few features, which it chooses itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from metricwise._sklearn import Interval
+from metricwise._typing import Mask
+from metricwise.designs import Design
+from metricwise.estimators.svm.base import BatchClassifier
+from metricwise.estimators.svm.training import Training
+from metricwise.measures import Measure
+from metricwise.results import Result
+from metricwise.solvers import CuttingPlane, make_problem
+from metricwise.solvers.feature_selection import FeatureSelection, SelectionResult
+
+_MOST_BY_DEFAULT = 100
+
+
+class FeatureSelectingSVC(SelectorMixin, BatchClassifier):
+    """Linear classifier for a measure of all labels together on at most so many features (Mao and Tsang 2013).
+
+    Minimises the objective of `MultivariateSVC`, ``1/2 |w|^2 + C u R(w)``, over weights that are zero but for
+    ``n_features`` of them. Which ones is chosen by two layers of cutting planes, that find the best choice of a convex
+    relaxation; it also bounds what any other choice could reach. A classifier of two classes, and a transformer that
+    keeps the chosen features.
+
+    Parameters
+    ----------
+    measure : str or Measure, default="f1"
+        What to train for: a name from `metricwise.measure_names` or a measure such as ``FBeta(2.0)``.
+    n_features : int, optional
+        The most features (B); by default half of them, but no more than 100.
+    C : float, default=1.0
+        The price of one mistake; smaller values regularise more.
+    threshold : {"cv", "train"} or float, default="cv"
+        Where scores are cut into labels, as in `MultivariateSVC`. Out of fold, features are chosen anew in every fold.
+    tol : float, default=1e-3
+        Relative duality gap to which the weights of the chosen features are trained.
+    max_iter : int, default=10000
+        Most iterations of each training.
+    max_seconds : float, optional
+        About how long `fit` may take, out-of-fold scores included.
+    fit_intercept : bool, default=True
+        Whether scores have a constant term; it is not counted as a feature.
+    intercept_scaling : float, default=1.0
+        Size of the constant feature whose weight is the intercept; the larger, the less it is regularised.
+    class_weight : dict or "balanced", optional
+        Weights of the classes; they multiply the sample weights.
+    pos_label : label, optional
+        The positive class; the greater label by default.
+    cv : int, splitter or iterable of splits, optional
+        Folds of the out-of-fold scores. By default five that keep equal rows together.
+    n_jobs : int, optional
+        Threads for the products with the data. None and -1 mean all cores this process may use. Results do not
+        depend on it.
+    random_state : int, RandomState instance or None, default=0
+        Seeds the sample that large problems start from and the folds.
+    callback : callable, optional
+        Called with a `HistoryEntry` after every round of choosing features; a true answer stops it.
+
+    Attributes
+    ----------
+    coef_ : array of shape (1, n_features)
+        Weights of all features, zero for those not chosen, signed towards ``classes_[1]``.
+    support_ : array of bool of shape (n_features,)
+        Which features are chosen.
+    intercept_ : array of shape (1,)
+        Constant term of the scores.
+    threshold_ : float
+        What `decision_function` subtracts from the scores.
+    classes_ : array
+        Labels.
+    measure_ : Measure
+        What was trained for.
+    n_iter_ : int
+        Rounds of choosing features.
+    result_ : SelectionResult
+        ``certificate`` bounds the objective on the chosen features, ``selection`` that of every choice of as many;
+        ``history`` has the objective of the best choice so far and the bound of all choices. ``columns`` are the
+        numbers of the chosen features.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+
+    See Also
+    --------
+    MultivariateSVC : The same on all features.
+    metricwise.certify : Recomputes the certificate on the chosen features.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from metricwise import FeatureSelectingSVC
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = FeatureSelectingSVC("f1", n_features=5, C=0.1).fit(scale(X), y)
+    >>> model.transform(X).shape
+    (569, 5)
+    >>> model.score(scale(X), y) > 0.97
+    True
+    """
+
+    multi_class: str | None = None  # one choice of features belongs to one problem
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = BatchClassifier._parameter_constraints | {
+        "n_features": [Interval(Integral, 1, None, closed="left"), None]
+    }
+    _way_out = "If C is very small, raise it; otherwise raise n_features, or train measure='roc_auc'"
+
+    def __init__(
+        self,
+        measure: str | Measure = "f1",
+        n_features: int | None = None,
+        C: float = 1.0,
+        *,
+        threshold: str | float = "cv",
+        tol: float = 1e-3,
+        max_iter: int = 10_000,
+        max_seconds: float | None = None,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        class_weight: Any = None,
+        pos_label: Any = None,
+        cv: Any = None,
+        n_jobs: int | None = None,
+        random_state: Any = 0,
+        callback: Any = None,
+    ) -> None:
+        self.measure = measure
+        self.n_features = n_features
+        self.C = C
+        self.threshold = threshold
+        self.tol = tol
+        self.max_iter = max_iter
+        self.max_seconds = max_seconds
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.class_weight = class_weight
+        self.pos_label = pos_label
+        self.cv = cv
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.callback = callback
+
+    def _positives(self, y: NDArray[Any], classes: NDArray[Any]) -> list[Mask]:
+        if classes.size > 2:
+            raise ValueError(
+                f"Only binary classification is supported by FeatureSelectingSVC, but y has {classes.size} classes: "
+                "wrap it in sklearn.multiclass.OneVsRestClassifier, which chooses features for each class"
+            )
+        return super()._positives(y, classes)
+
+    def _training(self, measure: Measure, X: Any, design: Design, seed: int, n_problems: int) -> Training:
+        there = X.shape[1]
+        most = min(max(there // 2, 1), _MOST_BY_DEFAULT) if self.n_features is None else int(self.n_features)
+        if most > there:
+            raise ValueError(f"n_features={most} asks for more features than X has, {there}: choose at most {there}")
+        solver = FeatureSelection(most, CuttingPlane(seed=seed))
+        return Training(
+            self, measure, X, design, seed=seed, n_problems=n_problems, solver=solver, make_problem=make_problem
+        )
+
+    def _store(self, training: Training, fits: Sequence[tuple[Result, float]]) -> None:
+        super()._store(training, fits)
+        result = fits[0][0]
+        assert isinstance(result, SelectionResult)
+        self.support_ = np.zeros(self.n_features_in_, dtype=bool)
+        self.support_[result.columns] = True
+
+    def _get_support_mask(self) -> Mask:
+        check_is_fitted(self, "result_")
+        return self.support_

@@ -1,0 +1,215 @@
+"""The multivariate support vector machine as a scikit-learn classifier."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from numbers import Integral
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricwise._sklearn import Interval
+from metricwise.designs import Design
+from metricwise.estimators.svm.binned_training import BinnedTraining, check_for_bins, labelled_rows
+from metricwise.estimators.svm.kernel import KernelClassifier
+from metricwise.estimators.svm.multivariate_training import MultivariateTraining
+from metricwise.estimators.svm.training import Training
+from metricwise.measures import Measure
+from metricwise.results import Result
+
+
+class MultivariateSVC(KernelClassifier):
+    """Linear classifier trained for a measure of all labels together (Joachims 2005).
+
+    Minimises ``1/2 |w|^2 + C u R(w)``, where R is a convex upper bound of the training loss 1 - measure and u the
+    number of mistakes that a full loss stands for; C is therefore the price of one mistake, whatever the measure. For
+    "accuracy" the objective is that of ``LinearSVC(loss="hinge", C=C)``.
+
+    Parameters
+    ----------
+    measure : str or Measure, default="f1"
+        What to train for: a name from `metricwise.measure_names` or a measure such as ``FBeta(2.0)``.
+    C : float, default=1.0
+        The price of one mistake; smaller values regularise more.
+    kernel : {"linear", "rbf", "poly", "sigmoid", "precomputed"} or callable, default="linear"
+        As in `sklearn.svm.SVC`. A callable takes two arrays of rows and returns the matrix of their kernel values.
+    gamma : {"scale", "auto"} or float, default="scale"
+        Of "rbf", "poly" and "sigmoid"; "scale" is 1 / (n_features * X.var()), "auto" 1 / n_features.
+    degree : int, default=3
+        Of "poly".
+    coef0 : float, default=0.0
+        Of "poly" and "sigmoid".
+    approximation : {"auto", "exact", "cpsp", "nystroem"}, default="auto"
+        How a kernel is used. "exact" keeps the whole kernel matrix. The others look for the best function among the
+        combinations of ``n_basis`` rows: "nystroem" draws them at random, half of them positives; "cpsp" (cutting-plane
+        subspace pursuit) adds those that bring the objective down. "auto" is exact up to 5000 rows and "cpsp" beyond;
+        ``approximation_`` says which it was.
+    n_basis : int, optional
+        Basis rows of an approximation; by default a tenth of the rows, at least 100 and at most 1000.
+    threshold : {"cv", "train"} or float, default="cv"
+        Where scores are cut into labels. "cv" finds the best threshold for the measure on out-of-fold scores, exact
+        over all of them; "train" on the training scores; a number is used as it is (0.0 reproduces the paper). For
+        measures that fix the number of predicted positives, the threshold selects the same fraction of the rows; for
+        ROC areas, which do not depend on it, the one with the best balanced accuracy.
+    tol : float, default=1e-3
+        Relative duality gap at which training stops.
+    max_iter : int, default=10000
+        Most iterations.
+    max_seconds : float, optional
+        About how long `fit` may take, out-of-fold scores included.
+    fit_intercept : bool, default=True
+        Whether scores have a constant term.
+    intercept_scaling : float, default=1.0
+        Size of the constant feature whose weight is the intercept; the larger, the less it is regularised.
+    class_weight : dict or "balanced", optional
+        Weights of the classes; they multiply the sample weights.
+    multi_class : {"ovr", "off"} or None, default="ovr"
+        One binary problem a class against the rest; "off" or None: an error for more than two classes.
+    pos_label : label, optional
+        The positive class of a binary problem; the greater label by default.
+    cv : int, splitter or iterable of splits, optional
+        Folds of the out-of-fold scores. By default five that keep equal rows together.
+    warm_start : bool, default=False
+        Go on from the last fit: from its cuts if the data are the same (whatever C, tol and the limits are now), else
+        from the points at which they were found.
+    n_jobs : int, optional
+        Threads for the products with the data. None and -1 mean all cores this process may use. Results do not
+        depend on it.
+    random_state : int, RandomState instance or None, default=0
+        Seeds the sample that large problems start from and the folds.
+    callback : callable, optional
+        Called with a `HistoryEntry` after every iteration of the final training; a true answer stops it.
+    checkpoint : str or Path, optional
+        File to which the state of a linear training is written every half minute and if it fails, such as by the loss
+        of a cluster; with the same parameters and data, `fit` goes on from it. Removed when training is finished.
+    score_bins : int, optional
+        Of linear models: count the scores of each class in so many bins, instead of sorting them. On a cluster, scores
+        and labels then stay with the workers, and the process that calls `fit` needs memory for bins and features only.
+        Bounds stay bounds of the exact problem: what bins leave open is part of the upper one, and
+        ``result_.score_error`` tells how much it is. Begin with 256; if they are too few, a warning says so. The
+        threshold must be "train", the best one between bins, or a number; weights of rows or classes are not taken.
+        None: every score is looked at.
+
+    Attributes
+    ----------
+    coef_ : array of shape (1, n_features) or (n_classes, n_features)
+        Weights of the features, signed towards ``classes_[1]`` in a binary problem; of linear models only.
+    support_, support_vectors_, dual_coef_ : arrays
+        With a kernel: numbers of the rows that scores depend on, these rows, and their coefficients, one row a binary
+        problem. The time of a prediction is proportional to their number.
+    approximation_, gamma_
+        With a kernel: how it was used, and gamma as a number.
+    intercept_ : array of shape (1,) or (n_classes,)
+        Constant terms of the scores.
+    threshold_ : float or array of shape (n_classes,)
+        What `decision_function` subtracts from the scores.
+    classes_ : array
+        Labels.
+    measure_ : Measure
+        What was trained for.
+    n_iter_ : int
+        Iterations, the most over the binary problems.
+    result_ : Result or list of Result
+        Certificate, history, status; a list in the order of ``classes_`` for more than two classes.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+
+    See Also
+    --------
+    metricwise.certify : Recomputes the certificate from data and model.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from metricwise import MultivariateSVC
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = make_pipeline(StandardScaler(), MultivariateSVC("f1", C=0.1)).fit(X, y)
+    >>> model.score(X, y) > 0.98
+    True
+    >>> model[-1].result_.status.value
+    'optimal'
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = KernelClassifier._parameter_constraints | {
+        "warm_start": ["boolean"],
+        "score_bins": [Interval(Integral, 2, None, closed="left"), None],
+    }
+    _way_out = (
+        "If C is very small, raise it. Otherwise train measure='roc_auc', or measure='accuracy' with "
+        "class_weight='balanced', and choose the threshold for {measure!r}; more features also help"
+    )
+
+    def __init__(
+        self,
+        measure: str | Measure = "f1",
+        C: float = 1.0,
+        *,
+        kernel: str | Callable[[Any, Any], Any] = "linear",
+        gamma: str | float = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
+        approximation: str = "auto",
+        n_basis: int | None = None,
+        threshold: str | float = "cv",
+        tol: float = 1e-3,
+        max_iter: int = 10_000,
+        max_seconds: float | None = None,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        class_weight: Any = None,
+        multi_class: str | None = "ovr",
+        pos_label: Any = None,
+        cv: Any = None,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = 0,
+        callback: Any = None,
+        checkpoint: str | Path | None = None,
+        score_bins: int | None = None,
+    ) -> None:
+        self.measure = measure
+        self.C = C
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.approximation = approximation
+        self.n_basis = n_basis
+        self.threshold = threshold
+        self.tol = tol
+        self.max_iter = max_iter
+        self.max_seconds = max_seconds
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.class_weight = class_weight
+        self.multi_class = multi_class
+        self.pos_label = pos_label
+        self.cv = cv
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.callback = callback
+        self.checkpoint = checkpoint
+        self.score_bins = score_bins
+
+    def _trained(
+        self, measure: Measure, X: Any, y: Any, sample_weight: Any, client: Any
+    ) -> tuple[NDArray[Any], Training, list[tuple[Result, float]]]:
+        if self.score_bins is None:
+            return super()._trained(measure, X, y, sample_weight, client)
+        check_for_bins(self, sample_weight)
+        places, classes = labelled_rows(self, X, y, client)
+        positives = [int(np.argmax(mask)) for mask in self._positives(classes, classes)]
+        training = BinnedTraining(self, measure, places, self._seed(), len(positives))
+        return classes, training, [training.fit_label(positive) for positive in positives]
+
+    def _training(self, measure: Measure, X: Any, design: Design, seed: int, n_problems: int) -> Training:
+        return MultivariateTraining(self, measure, X, design, seed=seed, n_problems=n_problems)
+
+    def _store(self, training: Training, fits: Sequence[tuple[Result, float]]) -> None:
+        super()._store(training, fits)
+        self._warm_states = training.states if isinstance(training, MultivariateTraining) and self.warm_start else None

@@ -1,0 +1,216 @@
+"""Joint sparse coding and prediction as a scikit-learn classifier."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from metricwise._sklearn import Interval, StrOptions
+from metricwise._typing import Floats
+from metricwise.designs import Design, make_design
+from metricwise.estimators.inputs import checked_rows
+from metricwise.estimators.svm.base import BatchClassifier
+from metricwise.estimators.svm.sparse_training import SparseCodingTraining, codes_of
+from metricwise.estimators.svm.training import Training
+from metricwise.measures import Measure
+from metricwise.results import Result
+from metricwise.solvers.sparse_coding import SparseCodingResult
+from metricwise.threads import available_threads
+
+_PENALTY = [Interval(Real, 0.0, None, closed="neither")]
+
+
+class SparseCodingClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchClassifier):
+    """Sparse codes of the rows, their dictionary and a classifier of them, learnt together (JSCHP, Wang et al. 2015).
+
+    A row x is coded by few atoms of a dictionary, and the codes are classified. Dictionary, codes and weights of the
+    atoms are learnt together, so that labels have a part in all of them: with s_i the codes, D the atoms (none longer
+    than 1), w the weights, and u R the multivariate surrogate of `MultivariateSVC`, training lowers
+
+    ``sum_i |x_i - D' s_i|^2 + C1 |s_i|_1  +  C2 / 2 |w|^2 + C3 u R(w)``
+
+    step by step; it is not convex, and where it ends depends on where it started: from a dictionary that was learnt
+    without labels. New rows are coded by the lasso (the first two terms) and then scored.
+
+    Parameters
+    ----------
+    measure : str or Measure, default="f1"
+        What to train for: a name from ``measure_names("SparseCodingClassifier")`` or a measure.
+    n_atoms : int, optional
+        Atoms of the dictionary, at most as many as there are distinct rows; by default twice the number of features,
+        at most 100.
+    C1 : float, default=1.0
+        The price of the codes' size. An atom has a part in a row's code where it explains more than C1 / 2 of it, in
+        units of the features: scale these first.
+    C2 : float, default=1.0
+        The price of the size of the weights.
+    C3 : float, default=1.0
+        The price of one mistake. With given codes, the weights are those of ``MultivariateSVC(C=C3 / C2)``.
+    variant : {"joint", "fixed", "reconstruct", "paper"}, default="joint"
+        What is learnt. "joint": all three. "fixed": the dictionary stays the one that was learnt without labels, codes
+        and weights are learnt together. "reconstruct": dictionary and codes are learnt without labels (the objective
+        at w = 0), then the weights. "paper": the update rules of the paper, as far as they can be used; see the guide.
+    refit : bool, default=True
+        Whether the weights are trained once more at the end, on codes of the training rows that labels had no part in,
+        as those of new rows have none. False: the weights that were learnt together with the codes, as in the paper.
+    threshold : {"cv", "train"} or float, default="cv"
+        Where scores are cut into labels, as in `MultivariateSVC`. Every fold learns its own dictionary, codes and
+        weights; all start from one dictionary that was learnt without labels.
+    tol : float, default=1e-4
+        Training ends when an iteration lowers the objective by less than this share of it.
+    max_iter : int, default=100
+        Most iterations.
+    max_seconds : float, optional
+        About how long `fit` may take, out-of-fold scores included.
+    fit_intercept, intercept_scaling, class_weight, multi_class, pos_label, cv
+        As in `MultivariateSVC`. With more than two classes, each has a dictionary of its own.
+    n_jobs : int, optional
+        Threads. None and -1 mean all cores this process may use. Results do not depend on it.
+    random_state : int, RandomState instance or None, default=0
+        Seeds the first atoms and the folds.
+    callback : callable, optional
+        Called with a `HistoryEntry` after every iteration of the final training; a true answer stops it.
+
+    Attributes
+    ----------
+    dictionary_ : array of shape (n_atoms, n_features) or (n_classes, n_atoms, n_features)
+        The atoms.
+    coef_ : array of shape (1, n_atoms) or (n_classes, n_atoms)
+        Weights of the atoms, signed towards ``classes_[1]`` in a binary problem.
+    intercept_, threshold_, classes_, measure_, n_iter_, n_features_in_, feature_names_in_
+        As in `MultivariateSVC`.
+    result_ : SparseCodingResult or list of SparseCodingResult
+        History of the objective, and status. The certificate's ``upper`` is the objective that training reached, before
+        weights were trained once more; there is no lower bound, and ``lower`` is minus infinity.
+
+    Notes
+    -----
+    A row of weight 2 counts as two such rows in all terms, and is coded once: the objective is convex in the codes, so
+    equal rows of a class may have equal ones.
+
+    See Also
+    --------
+    MultivariateSVC : The same classifier on features as they are.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from metricwise import SparseCodingClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = make_pipeline(StandardScaler(), SparseCodingClassifier("f1", n_atoms=20)).fit(X, y)
+    >>> model.score(X, y) > 0.95
+    True
+    >>> model.transform(X).shape, model[-1].dictionary_.shape
+    ((569, 20), (20, 30))
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **{name: allowed for name, allowed in BatchClassifier._parameter_constraints.items() if name != "C"},
+        "n_atoms": [Interval(Integral, 1, None, closed="left"), None],
+        "C1": _PENALTY,
+        "C2": _PENALTY,
+        "C3": _PENALTY,
+        "variant": [StrOptions({"joint", "fixed", "reconstruct", "paper"})],
+        "refit": ["boolean"],
+    }
+    _way_out = (
+        "If C3 is very small, raise it; lower C1, or add atoms. Otherwise train measure='roc_auc' and choose the "
+        "threshold for {measure!r}"
+    )
+
+    def __init__(
+        self,
+        measure: str | Measure = "f1",
+        n_atoms: int | None = None,
+        C1: float = 1.0,
+        C2: float = 1.0,
+        C3: float = 1.0,
+        *,
+        variant: str = "joint",
+        refit: bool = True,
+        threshold: str | float = "cv",
+        tol: float = 1e-4,
+        max_iter: int = 100,
+        max_seconds: float | None = None,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        class_weight: Any = None,
+        multi_class: str | None = "ovr",
+        pos_label: Any = None,
+        cv: Any = None,
+        n_jobs: int | None = None,
+        random_state: Any = 0,
+        callback: Any = None,
+    ) -> None:
+        self.measure = measure
+        self.n_atoms = n_atoms
+        self.C1 = C1
+        self.C2 = C2
+        self.C3 = C3
+        self.variant = variant
+        self.refit = refit
+        self.threshold = threshold
+        self.tol = tol
+        self.max_iter = max_iter
+        self.max_seconds = max_seconds
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.class_weight = class_weight
+        self.multi_class = multi_class
+        self.pos_label = pos_label
+        self.cv = cv
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.callback = callback
+
+    def _design(self, X: Any) -> Design:
+        threads = available_threads() if self.n_jobs in (None, -1) else int(self.n_jobs)
+        return make_design(X, threads=threads)  # the constant belongs to the codes
+
+    def _training(self, measure: Measure, X: Any, design: Design, seed: int, n_problems: int) -> Training:
+        return SparseCodingTraining(self, measure, X, design, seed=seed, n_problems=n_problems)
+
+    def _store(self, training: Training, fits: Sequence[tuple[Result, float]]) -> None:
+        super()._store(training, fits)
+        atoms = np.array([result.dictionary for result, _ in fits if isinstance(result, SparseCodingResult)])
+        self.dictionary_: Floats = atoms[0] if len(atoms) == 1 else atoms
+
+    def _distance(self, results: list[Result]) -> str:
+        return f"while the objective still fell by more than tol={self.tol:g} of it in an iteration"
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.coef_.size)
+
+    def transform(self, X: Any) -> Floats:
+        """Return the codes of rows; with more than two classes, those of every class side by side.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix of shape (n_rows, n_features)
+            Rows.
+
+        Returns
+        -------
+        array of shape (n_rows, n_atoms) or (n_rows, n_classes * n_atoms)
+        """
+        check_is_fitted(self, "result_")
+        design = make_design(checked_rows(self, X, reset=False), threads=available_threads())
+        return np.hstack([codes_of(design, atoms, self.C1) for atoms in self._dictionaries])
+
+    @property
+    def _dictionaries(self) -> Floats:
+        return self.dictionary_ if self.dictionary_.ndim == 3 else self.dictionary_[None]
+
+    def _raw_scores(self, X: Any) -> Floats:
+        design = make_design(checked_rows(self, X, reset=False), threads=available_threads())
+        pairs = zip(self._dictionaries, self.coef_, strict=True)
+        columns = [make_design(codes_of(design, atoms, self.C1)).scores(w) for atoms, w in pairs]
+        return np.column_stack(columns) + self.intercept_

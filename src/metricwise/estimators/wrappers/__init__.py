@@ -1,0 +1,1 @@
+"""Any learner made measure-aware."""

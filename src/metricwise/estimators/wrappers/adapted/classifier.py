@@ -1,0 +1,439 @@
+"""Trained classifiers adapted to a measure by a multivariate support vector machine."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin, MetaEstimatorMixin
+from sklearn.utils import get_tags, indexable
+from sklearn.utils.validation import check_is_fitted, check_random_state, column_or_1d, validate_data
+
+from metricwise._sklearn import Interval, NamedEstimatorsMixin, StrOptions, count_samples, take_samples
+from metricwise._typing import Floats
+from metricwise.decisions.binary import aim_of
+from metricwise.decisions.out_of_fold import binary_scores, without_rows
+from metricwise.decisions.targets import positive_class, row_weights, two_classes
+from metricwise.decisions.weighting import takes_weights, weight_setting
+from metricwise.estimators.inputs import checked_rows, refuse_empty_frame, unchanged_by_errors
+from metricwise.estimators.selection.preprocessing import number_maker
+from metricwise.estimators.selection.profile import Profile
+from metricwise.estimators.svm.multivariate_svc import MultivariateSVC
+from metricwise.estimators.wrappers.adapted.adapter import Adapter
+from metricwise.estimators.wrappers.adapted.contest import Contest, Outcome
+from metricwise.estimators.wrappers.adapted.inputs import ADAPTED, Inputs, check_trained, default_inputs, given_inputs
+from metricwise.measures import Measure, get_measure
+from metricwise.registry import check_trainable
+from metricwise.results import Result
+
+
+class AdaptedSVC(ClassifierMixin, MetaEstimatorMixin, NamedEstimatorsMixin):
+    """Classifiers adapted to a measure: their outputs are features of a multivariate SVM (Li, Tsang and Zhou 2013).
+
+    The score of a row is ``w'x + sum_k b_k f_k(x)``, where f_k are the outputs of other classifiers, the inputs, as
+    calibrated log-odds; w and b are trained for the measure as by `MultivariateSVC`. What is kept is the adapted
+    machine if held-out rows make it likely, by three in four, that it is better than the best of its inputs with the
+    threshold that serves the measure; otherwise that input. On held-out rows the result is therefore never worse than
+    the best input.
+
+    Parameters
+    ----------
+    measure : str or Measure, default="f1"
+        What predictions are judged by: a name from ``metricwise.measure_names("AdaptedSVC")`` or a measure.
+    estimators : "default" or list of (str, classifier), default="default"
+        The inputs, each with ``predict_proba`` or ``decision_function``. By default boosted trees, a machine with an
+        rbf kernel and logistic regression, with what they need to take the rows; of sparse rows that are too wide to be
+        held as dense ones, logistic regression alone.
+    C : float, default=1.0
+        The price of one mistake, as in `MultivariateSVC`.
+    use_features : bool, default=True
+        Whether the features of the rows enter the machine, too: standardised, sparse ones as they are or by their
+        largest value, categories of a data frame as zeros and ones. Without, the machine weighs the inputs alone, and
+        rows may be whatever these take.
+    feature_scaling : float, default=0.3
+        Size of the features beside the inputs, which have that of log-odds; the smaller, the more their weights are
+        regularised.
+    prefit : bool, default=False
+        Whether the inputs are trained already, on other rows: those given to `fit` then serve the machine and the
+        thresholds alone. Inputs that have seen these rows look better on them than they are, and would be trusted too
+        much.
+    tol : float, default=1e-3
+        Relative duality gap at which the training of the machine stops.
+    max_iter : int, default=10000
+        Most iterations of the machine.
+    cv : int, splitter, iterable or None, default=None
+        Folds, which hold out every row once; None and numbers make folds in which equal rows stay together, 5 by
+        default. With two, the machine of untrained inputs cannot be judged, and the best input is kept.
+    pos_label : label, optional
+        The positive class; by default the last in order.
+    n_jobs : int, optional
+        Folds of inputs trained side by side. Results do not depend on it.
+    random_state : int, RandomState instance or None, default=0
+        Seeds folds, resamples and the default inputs.
+
+    Attributes
+    ----------
+    estimators_ : dict of str to classifier
+        The inputs, trained on all rows (or as they were given).
+    svc_ : MultivariateSVC
+        The machine, trained on all rows; its features are those of the rows, then the inputs. It is there whether it
+        was kept or not.
+    input_weights_ : dict of str to float
+        Its weights of the inputs' log-odds.
+    adapted_ : bool
+        Whether the machine was kept.
+    kept_ : str
+        What was kept: "adapted" or the name of an input.
+    held_out_scores_ : dict of str to float
+        The measure of held-out rows by the machine ("adapted") and by each input, each with its own threshold.
+    threshold_ : float
+        What `decision_function` subtracts from the scores: of the machine, or the log-odds (decision values, if there
+        are no probabilities) of the input that was kept.
+    threshold_interval_ : pair of float
+        Where 90 % of thresholds of resampled rows lie.
+    expected_score_ : float
+        The measure of held-out rows by what was kept.
+    expected_score_interval_ : pair of float
+        Where the measure of as many new rows as were held out lies with probability 0.9.
+    n_iter_ : int
+        Iterations of the machine.
+    result_ : Result
+        Certificate, history and status of the machine.
+    classes_ : array
+        Labels.
+    measure_ : Measure
+        The measure.
+
+    See Also
+    --------
+    metricwise.MultivariateSVC : The machine without inputs.
+    metricwise.PlugInClassifier : One classifier with the threshold for the measure.
+    metricwise.MetricClassifier : Tries learners of many kinds and averages the best.
+
+    Notes
+    -----
+    Outputs that the machine learns from are out of fold, and the machine is judged on rows that neither it nor any of
+    the models that it learnt from has seen. Each input is therefore trained on all rows, without every fold, and
+    without every pair of folds: 16 times with five folds. Trained inputs (``prefit``) are not trained at all.
+
+    Sample weights reach the inputs that take them, the machine, the thresholds and the comparison.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from metricwise import AdaptedSVC
+    >>> X, y = make_classification(600, weights=[0.8], random_state=0)
+    >>> inputs = [("bayes", GaussianNB()), ("line", LogisticRegression())]
+    >>> model = AdaptedSVC("f1", inputs).fit(X, y)
+    >>> sorted(model.held_out_scores_)
+    ['adapted', 'bayes', 'line']
+    >>> model.expected_score_ >= max(model.held_out_scores_[name] for name in model.estimators_)
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "measure": "no_validation",
+        "estimators": [StrOptions({"default"}), list, tuple],
+        "C": [Interval(Real, 0.0, None, closed="neither")],
+        "use_features": ["boolean"],
+        "feature_scaling": [Interval(Real, 0.0, None, closed="neither")],
+        "prefit": ["boolean"],
+        "tol": [Interval(Real, 0.0, None, closed="neither")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "cv": ["cv_object"],
+        "pos_label": "no_validation",
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+    }
+
+    estimators_: Inputs
+    svc_: MultivariateSVC
+    input_weights_: dict[str, float]
+    held_out_scores_: dict[str, float]
+    kept_: str
+    adapted_: bool
+    threshold_: float
+    classes_: NDArray[Any]
+    measure_: Measure
+    result_: Result
+    _adapter: Adapter
+    _number_maker: Any
+
+    def __init__(
+        self,
+        measure: str | Measure = "f1",
+        estimators: Any = "default",
+        *,
+        C: float = 1.0,
+        use_features: bool = True,
+        feature_scaling: float = 0.3,
+        prefit: bool = False,
+        tol: float = 1e-3,
+        max_iter: int = 10_000,
+        cv: Any = None,
+        pos_label: Any = None,
+        n_jobs: int | None = None,
+        random_state: Any = 0,
+    ) -> None:
+        self.measure = measure
+        self.estimators = estimators
+        self.C = C
+        self.use_features = use_features
+        self.feature_scaling = feature_scaling
+        self.prefit = prefit
+        self.tol = tol
+        self.max_iter = max_iter
+        self.cv = cv
+        self.pos_label = pos_label
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters, with ``deep`` also the inputs by name and their own.
+
+        Parameters
+        ----------
+        deep : bool
+            Whether to look into the inputs.
+        """
+        params: dict[str, Any] = self._get_params("estimators", deep=deep)
+        return params
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, also those of inputs, as in ``set_params(line__C=0.1)``.
+
+        Parameters
+        ----------
+        **params : dict
+            Parameters by name.
+        """
+        self._set_params("estimators", **params)
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        of_inputs = [] if self._by_default else [get_tags(model).input_tags for _, model in self.estimators]
+        tags.input_tags.sparse = all(of_input.sparse for of_input in of_inputs)
+        tags.input_tags.allow_nan = all(of_input.allow_nan for of_input in of_inputs)
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    @property
+    def _by_default(self) -> bool:
+        return isinstance(self.estimators, str)
+
+    # -------------------------------------------------------------------------------------------------------- training
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Train inputs and machine, and keep the best.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix of shape (n_rows, n_features)
+            Rows; without ``use_features``, whatever the given inputs take.
+        y : array of shape (n_rows,)
+            Two classes.
+        sample_weight : array of shape (n_rows,), optional
+            A row of weight 2 counts as two such rows, one of weight 0 as absent.
+
+        Returns
+        -------
+        self
+        """
+        self._validate_params()
+        measure = get_measure(self.measure)
+        check_trainable(measure, "AdaptedSVC")
+        given = self._given()
+        with unchanged_by_errors(self):
+            if y is None:
+                raise ValueError("AdaptedSVC requires y to be passed, but the target y is None")
+            X, y = indexable(X, np.asarray(y))
+            weights = None
+            if sample_weight is not None:
+                weights = row_weights(np.empty((count_samples(X), 0)), y, sample_weight, None)
+            classes = two_classes(y, weights, "AdaptedSVC")
+            if given is not None:
+                self._check_given(given, classes, weights)
+            self._store(self._contest(given, X, column_or_1d(y, warn=True), classes, weights, measure).run())
+            self.classes_, self.measure_ = classes, measure
+        return self
+
+    def _contest(
+        self,
+        given: Inputs | None,
+        X: Any,
+        y: NDArray[Any],
+        classes: NDArray[Any],
+        weights: Floats | None,
+        measure: Measure,
+    ) -> Contest:
+        """Return the contest of the machine with its inputs, among the rows that have weight."""
+        rows, raw = self._rows(X, reset=True)
+        cv = self.cv
+        if weights is not None and np.any(weights == 0.0):
+            kept = np.flatnonzero(weights > 0.0)
+            cv = without_rows(cv, X, y, weights > 0.0)
+            rows, y, weights = take_samples(rows, kept), y[kept], weights[kept]
+            raw = None if raw is None else take_samples(raw, kept)
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        machine = MultivariateSVC(
+            measure, self.C, threshold=0.0, tol=self.tol, max_iter=self.max_iter, random_state=seed
+        )
+        return Contest(
+            inputs=default_inputs(Profile.of(rows), measure, seed) if given is None else given,
+            X=rows,
+            features=self._learn_features(raw, weights),
+            y=y,
+            positive=positive_class(classes, self.pos_label),
+            weights=weights,
+            machine=machine,
+            aim=aim_of(measure, None),
+            cv=cv,
+            seed=seed,
+            n_jobs=self.n_jobs,
+            prefit=self.prefit,
+        )
+
+    def _given(self) -> Inputs | None:
+        """Return the user's inputs; None for the default."""
+        if not self._by_default:
+            return given_inputs(self.estimators)
+        if self.prefit:
+            raise ValueError("prefit=True needs trained classifiers: give them as estimators=[(name, classifier), ...]")
+        return None
+
+    def _check_given(self, given: Inputs, classes: NDArray[Any], weights: Floats | None) -> None:
+        """Raise unless trained inputs know the classes; warn of those to be trained that do not take weights."""
+        if self.prefit:
+            check_trained(given, classes)
+        elif weights is not None:
+            _warn_of_weightless(given)
+
+    def _rows(self, X: Any, reset: bool) -> tuple[Any, Any]:
+        """Return rows as the inputs take them, and those that features are made of, None if there are none."""
+        if not (self.use_features or self._by_default):
+            return X, None
+        refuse_empty_frame(X)
+        if hasattr(X, "columns") and Profile.of(X).categorical:
+            checked = validate_data(self, X, reset=reset, skip_check_array=True)
+        else:
+            gaps = bool(get_tags(self).input_tags.allow_nan)
+            checked = checked_rows(self, X, reset=reset, least=2 if reset else 1, missing=gaps)
+        # Inputs of a user's own may know the columns of a data frame by name.
+        return checked if self._by_default else X, checked if self.use_features else None
+
+    def _learn_features(self, raw: Any, weights: Floats | None) -> Any:
+        """Learn what makes numbers of raw features, and return these numbers."""
+        self._number_maker = None if raw is None else number_maker(Profile.of(raw))
+        if self._number_maker is not None:
+            self._number_maker.fit(raw, **weight_setting(self._number_maker, weights))
+        return self._features(raw)
+
+    def _features(self, raw: Any) -> Any:
+        """Return the machine's features of rows; None if there are none but the inputs."""
+        if raw is None:
+            return None
+        return self.feature_scaling * (raw if self._number_maker is None else self._number_maker.transform(raw))
+
+    def _store(self, outcome: Outcome) -> None:
+        adapter, chosen = outcome.adapter, outcome.chosen
+        self.estimators_, self._adapter = outcome.models, adapter
+        self.svc_, self.result_, self.input_weights_ = adapter.machine, adapter.result, adapter.input_weights
+        self.n_iter_ = adapter.machine.n_iter_
+        self.kept_, self.adapted_ = outcome.kept, outcome.kept == ADAPTED
+        self.held_out_scores_ = {one.name: one.chosen.expected for one in outcome.contenders}
+        self.threshold_, self.threshold_interval_ = chosen.threshold, chosen.interval
+        self.expected_score_, self.expected_score_interval_ = chosen.expected, chosen.expected_interval
+        if not (self.use_features or self._by_default):
+            self._note_features()
+
+    def _note_features(self) -> None:
+        """Take over what the first input that knows it knows of the features."""
+        for name in ("n_features_in_", "feature_names_in_"):
+            self.__dict__.pop(name, None)
+            known = [getattr(model, name) for model in self.estimators_.values() if hasattr(model, name)]
+            if known:
+                setattr(self, name, known[0])
+
+    # ------------------------------------------------------------------------------------------------------ prediction
+
+    def _scores(self, X: Any) -> Floats:
+        """Return scores minus the threshold, above zero for positives."""
+        check_is_fitted(self, "measure_")
+        rows, raw = self._rows(X, reset=False)
+        positive = positive_class(self.classes_, self.pos_label)
+        used = self.estimators_ if self.adapted_ else {self.kept_: self.estimators_[self.kept_]}
+        found = {name: binary_scores(model, rows, positive) for name, model in used.items()}
+        if not self.adapted_:
+            return found[self.kept_] - self.threshold_
+        return self._adapter.scores(self._features(raw), found) - self.threshold_
+
+    @property
+    def _points_up(self) -> bool:
+        """Whether the positives are the last class, which scores speak for in scikit-learn."""
+        return bool(positive_class(self.classes_, self.pos_label) == self.classes_[1])
+
+    def decision_function(self, X: Any) -> Floats:
+        """Return scores minus `threshold_`: above zero means ``classes_[1]``.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix of shape (n_rows, n_features)
+            New rows.
+
+        Returns
+        -------
+        array of shape (n_rows,)
+        """
+        margin = self._scores(X)
+        return margin if self._points_up else -margin
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return labels.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix of shape (n_rows, n_features)
+            New rows.
+
+        Returns
+        -------
+        array of shape (n_rows,)
+        """
+        above = self._scores(X) > 0.0
+        labels: NDArray[Any] = self.classes_[(above if self._points_up else ~above).astype(int)]
+        return labels
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the measure of the predictions.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix of shape (n_rows, n_features)
+            Rows.
+        y : array of shape (n_rows,)
+            Their labels.
+        sample_weight : array of shape (n_rows,), optional
+            Weights of the rows.
+        """
+        margin = self._scores(X)
+        truth = np.asarray(y) == positive_class(self.classes_, self.pos_label)
+        response = margin if self.measure_.response == "scores" else margin > 0.0
+        return float(self.measure_.score(truth, response, sample_weight))
+
+
+def _warn_of_weightless(inputs: Inputs) -> None:
+    """Say which inputs take no sample weights."""
+    names = [name for name, model in inputs.items() if not takes_weights(model)]
+    if names:
+        warnings.warn(
+            f"no sample_weight is taken by {', '.join(map(repr, names))}: for them the weights count in the machine, "
+            "the thresholds and the comparison only",
+            UserWarning,
+            stacklevel=3,
+        )

@@ -1,0 +1,65 @@
+"""Learners that take weights of rows, and may be trained again from where they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from metricwise._typing import Floats
+from metricwise.decisions.weighting import last_step, takes_weights, weight_setting
+
+
+@dataclass(frozen=True)
+class WeightedLearner:
+    """A classifier that takes sample weights, as such or as the last step of a pipeline.
+
+    Attributes
+    ----------
+    estimator : classifier
+        Never trained itself; copies are.
+    prefix : str
+        What goes before the names of the parameters of the last step of a pipeline.
+    """
+
+    estimator: Any
+    prefix: str = ""
+
+    @classmethod
+    def of(cls, estimator: Any) -> WeightedLearner:
+        """Return the learner of a classifier.
+
+        Raises
+        ------
+        TypeError
+            If the classifier does not take sample weights.
+        """
+        prefix, last = last_step(estimator)
+        if takes_weights(estimator):
+            return cls(estimator, prefix)
+        raise TypeError(
+            f"{type(last).__name__} takes no sample_weight, so that rows cannot be given prices: use "
+            "PlugInClassifier, which chooses a threshold for any classifier, or a classifier whose fit takes "
+            "sample_weight"
+        )
+
+    def fitted(self, X: Any, y: NDArray[Any], weights: Floats | None, start: Any = None) -> Any:
+        """Return a trained copy, or the model to start from trained further."""
+        settings = weight_setting(self.estimator, weights)
+        if start is None or not self.continues(start):
+            return clone(self.estimator).fit(X, y, **settings)
+        warm = f"{self.prefix}warm_start"
+        own = start.get_params()[warm]
+        return start.set_params(**{warm: True}).fit(X, y, **settings).set_params(**{warm: own})
+
+    def continues(self, model: Any) -> bool:
+        """Whether training a model again moves its weights from where they are.
+
+        Linear models and networks do so if they have ``warm_start``. That of forests and boosted trees adds trees and
+        leaves the old ones, which were grown for other prices, as they are.
+        """
+        last = last_step(model)[1]
+        has_weights = hasattr(last, "coef_") or hasattr(last, "coefs_")
+        return has_weights and "warm_start" in last.get_params(deep=False)

@@ -1,0 +1,232 @@
+"""Objects whose state is in compiled code: written by their content, checked when read, made anew.
+
+Compiled code does not look where a wrong number leads, so that every index in a file is checked before it is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn import config_context
+
+from metricwise._sklearn import SIMPLE_METHODS, TREE_MODULE, boosted_node_type, tree_types
+from metricwise.persistence.allowed import LOSSES, VALUES, name_of, named
+
+_MOST_CLASSES = 1 << 20
+_MERSENNE_WORDS = 624
+
+
+class Compiled(NamedTuple):
+    """How objects of a kind are told, written and read."""
+
+    module: str
+    name: str
+    write: Callable[[Any], dict[str, Any]]
+    read: Callable[[dict[str, Any]], Any]
+
+
+def require(condition: Any, problem: str) -> None:
+    """Raise if a model in a file is not as it must be."""
+    if not condition:
+        raise ValueError(problem)
+
+
+# --------------------------------------------------------------------------------------------------------------- trees
+
+
+def _write_tree(tree: Any) -> dict[str, Any]:
+    _, (n_features, n_classes, n_outputs), state = tree.__reduce__()
+    return {"n_features": int(n_features), "n_classes": n_classes, "n_outputs": int(n_outputs), **state}
+
+
+def _read_tree(values: dict[str, Any]) -> Any:
+    tree_class, node_type = tree_types()
+    nodes, contents, n_classes = values["nodes"], values["values"], values["n_classes"]
+    n_features, n_outputs = values["n_features"], values["n_outputs"]
+    require(type(n_features) is int and type(n_outputs) is int and type(values["max_depth"]) is int, _WRONG_TREE)
+    require(all(isinstance(part, np.ndarray) for part in (nodes, contents, n_classes)), _WRONG_TREE)
+    require(nodes.dtype == node_type and nodes.ndim == 1 and nodes.size == values["node_count"] >= 1, _WRONG_TREE)
+    require(n_classes.dtype.kind == "i" and n_classes.shape == (n_outputs,) and n_outputs >= 1, _WRONG_TREE)
+    require(n_classes.min() >= 1 and n_classes.max() <= _MOST_CLASSES, _WRONG_TREE)
+    require(contents.dtype == np.float64 and contents.shape == (nodes.size, n_outputs, n_classes.max()), _WRONG_TREE)
+    inner = nodes["left_child"] != -1
+    _check_children(nodes["left_child"], nodes["right_child"], inner)
+    require(_within(nodes["feature"][inner], n_features), _WRONG_TREE)
+    tree = tree_class(n_features, n_classes.astype(np.intp), n_outputs)
+    state = {name: values[name] for name in ("max_depth", "node_count")}
+    tree.__setstate__({**state, "nodes": nodes, "values": np.ascontiguousarray(contents)})
+    return tree
+
+
+_WRONG_TREE = "a decision tree is damaged"
+
+
+def _check_children(left: Any, right: Any, inner: Any) -> None:
+    """Raise unless children follow their parents, so that every path through the tree ends."""
+    numbers = np.flatnonzero(inner)
+    for child in (left[inner].astype(np.int64), right[inner].astype(np.int64)):
+        require(np.all(child > numbers) and np.all(child < inner.size), _WRONG_TREE)
+
+
+def _within(indices: Any, size: int) -> bool:
+    return bool(np.all(indices >= 0) and np.all(indices < size))
+
+
+def check_predictor(values: dict[str, Any]) -> None:
+    """Raise unless a tree of histogram-based boosting leads nowhere else."""
+    nodes, bitsets = values["nodes"], (values["raw_left_cat_bitsets"], values["binned_left_cat_bitsets"])
+    require(isinstance(nodes, np.ndarray) and nodes.dtype == boosted_node_type(), _WRONG_TREE)
+    require(nodes.ndim == 1 and nodes.size >= 1, _WRONG_TREE)
+    inner = nodes["is_leaf"] == 0
+    _check_children(nodes["left"], nodes["right"], inner)
+    for bits in bitsets:
+        require(isinstance(bits, np.ndarray) and bits.dtype == np.uint32, _WRONG_TREE)
+        require(bits.ndim == 2 and bits.shape[1] == 8, _WRONG_TREE)
+        used = nodes["bitset_idx"][inner & (nodes["is_categorical"] != 0)]
+        require(_within(used, bits.shape[0]), _WRONG_TREE)
+
+
+# ------------------------------------------------------------------------------- random numbers, losses and functions
+
+
+def _write_random_state(random: Any) -> dict[str, Any]:
+    found = random.get_state(legacy=False)
+    name, state = found["bit_generator"], found["state"]
+    require(name == "MT19937", f"a RandomState of {name} cannot be saved: give a whole number as random_state")
+    numbers = {"has_gauss": int(found["has_gauss"]), "gauss": float(found["gauss"])}
+    return {"key": state["key"], "position": int(state["pos"]), **numbers}
+
+
+def _read_random_state(values: dict[str, Any]) -> Any:
+    key, position, has_gauss, gauss = (values[name] for name in ("key", "position", "has_gauss", "gauss"))
+    right = isinstance(key, np.ndarray) and key.dtype == np.uint32 and key.shape == (_MERSENNE_WORDS,)
+    require(right and type(position) is int and 0 <= position <= _MERSENNE_WORDS, "random numbers are damaged")
+    require(has_gauss in (0, 1) and type(gauss) is float, "random numbers are damaged")
+    random = np.random.RandomState()
+    random.set_state(("MT19937", key, position, has_gauss, gauss))
+    return random
+
+
+def _write_generator(generator: Any) -> dict[str, Any]:
+    state = generator.bit_generator.state
+    name = state["bit_generator"]
+    require(name == "PCG64", f"a Generator of {name} cannot be saved: give a whole number as random_state")
+    return {"state": state["state"], "has_uint32": state["has_uint32"], "uinteger": state["uinteger"]}
+
+
+def _read_generator(values: dict[str, Any]) -> Any:
+    generator = np.random.Generator(np.random.PCG64(0))
+    generator.bit_generator.state = {"bit_generator": "PCG64", **values}
+    return generator
+
+
+def _write_loss(loss: Any) -> dict[str, Any]:
+    return {"name": name_of(type(loss), LOSSES), "n_classes": int(loss.n_classes)}
+
+
+def _read_loss(values: dict[str, Any]) -> Any:
+    cls, n_classes = named(values["name"], LOSSES), values["n_classes"]
+    require(type(n_classes) is int and 0 <= n_classes <= _MOST_CLASSES, "a loss is damaged")
+    return cls(n_classes=n_classes) if cls.__name__ == "HalfMultinomialLoss" else cls()
+
+
+def _write_partial(function: Any) -> dict[str, Any]:
+    return {"function": function.func, "settings": list(function.args), "named": function.keywords}
+
+
+def _read_partial(values: dict[str, Any]) -> Any:
+    function = values["function"]
+    require(name_of(function, VALUES) is not None and not isinstance(function, type), "a function is not allowed")
+    return partial(function, *values["settings"], **values["named"])
+
+
+COMPILED: dict[str, Compiled] = {
+    "tree": Compiled(TREE_MODULE, "Tree", _write_tree, _read_tree),
+    "random_state": Compiled("numpy.random.mtrand", "RandomState", _write_random_state, _read_random_state),
+    "generator": Compiled("numpy.random._generator", "Generator", _write_generator, _read_generator),
+    "partial": Compiled("functools", "partial", _write_partial, _read_partial),
+    "loss": Compiled("", "", _write_loss, _read_loss),
+}
+
+
+def kind_of(thing: Any) -> str | None:
+    """Return the kind of an object with compiled state; None for others."""
+    cls = type(thing)
+    for kind, (module, name, _, _) in COMPILED.items():
+        if (cls.__module__, cls.__qualname__) == (module, name):
+            return kind
+    return "loss" if name_of(cls, LOSSES) is not None else None
+
+
+# ------------------------------------------------------------------------------------------------- attributes made anew
+
+
+def _rebuild_isotonic(model: Any) -> None:
+    if hasattr(model, "X_thresholds_"):
+        model._build_f(model.X_thresholds_, model.y_thresholds_)
+
+
+def _rebuild_sgd(model: Any) -> None:
+    if hasattr(model, "coef_"):
+        model._loss_function_ = model._get_loss_function(model.loss)
+
+
+def _rebuild_neighbors(model: Any) -> None:
+    if not hasattr(model, "_fit_method"):
+        return
+    from sklearn.neighbors import BallTree, KDTree
+
+    made = {"kd_tree": KDTree, "ball_tree": BallTree}.get(model._fit_method)
+    settings = {"metric": model.effective_metric_, **model.effective_metric_params_}
+    model._tree = None if made is None else made(model._fit_X, model.leaf_size, **settings)
+
+
+def _start_cold(model: Any) -> None:
+    model._warm_states = None
+
+
+# Attributes that follow from others, or belong to an unfinished training, and what puts them back.
+_ANEW: dict[str, tuple[frozenset[str], Callable[[Any], None]]] = {
+    "sklearn.isotonic.IsotonicRegression": (frozenset({"f_"}), _rebuild_isotonic),
+    "sklearn.linear_model.SGDClassifier": (frozenset({"_loss_function_"}), _rebuild_sgd),
+    "sklearn.linear_model.Perceptron": (frozenset({"_loss_function_"}), _rebuild_sgd),
+    "sklearn.linear_model.PassiveAggressiveClassifier": (frozenset({"_loss_function_"}), _rebuild_sgd),
+    "sklearn.neighbors.KNeighborsClassifier": (frozenset({"_tree"}), _rebuild_neighbors),
+    "metricwise.estimators.svm.multivariate_svc.MultivariateSVC": (frozenset({"_warm_states"}), _start_cold),
+}
+
+
+# What an estimator was told to ask of metadata routing refers back to the estimator: only what was told is kept.
+
+REQUESTS = "_metadata_request"
+
+
+def write_requests(requested: Any) -> dict[str, dict[str, Any]]:
+    """Return what was asked for, by method and name."""
+    by_method = {method: getattr(getattr(requested, method, None), "requests", {}) for method in SIMPLE_METHODS}
+    told = {method: {k: v for k, v in asked.items() if v is not None} for method, asked in by_method.items()}
+    return {method: asked for method, asked in told.items() if asked}
+
+
+def read_requests(written: Any, made: Any) -> None:
+    """Ask for the same again."""
+    for method, asked in written.items():
+        require(
+            method in SIMPLE_METHODS and all(isinstance(v, bool | str) for v in asked.values()), "a request is damaged"
+        )
+        with config_context(enable_metadata_routing=True):
+            getattr(made, f"set_{method}_request")(**asked)
+
+
+def left_out(name: str) -> frozenset[str]:
+    """Return the attributes of a class that are not written."""
+    return _ANEW[name][0] if name in _ANEW else frozenset()
+
+
+def rebuild(name: str, made: Any) -> None:
+    """Put back what was not written."""
+    if name in _ANEW:
+        _ANEW[name][1](made)

@@ -1,0 +1,165 @@
+"""Weights and constants of models whose scores are linear in the features."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logit
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.linear_model import LogisticRegression, LogisticRegressionCV, Perceptron, RidgeClassifier, SGDClassifier
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
+from sklearn.svm import LinearSVC
+from sklearn.utils.validation import check_is_fitted
+
+from metricwise._typing import Floats
+from metricwise.registry import entries, entry_of, listed
+
+_PROBES = 20
+# Whose decision values are linear, and, where they have probabilities of two classes, the log-odds of these.
+_LINEAR = (LinearDiscriminantAnalysis, LinearSVC, LogisticRegression, LogisticRegressionCV, Perceptron, RidgeClassifier)
+
+
+@dataclass(frozen=True)
+class LinearScores:
+    """Scores ``X @ weights.T + constants``: one column for two classes, or one a class.
+
+    Attributes
+    ----------
+    weights : array of shape (n_columns, n_features)
+        Pointing to ``classes[1]`` if there is one column.
+    constants : array of shape (n_columns,)
+        What is added, thresholds subtracted.
+    classes : array
+        Labels.
+    """
+
+    weights: Floats
+    constants: Floats
+    classes: NDArray[Any]
+
+    def of(self, X: Any) -> Floats:
+        """Return scores of rows."""
+        scores: Floats = X @ self.weights.T + self.constants
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def behind(self, scale: Floats, shift: Floats) -> LinearScores:
+        """Return the same scores for rows x that reach the model as scale * x + shift."""
+        return LinearScores(self.weights * scale, self.constants + self.weights @ shift, self.classes)
+
+
+def linear_scores(model: Any) -> LinearScores:
+    """Return the scores of a linear model, those of ``decision_function``.
+
+    Raises
+    ------
+    TypeError
+        If the model is not linear in its features.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import make_classification
+    >>> from metricwise import MultivariateSVC
+    >>> X, y = make_classification(100, random_state=0)
+    >>> model = MultivariateSVC("f1").fit(X, y)
+    >>> bool(np.allclose(linear_scores(model).of(X), model.decision_function(X)))
+    True
+    """
+    check_is_fitted(model)
+    found = _scores(model)
+    if found is None or not _agree(model, found):
+        raise TypeError(
+            f"{type(model).__name__} as it is trained here is not linear in the features, so that it has no weights to "
+            f"write: linear are {listed(entries(is_linear=True), 'and')} without a kernel, PlugInClassifier around a "
+            "linear classifier (but threshold='batch'), and pipelines of scalers and one of these; metricwise.save "
+            "writes any model"
+        )
+    return found
+
+
+def _scores(model: Any) -> LinearScores | None:
+    if isinstance(model, Pipeline):
+        return _of_pipeline(model)
+    if hasattr(model, "estimator_") and hasattr(model, "threshold_"):
+        return _of_plug_in(model)
+    weights, constants = getattr(model, "coef_", None), getattr(model, "intercept_", None)
+    own = entry_of(model)
+    if weights is None or constants is None or (own is not None and not own.is_linear):
+        return None
+    classes = np.asarray(model.classes_)
+    shifted = np.atleast_1d(np.asarray(constants, dtype=np.float64)) - getattr(model, "threshold_", 0.0)
+    rows = np.atleast_2d(np.asarray(weights, dtype=np.float64))
+    return LinearScores(rows, np.broadcast_to(shifted, rows.shape[:1]), classes)
+
+
+def _of_pipeline(model: Pipeline) -> LinearScores | None:
+    found = _scores(model.steps[-1][1])
+    for _, step in reversed(model.steps[:-1]):
+        if found is not None and step not in (None, "passthrough"):
+            line = _SCALERS.get(type(step), lambda scaler: None)(step)
+            found = None if line is None else found.behind(*line)
+    return found
+
+
+def _of_plug_in(model: Any) -> LinearScores | None:
+    """Return scores minus the threshold, which is a probability where the learner has probabilities."""
+    learner, last = model.estimator_, model.estimator_
+    while isinstance(last, Pipeline):
+        last = last.steps[-1][1]
+    odds = hasattr(learner, "predict_proba")
+    logistic = isinstance(last, _LINEAR) or (isinstance(last, SGDClassifier) and last.loss == "log_loss")
+    found = _scores(learner)
+    if (
+        found is None
+        or found.classes.size != 2
+        or getattr(model, "_batch", None) is not None
+        or (odds and not logistic)
+    ):
+        return None
+    threshold = float(logit(model.threshold_)) if odds else float(model.threshold_)
+    flipped = model.pos_label is not None and model.pos_label == model.classes_[0]
+    return LinearScores(found.weights, found.constants + (threshold if flipped else -threshold), found.classes)
+
+
+def _standard(scaler: StandardScaler) -> tuple[Floats, Floats]:
+    scale = np.ones(scaler.n_features_in_) if scaler.scale_ is None else 1.0 / scaler.scale_
+    return scale, np.zeros(scale.size) if scaler.mean_ is None or not scaler.with_mean else -scaler.mean_ * scale
+
+
+def _max_abs(scaler: MaxAbsScaler) -> tuple[Floats, Floats] | None:
+    return None if getattr(scaler, "clip", False) else (1.0 / scaler.scale_, np.zeros(scaler.scale_.size))
+
+
+def _min_max(scaler: MinMaxScaler) -> tuple[Floats, Floats] | None:
+    return None if scaler.clip else (scaler.scale_, scaler.min_)
+
+
+_SCALERS: dict[type, Callable[[Any], tuple[Floats, Floats] | None]] = {
+    StandardScaler: _standard,
+    MaxAbsScaler: _max_abs,
+    MinMaxScaler: _min_max,
+}
+
+
+def _agree(model: Any, found: LinearScores) -> bool:
+    """Whether the scores are those of ``decision_function`` on some rows, as a check of all that is assumed here.
+
+    On the scale of the weights: probabilities near zero and one have lost the digits of their log-odds, so that rows
+    are drawn near the threshold.
+    """
+    random = np.random.default_rng(0)
+    rows = random.normal(size=(_PROBES, found.weights.shape[1]))
+    size = np.abs(found.weights).sum(axis=1).max() + np.abs(found.constants).max()
+    rows /= max(size, 1.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # rows without the names that columns had
+        expected = model.decision_function(rows)
+    return np.shape(expected) == found.of(rows).shape and bool(
+        np.allclose(found.of(rows), expected, rtol=1e-6, atol=1e-9 * max(size, 1.0))
+    )

@@ -1,0 +1,204 @@
+"""Models as ONNX graphs, by skl2onnx, with what it does not know added here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.special import logit
+
+from metricwise.persistence.exports.linear import LinearScores, linear_scores
+
+_OUTPUTS = ("label", "scores")
+_LEAST_CHANCE = 1e-15  # log-odds beyond it do not matter
+
+
+def to_onnx(model: Any, X: Any) -> Any:
+    """Return a model as an ONNX graph with the same labels and scores.
+
+    Needs skl2onnx: ``pip install "metricwise[onnx]"``.
+
+    Parameters
+    ----------
+    model : estimator
+        A trained linear classifier of metricwise, `PlugInClassifier` around a classifier that skl2onnx converts, or a
+        pipeline of scikit-learn that ends in one of these.
+    X : array of shape (n_rows, n_features)
+        Some rows, which tell the number of features and their type: single or double precision.
+
+    Returns
+    -------
+    onnx.ModelProto
+        With the input ``X`` and the outputs ``label`` (as `predict`) and ``scores`` (as `decision_function`).
+
+    Raises
+    ------
+    TypeError
+        If the model can not be converted.
+
+    Notes
+    -----
+    Linear models are evaluated in double precision. Other learners are as precise as their ONNX operators: mostly
+    single precision, so that a row that is on the threshold but for rounding can get the other label.
+    """
+    try:
+        import skl2onnx
+    except ImportError as error:
+        raise ImportError('to_onnx needs skl2onnx: pip install "metricwise[onnx]"') from error
+    rows = np.asarray(X)
+    if rows.dtype not in (np.float32, np.float64) or rows.ndim != 2:
+        raise TypeError(
+            f"X must be a dense array of rows in single or double precision, got {rows.dtype} of shape {rows.shape}"
+        )
+    last = model.steps[-1][1] if hasattr(model, "steps") else model
+    _register(last)
+    try:
+        return skl2onnx.to_onnx(model, rows[:1], target_opset=_newest_tested())
+    except Exception as error:  # of many kinds, whatever the learner or the step that it does not know
+        raise TypeError(
+            f"skl2onnx {skl2onnx.__version__} cannot convert this {type(model).__name__} ({str(error)[:200]}): use "
+            "another learner or step, or another version of skl2onnx"
+        ) from error
+
+
+def _newest_tested() -> dict[str, int]:
+    from skl2onnx import __max_supported_opset__
+
+    return {"": min(__max_supported_opset__, 21), "ai.onnx.ml": 3}
+
+
+def _register(model: Any) -> None:
+    """Tell skl2onnx how to convert models of a class."""
+    from skl2onnx import update_registered_converter
+
+    if not type(model).__module__.startswith("metricwise."):
+        raise TypeError(f"to_onnx is for models of metricwise, got {type(model).__name__}: use skl2onnx.to_onnx for it")
+    _check(model)
+    update_registered_converter(
+        type(model), f"Metricwise{type(model).__name__}", _shapes, _convert, parser=_parse, overwrite=True
+    )
+
+
+def _check(model: Any) -> None:
+    """Raise TypeError unless a model is linear or a threshold on the probabilities of two classes."""
+    if _is_thresholded(model):
+        if model.classes_.size == 2 and getattr(model, "_batch", None) is None:
+            return
+        raise TypeError(
+            "to_onnx is for a PlugInClassifier of two classes whose threshold does not depend on the batch: set "
+            "threshold='auto'"
+        )
+    linear_scores(model)
+
+
+def _is_thresholded(model: Any) -> bool:
+    """Whether a model is a threshold on probabilities that skl2onnx has to compute, not on a linear score."""
+    if not (hasattr(model, "estimator_") and hasattr(model, "threshold_")):
+        return False
+    try:
+        linear_scores(model)
+    except TypeError:
+        return hasattr(model.estimator_, "predict_proba")
+    return False
+
+
+def _parse(scope: Any, model: Any, inputs: Any, custom_parsers: Any = None) -> Any:
+    from skl2onnx._supported_operators import sklearn_operator_name_map
+    from skl2onnx.common.data_types import DoubleTensorType
+
+    operator = scope.declare_local_operator(sklearn_operator_name_map[type(model)], model)
+    operator.inputs.extend(inputs)
+    operator.outputs.append(scope.declare_local_variable(_OUTPUTS[0], _label_type(model)()))
+    operator.outputs.append(scope.declare_local_variable(_OUTPUTS[1], DoubleTensorType()))
+    return operator.outputs
+
+
+def _label_type(model: Any) -> Any:
+    from skl2onnx.common.data_types import Int64TensorType, StringTensorType
+
+    return Int64TensorType if model.classes_.dtype.kind in "iub" else StringTensorType
+
+
+def _shapes(operator: Any) -> None:
+    from skl2onnx.common.data_types import DoubleTensorType
+
+    rows, classes = operator.inputs[0].get_first_dimension(), operator.raw_operator.classes_.size
+    operator.outputs[0].type = _label_type(operator.raw_operator)([rows])
+    operator.outputs[1].type = DoubleTensorType([rows] if classes == 2 else [rows, classes])
+
+
+def _convert(scope: Any, operator: Any, container: Any) -> None:
+    model, version = operator.raw_operator, container.target_opset
+    if _is_thresholded(model):
+        graph = _convert_thresholded(operator, model, version)
+    else:
+        graph = _convert_linear(operator, model, linear_scores(model), version)
+    for output in graph:
+        output.add_to(scope, container)
+
+
+def _convert_linear(operator: Any, model: Any, scores: LinearScores, version: int) -> Any:
+    from skl2onnx.algebra.onnx_ops import OnnxAdd, OnnxArgMax, OnnxCast, OnnxMatMul, OnnxReshape
+    from skl2onnx.proto import onnx_proto
+
+    rows = OnnxCast(operator.inputs[0], to=onnx_proto.TensorProto.DOUBLE, op_version=version)
+    sums = OnnxMatMul(rows, np.ascontiguousarray(scores.weights.T), op_version=version)
+    if scores.classes.size == 2:
+        flat = OnnxReshape(sums, np.array([-1]), op_version=version)
+        return _decided(operator, model, OnnxAdd(flat, scores.constants, op_version=version), version)
+    columns = OnnxAdd(sums, np.ascontiguousarray(scores.constants), op_version=version)
+    best = OnnxArgMax(columns, axis=1, keepdims=0, op_version=version)
+    return _named(operator, model, best, columns, version)
+
+
+def _convert_thresholded(operator: Any, model: Any, version: int) -> Any:
+    """Return log-odds of the positive class minus the threshold's, as in `PlugInClassifier`."""
+    from skl2onnx.algebra.onnx_operator import OnnxSubEstimator
+    from skl2onnx.algebra.onnx_ops import (
+        OnnxCast,
+        OnnxClip,
+        OnnxDiv,
+        OnnxGather,
+        OnnxLog,
+        OnnxMul,
+        OnnxSub,
+    )
+    from skl2onnx.proto import onnx_proto
+
+    positive = model.classes_[1] if model.pos_label is None else model.pos_label
+    at = list(model.estimator_.classes_).index(positive)
+    options = {"zipmap": False}
+    chances = OnnxSubEstimator(model.estimator_, operator.inputs[0], op_version=version, options=options)[1]
+    chance = OnnxGather(chances, np.array(at), axis=1, op_version=version)
+    exact = OnnxCast(chance, to=onnx_proto.TensorProto.DOUBLE, op_version=version)
+    bounds = np.array(_LEAST_CHANCE), np.array(1.0 - _LEAST_CHANCE)
+    inside = OnnxClip(exact, *bounds, op_version=version)
+    odds = OnnxDiv(inside, OnnxSub(np.array([1.0]), inside, op_version=version), op_version=version)
+    log_odds = OnnxLog(odds, op_version=version)
+    margin = OnnxSub(log_odds, np.array([float(logit(model.threshold_))]), op_version=version)
+    if positive == model.classes_[0]:
+        margin = OnnxMul(margin, np.array([-1.0]), op_version=version)
+    return _decided(operator, model, margin, version)
+
+
+def _decided(operator: Any, model: Any, scores: Any, version: int) -> Any:
+    """Return labels by the sign of scores; on the threshold a row is negative, whichever class that is."""
+    from skl2onnx.algebra.onnx_ops import OnnxCast, OnnxGreater, OnnxGreaterOrEqual
+    from skl2onnx.proto import onnx_proto
+
+    flipped = hasattr(model, "estimator_") and model.pos_label is not None and model.pos_label == model.classes_[0]
+    above = (OnnxGreaterOrEqual if flipped else OnnxGreater)(scores, np.array([0.0]), op_version=version)
+    return _named(
+        operator, model, OnnxCast(above, to=onnx_proto.TensorProto.INT64, op_version=version), scores, version
+    )
+
+
+def _named(operator: Any, model: Any, numbers: Any, scores: Any, version: int) -> Any:
+    """Return the graph that gives labels, by their numbers, and scores."""
+    from skl2onnx.algebra.onnx_ops import OnnxArrayFeatureExtractor, OnnxIdentity, OnnxReshape
+
+    classes = model.classes_
+    values = classes.astype(np.int64) if classes.dtype.kind in "iub" else classes.astype(str)
+    labels = OnnxArrayFeatureExtractor(values, numbers, op_version=version)
+    flat = OnnxReshape(labels, np.array([-1]), op_version=version, output_names=operator.outputs[:1])
+    return flat, OnnxIdentity(scores, op_version=version, output_names=operator.outputs[1:])

@@ -1,0 +1,116 @@
+"""The registry of estimators is the one list of them."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import metricwise
+from metricwise import MultivariateSVC, measure_names, registry
+from metricwise.cli import main
+from metricwise.estimators.inputs import refuse_chunks
+from metricwise.measures import get_measure
+from metricwise.persistence.exports.linear import linear_scores
+from metricwise.registry import EstimatorEntry, check_trainable, entries, entry_of, registered
+from tests.contracts.test_estimators import trained_for_measures
+
+
+class ToySVC(MultivariateSVC):
+    """An estimator that only this test knows."""
+
+
+@pytest.fixture
+def toy():
+    """Register an estimator in one place."""
+    home = ModuleType("toy_estimators")
+    home.ToySVC = ToySVC
+    sys.modules["toy_estimators"] = home
+    module, ToySVC.__module__ = ToySVC.__module__, "toy_estimators"
+    entry = EstimatorEntry(
+        "ToySVC",
+        "toy_estimators",
+        "svm",
+        "toy-svm",
+        "a toy",
+        needs=("metricwise.measures.base:RatioOfRates",),
+        trains_on=frozenset({"memory", "disk"}),
+        is_linear=True,
+    )
+    with registered(entry):
+        yield entry
+    ToySVC.__module__ = module
+    del sys.modules["toy_estimators"]
+
+
+def data():
+    rng = np.random.default_rng(0)
+    y = rng.random(80) < 0.3
+    return np.round(rng.normal(size=(80, 3)) + 2.0 * y[:, None], 2), y.astype(int)
+
+
+def test_a_registered_estimator_is_found_everywhere(toy, tmp_path):
+    X, y = data()
+    assert metricwise.ToySVC is ToySVC and "ToySVC" in dir(metricwise)
+    assert measure_names("ToySVC") == measure_names("AMPClassifier") != measure_names("MultivariateSVC")
+    with pytest.raises(TypeError, match="lacks what ToySVC needs"):
+        ToySVC("roc_auc").fit(X, y)
+    with pytest.raises(TypeError, match=r"estimators for it: .*ToySVC"):
+        check_trainable(get_measure("f1"), "SPADEClassifier")
+    with pytest.raises(ValueError, match="or ToySVC without a kernel"):
+        refuse_chunks("Something")
+    assert "ToySVC" in trained_for_measures()
+
+    model = ToySVC("f1").fit(X, y)
+    path = tmp_path / "toy.mw"
+    metricwise.save(model, path)
+    loaded = metricwise.load(path)
+    assert type(loaded) is ToySVC and np.array_equal(loaded.predict(X), model.predict(X))
+    assert np.allclose(linear_scores(model).of(X), model.decision_function(X))
+    metricwise.export_text(model, tmp_path / "toy.txt")
+    assert (tmp_path / "toy.txt").read_text()
+
+
+def test_the_command_trains_a_registered_estimator(toy, tmp_path):
+    X, y = data()
+    path = tmp_path / "train.csv"
+    np.savetxt(path, np.column_stack([X, y]), delimiter=",", header="a,b,c,y", comments="")
+    out = str(tmp_path / "model.mw")
+    done = CliRunner().invoke(main, ["train", str(path), "--target", "y", "--algorithm", "toy-svm", "--out", out])
+    assert done.exit_code == 0, done.output
+    assert "ToySVC" in repr(metricwise.load(out))
+    wrong = CliRunner().invoke(main, ["train", str(path), "--target", "y", "--algorithm", "toy", "--out", out])
+    assert wrong.exit_code == 2 and "toy-svm" in wrong.output
+
+
+def test_an_unknown_estimator_has_no_entry():
+    assert entry_of("ToySVC") is None and entry_of(ToySVC).name == "MultivariateSVC"
+    with pytest.raises(AttributeError):
+        metricwise.ToySVC  # noqa: B018
+    with pytest.raises(ValueError, match="registered already"), registered(entry_of("AUCSVC")):
+        pass
+
+
+@pytest.mark.parametrize("entry", entries(), ids=lambda entry: entry.name)
+def test_entries_tell_the_truth(entry):
+    cls = entry.load()
+    assert cls.__module__ == entry.home and entry_of(cls) is entry
+    assert hasattr(cls, "partial_fit") == ("stream" in entry.trains_on)
+    assert entry.checkpoints == ("checkpoint" in cls._get_param_names())
+    folder = {"wrapper": "wrappers"}.get(entry.family, entry.family)
+    assert entry.home.startswith(f"metricwise.estimators.{folder}.")
+    assert bool(entry.needs) == ("measure" in cls._get_param_names())
+
+
+def test_the_stub_has_the_public_names():
+    tree = ast.parse(Path(metricwise.__file__).with_suffix(".pyi").read_text())
+    homes = {alias.name: node.module for node in tree.body if isinstance(node, ast.ImportFrom) for alias in node.names}
+    assert sorted(homes) == metricwise.__all__ == sorted(metricwise.__all__)
+    for name, home in homes.items():
+        assert getattr(metricwise, name) is getattr(sys.modules[home], name)
+    assert {entry.name: entry.home for entry in registry.entries()}.items() <= homes.items()
