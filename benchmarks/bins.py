@@ -40,8 +40,8 @@ def measure(context: Context) -> Section:
     section = Section("bins", "Scores in bins", [_text()])
     records: list[Record] = []
     with LocalCluster(**SETTINGS) as cluster, Client(cluster) as client:
-        for n_rows in QUICK_ROWS if context.quick else N_ROWS:
-            rows, labels = _drawn(n_rows, client)
+        for n_samples in QUICK_ROWS if context.quick else N_ROWS:
+            rows, labels = _drawn(n_samples, client)
             for name in MEASURES:
                 records += _records(rows, labels, name)
     section.tables.append(Table(TABLE, COLUMNS, records))
@@ -54,14 +54,14 @@ def measure(context: Context) -> Section:
     return section
 
 
-def _drawn(n_rows: int, client: Client) -> tuple[Any, Any]:
+def _drawn(n_samples: int, client: Client) -> tuple[Any, Any]:
     rows = client.persist(
-        da.random.default_rng(0).normal(size=(n_rows, N_FEATURES), chunks=(n_rows // CHUNKS, N_FEATURES))
+        da.random.default_rng(0).normal(size=(n_samples, N_FEATURES), chunks=(n_samples // CHUNKS, N_FEATURES))
     )
     random = np.random.default_rng(0)
-    leaning = client.compute(rows @ random.normal(size=N_FEATURES)).result() + NOISE * random.normal(size=n_rows)
+    leaning = client.compute(rows @ random.normal(size=N_FEATURES)).result() + NOISE * random.normal(size=n_samples)
     labels = leaning > np.quantile(leaning, 1.0 - POSITIVES)
-    return rows, da.from_array(labels, chunks=n_rows // CHUNKS)
+    return rows, da.from_array(labels, chunks=n_samples // CHUNKS)
 
 
 def _records(rows: Any, labels: Any, name: str) -> list[Record]:

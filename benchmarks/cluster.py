@@ -96,19 +96,19 @@ def _growth(records: list[Record]) -> str:
     )
 
 
-def _record(client: Client, n_rows: int, dtype: Any, direct: bool, context: Context) -> Record:
+def _record(client: Client, n_samples: int, dtype: Any, direct: bool, context: Context) -> Record:
     n_iterations = QUICK_ITERATIONS if context.quick else N_ITERATIONS
-    rows = da.random.default_rng(1).normal(size=(n_rows, N_FEATURES), chunks=(n_rows // CHUNKS, N_FEATURES))
+    rows = da.random.default_rng(1).normal(size=(n_samples, N_FEATURES), chunks=(n_samples // CHUNKS, N_FEATURES))
     rows = rows.astype(dtype)
     random = np.random.default_rng(0)
-    leaning = client.compute(rows @ random.normal(size=N_FEATURES)).result() + 5 * random.normal(size=n_rows)
+    leaning = client.compute(rows @ random.normal(size=N_FEATURES)).result() + 5 * random.normal(size=n_samples)
     labels = leaning > np.quantile(leaning, 0.8)
     source = TimedSource(rows, client)
     there = trained(source, labels, context.threads, n_iterations)
     here = trained(client.compute(rows).result(), labels, context.threads, n_iterations)
     moved = np.diff([entry.bytes_moved for entry in there.history])
     return {
-        "rows": n_rows,
+        "rows": n_samples,
         "dtype": np.dtype(dtype).name,
         "way": "direct" if direct else "scheduler",
         "iteration": 1e3 * seconds_an_iteration(there),

@@ -36,16 +36,16 @@ class Task:
     def has_test(self) -> bool:
         return self.y_test is not None
 
-    def some(self, n_rows: int, seed: int = 0) -> Task:
+    def some(self, n_samples: int, seed: int = 0) -> Task:
         """Return the task with a random part of its training rows."""
-        if n_rows >= len(self.y):
+        if n_samples >= len(self.y):
             return self
-        rows = np.sort(np.random.default_rng(seed).permutation(len(self.y))[:n_rows])
+        rows = np.sort(np.random.default_rng(seed).permutation(len(self.y))[:n_samples])
         return replace(self, X=self.X[rows], y=self.y[rows])
 
-    def tiny(self, n_rows: int = 300) -> Task:
+    def tiny(self, n_samples: int = 300) -> Task:
         """Return the task with a few rows of both classes, for compiling kernels."""
-        rows = np.concatenate([np.flatnonzero(self.y)[:n_rows], np.flatnonzero(~self.y)[:n_rows]])
+        rows = np.concatenate([np.flatnonzero(self.y)[:n_samples], np.flatnonzero(~self.y)[:n_samples]])
         return replace(self, X=self.X[rows], y=self.y[rows])
 
 

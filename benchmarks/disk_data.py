@@ -20,15 +20,15 @@ def row_bytes() -> int:
     return 4 * N_FEATURES
 
 
-def write_rows(folder: Path, n_rows: int, n_features: int = N_FEATURES) -> None:
+def write_rows(folder: Path, n_samples: int, n_features: int = N_FEATURES) -> None:
     """Write ``X.npy`` (float32) and ``y.npy``: noise, and positives that differ a little in some features."""
     random = np.random.default_rng(0)
-    y = random.random(n_rows) < SHARE
+    y = random.random(n_samples) < SHARE
     np.save(folder / "y.npy", y)
     # Only written to: this process may be as large as it likes.
-    X = np.lib.format.open_memmap(folder / "X.npy", mode="w+", dtype=np.float32, shape=(n_rows, n_features))
-    for start in range(0, n_rows, _BLOCK):
-        stop = min(start + _BLOCK, n_rows)
+    X = np.lib.format.open_memmap(folder / "X.npy", mode="w+", dtype=np.float32, shape=(n_samples, n_features))
+    for start in range(0, n_samples, _BLOCK):
+        stop = min(start + _BLOCK, n_samples)
         block = random.standard_normal((stop - start, n_features), dtype=np.float32)
         block[y[start:stop], :_TELLING] += _SIGNAL
         X[start:stop] = block

@@ -70,24 +70,24 @@ def measure(context: Context) -> Section:
     return section
 
 
-def _write_data(folder: Path, n_rows: int) -> int:
+def _write_data(folder: Path, n_samples: int) -> int:
     """Write rows in random order as raw numbers, so that reading a part of them leaves no trace in memory."""
     whole = task("covtype_2")
-    rows = np.random.default_rng(0).permutation(len(whole.y))[:n_rows]
+    rows = np.random.default_rng(0).permutation(len(whole.y))[:n_samples]
     whole.X[rows].tofile(folder / "X")
     whole.y[rows].tofile(folder / "y")
     return int(whole.X.shape[1])
 
 
-def _measure_one(folder: Path, n_columns: int, n_rows: int, measure: str, threads: int) -> Record:
-    job = {"folder": str(folder), "n_columns": n_columns, "n_rows": n_rows, "measure": measure}
+def _measure_one(folder: Path, n_columns: int, n_samples: int, measure: str, threads: int) -> Record:
+    job = {"folder": str(folder), "n_columns": n_columns, "n_samples": n_samples, "measure": measure}
     job |= {"threads": threads, "repetitions": REPETITIONS}
     command = [sys.executable, "-m", "benchmarks.growth_process", json.dumps(job)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise RuntimeError(f"measuring {measure} on {n_rows} rows failed:\n{done.stderr}")
+        raise RuntimeError(f"measuring {measure} on {n_samples} rows failed:\n{done.stderr}")
     record: Record = json.loads(done.stdout)
-    return {"measure": measure, "rows": n_rows} | record
+    return {"measure": measure, "rows": n_samples} | record
 
 
 def _fit(records: Sequence[Record]) -> Record:

@@ -24,9 +24,9 @@ _CLEAR = Path("/proc/self/clear_refs")
 def main(argument: str) -> None:
     """Measure a job and write what was found."""
     job = json.loads(argument)
-    folder, n_rows, n_columns = Path(job["folder"]), job["n_rows"], job["n_columns"]
-    X = np.fromfile(folder / "X", count=n_rows * n_columns).reshape(n_rows, n_columns)
-    y = np.fromfile(folder / "y", dtype=np.bool_, count=n_rows)
+    folder, n_samples, n_columns = Path(job["folder"]), job["n_samples"], job["n_columns"]
+    X = np.fromfile(folder / "X", count=n_samples * n_columns).reshape(n_samples, n_columns)
+    y = np.fromfile(folder / "y", dtype=np.bool_, count=n_samples)
     _warm_up(n_columns, job["measure"], job["threads"])
 
     def run() -> Trained:

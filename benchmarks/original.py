@@ -65,11 +65,11 @@ def named_program(variable: str, what: str) -> Path:
     return Path(named)
 
 
-def our_price(measure: str, c_perf: float, n_rows: int, mistakes: float) -> float:
+def our_price(measure: str, c_perf: float, n_samples: int, mistakes: float) -> float:
     """Return the C of metricwise for a C of SVM-perf."""
     if measure == "roc_auc":
-        return 100.0 * c_perf / n_rows
-    return 100.0 * c_perf * mistakes / n_rows**2
+        return 100.0 * c_perf / n_samples
+    return 100.0 * c_perf * mistakes / n_samples**2
 
 
 def write_data(X: Any, y: NDArray[np.bool_], path: Path) -> None:
@@ -106,12 +106,12 @@ def read_weights(model: Path, n_features: int) -> tuple[Floats, float]:
     return weights, threshold
 
 
-def our_weights(model: Path, measure: str, n_features: int, n_rows: int, mistakes: float) -> Floats:
+def our_weights(model: Path, measure: str, n_features: int, n_samples: int, mistakes: float) -> Floats:
     """Return the weights of a model in the scale of metricwise, the intercept last where there is one."""
     weights, threshold = read_weights(model, n_features)
     if measure == "roc_auc":
         return weights
-    return np.append(weights, -threshold) * (mistakes / n_rows)
+    return np.append(weights, -threshold) * (mistakes / n_samples)
 
 
 class RunCache:

@@ -114,11 +114,11 @@ def _compile() -> None:
     FeatureSelectingSVC(MEASURE, 2, n_jobs=1).fit(chosen.X[:, deciding], chosen.y)
 
 
-def _wide(n_rows: int) -> tuple[Task, Any]:
+def _wide(n_samples: int) -> tuple[Task, Any]:
     """Return simulated rows of many features, a half of them for training, and which features decide."""
     rng = np.random.default_rng(0)
     deciding = np.sort(rng.permutation(WIDE_FEATURES)[:WIDE_TRUE])
-    total = 2 * n_rows
+    total = 2 * n_samples
     columns = rng.integers(WIDE_FEATURES, size=(total, WIDE_IN_ROW))
     occurs = rng.random((total, WIDE_TRUE)) < 0.1
     row, which = np.nonzero(occurs)
@@ -127,4 +127,4 @@ def _wide(n_rows: int) -> tuple[Task, Any]:
     X = sparse.coo_array((np.ones(rows.size), (rows, places)), shape=(total, WIDE_FEATURES)).tocsr()
     signs = np.where(np.arange(WIDE_TRUE) % 2 == 0, 1.0, -1.0)
     y = occurs @ signs + 0.5 * rng.normal(size=total) > 0.7
-    return Task("simulated", X[:n_rows], y[:n_rows], X[n_rows:], y[n_rows:]), deciding
+    return Task("simulated", X[:n_samples], y[:n_samples], X[n_samples:], y[n_samples:]), deciding

@@ -80,12 +80,12 @@ def measure(context: Context) -> Section:
     return section
 
 
-def _drawn(n_rows: int) -> Task:
+def _drawn(n_samples: int) -> Task:
     random = np.random.default_rng(0)
-    X = random.normal(size=(n_rows + N_NEW, N_FEATURES))
+    X = random.normal(size=(n_samples + N_NEW, N_FEATURES))
     leaning = X @ random.normal(size=N_FEATURES) + NOISE * random.normal(size=len(X))
     y = leaning > np.quantile(leaning, 1.0 - POSITIVES)
-    return Task("drawn", X[:n_rows], y[:n_rows], X[n_rows:], y[n_rows:])
+    return Task("drawn", X[:n_samples], y[:n_samples], X[n_samples:], y[n_samples:])
 
 
 def _shuffled(given: Task) -> Task:
@@ -124,6 +124,6 @@ def _in_chunks(X: Any) -> Any:
 def _by_pass(model: Any) -> Record:
     """Return the measure on held-out rows after the passes to be shown; the first of many rows has several entries."""
     history = model.result_.history
-    n_rows = history[-1].rows // ROUNDS
-    values = {entry.rows // n_rows: entry.measure for entry in history if entry.rows % n_rows == 0}
+    n_samples = history[-1].rows // ROUNDS
+    values = {entry.rows // n_samples: entry.measure for entry in history if entry.rows % n_samples == 0}
     return {f"round {number}": values[number] for number in SHOWN}

@@ -88,16 +88,16 @@ def measure(context: Context) -> Section:
     return section
 
 
-def simulated_rows(n_rows: int) -> tuple[Floats, Labels]:
+def simulated_rows(n_samples: int) -> tuple[Floats, Labels]:
     """Return rows made of a few atoms, and labels that depend on these."""
     random = np.random.default_rng(0)
     atoms = random.normal(size=(N_ATOMS, N_FEATURES))
     atoms /= np.linalg.norm(atoms, axis=1, keepdims=True)
-    codes = np.zeros((n_rows, N_ATOMS))
-    chosen = random.random((n_rows, N_ATOMS)).argpartition(ATOMS_A_ROW, axis=1)[:, :ATOMS_A_ROW]
+    codes = np.zeros((n_samples, N_ATOMS))
+    chosen = random.random((n_samples, N_ATOMS)).argpartition(ATOMS_A_ROW, axis=1)[:, :ATOMS_A_ROW]
     np.put_along_axis(codes, chosen, random.normal(size=chosen.shape) + 2.0, axis=1)
-    sums = codes @ random.normal(size=N_ATOMS) + random.normal(size=n_rows)
-    X: Floats = codes @ atoms + 0.1 * random.normal(size=(n_rows, N_FEATURES))
+    sums = codes @ random.normal(size=N_ATOMS) + random.normal(size=n_samples)
+    X: Floats = codes @ atoms + 0.1 * random.normal(size=(n_samples, N_FEATURES))
     return X, sums > np.quantile(sums, 0.8)
 
 

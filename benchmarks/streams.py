@@ -60,31 +60,31 @@ def measure(context: Context) -> Section:
     records: list[Record] = []
     for format in SUFFIXES:
         _measure_one(format, FEW_ROWS)  # leaves the compiled kernels in their cache: compiling takes memory, too
-    for format, n_rows in QUICK_SIZES if context.quick else SIZES:
+    for format, n_samples in QUICK_SIZES if context.quick else SIZES:
         try:
-            records.append(_measure_one(format, n_rows))
+            records.append(_measure_one(format, n_samples))
         except SkippedError as reason:
-            section.skip(f"{format}, {n_rows:,} rows", reason)
+            section.skip(f"{format}, {n_samples:,} rows", reason)
     section.tables.append(Table("Training from files", COLUMNS, records))
     section.figures.append(_draw(records, context))
     section.failures += _broken_promises(records)
     return section
 
 
-def _measure_one(format: str, n_rows: int) -> Record:
-    size = n_rows * row_bytes(format)
+def _measure_one(format: str, n_samples: int) -> Record:
+    size = n_samples * row_bytes(format)
     with tempfile.TemporaryDirectory() as folder:
         if shutil.disk_usage(folder).free < ROOM * size:
             raise SkippedError(f"needs {ROOM * size / 2**20:,.0f} MB of free disk space for temporary files")
         path = Path(folder) / f"rows{SUFFIXES[format]}"
-        job = {"path": str(path), "format": format, "rows": n_rows}
+        job = {"path": str(path), "format": format, "rows": n_samples}
         _run("benchmarks.streams_data", job)
         found: Record = json.loads(_run("benchmarks.streams_process", job))
         megabytes = path.stat().st_size / 2**20
     peak, before = found.pop("peak"), found.pop("before")
     found |= {"peak": None if peak is None else peak / 2**20}
     found |= {"above": None if peak is None else (peak - before) / 2**20}
-    return {"format": format, "megabytes": megabytes, "rate": n_rows / found["seconds"]} | found
+    return {"format": format, "megabytes": megabytes, "rate": n_samples / found["seconds"]} | found
 
 
 def _run(module: str, job: dict[str, Any]) -> str:

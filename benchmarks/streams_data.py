@@ -45,21 +45,21 @@ def direction() -> Floats:
     return np.asarray(weights / np.linalg.norm(weights))
 
 
-def blocks(n_rows: int, seed: int) -> Iterator[Block]:
+def blocks(n_samples: int, seed: int) -> Iterator[Block]:
     """Yield so many rows."""
     weights = direction()
-    for number, first in enumerate(range(0, n_rows, BLOCK)):
+    for number, first in enumerate(range(0, n_samples, BLOCK)):
         random = np.random.default_rng((seed, number))
-        size = min(BLOCK, n_rows - first)
+        size = min(BLOCK, n_samples - first)
         tenths = 10.0 * _CENTRE + 10.0 * _SPREAD * random.standard_normal((size, N_COLUMNS), dtype=np.float32)
         tenths = np.clip(np.rint(tenths), 0, 99).astype(np.intp)
         signal = (tenths / 10.0 - _CENTRE) @ weights / _SPREAD + NOISE * random.standard_normal(size)
         yield Block(tenths, signal > _QUANTILE * np.hypot(1.0, NOISE))
 
 
-def rows(n_rows: int, seed: int) -> tuple[Floats, NDArray[np.bool_]]:
+def rows(n_samples: int, seed: int) -> tuple[Floats, NDArray[np.bool_]]:
     """Return so many rows as arrays."""
-    made = list(blocks(n_rows, seed))
+    made = list(blocks(n_samples, seed))
     return np.concatenate([block.features for block in made]), np.concatenate([block.positive for block in made])
 
 
@@ -68,11 +68,11 @@ def row_bytes(format: str) -> int:
     return sum(table.shape[1] for table in _tables(format))
 
 
-def write(path: Path, format: str, n_rows: int) -> None:
+def write(path: Path, format: str, n_samples: int) -> None:
     """Write a file of training rows, svmlight or CSV."""
     tables = _tables(format)
     with path.open("wb") as file:
-        for block in blocks(n_rows, TRAINING):
+        for block in blocks(n_samples, TRAINING):
             file.write(_render(tables, format, block).tobytes())
 
 

@@ -35,7 +35,7 @@ def main(argument: str) -> None:
     found = {
         "seconds": timing.seconds,
         "cpu_seconds": timing.cpu_seconds,
-        "rows": timing.value.result_.n_rows,
+        "rows": timing.value.result_.n_samples,
         "before": before,
         "peak": peak,
         "f1": measure.score(positive, (timing.value.predict(X) == timing.value.classes_[1]).astype(np.int64)),

@@ -62,7 +62,7 @@ def measure(context: Context) -> Section:
     """Measure both approximations on all problems."""
     section = Section("subspaces", "Kernels: approximations", list(TEXT))
     records: list[Record] = []
-    n_rows, settings = (QUICK_ROWS, QUICK_SETTINGS) if context.quick else (ROWS, SETTINGS)
+    n_samples, settings = (QUICK_ROWS, QUICK_SETTINGS) if context.quick else (ROWS, SETTINGS)
     with threadpool_limits(1):
         for name, read in PROBLEMS.items():
             try:
@@ -74,7 +74,7 @@ def measure(context: Context) -> Section:
             for one in MEASURES:
                 for gamma, C in settings:
                     records.append(
-                        _measure_one(name, X, y, order[:n_rows], order[n_rows : n_rows + ROWS], one, gamma, C)
+                        _measure_one(name, X, y, order[:n_samples], order[n_samples : n_samples + ROWS], one, gamma, C)
                     )
     section.text.append(_remark(records))
     section.tables.append(Table("Objectives and seconds", COLUMNS, records))

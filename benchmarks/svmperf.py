@@ -161,9 +161,9 @@ def _scored(timing: Timing) -> OriginalRun:
 
 def _objective(problem: MultivariateProblem, model: Path, measure: str) -> float:
     """Return what the original's weights are worth, by the oracle of metricwise."""
-    n_rows, length = problem.design.shape
+    n_samples, length = problem.design.shape
     n_features = length if measure == "roc_auc" else length - 1
-    weights = original.our_weights(model, measure, n_features, n_rows, problem.oracle.mistakes)
+    weights = original.our_weights(model, measure, n_features, n_samples, problem.oracle.mistakes)
     return problem.objective(weights, problem.oracle.violate(problem.design.scores(weights)))
 
 

@@ -113,7 +113,7 @@ def measure(context: Context) -> Section:
         folder = Path(name)
         write_rows(folder, max(sizes), N_FEATURES)
         _measured(folder, sizes[0], QUICK_ITERATIONS, client)  # compiles the kernels
-        records = [_measured(folder, n_rows, n_iterations, client) for n_rows in sizes]
+        records = [_measured(folder, n_samples, n_iterations, client) for n_samples in sizes]
         call = _seconds_a_call(client)
     fitted = fit(records, N_FEATURES, SETTINGS["n_workers"], CHUNKS, BINS, call)
     section.tables += [
@@ -129,12 +129,12 @@ def measure(context: Context) -> Section:
 # ------------------------------------------------------------------------------------------------------------ measuring
 
 
-def _measured(folder: Path, n_rows: int, n_iterations: int, client: Client) -> Record:
+def _measured(folder: Path, n_samples: int, n_iterations: int, client: Client) -> Record:
     """Return the times of all ways on the first rows of the file."""
-    labels = np.load(folder / "y.npy")[:n_rows]
+    labels = np.load(folder / "y.npy")[:n_samples]
     path = folder / "part.npy"
-    np.save(path, np.load(folder / "X.npy", mmap_mode="r")[:n_rows])
-    record: Record = {"rows": n_rows}
+    np.save(path, np.load(folder / "X.npy", mmap_mode="r")[:n_samples])
+    record: Record = {"rows": n_samples}
     record |= _iterations(path, labels, n_iterations, client)
     record |= _binned_iterations(path, labels, n_iterations, client)
     record["uncached"] = 1e3 * _uncached(metricwise.io.open(path))
@@ -154,8 +154,8 @@ def _opened(way: str, path: Path, client: Client) -> Any:
 
 def _chunks(path: Path, client: Client) -> da.Array:
     """Return the rows of a file as a Dask array whose chunks the workers read."""
-    n_rows = np.load(path, mmap_mode="r").shape[0]
-    edges = np.linspace(0, n_rows, CHUNKS + 1).astype(int).tolist()
+    n_samples = np.load(path, mmap_mode="r").shape[0]
+    edges = np.linspace(0, n_samples, CHUNKS + 1).astype(int).tolist()
     read = delayed(_read_rows, pure=False)
     parts = [
         da.from_delayed(read(str(path), start, stop), (stop - start, N_FEATURES), np.float32)

@@ -59,13 +59,13 @@ def _rows(name: str) -> tuple[Any, Mask]:
     return view(name)
 
 
-def made(name: str, repetition: int, n_rows: int = 2000) -> Split:
+def made(name: str, repetition: int, n_samples: int = 2000) -> Split:
     """Return rows of a population that is made, and so many test rows that their measures are nearly those of it."""
     rare, separation = MADE[name]
     X, y = make_classification(
         200_000, 10, n_informative=5, n_redundant=2, weights=[1.0 - rare], class_sep=separation, random_state=0
     )
-    train, test = train_test_split(np.arange(len(y)), train_size=n_rows, random_state=repetition)
+    train, test = train_test_split(np.arange(len(y)), train_size=n_samples, random_state=repetition)
     return Split(name, X[train], y[train] == 1, X[test], y[test] == 1)
 
 

@@ -151,6 +151,6 @@ def _record(split: Split, measure: Measure, name: str, model: Any, seconds: floa
     value = float(measure.score(split.y_test, response))
     found = {"problem": split.name, "method": name, "value": value, "cpu_seconds": seconds}
     if hasattr(model, "score_interval"):
-        low, high = model.score_interval(n_rows=len(split.y_test))
+        low, high = model.score_interval(n_samples=len(split.y_test))
         found |= {"expected": model.expected_score_, "low": low, "high": high}
     return found

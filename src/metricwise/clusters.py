@@ -48,7 +48,7 @@ def at_hand(values: Any, client: Any = None) -> Any:
 
 
 def refuse_client(client: Any, X: Any) -> None:
-    """Raise if a client was given for rows that are not with its workers."""
+    """Raise if a client was given for samples that are not with its workers."""
     if client is not None and not is_dask(X):
         raise ValueError(
             f"a client was given, but X is {type(X).__name__}, not a Dask collection: leave the client out, or use "
@@ -64,25 +64,25 @@ def refuse_other_collections(X: Any) -> None:
     if is_delayed or not (hasattr(X, "numblocks") or hasattr(X, "columns")):
         kind = "Delayed" if is_delayed else type(X).__name__
         raise TypeError(
-            f"X is a Dask {kind}: rows must be in a Dask array or a Dask data frame; from_delayed of "
+            f"X is a Dask {kind}: samples must be in a Dask array or a Dask data frame; from_delayed of "
             "dask.array and dask.dataframe makes them"
         )
 
 
 def row_blocks(X: Any) -> list[Any]:
-    """Return the chunks of rows of a Dask array or data frame, not computed."""
+    """Return the chunks of samples of a Dask array or data frame, not computed."""
     refuse_other_collections(X)
     if hasattr(X, "columns"):
         return list(X.to_delayed())
     if X.ndim != 2:
         raise ValueError(
-            f"X has {X.ndim} dimension(s): rows and features make two. Use X.reshape(-1, 1) for one feature"
+            f"X has {X.ndim} dimension(s): samples and features make two. Use X.reshape(-1, 1) for one feature"
         )
     if any(size != size for size in (X.shape[1], *X.chunks[0])):  # unknown sizes are NaN
         raise ValueError("the chunk sizes of X are unknown: call X.compute_chunk_sizes() first")
     if X.numblocks[1] > 1:
         raise ValueError(
-            f"the {X.shape[1]} columns of X are split over {X.numblocks[1]} chunks, and rows must be whole: use "
+            f"the {X.shape[1]} columns of X are split over {X.numblocks[1]} chunks, and samples must be whole: use "
             "X.rechunk({1: -1})"
         )
     return list(X.to_delayed().ravel())

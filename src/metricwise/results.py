@@ -27,9 +27,9 @@ class Status(Enum):
     MAX_ITER = "max_iter"
     MAX_SECONDS = "max_seconds"
     SETTLED = "settled"
-    """The measure on rows held out stopped improving."""
+    """The measure on samples held out stopped improving."""
     STREAMING = "streaming"
-    """All rows so far were learnt from; more may come."""
+    """All samples so far were learnt from; more may come."""
     STOPPED = "stopped"
     """The callback asked to stop."""
     STATIONARY = "stationary"
@@ -108,7 +108,7 @@ class HistoryEntry:
     cuts : int
         Cutting planes in use.
     bytes_moved : int
-        Bytes of arrays that went to the workers of a cluster and back so far; 0 for rows at hand.
+        Bytes of arrays that went to the workers of a cluster and back so far; 0 for samples at hand.
     """
 
     iteration: int
@@ -130,16 +130,16 @@ class StreamEntry:
 
     Parameters
     ----------
-    rows : int
-        Rows seen so far, those of earlier passes included.
+    samples : int
+        Samples seen so far, those of earlier passes included.
     seconds : float
         Time spent so far.
     measure : float
-        The measure on rows that were not learnt from; nan if there were none.
+        The measure on samples that were not learnt from; nan if there were none.
     duals : tuple of float
         The dual variables alpha and beta (SPADE), or the challenge level (STAMP).
     seconds_left : float, optional
-        How long the passes still allowed would take, where the number of rows is known.
+        How long the passes still allowed would take, where the number of samples is known.
     """
 
     rows: int
@@ -154,8 +154,8 @@ class StreamEntry:
         return 1.0 - self.measure
 
     @property
-    def rows_per_second(self) -> float:
-        """Rows seen a second, evaluation included."""
+    def samples_per_second(self) -> float:
+        """Samples seen a second, evaluation included."""
         return self.rows / self.seconds if self.seconds > 0.0 else 0.0
 
 
@@ -193,7 +193,7 @@ class Witness:
     """What proves the lower bound: a convex combination of labellings.
 
     Each labelling is told by the weights ``points[k]`` at which it was found and the weights of its true and false
-    positives: it calls positive the best-scored rows of either class, so data and witness give it back.
+    positives: it calls positive the best-scored samples of either class, so data and witness give it back.
 
     Parameters
     ----------
@@ -224,7 +224,7 @@ class Result:
 
     @property
     def bytes_moved(self) -> int:
-        """Bytes of arrays that training sent to the workers of a cluster and received; 0 for rows at hand.
+        """Bytes of arrays that training sent to the workers of a cluster and received; 0 for samples at hand.
 
         Those of single iterations are the differences between entries of the history.
         """
@@ -259,21 +259,21 @@ class StreamResult:
         Weights of the features, the intercept last.
     status : Status
         Why training ended.
-    n_rows : int
-        Rows seen, those of all passes together.
+    n_samples : int
+        Samples seen, those of all passes together.
     n_passes : int
         Passes over the data, the last one perhaps cut short.
     seconds : float
         Time spent.
     history : History
-        The measure on rows not learnt from, and the dual variables, as rows went by.
+        The measure on samples not learnt from, and the dual variables, as samples went by.
     bytes_moved : int
         Bytes of arrays that went from the coordinator to the workers of a cluster and back; 0 in memory.
     """
 
     weights: Floats = field(repr=False)
     status: Status
-    n_rows: int
+    n_samples: int
     n_passes: int
     seconds: float
     history: History[StreamEntry]
@@ -283,18 +283,18 @@ class StreamResult:
     def _repr_html_(self) -> str:
         rows = {
             "status": self.status.value,
-            "rows": f"{self.n_rows:,}",
+            "rows": f"{self.n_samples:,}",
             "passes": f"{self.n_passes:,}",
             "seconds": f"{self.seconds:.3g}",
             "weights": f"{self.weights.size:,}",
         }
         measured = [entry.measure for entry in self.history if entry.measure == entry.measure]
         if measured:
-            rows["measure on rows not learnt from"] = f"{measured[-1]:.4g}"
+            rows["measure on samples not learnt from"] = f"{measured[-1]:.4g}"
         return _html_table("Result of a stream", rows)
 
 
 def _html_table(caption: str, rows: dict[str, str]) -> str:
     """Return names and values as a table for notebooks."""
-    lines = (f'<tr><th scope="row">{escape(name)}</th><td>{escape(value)}</td></tr>' for name, value in rows.items())
+    lines = (f'<tr><th scope="sample">{escape(name)}</th><td>{escape(value)}</td></tr>' for name, value in rows.items())
     return f"<table><caption>{escape(caption)}</caption><tbody>{''.join(lines)}</tbody></table>"

@@ -1,4 +1,4 @@
-"""Sharing work over the rows among the cores, with results that do not depend on how many there are."""
+"""Sharing work over the samples among the cores, with results that do not depend on how many there are."""
 
 from __future__ import annotations
 

@@ -207,8 +207,8 @@ def test_runs_that_fail(folder, tmp_path):
 @pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="peak memory is asked of Linux")
 def test_a_process_stays_within_its_memory(tmp_path):
     """Training, certifying and predicting on 80 MB of rows, with 50 MB beside the libraries and the vectors of rows."""
-    n_rows = 20_000
-    write_wide_rows(tmp_path, n_rows, 1000)
+    n_samples = 20_000
+    write_wide_rows(tmp_path, n_samples, 1000)
     script = r"""
 import re
 from metricwise.cli import main
@@ -227,4 +227,4 @@ print("peak", float(re.search(r"VmHWM:\s+(\d+) kB", open("/proc/self/status").re
     (tmp_path / "X.npy").unlink()
     assert done.returncode == 0, done.stderr
     assert float(re.search(r"peak (\S+)", done.stdout)[1]) < 375
-    assert len((tmp_path / "labels.csv").read_text().splitlines()) == n_rows + 1
+    assert len((tmp_path / "labels.csv").read_text().splitlines()) == n_samples + 1

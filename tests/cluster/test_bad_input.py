@@ -25,7 +25,7 @@ from metricwise import (
 )
 from tests.contracts.cases import make_data
 
-X, POSITIVE = make_data(n_rows=40, n_features=4)
+X, POSITIVE = make_data(n_samples=40, n_features=4)
 DATA = da.from_array(X, chunks=(10, -1))
 
 
@@ -33,7 +33,7 @@ OTHERS = [FeatureSelectingSVC("f1"), MiniBatchSVC("f1"), PlugInClassifier(Logist
 
 
 def replaced(number, change):
-    """The rows with one chunk changed."""
+    """The samples with one chunk changed."""
 
     def block(rows, block_info=None):
         return change(rows) if block_info[0]["chunk-location"][0] == number else rows
@@ -53,17 +53,17 @@ BAD = {
     "other width": (replaced(2, lambda rows: rows[:, :3]), "chunk 2 of X has 3 columns and chunk 0 has 4"),
     "other type": (replaced(1, lambda rows: rows.astype(np.float32)), "chunk 1 of X has entries of type float32"),
     "other kind": (replaced(3, sparse.csr_array), "chunk 3 of X is a CSR matrix"),
-    "no rows": (replaced(3, list), "chunk 3 of X is of type list"),
-    "NaN": (da.from_array(with_number(np.nan), chunks=(10, -1)), "NaN in chunk 2, row 3 of it, column 2"),
-    "infinity": (da.from_array(with_number(-np.inf), chunks=(10, -1)), "infinity in chunk 2, row 3 of it, column 2"),
+    "no samples": (replaced(3, list), "chunk 3 of X is of type list"),
+    "NaN": (da.from_array(with_number(np.nan), chunks=(10, -1)), "NaN in chunk 2, sample 3 of it, column 2"),
+    "infinity": (da.from_array(with_number(-np.inf), chunks=(10, -1)), "infinity in chunk 2, sample 3 of it, column 2"),
     "NaN in CSR": (
         da.from_array(with_number(np.nan), chunks=(10, -1)).map_blocks(sparse.csr_array),
-        "NaN in chunk 2, row 3 of it, column 2",
+        "NaN in chunk 2, sample 3 of it, column 2",
     ),
     "text": (dd.from_pandas(pd.DataFrame({"a": X[:, 0], "b": "red"}), npartitions=2), "column 'b' of X holds"),
     "one dimension": (DATA[:, 0], "1 dimension"),
     "complex": (DATA + 1j, "complex128"),
-    "all empty": (da.from_array(X[:0], chunks=(10, -1)), "X has no rows"),
+    "all empty": (da.from_array(X[:0], chunks=(10, -1)), "X has no samples"),
     "a bag": (dd.from_pandas(pd.DataFrame(X), npartitions=2).to_bag(), "Dask array or a Dask data frame"),
     "a Delayed": (dask.delayed(X), "is a Dask Delayed.*from_delayed"),
 }
@@ -79,7 +79,7 @@ def test_rows_that_cannot_be_trained_on(name, client):
 
 
 def test_labels_that_do_not_align(client):
-    with pytest.raises(ValueError, match="40 rows and y has 39 labels"):
+    with pytest.raises(ValueError, match="40 samples and y has 39 labels"):
         MultivariateSVC("f1").fit(DATA, da.from_array(POSITIVE[:-1], chunks=10))
     with pytest.raises(ValueError, match="requires y"):
         MultivariateSVC("f1").fit(DATA)
@@ -106,7 +106,7 @@ def test_what_needs_all_rows_in_memory(model, client):
 
 @pytest.mark.parametrize("model", OTHERS, ids=[type(other).__name__ for other in OTHERS])
 def test_classifiers_that_do_not_train_on_a_cluster(model, client):
-    with pytest.raises(ValueError, match=r"needs all rows in memory.*X.compute\(\)"):
+    with pytest.raises(ValueError, match=r"needs all samples in memory.*X.compute\(\)"):
         model.fit(DATA, POSITIVE)
 
 
@@ -135,7 +135,9 @@ def test_rows_that_cannot_be_predicted(client):
 def test_learning_in_the_order_of_rows(client):
     model = SPADEClassifier("g_mean")
     for method, arguments in {"partial_fit": (DATA, POSITIVE), "fit_stream": (DATA,)}.items():
-        with pytest.raises(ValueError, match=rf"{method} learns from row after row.*use fit of SPADE.*compute\(\)"):
+        with pytest.raises(
+            ValueError, match=rf"{method} learns from sample after sample.*use fit of SPADE.*compute\(\)"
+        ):
             getattr(model, method)(*arguments, classes=[False, True])
 
 
@@ -147,7 +149,7 @@ def test_distributed_is_not_installed(monkeypatch):
 
 CANNOT_BE_CERTIFIED = {
     "split columns": (da.from_array(X, chunks=(10, 2)), POSITIVE, r"rechunk\(\{1: -1\}\)"),
-    "too few labels": (DATA, POSITIVE[:-1], "X has 40 rows but y has 39"),
+    "too few labels": (DATA, POSITIVE[:-1], "X has 40 samples but y has 39"),
     "no labels": (DATA, None, "pass y"),
     "fewer columns": (DATA[:, :3], POSITIVE, "X has 3 columns but the model was trained on 4"),
     "a bag": (dd.from_pandas(pd.DataFrame(X), npartitions=2).to_bag(), POSITIVE, "Dask array or a Dask data frame"),
@@ -177,5 +179,5 @@ def test_clients_of_certify(cluster, client):
     with pytest.raises(ValueError, match=r"dask.array.from_array\(X"):
         certify(model, X, POSITIVE, client=client)
     curved = MultivariateSVC("f1", kernel="rbf", threshold=0.0).fit(X, POSITIVE)
-    with pytest.raises(ValueError, match=r"needs all rows in memory.*X.compute\(\)"):
+    with pytest.raises(ValueError, match=r"needs all samples in memory.*X.compute\(\)"):
         certify(curved, DATA, POSITIVE)

@@ -17,7 +17,7 @@ from metricwise import PlugInClassifier
 from tests.contracts.cases import make_data
 
 CHUNK, N_CHUNKS = 200, 6
-X, POSITIVE = make_data(n_rows=CHUNK * N_CHUNKS, n_features=4)
+X, POSITIVE = make_data(n_samples=CHUNK * N_CHUNKS, n_features=4)
 FOLD = np.arange(N_CHUNKS).repeat(CHUNK) % 2
 HALVES = [(np.flatnonzero(fold != FOLD), np.flatnonzero(fold == FOLD)) for fold in range(2)]
 Y = POSITIVE.astype(int)

@@ -47,7 +47,7 @@ def test_workers_that_join_get_chunks_and_those_that_leave_give_them_back(cluste
 
 @pytest.mark.parametrize("model", [AUCSVC(norm=2), AMPClassifier("f1"), AUCSVC()], ids=["newton", "amp", "pairs"])
 def test_interrupted_training_goes_on_from_its_file(model, tmp_path):
-    """Any solver, here on rows in memory, stopped by an error of its callback."""
+    """Any solver, here on samples in memory, stopped by an error of its callback."""
     X, file = rows()[:2500].compute(scheduler="sync"), tmp_path / "training.npz"
     y = X[:, 0] + X[:, 1] ** 2 > 1.5
     expected = model.set_params(threshold="train").fit(X, y).result_

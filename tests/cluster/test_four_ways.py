@@ -19,7 +19,7 @@ from metricwise import AUCSVC, MultivariateSVC, certify, measure_names
 from metricwise.registry import entries
 from tests.contracts.cases import LATER, ON_DISK, OWN, make_data, stored
 
-X, POSITIVE = make_data(n_rows=120, n_features=4, seed=3)
+X, POSITIVE = make_data(n_samples=120, n_features=4, seed=3)
 LABELS = np.where(POSITIVE, "yes", "no")
 CHUNKS = (40, 1, 32, 47)
 SETTINGS = {"threshold": 0.05, "tol": 1e-4}  # folds would train five times as often; two cases have them
@@ -58,7 +58,7 @@ def test_every_estimator_that_trains_on_chunks_is_among_the_cases():
 
 @pytest.fixture(scope="module")
 def in_memory():
-    """The model of dense rows, once for each case."""
+    """The model of dense samples, once for each case."""
     kept = {}
 
     def trained(name):
@@ -78,7 +78,7 @@ def room_of_scores(found, known):
 
 
 def assert_the_same(model, expected, rows, labels, predicted, scores, score):
-    """The certificate, the certificate computed anew from the rows where they are, and all answers."""
+    """The certificate, the certificate computed anew from the samples where they are, and all answers."""
     found, known = model.result_, expected.result_
     assert found.status == known.status
     bounds, others = found.certificate, known.certificate

@@ -14,7 +14,7 @@ from metricwise.designs.cluster.labelled import LabelledDaskSource
 from metricwise.designs.remote_scores import FarRows
 from tests.contracts.cases import TOL, make_data
 
-X, POSITIVE = make_data(n_rows=200)
+X, POSITIVE = make_data(n_samples=200)
 NAMES = [f"feature {k}" for k in range(X.shape[1])]
 CHUNKS = (50, 81, 1, 68)
 DATA = da.from_array(X, chunks=(CHUNKS, -1))
@@ -58,13 +58,13 @@ def test_no_bit_depends_on_which_worker_has_which_chunk(client):
 
 def test_bytes_an_iteration_do_not_grow_with_the_rows(client):
     moved = {}
-    for n_rows in (6_000, 24_000):
-        rows = da.random.default_rng(0).normal(size=(n_rows, 10), chunks=(n_rows // 2, -1))
+    for n_samples in (6_000, 24_000):
+        rows = da.random.default_rng(0).normal(size=(n_samples, 10), chunks=(n_samples // 2, -1))
         labels = rows[:, 0] + rows[:, 1] > 1.5
         for bins in (64, None):
             few = {"score_bins": bins, "callback": lambda entry: entry.iteration == 5}
             history = trained("f1", rows, labels, **few).result_.history
-            moved[n_rows, bins] = float(np.mean(np.diff([entry.bytes_moved for entry in history])))
+            moved[n_samples, bins] = float(np.mean(np.diff([entry.bytes_moved for entry in history])))
     assert moved[24_000, 64] < 1.3 * moved[6_000, 64]
     assert moved[24_000, None] > 3 * moved[6_000, None]
     assert moved[24_000, 64] < 0.5 * moved[24_000, None]
@@ -104,15 +104,19 @@ def _without(labels, number):
 
 
 WRONG = {
-    "fewer labels": (DATA, LABELS[:-1], "200 rows and y has 199 labels"),
-    "fewer labels at hand": (DATA, POSITIVE[:-1], "200 rows and y has 199 labels"),
+    "fewer labels": (DATA, LABELS[:-1], "200 samples and y has 199 labels"),
+    "fewer labels at hand": (DATA, POSITIVE[:-1], "200 samples and y has 199 labels"),
     "other partitions": (FRAME[NAMES], FRAME["label"].repartition(npartitions=2), "in 3 chunks and y in 2"),
-    "other rows": (FRAME[NAMES], FRAME[FRAME["label"] == 1]["label"], "chunk 0 of X has 67 rows and chunk 0 of y"),
+    "other samples": (
+        FRAME[NAMES],
+        FRAME[FRAME["label"] == 1]["label"],
+        "chunk 0 of X has 67 samples and chunk 0 of y",
+    ),
     "one class": (DATA, da.ones(200, chunks=50), "only one class"),
     "numbers": (DATA, DATA[:, 0] + 0.5, "(?i)continuous"),
     "no labels": (DATA, None, "requires y"),
-    "missing labels": (DATA, _without(LABELS.rechunk((CHUNKS,)), 1), "lacks a label in chunk 1, row 3"),
-    "two columns": (DATA, DATA[:, :2].rechunk((-1, -1)), "one label a row"),
+    "missing labels": (DATA, _without(LABELS.rechunk((CHUNKS,)), 1), "lacks a label in chunk 1, sample 3"),
+    "two columns": (DATA, DATA[:, :2].rechunk((-1, -1)), "one label a sample"),
 }
 
 

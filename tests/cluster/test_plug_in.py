@@ -17,7 +17,7 @@ from metricwise import MultivariateSVC, PlugInClassifier
 from tests.contracts.cases import make_data
 
 CHUNK, N_CHUNKS, N_FOLDS = 100, 6, 3
-X, POSITIVE = make_data(n_rows=CHUNK * N_CHUNKS, n_features=4)
+X, POSITIVE = make_data(n_samples=CHUNK * N_CHUNKS, n_features=4)
 FOLD = np.arange(N_CHUNKS).repeat(CHUNK) % N_FOLDS
 FOLDS = [(np.flatnonzero(fold != FOLD), np.flatnonzero(fold == FOLD)) for fold in range(N_FOLDS)]
 FOLD_OF_TWO = np.arange(N_CHUNKS).repeat(CHUNK) % 2
@@ -33,7 +33,7 @@ def in_sparse_chunks(rows):
 
 
 def learner_by_chunks(learner):
-    """A classifier in memory that learns as chunks do: by parts of so many rows, in their order."""
+    """A classifier in memory that learns as chunks do: by parts of so many samples, in their order."""
 
     class ByChunks(ClassifierMixin, BaseEstimator):
         def fit(self, rows, y, sample_weight=None):
@@ -98,7 +98,7 @@ def test_several_classes_rows_without_weight_and_areas(client):
 def test_predictions_are_lazy_with_the_same_chunks(client):
     columns = list("abcd")
     frame = dd.from_pandas(pd.DataFrame(X, columns=columns), npartitions=4)
-    frame = dd.concat([frame, frame[frame["a"] > 1e9]])  # partitions without rows
+    frame = dd.concat([frame, frame[frame["a"] > 1e9]])  # partitions without samples
     model = PlugInClassifier(PROBABILITIES, cv=2).fit(frame, POSITIVE)
     assert list(model.feature_names_in_) == columns
     labels, scores, chances = model.predict(frame), model.decision_function(frame), model.predict_proba(frame)
@@ -119,13 +119,13 @@ def test_predictions_are_lazy_with_the_same_chunks(client):
 
 BAD = {
     "a learner for memory": (LogisticRegression(), {}, dense(), POSITIVE, r"LogisticRegression needs.*SGDClassifier"),
-    "a pipeline": (make_pipeline(GaussianNB()), {}, dense(), POSITIVE, r"Pipeline needs all rows.*X.compute\(\)"),
+    "a pipeline": (make_pipeline(GaussianNB()), {}, dense(), POSITIVE, r"Pipeline needs all samples.*X.compute\(\)"),
     "a kernel": (MultivariateSVC("f1", kernel="rbf"), {"cv": 2}, dense(), POSITIVE, "kernel='linear'"),
     "few chunks": (GaussianNB(), {}, da.from_array(X, chunks=(300, -1)), POSITIVE, "X has 2.*rechunk.*from 2 to 2"),
     "own folds": (GaussianNB(), {"cv": FOLDS}, dense(), POSITIVE, "whole chunks.*number of folds, not list"),
     "a class in one fold": (GaussianNB(), {"cv": 2}, dense(), np.arange(len(X)) < 50, r"chunks \[0, 2, 4\].*shuffle"),
     "one class": (GaussianNB(), {}, dense(), np.ones(len(X)), "only one class"),
-    "labels": (GaussianNB(), {}, dense(), POSITIVE[:-1], "600 rows and y has 599 labels"),
+    "labels": (GaussianNB(), {}, dense(), POSITIVE[:-1], "600 samples and y has 599 labels"),
     "several labels": (GaussianNB(), {}, dense(), np.column_stack([POSITIVE] * 2), "2 columns.*X.compute"),
     "unknown sizes": (GaussianNB(), {}, dense()[dense()[:, 0] > 0], POSITIVE, r"compute_chunk_sizes\(\)"),
     "a promise": (GaussianNB(), {"subject_to": [("recall", ">=", 0.5)]}, dense(), POSITIVE, "confidence=None"),

@@ -22,7 +22,7 @@ from metricwise.solvers.shards import ChunkLabels, averaged_state, pass_over_chu
 from metricwise.solvers.stream_rows import StreamRows
 from tests.contracts.cases import make_data
 
-X, POSITIVE = make_data(n_rows=3000, n_features=6)
+X, POSITIVE = make_data(n_samples=3000, n_features=6)
 CHUNKS = (700, 400, 1, 599, 800, 500)
 METHODS = {"spade": SPADEClassifier("g_mean", n_passes=3), "stamp": STAMPClassifier("f1", n_passes=3)}
 each_method = pytest.mark.parametrize("method", METHODS)
@@ -56,13 +56,13 @@ def test_one_chunk_is_the_run_in_memory(method, kind, client):
     expected = model_of(method).fit(here, POSITIVE, weights)
     found = model_of(method).fit(there(X, (len(X),)), POSITIVE, weights, client=client)
     assert_same_model(found, expected)
-    assert found.result_.n_rows == expected.result_.n_rows
+    assert found.result_.n_samples == expected.result_.n_samples
     assert found.result_.bytes_moved > 0 == expected.result_.bytes_moved
 
 
 @each_method
 def test_one_shard_of_several_chunks_is_a_sequential_run_in_their_order(method, client):
-    """A pass cut into chunks, with the state travelling, is a pass over the rows in that order, bit by bit."""
+    """A pass cut into chunks, with the state travelling, is a pass over the samples in that order, bit by bit."""
     learner = model_of(method)._learner(model_of(method)._checked_measure())
     bounds = np.cumsum([0, *CHUNKS])
     whole = learner.start(X.shape[1], False)
@@ -141,22 +141,22 @@ def test_a_killed_worker_leaves_the_model_as_it_was(client):
 
 @each_method
 def test_rounds_of_shards_come_near_the_sequential_run(method, client):
-    rows, positive = make_data(n_rows=12_000, n_features=10)
+    rows, positive = make_data(n_samples=12_000, n_features=10)
     train, new = slice(9000), slice(9000, None)
     here = model_of(method, n_passes=5).fit(rows[train], positive[train])
     data = da.from_array(rows[train], chunks=(1800, -1))
     there = model_of(method, n_passes=5, n_shards=5).fit(data, positive[train])
     scores = [model.score(rows[new], positive[new]) for model in (here, there)]
     assert scores[1] > scores[0] - 0.02
-    assert there.result_.n_rows % there.n_iter_ == 0
-    assert there.result_.n_rows == pytest.approx(there.n_iter_ * 9000, rel=0.11)
+    assert there.result_.n_samples % there.n_iter_ == 0
+    assert there.result_.n_samples == pytest.approx(there.n_iter_ * 9000, rel=0.11)
 
 
 def test_frames_classes_names_weights_and_files(client, tmp_path):
     names = np.array(["no", "perhaps", "yes"])[POSITIVE.astype(int) + (X[:, 0] > 0.5)]
     columns = [f"feature {k}" for k in range(X.shape[1])]
     frame = dd.from_pandas(pd.DataFrame(X, columns=columns), npartitions=4)
-    frame = dd.concat([frame, frame[frame["feature 0"] > 1e9]])  # partitions without rows
+    frame = dd.concat([frame, frame[frame["feature 0"] > 1e9]])  # partitions without samples
     labels = dd.from_pandas(pd.Series(names), npartitions=2)
     model = model_of("stamp", n_shards=2, n_passes=1).fit(frame, labels)
     assert list(model.feature_names_in_) == columns
@@ -170,7 +170,7 @@ def test_frames_classes_names_weights_and_files(client, tmp_path):
     save(model, tmp_path / "model.mw")
     again = load(tmp_path / "model.mw")
     assert again.result_.bytes_moved == model.result_.bytes_moved > 0
-    assert again.result_.n_rows == model.result_.n_rows
+    assert again.result_.n_samples == model.result_.n_samples
 
 
 def test_an_interrupted_training_goes_on_from_its_file(client, tmp_path):
@@ -189,7 +189,7 @@ def test_an_interrupted_training_goes_on_from_its_file(client, tmp_path):
 
 
 def test_only_a_few_vectors_move(client):
-    many, positive = make_data(n_rows=4000, n_features=60)
+    many, positive = make_data(n_samples=4000, n_features=60)
     data = da.from_array(many, chunks=(1000, -1))
     moved = []
     for n_passes in (2, 3):
@@ -218,7 +218,7 @@ def test_bad_input(name, client):
 
 
 def test_labels_and_clients_that_do_not_fit(client):
-    with pytest.raises(ValueError, match="3000 rows and y has 2999 labels"):
+    with pytest.raises(ValueError, match="3000 samples and y has 2999 labels"):
         model_of("stamp").fit(dense(X), POSITIVE[:-1])
     with pytest.raises(ValueError, match="only one class"):
         model_of("stamp").fit(dense(X), np.ones(len(X)))

@@ -1,4 +1,4 @@
-"""Training on a cluster gives the model of training in memory, and moves numbers instead of rows."""
+"""Training on a cluster gives the model of training in memory, and moves numbers instead of samples."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_one_class_against_one_is_predicted_chunk_by_chunk(client):
 
 
 def test_numbers_move_and_rows_do_not(client):
-    many, positive = make_data(n_rows=4000, n_features=60)
+    many, positive = make_data(n_samples=4000, n_features=60)
     model = MultivariateSVC("f1", threshold="train", max_iter=6, tol=1e-9)
     with pytest.warns(UserWarning, match="max_iter"):
         model.fit(da.from_array(many, chunks=(1000, -1)), positive)

@@ -35,14 +35,14 @@ PAIR_IDS = [f"{name}-{measure.name}" for name, measure in PAIRS]
 
 
 def _slice_of_wider(X):
-    """The same numbers, with other rows and columns in between."""
+    """The same numbers, with other samples and columns in between."""
     wide = np.full((2 * X.shape[0], 2 * X.shape[1] + 1), 99.0, dtype=X.dtype)
     wide[::2, 1::2] = X
     return wide[::2, 1::2]
 
 
 STORAGE = {
-    "dense rows": np.ascontiguousarray,
+    "dense samples": np.ascontiguousarray,
     "dense columns": np.asfortranarray,
     "dense slice": _slice_of_wider,
     "sparse": sparse.csr_array,
@@ -73,12 +73,12 @@ def stored(X, kind, dtype=np.float64):
     return (STORAGE | ON_DISK)[kind](X.astype(dtype))
 
 
-def make_data(n_rows=90, n_features=8, seed=0, share=0.3, noise=0.6):
-    """Rows with many zeros, all numbers exact in single precision, and the numbers that decide about their labels."""
+def make_data(n_samples=90, n_features=8, seed=0, share=0.3, noise=0.6):
+    """Samples with many zeros, exact in single precision, and the numbers that decide about their labels."""
     rng = np.random.default_rng(seed)
-    X = np.round(8 * rng.normal(size=(n_rows, n_features))) / 8
+    X = np.round(8 * rng.normal(size=(n_samples, n_features))) / 8
     X[rng.random(X.shape) < 0.4] = 0.0
-    leaning = X @ rng.normal(size=n_features) + noise * rng.normal(size=n_rows)
+    leaning = X @ rng.normal(size=n_features) + noise * rng.normal(size=n_samples)
     return X, leaning > np.quantile(leaning, 1 - share)
 
 

@@ -11,14 +11,14 @@ from scipy import sparse
 from metricwise import MultivariateSVC, certify
 from tests.contracts.cases import LATER, MEASURES, make_data
 
-X, POSITIVE = make_data(n_rows=70, n_features=6, seed=5)
+X, POSITIVE = make_data(n_samples=70, n_features=6, seed=5)
 BINARY = POSITIVE.astype(int)
 LEANING = X @ [1.0, -1.0, 0.5, 0.0, 0.0, 0.3]
 THREE = np.digitize(LEANING, np.quantile(LEANING, [0.3, 0.65]))
 WHOLE = np.random.default_rng(0).integers(0, 4, size=BINARY.size).astype(float)
 OTHER = np.random.default_rng(1).uniform(0.2, 3.0, size=BINARY.size)
 LARGE = np.random.default_rng(2).uniform(100.0, 10_000.0, size=BINARY.size)
-FEW = np.round(X[:, :3])  # many rows are alike
+FEW = np.round(X[:, :3])  # many samples are alike
 
 # Settings of the estimator, data, labels, sample weights.
 CASES = {
@@ -28,7 +28,7 @@ CASES = {
     "whole weights": ({}, X, BINARY, WHOLE),
     "other weights": ({}, X, BINARY, OTHER),
     "large weights": ({}, X, BINARY, LARGE),
-    "rows alike with other weights": ({}, FEW, BINARY, OTHER),
+    "samples alike with other weights": ({}, FEW, BINARY, OTHER),
     "balanced classes": ({"class_weight": "balanced"}, X, BINARY, None),
     "both kinds of weights": ({"class_weight": {0: 0.9, 1: 1.3}}, X, BINARY, WHOLE),
     "three classes": ({}, X, THREE, None),
@@ -114,9 +114,9 @@ def test_limits_of_training_show_in_the_certificate():
     "measure", ["accuracy", "balanced_accuracy", "f1", "prbep", "roc_auc", "partial_roc_auc", LATER], ids=str
 )
 def test_rows_on_the_margin_up_to_rounding_do_not_spoil_the_bound(measure, weighted):
-    """Where a mistake is dear, one row or pair that is judged differently costs more than the whole objective."""
+    """Where a mistake is dear, one sample or pair that is judged differently costs more than the whole objective."""
     for seed, share, C in product((3, 4, 8, 32), (0.1, 0.2), (0.3, 10.0)):
-        data, positive = make_data(n_rows=70, n_features=3 + seed % 5, seed=seed, share=share)
+        data, positive = make_data(n_samples=70, n_features=3 + seed % 5, seed=seed, share=share)
         weights = np.random.default_rng(seed).uniform(100.0, 10_000.0, size=positive.size) if weighted else None
         model = MultivariateSVC(measure, C=C if weighted else 1000.0 * C, threshold=0.0)
         model.fit(data, positive, sample_weight=weights)

@@ -33,11 +33,11 @@ CASES = [
 
 def make(estimator, measure):
     model = getattr(metricwise, estimator)(measure=measure)
-    return model.set_params(batch_rows=50) if "batch_rows" in model.get_params() else model
+    return model.set_params(batch_size=50) if "batch_size" in model.get_params() else model
 
 
 def constant_score(measure):
-    """The best that labels or scores without a look at the rows reach."""
+    """The best that labels or scores without a look at the samples reach."""
     if measure.response == "scores":
         return measure.score(POSITIVE, np.zeros(N_ROWS))
     return max(measure.score(POSITIVE, np.full(N_ROWS, label)) for label in (False, True))
@@ -45,8 +45,8 @@ def constant_score(measure):
 
 @pytest.mark.parametrize(("number", "estimator", "name"), CASES, ids=[f"{case[1]} {case[2]}" for case in CASES])
 def test_trains_for_every_measure(number, estimator, name):
-    """On dense and sparse rows in turns, by estimator and by measure."""
-    expect_a_good_model(estimator, name, *(("dense rows", np.float64), ("sparse", np.float32))[number % 2])
+    """On dense and sparse samples in turns, by estimator and by measure."""
+    expect_a_good_model(estimator, name, *(("dense samples", np.float64), ("sparse", np.float32))[number % 2])
 
 
 @pytest.mark.parametrize("estimator", trained_for_measures())
@@ -87,6 +87,6 @@ def test_learns_from_chunks_of_every_matrix(estimator, kind, dtype):
     model = make(estimator, name)
     for start in range(0, N_ROWS, 37):
         model.partial_fit(rows[start : start + 37], POSITIVE[start : start + 37], classes=[False, True])
-    assert model.result_.n_rows == N_ROWS
+    assert model.result_.n_samples == N_ROWS
     floor = constant_score(model.measure_)
     assert model.score(rows, POSITIVE) > floor + 0.2 * (1.0 - floor)

@@ -19,9 +19,9 @@ from metricwise import AUCSVC, MultivariateSVC, PartialAuc, Status
 from tests.contracts.cases import MEASURES, make_data
 
 GAMMA = 0.15
-X, POSITIVE = make_data(n_rows=70, n_features=4, seed=3)
+X, POSITIVE = make_data(n_samples=70, n_features=4, seed=3)
 X[5], POSITIVE[5] = X[11], POSITIVE[11]  # copies are merged
-OTHERS, _ = make_data(n_rows=25, n_features=4, seed=4)
+OTHERS, _ = make_data(n_samples=25, n_features=4, seed=4)
 K = pairwise_kernels(X, metric="rbf", gamma=GAMMA)
 IRIS, SPECIES = load_iris(return_X_y=True)
 IRIS = scale(IRIS)[::2]
@@ -46,7 +46,7 @@ def explicit_features(K):
 
 
 def quiet_fit(model, *data):
-    """Some surrogates are degenerate on a few rows, which is no matter here."""
+    """Some surrogates are degenerate on a few samples, which is no matter here."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "the surrogate of")
         return model.fit(*data)
@@ -94,7 +94,7 @@ def test_a_kernel_of_pairs_is_a_linear_model_of_its_features(norm):
 
 @each_estimator
 def test_the_threshold_out_of_fold_is_that_of_a_linear_model(estimator):
-    """Given folds, which do not depend on how rows are written."""
+    """Given folds, which do not depend on how samples are written."""
     cv = list(StratifiedKFold(3).split(X, POSITIVE))
     by_kernel = kernel_model(estimator, tol=1e-7, cv=cv).fit(X, POSITIVE)
     linear = clone(estimator).set_params(tol=1e-7, cv=cv).fit(explicit_features(K), POSITIVE)
@@ -174,7 +174,7 @@ def test_predictions_from_support_vectors_are_those_of_the_whole_matrix(estimato
     np.testing.assert_array_equal(model.predict(OTHERS), scores > model.threshold_)
     assert not hasattr(model, "coef_")
     if kinds[weights] is not None:
-        assert not np.any(kinds[weights][model.support_] == 0.0), "a row without weight has a say"
+        assert not np.any(kinds[weights][model.support_] == 0.0), "a sample without weight has a say"
 
 
 @each_estimator
@@ -225,7 +225,7 @@ def test_a_basis_has_the_wanted_size(estimator, approximation, n_basis):
     quiet_fit(model, X, POSITIVE)
     assert model.support_.size <= n_basis
     assert model.support_.size >= n_basis - 1  # a coefficient may be zero
-    # Functions of a few rows are functions: no objective is below the best one of all.
+    # Functions of a few samples are functions: no objective is below the best one of all.
     exact = kernel_model(estimator, tol=1e-4, threshold="train").fit(X, POSITIVE)
     assert upper(model) >= exact.result_.certificate.lower * (1.0 - 1e-6)
 
@@ -430,8 +430,8 @@ def expect_the_cold_optimum(model, *data):
         "exact",
         "rows",
         "order",
-        "fewer rows",
-        "more rows",
+        "fewer samples",
+        "more samples",
         "labels",
     ],
 )

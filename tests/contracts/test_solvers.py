@@ -49,7 +49,7 @@ def assert_sound(result, tol=TOL):
 
 @pytest.fixture(scope="module")
 def reference():
-    """The result on contiguous rows in double precision, once for each solver and measure."""
+    """The result on contiguous samples in double precision, once for each solver and measure."""
     kept = {}
 
     def solved(solver, measure):
@@ -93,7 +93,7 @@ def test_the_weights_have_the_objective_that_is_certified_and_none_near_them_has
 def test_bounds_stay_true_at_the_end_of_floating_point_accuracy(solver, measure):
     """However small the tolerance: the objective is that of the weights, and the bounds do not cross."""
     for seed in range(8):
-        few, positive = make_data(n_rows=14, n_features=2, seed=seed, share=0.4)
+        few, positive = make_data(n_samples=14, n_features=2, seed=seed, share=0.4)
         problem = problem_of(measure, np.round(2 * few) / 2, positive, C=[0.05, 0.5, 5.0][seed % 3])
         result, _ = solve(solver, problem, tol=NEVER, max_iter=150)
         rounding = 1e-9 * max(1.0, abs(result.certificate.upper))
@@ -112,7 +112,7 @@ def test_the_bound_on_the_loss_holds_for_the_labels_of_the_weights(solver, measu
 
 
 @each_pair
-@pytest.mark.parametrize("kind", ["dense rows", "sparse"])
+@pytest.mark.parametrize("kind", ["dense samples", "sparse"])
 def test_a_stopped_run_goes_on_to_the_same_result(solver, measure, kind):
     problem = problem_of(measure, stored(X, kind), POSITIVE)
     whole, _ = solve(solver, problem)
@@ -127,7 +127,7 @@ def test_a_stopped_run_goes_on_to_the_same_result(solver, measure, kind):
 
 
 @each_pair
-@pytest.mark.parametrize("kind", ["dense rows", "sparse"])
+@pytest.mark.parametrize("kind", ["dense samples", "sparse"])
 @pytest.mark.parametrize("path", [(0.05, 0.3, 2.0), (2.0, 0.3, 0.05)], ids=["rising", "falling"])
 def test_a_path_of_prices_ends_where_cold_starts_do(solver, measure, kind, path):
     made = SOLVERS[solver]()
@@ -191,9 +191,9 @@ def test_a_gap_in_units_of_the_objective_stops_too(solver, measure):
 
 
 @each_pair
-@pytest.mark.parametrize("kind", ["dense rows", "dense columns", "sparse"])
+@pytest.mark.parametrize("kind", ["dense samples", "dense columns", "sparse"])
 def test_the_number_of_threads_changes_no_bit(solver, measure, kind):
-    many, positive = make_data(n_rows=4000, n_features=160, share=0.1)
+    many, positive = make_data(n_samples=4000, n_features=160, share=0.1)
     data = stored(many, kind)
     entries = data.nnz if kind == "sparse" else data.size
     assert len(block_bounds(data.shape[0], entries)) > 1  # else there is nothing to share

@@ -13,7 +13,7 @@ PASSES = 60
 
 
 def train(way, rows, checkpoint):
-    """Train one of the ways on the rows of a file; slow because of its many passes only."""
+    """Train one of the ways on the samples of a file; slow because of its many passes only."""
     common = {"checkpoint": checkpoint, "every": 2000, "tol": -1.0}
     if way == "fit":
         table = np.loadtxt(rows, delimiter=",")
@@ -21,7 +21,7 @@ def train(way, rows, checkpoint):
         return model.fit(table[:, :-1], table[:, -1])
     if way == "batches":
         table = np.loadtxt(rows, delimiter=",")
-        model = MiniBatchSVC("prbep", batch_rows=300, n_passes=PASSES, **common)
+        model = MiniBatchSVC("prbep", batch_size=300, n_passes=PASSES, **common)
         return model.fit(table[:, :-1], table[:, -1])
     options = {"chunk_rows": 700}
     if way == "svmlight":

@@ -62,7 +62,7 @@ def test_other_than_two_classes():
 
 def test_too_few_folds():
     expect_refusal(ValueError, "needs folds .* but there are 0: set cv", y=np.r_[1, np.zeros(119, dtype=int)])
-    expect_refusal(ValueError, "every row exactly once", cv=ShuffleSplit(4, random_state=0))
+    expect_refusal(ValueError, "every sample exactly once", cv=ShuffleSplit(4, random_state=0))
 
 
 def test_options():
@@ -70,7 +70,7 @@ def test_options():
     expect_refusal(InvalidParameterError, "'C' parameter", C=0.0)
     expect_refusal(InvalidParameterError, "'feature_scaling' parameter", feature_scaling=-1.0)
     expect_refusal(ValueError, "pos_label=7 is not a label of y", pos_label=7)
-    expect_refusal(ValueError, "zero for every row|at least one non-zero", sample_weight=np.zeros(120))
+    expect_refusal(ValueError, "zero for every sample|at least one non-zero", sample_weight=np.zeros(120))
 
 
 def test_rows_that_inputs_do_not_take():
@@ -86,6 +86,6 @@ def test_a_failed_fit_leaves_the_model_as_it_was():
     before = model.fit(X, Y).predict(X)
     with pytest.raises(ValueError, match="only one class"):
         model.fit(X[:, :3], np.zeros(120))
-    with pytest.raises(ValueError, match="every row exactly once"):
+    with pytest.raises(ValueError, match="every sample exactly once"):
         model.set_params(cv=ShuffleSplit(4, random_state=0)).fit(X[:, :3], Y)
     np.testing.assert_array_equal(model.predict(X), before)

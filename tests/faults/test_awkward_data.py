@@ -94,7 +94,7 @@ def test_features_of_very_different_size_reach_the_optimum_or_say_so():
 def test_one_positive_row(measure):
     y = np.zeros(60, dtype=int)
     y[np.argmax(X[:, 0])] = 1
-    with pytest.warns(UserWarning, match=r"threshold='cv' needs at least two distinct rows.*threshold='train'"):
+    with pytest.warns(UserWarning, match=r"threshold='cv' needs at least two distinct samples.*threshold='train'"):
         model = MultivariateSVC(measure).fit(X, y)
     assert_usable(model, X)
     if measure != "accuracy":  # which is served by calling nothing positive
@@ -113,7 +113,7 @@ def test_two_rows(measure):
 
 def test_copies_of_one_positive_row_are_one_row():
     data, y = np.vstack([X, np.repeat(X[:1] + 3, 5, axis=0)]), np.r_[np.zeros(60, dtype=int), np.ones(5, dtype=int)]
-    with pytest.warns(UserWarning, match="threshold='cv' needs at least two distinct rows"):
+    with pytest.warns(UserWarning, match="threshold='cv' needs at least two distinct samples"):
         assert_usable(MultivariateSVC().fit(data, y), data)
 
 
@@ -154,7 +154,7 @@ def test_classes_with_the_same_mean(measure):
 
 
 def degenerate_data():
-    """Every positive row is among the negatives several times, so that w = 0 is optimal whatever the price."""
+    """Every positive sample is among the negatives several times, so that w = 0 is optimal whatever the price."""
     rng = np.random.default_rng(1)
     pos = rng.normal(size=(10, 3))
     return np.vstack([pos, np.repeat(pos, 5, axis=0)]), np.r_[np.ones(10, dtype=int), np.zeros(50, dtype=int)]

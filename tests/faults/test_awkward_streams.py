@@ -1,4 +1,4 @@
-"""Streams of raw, badly scaled, degenerate or skewed rows: finite models, no warnings, and no loss of quality."""
+"""Streams of raw, badly scaled, degenerate or skewed samples: finite models, no warnings, and no loss of quality."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.filterwarnings("error::RuntimeWarning")
 MAKERS = {
     "spade": lambda **options: SPADEClassifier("g_mean", **options),
     "stamp": lambda **options: STAMPClassifier("f1", **options),
-    "batches": lambda **options: MiniBatchSVC("f1", **{"batch_rows": 100, **options}),
+    "batches": lambda **options: MiniBatchSVC("f1", **{"batch_size": 100, **options}),
 }
 each_model = pytest.mark.parametrize("model", MAKERS)
 each_way = pytest.mark.parametrize("way", ["fit", "partial_fit"])
@@ -36,7 +36,7 @@ def stored(X, storage):
 def trained(model, way, X, y, **options):
     made = MAKERS[model](**options)
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="too few rows of one class", category=UserWarning)
+        warnings.filterwarnings("ignore", message="too few samples of one class", category=UserWarning)
         if way == "fit":
             return made.fit(X, y)
         for start in range(0, len(y), 150):
@@ -55,7 +55,7 @@ SPOILS = {
     "wide scales": lambda X: X * np.geomspace(1e-6, 1e6, X.shape[1]),
     "shifted": lambda X: X + 1e3 * np.arange(X.shape[1]),
     "constant columns": lambda X: np.column_stack([X, np.full(len(X), 3.0), np.zeros(len(X)), np.full(len(X), 1e9)]),
-    "rows of zeros": lambda X: np.where((np.arange(len(X)) % 50 == 0)[:, None], 0.0, X),
+    "samples of zeros": lambda X: np.where((np.arange(len(X)) % 50 == 0)[:, None], 0.0, X),
     "late column": lambda X: np.column_stack([X, np.where(np.arange(len(X)) < 3000, 5.0, X[:, 0])]),
     "late column of zeros": lambda X: np.column_stack([X, np.where(np.arange(len(X)) < 3000, 0.0, 1e4 * X[:, 1])]),
     "far from zero": lambda X: np.column_stack([X, 1e9 + X[:, 0]]),
@@ -70,7 +70,7 @@ SPOILS = {
 @pytest.mark.parametrize("spoil", SPOILS)
 @pytest.mark.parametrize("storage", ["dense", "sparse"])
 def test_awkward_features_cost_no_quality(model, way, spoil, storage):
-    """Half of the rows are for training; the score on the others is that on the clean features, or nearly."""
+    """Half of the samples are for training; the score on the others is that on the clean features, or nearly."""
     X, y = sound_problem()
     X, y, n = np.tile(X, (2, 1)), np.tile(y, 2), len(y)
     X[n:] = sound_problem(seed=1)[0]
@@ -81,7 +81,7 @@ def test_awkward_features_cost_no_quality(model, way, spoil, storage):
     Z = SPOILS[spoil](X)
     made = trained(model, way, stored(Z[:n], storage), y[:n])
     expect_finite(made, stored(Z, storage))
-    assert made.score(stored(Z[n:], storage), y[n:]) > clean - (0.05 if spoil == "rows of zeros" else 0.02)
+    assert made.score(stored(Z[n:], storage), y[n:]) > clean - (0.05 if spoil == "samples of zeros" else 0.02)
 
 
 @each_model
@@ -118,7 +118,7 @@ def test_one_positive_in_a_hundred_thousand(model, way):
     X[y == 1, 0] += 8.0
     made = MAKERS[model]()
     if way == "fit":
-        with pytest.warns(UserWarning, match="too few rows of one class"):
+        with pytest.warns(UserWarning, match="too few samples of one class"):
             made = MAKERS[model](n_passes=3).fit(X, y)
     else:
         for start in range(0, len(y), 50_000):

@@ -48,7 +48,7 @@ def test_numbers_that_are_none(bad, make):
         (np.array([["a", "b"]] * 60), "could not convert string to float|numeric"),
         (X + 1j, "Complex data not supported"),
     ],
-    ids=["no rows", "no columns", "one dimension", "three dimensions", "text", "complex"],
+    ids=["no samples", "no columns", "one dimension", "three dimensions", "text", "complex"],
 )
 def test_shapes_and_types_of_X(data, message):
     expect_refusal(ValueError, message, X=data, y=Y[: len(data)])
@@ -111,7 +111,7 @@ def test_other_sparse_formats_are_taken(convert):
     ("weights", "message"),
     [
         (np.where(np.arange(60) == 5, -1.0, 1.0), "Negative values in data passed to `sample_weight`"),
-        (np.zeros(60), "sample_weight is zero for every row|Sample weights must contain at least one non-zero"),
+        (np.zeros(60), "sample_weight is zero for every sample|Sample weights must contain at least one non-zero"),
         (np.ones(59), r"sample_weight.*shape.*\(59,\).*\(60,\)"),
         (np.ones((60, 2)), r"[sS]ample[ _]weight.*(1D|2D|scalar)"),
         (np.full(60, np.nan), "sample_weight contains NaN"),
@@ -202,18 +202,18 @@ def test_some_measures_do_not_fit():
 @pytest.mark.parametrize("measure", [PrecisionAtK(61), RecallAtK(61), PrecisionAtK(100.0)], ids=repr)
 def test_more_top_rows_than_rows(measure):
     expect_refusal(
-        ValueError, r"k=.* predicted positives but there are only 60 rows; choose a smaller k", measure=measure
+        ValueError, r"k=.* predicted positives but there are only 60 samples; choose a smaller k", measure=measure
     )
 
 
 def test_more_top_rows_than_a_fold_has():
-    """The data are enough for k, the folds of threshold='cv' are not: there, the same share of the rows is wanted."""
+    """The data suffice for k, the folds of threshold='cv' do not: there, the same share of the samples is wanted."""
     model = MultivariateSVC(PrecisionAtK(55)).fit(X, Y)
     assert np.isfinite(model.threshold_)
 
 
 def test_fewer_rows_held_out_than_top_rows():
-    """Splits may hold out a part of the rows only: the threshold lets the same fraction of these pass."""
+    """Splits may hold out a part of the samples only: the threshold lets the same fraction of these pass."""
     splits = [(np.arange(20, 60), np.arange(20))]
     model = MultivariateSVC(PrecisionAtK(30), cv=splits).fit(X, Y)
     assert np.mean(model.decision_function(X[:20]) > 0) == pytest.approx(0.5, abs=0.35)
@@ -270,7 +270,7 @@ def test_other_numbers_of_features():
 
 def test_certify_wants_the_data_of_the_training():
     model = MultivariateSVC(threshold=0.0).fit(X, Y)
-    with pytest.raises(ValueError, match="X has 60 rows but y has 59"):
+    with pytest.raises(ValueError, match="X has 60 samples but y has 59"):
         certify(model, X, Y[:-1])
     with pytest.raises(ValueError, match="X has 3 columns but the model was trained on 4"):
         certify(model, X[:, :3], Y)

@@ -25,7 +25,7 @@ CHUNKS = [(X[start : start + 100], Y[start : start + 100]) for start in range(0,
 MODELS = {
     "spade": SPADEClassifier("g_mean", tol=-1.0, n_passes=4),
     "stamp": STAMPClassifier("f1", tol=-1.0, n_passes=4),
-    "batches": MiniBatchSVC("f1", batch_rows=70, tol=-1.0, n_passes=4),
+    "batches": MiniBatchSVC("f1", batch_size=70, tol=-1.0, n_passes=4),
 }
 each_model = pytest.mark.parametrize("name", MODELS)
 
@@ -66,10 +66,10 @@ def expect_equal(left, right):
     np.testing.assert_array_equal(left.threshold_, right.threshold_)
     np.testing.assert_array_equal(left.classes_, right.classes_)
     assert left.classes_.dtype == right.classes_.dtype
-    assert (left.n_iter_, left.result_.status, left.result_.n_rows) == (
+    assert (left.n_iter_, left.result_.status, left.result_.n_samples) == (
         right.n_iter_,
         right.result_.status,
-        right.result_.n_rows,
+        right.result_.n_samples,
     )
     assert [entry.rows for entry in left.result_.history] == [entry.rows for entry in right.result_.history]
     duals = [[entry.duals for entry in one.result_.history] for one in (left, right)]
@@ -114,7 +114,7 @@ OTHERS = {
     "one entry": lambda m: m.fit(np.where(np.arange(X.size).reshape(X.shape) == 1117, 9.0, X), Y),
     "labels": lambda m: m.fit(X, np.roll(Y, 1)),
     "weights": lambda m: m.fit(X, Y, sample_weight=1.0 + Y),
-    "fewer rows": lambda m: m.fit(X[:-1], Y[:-1]),
+    "fewer samples": lambda m: m.fit(X[:-1], Y[:-1]),
     "sparse": lambda m: m.fit(sparse.csr_matrix(X), Y),
     "single precision": lambda m: m.fit(X.astype(np.float32), Y),
     "chunks": lambda m: m.fit_stream(CHUNKS),
@@ -168,7 +168,7 @@ def written_file(folder, kind):
 
 @pytest.mark.parametrize("kind", ["csv", "svm"])
 def test_checkpoints_of_files(tmp_path, kind):
-    """A file may be moved, but neither its rows nor how they are cut may change."""
+    """A file may be moved, but neither its samples nor how they are cut may change."""
     path, run = written_file(tmp_path, kind), tmp_path / "run"
     expected = fresh("spade").fit_stream(path, chunk_rows=100, n_passes=2)
     with pytest.raises(KeyboardInterrupt):
@@ -186,7 +186,7 @@ def test_checkpoints_of_files(tmp_path, kind):
 
 
 def test_checkpoints_are_written_however_short_the_passes(tmp_path):
-    """Rows are counted over the ends of passes, of 900 rows here."""
+    """Samples are counted over the ends of passes, of 900 samples here."""
     path = tmp_path / "run"
 
     def interrupt_later(entry):

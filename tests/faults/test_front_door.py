@@ -30,20 +30,22 @@ def expect_refusal(error, message, y=Y, rows=X, sample_weight=None, **settings):
 def test_one_class_and_no_rows():
     expect_refusal(ValueError, "y has only one class, 0", y=np.zeros(300, dtype=int))
     expect_refusal(ValueError, "Found array with 0 sample", rows=X[:0], y=Y[:0])
-    expect_refusal(ValueError, "X has 300 rows and y has 299", y=Y[:299])
+    expect_refusal(ValueError, "X has 300 samples and y has 299", y=Y[:299])
     expect_refusal(ValueError, "requires y to be passed", y=None)
 
 
 @pytest.mark.filterwarnings("error")
 def test_a_class_that_cannot_be_held_out():
     few = np.r_[np.zeros(9, dtype=int), 1]
-    expect_refusal(ValueError, "the rarest class has 1 rows, .* collect more rows", rows=X[:10], y=few)
+    expect_refusal(ValueError, "the rarest class has 1 samples, .* collect more samples", rows=X[:10], y=few)
 
 
 def test_a_precision_that_no_threshold_has():
     noise = np.random.default_rng(0).normal(size=(300, 3))
     labels = np.arange(300) % 10 == 0
-    with pytest.warns(UserWarning, match=r"no threshold has precision >= 0\.9 on held-out rows; the nearest, .*lower"):
+    with pytest.warns(
+        UserWarning, match=r"no threshold has precision >= 0\.9 on held-out samples; the nearest, .*lower"
+    ):
         model = MetricClassifier(RecallAtPrecision(0.9), candidates=LINEAR).fit(noise, labels)
     assert np.isfinite(model.threshold_)
     assert model.expected_score_ == 0.0
@@ -71,7 +73,9 @@ def test_measures_of_two_classes_for_several():
 
 
 def test_weights():
-    expect_refusal(ValueError, "sample_weight is zero for every row|at least one non-zero", sample_weight=np.zeros(300))
+    expect_refusal(
+        ValueError, "sample_weight is zero for every sample|at least one non-zero", sample_weight=np.zeros(300)
+    )
     expect_refusal(ValueError, "only one class", sample_weight=(Y == 0).astype(float))
 
 
@@ -91,7 +95,7 @@ def test_all_candidates_fail():
 def test_fewer_positives_than_folds():
     few = np.zeros(300, dtype=int)
     few[:3] = 1
-    with pytest.warns(UserWarning, match="the rarest class has 3 rows, too few for 5 folds"):
+    with pytest.warns(UserWarning, match="the rarest class has 3 samples, too few for 5 folds"):
         model = MetricClassifier(candidates=LINEAR).fit(X, few)
     assert model.predict(X).shape == (300,)
 

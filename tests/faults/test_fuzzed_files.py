@@ -100,7 +100,7 @@ def whole(path):
         assert np.isfinite(table.y).all()
 
 
-def in_chunks(path):
+def is_chunked(path):
     for chunk in stream(path, chunk_rows=3):
         assert chunk.X.shape[0] == len(chunk.y) > 0
 
@@ -110,7 +110,7 @@ def test_mutants_are_read_or_refused(tmp_path, kind):
     dice = random.Random(kind)
     path = tmp_path / f"data.{kind}"
     seen = {"rows": 0, "error": 0}
-    readers = [whole] if kind.endswith("arff") else [whole, in_chunks]
+    readers = [whole] if kind.endswith("arff") else [whole, is_chunked]
     faulthandler.dump_traceback_later(MOST_SECONDS, exit=True)
     try:
         for _ in range(N_MUTANTS):

@@ -38,7 +38,7 @@ def assert_sound(model, data):
         1e8 * X,
         X * [1e-6, 1.0, 1e3, 1e6],
     ],
-    ids=["constant", "zero columns", "zero rows", "copies", "tiny", "huge", "mixed scales"],
+    ids=["constant", "zero columns", "zero samples", "copies", "tiny", "huge", "mixed scales"],
 )
 @pytest.mark.parametrize("measure", ["f1", "roc_auc", "prbep"])
 def test_trains(data, measure):
@@ -62,7 +62,7 @@ def test_size_of_features_does_not_hinder_convergence(size):
 def test_one_positive():
     target = np.zeros(120, dtype=int)
     target[np.argmax(X[:, 0])] = 1
-    with pytest.warns(UserWarning, match="threshold='cv' needs at least two distinct rows of each class"):
+    with pytest.warns(UserWarning, match="threshold='cv' needs at least two distinct samples of each class"):
         model = MultivariateSVC().fit(X, target)
     assert_sound(model, X)
     assert model.score(X, target) == 1.0

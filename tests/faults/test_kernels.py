@@ -109,10 +109,10 @@ def test_large_matrices_with_negative_eigenvalues(least):
     MultivariateSVC(kernel="precomputed", threshold=0.0, tol=0.1).fit(gram, y)
 
 
-@pytest.mark.parametrize("n_rows", [60, 600])
-def test_sigmoids_that_are_no_kernels(n_rows):
+@pytest.mark.parametrize("n_samples", [60, 600])
+def test_sigmoids_that_are_no_kernels(n_samples):
     rng = np.random.default_rng(0)
-    data, y = rng.normal(size=(n_rows, 3)), np.arange(n_rows) % 2
+    data, y = rng.normal(size=(n_samples, 3)), np.arange(n_samples) % 2
     for model in (MultivariateSVC(kernel="sigmoid", gamma=2.0, coef0=-2.0), AUCSVC(kernel="sigmoid", coef0=-3.0)):
         with pytest.raises(
             ValueError, match=r"not positive semi-definite.*Choose another kernel, or other values of gamma"
@@ -225,7 +225,7 @@ def test_measures_that_are_no_rankings(measure):
     [
         (
             lambda A, B: rbf_kernel(A, B)[:, :-1],
-            r"returned an array of shape \(\d+, \d+\) for \d+ and \d+ rows: it must",
+            r"returned an array of shape \(\d+, \d+\) for \d+ and \d+ samples: it must",
         ),
         (lambda A, B: 1.0, r"returned an array of shape \(\) for"),
         (lambda A, B: np.ones(A.shape[0]), r"returned an array of shape \(\d+,\) for"),
@@ -276,7 +276,9 @@ def test_a_matrix_larger_than_memory(estimator, monkeypatch):
     model = make(estimator, kernel="rbf", approximation="exact")
     tracemalloc.start()
     try:
-        with pytest.raises(MemoryError, match=r"of 4000 rows takes 0\.1 GB, but about 0\.1 GB.*approximation='cpsp'"):
+        with pytest.raises(
+            MemoryError, match=r"of 4000 samples takes 0\.1 GB, but about 0\.1 GB.*approximation='cpsp'"
+        ):
             model.fit(rows, y)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
@@ -327,7 +329,8 @@ def test_available_memory(monkeypatch, tmp_path):
     expect_available(monkeypatch, tmp_path, None)
 
 
-# ------------------------------------------------------------------------------------------------------------ few rows
+# ------------------------------------------------------------------------------------------------------------ few
+# samples
 
 
 @each_estimator
@@ -339,7 +342,7 @@ def test_few_rows_of_a_class(estimator, approximation):
     model = type(estimator)(**estimator.get_params()).set_params(kernel="rbf", approximation=approximation, n_basis=9)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "the surrogate of")
-        with pytest.warns(UserWarning, match="threshold='cv' needs at least two distinct rows of each class"):
+        with pytest.warns(UserWarning, match="threshold='cv' needs at least two distinct samples of each class"):
             model.fit(X, y)
     assert np.isfinite(model.decision_function(X)).all()
     expect_refusal(estimator, ValueError, "only one class", y=np.zeros(N), kernel="rbf", approximation=approximation)

@@ -47,16 +47,16 @@ def test_unknown_measures_and_options():
 
 
 def test_promises_that_cannot_be_kept():
-    message = "no threshold can promise precision >= 0.999 .* Ask for that, lower the confidence, collect more rows"
+    message = "no threshold can promise precision >= 0.999 .* Ask for that, lower the confidence, collect more samples"
     expect_refusal(UnkeepablePromiseError, message, measure=RecallAtPrecision(0.999))
-    message = "no threshold has precision >= 0.99 and recall >= 0.99 on held-out rows; the nearest"
+    message = "no threshold has precision >= 0.99 and recall >= 0.99 on held-out samples; the nearest"
     both = [("precision", ">=", 0.99), ("recall", ">=", 0.99)]
     expect_refusal(UnkeepablePromiseError, message, subject_to=both, confidence=None)
 
 
 def test_promises_count_rows():
     weights = np.linspace(0.5, 1.5, 400)
-    message = "a promise counts rows, so that sample_weight must be the same"
+    message = "a promise counts samples, so that sample_weight must be the same"
     expect_refusal(ValueError, message, subject_to=[("recall", ">=", 0.5)], sample_weight=weights)
     splits = [(np.arange(200), np.arange(200, 400))]
     expect_refusal(ValueError, "set cv to a number or a splitter", subject_to=[("recall", ">=", 0.5)], cv=splits)
@@ -97,12 +97,12 @@ def test_labels_that_a_fitted_learner_does_not_know():
 def test_fewer_positives_than_folds():
     y = np.zeros(400, dtype=int)
     y[:3] = 1
-    with pytest.warns(UserWarning, match=r"the rarest class has 3 rows, too few for 5 folds.*3 folds are made"):
+    with pytest.warns(UserWarning, match=r"the rarest class has 3 samples, too few for 5 folds.*3 folds are made"):
         PlugInClassifier(LogisticRegression()).fit(X, y)
     y[1:] = 0
-    with pytest.warns(UserWarning, match="no rows can be held out"):
+    with pytest.warns(UserWarning, match="no samples can be held out"):
         PlugInClassifier(LogisticRegression()).fit(X, y)
-    with pytest.raises(ValueError, match="a promise needs rows of both"):
+    with pytest.raises(ValueError, match="a promise needs samples of both"):
         PlugInClassifier(LogisticRegression(), subject_to=[("recall", ">=", 0.5)]).fit(X, y)
 
 

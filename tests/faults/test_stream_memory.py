@@ -18,11 +18,11 @@ import resource, sys
 from metricwise import STAMPClassifier
 model = STAMPClassifier("f1").fit_stream(sys.argv[1], chunk_rows=2000, n_passes=int(sys.argv[2]))
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-print(model.result_.n_rows, peak * (1 if sys.platform == "darwin" else 1024))
+print(model.result_.n_samples, peak * (1 if sys.platform == "darwin" else 1024))
 """
 
 
-def write_rows(path, n_rows):
+def write_rows(path, n_samples):
     rng = np.random.default_rng(0)
     block = []
     for _ in range(2000):
@@ -33,7 +33,7 @@ def write_rows(path, n_rows):
         )
         block.append(("," if path.suffix == ".csv" else " ").join(text))
     with path.open("w") as file:
-        for _ in range(n_rows // 2000):
+        for _ in range(n_samples // 2000):
             file.write("\n".join(block) + "\n")
 
 
@@ -43,8 +43,8 @@ def peak_memory(path, n_passes, expected_rows):
     environment = os.environ | {"PYTHONPATH": str(ROOT / "src"), "MALLOC_MMAP_THRESHOLD_": "131072"}
     command = [sys.executable, "-c", SCRIPT, str(path), str(n_passes)]
     run = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
-    n_rows, peak = map(int, run.stdout.split())
-    assert n_rows == expected_rows
+    n_samples, peak = map(int, run.stdout.split())
+    assert n_samples == expected_rows
     return peak
 
 
@@ -52,11 +52,11 @@ def peak_memory(path, n_passes, expected_rows):
 @pytest.mark.parametrize(("kind", "n_passes"), [("csv", 1), ("svm", 2)])
 def test_peak_memory_does_not_grow_with_the_file(tmp_path, kind, n_passes):
     peaks, sizes = [], []
-    for n_rows in (60_000, 240_000):  # both of several blocks
-        path = tmp_path / f"{n_rows}.{kind}"
-        write_rows(path, n_rows)
+    for n_samples in (60_000, 240_000):  # both of several blocks
+        path = tmp_path / f"{n_samples}.{kind}"
+        write_rows(path, n_samples)
         sizes.append(path.stat().st_size)
-        learnt = n_rows if n_passes == 1 else n_passes * (n_rows - n_rows // 10)
+        learnt = n_samples if n_passes == 1 else n_passes * (n_samples - n_samples // 10)
         peaks.append(peak_memory(path, n_passes, learnt))
     assert sizes[1] - sizes[0] > 21e6
     assert peaks[1] - peaks[0] < 10e6

@@ -22,7 +22,7 @@ Y = (X @ [1.0, -1.0, 0.5, 0.0] + 0.3 * RNG.normal(size=300) > 0.4).astype(int)
 MODELS = {
     "spade": SPADEClassifier("q_mean"),
     "stamp": STAMPClassifier("f1"),
-    "batches": MiniBatchSVC("f1", batch_rows=20),
+    "batches": MiniBatchSVC("f1", batch_size=20),
 }
 each_model = pytest.mark.parametrize("name", MODELS)
 
@@ -43,7 +43,7 @@ def expect_refusal(model, call, error, match):
         call(model)
     assert pickle.dumps(vars(model)) == before
     if fitted:
-        assert model.result_.n_rows > 0
+        assert model.result_.n_samples > 0
         return
     with pytest.raises(NotFittedError):
         model.predict(X)
@@ -59,7 +59,7 @@ def broken(value):
 FRAME = pd.DataFrame(X, columns=["a", "b", "c", "d"])
 REVERSED = FRAME[["d", "c", "b", "a"]]
 
-# What to call, and what is said of it; of a model that has learnt 200 dense rows with the labels 0 and 1.
+# What to call, and what is said of it; of a model that has learnt 200 dense samples with the labels 0 and 1.
 CHUNKS = {
     "unknown label": (lambda m: m.partial_fit(X[:3], [0, 1, 7]), r"y\[2\] is 7, a label not among classes=\[0, 1\]"),
     "label of another type": (lambda m: m.partial_fit(X[:2], ["no", "0"]), r"y\[0\] is 'no', a label not among"),
@@ -70,7 +70,7 @@ CHUNKS = {
     "nan label": (lambda m: m.partial_fit(X[:2], [0.0, np.nan]), "y.* contains NaN"),
     "empty": (lambda m: m.partial_fit(X[:0], Y[:0]), r"0 sample\(s\)"),
     "one dimension": (lambda m: m.partial_fit(X[0], Y[:1]), "Expected 2D array, got 1D array"),
-    "sparse": (lambda m: m.partial_fit(sparse.csr_array(X), Y), "rows learnt from before were dense, these are not"),
+    "sparse": (lambda m: m.partial_fit(sparse.csr_array(X), Y), "samples learnt from before were dense, these are not"),
     "other classes": (lambda m: m.partial_fit(X, Y, classes=[0, 1, 2]), r"\[0, 1, 2\] is not the same as on last call"),
     "negative weights": (lambda m: m.partial_fit(X[:2], Y[:2], sample_weight=[1.0, -1.0]), "Negative values"),
     "nan weights": (lambda m: m.partial_fit(X[:2], Y[:2], sample_weight=[1.0, np.nan]), "sample_weight contains NaN"),
@@ -88,8 +88,8 @@ CHUNKS = {
     ),
     "no passes": (lambda m: m.fit_stream([(X, Y)], n_passes=0), "n_passes must be a whole number of at least 1, got 0"),
     "half a pass": (lambda m: m.fit_stream([(X, Y)], n_passes=0.5), "n_passes must be a whole number"),
-    "no chunks": (lambda m: m.fit_stream([]), "list has no rows"),
-    "one class at first": (lambda m: m.fit_stream([(X, 0 * Y)]), "first chunk of list has rows of one class only"),
+    "no chunks": (lambda m: m.fit_stream([]), "list has no samples"),
+    "one class at first": (lambda m: m.fit_stream([(X, 0 * Y)]), "first chunk of list has samples of one class only"),
     "later chunk": (lambda m: m.fit_stream([(X, Y), (X[:, :2], Y)]), "X has 2 features"),
     "later label": (lambda m: m.fit_stream([(X, Y), (X, Y + 1)]), r"y\[\d+\] is 2, a label not among classes"),
 }
@@ -138,9 +138,9 @@ def test_first_call(name, case):
 
 @each_model
 def test_one_row_and_one_class_are_no_mistake(name):
-    """Once the labels are known: a stream may bring one row at a time."""
+    """Once the labels are known: a stream may bring one sample at a time."""
     model = fresh(name).partial_fit(X[Y == 1], Y[Y == 1], classes=[0, 1]).partial_fit(X[:1], Y[:1])
-    assert np.isfinite(model.coef_).all() and model.result_.n_rows == np.count_nonzero(Y) + 1
+    assert np.isfinite(model.coef_).all() and model.result_.n_samples == np.count_nonzero(Y) + 1
 
 
 @each_model
@@ -162,7 +162,7 @@ def test_feature_names(name):
 @each_model
 def test_dense_after_sparse(name):
     model = begun(name, sparse.csr_matrix(X))
-    expect_refusal(model, lambda m: m.partial_fit(X, Y), ValueError, "rows learnt from before were sparse")
+    expect_refusal(model, lambda m: m.partial_fit(X, Y), ValueError, "samples learnt from before were sparse")
 
 
 @each_model
@@ -211,7 +211,7 @@ def test_measures_that_do_not_exist(call):
 @each_call
 @pytest.mark.parametrize("measure", [PrecisionAtK(k=10), RecallAtK(k=10)], ids=["precision", "recall"])
 def test_numbers_of_top_rows(call, measure):
-    match = "counts top rows, but a stream has no number of rows: give k as a share of the positives"
+    match = "counts top samples, but a stream has no number of samples: give k as a share of the positives"
     expect_refusal(MiniBatchSVC(measure), CALLS[call], ValueError, match)
 
 
@@ -248,14 +248,14 @@ def test_parameters(name, call, parameter, value):
 @each_call
 @pytest.mark.parametrize("value", [1, 0, 10.5])
 def test_rows_of_a_buffer(call, value):
-    expect_refusal(MiniBatchSVC(batch_rows=value), CALLS[call], InvalidParameterError, "The 'batch_rows' parameter")
+    expect_refusal(MiniBatchSVC(batch_size=value), CALLS[call], InvalidParameterError, "The 'batch_size' parameter")
 
 
 # ---------------------------------------------------------------------------------------------------------------- files
 
 
 def written(folder, kind, lines=()):
-    """A file of all rows; some lines are replaced."""
+    """A file of all samples; some lines are replaced."""
     rows = [f"{label} 1:{x[0]:.4f} 3:{x[2]:.4f}" for x, label in zip(X, Y, strict=True)]
     if kind == "csv":
         rows = [",".join([*(f"{value:.4f}" for value in x), str(label)]) for x, label in zip(X, Y, strict=True)]
@@ -290,7 +290,7 @@ def test_malformed_lines_left_out(tmp_path, kind):
     model = SPADEClassifier("q_mean")
     with pytest.warns(UserWarning, match="1 malformed line was left out; the first: .*line 250"):
         model.fit_stream(rows)
-    assert model.result_.n_rows == 299 == rows.n_rows
+    assert model.result_.n_samples == 299 == rows.n_rows
     assert rows.skipped == 1 and "line 250, column" in rows.skipped_lines[0]
 
 
@@ -303,7 +303,7 @@ def test_paths(tmp_path, name):
     missing = tmp_path / "missing.svm"
     expect_refusal(model, lambda m: m.fit_stream(missing), FileNotFoundError, "missing.svm does not exist")
     (tmp_path / "empty.svm").touch()
-    expect_refusal(model, lambda m: m.fit_stream(tmp_path / "empty.svm"), ValueError, "empty.svm has no rows")
+    expect_refusal(model, lambda m: m.fit_stream(tmp_path / "empty.svm"), ValueError, "empty.svm has no samples")
     (tmp_path / "rows.xyz").write_text("1 1:1\n")
     expect_refusal(model, lambda m: m.fit_stream(tmp_path / "rows.xyz"), ValueError, "pass format=")
 
@@ -311,7 +311,9 @@ def test_paths(tmp_path, name):
 def test_the_file_is_named_where_its_first_rows_are_of_one_class(tmp_path):
     path = written(tmp_path, "svm")
     path.write_text("1 1:1\n" * 60 + path.read_text())
-    match = re.escape(f"the first chunk of {path} has rows of one class only, [1.0]: give all labels as classes=[...]")
+    match = re.escape(
+        f"the first chunk of {path} has samples of one class only, [1.0]: give all labels as classes=[...]"
+    )
     expect_refusal(fresh("spade"), lambda m: m.fit_stream(path, chunk_rows=50), ValueError, match)
     model = fresh("spade").fit_stream(path, chunk_rows=50, classes=[0.0, 1.0])
-    assert model.result_.n_rows == 360
+    assert model.result_.n_samples == 360

@@ -25,7 +25,7 @@ from benchmarks.papers.wang2015.summary import cases, curve, mean_ranks, signed_
 
 
 def area(X, y):
-    """The ROC area of a logistic regression on rows it has not seen."""
+    """The ROC area of a logistic regression on samples it has not seen."""
     model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
     return roc_auc_score(y, cross_val_predict(model, X, y, cv=5, method="decision_function"))
 

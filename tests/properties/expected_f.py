@@ -12,7 +12,7 @@ def every_set(m):
 
 
 def f_beta(truth, predicted, beta):
-    """F-beta of every row of ``truth`` against every row of ``predicted``; 0/0 is 1."""
+    """F-beta of every sample of ``truth`` against every sample of ``predicted``; 0/0 is 1."""
     square = beta * beta
     right = truth @ predicted.T
     below = square * truth.sum(axis=1)[:, None] + predicted.sum(axis=1)[None, :]
@@ -38,7 +38,7 @@ def joint_summary(sets, probabilities):
 
 
 def sum_distribution(p, dtype=np.longdouble):
-    """Distributions of the number of ones among the first 0, 1, 2, ... labels, one a row."""
+    """Distributions of the number of ones among the first 0, 1, 2, ... labels, one a sample."""
     m = len(p)
     rows = np.zeros((m + 1, m + 1), dtype)
     rows[0, 0] = 1

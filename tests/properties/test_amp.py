@@ -39,7 +39,7 @@ EXACT = AMP(share=1e-9)
 
 @st.composite
 def problems(draw, measure, through_zero=False):
-    """Rows of two overlapping classes; ``through_zero`` puts them on either side of it, and takes no intercept."""
+    """Samples of two overlapping classes; ``through_zero`` puts them on either side of it, and takes no intercept."""
     n_pos, n_neg = draw(st.integers(1, 8)), draw(st.integers(1, 20))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     positive = np.arange(n_pos + n_neg) < n_pos

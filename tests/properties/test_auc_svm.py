@@ -143,7 +143,7 @@ def test_whole_weights_are_copies(norm, kernel):
 
 @each_norm
 def test_price_keeps_its_meaning_as_rows_are_added(norm):
-    """All rows twice: n times the mean over pairs doubles, so half of C gives the same model."""
+    """All samples twice: n times the mean over pairs doubles, so half of C gives the same model."""
     X, y, C = tiny(3)
     once = AUCSVC(C, norm, tol=1e-8, threshold=0.0).fit(X, y)
     twice = AUCSVC(C / 2, norm, tol=1e-8, threshold=0.0).fit(np.vstack([X, X]), np.r_[y, y])
@@ -196,7 +196,7 @@ def test_bounds_of_newton_hold_for_kernels_of_any_size(size):
     rng = np.random.default_rng(0)
     y = np.arange(60) % 3 == 0
     X = rng.normal(size=(60, 2)) + 0.8 * y[:, None]
-    features = np.sqrt(size) * cubic_features(X)  # ten for 60 rows: most of the matrix is dependent
+    features = np.sqrt(size) * cubic_features(X)  # ten for 60 samples: most of the matrix is dependent
     design = KernelDesign(features @ features.T, make_design(X), np.arange(60), 0.0, 1)
     for C in (1e-3, 1.0, 1e3):
         by_kernel, _ = run(TruncatedNewton(), squared_problem(design, y, RocAuc(), C), Limits(tol=1e-7))
@@ -214,7 +214,7 @@ def test_bounds_of_newton_hold_for_kernels_of_any_size(size):
 
 
 def test_newton_stops_where_nothing_is_left_to_gain():
-    """Rows that are all alike: no weights are better than zero."""
+    """Samples that are all alike: no weights are better than zero."""
     X, y = np.ones((8, 2)), np.arange(8) % 2
     with pytest.warns(UserWarning, match="no weights are better than w = 0"):
         model = AUCSVC(norm=2, threshold=0.0).fit(X, y)
@@ -299,7 +299,7 @@ def test_squares_of_many_rows_on_any_number_of_threads():
     assert one.value == two.value
     np.testing.assert_array_equal(one.slopes, two.slopes)
     np.testing.assert_array_equal(one.bend(direction), two.bend(direction))
-    # The sums over pairs of few rows with all of the others.
+    # The sums over pairs of few samples with all of the others.
     share = np.outer(weights[:20], weights[9000:]) / (weights[:9000].sum() * weights[9000:].sum())
     losses = np.maximum(1.0 - np.subtract.outer(scores[:20], scores[9000:]), 0.0)
     np.testing.assert_allclose(one.slopes[:20], -2.0 * (share * losses).sum(axis=1), rtol=1e-9)

@@ -1,4 +1,4 @@
-"""However rows on disk are cut into blocks, products, fingerprints and gathered rows are those of the whole."""
+"""However samples on disk are cut into blocks, products, fingerprints and gathered samples are those of the whole."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def matrices(draw):
 @settings(max_examples=60, deadline=None)
 @given(matrices(), st.integers(1, 31), st.booleans(), st.sampled_from([0.0, 1.5]), st.data())
 def test_any_blocks_of_any_matrix(X, block_rows, is_sparse, constant, data):
-    n_rows, n_columns = X.shape
-    listed = np.array(data.draw(st.lists(st.integers(0, n_rows - 1), max_size=40)), dtype=np.int64)
+    n_samples, n_columns = X.shape
+    listed = np.array(data.draw(st.lists(st.integers(0, n_samples - 1), max_size=40)), dtype=np.int64)
     random = np.random.default_rng(0)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "X.npz" if is_sparse else "X.npy")
@@ -36,7 +36,7 @@ def test_any_blocks_of_any_matrix(X, block_rows, is_sparse, constant, data):
         else:
             np.save(path, X)
         rows = metricwise.io.open(path, block_rows=block_rows)
-        assert len(rows.bounds) - 1 == -(-n_rows // block_rows)
+        assert len(rows.bounds) - 1 == -(-n_samples // block_rows)
         there, here = make_design(rows, intercept=constant), make_design(X, intercept=constant)
         w = random.normal(size=n_columns + (constant != 0.0))
         for part, same in ((there, here), (there.take(listed), here.take(listed))):

@@ -22,7 +22,7 @@ def mixed(state):
 
 
 def uniforms(seed, row, count):
-    """The numbers of a row between 0 and 1: splitmix64 from a state of its own."""
+    """The numbers of a sample between 0 and 1: splitmix64 from a state of its own."""
     step = 0x9E3779B97F4A7C15
     start = mixed((seed + step * (row + 1)) & MASK)
     return [(mixed((start + step * (place + 1)) & MASK) >> 11) / 2**53 for place in range(count)]

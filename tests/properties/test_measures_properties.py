@@ -47,7 +47,7 @@ RATES = st.floats(0, 1, allow_subnormal=False)
 
 @st.composite
 def rows(draw, max_size=25, weights=WEIGHTS):
-    """y, labels, scores and weights (or None) of the same rows."""
+    """y, labels, scores and weights (or None) of the same samples."""
     n = draw(st.integers(1, max_size))
     column = lambda values: np.array(draw(st.lists(values, min_size=n, max_size=n)))
     weight = column(weights) if draw(st.booleans()) else None
@@ -62,7 +62,7 @@ def quietly(function, *arguments, **keywords):
 
 
 def outcome(measure, y, response, weight=None):
-    """The score, or None where the ranking has fewer rows than the measure asks for."""
+    """The score, or None where the ranking has fewer samples than the measure asks for."""
     try:
         return measure.score(y, response, weight)
     except ValueError as error:
@@ -145,7 +145,7 @@ def test_promises_equal_the_curve_of_sklearn(data, level):
 )
 def test_ties_count_with_their_expectation(y, scores, k):
     y, scores, k = np.array(y), np.array(scores[: len(y)]), min(k, len(y))
-    # Shuffle, then sort stably: every order of the tied rows, equally often.
+    # Shuffle, then sort stably: every order of the tied samples, equally often.
     orders = [np.array(p)[np.argsort(-scores[list(p)], kind="stable")] for p in permutations(range(len(y)))]
     hits = np.mean([y[order][:k].sum() for order in orders])
     assert PrecisionAtK(k).score(y, scores) == pytest.approx(hits / k)

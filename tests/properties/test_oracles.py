@@ -46,7 +46,7 @@ TABLE_MEASURES = [
 ] + [FBeta(0.3), FBeta(3.0), GowerLegendre(0.4), RATIO, OWN, WAVY]
 FIXED_SIZE = [get_measure("prbep"), PrecisionAtK(1), PrecisionAtK(3), PrecisionAtK(0.5), RecallAtK(2), RecallAtK(2.0)]
 
-# Whole numbers of a half make ties common, between rows and exactly on margins.
+# Whole numbers of a half make ties common, between samples and exactly on margins.
 half_steps = st.integers(-6, 6).map(lambda k: k / 2)
 any_score = st.integers(-4_000_000, 4_000_000).map(lambda k: k / 1e6)
 
@@ -62,15 +62,15 @@ def small_problems(draw, most=10, score=mixed_score):
     return n_pos, n_neg, np.array(scores)
 
 
-def missing_rows(measure, n_pos, n_rows):
-    """How many rows a problem lacks for the number of predicted positives that the measure asks for."""
+def missing_rows(measure, n_pos, n_samples):
+    """How many samples a problem lacks for the number of predicted positives that the measure asks for."""
     if not isinstance(measure, RestrictsLabellings):
         return 0
-    return max(0, ceil(measure.predicted_positives(n_pos, 10**9) - n_rows))
+    return max(0, ceil(measure.predicted_positives(n_pos, 10**9) - n_samples))
 
 
 def brute_force(measure, n_pos, n_neg, scores, weights=None, shares=(0.0, 1.0)):
-    """The largest violation over all labellings, each row called positive by one of the given shares."""
+    """The largest violation over all labellings, each sample predicted positive by one of the given shares."""
     weights = np.ones(len(scores)) if weights is None else weights
     called = np.array(list(product(shares, repeat=len(scores))))
     truth = np.r_[np.ones(n_pos), np.zeros(n_neg)]
@@ -154,7 +154,7 @@ def test_other_weights_split_rows(measure, problem, data):
     if isinstance(oracle, TableOracle | AdditiveOracle):
         coarse = brute_force(measure, n_pos, n_neg, scores, weights, shares=(0.0, 0.25, 0.5, 0.75, 1.0))
         assert labelling.value >= coarse - 1e-9
-        # Between a split and the nearest quarter of the same row the loss is smooth, so quarters come close.
+        # Between a split and the nearest quarter of the same sample the loss is smooth, so quarters come close.
         assert labelling.value <= coarse + 0.08 * max(1.0, np.abs(scores).max())
 
 

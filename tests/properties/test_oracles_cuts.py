@@ -24,7 +24,7 @@ WEIGHTS = {
 
 
 def random_case(seed, measure, kind):
-    """Few rows, their scores, and scores near by where the order of some rows differs; every second case has ties."""
+    """Few samples, their scores, and scores near by with another order; every second case has ties."""
     rng = np.random.default_rng(seed)
     n_pos, n_neg = int(rng.integers(1, 6)), int(rng.integers(11, 15))
     n = n_pos + n_neg
@@ -50,7 +50,7 @@ def test_a_labelling_is_a_lower_bound_everywhere(measure, kind):
 
 @pytest.mark.parametrize("measure", MEASURES, ids=lambda measure: measure.name)
 def test_rows_on_the_margin_are_on_one_side_of_it(measure):
-    """Loss and slope of a labelling belong to the same rows, also where rounding decides whether a row is violated."""
+    """Loss and slope of a labelling belong to the same samples, also where rounding decides what is violated."""
     for n_pos in (1, 3, 7, 15):
         for n_neg in (3, 7, 8, 31):
             if isinstance(measure, RestrictsLabellings) and 2 * n_pos > n_pos + n_neg:

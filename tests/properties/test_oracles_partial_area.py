@@ -17,7 +17,8 @@ from tests.properties.test_oracles import assert_consistent, half_steps, mixed_s
 
 USUAL = settings(max_examples=80, deadline=None)
 
-# Ends on whole ranks of two, three or four negatives, ends within a row, the whole range, and ranges within one row.
+# Ends on whole ranks of two, three or four negatives, ends within a sample, the whole range, and ranges within one
+# sample.
 RANGES = [
     *[(0.0, 0.25), (0.0, 0.5), (0.25, 0.75), (0.5, 1.0), (1 / 3, 2 / 3), (0.0, 1.0)],
     *[(0.0, 0.1), (0.1, 0.3), (0.2, 0.9), (0.4, 0.45), (0.93, 1.0), (0.05, 1.0)],
@@ -107,7 +108,7 @@ def test_whole_weights_are_repeated_rows(case):
 
 
 def random_case(seed):
-    """Hundreds of rows with or without weights and ties; the range is a different one each time."""
+    """Hundreds of samples with or without weights and ties; the range is a different one each time."""
     rng = np.random.default_rng(seed)
     n_pos, n_neg = int(rng.integers(1, 120)), int(rng.integers(1, 400))
     scores = rng.normal(size=n_pos + n_neg) * rng.choice([0.3, 1.0, 5.0])
@@ -178,7 +179,7 @@ def test_does_not_depend_on_the_order_of_rows(seed):
 
 @each_seed
 def test_ties_up_to_rounding_share_alike(seed):
-    """Rounding errors in the scores do not choose among rows that are alike."""
+    """Rounding errors in the scores do not choose among samples that are alike."""
     fpr_range, n_pos, n_neg, scores, weights = random_case(seed)
     oracle, scores = oracle_of(fpr_range, n_pos, n_neg, weights), np.round(scores)
     blurred = scores * (1.0 + 1e-15 * np.random.default_rng(seed).normal(size=scores.size))

@@ -1,4 +1,4 @@
-"""Oracles stay exact when there are very many rows, or rows of very large or small weight."""
+"""Oracles stay exact when there are very many samples, or samples of very large or small weight."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ RATIOS = [get_measure(name) for name in registered_names(RatioOfRates)] + [FBeta
 
 
 def largest_on_a_grid(measure, n_pos, scores, weights, steps=2000):
-    """The largest violation with any part of a negative called positive, up to the width of a grid."""
+    """The largest violation with any part of a negative predicted positive, up to the width of a grid."""
     truth = np.arange(scores.size) < n_pos
     total_pos, total_neg = weights[truth].sum(), weights[~truth].sum()
     u = measure.mistakes_per_loss(total_pos, total_neg)
@@ -28,14 +28,14 @@ def largest_on_a_grid(measure, n_pos, scores, weights, steps=2000):
     return float(np.max(losses - lost[:, None] + np.interp(fp, alarms, gained)[None]))
 
 
-# The others divide rows into pieces of one size instead of splitting them at any point.
+# The others divide samples into pieces of one size instead of splitting them at any point.
 SPLITTING = [m for m in RATIOS if not isinstance(make_oracle(m, 8, 25, np.linspace(0.5, 1.5, 33)), GenericOracle)]
 
 
 @pytest.mark.parametrize("size", [1e-3, 1.0, 1e3, 1e5])
 @pytest.mark.parametrize("measure", SPLITTING, ids=repr)
 def test_the_unit_of_the_weights_hides_no_labelling(measure, size):
-    """Weights that are no whole numbers allow to split rows: nothing on a grid of splits is more violated."""
+    """Weights that are no whole numbers allow to split samples: nothing on a grid of splits is more violated."""
     rng = np.random.default_rng(0)
     n_pos, n_neg = 8, 25
     for scale in (0.3, 1.0, 3.0):

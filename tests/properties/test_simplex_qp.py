@@ -22,10 +22,10 @@ def random_case(kind, seed):
     gains = rng.random(K)
     if kind == "rank deficient":
         rows = rows[:, :1] @ rng.normal(size=(1, 5))
-    elif kind == "duplicated rows":
+    elif kind == "duplicated samples":
         rows = rows[rng.integers(0, max(K // 3, 1), size=K)]
         gains = np.where(rng.random(K) < 0.5, 0.5, gains)
-    elif kind == "zero rows":
+    elif kind == "zero samples":
         rows[rng.random(K) < 0.5] = 0.0
     elif kind == "nothing but zeros":
         rows[:] = 0.0
@@ -38,7 +38,7 @@ def random_case(kind, seed):
     elif kind == "cuts with the truth":
         gains[0], rows[0] = 0.0, 0.0
         rows += 3 * np.sign(rng.normal(size=length))
-    elif kind == "one row":
+    elif kind == "one sample":
         rows, gains = rows[:1], gains[:1]
     return gram_of(rows), gains
 
@@ -46,14 +46,14 @@ def random_case(kind, seed):
 KINDS = (
     "plain",
     "rank deficient",
-    "duplicated rows",
-    "zero rows",
+    "duplicated samples",
+    "zero samples",
     "nothing but zeros",
     "near copies",
     "unequal sizes",
     "equal gains",
     "cuts with the truth",
-    "one row",
+    "one sample",
 )
 SCALES = (1e-9, 1e-3, 1.0, 1e4, 1e9)
 
@@ -102,7 +102,7 @@ def test_the_unit_of_the_rows_does_not_matter(kind, unit):
 
 
 def test_rows_of_nothing_but_rounding_errors():
-    """What is left of a plane whose rows cancel; the best is to take the cut with the larger gain whole."""
+    """What is left of a plane whose samples cancel; the best is to take the cut with the larger gain whole."""
     G = np.array([[0.0, 0.0], [0.0, 1.9259299443872359e-32]])
     np.testing.assert_allclose(solve(G, np.array([0.0, 1.0]), 0.6), [0.0, 1.0])
 

@@ -108,7 +108,7 @@ def exact_optimum(measure, X, positive, C):
 
 
 def tiny(seed, n=8):
-    """At most eight rows; every second case has ties, copies and zeros."""
+    """At most eight samples; every second case has ties, copies and zeros."""
     rng = np.random.default_rng(seed)
     n, d = int(rng.integers(5, n + 1)), int(rng.integers(1, 4))
     X = rng.integers(-2, 3, size=(n, d)).astype(float) if seed % 2 else rng.normal(size=(n, d))

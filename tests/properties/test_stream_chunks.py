@@ -1,4 +1,4 @@
-"""What is learnt from a stream depends on its rows and their order, to the last bit, and not on how it is cut."""
+"""What is learnt from a stream depends on its samples and their order, to the last bit, and not on how it is cut."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def made_rows():
     X = rng.normal(size=(N_ROWS, 7)) * 10.0 ** np.arange(-3, 4) + np.arange(7)
     X[rng.random(X.shape) < 0.5] = 0.0
     y = (X @ 10.0 ** np.arange(3.0, -4.0, -1.0) + rng.normal(size=N_ROWS) > 4.0).astype(int)
-    weights = rng.integers(0, 4, size=N_ROWS) / 2.0  # some rows weigh nothing
+    weights = rng.integers(0, 4, size=N_ROWS) / 2.0  # some samples weigh nothing
     return X, y, weights
 
 
@@ -30,8 +30,8 @@ MODELS = {
     "spade": SPADEClassifier("g_mean"),
     "spade-paper": SPADEClassifier("min_rate", schedule="paper", eta0=1e-6),
     "stamp": STAMPClassifier("f1"),
-    "batches": MiniBatchSVC("f1", batch_rows=60),
-    "batches-paper": MiniBatchSVC("prbep", batch_rows=50, schedule="paper", eta0=1e-6),
+    "batches": MiniBatchSVC("f1", batch_size=60),
+    "batches-paper": MiniBatchSVC("prbep", batch_size=50, schedule="paper", eta0=1e-6),
 }
 MATRICES = {
     "dense64": X,
@@ -64,7 +64,7 @@ def fresh(model):
     return type(MODELS[model])(**settings)
 
 
-def in_chunks(model, chunks):
+def is_chunked(model, chunks):
     made = fresh(model)
     for rows, labels, weights in chunks:
         made.partial_fit(rows, labels, classes=[0, 1], sample_weight=weights)
@@ -75,17 +75,17 @@ def expect_equal(left, right):
     np.testing.assert_array_equal(left.coef_, right.coef_)
     np.testing.assert_array_equal(left.intercept_, right.intercept_)
     assert left.threshold_ == right.threshold_
-    assert left.result_.n_rows == right.result_.n_rows
+    assert left.result_.n_samples == right.result_.n_samples
 
 
 WHOLE: dict = {}
 
 
 def whole(model, kind, weighted):
-    """The model that learnt all rows at once, made once."""
+    """The model that learnt all samples at once, made once."""
     key = model, kind, weighted
     if key not in WHOLE:
-        WHOLE[key] = in_chunks(model, chunks_of(kind, [], weighted))
+        WHOLE[key] = is_chunked(model, chunks_of(kind, [], weighted))
     return WHOLE[key]
 
 
@@ -96,13 +96,13 @@ def whole(model, kind, weighted):
 def test_partial_fit(model, kind, places, weighted):
     expected = whole(model, kind, weighted)
     assert np.all(np.isfinite(expected.coef_)) and np.any(expected.coef_) and expected.threshold_ != 0.0
-    expect_equal(in_chunks(model, chunks_of(kind, places, weighted)), expected)
+    expect_equal(is_chunked(model, chunks_of(kind, places, weighted)), expected)
 
 
 @each_model
 @pytest.mark.parametrize("kind", ["dense64", "columns", "sparse32"])
 def test_row_by_row(model, kind):
-    expect_equal(in_chunks(model, chunks_of(kind, range(1, N_ROWS), True)), whole(model, kind, True))
+    expect_equal(is_chunked(model, chunks_of(kind, range(1, N_ROWS), True)), whole(model, kind, True))
 
 
 @each_model
@@ -128,7 +128,7 @@ def test_fit_stream(model, kind, n_passes, places, weighted):
 def test_storage_makes_no_difference(model):
     reference = whole(model, "dense64", True)
     exact = X.astype(np.float32).astype(np.float64)
-    rounded = in_chunks(model, [(exact, Y, WEIGHTS)])
+    rounded = is_chunked(model, [(exact, Y, WEIGHTS)])
     expect_equal(rounded, whole(model, "dense32", True))
     expect_equal(whole(model, "columns", True), reference)
 

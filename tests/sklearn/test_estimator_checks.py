@@ -30,7 +30,7 @@ ESTIMATORS = [
     MultivariateSVC("prbep", threshold="train"),
     MultivariateSVC("accuracy", threshold="train"),
     MultivariateSVC("f1", threshold=0.0),
-    # gamma="scale" is of the variance of X, as in scikit-learn, where weights of rows have no part in it.
+    # gamma="scale" is of the variance of X, as in scikit-learn, where weights of samples have no part in it.
     MultivariateSVC(kernel="rbf", gamma="auto", cv=3),
     AUCSVC(),
     AUCSVC(norm=2),
@@ -55,7 +55,7 @@ ESTIMATORS = [
 ]
 
 
-@pytest.mark.filterwarnings("ignore:too few rows of one class")
+@pytest.mark.filterwarnings("ignore:too few samples of one class")
 @pytest.mark.filterwarnings("ignore:threshold='cv' needs")
 @pytest.mark.filterwarnings("ignore:the surrogate of")
 @pytest.mark.filterwarnings("ignore:the rarest class has")

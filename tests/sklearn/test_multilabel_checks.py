@@ -9,7 +9,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from metricwise import BinaryRelevance, ProbabilisticClassifierChain
 
 LABELS = "gives one label with the values 1 and 2, or words; here columns are 0 and 1, and anything else is an error"
-ONE_CLASS = "wants an error for a label that all rows have; here such labels are allowed"
+ONE_CLASS = "wants an error for a label that all samples have; here such labels are allowed"
 ONE_COLUMN = "gives labels in one dimension"
 EXPECTED = {
     "check_classifier_data_not_an_array": LABELS,

@@ -180,7 +180,7 @@ def test_a_number_is_used_as_it_is():
 
 @pytest.mark.parametrize("cv", [3, KFold(4), StratifiedKFold(3, shuffle=True, random_state=0)], ids=str)
 def test_folds_of_the_out_of_fold_threshold(cv):
-    """What cv says: scores of rows that were not trained on, threshold by the measure on all of them."""
+    """What cv says: scores of samples that were not trained on, threshold by the measure on all of them."""
     model = MultivariateSVC("f1", C=0.01, cv=cv).fit(X[:, :3], Y)
     assert np.isfinite(model.threshold_)
     if isinstance(cv, int):

@@ -20,7 +20,7 @@ from metricwise.solvers.spade import Spade
 MAKERS = {
     "spade": lambda **options: SPADEClassifier(**{"measure": "g_mean", **options}),
     "stamp": lambda **options: STAMPClassifier(**{"measure": "f1", **options}),
-    "batches": lambda **options: MiniBatchSVC(**{"measure": "f1", "batch_rows": 60, **options}),
+    "batches": lambda **options: MiniBatchSVC(**{"measure": "f1", "batch_size": 60, **options}),
 }
 each_model = pytest.mark.parametrize("name", MAKERS)
 
@@ -49,7 +49,7 @@ def expect_same_model(left, right):
 @pytest.mark.parametrize("n_passes", [1, 25])
 def test_all_passes_are_made_if_tol_is_negative(name, n_passes):
     model = MAKERS[name](n_passes=n_passes, tol=-1.0).fit(X, Y)
-    held = X.shape[0] - model.result_.n_rows / n_passes
+    held = X.shape[0] - model.result_.n_samples / n_passes
     assert model.n_iter_ == model.result_.n_passes == len(model.result_.history) == n_passes
     assert 0.09 * len(X) < held < 0.11 * len(X) and held == int(held)
     assert model.result_.status is Status.MAX_ITER
@@ -85,7 +85,7 @@ def test_the_callback_stops_within_the_first_pass(name):
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(30_000, 2))
     model = MAKERS[name](callback=lambda entry: True).fit(rows, rows[:, 0] > 1.0)
-    assert 0 < model.result_.n_rows < 10_000
+    assert 0 < model.result_.n_samples < 10_000
     assert model.n_iter_ == 1 and model.result_.status is Status.STOPPED
 
 
@@ -95,11 +95,11 @@ def test_time_ends_training(name):
     assert model.result_.status is Status.MAX_SECONDS
     assert 0.05 < model.result_.seconds < 5.0
     stream = MAKERS[name](max_seconds=1e-9).fit_stream([(X, Y)] * 50)
-    assert stream.result_.status is Status.MAX_SECONDS and stream.result_.n_rows == len(X)
+    assert stream.result_.status is Status.MAX_SECONDS and stream.result_.n_samples == len(X)
 
 
 def test_every_pass_has_an_order_of_its_own(monkeypatch):
-    """And none of the rows held out is in any."""
+    """And none of the samples held out is in any."""
     orders = []
     learn = Spade.learn
     monkeypatch.setattr(Spade, "learn", lambda *args, **options: orders.append(args[3]) or learn(*args, **options))
@@ -129,7 +129,7 @@ def test_history(name, way):
     assert len(history) >= 4
     assert np.all(np.diff([entry.rows for entry in history]) > 0)
     assert np.all(np.diff([entry.seconds for entry in history]) > 0.0)
-    assert history[-1].rows <= result.n_rows and history[-1].seconds <= result.seconds
+    assert history[-1].rows <= result.n_samples and history[-1].seconds <= result.seconds
     known = [entry.measure for entry in history if not np.isnan(entry.measure)]
     assert len(known) >= 2 and all(0.0 <= value <= 1.0 for value in known)
     assert known[-1] == pytest.approx(model.score(NEW_X, NEW_Y), abs=0.12)
@@ -153,7 +153,7 @@ def test_long_histories_are_thinned():
 
 @each_model
 def test_the_threshold_serves_new_rows(name):
-    """It is chosen on rows held out; on new rows it comes close to the best threshold there is."""
+    """It is chosen on samples held out; on new samples it comes close to the best threshold there is."""
     model = MAKERS[name]().fit(X, Y)
     scores = NEW_X @ model.coef_[0] + model.intercept_[0]
     best = best_threshold(model.measure_, NEW_Y == 1, scores)
@@ -270,7 +270,7 @@ def test_weights_are_repetitions(name, make):
     weighted = MAKERS[name](n_passes=3).fit(make(X), Y, sample_weight=weights)
     order = np.random.default_rng(3).permutation(int(weights.sum()))
     rows, labels = np.repeat(X, weights, axis=0)[order], np.repeat(Y, weights)[order]
-    assert len(rows) > 2000  # more rows than are merged
+    assert len(rows) > 2000  # more samples than are merged
     fewer = weights[:600]
     weighted = MAKERS[name](n_passes=3).fit(make(X[:600]), Y[:600], sample_weight=fewer)
     order = np.random.default_rng(3).permutation(int(fewer.sum()))
@@ -287,4 +287,4 @@ def test_fit_starts_anew(name):
     streamed = MAKERS[name]().partial_fit(X, Y, classes=[0, 1]).fit(X, Y)
     expect_same_model(streamed, model)
     model.fit_stream([(NEW_X[:, :2], NEW_Y)])
-    assert model.n_features_in_ == 2 and model.result_.n_rows == len(NEW_X)
+    assert model.n_features_in_ == 2 and model.result_.n_samples == len(NEW_X)

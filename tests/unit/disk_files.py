@@ -1,4 +1,4 @@
-"""Rows in files of every kind, for the tests of rows on disk."""
+"""Samples in files of every kind, for the tests of samples on disk."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ Y = X[:, 0] + X[:, 1] + 0.4 * RNG.normal(size=3000) > 1.3
 NAMES = tuple("abcdef")
 
 
-def write_wide_rows(folder, n_rows, width):
-    """X.npy and y.npy with rows that no test should hold in memory."""
-    rows = np.lib.format.open_memmap(folder / "X.npy", mode="w+", dtype=np.float32, shape=(n_rows, width))
+def write_wide_rows(folder, n_samples, width):
+    """X.npy and y.npy with samples that no test should hold in memory."""
+    rows = np.lib.format.open_memmap(folder / "X.npy", mode="w+", dtype=np.float32, shape=(n_samples, width))
     random = np.random.default_rng(0)
     rows[:] = np.resize(random.standard_normal((1000, width), dtype=np.float32), rows.shape)
-    labels = random.random(n_rows) < 0.1
+    labels = random.random(n_samples) < 0.1
     rows[labels, :5] += 2.0
     rows.flush()
     np.save(folder / "y.npy", labels)
 
 
 def written(folder, kind):
-    """The rows in a file of some kind, and how to open it."""
+    """The samples in a file of some kind, and how to open it."""
     path = folder / f"X.{kind.split()[-1]}"
     if kind == "npy":
         np.save(path, X)

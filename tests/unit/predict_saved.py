@@ -1,4 +1,4 @@
-"""Loads every model file of a folder in a process of its own and writes what the models say of the rows beside them."""
+"""Load every model file of a folder in a process of its own and write the models' predictions beside them."""
 
 from __future__ import annotations
 

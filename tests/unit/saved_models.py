@@ -1,4 +1,4 @@
-"""One trained model of every kind that model files hold, each with the rows to predict."""
+"""One trained model of every kind that model files hold, each with the samples to predict."""
 
 from __future__ import annotations
 
@@ -211,7 +211,7 @@ MODELS: dict[str, Callable[[], tuple[Any, Any]]] = {
 
 
 def outputs(model: Any, rows: Any) -> dict[str, np.ndarray]:
-    """Return all that a model says of rows."""
+    """Return all that a model says of samples."""
     found = {}
     for method in ("predict", "decision_function", "predict_proba"):
         if hasattr(model, method):

@@ -44,20 +44,20 @@ class Half(LogisticRegression):
         return super().predict_proba(X[:, list(self.columns)])
 
 
-def complementary(n_rows, seed):
+def complementary(n_samples, seed):
     """Two halves of the features, each of which tells half of what there is to know."""
     rng = np.random.default_rng(seed)
-    positive = rng.random(n_rows) < 0.3
-    return rng.normal(size=(n_rows, 4)) + 0.9 * positive[:, None], positive.astype(int)
+    positive = rng.random(n_samples) < 0.3
+    return rng.normal(size=(n_samples, 4)) + 0.9 * positive[:, None], positive.astype(int)
 
 
 HALVES = [("first", Half((0, 1))), ("second", Half((2, 3)))]
 
 
-def bent(n_rows, seed):
+def bent(n_samples, seed):
     """A ring, of which lines know nothing and trees much."""
     rng = np.random.default_rng(seed)
-    rows = rng.normal(size=(n_rows, 2))
+    rows = rng.normal(size=(n_samples, 2))
     return rows, (np.hypot(*rows.T) > 1.7).astype(int)
 
 
@@ -99,7 +99,7 @@ def test_held_out_scores_are_those_of_rows_that_nothing_has_seen():
 
 
 def test_rows_of_noise_are_not_learnt_from_folds():
-    """Outputs out of fold lean against the labels of their rows; with the features at hand that must not count."""
+    """Outputs out of fold lean against the labels of their samples; with the features at hand that must not count."""
     rng = np.random.default_rng(0)
     rows, labels = rng.normal(size=(150, 60)), (rng.random(150) < 0.3).astype(int)
     model = AdaptedSVC("roc_auc", [("line", LogisticRegression())], feature_scaling=1.0, tol=1e-2).fit(rows, labels)

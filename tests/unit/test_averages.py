@@ -1,4 +1,4 @@
-"""Averages over classes, labels and rows, compared with scikit-learn."""
+"""Averages over classes, labels and samples, compared with scikit-learn."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_what_has_no_average():
         Averaged(RocAuc())
     with pytest.raises(ValueError, match="average must be one of macro, micro, weighted, samples, got 'mean'"):
         Averaged(FBeta(), "mean")
-    with pytest.raises(ValueError, match="mean over rows with several labels"):
+    with pytest.raises(ValueError, match="mean over samples with several labels"):
         Averaged(FBeta(), "samples").score(TRUTH, FOUND)
     with pytest.raises(ValueError, match="must be alike, got shapes"):
         Averaged(FBeta()).score(TRUTH, FOUND[:-1])

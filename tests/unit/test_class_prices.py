@@ -15,7 +15,7 @@ TABLES = [(30.0, 20.0, 20.0, 130.0), (80.0, 5.0, 40.0, 60.0), (7.5, 12.0, 1.5, 3
 
 
 def worth_of_rows(measure, table, step=1e-4):
-    """What the measure gains by labelling rightly a little more of a positive, and of a negative, row."""
+    """What the measure gains by labelling rightly a little more of a positive, and of a negative, sample."""
     tp, fp, fn, tn = table
     pos = measure.value(tp + step, fp, fn - step, tn) - measure.value(tp - step, fp, fn + step, tn)
     neg = measure.value(tp, fp - step, fn, tn + step) - measure.value(tp, fp + step, fn, tn - step)
@@ -33,7 +33,7 @@ def test_prices_of_a_ratio_are_what_rows_add_to_it(measure, table):
 @pytest.mark.parametrize("table", TABLES)
 @pytest.mark.parametrize("measure", CONCAVE, ids=str)
 def test_prices_of_a_concave_measure_are_what_rows_add_to_it(measure, table):
-    many = tuple(1e6 * count for count in table)  # so many rows that slopes are taken over next to no room
+    many = tuple(1e6 * count for count in table)  # so many samples that slopes are taken over next to no room
     prices = row_prices(measure, many)
     pos, neg = worth_of_rows(measure, table)
     assert prices.pos / prices.neg == pytest.approx(pos / neg, rel=1e-4)

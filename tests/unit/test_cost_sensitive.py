@@ -33,12 +33,12 @@ STUMP = DecisionTreeClassifier(max_depth=1, random_state=0)
 FOLDS = list(StratifiedKFold(3, shuffle=True, random_state=1).split(X[TRAIN], Y[TRAIN]))
 
 
-def curved(n_rows, seed):
+def curved(n_samples, seed):
     """Positives where no single cut finds them; stumps without prices look at the wrong feature."""
     random = np.random.default_rng(seed)
-    rows = random.normal(size=(n_rows, 2)) * [1.0, 2.0]
+    rows = random.normal(size=(n_samples, 2)) * [1.0, 2.0]
     chance = 1.0 / (1.0 + np.exp(6.0 - 3.0 * rows[:, 0] - rows[:, 1] ** 2 / 1.5))
-    return rows, (random.random(n_rows) < chance).astype(int)
+    return rows, (random.random(n_samples) < chance).astype(int)
 
 
 def fitted(learner=STUMP, measure="g_mean", **settings):
@@ -307,6 +307,6 @@ def test_sparse_rows_and_several_processes_change_nothing():
 
 def test_too_few_rows_to_hold_out():
     rows, labels = np.arange(12.0)[:, None], np.r_[1, np.zeros(11, dtype=int)]
-    with pytest.warns(UserWarning, match="no rows can be held out"):
+    with pytest.warns(UserWarning, match="no samples can be held out"):
         model = CostSensitiveClassifier(LogisticRegression()).fit(rows, labels)
     assert len(model.history_) == 1

@@ -12,7 +12,7 @@ LABELLING = np.repeat([0.0, -0.125, 0.0, 0.25], [3000, 1000, 5000, 7])
 
 
 def with_ties(vector):
-    """A labelling that takes a share of some rows, which no sample of the entries shows."""
+    """A labelling that takes a share of some samples, which no sample of the entries shows."""
     tied = vector.copy()
     tied[RNG.choice(vector.size, size=5, replace=False)] = RNG.random(5)
     return tied

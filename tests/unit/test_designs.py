@@ -1,4 +1,4 @@
-"""Designs: two products and subsets of rows, without a copy of the data."""
+"""Designs: two products and subsets of samples, without a copy of the data."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_vectors_may_be_strided(kind, dtype):
     ids=["one", "few", "many", "all", "none"],
 )
 def test_take_and_take_of_take(kind, dtype, rows):
-    """Few rows and many are read in different ways where columns are contiguous."""
+    """Few samples and many are read in different ways where columns are contiguous."""
     design = make_design(stored(X, kind, dtype), intercept=1.0)
     rows = np.array(rows, dtype=np.int64)
     part, full = design.take(rows), extended(1.0)[rows]
@@ -77,7 +77,7 @@ def test_take_and_take_of_take(kind, dtype, rows):
 
 @each_design
 def test_many_rows_in_any_order(kind, dtype):
-    """Many rows are read by their place in memory, whatever the order in which they are listed."""
+    """Many samples are read by their place in memory, whatever the order in which they are listed."""
     data = np.round(8 * RNG.normal(size=(6000, 7))) / 8
     rows = RNG.integers(0, 6000, size=6500)  # with copies
     part = make_design(stored(data, kind, dtype), threads=2).take(rows)
@@ -98,7 +98,7 @@ def test_row_blocks_cover_all_rows_in_order(kind, dtype, size):
 
 @each_design
 def test_equal_rows_get_equal_scores_wherever_they_stand(kind, dtype):
-    """Ties must not be broken by rounding: copies of a row may stand in different blocks and subsets."""
+    """Ties must not be broken by rounding: copies of a sample may stand in different blocks and subsets."""
     data = RNG.normal(size=(5, 33))
     rows = RNG.integers(0, 5, size=4001)
     design = make_design(stored(data[rows], kind, dtype), intercept=0.3)
@@ -138,7 +138,7 @@ def test_fingerprints_follow_the_rows(kind, dtype):
 
 @each_design
 def test_fingerprints_tell_rows_apart(kind, dtype):
-    """Also rows with the same numbers in other columns, with other signs, and with a zero in between."""
+    """Also samples with the same numbers in other columns, with other signs, and with a zero in between."""
     rows = np.array(
         [
             [1, 2, 0, 0],
@@ -215,9 +215,9 @@ def size_in_bytes(data):
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_nothing_as_large_as_the_data_is_allocated(kind, dtype):
     data = stored(np.tile(X, (100, 20)), kind, dtype)
-    n_rows, n_columns = data.shape
-    half = np.arange(0, n_rows, 2)
-    w, c = RNG.normal(size=n_columns + 1), RNG.normal(size=n_rows)
+    n_samples, n_columns = data.shape
+    half = np.arange(0, n_samples, 2)
+    w, c = RNG.normal(size=n_columns + 1), RNG.normal(size=n_samples)
 
     def touch():
         design = make_design(data, intercept=1.0)

@@ -1,4 +1,4 @@
-"""Classifiers on rows on disk: the same models as in memory, within the memory they may take."""
+"""Classifiers on samples on disk: the same models as in memory, within the memory they may take."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_labels_that_are_missing_or_too_few(npy):
     rows = metricwise.io.open(npy)
     with pytest.raises(ValueError, match=r"opened without one: name it with metricwise\.io\.open\(path, target="):
         MultivariateSVC("f1").fit(rows)
-    with pytest.raises(ValueError, match="X has 3000 rows and y has 2999 labels"):
+    with pytest.raises(ValueError, match="X has 3000 samples and y has 2999 labels"):
         MultivariateSVC("f1").fit(rows, Y[:-1])
     model = MultivariateSVC("f1", threshold=0.0).fit(rows, Y)
     with pytest.raises(ValueError, match="score requires the labels"):
@@ -119,7 +119,7 @@ def test_models_trained_in_memory_predict_on_disk_where_they_are_linear(npy):
     stamp = STAMPClassifier("f1").fit(X, Y)
     np.testing.assert_array_equal(stamp.predict(rows), stamp.predict(X))
     curved = MultivariateSVC("f1", kernel="rbf", threshold=0.0, n_basis=20, max_iter=5, tol=0.5).fit(X[:200], Y[:200])
-    with pytest.raises(ValueError, match="needs all rows in memory"):
+    with pytest.raises(ValueError, match="needs all samples in memory"):
         curved.predict(rows)
     with pytest.raises(TypeError, match="needs them in memory"):
         metricwise.certify(curved, rows)
@@ -130,13 +130,13 @@ def test_models_trained_in_memory_predict_on_disk_where_they_are_linear(npy):
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="peak memory is asked of Linux")
 def test_training_stays_within_its_memory(tmp_path):
-    """128 MB of rows in a process that may have no more than 100 MB beside the libraries."""
+    """128 MB of samples in a process that may have no more than 100 MB beside the libraries."""
     write_wide_rows(tmp_path, 40_000, 800)
     script = r"""
 import re, sys
 import metricwise, metricwise.io
-rows = metricwise.io.open(sys.argv[1] + "/X.npy", target=sys.argv[1] + "/y.npy", memory_limit="420MB")
-model = metricwise.MultivariateSVC("f1", C=1e-4, tol=0.1, threshold=0.0).fit(rows)
+samples = metricwise.io.open(sys.argv[1] + "/X.npy", target=sys.argv[1] + "/y.npy", memory_limit="420MB")
+model = metricwise.MultivariateSVC("f1", C=1e-4, tol=0.1, threshold=0.0).fit(samples)
 peak = re.search(r"VmHWM:\s+(\d+) kB", open("/proc/self/status").read())[1]
 print(float(peak) * 1024 / 1e6, model.result_.certificate.relative)
 """

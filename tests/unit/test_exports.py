@@ -51,7 +51,7 @@ SEVERAL = "several classes"
 
 
 class SvmLightText:
-    """Reads SVM-light's text on its own terms: scores are the sum of alpha * <support vector, row>, minus b."""
+    """Reads SVM-light's text on its own terms: scores are the sum of alpha * <support vector, sample>, minus b."""
 
     def __init__(self, path: Path) -> None:
         lines = path.read_text().splitlines()
@@ -236,5 +236,5 @@ def test_what_has_no_graph_is_refused() -> None:
         mw.to_onnx(make_pipeline(FunctionTransformer(np.tanh), LINEAR["AMP"]()), X)
     with pytest.raises(TypeError, match="is for models of metricwise, got LogisticRegression"):
         mw.to_onnx(LogisticRegression().fit(X, Y), X)
-    with pytest.raises(TypeError, match="X must be a dense array of rows in single or double precision"):
+    with pytest.raises(TypeError, match="X must be a dense array of samples in single or double precision"):
         mw.to_onnx(LINEAR["AMP"](), X.astype(int))

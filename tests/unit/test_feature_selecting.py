@@ -25,9 +25,9 @@ from metricwise.solvers.feature_selection import FeatureSelection, best_parts
 MEASURES = ["accuracy", "f1", "g_mean", "prbep", "roc_auc"]
 
 
-def data(n_rows=200, n_features=8, informative=3, seed=0):
+def data(n_samples=200, n_features=8, informative=3, seed=0):
     return make_classification(
-        n_rows, n_features, n_informative=informative, n_redundant=2, weights=[0.7], flip_y=0.05, random_state=seed
+        n_samples, n_features, n_informative=informative, n_redundant=2, weights=[0.7], flip_y=0.05, random_state=seed
     )
 
 

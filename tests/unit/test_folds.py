@@ -1,4 +1,4 @@
-"""Folds that follow the content of the rows."""
+"""Folds that follow the content of the samples."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 from sklearn.model_selection import KFold, StratifiedKFold
 
-from metricwise.decisions.folds import fold_of_rows, split_rows
+from metricwise.decisions.folds import assign_folds, split_samples
 from metricwise.designs import make_design
 
 RNG = np.random.default_rng(0)
@@ -18,14 +18,14 @@ POSITIVE = ROWS % 4 == 0  # the label follows the content
 
 
 def test_equal_rows_share_a_fold():
-    folds = fold_of_rows(make_design(X), POSITIVE, 5, seed=0)
+    folds = assign_folds(make_design(X), POSITIVE, 5, seed=0)
     assert set(folds) == set(range(5))
     for row in range(40):
         assert np.unique(folds[np.equal(ROWS, row)]).size == 1
 
 
 def with_copies(repeated, n_distinct=300, n_copies=200):
-    """Return distinct rows, and copies of some of those named, in any order; a tenth of the rows is positive."""
+    """Return distinct samples, and copies of some of those named, in any order; a tenth of the samples is positive."""
     random = np.random.default_rng(1)
     row = random.permutation(np.r_[np.arange(n_distinct), random.choice(repeated, n_copies)])
     return row, random.normal(size=(n_distinct, 3))[row], row % 10 == 0
@@ -36,13 +36,13 @@ def shares_a_fold(row, folds):
 
 
 def test_copies_that_occur_by_themselves_go_their_own_way():
-    row, X, positive = with_copies(np.arange(40))  # a few rows of either class, many times each
-    folds = fold_of_rows(make_design(X), positive, 5, seed=0)
+    row, X, positive = with_copies(np.arange(40))  # a few samples of either class, many times each
+    folds = assign_folds(make_design(X), positive, 5, seed=0)
     assert shares_a_fold(row, folds) < 0.2
     for mask in (positive, ~positive):
         assert np.ptp(np.bincount(folds[mask], minlength=5)) <= 1
     order = np.random.default_rng(2).permutation(len(row))
-    shuffled = fold_of_rows(make_design(X[order]), positive[order], 5, seed=0)
+    shuffled = assign_folds(make_design(X[order]), positive[order], 5, seed=0)
     known = [tuple(sorted(zip(r.tolist(), f.tolist(), strict=True))) for r, f in ((row, folds), (row[order], shuffled))]
     assert known[0] == known[1]
 
@@ -50,46 +50,46 @@ def test_copies_that_occur_by_themselves_go_their_own_way():
 def test_few_different_rows_occur_by_themselves():
     row = np.random.default_rng(1).integers(0, 250, 4000)
     X = np.random.default_rng(2).normal(size=(250, 3))[row]
-    assert shares_a_fold(row, fold_of_rows(make_design(X), row % 10 == 0, 5, seed=0)) < 0.1
+    assert shares_a_fold(row, assign_folds(make_design(X), row % 10 == 0, 5, seed=0)) < 0.1
 
 
 def test_rows_repeated_to_even_out_the_classes_share_a_fold():
     row, X, positive = with_copies(np.arange(0, 300, 10))
-    assert shares_a_fold(row, fold_of_rows(make_design(X), positive, 5, seed=0)) == 1.0
+    assert shares_a_fold(row, assign_folds(make_design(X), positive, 5, seed=0)) == 1.0
 
 
 def test_both_classes_are_spread_evenly():
-    folds = fold_of_rows(make_design(X), POSITIVE, 5, seed=0)
+    folds = assign_folds(make_design(X), POSITIVE, 5, seed=0)
     for mask in (POSITIVE, ~POSITIVE):
         distinct = [np.unique(ROWS[mask & (folds == k)]).size for k in range(5)]
         assert max(distinct) - min(distinct) <= 1
 
 
 def test_neither_order_nor_storage_nor_copies_matter():
-    folds = fold_of_rows(make_design(X), POSITIVE, 4, seed=3)
+    folds = assign_folds(make_design(X), POSITIVE, 4, seed=3)
     order = RNG.permutation(len(X))
-    shuffled = fold_of_rows(make_design(np.asfortranarray(X[order])), POSITIVE[order], 4, seed=3)
+    shuffled = assign_folds(make_design(np.asfortranarray(X[order])), POSITIVE[order], 4, seed=3)
     np.testing.assert_array_equal(shuffled, folds[order])
     for data in (sparse.csr_array(X), X.astype(np.float32)):
-        np.testing.assert_array_equal(fold_of_rows(make_design(data), POSITIVE, 4, seed=3), folds)
-    np.testing.assert_array_equal(fold_of_rows(make_design(DISTINCT), POSITIVE[:40], 4, seed=3), folds[:40])
+        np.testing.assert_array_equal(assign_folds(make_design(data), POSITIVE, 4, seed=3), folds)
+    np.testing.assert_array_equal(assign_folds(make_design(DISTINCT), POSITIVE[:40], 4, seed=3), folds[:40])
 
 
 def test_the_seed_matters():
-    folds = [fold_of_rows(make_design(X), POSITIVE, 5, seed) for seed in range(3)]
+    folds = [assign_folds(make_design(X), POSITIVE, 5, seed) for seed in range(3)]
     assert not np.array_equal(folds[0], folds[1]) and not np.array_equal(folds[0], folds[2])
 
 
 def test_no_more_folds_than_distinct_rows_of_a_class():
     positive = np.isin(ROWS, [1, 2, 3])
-    assert set(fold_of_rows(make_design(X), positive, 5, seed=0)) == {0, 1, 2}
-    assert fold_of_rows(make_design(X), np.isin(ROWS, [7]), 5, seed=0) is None
-    assert fold_of_rows(make_design(X), ~np.isin(ROWS, [7]), 5, seed=0) is None
+    assert set(assign_folds(make_design(X), positive, 5, seed=0)) == {0, 1, 2}
+    assert assign_folds(make_design(X), np.isin(ROWS, [7]), 5, seed=0) is None
+    assert assign_folds(make_design(X), ~np.isin(ROWS, [7]), 5, seed=0) is None
 
 
 @pytest.mark.parametrize(("cv", "n_folds"), [(None, 5), (3, 3), (np.int64(4), 4)])
 def test_splits_are_a_partition_with_both_classes_everywhere(cv, n_folds):
-    splits = list(split_rows(cv, make_design(X), X, POSITIVE, seed=0))
+    splits = list(split_samples(cv, make_design(X), X, POSITIVE, seed=0))
     assert len(splits) == n_folds
     np.testing.assert_array_equal(np.sort(np.concatenate([test for _, test in splits])), np.arange(len(X)))
     for train, test in splits:
@@ -99,14 +99,14 @@ def test_splits_are_a_partition_with_both_classes_everywhere(cv, n_folds):
 
 
 def test_too_few_rows_cannot_be_divided():
-    assert split_rows(None, make_design(X), X, ROWS == 7, seed=0) is None
+    assert split_samples(None, make_design(X), X, ROWS == 7, seed=0) is None
 
 
 @pytest.mark.parametrize(
     "cv", [KFold(3), StratifiedKFold(3), [(np.arange(50), np.arange(50, 100))]], ids=lambda c: type(c).__name__
 )
 def test_splitters_and_lists_of_splits_are_used_as_they_are(cv):
-    found = list(split_rows(cv, make_design(X), X, POSITIVE, seed=0))
+    found = list(split_samples(cv, make_design(X), X, POSITIVE, seed=0))
     expected = cv if isinstance(cv, list) else list(cv.split(X, POSITIVE))
     assert len(found) == len(expected)
     for ours, theirs in zip(found, expected, strict=True):

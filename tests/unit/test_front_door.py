@@ -206,7 +206,7 @@ def test_settings_that_gain_from_more_rows_are_not_judged_by_few():
         Candidate("learner", guess, {"number": 2}),
     ]
     runners = race(5000).run(candidates).runners
-    assert [one.n_rows for one in runners] == [5000, 5000, 1000]
+    assert [one.n_samples for one in runners] == [5000, 5000, 1000]
     assert [one.why_dropped for one in runners] == ["", *2 * ["other settings of it are better"]]
 
 
@@ -225,7 +225,7 @@ def test_parts_of_the_rows_grow_and_contain_each_other():
 
 
 class Sleepy(LogisticRegression):
-    """A learner that takes a tenth of a millisecond for a row."""
+    """A learner that takes a tenth of a millisecond for a sample."""
 
     def fit(self, X, y, sample_weight=None):
         time.sleep(1e-4 * len(y))
@@ -237,7 +237,7 @@ def test_a_time_budget_is_kept():
     learners = {f"sleepy {k}": Sleepy(C=1.0 + k) for k in range(20)}
     begun = time.perf_counter()
     model = MetricClassifier("f1", candidates=learners, time_budget=3.0).fit(X, y)
-    # Without a budget, the first part of the rows takes eight seconds, and the others as long.
+    # Without a budget, the first part of the samples takes eight seconds, and the others as long.
     assert time.perf_counter() - begun < 6.0
     assert model.leaderboard_["why_dropped"].str.contains("more time than is left").any()
     assert model.predict(X).shape == y.shape
@@ -247,7 +247,7 @@ def test_callbacks_tell_the_progress_and_can_end_the_race():
     X, _, y, _ = rows()
     lines = []
     MetricClassifier("f1", candidates=FEW, callback=lines.append).fit(X, y)
-    assert len(lines) == 2 and lines[0].startswith("360 rows: linear")
+    assert len(lines) == 2 and lines[0].startswith("360 samples: linear")
     model = MetricClassifier("f1", candidates=FEW, callback=lambda text: True).fit(X, y)
     assert model.leaderboard_["rows"].gt(0).sum() == 1
 
@@ -263,7 +263,7 @@ def test_candidates_with_decision_values_only():
 def test_score_intervals_shrink_with_more_rows(measure):
     X, _, y, _ = rows()
     model = MetricClassifier(measure, candidates=FEW).fit(X, y)
-    few, many = model.score_interval(n_rows=100), model.score_interval()
+    few, many = model.score_interval(n_samples=100), model.score_interval()
     assert 0.0 <= few[0] < many[0] <= model.expected_score_ <= many[1] < few[1] <= 1.0
 
 
@@ -283,7 +283,7 @@ def test_cloned_and_searched():
 
 @pytest.mark.parametrize("rare", [5, 4995])
 def test_scores_of_a_rare_class_are_not_cut_off(rare):
-    """Log-odds of one positive in a thousand are below -6 for nearly all rows, which still have to be ranked."""
+    """Log-odds of one positive in a thousand are below -6 for nearly all samples, which still have to be ranked."""
     random = np.random.default_rng(0)
     y = np.arange(5000) < rare
     X = random.normal(size=(5000, 3)) + 2.0 * y[:, None]
@@ -304,7 +304,7 @@ def runner_with(*curve):
 
 
 def test_measures_are_carried_on_by_the_power_that_heats_have_shown():
-    # What is missing shrinks as the root of the rows: 0.4, then 0.2 with four times the rows.
+    # What is missing shrinks as the root of the samples: 0.4, then 0.2 with four times the samples.
     carried = carried_on([runner_with((1000.0, 0.6), (4000.0, 0.8))], 5000, guessed=True)
     assert carried(0.8) == pytest.approx(1.0 - 0.2 * (4000 / 5000) ** 0.5)
     assert carried(1.0) == 1.0
@@ -337,7 +337,7 @@ def test_intervals_leave_room_for_growth_that_no_heat_has_shown():
 
 @pytest.mark.parametrize("measure", ["f1", "roc_auc"])
 def test_intervals_hold_the_measure_of_new_rows_as_often_as_they_say(measure):
-    """Twenty races on rows drawn anew, each judged on as many new rows."""
+    """Twenty races on samples drawn anew, each judged on as many new samples."""
     X, y = make_classification(40_000, 6, n_informative=4, weights=[0.8], flip_y=0.1, random_state=3)
     learners = {"weak": LogisticRegression(C=0.01), "strong": LogisticRegression(), "svm": LinearSVC()}
     held = 0

@@ -23,7 +23,7 @@ from metricwise.solvers.binned_cutting_plane import BinnedCuttingPlane
 from metricwise.solvers.binned_problem import make_binned_problem
 from tests.contracts.cases import MEASURES, TOL, make_data
 
-X, POSITIVE = make_data(n_rows=120)
+X, POSITIVE = make_data(n_samples=120)
 FITTING = [measure for measure in MEASURES if has_fast_oracle(measure, POSITIVE.sum(), (~POSITIVE).sum())]
 OTHERS = [measure for measure in MEASURES if measure not in FITTING]
 EXTRA = [FBeta(0.3), FBeta(3.0), PrecisionAtK(5), RecallAtK(60), PartialAuc(0.1, 0.3)]
@@ -266,7 +266,7 @@ def test_one_class():
 
 
 def test_brackets_are_not_trusted_blindly():
-    """A labelling of the means is found by the same oracles: the reference sorts the rows themselves."""
+    """A labelling of the means is found by the same oracles: the reference sorts the samples themselves."""
     scores = np.array([3.0, 1.0, -2.0, 2.5, 0.0, -1.0, -4.0])
     slack = make_oracle(get_measure("f1"), 3, 4).violate(scores).value
     problem = binned(get_measure("f1"), scores[:, None], np.arange(7) < 3, n_bins=7)

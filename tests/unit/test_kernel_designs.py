@@ -78,7 +78,7 @@ def test_portable_weights_score_any_rows(rows, constant):
     np.testing.assert_allclose(whole.scores_by(model), expected, atol=1e-10)
     for others in SUBSETS.values():
         np.testing.assert_allclose(whole.take(others).scores_by(model), expected[others], atol=1e-10)
-    # What is portable does not depend on the order of the rows.
+    # What is portable does not depend on the order of the samples.
     turned = whole.take(rows[::-1])
     np.testing.assert_allclose(turned.portable(turned.combine(c[::-1])), model, atol=1e-12)
 
@@ -132,7 +132,7 @@ def subspace_of(basis, *, steps=1, function=RBF, data=X):
 
 
 def expect_kernel_on_basis(subspace, matrix, atol=1e-7):
-    """Inner products with basis rows are kernel values; those of other rows are the kernel's projection."""
+    """Inner products with basis samples are kernel values; those of other samples are the kernel's projection."""
     basis, features = subspace.basis, subspace.features
     np.testing.assert_allclose(features @ features[basis].T, matrix[:, basis], atol=atol)
     np.testing.assert_allclose(subspace.factor @ subspace.factor.T, matrix[np.ix_(basis, basis)], atol=atol)
@@ -186,12 +186,12 @@ def test_nearly_dependent_rows(nearness, dtype):
         subspace = subspace_of(basis, steps=steps, data=data)
         assert np.isfinite(subspace.features).all()
         expect_kernel_on_basis(subspace, matrix, atol=1e-6)
-        # No row is longer than the kernel says.
+        # No sample is longer than the kernel says.
         assert np.einsum("ij,ij->i", subspace.features, subspace.features).max() <= 1.0 + 1e-6
 
 
 def test_rows_that_are_all_in_the_span_can_be_added():
-    """A kernel of few features: beyond them rows add nothing, and rounding errors are no reason to give up."""
+    """A kernel of few features: beyond them samples add nothing, and rounding errors are no reason to give up."""
     function = KernelFunction("poly", gamma=1.0, degree=1)
     subspace = subspace_of(np.arange(12), steps=3, function=function)
     expect_kernel_on_basis(subspace, X @ X.T, atol=1e-6)
@@ -250,7 +250,7 @@ def test_kernel_values_are_those_of_scikit_learn(kernel, kind):
     function = KernelFunction(kernel, **FUNCTIONS[kernel])
     values = function.between(A, B)
     assert values.dtype == np.float64 and values.flags.c_contiguous
-    # Rows in single precision are exact here: so are their kernel values.
+    # Samples in single precision are exact here: so are their kernel values.
     np.testing.assert_allclose(
         values, pairwise_kernels(X, X[:6] + 1.0, metric=kernel, **FUNCTIONS[kernel]), rtol=1e-12, atol=1e-14
     )
@@ -312,7 +312,7 @@ def test_callables_get_rows_and_may_return_any_numbers():
 
 
 def test_callables_may_return_sparse_matrices():
-    """As the product of sparse rows is."""
+    """As the product of sparse samples is."""
     data = sparse.csr_array(X)
     values = KernelFunction(lambda A, B: A @ B.T).between(data, data[:4])
     np.testing.assert_allclose(values, X @ X[:4].T, atol=1e-12)
@@ -332,29 +332,29 @@ def matrix_with(eigenvalues, seed=0):
     return (matrix + matrix.T) / 2
 
 
-@pytest.mark.parametrize("n_rows", [60, 620])
+@pytest.mark.parametrize("n_samples", [60, 620])
 @pytest.mark.parametrize("least", [-1.0, -1e-2, -1e-4, -1e-6])
 @pytest.mark.parametrize("crowd", [False, True], ids=["spread", "near zero"])
-def test_negative_eigenvalues_are_found(n_rows, least, crowd):
-    rest = np.geomspace(1.0, 1e-12 if crowd else 0.1, n_rows - 1)
+def test_negative_eigenvalues_are_found(n_samples, least, crowd):
+    rest = np.geomspace(1.0, 1e-12 if crowd else 0.1, n_samples - 1)
     with pytest.raises(ValueError, match=r"not positive semi-definite: it has the eigenvalue .*\. Mend it"):
         check_positive(matrix_with(np.r_[least, rest]), np.float64, "Mend it")
 
 
-@pytest.mark.parametrize("n_rows", [60, 620])
-def test_many_negative_eigenvalues_are_found(n_rows):
-    spread = np.r_[np.linspace(-0.01, 0.0, n_rows - 2), 0.5, 1.0]
+@pytest.mark.parametrize("n_samples", [60, 620])
+def test_many_negative_eigenvalues_are_found(n_samples):
+    spread = np.r_[np.linspace(-0.01, 0.0, n_samples - 2), 0.5, 1.0]
     with pytest.raises(ValueError, match="not positive semi-definite"):
         check_positive(matrix_with(spread), np.float64, "")
 
 
-@pytest.mark.parametrize("n_rows", [60, 620])
+@pytest.mark.parametrize("n_samples", [60, 620])
 @pytest.mark.parametrize("rank", [1, 3, 40])
-def test_rounding_errors_are_no_negative_eigenvalues(n_rows, rank):
-    features = np.random.default_rng(0).normal(size=(n_rows, rank))
+def test_rounding_errors_are_no_negative_eigenvalues(n_samples, rank):
+    features = np.random.default_rng(0).normal(size=(n_samples, rank))
     for dtype in (np.float64, np.float32):
         rounded = (features @ features.T).astype(dtype)
         check_positive(rounded.astype(np.float64), dtype, "")
         check_positive(1e8 * rounded.astype(np.float64), dtype, "")
-    check_positive(np.zeros((n_rows, n_rows)), np.float64, "")
-    check_positive(np.eye(n_rows), np.float64, "")
+    check_positive(np.zeros((n_samples, n_samples)), np.float64, "")
+    check_positive(np.eye(n_samples), np.float64, "")

@@ -65,7 +65,7 @@ def test_bad_truth(measure, y, message):
 def test_bad_labels():
     with pytest.raises(ValueError, match="labels must hold 0 and 1"):
         FBeta().score(Y, SCORES)
-    with pytest.raises(ValueError, match="y has 5 rows but labels has 4"):
+    with pytest.raises(ValueError, match="y has 5 samples but labels has 4"):
         FBeta().score(Y, LABELS[:4])
 
 
@@ -78,7 +78,7 @@ def test_bad_labels():
         ([1, 2, 3, 1j, 5], r"scores must be real numbers"),
         (list("abcde"), r"scores\[0\] is 'a'"),
         (np.ones((5, 2)), r"scores must be one-dimensional.*\(5, 2\)"),
-        ([1, 2, 3], "y has 5 rows but scores has 3"),
+        ([1, 2, 3], "y has 5 samples but scores has 3"),
     ],
 )
 @pytest.mark.parametrize("measure", SCORE_MEASURES, ids=repr)
@@ -92,8 +92,8 @@ def test_bad_scores(measure, scores, message):
     [
         ([1, 1, -1, 1, 1], r"not be negative, but sample_weight\[2\] is -1"),
         ([1, 1, math.nan, 1, 1], r"sample_weight\[2\] is nan"),
-        ([0] * 5, "zero for every row"),
-        ([1] * 4, "y has 5 rows but sample_weight has 4"),
+        ([0] * 5, "zero for every sample"),
+        ([1] * 4, "y has 5 samples but sample_weight has 4"),
         (2.0, "sample_weight must be one-dimensional"),
     ],
 )

@@ -157,9 +157,9 @@ def test_the_same_model_makes_the_same_file(tmp_path: Path) -> None:
 
 def test_a_file_says_what_it_holds(tmp_path: Path) -> None:
     path = tmp_path / "model.mw"
-    mw.save(mw.AUCSVC().fit(X, y), path, command="metricwise train rows.csv", data=(X, y))
+    mw.save(mw.AUCSVC().fit(X, y), path, command="metricwise train samples.csv", data=(X, y))
     found = describe(path)
-    assert found.model.endswith("AUCSVC") and found.command == "metricwise train rows.csv"
+    assert found.model.endswith("AUCSVC") and found.command == "metricwise train samples.csv"
     assert found.versions["scikit-learn"] == sklearn.__version__ and found.versions["metricwise"] == mw.__version__
     assert found.data == fingerprint((X, y))
     assert found.data["parts"][0]["shape"] == [160, 8]
@@ -308,7 +308,7 @@ def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize("measure", ["f1", "roc_auc"])
 @pytest.mark.parametrize("rows", [X, SPARSE, sparse.csr_matrix(np.floor(np.abs(SPARSE * 100.0).toarray()))])
 def test_every_candidate_of_the_front_door_can_be_saved(measure: str, rows: Any, tmp_path: Path) -> None:
-    profile = replace(Profile.of(rows), n_rows=30_000)  # so that streams take part
+    profile = replace(Profile.of(rows), n_samples=30_000)  # so that streams take part
     small = Profile.of(rows)
     wide = replace(small, n_features=50_000) if small.is_sparse else small
     found = [

@@ -190,7 +190,7 @@ def test_score_is_the_measure_of_the_rule(name):
 @each_model
 def test_sparse_rows_and_labels(name):
     dense = MODELS[name]().fit(X, Y)
-    if name == "forest":  # naive Bayes takes dense rows only
+    if name == "forest":  # naive Bayes takes dense samples only
         return
     found = MODELS[name]().fit(sparse.csr_matrix(X), sparse.csr_matrix(Y))
     labels = found.predict(sparse.csr_matrix(NEW))
@@ -219,7 +219,7 @@ def test_rare_labels_get_the_default_classifier():
 
 
 def test_sorted_rows_do_not_mislead_the_choice_of_c():
-    """Each third of the rows has a feature that tells, and one for all tells the wrong in the last third.
+    """Each third of the samples has a feature that tells, and one for all tells the wrong in the last third.
 
     Without shuffling, a fold is a third, of which the others teach only what is wrong.
     """
@@ -262,7 +262,7 @@ def test_weights_of_rows_are_passed_on():
 WRONG = {
     "one column of labels": (lambda m: m.fit(X, Y[:, 0]), r"shape \(300,\)"),
     "lists": (lambda m: m.fit(X, [["a"], ["b", "c"]] * 150), "convert lists of labels with MultiLabelBinarizer"),
-    "lengths": (lambda m: m.fit(X, Y[:-1]), "X has 300 rows but y has 299"),
+    "lengths": (lambda m: m.fit(X, Y[:-1]), "X has 300 samples but y has 299"),
     "not 0 or 1": (lambda m: m.fit(X, 2 * Y), r"y\[\d+, \d+\] is 2: its entries must be 0 or 1"),
     "nan": (
         lambda m: m.fit(X, np.where(Y == 1, np.nan, 0.0)),

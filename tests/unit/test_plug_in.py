@@ -255,7 +255,7 @@ def test_several_labels(name, kind):
     found = model.predict(X[700:])
     assert sparse.issparse(found) == (kind is sparse.csr_matrix)
     assert model.predict_proba(X[700:]).shape == found.shape == (800, 5)
-    # One threshold for all labels, but for how far the models of all rows move their scores.
+    # One threshold for all labels, but for how far the models of all samples move their scores.
     assert (np.ptp(model.threshold_) < 0.05) == (name == "f1_micro")
     dense = found.toarray() if sparse.issparse(found) else found
     np.testing.assert_array_equal(dense, model.decision_function(X[700:]) > 0)

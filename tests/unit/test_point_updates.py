@@ -1,4 +1,4 @@
-"""The kernels of point updates against a slow twin written from the definition, and what a row may cost."""
+"""The kernels of point updates against a slow twin written from the definition, and what a sample may cost."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class Twin:
 
 
 def made_rows(n=400, schedule="adaptive"):
-    """Rows with features of any scale, or of about one scale, as raw features are not learnt stably otherwise."""
+    """Samples with features of any scale, or of about one scale, as raw features are not learnt stably otherwise."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n, 6)) * [1.0, 10.0, 0.1, 3.0, 1.0, 0.5] + [0.0, 5.0, 0.0, -2.0, 1.0, 0.0]
     X[rng.random(X.shape) < 0.4] = 0.0
@@ -119,7 +119,7 @@ def made_rows(n=400, schedule="adaptive"):
 
 
 def statistics(X, schedule, is_sparse):
-    """Mean, precision and squared length of a row, frozen ahead of the pass; one feature is called constant."""
+    """Mean, precision and squared length of a sample, frozen ahead of the pass; one feature is called constant."""
     d = X.shape[1]
     if schedule == "paper":
         return np.zeros(d), np.ones(d), 1.0
@@ -131,7 +131,7 @@ def statistics(X, schedule, is_sparse):
 
 
 def trained(X, positive, weights, settings, region, is_sparse, order=None):
-    """A state that has learnt rows with frozen statistics."""
+    """A state that has learnt samples with frozen statistics."""
     mean, precision, square = statistics(X, settings.schedule, is_sparse)
     state = StreamState.fresh(X.shape[1], is_sparse, scaling=True)
     state.mean[:], state.precision[:], state.square = mean, precision, square
@@ -252,7 +252,8 @@ def test_shrinking_never_loses_the_average(decrease):
     assert numbers[streaming.SCALE] >= 1e-3
 
 
-# ------------------------------------------------------------------------------------------------------- cost of a row
+# ------------------------------------------------------------------------------------------------------- cost of a
+# sample
 
 
 @pytest.mark.parametrize("schedule", ["adaptive", "paper"])

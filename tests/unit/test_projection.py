@@ -1,4 +1,4 @@
-"""The model behind the plan for many rows finds its constants again, and the guide shows what was measured."""
+"""The model behind the plan for many samples finds its constants again, and the guide shows what was measured."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Promises about new rows: exact tests, valid however many thresholds are searched."""
+"""Promises about new samples: exact tests, valid however many thresholds are searched."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def test_promises_are_kept(name):
 def test_refusal_names_the_nearest():
     wanted = [Constraint.of(("precision", ">=", 0.99))]
     message = (
-        r"no threshold can promise precision >= 0.99 with confidence 0.95 on the 200 rows \(\d+ positive\).*"
+        r"no threshold can promise precision >= 0.99 with confidence 0.95 on the 200 samples \(\d+ positive\).*"
         r"nearest is threshold .* which can promise precision >= 0\.\d+"
     )
     with pytest.raises(UnkeepablePromiseError, match=message):

@@ -1,4 +1,4 @@
-"""Thresholds moved to where the model of all rows has them."""
+"""Thresholds moved to where the model of all samples has them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from metricwise import CostSensitiveClassifier, MetricClassifier, PlugInClassifier, get_measure
 from metricwise.decisions.binary import HeldOut, aim_of, choose
-from metricwise.decisions.out_of_fold import binary_scores, collected, probe_rows, splits_of, with_probe
+from metricwise.decisions.out_of_fold import binary_scores, collected, draw_probe, make_splits, with_probe
 from metricwise.decisions.refitting import refit_shift
 
 RANDOM = np.random.default_rng(0)
@@ -49,11 +49,11 @@ def test_weights_are_copies_of_rows():
 
 def test_probes_hold_the_rare_class():
     codes = (np.arange(20_000) % 50 == 0).astype(np.int64)
-    probe = probe_rows(codes, seed=0, most=1000)
+    probe = draw_probe(codes, seed=0, most=1000)
     assert probe.size == 1000 and np.unique(probe).size == 1000
     assert codes[probe].sum() == 400  # all of them
-    assert np.array_equal(probe, probe_rows(codes, seed=0, most=1000))
-    assert probe_rows(np.arange(20_000) % 2, seed=0, most=1000).size == 1000
+    assert np.array_equal(probe, draw_probe(codes, seed=0, most=1000))
+    assert draw_probe(np.arange(20_000) % 2, seed=0, most=1000).size == 1000
 
 
 def test_scores_of_seen_rows_are_means_over_the_models_that_saw_them():
@@ -63,11 +63,11 @@ def test_scores_of_seen_rows_are_means_over_the_models_that_saw_them():
     parts = [(np.array([5.0, 6.0]), np.array([1.0, 2.0])), (np.array([7.0, 8.0]), np.array([4.0]))]
     found = collected(splits, probe, parts)
     assert found.rows.tolist() == [2, 3, 0, 3] and found.unseen.tolist() == [5.0, 6.0, 7.0, 8.0]
-    assert found.probe.tolist() == [0, 1] and found.seen.tolist() == [1.0, 3.0]  # no model has seen row 3
+    assert found.probe.tolist() == [0, 1] and found.seen.tolist() == [1.0, 3.0]  # no model has seen sample 3
 
 
 class Growing(ClassifierMixin, BaseEstimator):
-    """Log-odds are the first feature times a factor that grows with the rows learnt from."""
+    """Log-odds are the first feature times a factor that grows with the samples learnt from."""
 
     def fit(self, X, y, sample_weight=None):
         self.classes_ = np.unique(y)
@@ -92,7 +92,7 @@ def growing():
 def chosen_by_folds(estimator, X, y):
     """Return the threshold on log-odds that held-out scores alone suggest, by the folds that the models use."""
     seed = int(np.random.RandomState(0).randint(2**31 - 1))
-    splits = splits_of(None, X, y, seed)
+    splits = make_splits(None, X, y, seed)
     scores = [binary_scores(clone(estimator).fit(X[a], y[a]), X[b], 1) for a, b in splits]
     rows = np.concatenate([test for _, test in splits])
     held = HeldOut(y[rows] == 1, np.concatenate(scores), np.ones(rows.size))
@@ -112,7 +112,7 @@ def test_thresholds_of_labels_and_of_batches_follow(growing):
     X, y = growing
     threshold = chosen_by_folds(Growing(), X, y)
     labels = PlugInClassifier(Growing(), "f1_macro").fit(X, np.column_stack([y, 1 - y]))
-    assert labels.threshold_[0] == pytest.approx(threshold / 0.8, rel=0.1)  # folds of rows, not of classes
+    assert labels.threshold_[0] == pytest.approx(threshold / 0.8, rel=0.1)  # folds of samples, not of classes
     batch = PlugInClassifier(Growing(), "f1", threshold="batch").fit(X, y)
     assert float(logit(batch.threshold_)) == pytest.approx(threshold / 0.8, rel=0.03)
 

@@ -206,7 +206,7 @@ def test_a_share_of_all_rows():
     measure = get_measure("recall@50%")
     assert measure.predicted_positives(1.0, 8.0) == 4.0
     y, scores = [1, 0, 1, 0, 1, 0, 0, 0], [8, 7, 6, 5, 4, 3, 2, 1]
-    assert measure.score(y, scores) == pytest.approx(2 / 3)  # two of three positives among the first four rows
+    assert measure.score(y, scores) == pytest.approx(2 / 3)  # two of three positives among the first four samples
     assert measure != RecallAtK(0.5)
 
 

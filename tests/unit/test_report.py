@@ -97,15 +97,15 @@ def test_areas_of_many_rows_are_resampled_in_grades() -> None:
     assert np.std(own.draws - its.draws) == pytest.approx(np.sqrt(2) * error, rel=0.2)  # independent scores
 
 
-@pytest.mark.parametrize("n_rows", [40, 4000])
-def test_perfect_labels_are_no_certainty(n_rows: int) -> None:
-    truth = np.arange(n_rows) % 4 == 0
+@pytest.mark.parametrize("n_samples", [40, 4000])
+def test_perfect_labels_are_no_certainty(n_samples: int) -> None:
+    truth = np.arange(n_samples) % 4 == 0
     (judged,) = judge([two(truth, truth.astype(float))], get_measure("f1"))
     low, high = judged.interval
     # Jeffreys: half a miss and half a false alarm, that is one row on average.
     assert judged.value == 1.0
-    assert 1.0 - low == pytest.approx(3.0 / (n_rows / 2.0), rel=0.15)  # the 95 % quantile of that row is 3
-    assert high > 1.0 - 0.1 / (n_rows / 4.0)
+    assert 1.0 - low == pytest.approx(3.0 / (n_samples / 2.0), rel=0.15)  # the 95 % quantile of that row is 3
+    assert high > 1.0 - 0.1 / (n_samples / 4.0)
 
 
 def test_differences_are_paired() -> None:

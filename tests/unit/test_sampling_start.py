@@ -10,11 +10,11 @@ from metricwise.solvers import CuttingPlane, Limits, run
 from tests.contracts.cases import make_data, problem_of, stored
 
 TOL = 1e-3
-X, POSITIVE = make_data(n_rows=5000, n_features=12, share=0.2, noise=1.0)
+X, POSITIVE = make_data(n_samples=5000, n_features=12, share=0.2, noise=1.0)
 WITH, WITHOUT = CuttingPlane(sample_factor=8, smallest_sample=200), CuttingPlane(sample_factor=0)
 
 
-@pytest.mark.parametrize("kind", ["dense rows", "sparse"])
+@pytest.mark.parametrize("kind", ["dense samples", "sparse"])
 @pytest.mark.parametrize("name", ["f1", "accuracy", "g_mean", "prbep", "roc_auc", "partial_roc_auc", "precision_at_k"])
 def test_reaches_the_same_objective(name, kind):
     problem = problem_of(get_measure(name), stored(X, kind), POSITIVE, C=0.05)

@@ -29,8 +29,8 @@ each_method = pytest.mark.parametrize("method", METHODS)
 each_weights = pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["no weights", "weights"])
 
 
-def data(n_rows=150, seed=0, share=0.3):
-    X, y = make_classification(n_rows, 6, weights=[1.0 - share], flip_y=0.1, random_state=seed)
+def data(n_samples=150, seed=0, share=0.3):
+    X, y = make_classification(n_samples, 6, weights=[1.0 - share], flip_y=0.1, random_state=seed)
     return X, y
 
 
@@ -59,7 +59,7 @@ def _by_pairs(weights, scores, smoothing):
 
 
 def _by_programme(measure, weights, scores, smoothing):
-    """The maximum over the shares of rows by a generic solver."""
+    """The maximum over the shares of samples by a generic solver."""
     truth = np.arange(scores.size) < N_POS
     n_pos, n_neg = weights[truth].sum(), weights[~truth].sum()
     u = measure.mistakes_per_loss(n_pos, n_neg)

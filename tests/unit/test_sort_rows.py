@@ -1,4 +1,4 @@
-"""The radix sort that carries row numbers."""
+"""The radix sort that carries sample numbers."""
 
 import numpy as np
 import pytest

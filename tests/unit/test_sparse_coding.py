@@ -42,7 +42,7 @@ def value_of(problem, coded, codes, w):
 
 
 def objective_by_definition(problem, dictionary, codes, w):
-    """J without any of the shortcuts: residuals of the rows themselves."""
+    """J without any of the shortcuts: residuals of the samples themselves."""
     rows = X[problem.design.rows]
     residuals = ((rows - codes @ dictionary) ** 2).sum(axis=1)
     scores = codes @ w[: codes.shape[1]] + problem.intercept * w[-1]
@@ -250,7 +250,7 @@ def test_limits_of_time_iterations_and_callbacks():
 @pytest.mark.parametrize(
     ("settings", "error", "message"),
     [
-        ({"n_atoms": 151}, ValueError, "n_atoms=151, but X has only 150 distinct rows"),
+        ({"n_atoms": 151}, ValueError, "n_atoms=151, but X has only 150 distinct samples"),
         ({"n_atoms": 0}, ValueError, "'n_atoms'"),
         ({"C1": -1.0}, ValueError, "'C1'"),
         ({"C2": 0.0}, ValueError, "'C2'"),

@@ -34,7 +34,7 @@ def made_rows(n=8000, seed=0):
 
 
 def stages(measure, settings=None, n=8000):
-    """Return (position, estimating, level, price of a positive row, of a negative row) at the start of every stage."""
+    """Return (position, estimating, level, cost of a positive, cost of a negative) at the start of every stage."""
     settings = settings or PointSettings(prior=0.2)
     X, positive = made_rows(n)
     learner, data = Stamp(measure, settings), StreamRows(X, positive, np.ones(n))
@@ -89,7 +89,7 @@ def test_prices_are_the_slopes_of_the_challenge(measure):
 
 @pytest.mark.parametrize("beta", [0.5, 1.0, 2.0])
 def test_prices_of_rows_for_f_beta(beta):
-    """A positive row costs 1 + beta^2 - v, a negative one v."""
+    """A positive sample costs 1 + beta^2 - v, a negative one v."""
     for _, _, level, positive, negative in stages(FBeta(beta=beta), n=2000):
         assert positive / negative == pytest.approx((1.0 + beta**2 - level) / level)
 
@@ -114,7 +114,7 @@ def test_a_measure_of_ones_own():
 
 
 def test_levels_learn_the_measure_of_the_stream():
-    """The last level is close to what predictions reach on new rows."""
+    """The last level is close to what predictions reach on new samples."""
     X, positive = made_rows(20_000, seed=3)
     model = STAMPClassifier("f1").partial_fit(X[:15_000], positive[:15_000], classes=[False, True])
     level = model.result_.history[-1].duals[0]

@@ -14,9 +14,9 @@ from metricwise.decisions.model_spread import SPREADS, of_other_models, spread_c
 from metricwise.measures import FBeta, GMean
 
 
-def held_out(random, n_rows=120, shift=1.5):
-    positive = np.arange(n_rows) % 6 == 0
-    return HeldOut(positive, random.normal(size=n_rows) + shift * positive - 2.0, np.ones(n_rows))
+def held_out(random, n_samples=120, shift=1.5):
+    positive = np.arange(n_samples) % 6 == 0
+    return HeldOut(positive, random.normal(size=n_samples) + shift * positive - 2.0, np.ones(n_samples))
 
 
 def test_chances_of_spreads_equal_those_by_integration():
@@ -54,14 +54,14 @@ def drawn_table(random, spread, n_pos, n_neg):
 
 @pytest.mark.parametrize("spread", [0.0, 0.2])
 def test_intervals_cover_what_other_models_find(spread):
-    """Five models are judged on their folds, a sixth on new rows."""
+    """Five models are judged on their folds, a sixth on new samples."""
     random, inside, alone = np.random.default_rng(1), 0, 0
     for _ in range(200):
         tables = tuple(drawn_table(random, spread, 200, 2000) for _ in range(5))
         new = FBeta().value(*drawn_table(random, spread, 1000, 10_000))
-        low, high = TableEvidence(FBeta(), tables).interval(n_rows=11_000)
+        low, high = TableEvidence(FBeta(), tables).interval(n_samples=11_000)
         inside += low <= new <= high
-        low, high = TableEvidence(FBeta(), (tuple(np.sum(tables, axis=0)),)).interval(n_rows=11_000)
+        low, high = TableEvidence(FBeta(), (tuple(np.sum(tables, axis=0)),)).interval(n_samples=11_000)
         alone += low <= new <= high
     assert 0.85 <= inside / 200 <= (0.97 if spread else 1.0)
     assert spread == 0.0 or alone / 200 < 0.7  # as if all models were the one that is kept

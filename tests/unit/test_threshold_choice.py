@@ -134,7 +134,7 @@ def test_batch_rule():
     rule = BatchRule(FBeta(), threshold=-0.8, share=float((log_odds > -0.8).mean()))
     assert rule.threshold_for(log_odds) == pytest.approx(-0.8, abs=0.1)
     assert rule.threshold_for(log_odds + 1.0) > -0.6  # a model whose scores are larger
-    assert rule.threshold_for(np.array([0.3])) == pytest.approx(-0.8, abs=0.05)  # a single row tells next to nothing
+    assert rule.threshold_for(np.array([0.3])) == pytest.approx(-0.8, abs=0.05)  # a single sample tells next to nothing
 
 
 def test_one_class_of_scores_and_all_rows_alike():
@@ -145,21 +145,21 @@ def test_one_class_of_scores_and_all_rows_alike():
 
 
 def test_score_intervals_cover():
-    """Of 300 true values, about 90 percent lie in intervals from a table; of values on 200 rows, in wider ones."""
+    """Of 300 true values, about 90 percent lie in intervals from a table; of values on 200 samples, in wider ones."""
     random = np.random.default_rng(0)
     value, shares = FBeta().value, np.array([0.08, 0.03, 0.04, 0.85])
     inside = {None: 0, 200: 0}
     for seed in range(300):
         table = tuple(random.multinomial(500, shares).astype(float))
-        for n_rows in inside:
-            new = shares if n_rows is None else random.multinomial(n_rows, shares)
-            low, high = score_interval(value, table, n_rows=n_rows, seed=seed)
-            inside[n_rows] += low <= value(*new) <= high
+        for n_samples in inside:
+            new = shares if n_samples is None else random.multinomial(n_samples, shares)
+            low, high = score_interval(value, table, n_samples=n_samples, seed=seed)
+            inside[n_samples] += low <= value(*new) <= high
     assert all(0.85 <= count / 300 <= 0.95 for count in inside.values())
 
 
 def test_a_threshold_that_misses_none_of_few_positives_may_miss_the_next():
-    low, high = score_interval(GMean().value, (20.0, 5.0, 0.0, 995.0), n_rows=1000)
+    low, high = score_interval(GMean().value, (20.0, 5.0, 0.0, 995.0), n_samples=1000)
     assert low < 0.95 and high > 0.995
 
     def recall(tp, fp, fn, tn):
@@ -200,14 +200,14 @@ def test_intervals_of_areas_hold_those_of_new_rows(positives, shift):
 
         truth, scores = drawn(positives, 400)
         evidence = score_evidence(RocAuc(), truth, scores, np.ones(400))
-        low, high = evidence.interval(n_rows=200)
+        low, high = evidence.interval(n_samples=200)
         held.append(low <= roc_auc_score(*drawn(positives // 2, 200)) <= high)
     assert np.mean(held) >= 0.75  # once in 130 times with a rate of 0.9
 
 
 def test_intervals_without_any_mistake_leave_room():
     truth = np.arange(100) < 20
-    low, high = ScoreEvidence(RocAuc(), truth, truth * 1.0, np.ones(100)).interval(n_rows=100)
+    low, high = ScoreEvidence(RocAuc(), truth, truth * 1.0, np.ones(100)).interval(n_samples=100)
     assert 0.7 < low < 0.95 and high == 1.0
     assert ScoreEvidence(RocAuc(), truth, -1.0 * truth, np.ones(100)).interval()[0] == 0.0
 
@@ -219,15 +219,15 @@ def test_intervals_leave_room_for_a_row_stranger_than_all_others():
     scores = random.normal(size=2000) + 8.0 * truth
     evidence = score_evidence(RocAuc(), truth, scores, np.ones(2000))
     assert evidence.value > 0.9999
-    assert evidence.interval(n_rows=2000)[0] < 0.99
+    assert evidence.interval(n_samples=2000)[0] < 0.99
     mirrored = score_evidence(RocAuc(), ~truth, -scores, np.ones(2000))
-    assert mirrored.interval(n_rows=2000) == pytest.approx(evidence.interval(n_rows=2000), abs=0.01)
+    assert mirrored.interval(n_samples=2000) == pytest.approx(evidence.interval(n_samples=2000), abs=0.01)
 
 
 def test_few_new_rows_without_a_class_do_not_break_intervals():
     truth = np.arange(300) < 3
     evidence = score_evidence(RocAuc(), truth, truth * 1.0 + np.arange(300) / 300.0, np.ones(300))
-    low, high = evidence.interval(n_rows=2)
+    low, high = evidence.interval(n_samples=2)
     assert 0.0 <= low < high <= 1.0
 
 
@@ -240,5 +240,5 @@ def test_grouped_evidence_has_the_measure_and_the_interval_of_all_rows(measure):
     assert few.scores.size < 6000
     assert few.weights.sum() == pytest.approx(weights.sum())
     assert few.value == pytest.approx(all_rows.value, abs=2e-3)
-    if measure == RocAuc():  # which takes the least time of them for so many rows
+    if measure == RocAuc():  # which takes the least time of them for so many samples
         assert few.interval() == pytest.approx(all_rows.interval(), abs=5e-3)

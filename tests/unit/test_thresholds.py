@@ -29,7 +29,7 @@ def labelled_scores(draw):
 
 
 def values_of_all_cuts(measure, positive, scores, weights):
-    """The measure when the k best distinct scores are called positive, for every k from none to all."""
+    """The measure when the k best distinct scores are predicted positive, for every k from none to all."""
     values = []
     for k in range(np.unique(scores).size + 1):
         top = np.unique(scores)[::-1][:k]
@@ -80,13 +80,13 @@ def test_of_equally_good_thresholds_the_one_with_most_room():
     positive = np.array([True, True, True, False, False])
     scores = np.array([10.0, 9.0, 3.0, 1.0, 0.0])
     assert best_threshold(FBeta(), positive, scores) == (2.0, 1.0)
-    # Accuracy is 4/5 both above the row of score 9 and below; the gap below is wider.
+    # Accuracy is 4/5 both above the sample of score 9 and below; the gap below is wider.
     scores = np.array([10.0, 9.0, 0.5, 2.0, 0.0])
     assert best_threshold(Accuracy(), positive, scores) == (5.5, 0.8)
 
 
 def test_scores_without_information():
-    """All alike: nothing is called positive unless calling everything so is better."""
+    """All alike: nothing is predicted positive unless calling everything so is better."""
     positive, scores = np.array([True, False, False]), np.zeros(3)
     threshold, value = best_threshold(Accuracy(), positive, scores)
     assert threshold > 0.0 and value == pytest.approx(2 / 3)

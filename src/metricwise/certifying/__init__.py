@@ -40,7 +40,7 @@ def certify(
         With an approximation of a kernel, the bounds are those of the exact kernel's objective, and tell what the
         approximation costs.
     X, y, sample_weight
-        The data it was trained on: in any order of rows for linear models, in the same for kernels. Rows on disk
+        The data it was trained on: in any order of samples for linear models, in the same for kernels. Samples on disk
         (:func:`metricwise.io.open`) are read in blocks, and need no y if they know their labels. Those of Dask arrays
         and data frames stay with the workers; labels and weights may be in memory, or Dask collections, too.
     client : distributed.Client, optional
@@ -74,7 +74,7 @@ def certify(
         raise ValueError("certify needs the labels the model was trained on: pass y")
     y = np.asarray(y)
     if X.shape[0] != y.shape[0]:
-        raise ValueError(f"X has {X.shape[0]} rows but y has {y.shape[0]}: pass the data the model was trained on")
+        raise ValueError(f"X has {X.shape[0]} samples but y has {y.shape[0]}: pass the data the model was trained on")
     if X.shape[1] != model.n_features_in_:
         raise ValueError(f"X has {X.shape[1]} columns but the model was trained on {model.n_features_in_}")
     if getattr(model, "pairs", "exact") != "exact":
@@ -91,13 +91,13 @@ def certify(
 
 
 def _data(model: Any, X: Any, y: Any, sample_weight: Any, client: Any) -> tuple[Any, Any, Any]:
-    """Return rows as they are multiplied, wherever they are, and labels and weights in memory."""
+    """Return samples as they are multiplied, wherever they are, and labels and weights in memory."""
     refuse_client(client, X)
     if is_dask(X):
-        if hasattr(model, "support_"):  # of rows in a kernel, or of columns
+        if hasattr(model, "support_"):  # of samples in a kernel, or of columns
             raise ValueError(
-                f"the certificate of this {type(model).__name__} needs all rows in memory, and X is a Dask collection: "
-                "use X.compute()"
+                f"the certificate of this {type(model).__name__} needs all samples in memory, and X is a Dask "
+                "collection: use X.compute()"
             )
         X = ClusterRows(X, client)
         return X, at_hand(y, X.client), at_hand(sample_weight, X.client)
@@ -116,7 +116,7 @@ def _check_support(model: Any, X: Any) -> None:
     found = X[model.support_] if X.shape[0] > model.support_.max() else X[:0]
     differ = found.shape != vectors.shape or (abs(found - vectors) > 0.0).sum() > 0
     if differ:
-        raise ValueError("the rows of X are not those the model was trained on, in the same order: pass these")
+        raise ValueError("the samples of X are not those the model was trained on, in the same order: pass these")
 
 
 def _certify_problem(model: Any, X: Any, positive: Mask, weights: Floats, result: Any) -> Certificate:
@@ -147,13 +147,13 @@ def _of_chosen_features(X: Any, result: Any) -> tuple[Any, Result]:
 
 
 class _Kept:
-    """Rows of a kernel of which some have no weight; the coefficients are those of all."""
+    """Samples of a kernel of which some have no weight; the coefficients are those of all."""
 
     def __init__(self, rows: KernelledRows, kept: NDArray[np.int64], count: int) -> None:
         self._rows, self._kept, self._count = rows, kept, count
 
     def scores(self, w: Floats) -> Floats:
-        """Return the scores of the rows with weight."""
+        """Return the scores of the samples with weight."""
         return self._rows.scores(w)[self._kept]
 
     def square(self, w: Floats) -> float:
@@ -161,7 +161,7 @@ class _Kept:
         return self._rows.square(w)
 
     def square_of_sum(self, w: Floats, c: Floats) -> float:
-        """Return the square of w + sum of c_i x_i over the rows with weight."""
+        """Return the square of w + sum of c_i x_i over the samples with weight."""
         spread = np.zeros(self._count)
         spread[self._kept] = c
         return self._rows.square_of_sum(w, spread)

@@ -32,7 +32,7 @@ def certify_level(
     violated = np.zeros(positive.size)
     for dual, point in zip(result.witness.shares, dense_points(result.witness.points), strict=True):
         margins = sign * rows.scores(point)
-        # Rows on the margin are as well left out as not, but it should be done as it was in training.
+        # Samples on the margin are as well left out as not, but it should be done as it was in training.
         violated += max(float(dual), 0.0) * (margins < 1.0 - _ON_MARGIN * max(1.0, np.abs(margins).max()))
     violated = np.minimum(violated, 1.0) * share
     planes = [rows.combine(np.where(kind, sign * violated, 0.0)) for kind in (positive, ~positive)]
@@ -45,7 +45,7 @@ def _reach(a: Floats, b: Floats, sums: Floats, planes: Floats, ridge: float, sta
     """Return a level that no weights can exceed.
 
     Weights of a level above v make the numerator - v denominator positive, so v is out of reach as soon as a dual
-    solution shows that the largest such difference is not. The dual solution keeps the same rows at every level and
+    solution shows that the largest such difference is not. The dual solution keeps the same samples at every level and
     gives each class its price there, a1 - v b1 or a2 - v b2; its value is then a quadratic function of v.
     """
     gram = planes @ planes.T / (2.0 * ridge)

@@ -1,4 +1,4 @@
-"""Rows with the workers of a Dask cluster: plain tasks on chunks, of which Dask computes again what is lost."""
+"""Samples with the workers of a Dask cluster: plain tasks on chunks, of which Dask computes again what is lost."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ class ClusterRows:
     Parameters
     ----------
     X : dask array or dask data frame
-        Rows.
+        Samples.
     client : distributed.Client, optional
         Of the cluster; by default the one started last.
 
     Attributes
     ----------
     shape : tuple of int
-        Rows and features.
+        Samples and features.
     client : distributed.Client
         The one that is used.
     """
@@ -40,7 +40,7 @@ class ClusterRows:
             raise ValueError(
                 f"the chunks of X have {min(widths)} to {max(widths)} columns: all must have the same features"
             )
-        self._bounds = np.cumsum([0] + [n_rows for n_rows, _ in shapes])
+        self._bounds = np.cumsum([0] + [n_samples for n_samples, _ in shapes])
         self.shape = (int(self._bounds[-1]), widths.pop())
 
     def times(self, w: Floats) -> Floats:

@@ -18,19 +18,19 @@ _KERNEL_CHUNK = 1024
 
 
 def dense_points(points: Any) -> Iterator[Floats]:
-    """Yield the rows of a dense or sparse array."""
+    """Yield the samples of a dense or sparse array."""
     for k in range(points.shape[0]):
         row = points[[k]]
         yield np.asarray(row.toarray() if sparse.issparse(row) else row, dtype=np.float64).ravel()
 
 
 def reads_blocks(X: Any) -> bool:
-    """Whether rows are on disk and give themselves block by block."""
+    """Whether samples are on disk and give themselves block by block."""
     return hasattr(X, "blocks") and hasattr(X, "bounds")
 
 
 class _RowsHere:
-    """Rows in memory or on disk, multiplied chunk by chunk so that single precision is not copied whole."""
+    """Samples in memory or on disk, multiplied chunk by chunk so that single precision is not copied whole."""
 
     def __init__(self, X: Any) -> None:
         self.X, self.shape = X, X.shape
@@ -61,8 +61,8 @@ class LinearRows:
 
     Parameters
     ----------
-    X : array, CSR matrix, rows on disk or on a cluster
-        All rows.
+    X : array, CSR matrix, samples on disk or on a cluster
+        All samples.
     kept : array
         Those that count, ascending.
     constant : float
@@ -99,12 +99,12 @@ class LinearRows:
 
 
 class KernelledRows:
-    """The same through a kernel: weights are a coefficient for every row, and the constant term at the end.
+    """The same through a kernel: weights are a coefficient for every sample, and the constant term at the end.
 
     Parameters
     ----------
     X : array or CSR matrix
-        Rows, or their kernel matrix.
+        Samples, or their kernel matrix.
     model : fitted KernelClassifier
         Knows its kernel.
     """
@@ -117,7 +117,7 @@ class KernelledRows:
         self.settings = {} if callable(self.kernel) else {name: settings[name] for name in names.get(self.kernel, ())}
 
     def _product(self, coefficients: Floats) -> Floats:
-        """Return the kernel matrix times a vector, a few rows of it at a time."""
+        """Return the kernel matrix times a vector, a few samples of it at a time."""
         used = np.flatnonzero(coefficients)
         if used.size == 0:
             return np.zeros(self.X.shape[0])
@@ -135,7 +135,7 @@ class KernelledRows:
         return pairwise_kernels(self.X[down], self.X[across], metric=self.kernel, **self.settings)
 
     def scores(self, w: Floats) -> Floats:
-        """Return the values of the function at all rows."""
+        """Return the values of the function at all samples."""
         values: Floats = self._product(w[:-1]) + w[-1]
         return values
 

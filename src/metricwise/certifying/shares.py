@@ -1,6 +1,6 @@
-"""Smoothed labellings by their definition: shares of mislabelled rows or pairs, without any code of the oracles.
+"""Smoothed labellings by their definition: shares of mislabelled samples or pairs, without any code of the oracles.
 
-A share is the margin that its row or pair lacks over the smoothing, between 0 and 1. Whatever the shares are, they
+A share is the margin that its sample or pair lacks over the smoothing, between 0 and 1. Whatever the shares are, they
 prove a lower bound as long as the weight they call positive keeps to the bound of the measure, which `_within` makes
 sure of.
 """
@@ -31,7 +31,7 @@ def smoothed_labelling(slack: Any, scores: Floats, smoothing: float) -> tuple[fl
         alarms = neg_weight * _partners(-pos, pos_weight, -neg - 1.0, smoothing) / total
         c[slack.positive], c[~slack.positive] = -missed, alarms
         return float(missed.sum()), c
-    # The loss is linear in the shares: where all rows of a class are mislabelled it is the price of its weight.
+    # The loss is linear in the shares: where all samples of a class are mislabelled it is the price of its weight.
     pos_price = float(slack.loss(0.0, 0.0)) / slack.n_pos
     neg_price = float(slack.loss(slack.n_pos, slack.n_neg)) / slack.n_neg
     shift = 0.0
@@ -59,7 +59,7 @@ def _partners(values: Floats, weights: Floats, limits: Floats, smoothing: float)
 def _balancing(
     pos: Floats, pos_weight: Floats, neg: Floats, neg_weight: Floats, smoothing: float, room: float
 ) -> float:
-    """Return the shift at which the weight called positive exceeds that of the positives by ``room``, by halving."""
+    """Return the shift at which the weight predicted positive exceeds that of the positives by ``room``, by halving."""
 
     def excess(shift: float) -> float:
         alarms = neg_weight @ np.clip((neg - shift) / smoothing, 0.0, 1.0)

@@ -77,7 +77,7 @@ class Slack:
     def _path(
         self, keys: Floats, weights: Floats, unit: float | None, start: float, sign: float
     ) -> tuple[Floats, Floats]:
-        """Weight called positive and score part, as rows are mislabelled in the order of the keys."""
+        """Weight predicted positive and score part, as samples are mislabelled in the order of the keys."""
         order = np.argsort(keys)
         keys, weights = keys[order], weights[order]
         if unit is not None:
@@ -88,7 +88,7 @@ class Slack:
         return called, -np.concatenate([[0.0], np.cumsum(weights * keys)]) / self.u
 
     def _divide_rows(self) -> None:
-        """Round the weights to the pieces that rows are divided into where the loss has no useful shape."""
+        """Round the weights to the pieces that samples are divided into where the loss has no useful shape."""
         for k, mask in enumerate((self.positive, ~self.positive)):
             weights = self.weights[mask]
             if np.all(weights == np.floor(weights)):
@@ -101,9 +101,9 @@ class Slack:
             self.weights[mask] = np.maximum(np.rint(weights / unit), 1.0) * unit
 
     def _top_rows(self, T: Floats, A: Floats, F: Floats, B: Floats) -> float:
-        """Maximise over labellings whose size lies between that of the true labels and that of the top rows."""
+        """Maximise over labellings whose size lies between that of the true labels and that of the top samples."""
         size = self.measure.predicted_positives(self.n_pos, self.n_pos + self.n_neg)
-        # Along the bound T + F = size either may end within a row.
+        # Along the bound T + F = size either may end within a sample.
         tp = np.unique(np.concatenate([T, size - F]))
         fewest = 0.0 if size > self.n_pos else max(0.0, size - self.n_neg)
         tp = tp[(tp >= fewest) & (tp <= self.n_pos)]
@@ -192,13 +192,13 @@ class Slack:
 
     @staticmethod
     def _share(keys: Floats, weights: Floats, amount: float) -> Floats:
-        """Share of every row when ``amount`` of weight is taken in ascending order, ties alike."""
+        """Share of every sample when ``amount`` of weight is taken in ascending order, ties alike."""
         order = np.argsort(keys)
         taken = np.cumsum(weights[order])
         share = np.zeros(keys.size)
         if amount <= 0.0:
             return share
-        # Rows whose scores differ by rounding only are tied: any labelling gives a valid bound.
+        # Samples whose scores differ by rounding only are tied: any labelling gives a valid bound.
         last = min(int(np.searchsorted(taken, amount * (1.0 - 1e-12))), keys.size - 1)
         distance = keys - keys[order[last]]
         reach = 1e-11 * float(np.abs(keys).max())

@@ -98,12 +98,12 @@ class _Comparison:
     def __init__(self, table: Table, folds: int, confidence: float, seed: int) -> None:
         import numpy as np
 
-        from metricwise.decisions.out_of_fold import splits_of
+        from metricwise.decisions.out_of_fold import make_splits
 
         assert table.y is not None
         self.table, self.confidence, self.seed = table, confidence, seed
         strata = np.zeros(table.n_rows) if table.y.ndim == 2 else table.y
-        self.splits = splits_of(folds, table.X, np.unique(strata, return_inverse=True)[1], seed, needed=True)
+        self.splits = make_splits(folds, table.X, np.unique(strata, return_inverse=True)[1], seed, needed=True)
         if not self.splits:
             raise ValueError(
                 "the rows are too few to be divided into folds: two distinct rows of every class are needed"

@@ -90,8 +90,8 @@ def _csv(columns: dict[str, Any]) -> Iterator[str]:
     import csv
     import io
 
-    n_rows = len(next(iter(columns.values())))
-    for start in range(0, max(n_rows, 1), _ROWS_AT_ONCE):
+    n_samples = len(next(iter(columns.values())))
+    for start in range(0, max(n_samples, 1), _ROWS_AT_ONCE):
         buffer = io.StringIO()
         writer = csv.writer(buffer, lineterminator="\n")
         if start == 0:

@@ -252,7 +252,7 @@ class _Stream:
             names = rows.feature_names or [f"x{number}" for number in range(1, rows.n_features + 1)]
             model.table_["columns"] = dict.fromkeys(names, "number")
             model.feature_names_in_ = np.array(names, dtype=object)
-        facts = {"algorithm": algorithm, "rows": model.result_.n_rows, "features": rows.n_features, "data": words}
+        facts = {"algorithm": algorithm, "rows": model.result_.n_samples, "features": rows.n_features, "data": words}
         return model, facts
 
 

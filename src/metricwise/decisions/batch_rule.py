@@ -1,4 +1,4 @@
-"""Thresholds that look at the batch of rows to be predicted."""
+"""Thresholds that look at the batch of samples to be predicted."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from metricwise.inference.candidate_thresholds import Candidates
 from metricwise.measures.base import CountsTable
 
 # Of the threshold that selects the same share of the batch and of the one expected to be best on it; the rest is for
-# the threshold from held-out rows. Chosen on the problems that "auto" was chosen on.
+# the threshold from held-out samples. Chosen on the problems that "auto" was chosen on.
 _WEIGHTS = (0.4, 0.2)
-_ROWS_TO_TRUST = 10.0  # selected rows of a batch that make it count half as much as it can
+_ROWS_TO_TRUST = 10.0  # selected samples of a batch that make it count half as much as it can
 
 
 @dataclass(frozen=True)
 class BatchRule:
-    """The threshold for a batch: mixed of the held-out rows' threshold and two that come from the batch.
+    """The threshold for a batch: mixed of the held-out samples' threshold and two that come from the batch.
 
-    The refitted model's scores may be larger or smaller than those of the models that held-out rows were scored by. The
-    threshold that selects the same share of the batch does not mind.
+    The refitted model's scores may be larger or smaller than those of the models that held-out samples were scored by.
+    The threshold that selects the same share of the batch does not mind.
 
     Attributes
     ----------
     measure : CountsTable
         What the labels are judged by.
     threshold : float
-        From held-out rows, on the log-odds.
+        From held-out samples, on the log-odds.
     share : float
-        Share of the held-out rows above it.
+        Share of the held-out samples above it.
 
     Examples
     --------
@@ -47,7 +47,7 @@ class BatchRule:
     share: float
 
     def threshold_for(self, log_odds: Floats) -> float:
-        """Return the threshold for a batch with the given log-odds; a batch of few rows hardly moves it."""
+        """Return the threshold for a batch with the given log-odds; a batch of few samples hardly moves it."""
         shares, thresholds = share_curve(Candidates.of(np.ones(log_odds.size, dtype=bool), log_odds))
         same_share = float(np.interp(self.share, shares, thresholds))
         expected = expected_threshold(self.measure, log_odds)

@@ -1,4 +1,4 @@
-"""The threshold of a binary problem, from scores of rows that their models have not seen."""
+"""The threshold of a binary problem, from scores of samples that their models have not seen."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from metricwise.measures.base import CountsTable, RestrictsLabellings
 
 
 class HeldOut(NamedTuple):
-    """Truth, scores and weights of rows that the models which scored them have not seen."""
+    """Truth, scores and weights of samples that the models which scored them have not seen."""
 
     positive: Mask
     scores: Floats
@@ -89,7 +89,7 @@ class Sigmoid:
 
 
 class Probe(NamedTuple):
-    """Rows that models of folds and the model of all rows have seen: their scores by both, weights and truth."""
+    """Samples that models of folds and the model of all samples have seen: their scores by both, weights and truth."""
 
     by_folds: Floats
     by_whole: Floats
@@ -114,7 +114,7 @@ class Chosen(NamedTuple):
     evidence: ScoreEvidence | None = None  # of a measure of scores
 
     def for_whole(self, probe: Probe) -> Chosen:
-        """Return what was chosen for models of folds as it applies to the model of all rows."""
+        """Return what was chosen for models of folds as it applies to the model of all samples."""
         line = self.sigmoid
         shift = probe.shift(line.slope * self.threshold + line.intercept, line)
         low, high = (end + shift / line.slope for end in self.interval)
@@ -152,15 +152,15 @@ def _estimate(strategy: str) -> Any:
 
 
 def described(aim: Aim, choice: ThresholdChoice, held: HeldOut) -> Chosen:
-    """Return a choice with the measure to expect of it, and where that lies on as many new rows as are held out."""
+    """Return a choice with the measure to expect of it, and where that lies on as many new samples as are held out."""
     assert aim.table is not None
     table = table_of(choice.threshold, held)
-    interval = score_interval(aim.table.value, table, n_rows=max(1, round(sum(table))))
+    interval = score_interval(aim.table.value, table, n_samples=max(1, round(sum(table))))
     return Chosen(choice.threshold, choice.interval, float(aim.table.value(*table)), interval)
 
 
 def table_of(threshold: float, held: HeldOut) -> tuple[float, float, float, float]:
-    """Return the weighted table of held-out rows."""
+    """Return the weighted table of held-out samples."""
     above = held.scores > threshold
     cells = [held.weights[above & held.positive], held.weights[above & ~held.positive]]
     cells += [held.weights[~above & held.positive], held.weights[~above & ~held.positive]]
@@ -173,19 +173,19 @@ def evidence_of_folds(
 ) -> TableEvidence:
     """Return the tables of folds, each at the threshold that is chosen without it, for a measure without constraints.
 
-    A threshold looks better on the rows that it was chosen on than on any others, and models of other rows need other
-    thresholds: both is seen in such tables.
+    A threshold looks better on the samples that it was chosen on than on any others, and models of other samples need
+    other thresholds: both is seen in such tables.
 
     Parameters
     ----------
     aim, strategy, held, seed
         As `choose` takes them.
     sizes : list of int
-        Numbers of rows of the folds, in the order of the held-out rows.
+        Numbers of samples of the folds, in the order of the held-out samples.
     sigmoid : Sigmoid
         What makes log-odds of the scores.
     threshold : float
-        Chosen on all rows; for folds without which there are no rows of one class.
+        Chosen on all samples; for folds without which there are no samples of one class.
     seed : int
         Of resamples.
     """
@@ -203,7 +203,7 @@ def evidence_of_folds(
 
 
 def _best_keeping(aim: Aim, held: HeldOut, keeping: Literal["must", "may"]) -> ThresholdChoice:
-    """Return the best threshold whose held-out rows keep the constraints, without any promise."""
+    """Return the best threshold whose held-out samples keep the constraints, without any promise."""
     assert aim.table is not None
     candidates = Candidates.of(*held)
     tables = candidates.tables()
@@ -215,11 +215,11 @@ def _best_keeping(aim: Aim, held: HeldOut, keeping: Literal["must", "may"]) -> T
             f"{c.share.name} {float(c.share.value(*(t[first] for t in tables))):.3g}" for c in aim.constraints
         )
         nearest = float(candidates.thresholds(first))
-        message = f"no threshold has {asked} on held-out rows; the nearest, {nearest:.6g}, has {values}"
+        message = f"no threshold has {asked} on held-out samples; the nearest, {nearest:.6g}, has {values}"
         if keeping == "must":
             raise UnkeepablePromiseError(message)
         warnings.warn(
-            f"{message}, and is used: lower what is asked for, or collect more rows of the rarer class",
+            f"{message}, and is used: lower what is asked for, or collect more samples of the rarer class",
             UserWarning,
             stacklevel=2,
         )
@@ -243,7 +243,7 @@ def _for_ranking(measure: Measure, held: HeldOut, seed: int) -> Chosen:
         threshold,
         (float(low), float(high)),
         evidence.value,
-        evidence.interval(n_rows=float(held.weights.sum())),
+        evidence.interval(n_samples=float(held.weights.sum())),
         evidence=evidence,
     )
 

@@ -1,7 +1,7 @@
-"""One offset a class: a row gets the class whose score exceeds its offset by most.
+"""One offset a class: a sample gets the class whose score exceeds its offset by most.
 
-The measure is maximised one offset at a time. With the others fixed, lowering the offset of a class draws rows to it
-one by one, each from its runner-up; cumulative sums give the measure after every row, so each step is exact. The
+The measure is maximised one offset at a time. With the others fixed, lowering the offset of a class draws samples to it
+one by one, each from its runner-up; cumulative sums give the measure after every sample, so each step is exact. The
 measure never falls, and the ascent ends where no single offset can raise it. That depends on where it starts: at equal
 offsets, at offsets that balance the classes, and at the best thresholds of each class against the rest; the best end
 counts.
@@ -49,12 +49,12 @@ def best_offsets(value: TablesValue, codes: Integers, scores: Floats, weights: F
     ----------
     value : callable
         The measure of tables tp, fp, fn, tn whose last axis runs over the classes.
-    codes : int array of shape (rows,)
+    codes : int array of shape (samples,)
         The true classes, numbered from 0.
-    scores : array of shape (rows, classes)
+    scores : array of shape (samples, classes)
         Greater means more probable: log-probabilities, say.
     weights : array, optional
-        Weights of the rows.
+        Weights of the samples.
 
     Examples
     --------
@@ -76,12 +76,12 @@ def best_offsets(value: TablesValue, codes: Integers, scores: Floats, weights: F
 def bagged_offsets(
     value: TablesValue, codes: Integers, scores: Floats, weights: Floats | None = None, seed: int = 0
 ) -> BaggedOffsets:
-    """Return the mean of the best offsets of resamples of the rows, less noisy than those of the rows themselves.
+    """Return the mean of the best offsets of resamples of the samples, less noisy than those of the samples themselves.
 
-    Each ascent starts from the offsets that are best for all rows, and the mean's own measure is returned with it.
+    Each ascent starts from the offsets that are best for all samples, and the mean's own measure is returned with it.
     """
     weight = np.ones(len(codes)) if weights is None else weights
-    # Equal rows are drawn as one, so that a row of weight two and the same row twice give the same numbers.
+    # Equal samples are drawn as one, so that a sample of weight two and the same sample twice give the same numbers.
     distinct, which = np.unique(np.column_stack([codes, scores]), axis=0, return_inverse=True)
     codes, scores = distinct[:, 0].astype(np.int64), distinct[:, 1:]
     weight = np.bincount(which.ravel(), weight).astype(np.float64)
@@ -149,7 +149,7 @@ def _best_offset(
     rival = np.argmax(shifted, axis=1)
     lead = scores[:, k] - shifted[np.arange(len(codes)), rival]
     order = np.argsort(-lead, kind="stable")
-    ends = np.flatnonzero(np.append(np.diff(lead[order]) != 0.0, True))  # the last row of each lead
+    ends = np.flatnonzero(np.append(np.diff(lead[order]) != 0.0, True))  # the last sample of each lead
     tables = _tables_along(codes[order], rival[order], weights[order], k, scores.shape[1], ends)
     candidates = Candidates.of(np.ones(len(codes), dtype=bool), lead)
     values = np.asarray(value(*tables), dtype=np.float64)
@@ -160,7 +160,7 @@ def _best_offset(
 def _tables_along(
     codes: Integers, rival: Integers, weights: Floats, k: int, size: int, ends: Integers
 ) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return the tables of all classes when no row, and when each more of the rows in order, has class k."""
+    """Return the tables of all classes when no sample, and when each more of the samples in order, has class k."""
     classes = np.arange(size)
     lost = np.where(rival[:, None] == classes, weights[:, None], 0.0)  # what rivals call theirs until then
     right = lost * (codes == rival)[:, None]

@@ -30,11 +30,11 @@ def trains_on_dask(estimator: Any) -> bool:
 
 
 def refuse_rows_in_memory(estimator: Any, X: Any) -> None:
-    """Raise if a classifier of LightGBM or XGBoost is made for Dask and rows are not; those of dask-ml take either."""
+    """Raise if a LightGBM or XGBoost classifier is made for Dask and X is not a Dask collection; dask-ml takes both."""
     if trains_on_dask(estimator) and (hasattr(estimator, "to_local") or hasattr(estimator, "get_booster")):
         raise ValueError(
             f"{type(estimator).__name__} trains on Dask collections, and X is {type(X).__name__}: use "
-            "dask.array.from_array(X, chunks=...), or the classifier of the same package for rows in memory"
+            "dask.array.from_array(X, chunks=...), or the classifier of the same package for samples in memory"
         )
 
 
@@ -49,14 +49,14 @@ def refuse_names_of_classes(estimator: Any, y: Labels) -> None:
 
 
 def fitted_on_dask(estimator: Any, source: DaskSource, y: Labels, weights: Floats | None) -> Any:
-    """Return a trained copy of such a classifier that predicts rows in memory; rows without weight are left out.
+    """Return a trained copy of such a classifier that predicts samples in memory; samples without weight are left out.
 
     Parameters
     ----------
     estimator : classifier
         That `trains_on_dask`.
     source : DaskSource
-        The rows, which stay where they are.
+        The samples, which stay where they are.
     y : array
         Their labels, from zero on.
     weights : array or None
@@ -73,7 +73,7 @@ def fitted_on_dask(estimator: Any, source: DaskSource, y: Labels, weights: Float
 
 
 def for_memory(model: Any) -> Any:
-    """Return a trained classifier that predicts rows in memory, also without a cluster."""
+    """Return a trained classifier that predicts samples in memory, also without a cluster."""
     if hasattr(model, "to_local"):  # LightGBM
         return model.to_local()
     return _xgboost_for_memory(model) if hasattr(model, "get_booster") else model
@@ -88,7 +88,7 @@ def _xgboost_for_memory(model: Any) -> Any:
 
 
 class _Parts:
-    """Dask arrays of the rows that count, and of numbers of them, in the chunks of a source that have such rows."""
+    """Dask arrays of the samples with weight and of their numbers, in the chunks that have such samples."""
 
     def __init__(self, source: DaskSource, counted: NDArray[np.bool_]) -> None:
         self.source, self.tasks = source, ChunkTasks(source)
@@ -97,7 +97,7 @@ class _Parts:
         self.found = {k: own for k, own in found.items() if own.size}
 
     def rows(self) -> Any:
-        """Return the rows, which stay where they are."""
+        """Return the samples, which stay where they are."""
         width, dtype = self.source.shape[1], self.source.dtype
         empty: Any = sparse.csr_matrix((0, 0), dtype=dtype) if self.source.is_sparse else np.empty((0, 0), dtype)
         chunks = {k: self._chunk(k, own) for k, own in self.found.items()}
@@ -110,7 +110,7 @@ class _Parts:
         return self.tasks.on_chunk(k, _rows, None if whole else own)
 
     def numbers(self, values: NDArray[Any]) -> Any:
-        """Return numbers of all rows, each chunk's beside it."""
+        """Return numbers of all samples, each chunk's beside it."""
         parts = {k: values[self.source.bounds[k] + own] for k, own in self.found.items()}
         chunks = {k: self.tasks.keep(part, part.nbytes, beside=k) for k, part in parts.items()}
         return self._array(chunks, lambda own: own.shape, values[:0])
@@ -125,6 +125,6 @@ class _Parts:
 
 
 def _rows(chunk: Any, numbers: Indices | None) -> Any:
-    """Return some rows of a chunk, or all; sparse ones as a matrix, as LightGBM does not take arrays of SciPy."""
+    """Return some samples of a chunk, or all; sparse ones as a matrix, as LightGBM does not take arrays of SciPy."""
     rows = chunk if numbers is None else chunk[numbers]
     return sparse.csr_matrix(rows) if sparse.issparse(rows) else rows

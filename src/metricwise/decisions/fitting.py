@@ -22,13 +22,13 @@ from metricwise.decisions.out_of_fold import (
     Splits,
     binary_scores,
     class_scores,
+    draw_probe,
     fitted,
     fitted_label,
     gives_probabilities,
-    held_out_scores,
+    make_splits,
     on_one_scale,
-    probe_rows,
-    splits_of,
+    score_out_of_fold,
 )
 from metricwise.decisions.ranking_posterior import ScoreEvidence
 from metricwise.decisions.threshold_choice import ThresholdChoice
@@ -52,7 +52,7 @@ class Several(NamedTuple):
 
 
 class OfLabel(NamedTuple):
-    """The model of a label, scores of rows by models that have not seen them, and of rows that all have seen."""
+    """The model of a label, scores of samples by models that have not seen them, and of samples that all have seen."""
 
     model: Any
     held: Scores
@@ -61,13 +61,13 @@ class OfLabel(NamedTuple):
 
 @dataclass
 class Fitting:
-    """The parameters and rows of one call of `fit`.
+    """The parameters and samples of one call of `fit`.
 
     Attributes
     ----------
     estimator : classifier
         To be trained, or trained already (``prefit``).
-    X : rows
+    X : samples
         Those that have weight.
     weights : array or None
         Their weights.
@@ -90,8 +90,8 @@ class Fitting:
         return gives_probabilities(self.estimator)
 
     @property
-    def row_weights(self) -> Floats:
-        """The weight of every row."""
+    def sample_weights_of(self) -> Floats:
+        """The weight of every sample."""
         return np.ones(count_samples(self.X)) if self.weights is None else self.weights
 
     # ----------------------------------------------------------------------------------------------------- two classes
@@ -104,7 +104,7 @@ class Fitting:
         truth = y == positive
         score = partial(binary_scores, positive=positive)
         found, model = self._scores(y, truth, score, one_scale=aim.table is None)
-        held = HeldOut(truth[found.rows], found.unseen, self.row_weights[found.rows])
+        held = HeldOut(truth[found.rows], found.unseen, self.sample_weights_of[found.rows])
         chosen = choose(aim, self.strategy, held, self.probabilities, self.seed)
         evidence = _evidence(aim, chosen, held)
         if found.probe.size:
@@ -112,11 +112,11 @@ class Fitting:
         return Binary(model, chosen, evidence)
 
     def probe(self, found: Scores, truth: Labels, by_whole: Floats) -> Probe:
-        """Return scores of rows that models of folds and that of all rows have seen."""
-        return Probe(found.seen, by_whole, self.row_weights[found.probe], truth[found.probe])
+        """Return scores of samples that models of folds and that of all samples have seen."""
+        return Probe(found.seen, by_whole, self.sample_weights_of[found.probe], truth[found.probe])
 
     def scored(self, model: Any, rows: Indices, score: Callable[[Any, Any], Floats]) -> Floats:
-        """Return a model's scores of some rows."""
+        """Return a model's scores of some samples."""
         return score(model, self._rows(rows))
 
     def _rows(self, numbers: Indices) -> Any:
@@ -130,12 +130,12 @@ class Fitting:
         probed: bool = True,
         one_scale: bool = False,
     ) -> tuple[Scores, Any]:
-        """Return scores of rows by models that have not seen them, if there are any, and the model of all rows."""
+        """Return out-of-fold scores, if there are folds, and the model of all samples."""
         everything, none = np.arange(len(y)), np.zeros(0, dtype=np.int64)
         if self.prefit:
             return Scores(everything, score(self.estimator, self.X), none, np.zeros(0)), self.estimator
         codes = np.unique(strata, return_inverse=True)[1]
-        splits = splits_of(self.cv, self.X, codes, self.seed)
+        splits = make_splits(self.cv, self.X, codes, self.seed)
         model = fitted(self.estimator, self.X, y, self.weights)
         if not splits:
             return Scores(everything, score(model, self.X), none, np.zeros(0)), model
@@ -146,32 +146,32 @@ class Fitting:
             unseen = self.scored(trained, test, score)
             return unseen, self.scored(trained, seen, score) if seen.size else unseen[:0]
 
-        probe = probe_rows(codes, self.seed) if probed else none
-        found = held_out_scores(scored, splits, probe, self.n_jobs)
+        probe = draw_probe(codes, self.seed) if probed else none
+        found = score_out_of_fold(scored, splits, probe, self.n_jobs)
         if one_scale:
             found = found._replace(unseen=on_one_scale(self.cv, splits, found.unseen, codes[found.rows]))
         return found, model
 
     def _promise(self, aim: Aim, y: Labels, positive: Any, confidence: float) -> Binary:
-        """Train, and put thresholds in order, on one half of the rows; test them on the other half."""
+        """Train, and put thresholds in order, on one half of the samples; test them on the other half."""
         assert aim.table is not None
-        weights = self.row_weights
+        weights = self.sample_weights_of
         if not np.all(weights == weights[0]):
             raise ValueError(
-                "a promise counts rows, so that sample_weight must be the same for all of them (or zero): repeat "
-                "rows, drop sample_weight, or set confidence=None to keep constraints on held-out rows without a "
+                "a promise counts samples, so that sample_weight must be the same for all of them (or zero): repeat "
+                "samples, drop sample_weight, or set confidence=None to keep constraints on held-out samples without a "
                 "promise"
             )
         if self.cv is not None and not isinstance(self.cv, Integral) and not hasattr(self.cv, "split"):
             raise ValueError(
-                "a promise keeps half of the rows from training, so that given splits of all rows do not fit: set cv "
-                "to a number or a splitter"
+                "a promise keeps half of the samples from training, so that given splits of all samples do not fit: "
+                "set cv to a number or a splitter"
             )
-        halves = splits_of(2, self.X, np.unique(y, return_inverse=True)[1], self.seed, needed=True)
+        halves = make_splits(2, self.X, np.unique(y, return_inverse=True)[1], self.seed, needed=True)
         if not halves:
             raise ValueError(
-                "a promise needs rows of both classes for training and for testing, but a class has fewer than two "
-                "distinct rows: collect more rows"
+                "a promise needs samples of both classes for training and for testing, but a class has fewer than two "
+                "distinct samples: collect more samples"
             )
         first, second = halves[0]
         part = Fitting(
@@ -200,7 +200,7 @@ class Fitting:
         gives_probabilities(self.estimator)
         found, model = self._scores(y, y, lambda model, X: class_scores(model, X, classes), probed=False)
         codes = np.searchsorted(classes, y[found.rows])
-        weights = self.row_weights[found.rows]
+        weights = self.sample_weights_of[found.rows]
         return Several(model, choose_offsets(measure.of_tables, self.strategy, codes, found.unseen, weights, self.seed))
 
     def labels(self, measure: Any, labels: Labels) -> Several:
@@ -212,11 +212,11 @@ class Fitting:
             )
         probabilities = gives_probabilities(self.estimator)
         codes = np.zeros(len(labels), dtype=np.int64)
-        splits, probe = splits_of(self.cv, self.X, codes, self.seed), probe_rows(codes, self.seed)
+        splits, probe = make_splits(self.cv, self.X, codes, self.seed), draw_probe(codes, self.seed)
         found = Parallel(n_jobs=self.n_jobs)(delayed(self._label)(column, splits, probe) for column in labels.T)
         rows = found[0].held.rows
         scores = np.column_stack([one.held.unseen for one in found])
-        weights, truth = self.row_weights[rows], labels[rows] == 1
+        weights, truth = self.sample_weights_of[rows], labels[rows] == 1
         probes = [one.probe for one in found] if splits else None
         chosen = choose_thresholds(measure, self.strategy, truth, scores, weights, probabilities, self.seed, probes)
         return Several([one.model for one in found], chosen)
@@ -233,7 +233,7 @@ class Fitting:
             trained = fitted_label(self.estimator, self.X, column, train, self.weights)
             return binary_scores(trained, self._rows(test), 1), binary_scores(trained, self._rows(seen), 1)
 
-        held = held_out_scores(scored, splits, probe, None)
+        held = score_out_of_fold(scored, splits, probe, None)
         by_whole = binary_scores(model, self._rows(held.probe), 1)
         return OfLabel(model, held, self.probe(held, column == 1, by_whole))
 

@@ -1,10 +1,10 @@
-"""Rows by their content: folds that know copies, and copies merged into weights.
+"""Samples by their content: folds that know copies, and copies merged into weights.
 
-The folds do not depend on the order of the rows. Copies are of two kinds. Where rows were repeated, to weigh them or to
-even out the classes, equal rows share a fold: a copy of a training row would flatter the model, and a row of weight two
-is treated as the same row twice. Where equal rows occur by themselves, as in data of few or coarse features, new rows
-will have copies among the training rows, too, and folds that keep copies together would show models that learn rows by
-heart far worse than they are; there every row goes its own way.
+The folds do not depend on the order of the samples. Copies are of two kinds. Where samples were repeated, to weigh them
+or to even out the classes, equal samples share a fold: a copy of a training sample would flatter the model, and a
+sample of weight two is treated as the same sample twice. Where equal samples occur by themselves, as in data of few or
+coarse features, new samples will have copies among the training samples, too, and folds that keep copies together would
+show models that learn samples by heart far worse than they are; there every sample goes its own way.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from metricwise.kernels.random_numbers import STEP, mixed
 
 DEFAULT_FOLDS = 5
 
-_FEWEST_DISTINCT = 20  # rows of every class, without which nothing is said about copies
+_FEWEST_DISTINCT = 20  # samples of every class, without which nothing is said about copies
 _MORE_OFTEN = 2.0  # times that copies may be found more often in the rarest class
-_MOST_SINGLE = 0.8  # share of the distinct rows that occur once
-_OFTEN = 5.0  # occurrences of a row, on average, where there are few different ones
+_MOST_SINGLE = 0.8  # share of the distinct samples that occur once
+_OFTEN = 5.0  # occurrences of a sample, on average, where there are few different ones
 
 
-def dealt_out(n_chunks: int, n_parts: int) -> list[list[int]]:
-    """Return the chunks of every part: dealt out in turn, so that rows that were stored together are spread.
+def deal_chunks(n_chunks: int, n_parts: int) -> list[list[int]]:
+    """Return the chunks of every part: dealt out in turn, so that samples that were stored together are spread.
 
     Examples
     --------
@@ -41,10 +41,10 @@ def dealt_out(n_chunks: int, n_parts: int) -> list[list[int]]:
     return [list(range(first, n_chunks, n_parts)) for first in range(min(n_parts, n_chunks))]
 
 
-def fold_of_rows(
+def assign_folds(
     design: Design, classes: NDArray[np.bool_] | NDArray[np.int64], n_folds: int, seed: int
 ) -> NDArray[np.int64] | None:
-    """Return a fold for every row, all classes spread evenly; None if a class has fewer than two distinct rows."""
+    """Return a stratified fold for every sample; None if a class has fewer than two distinct samples."""
     masks = [classes == label for label in np.unique(classes)]
     fingerprints = design.fingerprints(seed)
     if _occur_by_themselves([np.unique(fingerprints[mask], return_counts=True)[1] for mask in masks]):
@@ -60,10 +60,10 @@ def fold_of_rows(
 
 
 def _occur_by_themselves(counts: list[Indices]) -> bool:
-    """Whether copies are of the data's making, given how often each distinct row of each class occurs.
+    """Whether copies are of the data's making, given how often each distinct sample of each class occurs.
 
-    Repeated rows are rows of the rarest class, or most rows. Those that occur by themselves are of all classes, and
-    either most rows are single, or there are few different ones at all.
+    Repeated samples are samples of the rarest class, or most samples. Those that occur by themselves are of all
+    classes, and either most samples are single, or there are few different ones at all.
     """
     rarest = min(counts, key=lambda count: int(count.sum()))
     shares = [1.0 - count.size / float(count.sum()) for count in counts if count is not rarest]
@@ -76,7 +76,7 @@ def _occur_by_themselves(counts: list[Indices]) -> bool:
 
 
 def _told_apart(fingerprints: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return fingerprints that also differ between the first, second, ... occurrence of equal rows."""
+    """Return fingerprints that also differ between the first, second, ... occurrence of equal samples."""
     order = np.argsort(fingerprints, kind="stable")
     ordered = fingerprints[order]
     first = np.append(True, ordered[1:] != ordered[:-1])
@@ -89,7 +89,7 @@ def _told_apart(fingerprints: NDArray[np.uint64]) -> NDArray[np.uint64]:
 def merge_copies(
     design: Design, rows: Indices, positive: Mask, weights: NDArray[np.float64]
 ) -> tuple[Indices, NDArray[np.float64]]:
-    """Return one of each set of equal rows of a class, with the weight of all of them, in an order given by content."""
+    """Return one of each set of equal samples of a class, with their total weight, ordered by content."""
     fingerprints = design.fingerprints()
     order = np.lexsort((fingerprints, positive))
     new = np.append(True, np.diff(fingerprints[order]) != 0) | np.append(True, np.diff(positive[order]))
@@ -97,10 +97,12 @@ def merge_copies(
     return rows[order][first], np.add.reduceat(weights[order], first)
 
 
-def split_rows(cv: Any, design: Design, X: Any, positive: Mask, seed: int) -> Iterator[tuple[Indices, Indices]] | None:
-    """Yield training and held-out rows; None if the data are too few to be divided."""
+def split_samples(
+    cv: Any, design: Design, X: Any, positive: Mask, seed: int
+) -> Iterator[tuple[Indices, Indices]] | None:
+    """Yield training and held-out samples; None if the data are too few to be divided."""
     if cv is None or isinstance(cv, int | np.integer):
-        folds = fold_of_rows(design, positive, int(cv) if cv is not None else DEFAULT_FOLDS, seed)
+        folds = assign_folds(design, positive, int(cv) if cv is not None else DEFAULT_FOLDS, seed)
         if folds is None:
             return None
         return ((np.flatnonzero(folds != k), np.flatnonzero(folds == k)) for k in range(int(folds.max()) + 1))

@@ -1,12 +1,12 @@
-"""Thresholds that keep a promise on new rows: precision of at least 0.9, say, with confidence 0.95.
+"""Thresholds that keep a promise on new samples: precision of at least 0.9, say, with confidence 0.95.
 
-The rows are of two parts. On one, every threshold is given an order: the safest first, and after it only such as are
-better by the measure than all safer ones. On the other, rows that neither the model nor the order has seen, thresholds
-are tested in that order, each with an exact binomial test at the full level, up to the first that fails. Because the
-order is fixed before, and nothing is tested behind a failure, the probability of accepting any threshold that breaks
-the promise is at most one minus the confidence, however many are tested: the first such threshold in the order must
-pass its own test for that (fixed-sequence testing; Angelopoulos et al. 2021, *Learn then Test*). With several
-constraints a threshold's p-value is the largest of theirs, since breaking one is enough.
+The samples are of two parts. On one, every threshold is given an order: the safest first, and after it only such as are
+better by the measure than all safer ones. On the other, samples that neither the model nor the order has seen,
+thresholds are tested in that order, each with an exact binomial test at the full level, up to the first that fails.
+Because the order is fixed before, and nothing is tested behind a failure, the probability of accepting any threshold
+that breaks the promise is at most one minus the confidence, however many are tested: the first such threshold in the
+order must pass its own test for that (fixed-sequence testing; Angelopoulos et al. 2021, *Learn then Test*). With
+several constraints a threshold's p-value is the largest of theirs, since breaking one is enough.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ class UnkeepablePromiseError(ValueError):
 
 @dataclass(frozen=True)
 class Share:
-    """A share of rows, such as precision: rows of one kind among rows of a wider kind; 0 where there are none.
+    """A share of samples, such as precision: samples of one kind among samples of a wider kind; 0 where there are none.
 
     Parameters
     ----------
     name : str
         "precision", "recall", "specificity", "negative_predictive_value", "false_positive_rate", "positive_rate" (the
-        share of rows called positive) or "accuracy".
+        share of samples predicted positive) or "accuracy".
 
     Examples
     --------
@@ -60,7 +60,7 @@ class Share:
     name: str
 
     def counts(self, *table: Any) -> tuple[Any, Any]:
-        """Return the rows of the kind, and of the wider kind, for tables given as tp, fp, fn, tn."""
+        """Return the samples of the kind, and of the wider kind, for tables given as tp, fp, fn, tn."""
         of, among = _SHARES[self.name]
         return sum(np.asarray(table[i]) for i in of), sum(np.asarray(table[i]) for i in among)
 
@@ -111,7 +111,7 @@ class Constraint:
         return np.where(rest > 0, betainc(np.maximum(rest, 1.0), kind + 1.0, 1.0 - self.bound), 1.0)
 
     def margin(self, *table: Any) -> Any:
-        """Return by how many standard deviations the constraint holds; minus infinity without rows to tell."""
+        """Return by how many standard deviations the constraint holds; minus infinity without samples to tell."""
         kind, among = self.share.counts(*table)
         excess = (divide(kind, among) - self.bound) * (1.0 if self.at_least else -1.0)
         return np.where(among > 0, excess * np.sqrt(among / (self.bound * (1.0 - self.bound))), -np.inf)
@@ -140,7 +140,7 @@ def promised_threshold(
     testing: tuple[Mask, Floats],
     shown: Callable[[float], float] = float,
 ) -> Promise:
-    """Return a threshold that keeps all constraints on new rows with the given confidence.
+    """Return a threshold that keeps all constraints on new samples with the given confidence.
 
     Parameters
     ----------
@@ -149,10 +149,10 @@ def promised_threshold(
     constraints : iterable of Constraint
         What must hold.
     confidence : float
-        Probability, over the rows of ``testing``, that it does.
+        Probability, over the samples of ``testing``, that it does.
     ordering, testing : pairs of arrays
-        Truth and scores of rows. The scores of ``testing`` must come from the model that is used later, trained on
-        none of its rows; those of ``ordering`` may come from models like it.
+        Truth and scores of samples. The scores of ``testing`` must come from the model that is used later, trained on
+        none of its samples; those of ``ordering`` may come from models like it.
     shown : callable, optional
         How a threshold is written in messages.
 
@@ -197,7 +197,7 @@ def safest_first(measure: CountsTable, constraints: list[Constraint], candidates
 
 
 def tables_at(thresholds: Floats, positive: Mask, scores: Floats) -> tuple[Floats, ...]:
-    """Return tp, fp, fn, tn when rows with scores above each threshold are called positive.
+    """Return tp, fp, fn, tn when samples with scores above each threshold are predicted positive.
 
     Examples
     --------
@@ -214,7 +214,7 @@ def tables_at(thresholds: Floats, positive: Mask, scores: Floats) -> tuple[Float
 
 
 def _nearest(wanted: list[Constraint], confidence: float, candidates: Candidates) -> int:
-    """Return the candidate whose own rows promise most, compared with what is wanted."""
+    """Return the candidate whose own samples promise most, compared with what is wanted."""
     tables = candidates.tables()
     short = [(c.promised(confidence, *tables) - c.bound) * (1.0 if c.at_least else -1.0) for c in wanted]
     return int(np.argmax(np.min(short, axis=0)))
@@ -232,8 +232,8 @@ def _refusal(
     nearest = " and ".join(map(str, possible))
     asked = " and ".join(map(str, wanted))
     return (
-        f"no threshold can promise {asked} with confidence {confidence:g} on the {testing[0].size} rows "
+        f"no threshold can promise {asked} with confidence {confidence:g} on the {testing[0].size} samples "
         f"({np.count_nonzero(testing[0])} positive) set aside to test it; the nearest is threshold "
         f"{shown(threshold):.6g}, which can promise {nearest}. Ask for that, lower the confidence, collect more "
-        "rows, or use a better estimator"
+        "samples, or use a better estimator"
     )

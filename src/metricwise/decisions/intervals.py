@@ -1,4 +1,4 @@
-"""What to expect of a measure on new rows, from a contingency table of rows that the model has not seen."""
+"""What to expect of a measure on new samples, from a contingency table of samples that the model has not seen."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from metricwise.measures.base import CountsTable
 _DRAWS = 4000
 _RESAMPLES = 200
 _TINY = 1e-12
-_PRIOR = 0.5  # rows in a cell that has some (Jeffreys)
-# Rows in a cell that has none. A threshold that was chosen on these rows lies just below the lowest positive if it
-# finds them all; the next one is lower with the chance of the rule of succession.
+_PRIOR = 0.5  # samples in a cell that has some (Jeffreys)
+# Samples in a cell that has none. A threshold that was chosen on these samples lies just below the lowest positive if
+# it finds them all; the next one is lower with the chance of the rule of succession.
 _PRIOR_OF_EMPTY = 1.0
 
 
@@ -37,24 +37,24 @@ def score_interval(
     value: Callable[..., Any],
     table: tuple[float, ...],
     confidence: float = 0.9,
-    n_rows: int | None = None,
+    n_samples: int | None = None,
     seed: int = 0,
 ) -> tuple[float, float]:
-    """Return an interval that holds the measure on new rows with the given probability.
+    """Return an interval that holds the measure on new samples with the given probability.
 
     The shares of the cells are drawn given the table (a Dirichlet distribution); for a finite
-    number of new rows, their table is drawn given the shares. The model is the one whose table it is.
+    number of new samples, their table is drawn given the shares. The model is the one whose table it is.
 
     Parameters
     ----------
     value : callable
         The measure of arrays of cells: tp, fp, fn, tn.
     table : tuple of float
-        Weights of the cells, of rows that the model has not seen.
+        Weights of the cells, of samples that the model has not seen.
     confidence : float
         Probability that the interval holds the value.
-    n_rows : int, optional
-        Number of new rows; by default so many that chance has no part in their measure.
+    n_samples : int, optional
+        Number of new samples; by default so many that chance has no part in their measure.
     seed : int
         Of the draws.
 
@@ -66,7 +66,7 @@ def score_interval(
     (0.74, 0.85)
     """
     random = np.random.default_rng(seed)
-    return _middle_of(value, _drawn_shares(np.array(table, dtype=np.float64), random), confidence, n_rows, random)
+    return _middle_of(value, _drawn_shares(np.array(table, dtype=np.float64), random), confidence, n_samples, random)
 
 
 def _drawn_shares(cells: Floats, random: np.random.Generator) -> Floats:
@@ -75,24 +75,24 @@ def _drawn_shares(cells: Floats, random: np.random.Generator) -> Floats:
 
 
 def _middle_of(
-    value: Callable[..., Any], shares: Floats, confidence: float, n_rows: int | None, random: np.random.Generator
+    value: Callable[..., Any], shares: Floats, confidence: float, n_samples: int | None, random: np.random.Generator
 ) -> tuple[float, float]:
     """Return the middle part of the measure of tables with drawn shares of the cells."""
-    drawn = shares if n_rows is None else random.multinomial(n_rows, shares).astype(np.float64)
+    drawn = shares if n_samples is None else random.multinomial(n_samples, shares).astype(np.float64)
     return middle_part(np.asarray(value(*drawn.T), dtype=np.float64), confidence)
 
 
 def resampled_interval(
     score: Callable[[Floats], float], weights: Floats, confidence: float = 0.9, seed: int = 0
 ) -> tuple[float, float]:
-    """Return an interval for a score that is no function of one table, from resamples of the rows.
+    """Return an interval for a score that is no function of one table, from resamples of the samples.
 
     Parameters
     ----------
     score : callable
-        The score of held-out rows, given their weights.
+        The score of held-out samples, given their weights.
     weights : array
-        Weights of the rows.
+        Weights of the samples.
     confidence : float
         Share of the resamples (a Bayesian bootstrap) whose score the interval holds.
     seed : int
@@ -100,7 +100,7 @@ def resampled_interval(
 
     Notes
     -----
-    Weights are drawn twice over, once for the rows at hand and once for as many new ones.
+    Weights are drawn twice over, once for the samples at hand and once for as many new ones.
 
     Examples
     --------
@@ -122,7 +122,7 @@ def resampled_interval(
 
 
 class TableEvidence(NamedTuple):
-    """A measure of the contingency table, and the tables of held-out rows.
+    """A measure of the contingency table, and the tables of held-out samples.
 
     Attributes
     ----------
@@ -148,25 +148,25 @@ class TableEvidence(NamedTuple):
 
     @property
     def value(self) -> float:
-        """The measure of all rows."""
+        """The measure of all samples."""
         return float(self.measure.value(*np.sum(self.tables, axis=0)))
 
-    def interval(self, confidence: float = 0.9, n_rows: int | None = None) -> tuple[float, float]:
-        """Return an interval for the measure of new rows.
+    def interval(self, confidence: float = 0.9, n_samples: int | None = None) -> tuple[float, float]:
+        """Return an interval for the measure of new samples.
 
-        It holds what chance does to the rows at hand and to new ones and, where several models were judged, how far
+        It holds what chance does to the samples at hand and to new ones and, where several models were judged, how far
         apart models like them are.
 
         Parameters
         ----------
         confidence : float
             Probability that the interval holds the value.
-        n_rows : int, optional
-            Number of new rows; by default so many that chance has no part in their measure.
+        n_samples : int, optional
+            Number of new samples; by default so many that chance has no part in their measure.
         """
         tables = np.array(self.tables, dtype=np.float64)
         if len(tables) == 1:
-            return score_interval(self.measure.value, self.tables[0], confidence, n_rows)
+            return score_interval(self.measure.value, self.tables[0], confidence, n_samples)
         random = np.random.default_rng(0)
         tp, fp, fn, tn = _drawn_shares(tables.sum(axis=0), random).T
         positive = tp + fn
@@ -174,4 +174,4 @@ class TableEvidence(NamedTuple):
         alarms = of_other_models(fp / (fp + tn), tables[:, 1], tables[:, 1] + tables[:, 3], random)
         found, wrong = positive * recall, (1.0 - positive) * alarms
         cells = found, wrong, positive - found, 1.0 - positive - wrong
-        return _middle_of(self.measure.value, np.column_stack(cells), confidence, n_rows, random)
+        return _middle_of(self.measure.value, np.column_stack(cells), confidence, n_samples, random)

@@ -11,26 +11,26 @@ from sklearn.utils.multiclass import type_of_target
 from metricwise._typing import LabelMatrix
 
 
-def checked_labels(y: Any) -> LabelMatrix:
+def validate_label_matrix(y: Any) -> LabelMatrix:
     """Return labels as a dense array of 0 and 1; raise a ValueError that names the first wrong entry.
 
     Parameters
     ----------
-    y : array, data frame or sparse matrix of shape (n_rows, n_labels)
-        Ones where a row has a label.
+    y : array, data frame or sparse matrix of shape (n_samples, n_labels)
+        Ones where a sample has a label.
     """
     if y is None:
         raise ValueError("this estimator requires y to be passed, but the target y is None")
     try:
         values = y.toarray() if sparse.issparse(y) else np.asarray(y)
-    except ValueError as error:  # rows of different lengths
+    except ValueError as error:  # samples of different lengths
         raise ValueError(
             "y must have a column of 0 and 1 for every label: convert lists of labels with MultiLabelBinarizer"
         ) from error
     if values.ndim != 2:
         kind = type_of_target(values) if values.ndim == 1 and values.size else "unknown"
         raise ValueError(
-            f"y must have a row of 0 and 1 for every row of X and a column for every label, got an array of shape "
+            "y must have a sample of 0 and 1 for every sample of X and a column for every label, got an array of shape "
             f"{values.shape} ({kind} target): convert lists of labels with MultiLabelBinarizer"
         )
     if values.shape[1] == 0:

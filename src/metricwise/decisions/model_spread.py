@@ -1,11 +1,12 @@
 """How far apart models of the same kind are, told by folds.
 
-The model that is kept is another one than those that were judged: it has learnt from other rows, and its threshold was
-chosen on other rows. Of a class it will find a somewhat larger or smaller share than they did, even of endlessly many
-rows. By how much is seen in how far the shares of the folds differ beyond what the chance of their rows explains. Folds
-are few, so that this is known roughly: all standard deviations on the scale of log-odds up to a largest one are alike
-before the folds have spoken (a flat prior, as for few groups), and have chances after. Log-odds of folds are taken as
-normal, with half a row more in each cell; where rows are so few that they are not, they say next to nothing.
+The model that is kept is another one than those that were judged: it has learnt from other samples, and its threshold
+was chosen on other samples. Of a class it will find a somewhat larger or smaller share than they did, even of endlessly
+many samples. By how much is seen in how far the shares of the folds differ beyond what the chance of their samples
+explains. Folds are few, so that this is known roughly: all standard deviations on the scale of log-odds up to a largest
+one are alike before the folds have spoken (a flat prior, as for few groups), and have chances after. Log-odds of folds
+are taken as normal, with half a sample more in each cell; where samples are so few that they are not, they say next to
+nothing.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ def spread_chances(found: Floats, total: Floats) -> Floats:
     Parameters
     ----------
     found : array
-        Rows of a class that are called positive, of every fold.
+        Samples of a class that are predicted positive, of every fold.
     total : array
-        Rows of the class, of every fold.
+        Samples of the class, of every fold.
 
     Examples
     --------
@@ -58,7 +59,7 @@ def of_other_models(shares: Floats, found: Floats, total: Floats, random: np.ran
     Parameters
     ----------
     shares : array
-        Drawn given the rows of all folds.
+        Drawn given the samples of all folds.
     found, total : arrays
         Of every fold; see `spread_chances`.
     random : Generator

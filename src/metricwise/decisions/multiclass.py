@@ -29,8 +29,8 @@ def averaged(measure: Measure, what: str) -> Any:
     if isinstance(measure, Averaged) or (what == "classes" and isinstance(measure, CountsClassTables)):
         if getattr(measure, "average", None) == "samples":
             raise ValueError(
-                f"{measure.name!r} is a mean over rows: use BinaryRelevance(estimator, inference='meuf'), which "
-                "chooses the labels of each row for it"
+                f"{measure.name!r} is a mean over samples: use BinaryRelevance(estimator, inference='meuf'), which "
+                "chooses the labels of each sample for it"
             )
         return measure
     if isinstance(measure, CountsTable) and not isinstance(measure, RestrictsLabellings):
@@ -44,7 +44,7 @@ def averaged(measure: Measure, what: str) -> Any:
 def choose_offsets(
     value: TablesValue, strategy: str, codes: Integers, scores: Floats, weights: Floats, seed: int
 ) -> ChosenSet:
-    """Choose offsets of the classes: the best of the held-out rows ("max"), or their mean over resamples."""
+    """Choose offsets of the classes: the best of the held-out samples ("max"), or their mean over resamples."""
     if strategy not in ("auto", "bagged", "max"):
         raise ValueError(f"for more than two classes threshold is 'auto', 'bagged' or 'max', got {strategy!r}")
     bagged = bagged_offsets(value, codes, scores, weights, seed)
@@ -56,7 +56,7 @@ def choose_offsets(
     def value_of_cells(*drawn: Floats) -> Any:
         return value(*_tables(np.stack(drawn, axis=-1), size))
 
-    interval = score_interval(value_of_cells, tuple(cells), n_rows=max(1, round(float(weights.sum()))))
+    interval = score_interval(value_of_cells, tuple(cells), n_samples=max(1, round(float(weights.sum()))))
     return ChosenSet(offsets, bagged.interval, float(value(*_tables(cells, size))), interval)
 
 
@@ -80,7 +80,7 @@ def choose_thresholds(
 ) -> ChosenSet:
     """Choose thresholds of the labels: one each, or one for all where the measure is of all labels together.
 
-    With ``probes``, one a label, they are moved to where the models of all rows have them.
+    With ``probes``, one a label, they are moved to where the models of all samples have them.
     """
     if strategy == "batch":
         raise ValueError("for several labels threshold is 'auto', 'bagged', 'expected' or 'max', got 'batch'")
@@ -110,5 +110,5 @@ def choose_thresholds(
 def _of_label(aim: Aim, strategy: str, held: HeldOut, probabilities: bool, seed: int) -> Chosen:
     if 0 < np.count_nonzero(held.positive) < held.positive.size:
         return choose(aim, strategy, held, probabilities, seed)
-    # All rows have the label, or none: constant scores, and any threshold between the two is right.
+    # All samples have the label, or none: constant scores, and any threshold between the two is right.
     return Chosen(0.0, (0.0, 0.0), 1.0, (1.0, 1.0))

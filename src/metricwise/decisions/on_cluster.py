@@ -23,8 +23,8 @@ from metricwise.decisions.dask_learners import (
     trains_on_dask,
 )
 from metricwise.decisions.fitting import Binary, Fitting
-from metricwise.decisions.folds import DEFAULT_FOLDS, dealt_out
-from metricwise.decisions.out_of_fold import Scores, probe_rows
+from metricwise.decisions.folds import DEFAULT_FOLDS, deal_chunks
+from metricwise.decisions.out_of_fold import Scores, draw_probe
 from metricwise.decisions.weighting import weight_setting
 from metricwise.designs.cluster.numbers import n_bytes
 from metricwise.designs.cluster.source import DaskSource
@@ -38,7 +38,7 @@ _NOT_FOR_PREDICTION = ("result_", "_warm_states", "_held_out", "callback")  # la
 
 
 class Targets(NamedTuple):
-    """Labels and weights of the rows of a chunk; None: all have weight one."""
+    """Labels and weights of the samples of a chunk; None: all have weight one."""
 
     y: Labels
     weights: Floats | None
@@ -46,7 +46,7 @@ class Targets(NamedTuple):
 
 @dataclass
 class ClusterFitting(Fitting):
-    """The parameters of one call of `fit`, and chunks of rows on a cluster.
+    """The parameters of one call of `fit`, and chunks of samples on a cluster.
 
     Attributes
     ----------
@@ -65,19 +65,19 @@ class ClusterFitting(Fitting):
 
     def _promise(self, aim: Aim, y: Labels, positive: Any, confidence: float) -> Binary:
         raise ValueError(
-            "a promise is tested on rows drawn at random, and rows of a Dask collection are kept from training in "
-            "whole chunks: set confidence=None to keep constraints on held-out rows without a promise, or use "
+            "a promise is tested on samples drawn at random, and samples of a Dask collection are kept from training "
+            "in whole chunks: set confidence=None to keep constraints on held-out samples without a promise, or use "
             "X.compute()"
         )
 
     def _scores(
         self, y: Labels, strata: Labels, score: Score, probed: bool = True, one_scale: bool = False
     ) -> tuple[Scores, Any]:
-        """Return scores of rows by models that have not seen them, and the model of all rows.
+        """Return scores of samples by models that have not seen them, and the model of all samples.
 
         Scores of different folds stay as they are (``one_scale`` is for random folds): chunks may differ.
         """
-        counted = np.flatnonzero(self.row_weights > 0.0)
+        counted = np.flatnonzero(self.sample_weights_of > 0.0)
         if self.prefit:
             nothing = np.zeros(0)
             model = for_memory(self.estimator) if trains_on_dask(self.estimator) else self.estimator
@@ -87,7 +87,7 @@ class ClusterFitting(Fitting):
         models, whole = self._trained(y, folds)
         fold_of_row = np.repeat(np.arange(self.n_chunks) % len(folds), np.diff(self.X.bounds))
         held = [counted[fold_of_row[counted] == fold] for fold in range(len(folds))]
-        probe = counted[probe_rows(codes[counted], self.seed)] if probed else counted[:0]
+        probe = counted[draw_probe(codes[counted], self.seed)] if probed else counted[:0]
         seen = [probe[fold_of_row[probe] != fold] for fold in range(len(folds))]
         asked = [self._asked(model, rows, score) for model, rows in zip(models * 2, held + seen, strict=True)]
         found = self._answered(asked)
@@ -96,7 +96,7 @@ class ClusterFitting(Fitting):
         for rows, scores in zip(seen, again, strict=True):
             if rows.size:
                 total[np.searchsorted(probe, rows)] += scores
-        # Every row of the probe was seen by all models but one.
+        # Every sample of the probe was seen by all models but one.
         return Scores(np.concatenate(held), unseen, probe, total / (len(folds) - 1)), whole
 
     # ----------------------------------------------------------------------------------------------------------- folds
@@ -112,19 +112,19 @@ class ClusterFitting(Fitting):
         if not 2 <= n_folds <= self.n_chunks:
             raise ValueError(
                 f"{n_folds} folds of whole chunks need two folds or more and as many chunks, but X has {self.n_chunks} "
-                f"with rows: use X.rechunk(...) or X.repartition(...) to make more, or set cv to a number from 2 to "
+                f"with samples: use X.rechunk(...) or X.repartition(...) to make more, or set cv to a number from 2 to "
                 f"{self.n_chunks}"
             )
-        folds = dealt_out(self.n_chunks, n_folds)
+        folds = deal_chunks(self.n_chunks, n_folds)
         counts = np.zeros((self.n_chunks, int(codes.max()) + 1))
         chunk_of_row = np.repeat(np.arange(self.n_chunks), np.diff(self.X.bounds))
-        np.add.at(counts, (chunk_of_row, codes), self.row_weights > 0.0)
+        np.add.at(counts, (chunk_of_row, codes), self.sample_weights_of > 0.0)
         for number, fold in enumerate(folds):
             missing = np.flatnonzero(counts.sum(axis=0) - counts[fold].sum(axis=0) == 0.0)
             if missing.size:
                 raise ValueError(
-                    f"without fold {number}, which is chunks {fold} of those that have rows, {missing.size} of the "
-                    f"{counts.shape[1]} classes have no row to train on: shuffle the rows among chunks, or make "
+                    f"without fold {number}, which is chunks {fold} of those that have samples, {missing.size} of the "
+                    f"{counts.shape[1]} classes have no sample to train on: shuffle the samples among chunks, or make "
                     "smaller chunks with X.rechunk(...) or X.repartition(...)"
                 )
         return folds
@@ -137,11 +137,11 @@ class ClusterFitting(Fitting):
         parts = [[k for k in everything if k not in set(fold)] for fold in folds]
         made_for_dask = trains_on_dask(self.estimator)
         if made_for_dask:
-            refuse_names_of_classes(self.estimator, y[self.row_weights > 0.0])
+            refuse_names_of_classes(self.estimator, y[self.sample_weights_of > 0.0])
         if made_for_dask or trains_on(self.estimator, "cluster"):
             models = [self._fitted(y, part) for part in [*parts, everything]]
             return [self._kept(model) for model in models[:-1]], models[-1]
-        classes = np.unique(y[self.row_weights > 0.0])
+        classes = np.unique(y[self.sample_weights_of > 0.0])
         targets = [self._targets(y, k) for k in everything]
         chains = [self._taught(part, targets, classes) for part in [*parts, everything]]
         (whole,) = self.tasks.answers(chains[-1:], lambda model: 0)
@@ -172,7 +172,7 @@ class ClusterFitting(Fitting):
     # --------------------------------------------------------------------------------------------------------- scoring
 
     def scored(self, model: Any, rows: Indices, score: Score) -> Floats:
-        """Return a model's scores of ascending rows."""
+        """Return a model's scores of ascending samples."""
         return self._answered([self._asked(self._kept(model), rows, score)])[0]
 
     def _kept(self, model: Any) -> Any:
@@ -182,7 +182,7 @@ class ClusterFitting(Fitting):
         return self.tasks.keep(light, 0)
 
     def _asked(self, model: Any, rows: Indices, score: Score) -> list[Any]:
-        """Return futures of the scores of ascending rows, a chunk each."""
+        """Return futures of the scores of ascending samples, a chunk each."""
         edges = np.searchsorted(rows, self.X.bounds)
         asked = []
         for k in np.flatnonzero(np.diff(edges)).tolist():
@@ -203,8 +203,8 @@ def refuse_learner(estimator: Any) -> None:
         refuse_kernels(estimator)
     elif not trains_on_dask(estimator) and not hasattr(estimator, "partial_fit"):
         raise ValueError(
-            f"{type(estimator).__name__} needs all rows in memory, and X is a Dask collection: use X.compute(), or a "
-            "classifier with partial_fit (such as SGDClassifier(loss='log_loss')), one made for Dask (such as "
+            f"{type(estimator).__name__} needs all samples in memory, and X is a Dask collection: use X.compute(), or "
+            "a classifier with partial_fit (such as SGDClassifier(loss='log_loss')), one made for Dask (such as "
             f"lightgbm.DaskLGBMClassifier), or {listed(entries('svm', 'streaming', trains_on='cluster'))}"
         )
 
@@ -222,16 +222,16 @@ def taught(X: Any, model: Any, targets: Targets, classes: Labels) -> Any:
 
 
 def chunk_scores(X: Any, model: Any, score: Score, rows: Indices | None) -> Floats:
-    """Return the scores of a chunk, or of some of its rows."""
+    """Return the scores of a chunk, or of some of its samples."""
     return score(model, X if rows is None else X[rows])
 
 
 def refuse_kernels(model: Any) -> None:
-    """Raise if a model would need all rows in memory for a kernel or for clusters of pairs."""
+    """Raise if a model would need all samples in memory for a kernel or for clusters of pairs."""
     if getattr(model, "kernel", "linear") != "linear" or getattr(model, "pairs", "exact") != "exact":
         raise ValueError(
-            "kernels and pairs='kmeans' need all rows in memory, and these are on a cluster: set kernel='linear' and "
-            "pairs='exact', with features of your own (Nystroem) if the model is to bend, or use X.compute()"
+            "kernels and pairs='kmeans' need all samples in memory, and these are on a cluster: set kernel='linear' "
+            "and pairs='exact', with features of your own (Nystroem) if the model is to bend, or use X.compute()"
         )
 
 

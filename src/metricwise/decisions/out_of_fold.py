@@ -1,4 +1,4 @@
-"""Scores of rows by models that have not seen them, of any scikit-learn classifier."""
+"""Scores of samples by models that have not seen them, of any scikit-learn classifier."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from metricwise._sklearn import take_samples
 from metricwise._typing import Floats, Indices, Integers
 from metricwise.decisions.constant import Constant
-from metricwise.decisions.folds import DEFAULT_FOLDS, fold_of_rows
+from metricwise.decisions.folds import DEFAULT_FOLDS, assign_folds
 from metricwise.decisions.weighting import weight_setting
 from metricwise.designs import make_design
 
 Splits = list[tuple[Indices, Indices]]
 
-_MOST_PROBED = 4000  # rows
+_MOST_PROBED = 4000  # samples
 _SMALLEST = 1e-15  # of a probability; its log-odds, 35, are beyond all that matters
 
 
@@ -48,7 +48,7 @@ def known_classes(model: Any, classes: NDArray[Any]) -> NDArray[Any]:
     if unknown.size:
         raise ValueError(
             f"y has labels that the trained {type(model).__name__} does not know: {unknown.tolist()}; it knows "
-            f"{known.tolist()}. Pass rows of these classes, or set prefit=False"
+            f"{known.tolist()}. Pass samples of these classes, or set prefit=False"
         )
     return known
 
@@ -88,7 +88,7 @@ def fitted(estimator: Any, X: Any, y: NDArray[Any], weights: Floats | None) -> A
 
 
 def fitted_label(estimator: Any, X: Any, column: NDArray[Any], rows: Indices, weights: Floats | None) -> Any:
-    """Return a trained copy for one of several labels, by some rows; a constant if all of them have it, or none."""
+    """Return a trained copy for one of several labels, by some samples; a constant if all of them have it, or none."""
     if column[rows].min() == column[rows].max():
         return Constant(float(column[rows][0]))
     part = None if weights is None else weights[rows]
@@ -96,16 +96,16 @@ def fitted_label(estimator: Any, X: Any, column: NDArray[Any], rows: Indices, we
 
 
 class Scores(NamedTuple):
-    """Scores of rows by models that have not seen them, and by models that have.
+    """Scores of samples by models that have not seen them, and by models that have.
 
     Attributes
     ----------
-    rows : array of int
-        The rows held out.
+    samples : array of int
+        The samples held out.
     unseen : array
         The score of each by a model trained without it.
     probe : array of int
-        Rows, not all of them if there are many, whose scores by models that have seen them are known.
+        Samples, not all of them if there are many, whose scores by models that have seen them are known.
     seen : array
         Mean scores of these.
     """
@@ -116,15 +116,15 @@ class Scores(NamedTuple):
     seen: Floats
 
 
-def held_out_scores(
+def score_out_of_fold(
     score: Callable[[Indices, Indices, Indices], tuple[Floats, Floats]],
     splits: Splits,
     probe: Indices,
     n_jobs: int | None,
 ) -> Scores:
-    """Return scores of rows by models of others, and of rows of a probe by models that have learnt from them.
+    """Return scores of samples by models of others, and of samples of a probe by models that have learnt from them.
 
-    ``score(train, test, seen)`` trains a model and returns its scores of held-out rows, and of some that it was
+    ``score(train, test, seen)`` trains a model and returns its scores of held-out samples, and of some that it was
     trained with.
     """
     found = Parallel(n_jobs=n_jobs)(delayed(score)(*split) for split in with_probe(splits, probe))
@@ -132,12 +132,12 @@ def held_out_scores(
 
 
 def with_probe(splits: Splits, probe: Indices) -> list[tuple[Indices, Indices, Indices]]:
-    """Return training rows, held-out rows, and rows of a probe that are among the training rows."""
+    """Return training samples, held-out samples, and samples of a probe that are among the training samples."""
     return [(train, test, np.intersect1d(probe, train)) for train, test in splits]
 
 
 def collected(splits: Splits, probe: Indices, found: list[tuple[Floats, Floats]]) -> Scores:
-    """Put together the scores of held-out rows, and of rows of a probe that were seen, of every split."""
+    """Put together the scores of held-out samples, and of samples of a probe that were seen, of every split."""
     unseen = np.concatenate([new for new, _ in found])
     total, count = np.zeros((probe.size, *unseen.shape[1:])), np.zeros(probe.size)
     for (_, _, rows), (_, seen) in zip(with_probe(splits, probe), found, strict=True):
@@ -152,8 +152,8 @@ def collected(splits: Splits, probe: Indices, found: list[tuple[Floats, Floats]]
 def on_one_scale(cv: Any, splits: Splits, unseen: Floats, codes: Integers) -> Floats:
     """Return held-out scores, in the order of the splits, moved so that folds have the same median of the common class.
 
-    Models of folds differ in where their scores lie, and a measure that ranks rows of all folds would blame them for
-    it: with a dozen positives, an area of 0.99 would look like one of 0.98. Rows of random folds are alike, so that
+    Models of folds differ in where their scores lie, and a measure that ranks samples of all folds would blame them for
+    it: with a dozen positives, an area of 0.99 would look like one of 0.98. Samples of random folds are alike, so that
     their medians should be; the splits of a user's own ``cv`` may not be, and stay as they are.
 
     Parameters
@@ -161,9 +161,9 @@ def on_one_scale(cv: Any, splits: Splits, unseen: Floats, codes: Integers) -> Fl
     cv : int, splitter or None
         What the splits were made by.
     splits : list
-        Training and held-out rows.
+        Training and held-out samples.
     unseen : array
-        Scores of the held-out rows.
+        Scores of the held-out samples.
     codes : array of int
         Their classes.
 
@@ -183,8 +183,8 @@ def on_one_scale(cv: Any, splits: Splits, unseen: Floats, codes: Integers) -> Fl
     return moved
 
 
-def probe_rows(codes: Integers, seed: int, most: int = _MOST_PROBED) -> Indices:
-    """Return rows, in order, that show how far models differ: all of them or, if there are many, some of each class.
+def draw_probe(codes: Integers, seed: int, most: int = _MOST_PROBED) -> Indices:
+    """Return samples, in order, that show how far models differ: all of them or, if there are many, some of each class.
 
     Examples
     --------
@@ -202,11 +202,11 @@ def probe_rows(codes: Integers, seed: int, most: int = _MOST_PROBED) -> Indices:
     return np.sort(np.concatenate([rare, others]))
 
 
-def splits_of(cv: Any, X: Any, codes: Integers, seed: int, needed: bool = False) -> Splits:
-    """Return training and held-out rows; none, with a warning, if the data are too few to be divided.
+def make_splits(cv: Any, X: Any, codes: Integers, seed: int, needed: bool = False) -> Splits:
+    """Return training and held-out samples; none, with a warning, if the data are too few to be divided.
 
-    Equal rows share a fold where rows can be compared, that is if they are numbers. If held-out rows are needed, it is
-    for the caller to say that there are none.
+    Equal samples share a fold where samples can be compared, that is if they are numbers. If held-out samples are
+    needed, it is for the caller to say that there are none.
     """
     if cv is not None and not isinstance(cv, Integral):
         return [
@@ -224,7 +224,7 @@ def splits_of(cv: Any, X: Any, codes: Integers, seed: int, needed: bool = False)
 
 
 def without_rows(cv: Any, X: Any, y: NDArray[Any], kept: NDArray[np.bool_]) -> Any:
-    """Return a user's own splits for the rows that are kept, renumbered; a number of folds stays as it is."""
+    """Return a user's own splits for the samples that are kept, renumbered; a number of folds stays as it is."""
     if cv is None or isinstance(cv, Integral):
         return cv
     number = np.cumsum(kept) - 1
@@ -236,9 +236,9 @@ def _folds(X: Any, codes: Integers, wanted: int, seed: int) -> Integers | None:
     try:
         numbers = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False)
     except (TypeError, ValueError):
-        numbers = None  # text or objects, for a pipeline to deal with: folds by row
+        numbers = None  # text or objects, for a pipeline to deal with: folds by sample
     if numbers is not None:
-        return fold_of_rows(make_design(numbers), codes, wanted, seed)
+        return assign_folds(make_design(numbers), codes, wanted, seed)
     n_folds = min(wanted, int(np.bincount(codes).min()))
     if n_folds < 2:
         return None
@@ -253,11 +253,11 @@ def _warn_of_few(codes: Integers, wanted: int, found: int) -> None:
     what = (
         f"{found} folds are made instead of {wanted}"
         if found
-        else "no rows can be held out, so that the threshold is chosen on training scores, which flatter the model"
+        else "no samples can be held out, so that the threshold is chosen on training scores, which flatter the model"
     )
     warnings.warn(
-        f"the rarest class has {least} rows, too few for {wanted} folds of distinct rows: {what}. Collect more rows "
-        f"of it, or set cv to {max(found, 2)} or less",
+        f"the rarest class has {least} samples, too few for {wanted} folds of distinct samples: {what}. Collect more "
+        f"samples of it, or set cv to {max(found, 2)} or less",
         UserWarning,
         stacklevel=4,
     )

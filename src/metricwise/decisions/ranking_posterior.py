@@ -1,11 +1,12 @@
-"""What to expect of a measure of scores on new rows, from the scores of rows that the model has not seen.
+"""What to expect of a measure of scores on new samples, from the scores of samples that the model has not seen.
 
 Three things make such intervals too narrow when positives are few and nearly all of them are ranked well:
 
-- resamples know nothing of rows stranger than those at hand, so that half a row of the rarer class joins them, ranked
+- resamples know nothing of samples stranger than those at hand, so that half a sample of the rarer class joins them,
+  ranked
   anywhere below the worst of its kind;
-- quantiles of few rows are those of Student's distribution, on the scale of log-odds;
-- new rows may be few themselves, so that they are drawn, too.
+- quantiles of few samples are those of Student's distribution, on the scale of log-odds;
+- new samples may be few themselves, so that they are drawn, too.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ from metricwise.measures.base import Measure
 _RESAMPLES = 200
 _FEWEST_DRAWS = 20  # with both classes, below which their quantiles mean nothing
 _TINY = 1e-12  # weights below it would only make quotients overflow
-_STRANGER = 0.5  # the weight of a row stranger than all others
-_SINGLE = 500  # rows of a class that are kept as they are, at either end of its scores
+_STRANGER = 0.5  # the weight of a sample stranger than all others
+_SINGLE = 500  # samples of a class that are kept as they are, at either end of its scores
 _COARSENING = 1.01  # growth of the groups in which the others are kept
 
 
@@ -42,7 +43,7 @@ def rarer_weight(positive: Mask, weights: Floats) -> float:
 
 
 class ScoreEvidence(NamedTuple):
-    """A measure of scores, and the rows out of fold that speak for it.
+    """A measure of scores, and the samples out of fold that speak for it.
 
     Attributes
     ----------
@@ -51,9 +52,9 @@ class ScoreEvidence(NamedTuple):
     positive : array of bool
         Truth.
     scores : array
-        Of models that have not seen the rows.
+        Of models that have not seen the samples.
     weights : array
-        Of the rows.
+        Of the samples.
 
     See Also
     --------
@@ -67,18 +68,18 @@ class ScoreEvidence(NamedTuple):
 
     @property
     def value(self) -> float:
-        """The measure of the rows."""
+        """The measure of the samples."""
         return float(self.measure.score(self.positive, self.scores, self.weights))
 
-    def interval(self, confidence: float = 0.9, n_rows: float | None = None) -> tuple[float, float]:
-        """Return an interval for the measure of new rows: what resamples or Student's distribution hold.
+    def interval(self, confidence: float = 0.9, n_samples: float | None = None) -> tuple[float, float]:
+        """Return an interval for the measure of new samples: what resamples or Student's distribution hold.
 
         Parameters
         ----------
         confidence : float
             Probability that the interval holds the value.
-        n_rows : float, optional
-            Number of new rows; by default so many that chance has no part in their measure.
+        n_samples : float, optional
+            Number of new samples; by default so many that chance has no part in their measure.
 
         Examples
         --------
@@ -87,17 +88,17 @@ class ScoreEvidence(NamedTuple):
         >>> truth = np.arange(1000) % 20 == 0
         >>> scores = np.random.default_rng(0).normal(size=1000) + 3.0 * truth
         >>> evidence = ScoreEvidence(RocAuc(), truth, scores, np.ones(1000))
-        >>> few, many = evidence.interval(n_rows=100), evidence.interval()
+        >>> few, many = evidence.interval(n_samples=100), evidence.interval()
         >>> few[0] < many[0] < evidence.value < many[1] < few[1] <= 1.0
         True
         """
         value, total = self.value, float(self.weights.sum())
-        share = 1.0 if n_rows is None else 1.0 + total / n_rows  # of the variance of the rows at hand
+        share = 1.0 if n_samples is None else 1.0 + total / n_samples  # of the variance of the samples at hand
         deviation = float(np.nanstd(self._resampled(None)))
         low, high = _students(
             value, deviation * np.sqrt(share), share, rarer_weight(self.positive, self.weights), confidence
         )
-        ratio = None if n_rows is None else n_rows / total
+        ratio = None if n_samples is None else n_samples / total
         usual, strange = self._resampled(ratio), self._resampled(ratio, self._strangers())
         if min(usual.size, strange.size) >= _FEWEST_DRAWS:
             low = min(low, middle_part(strange, confidence)[0])
@@ -109,15 +110,15 @@ class ScoreEvidence(NamedTuple):
         return bool(self.weights[self.positive].sum() <= 0.5 * self.weights.sum())
 
     def _resampled(self, ratio: float | None, strangers: Floats | None = None) -> Floats:
-        """Return the measure with weights drawn anew, and drawn again for ``ratio`` times as many new rows.
+        """Return the measure with weights drawn anew, and drawn again for ``ratio`` times as many new samples.
 
-        Of strangers, one joins the rows of each resample. Resamples without one of the classes do not count.
+        Of strangers, one joins the samples of each resample. Resamples without one of the classes do not count.
         """
         random, values = np.random.default_rng(0), []
         for number in range(_RESAMPLES):
             rows = self if strangers is None else self._joined_by(float(strangers[number]))
             drawn = random.gamma(rows.weights)
-            if ratio is not None:  # new rows are whole ones: of few, the worst at hand may have no like
+            if ratio is not None:  # new samples are whole ones: of few, the worst at hand may have no like
                 drawn = random.poisson(ratio * drawn).astype(np.float64)
             drawn[drawn <= _TINY] = 0.0
             if np.any(drawn[rows.positive]) and np.any(drawn[~rows.positive]):
@@ -132,7 +133,7 @@ class ScoreEvidence(NamedTuple):
         )
 
     def _strangers(self) -> Floats:
-        """Return scores of rows of the rarer class that are ranked lower than all of their kind."""
+        """Return scores of samples of the rarer class that are ranked lower than all of their kind."""
         rare = self._positives_are_rare
         up = 1.0 if rare else -1.0  # where the rarer class should be
         own = self.positive == rare
@@ -140,7 +141,7 @@ class ScoreEvidence(NamedTuple):
 
 
 def score_evidence(measure: Measure, positive: Mask, scores: Floats, weights: Floats) -> ScoreEvidence:
-    """Return the evidence of rows; of many, those between the ends of a class's scores are put together in groups.
+    """Return the evidence of samples; of many, those between the ends of a class's scores are put together in groups.
 
     The ends matter: an area of 0.9999 is decided by the best negatives and the worst positives.
 
@@ -160,7 +161,7 @@ def score_evidence(measure: Measure, positive: Mask, scores: Floats, weights: Fl
 
 
 def _grouped(rows: NDArray[np.int64], scores: Floats, weights: Floats) -> tuple[NDArray[np.int64], Floats]:
-    """Return rows that stand for groups of neighbours by score, with the weights of the groups."""
+    """Return samples that stand for groups of neighbours by score, with the weights of the groups."""
     order = rows[np.argsort(scores[rows], kind="stable")]
     half = np.arange(_SINGLE, dtype=np.float64)
     steps = int(np.log(max(order.size / 2.0 / _SINGLE, 1.0)) / np.log(_COARSENING))

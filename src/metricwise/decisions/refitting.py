@@ -1,10 +1,10 @@
-"""How far a model of all rows moves the scores that models of folds gave.
+"""How far a model of all samples moves the scores that models of folds gave.
 
-Thresholds are chosen on scores of rows that their models, those of the folds, have not seen. The model that is kept has
-learnt from more rows, and its scores are further apart: where positives are few, so much that a threshold of the folds
-is too low for it. How far it moves a score can be told by rows that both kinds of models have seen. Not so for models
-that learn rows by heart (deep trees, nearest neighbours): they disagree about such rows by far, and no two in the same
-way, so that nothing is to be learnt from them.
+Thresholds are chosen on scores of samples that their models, those of the folds, have not seen. The model that is kept
+has learnt from more samples, and its scores are further apart: where positives are few, so much that a threshold of the
+folds is too low for it. How far it moves a score can be told by samples that both kinds of models have seen. Not so for
+models that learn samples by heart (deep trees, nearest neighbours): they disagree about such samples by far, and no two
+in the same way, so that nothing is to be learnt from them.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ _WIDEST = 1.0  # standard deviation of moves, in log-odds, from which on they sa
 
 
 def refit_shift(threshold: float, by_folds: Floats, by_whole: Floats, weights: Floats, rare: float) -> float:
-    """Return by how much to raise a threshold on log-odds for the model of all rows.
+    """Return by how much to raise a threshold on log-odds for the model of all samples.
 
     Parameters
     ----------
     threshold : float
         Chosen for the models of the folds.
     by_folds, by_whole : arrays
-        Log-odds of rows by models of folds, and by the model of all rows, all of which have seen them.
+        Log-odds of samples by models of folds, and by the model of all samples, all of which have seen them.
     weights : array
-        Weights of the rows.
+        Weights of the samples.
     rare : float
         Weight of the rarer class among them.
 

@@ -18,9 +18,9 @@ def classes_of(y: NDArray[Any], weights: Floats) -> NDArray[Any]:
     check_classification_targets(y)
     classes = np.unique(y[weights > 0.0])
     if classes.size < 2:
-        nothing = "no row with a weight above zero" if y.size else "no rows"
+        nothing = "no sample with a weight above zero" if y.size else "no samples"
         found = f"only one class, {classes.tolist()[0]!r}" if classes.size else nothing
-        raise ValueError(f"y has {found}: training needs rows of at least two classes")
+        raise ValueError(f"y has {found}: training needs samples of at least two classes")
     return classes
 
 
@@ -39,11 +39,11 @@ def two_classes(y: NDArray[Any], weights: Floats | None, who: str) -> NDArray[An
     )
 
 
-def row_weights(X: Any, y: NDArray[Any], sample_weight: Any, class_weight: Any) -> Floats:
-    """Return the weight of every row, not negative, from sample and class weights."""
+def sample_weights_of(X: Any, y: NDArray[Any], sample_weight: Any, class_weight: Any) -> Floats:
+    """Return the weight of every sample, not negative, from sample and class weights."""
     weights = check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
     if not np.any(weights > 0.0):
-        raise ValueError("sample_weight is zero for every row: give at least two rows a weight above zero")
+        raise ValueError("sample_weight is zero for every sample: give at least two samples a weight above zero")
     if class_weight is not None:
         weights = weights * compute_sample_weight(class_weight, y)
     return np.asarray(weights, dtype=np.float64)

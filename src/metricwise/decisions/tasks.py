@@ -18,7 +18,7 @@ from metricwise._typing import Floats, Indices, Labels
 from metricwise.decisions.binary import HeldOut, Probe, Sigmoid, aim_of, choose, evidence_of_folds, table_of
 from metricwise.decisions.class_offsets import best_offsets
 from metricwise.decisions.intervals import TableEvidence
-from metricwise.decisions.label_matrix import checked_labels
+from metricwise.decisions.label_matrix import validate_label_matrix
 from metricwise.decisions.multiclass import averaged, choose_offsets, choose_thresholds
 from metricwise.decisions.out_of_fold import (
     binary_scores,
@@ -43,7 +43,7 @@ class Decision(NamedTuple):
     interval: Any
     expected: float
     expected_interval: tuple[float, float]
-    evidence: TableEvidence | ScoreEvidence | None = None  # of rows out of fold, for two classes
+    evidence: TableEvidence | ScoreEvidence | None = None  # of samples out of fold, for two classes
 
     def raised(self, shift: Any) -> Decision:
         """Return the decision with higher thresholds."""
@@ -66,22 +66,22 @@ class Calibration(NamedTuple):
 
 @dataclass
 class Task(ABC):
-    """Rows with their truth and what they are judged by.
+    """Samples with their truth and what they are judged by.
 
     Attributes
     ----------
-    X : rows
+    X : samples
         Arrays, sparse matrices or data frames.
     y : array
         Classes, or a 0/1 matrix.
     weights : array or None
-        Weights of the rows.
+        Weights of the samples.
     measure : Measure
         The measure.
     seed : int
         Of resamples.
     usual : float or array
-        Scores of rows of which nothing is known: by how many rows there are of each class.
+        Scores of samples of which nothing is known: by how many samples there are of each class.
     """
 
     X: Any
@@ -106,11 +106,11 @@ class Task(ABC):
 
     @abstractmethod
     def learn(self, estimator: Any, rows: Indices) -> Any:
-        """Return a model of some rows."""
+        """Return a model of some samples."""
 
     @abstractmethod
     def raw_scores(self, model: Any, X: Any) -> Floats:
-        """Return scores of rows as the model gives them."""
+        """Return scores of samples as the model gives them."""
 
     @abstractmethod
     def calibration(self, rows: Indices, scores: Floats) -> Calibration:
@@ -122,7 +122,7 @@ class Task(ABC):
 
     @abstractmethod
     def judge(self, rows: Indices, scores: Floats) -> Callable[[Floats], float]:
-        """Return the measure of held-out scores, at their best thresholds, as a function of weights of the rows."""
+        """Return the measure of held-out scores, at their best thresholds, as a function of weights of the samples."""
 
     @abstractmethod
     def predicted(self, scores: Floats, decision: Decision) -> Labels:
@@ -130,28 +130,28 @@ class Task(ABC):
 
     @abstractmethod
     def score(self, y: Any, scores: Floats, decision: Decision, weights: Any) -> float:
-        """Return the measure of scores of new rows."""
+        """Return the measure of scores of new samples."""
 
     def forget_rows(self) -> None:
         """Drop what is needed for training only."""
         self.X, self.y, self.weights = None, np.zeros(0), None
 
     def judged(self, decision: Decision, rows: Indices, scores: Floats, sizes: list[int]) -> Decision:
-        """Return a decision with what to expect of it by folds, so many rows each, that had no part in it."""
+        """Return a decision with what to expect of it by folds, so many samples each, that had no part in it."""
         return decision
 
     def for_whole(self, decision: Decision, rows: Indices, by_folds: Floats, by_whole: Floats) -> Decision:
-        """Return a decision for models of folds as it applies to those of all rows, by rows that all have seen."""
+        """Return the decision for the fold models shifted to the final model, by samples that both have seen."""
         return decision
 
     def held_out(self, estimator: Any, train: Indices, test: Indices, seen: Indices) -> tuple[Floats, Floats]:
-        """Return scores of rows by a model of others, and of rows that it has seen."""
+        """Return scores of samples by a model of others, and of samples that it has seen."""
         model = self.learn(estimator, train)
         unseen, known = (self.raw_scores(model, take_samples(self.X, rows)) for rows in (test, seen))
         return unseen, known
 
-    def row_weights(self, rows: Indices) -> Floats:
-        """Return weights of rows, one each if there are none."""
+    def sample_weights_of(self, rows: Indices) -> Floats:
+        """Return weights of samples, one each if there are none."""
         return np.ones(rows.size) if self.weights is None else self.weights[rows]
 
     def _fitted(self, estimator: Any, rows: Indices, y: Labels) -> Any:
@@ -193,7 +193,7 @@ class TwoClasses(Task):
         if not aim.constraints:
             return found._replace(evidence=TableEvidence(aim.table, (table_of(chosen.threshold, held),)))
         evidence = score_evidence(self.measure, *held)
-        interval = evidence.interval(n_rows=float(held.weights.sum()))
+        interval = evidence.interval(n_samples=float(held.weights.sum()))
         return found._replace(expected=evidence.value, expected_interval=interval, evidence=evidence)
 
     def judged(self, decision: Decision, rows: Indices, scores: Floats, sizes: list[int]) -> Decision:
@@ -202,11 +202,11 @@ class TwoClasses(Task):
             return decision
         held = self._held(rows, scores)
         evidence = evidence_of_folds(aim, "auto", held, sizes, Sigmoid(), decision.thresholds, self.seed)
-        interval = evidence.interval(n_rows=max(1, round(float(held.weights.sum()))))
+        interval = evidence.interval(n_samples=max(1, round(float(held.weights.sum()))))
         return decision._replace(expected=evidence.value, expected_interval=interval, evidence=evidence)
 
     def for_whole(self, decision: Decision, rows: Indices, by_folds: Floats, by_whole: Floats) -> Decision:
-        probe = Probe(by_folds, by_whole, self.row_weights(rows), self.strata[rows])
+        probe = Probe(by_folds, by_whole, self.sample_weights_of(rows), self.strata[rows])
         return decision.raised(probe.shift(decision.thresholds, Sigmoid()))
 
     def judge(self, rows: Indices, scores: Floats) -> Callable[[Floats], float]:
@@ -226,7 +226,7 @@ class TwoClasses(Task):
         return float(self.measure.score(truth, response, weights))
 
     def _held(self, rows: Indices, scores: Floats) -> HeldOut:
-        return HeldOut(self.strata[rows], scores, self.row_weights(rows))
+        return HeldOut(self.strata[rows], scores, self.sample_weights_of(rows))
 
 
 @dataclass
@@ -255,12 +255,12 @@ class SeveralClasses(Task):
 
     def decide(self, rows: Indices, scores: Floats) -> Decision:
         return Decision(
-            *choose_offsets(self._value, "auto", self._codes(rows), scores, self.row_weights(rows), self.seed)
+            *choose_offsets(self._value, "auto", self._codes(rows), scores, self.sample_weights_of(rows), self.seed)
         )
 
     def judge(self, rows: Indices, scores: Floats) -> Callable[[Floats], float]:
         codes = self._codes(rows)
-        offsets = best_offsets(self._value, codes, scores, self.row_weights(rows)).offsets
+        offsets = best_offsets(self._value, codes, scores, self.sample_weights_of(rows)).offsets
         truth = codes[:, None] == np.arange(self.classes.size)
         found = np.argmax(scores - offsets, axis=1)[:, None] == np.arange(self.classes.size)
         return lambda weights: _value_of_columns(self._value, truth, found, weights)
@@ -306,7 +306,7 @@ class SeveralLabels(Task):
         return np.asarray(_log_odds(np.mean(self.y == 1, axis=0), len(self.y)))
 
     def calibration(self, rows: Indices, scores: Floats) -> Calibration:
-        truth, weights = self.y[rows] == 1, self.row_weights(rows)
+        truth, weights = self.y[rows] == 1, self.sample_weights_of(rows)
         return Calibration(
             tuple(
                 Sigmoid.of(HeldOut(t, s, weights)) if 0 < t.sum() < t.size else Sigmoid()
@@ -317,10 +317,12 @@ class SeveralLabels(Task):
     def decide(self, rows: Indices, scores: Floats) -> Decision:
         truth = self.y[rows] == 1
         measure = averaged(self.measure, "labels")
-        return Decision(*choose_thresholds(measure, "auto", truth, scores, self.row_weights(rows), True, self.seed))
+        return Decision(
+            *choose_thresholds(measure, "auto", truth, scores, self.sample_weights_of(rows), True, self.seed)
+        )
 
     def for_whole(self, decision: Decision, rows: Indices, by_folds: Floats, by_whole: Floats) -> Decision:
-        weights, columns = self.row_weights(rows), zip(by_folds.T, by_whole.T, self.y[rows].T == 1, strict=True)
+        weights, columns = self.sample_weights_of(rows), zip(by_folds.T, by_whole.T, self.y[rows].T == 1, strict=True)
         probes = [Probe(folds, whole, weights, truth) for folds, whole, truth in columns]
         pairs = zip(probes, decision.thresholds, strict=True)
         return decision.raised(np.array([probe.shift(float(one), Sigmoid()) for probe, one in pairs]))
@@ -336,11 +338,11 @@ class SeveralLabels(Task):
 
     def score(self, y: Any, scores: Floats, decision: Decision, weights: Any) -> float:
         found = self.predicted(scores, decision)
-        return float(averaged(self.measure, "labels").score(checked_labels(y), found, weights))
+        return float(averaged(self.measure, "labels").score(validate_label_matrix(y), found, weights))
 
 
-def _log_odds(share: Any, n_rows: int) -> Any:
-    least = 0.5 / max(n_rows, 1)  # labels that all rows have, or none
+def _log_odds(share: Any, n_samples: int) -> Any:
+    least = 0.5 / max(n_samples, 1)  # labels that all samples have, or none
     return logit(np.clip(share, least, 1.0 - least))
 
 

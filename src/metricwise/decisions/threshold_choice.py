@@ -1,17 +1,18 @@
 """How a threshold is chosen from held-out scores: strategies that estimate it, not only maximise a noisy curve.
 
-The measure as a function of the threshold, computed on held-out rows, is a noisy curve, and the place of its maximum is
-noisier still. All strategies here look at every threshold that tells rows apart:
+The measure as a function of the threshold, computed on held-out samples, is a noisy curve, and the place of its maximum
+is noisier still. All strategies here look at every threshold that tells samples apart:
 
 - "max" takes the maximum of the curve.
-- "bagged" takes the maximum on each of many resamples of the rows (a Bayesian bootstrap) and averages them, as shares
-  of rows called positive: such an average does not depend on the scale of the scores.
+- "bagged" takes the maximum on each of many resamples of the samples (a Bayesian bootstrap) and averages them, as
+  shares
+  of samples predicted positive: such an average does not depend on the scale of the scores.
 - "expected" believes the probabilities: it maximises the measure of the expected contingency table.
-- "auto" is "bagged", drawn towards calling as many rows positive as are, with the weight of ten rows of the rarer
+- "auto" is "bagged", drawn towards calling as many samples positive as are, with the weight of ten samples of the rarer
   class, so that the curve counts more as data grow (for measures that price both kinds of mistakes alike); and drawn a
   little towards "expected". The latter average is one of log-probabilities: a threshold so near 1 that it belongs to
   models which are far too sure of themselves is drawn back strongly, any other slightly.
-- "batch" looks at the rows to be predicted, too (`BatchRule`).
+- "batch" looks at the samples to be predicted, too (`BatchRule`).
 """
 
 from __future__ import annotations
@@ -29,18 +30,18 @@ from metricwise.measures.base import CountsTable
 Strategy = Literal["auto", "max", "bagged", "expected"]
 
 # Weight of the expected threshold in "auto". Chosen on some 150 problems: without it, models that separate their
-# training rows go wrong; with 0.3 and more, so do those whose probabilities are far from calibrated.
+# training samples go wrong; with 0.3 and more, so do those whose probabilities are far from calibrated.
 _TRUST = 0.1
-# Rows of the rarer class that the rule "as many positives as there are" is worth.
+# Samples of the rarer class that the rule "as many positives as there are" is worth.
 _PRIOR_ROWS = 10.0
 _ALIKE = 3.0  # mistakes whose prices differ by no more than this factor are priced alike
 _MOST_RESAMPLES, _FEWEST_RESAMPLES = 100, 25
-_RESAMPLED_VALUES = 4_000_000  # rows times resamples, above which there are fewer resamples
+_RESAMPLED_VALUES = 4_000_000  # samples times resamples, above which there are fewer resamples
 _TAIL = 0.05
 
 
 class ThresholdChoice(NamedTuple):
-    """A threshold, and the interval that 90 % of thresholds from resampled rows lie in."""
+    """A threshold, and the interval that 90 % of thresholds from resampled samples lie in."""
 
     threshold: float
     interval: tuple[float, float]
@@ -54,7 +55,7 @@ def choose_threshold(
     weights: Floats | None = None,
     seed: int = 0,
 ) -> ThresholdChoice:
-    """Choose a threshold on the log-odds of rows that their models have not seen.
+    """Choose a threshold on the log-odds of samples that their models have not seen.
 
     Parameters
     ----------
@@ -65,9 +66,9 @@ def choose_threshold(
     positive : array of bool
         The truth.
     log_odds : array
-        Of each row to be positive. "max" and "bagged" use their order only.
+        Of each sample to be positive. "max" and "bagged" use their order only.
     weights : array, optional
-        Weights of the rows; a row of weight 2 counts as two such rows.
+        Weights of the samples; a sample of weight 2 counts as two such samples.
     seed : int
         Of the resamples.
 
@@ -101,7 +102,7 @@ def choose_threshold(
     if strategy == "bagged":
         return ThresholdChoice(middle, (float(low), float(high)))
     expected = expected_threshold(measure, log_odds, weights)
-    # The drawn threshold may lie outside of the resamples' interval where rows are few; the interval then grows.
+    # The drawn threshold may lie outside of the resamples' interval where samples are few; the interval then grows.
     found = (middle, min(float(low), middle), max(float(high), middle))
     threshold, least, most = (mix_log_odds([bound, expected], [1.0 - _TRUST, _TRUST]) for bound in found)
     return ThresholdChoice(threshold, (least, most))
@@ -122,20 +123,20 @@ def expected_threshold(measure: CountsTable, log_odds: Floats, weights: Floats |
 
 
 def share_curve(candidates: Candidates) -> tuple[Floats, Floats]:
-    """Return the share of rows called positive and the threshold of every candidate."""
+    """Return the share of samples predicted positive and the threshold of every candidate."""
     tp, fp, fn, tn = candidates.tables()
     return (tp + fp) / (tp[0] + fp[0] + fn[0] + tn[0]), candidates.thresholds(np.arange(tp.size))
 
 
 def _log_odds_of(shares: Floats, candidates: Candidates) -> Floats:
-    """Return shares of rows in log-odds; none and all count as half a row more and less."""
+    """Return shares of samples in log-odds; none and all count as half a sample more and less."""
     least = min(0.5, 0.5 / float(candidates.positives.sum() + candidates.negatives.sum()))
     values: Floats = logit(np.clip(shares, least, 1.0 - least))
     return values
 
 
 def _towards_break_even(mean: float, measure: CountsTable, candidates: Candidates) -> float:
-    """Draw the share of rows called positive, in log-odds, towards the share of positives."""
+    """Draw the share of samples predicted positive, in log-odds, towards the share of positives."""
     n_pos, n_neg = float(candidates.positives.sum()), float(candidates.negatives.sum())
     if not prices_mistakes_alike(measure, n_pos, n_neg):
         return mean
@@ -176,10 +177,10 @@ def mix_log_odds(log_odds: list[float], weights: list[float]) -> float:
 
 
 def resamples(candidates: Candidates, seed: int) -> Iterator[tuple[Floats, Floats]]:
-    """Yield weights of the positives and negatives of each score in resamples of the rows (a Bayesian bootstrap).
+    """Yield weights of the positives and negatives of each score in resamples of the samples (a Bayesian bootstrap).
 
-    The weight of rows with one score is drawn as a whole, from a gamma distribution with that many degrees of freedom,
-    so that a row of weight two and the same row twice give the same numbers.
+    The weight of samples with one score is drawn as a whole, from a gamma distribution with that many degrees of
+    freedom, so that a sample of weight two and the same sample twice give the same numbers.
     """
     random = np.random.default_rng(seed)
     size = candidates.positives.size
@@ -199,7 +200,7 @@ def drawn_weights(shape: Floats, random: np.random.Generator) -> Floats:
 
 
 def _believed(log_odds: Floats, weights: Floats | None) -> Candidates:
-    """Return candidates whose rows are positive by their probabilities."""
+    """Return candidates whose samples are positive by their probabilities."""
     weight = np.ones(log_odds.size) if weights is None else weights
     whole = Candidates.of(np.ones(log_odds.size, dtype=bool), log_odds, weight)
     chance = expit(whole.edges[1:-1])

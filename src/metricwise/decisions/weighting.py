@@ -1,4 +1,4 @@
-"""How weights of rows reach a classifier, also one at the end of a pipeline."""
+"""How weights of samples reach a classifier, also one at the end of a pipeline."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the data are touched: two products with a vector, and subsets of rows."""
+"""How the data are touched: two products with a vector, and subsets of samples."""
 
 from metricwise.designs.base import Design, make_design
 from metricwise.designs.chunked import ChunkSource

@@ -15,7 +15,7 @@ class Design(Protocol):
     """A data matrix X, with a constant column at the end if there is an intercept, seen through its products.
 
     ``shape`` counts that virtual column. Implementations never copy, densify or extend the matrix they are given.
-    Weights are vectors as long as a row of X, or stand for functions that are not written down as such
+    Weights are vectors as long as a sample of X, or stand for functions that are not written down as such
     (`KernelDesign`): solvers add and scale them, and measure them by `covector`.
     """
 
@@ -27,7 +27,7 @@ class Design(Protocol):
 
     @property
     def threads(self) -> int:
-        """How many threads may work on the rows."""
+        """How many threads may work on the samples."""
         ...
 
     def scores(self, w: Floats) -> Floats:
@@ -43,49 +43,49 @@ class Design(Protocol):
         ...
 
     def portable(self, w: Floats) -> Floats:
-        """Return weights in a form that does not depend on which rows this design lists."""
+        """Return weights in a form that does not depend on which samples this design lists."""
         ...
 
     def scores_by(self, model: Floats) -> Floats:
-        """Return the scores that portable weights give to the rows of this design."""
+        """Return the scores that portable weights give to the samples of this design."""
         ...
 
     def take(self, rows: Indices) -> Design:
-        """Return the design of some rows (positions within this design), sharing the matrix."""
+        """Return the design of some samples (positions within this design), sharing the matrix."""
         ...
 
     @property
     def most_gathered(self) -> int:
-        """How many rows `gathered` may bring into memory."""
+        """How many samples `gathered` may bring into memory."""
         ...
 
     def gathered(self, rows: Indices) -> Design:
-        """Return the design of some rows, as `take` does, with all of them in memory."""
+        """Return the design of some samples, as `take` does, with all of them in memory."""
         ...
 
     def fingerprints(self, seed: int = 0) -> Hashes:
-        """Return a number for every row that is equal for equal rows, whatever the storage, and hardly ever else."""
+        """Return a hash for every sample, equal for equal samples whatever their storage."""
         ...
 
     def row_blocks(self, size: int) -> Iterator[Design]:
-        """Yield designs of consecutive rows, at most ``size`` each."""
+        """Yield designs of consecutive samples, at most ``size`` each."""
         ...
 
 
-def sample_sizes(n_pos: int, n_neg: int, n_rows: int) -> tuple[int, int]:
-    """Return how many rows of both classes a sample has: their shares, and one of each at least.
+def sample_sizes(n_pos: int, n_neg: int, n_samples: int) -> tuple[int, int]:
+    """Return how many samples of both classes a sample has: their shares, and one of each at least.
 
     Examples
     --------
     >>> sample_sizes(10, 990, 200), sample_sizes(1, 999, 10)
     ((2, 198), (1, 9))
     """
-    few_pos = min(max(round(n_rows * n_pos / (n_pos + n_neg)), 1), n_pos)
-    return few_pos, min(max(n_rows - few_pos, 1), n_neg)
+    few_pos = min(max(round(n_samples * n_pos / (n_pos + n_neg)), 1), n_pos)
+    return few_pos, min(max(n_samples - few_pos, 1), n_neg)
 
 
 def make_design(X: Any, *, intercept: float = 0.0, threads: int = 1) -> Design:
-    """Return the design of an array, a CSR matrix, rows on disk or chunks, with ``intercept`` as the constant column.
+    """Return the design of an array, a CSR matrix, data on disk or chunks, with ``intercept`` as the constant column.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""Matrices in chunks of rows that are not all at hand: on disk, or with the workers of a cluster.
+"""Matrices in chunks of samples that are not all at hand: on disk, or with the workers of a cluster.
 
 A `ChunkSource` knows the chunks, `ChunkedDesign` makes a design of any source: what differs between disk and cluster
-is in the source and nowhere else. A design holds a few numbers a row, never the rows.
+is in the source and nowhere else. A design holds a few numbers a sample, never the samples.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from metricwise.designs.base import Design, make_design
 
 
 class RowChunks(Protocol):
-    """Consecutive chunks of rows.
+    """Consecutive chunks of samples.
 
     Attributes
     ----------
     shape : tuple of int
-        Rows and features.
+        Samples and features.
     is_sparse : bool
         Whether chunks are CSR matrices.
     bounds : array
-        The first row of every chunk, and the number of all rows.
+        The first sample of every chunk, and the number of all samples.
     most_gathered : int
-        Rows that may be held in memory at once.
+        Samples that may be held in memory at once.
     """
 
     @property
@@ -48,11 +48,12 @@ class RowChunks(Protocol):
 class ChunkSource(RowChunks, Protocol):
     """Chunks, and the products with them.
 
-    Vectors over rows are as long as all rows. Of a product with some chunks, the entries of other rows mean nothing.
+    Vectors over samples are as long as all samples. Of a product with some chunks, the entries of other samples mean
+    nothing.
     """
 
     def scores(self, w: Floats, chunks: Indices) -> Floats:
-        """Return X w for the rows of some chunks."""
+        """Return X w for the samples of some chunks."""
         ...
 
     def combine(self, c: Floats, chunks: Indices) -> Floats:
@@ -60,27 +61,27 @@ class ChunkSource(RowChunks, Protocol):
         ...
 
     def fingerprints(self, seed: int, chunks: Indices) -> Hashes:
-        """Return a number for every row of some chunks, as designs do."""
+        """Return a number for every sample of some chunks, as designs do."""
         ...
 
     def gather(self, rows: Indices) -> Any:
-        """Return rows, ascending and each once, as a dense array or a CSR matrix in memory."""
+        """Return samples, ascending and each once, as a dense array or a CSR matrix in memory."""
         ...
 
 
 class ChunkedDesign:
-    """Rows of a matrix in chunks, in a given order, with ``intercept`` as the value of a constant last column.
+    """Samples of a matrix in chunks, in a given order, with ``intercept`` as the value of a constant last column.
 
     Parameters
     ----------
     source : ChunkSource
         The chunks.
-    rows : array
-        Positions within the source; a row may be listed more than once.
+    samples : array
+        Positions within the source; a sample may be listed more than once.
     intercept : float
         Value of the constant column; 0 if there is none.
     threads : int
-        How many threads may work on the rows.
+        How many threads may work on the samples.
     """
 
     def __init__(self, source: ChunkSource, rows: Indices, intercept: float, threads: int) -> None:
@@ -117,13 +118,13 @@ class ChunkedDesign:
         return found + self.intercept * float(w[-1]) if constant else found
 
     def combine(self, c: Floats) -> Floats:
-        # A chunk without a coefficient adds nothing: cuts of measures at the top need few rows.
+        # A chunk without a coefficient adds nothing: cuts of measures at the top need few samples.
         spread = self._spread(c)
         found = self.source.combine(spread, self._touched(spread != 0.0))
         return np.append(found, self.intercept * c.sum()) if self.intercept != 0.0 else found
 
     def _spread(self, c: Floats) -> Floats:
-        """Return the coefficients of all rows of the source."""
+        """Return the coefficients of all samples of the source."""
         if not self._each_once:
             return np.bincount(self.rows, weights=c, minlength=self.source.shape[0])  # type: ignore[return-value]
         spread = np.zeros(self.source.shape[0])
@@ -131,7 +132,7 @@ class ChunkedDesign:
         return spread
 
     def _touched(self, mask: NDArray[np.bool_]) -> Indices:
-        """Return the chunks with a row in a mask over the rows of the source."""
+        """Return the chunks with a sample in a mask over the samples of the source."""
         return np.flatnonzero(np.logical_or.reduceat(mask, self.source.bounds[:-1]))
 
     def covector(self, w: Floats) -> Floats:

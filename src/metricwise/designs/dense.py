@@ -1,4 +1,4 @@
-"""Dense matrices, float32 or float64, with contiguous rows or contiguous columns."""
+"""Dense matrices, float32 or float64, with contiguous samples or contiguous columns."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from metricwise.kernels import hashing, products
 
 
 class DenseDesign(RowsOfMatrix):
-    """Rows of a dense matrix. Anything but contiguous columns is read row by row."""
+    """Samples of a dense matrix. Anything but contiguous columns is read sample by sample."""
 
     is_sparse = False
 
     def __init__(self, X: np.ndarray, rows: Indices, intercept: float, threads: int) -> None:
         super().__init__(X, rows, intercept, threads)
         self._by_columns = X.flags.f_contiguous and not X.flags.c_contiguous
-        # Reading whole columns is faster than picking rows out of them, unless few rows are wanted.
+        # Reading whole columns is faster than picking samples out of them, unless few samples are wanted.
         self._whole_columns = self._by_columns and 4 * len(rows) > X.shape[0]
 
     def _scores(self, w: Floats, offset: float) -> Floats:
@@ -43,7 +43,7 @@ class DenseDesign(RowsOfMatrix):
         X, rows = self.X, self.rows
         work = float(np.count_nonzero(c)) * X.shape[1]
         if self._whole_columns:
-            spread = np.bincount(rows, weights=c, minlength=X.shape[0])  # a row may be listed more than once
+            spread = np.bincount(rows, weights=c, minlength=X.shape[0])  # a sample may be listed more than once
             self._run(lambda start, stop: products.columns_combine(X, spread, out, start, stop), X.shape[1], X.size)
         elif self._by_columns:
             self._run(

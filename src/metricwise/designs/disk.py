@@ -1,4 +1,4 @@
-"""Rows on disk: products block by block, the next block being read while the kernels work on one."""
+"""Samples on disk: products block by block, the next block being read while the kernels work on one."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ class StoredRows(RowChunks, Protocol):
     def dtype(self) -> np.dtype[Any]: ...
 
     def blocks(self, which: Iterable[int] | None = None) -> Iterator[tuple[int, Any]]:
-        """Yield blocks with the numbers of their first rows; a block is gone when the next one is asked for."""
+        """Yield blocks with the numbers of their first samples; a block is gone when the next one is asked for."""
         ...
 
 
 class DiskSource:
-    """The `ChunkSource` of rows that are read in blocks.
+    """The `ChunkSource` of samples that are read in blocks.
 
-    A number that is not finite is found without looking for it: it makes the score of its row so, and every combination
-    with it.
+    A number that is not finite is found without looking for it: it makes the score of its sample so, and every
+    combination with it.
 
     Parameters
     ----------
     stored : StoredRows
-        The rows.
+        The samples.
     threads : int
         How many threads may work on a block.
     """
@@ -57,7 +57,7 @@ class DiskSource:
         self.most_gathered = stored.most_gathered
 
     def scores(self, w: Floats, chunks: Indices) -> Floats:
-        """Return X w for the rows of some blocks."""
+        """Return X w for the samples of some blocks."""
         out = np.empty(self.shape[0])
         for first, block, design in self._designs(chunks):
             scores = design.scores(w)
@@ -78,14 +78,14 @@ class DiskSource:
         return out
 
     def fingerprints(self, seed: int, chunks: Indices) -> Hashes:
-        """Return a number for every row of some blocks."""
+        """Return a number for every sample of some blocks."""
         out = np.zeros(self.shape[0], dtype=np.uint64)
         for first, block, design in self._designs(chunks):
             out[first : first + block.shape[0]] = design.fingerprints(seed)
         return out
 
     def gather(self, rows: Indices) -> Any:
-        """Return rows, ascending, as one matrix in memory."""
+        """Return samples, ascending, as one matrix in memory."""
         starts = np.searchsorted(rows, self.bounds)
         wanted = np.flatnonzero(np.diff(starts))
         parts: Any = [] if self.is_sparse else np.empty((len(rows), self.shape[1]), dtype=self.stored.dtype)
@@ -107,6 +107,6 @@ class DiskSource:
         found = first_not_finite(block)
         if found is not None:
             raise ValueError(
-                f"{self.stored.path} holds {found.value} in row {first + found.row}, column {found.column} (counted "
-                "from 0) where a finite number belongs: fill it in or drop the row, and write the file again"
+                f"{self.stored.path} holds {found.value} in sample {first + found.row}, column {found.column} (counted "
+                "from 0) where a finite number belongs: fill it in or drop the sample, and write the file again"
             )

@@ -1,4 +1,4 @@
-"""Rows seen through their kernel matrix."""
+"""Samples seen through their kernel matrix."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from metricwise._typing import Floats, Hashes, Indices
 from metricwise.designs.base import Design
 from metricwise.designs.dense import DenseDesign
 
-_FEW = 0.25  # of all rows: the columns of so few are faster read one by one
+_FEW = 0.25  # of all samples: the columns of so few are faster read one by one
 
 
 class KernelDesign:
-    """Rows of a kernel matrix.
+    """Samples of a kernel matrix.
 
-    Weights are functions f = sum of c_i k(x_i, .) over these rows, written as the coefficients c followed by the values
-    f(x_i). Sums and multiples of such vectors are vectors of sums and multiples of the functions, scores are the second
-    half, and the inner product of two functions is the product of one's coefficients with the other's values. So a
-    solver multiplies with the matrix once for every function it makes out of coefficients, and never else.
+    Weights are functions f = sum of c_i k(x_i, .) over these samples, written as the coefficients c followed by the
+    values f(x_i). Sums and multiples of such vectors are vectors of sums and multiples of the functions, scores are the
+    second half, and the inner product of two functions is the product of one's coefficients with the other's values. So
+    a solver multiplies with the matrix once for every function it makes out of coefficients, and never else.
 
     Parameters
     ----------
     matrix : array of shape (n, n)
-        Kernel values between all rows, symmetric, rows contiguous.
+        Kernel values between all samples, symmetric, samples contiguous.
     content : Design
-        The rows themselves, by which equal ones are known.
-    rows : array of int
-        Which rows, in which order.
+        The samples themselves, by which equal ones are known.
+    samples : array of int
+        Which samples, in which order.
     intercept : float
         Size of the constant feature; its square is added to all kernel values.
     threads : int
@@ -56,7 +56,7 @@ class KernelDesign:
         return np.concatenate([c, values + self.intercept**2 * c.sum()])
 
     def _values(self, coefficients: Floats) -> Floats:
-        """Return the values at these rows of the function with so many coefficients, one a row of the matrix."""
+        """Return the values at these samples of the function with so many coefficients, one a sample of the matrix."""
         used = np.flatnonzero(coefficients)
         if used.size < _FEW * len(self.matrix):
             return DenseDesign(self.matrix, used, 0.0, self.threads).combine(coefficients[used])[self.rows]
@@ -65,11 +65,11 @@ class KernelDesign:
         return values
 
     def covector(self, w: Floats) -> Floats:
-        n_rows = len(self.rows)
-        return np.concatenate([w[n_rows:], np.zeros(n_rows)])
+        n_samples = len(self.rows)
+        return np.concatenate([w[n_samples:], np.zeros(n_samples)])
 
     def portable(self, w: Floats) -> Floats:
-        """Return a coefficient for every row of the matrix, and the constant term."""
+        """Return a coefficient for every sample of the matrix, and the constant term."""
         coefficients = np.bincount(self.rows, weights=w[: len(self.rows)], minlength=len(self.matrix))
         return np.append(coefficients, self.intercept**2 * coefficients.sum())
 

@@ -1,4 +1,4 @@
-"""Kernels: inner products of rows in a space of functions."""
+"""Kernels: inner products of samples in a space of functions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from metricwise.memory import available_bytes
 BLOCK_ROWS = 2048
 PRECOMPUTED = "precomputed"
 _PARAMETERS = {"rbf": ("gamma",), "poly": ("gamma", "degree", "coef0"), "sigmoid": ("gamma", "coef0")}
-# Those that are positive semi-definite whatever their parameters and the rows.
+# Those that are positive semi-definite whatever their parameters and the samples.
 _SAFE = ("rbf",)
 _MOST_ROWS_FOR_ALL_EIGENVALUES = 500
 _MOST_ROWS_FOR_A_FACTOR = 3000
@@ -34,7 +34,7 @@ class KernelFunction:
     Parameters
     ----------
     kernel : {"rbf", "poly", "sigmoid", "precomputed"} or callable
-        A callable takes two arrays of rows and returns the matrix of their kernel values.
+        A callable takes two arrays of samples and returns the matrix of their kernel values.
     gamma, degree, coef0 : float
         As in `sklearn.svm.SVC`; gamma is a number here.
 
@@ -56,20 +56,21 @@ class KernelFunction:
         return self.kernel in _SAFE or (self.kernel == "poly" and self.coef0 >= 0.0 and float(self.degree).is_integer())
 
     def between(self, A: Any, B: Any) -> Floats:
-        """Return the kernel values of the rows of A (down) and of B (across)."""
+        """Return the kernel values of the samples of A (down) and of B (across)."""
         if callable(self.kernel):
             found = self.kernel(A, B)
             values = np.asarray(found.toarray() if sparse.issparse(found) else found, dtype=np.float64)
             if values.shape != (A.shape[0], B.shape[0]):
                 raise ValueError(
-                    f"the kernel returned an array of shape {values.shape} for {A.shape[0]} and {B.shape[0]} rows: it "
-                    f"must return one of shape {(A.shape[0], B.shape[0])}"
+                    f"the kernel returned an array of shape {values.shape} for {A.shape[0]} and {B.shape[0]} samples: "
+                    f"it must return one of shape {(A.shape[0], B.shape[0])}"
                 )
         else:
             settings = {name: getattr(self, name) for name in _PARAMETERS[self.kernel]}
-            # In double precision: a subspace tells nearly dependent rows apart by small differences of kernel values.
+            # In double precision: a subspace tells nearly dependent samples apart by small differences of kernel
+            # values.
             A, B = A.astype(np.float64, copy=False), B.astype(np.float64, copy=False)
-            with config_context(assume_finite=True):  # rows were checked when they came
+            with config_context(assume_finite=True):  # samples were checked when they came
                 values = np.asarray(pairwise_kernels(A, B, metric=self.kernel, **settings), dtype=np.float64)
         if not np.isfinite(values).all():
             raise ValueError("the kernel has values that are no finite numbers: scale the features, or lower gamma")
@@ -77,63 +78,63 @@ class KernelFunction:
 
 
 class KernelRows:
-    """Training rows seen through a kernel; with "precomputed", X is the kernel matrix itself."""
+    """Training samples seen through a kernel; with "precomputed", X is the kernel matrix itself."""
 
     def __init__(self, X: Any, function: KernelFunction) -> None:
         self.X, self.function = X, function
         self.precomputed = function.kernel == PRECOMPUTED
 
     @property
-    def n_rows(self) -> int:
+    def n_samples(self) -> int:
         return int(self.X.shape[0])
 
     def block(self, down: Indices, across: Indices) -> Floats:
-        """Return kernel values between rows by their numbers."""
+        """Return kernel values between samples by their numbers."""
         if self.precomputed:
             return np.asarray(self.X[np.ix_(down, across)], dtype=np.float64)
         return self.function.between(self.X[down], self.X[across])
 
     def columns(self, across: Indices) -> Floats:
-        """Return the kernel values of all rows with some."""
-        out = np.empty((self.n_rows, across.size))
-        for rows in row_blocks(self.n_rows):
+        """Return the kernel values of all samples with some."""
+        out = np.empty((self.n_samples, across.size))
+        for rows in row_blocks(self.n_samples):
             out[rows] = self.block(rows, across)
         return out
 
     def columns_among(self, rows: Indices) -> Callable[[int], Floats]:
-        """Return a function that gives the kernel values of some rows with the k-th of them."""
+        """Return a function that gives the kernel values of some samples with the k-th of them."""
         if self.precomputed:
             return lambda k: np.asarray(self.X[rows, rows[k]], dtype=np.float64)
         chosen = self.X[rows]
         return lambda k: self.function.between(chosen, chosen[[k]])[:, 0]
 
     def products(self, down: Indices, across: Indices, coefficients: Floats) -> Floats:
-        """Return the values at some rows of a function of others, a few rows at a time."""
+        """Return the values at some samples of a function of others, a few samples at a time."""
         parts = [self.block(down[part], across) @ coefficients for part in row_blocks(down.size)]
         return np.concatenate(parts) if parts else np.zeros(0)
 
     def diagonal(self) -> Floats:
-        """Return the kernel value of every row with itself."""
+        """Return the kernel value of every sample with itself."""
         if self.precomputed:
             return np.asarray(self.X.diagonal(), dtype=np.float64).copy()
         if self.function.kernel == "rbf":
-            return np.ones(self.n_rows)
-        parts = [np.diagonal(self.block(rows, rows)) for rows in row_blocks(self.n_rows, 256)]
+            return np.ones(self.n_samples)
+        parts = [np.diagonal(self.block(rows, rows)) for rows in row_blocks(self.n_samples, 256)]
         return np.concatenate(parts)
 
     def matrix(self, hint: str) -> Floats:
         """Return the whole kernel matrix; raise a MemoryError with a hint if there is no room for it."""
-        size = 8 * self.n_rows**2
+        size = 8 * self.n_samples**2
         room = available_bytes()
         if not self.precomputed and room is not None and size > _ROOM * room:
             raise MemoryError(
-                f"the kernel matrix of {self.n_rows} rows takes {size / 1e9:.1f} GB, but about {room / 1e9:.1f} GB of "
-                f"memory are free: {hint}"
+                f"the kernel matrix of {self.n_samples} samples takes {size / 1e9:.1f} GB, but about {room / 1e9:.1f} "
+                f"GB of memory are free: {hint}"
             )
         if self.precomputed:
             return np.ascontiguousarray(self.X, dtype=np.float64)
-        out = np.empty((self.n_rows, self.n_rows))
-        for rows in row_blocks(self.n_rows):
+        out = np.empty((self.n_samples, self.n_samples))
+        for rows in row_blocks(self.n_samples):
             # The lower triangle only; the upper one is the same.
             before = np.arange(rows[-1] + 1)
             out[rows, : before.size] = self.block(rows, before)
@@ -141,11 +142,11 @@ class KernelRows:
         return out
 
 
-def row_blocks(n_rows: int, size: int | None = None) -> Iterator[Indices]:
-    """Yield the numbers of consecutive rows, not too many at a time."""
+def row_blocks(n_samples: int, size: int | None = None) -> Iterator[Indices]:
+    """Yield the numbers of consecutive samples, not too many at a time."""
     size = BLOCK_ROWS if size is None else size
-    for start in range(0, n_rows, size):
-        yield np.arange(start, min(start + size, n_rows))
+    for start in range(0, n_samples, size):
+        yield np.arange(start, min(start + size, n_samples))
 
 
 def check_dense_matrix(X: Any) -> None:
@@ -155,11 +156,12 @@ def check_dense_matrix(X: Any) -> None:
 
 
 def check_kernel_matrix(X: Any) -> Any:
-    """Return a precomputed kernel matrix of training rows; raise a ValueError unless it can be one."""
+    """Return a precomputed kernel matrix of training samples; raise a ValueError unless it can be one."""
     check_dense_matrix(X)
     if X.shape[0] != X.shape[1]:
         raise ValueError(
-            f"kernel='precomputed' needs a square matrix, kernel values between all training rows, got shape {X.shape}"
+            "kernel='precomputed' needs a square matrix, kernel values between all training samples, got shape "
+            f"{X.shape}"
         )
     scale = float(np.abs(X).max()) if X.size else 0.0
     lean = np.abs(X - X.T)
@@ -194,7 +196,7 @@ def _extreme_eigenvalues(K: Floats, rounding: float) -> tuple[float, float]:
     largest = float(eigsh(K, k=1, which="LA", v0=start, tol=1e-2, return_eigenvectors=False)[0])
     below = -rounding * max(largest, 0.0)
     # A factor is the proof: eigenvalues that crowd at zero hide a small negative one from the iteration below. Of many
-    # rows it would take longer than the training.
+    # samples it would take longer than the training.
     fits = K.shape[0] <= _MOST_ROWS_FOR_A_FACTOR
     if fits and _has_factor(K, -below):
         return 0.0, largest

@@ -1,7 +1,7 @@
-"""Rows with their labels and scores in one place: what is asked of them where they are, by a coordinator elsewhere.
+"""Samples with their labels and scores in one place: what is asked of them where they are, by a coordinator elsewhere.
 
 The coordinator knows scores by number only. Answers are as long as there are bins or features, whatever the number of
-rows, and are the same bits however the rows are shared among places: counts and sums in bins are whole numbers.
+samples, and are the same bits however the samples are shared among places: counts and sums in bins are whole numbers.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Edges = tuple[Floats, Floats]
 
 
 class UnknownScoresError(LookupError):
-    """Scores are asked for that were never computed here: rows have come to this place from another one."""
+    """Scores are asked for that were never computed here: samples have come to this place from another one."""
 
 
 class Point(NamedTuple):
@@ -36,16 +36,16 @@ class Point(NamedTuple):
 
 
 class Bins(NamedTuple):
-    """The rows of a class, counted by score.
+    """The samples of a class, counted by score.
 
     Attributes
     ----------
     counts : array
-        Rows in every bin.
+        Samples in every bin.
     low, high : arrays
-        Least and greatest score in every bin; infinite where there are no rows.
+        Least and greatest score in every bin; infinite where there are no samples.
     a_sums, b_sums : arrays
-        Sums over the rows of every bin of the two vectors that scores are mixed of, in whole units.
+        Sums over the samples of every bin of the two vectors that scores are mixed of, in whole units.
     """
 
     counts: Integers
@@ -56,12 +56,12 @@ class Bins(NamedTuple):
 
     @classmethod
     def empty(cls, n_bins: int) -> Bins:
-        """Return bins without rows."""
+        """Return bins without samples."""
         a_sums, b_sums, counts = (np.zeros(n_bins, dtype=np.int64) for _ in range(3))
         return cls(counts, np.full(n_bins, np.inf), np.full(n_bins, -np.inf), a_sums, b_sums)
 
     def with_rows_of(self, other: Bins) -> Bins:
-        """Return the bins of the rows of both."""
+        """Return the bins of the samples of both."""
         return Bins(
             self.counts + other.counts,
             np.minimum(self.low, other.low),
@@ -72,16 +72,16 @@ class Bins(NamedTuple):
 
 
 class LabelledRows:
-    """Some chunks of rows, with their labels and with scores that were asked for.
+    """Some chunks of samples, with their labels and with scores that were asked for.
 
     Parameters
     ----------
     designs : mapping of int to Design
         The chunks by number.
     codes : mapping of int to array
-        The labels of their rows, as numbers.
+        The labels of their samples, as numbers.
     gather : callable
-        Returns some rows of a chunk, given by its number and their positions.
+        Returns some samples of a chunk, given by its number and their positions.
     """
 
     def __init__(
@@ -110,7 +110,7 @@ class LabelledRows:
         return [None]
 
     def histogram(self, positive: int, point: Point, units: tuple[float, float], edges: Edges) -> list[Any]:
-        """Return the bins of the rows with the label ``positive``, and of all others."""
+        """Return the bins of the samples with the label ``positive``, and of all others."""
         found = tuple(Bins.empty(between.size + 1) for between in edges)
         for number, mask in self._positives(positive).items():
             a, b = self._vectors(number, point)
@@ -121,7 +121,7 @@ class LabelledRows:
     def combine(
         self, positive: int, point: Point, edges: Edges, coefficients: tuple[Floats | FewValues, Floats | FewValues]
     ) -> list[tuple[int, Floats | FewEntries]]:
-        """Return X' c of every chunk, where rows have the coefficients of their bins."""
+        """Return X' c of every chunk, where samples have the coefficients of their bins."""
         answers: list[tuple[int, Floats | FewEntries]] = []
         for number, mask in self._positives(positive).items():
             (a, b), c = self._vectors(number, point), np.zeros(mask.size)
@@ -131,7 +131,7 @@ class LabelledRows:
         return answers
 
     def sample(self, positive: int, wanted: Mapping[int, tuple[int, int]], seed: int) -> list[tuple[int, Any, int]]:
-        """Return so many random rows of both classes of every chunk, positives first, and how many these are."""
+        """Return so many random samples of both classes of every chunk, positives first, and how many these are."""
         answers = []
         for number, mask in self._positives(positive).items():
             random = np.random.default_rng([seed, number])
@@ -143,7 +143,7 @@ class LabelledRows:
         return answers
 
     def fingerprints(self) -> list[int]:
-        """Return a number that is another one if rows or their labels are others, whatever their order."""
+        """Return a number that is another one if samples or their labels are others, whatever their order."""
         total = np.zeros(1, dtype=np.uint64)
         for number, design in self.designs.items():
             total += mixed(design.fingerprints() + self.codes[number].astype(np.uint64) * STEP).sum(dtype=np.uint64)

@@ -1,8 +1,9 @@
-"""A design whose rows, labels and scores all stay where they are: what comes back is as long as bins or features.
+"""A design whose samples, labels and scores all stay where they are: what comes back is as long as bins or features.
 
 `FarRows` asks one or several places (`LabelledRows`) and puts their answers together. Scores are a handle
 (`FarScores`): they can be added and scaled like vectors, as a search along a line does, but not looked at. What can be
-seen of them is a histogram of each class, and what can be done with one is to give the rows of every bin a coefficient.
+seen of them is a histogram of each class, and what can be done with one is to give the samples of every bin a
+coefficient.
 """
 
 from __future__ import annotations
@@ -26,22 +27,22 @@ _KEYS = count()  # of scores, so that no two problems take each other's for thei
 
 
 class Places(Protocol):
-    """Where the rows are.
+    """Where the samples are.
 
     Attributes
     ----------
-    n_rows, n_weights : int
+    n_samples, n_weights : int
         Size of the data, the constant column included.
     is_sparse, threads, most_gathered
         As of a design.
     class_counts : array of shape (n_chunks, n_classes)
-        Rows with every label in every chunk.
+        Samples with every label in every chunk.
     bytes_moved : int
         Bytes of arrays that went there and back so far.
     """
 
     @property
-    def n_rows(self) -> int: ...
+    def n_samples(self) -> int: ...
 
     @property
     def n_weights(self) -> int: ...
@@ -66,17 +67,17 @@ class Places(Protocol):
         ...
 
     def stacked(self, blocks: Sequence[Any]) -> Design:
-        """Return the design of gathered rows."""
+        """Return the design of gathered samples."""
         ...
 
 
 class OnePlace:
-    """All rows in this process, as one chunk.
+    """All samples in this process, as one chunk.
 
     Parameters
     ----------
     design : Design
-        The rows.
+        The samples.
     codes : array of int
         Their labels, as numbers from 0 on.
     """
@@ -84,14 +85,14 @@ class OnePlace:
     bytes_moved = 0
 
     def __init__(self, design: Design, codes: Integers) -> None:
-        self.n_rows, self.n_weights = design.shape
+        self.n_samples, self.n_weights = design.shape
         self.is_sparse, self.threads = design.is_sparse, design.threads
         self.most_gathered = design.most_gathered
         self.class_counts = np.bincount(codes)[None, :]
         self._rows = LabelledRows({0: design}, {0: codes.astype(np.int32)}, lambda _, rows: design.gathered(rows))
 
     def ask(self, method: str, *arguments: Any) -> list[Any]:
-        """Return the answers of the rows."""
+        """Return the answers of the samples."""
         found: list[Any] = getattr(self._rows, method)(*arguments)
         return found
 
@@ -143,7 +144,7 @@ class ScoreHistogram:
     classes: tuple[Bins, Bins]
 
     def sums(self, scores: FarScores) -> tuple[Floats, Floats]:
-        """Return the sums over the rows of every bin of a mixture of the same scores."""
+        """Return the sums over the samples of every bin of a mixture of the same scores."""
         p, q = (scores.share(key) / unit for key, unit in zip(self.keys, self.units, strict=True))
         pos, neg = (p * bins.a_sums + q * bins.b_sums for bins in self.classes)
         return pos, neg
@@ -155,7 +156,7 @@ class ScoreHistogram:
 
 
 class FarRows:
-    """The rows of one binary problem.
+    """The samples of one binary problem.
 
     Parameters
     ----------
@@ -167,7 +168,7 @@ class FarRows:
 
     def __init__(self, places: Places, positive: int) -> None:
         self._places, self._positive = places, positive
-        self.shape = places.n_rows, places.n_weights
+        self.shape = places.n_samples, places.n_weights
         self.is_sparse, self.threads = places.is_sparse, places.threads
         self.most_gathered = places.most_gathered
         of_chunks = places.class_counts
@@ -186,11 +187,11 @@ class FarRows:
         return w
 
     def portable(self, w: Floats) -> Floats:
-        """Return weights in a form that does not depend on the order of the rows."""
+        """Return weights in a form that does not depend on the order of the samples."""
         return w
 
     def scores(self, w: Floats) -> FarScores:
-        """Compute X w where the rows are, and return a handle of it."""
+        """Compute X w where the samples are, and return a handle of it."""
         if not np.any(w):
             return FarScores({})
         key = next(_KEYS)
@@ -220,7 +221,7 @@ class FarRows:
         return FarScores(kept)
 
     def histogram(self, scores: FarScores, edges: Edges) -> ScoreHistogram:
-        """Count the rows of both classes by score, in the bins between given edges."""
+        """Count the samples of both classes by score, in the bins between given edges."""
         point = _point(scores)
         units = self._units(point.a), self._units(point.b)
         found = self._ask("histogram", self._positive, point, units, edges)
@@ -232,7 +233,7 @@ class FarRows:
         return float(sum(abs(share) * self._largest[key] for key, share in scores.mixture.items()))
 
     def _units(self, key: int | None) -> float:
-        """Return how many units make one: as many as let no sum over all rows leave 62 bits."""
+        """Return how many units make one: as many as let no sum over all samples leave 62 bits."""
         largest = self._largest[key] if key is not None else 0.0
         if largest == 0.0:
             return 1.0
@@ -240,7 +241,7 @@ class FarRows:
         return ldexp(1.0, max(min(61 - self.shape[0].bit_length() - exponent, 1000), -1000))
 
     def combine(self, coefficients: BinCoefficients) -> Floats:
-        """Return X' c, where every row has the coefficient of its bin."""
+        """Return X' c, where every sample has the coefficient of its bin."""
         travelling = tuple(by_values(by_bin) for by_bin in coefficients.by_bin)
         point = _point(coefficients.scores)
         found = sorted(
@@ -248,12 +249,12 @@ class FarRows:
         )
         return added_up((vector for _, vector in found), self.shape[1])
 
-    def sample(self, n_rows: int, seed: int) -> tuple[Design, int]:
+    def sample(self, n_samples: int, seed: int) -> tuple[Design, int]:
         """Return a random sample in memory, positives first, with the same share of them, and how many they are.
 
         Every chunk gives its share of either class.
         """
-        few_pos, few_neg = sample_sizes(self.n_pos, self.n_neg, n_rows)
+        few_pos, few_neg = sample_sizes(self.n_pos, self.n_neg, n_samples)
         shares = [_shared_out(few, self._chunk_counts[:, k]) for k, few in enumerate((few_pos, few_neg))]
         wanted = {number: (int(pos), int(neg)) for number, (pos, neg) in enumerate(zip(*shares, strict=True))}
         found = sorted(self._ask("sample", self._positive, wanted, seed), key=lambda answer: answer[0])
@@ -262,23 +263,23 @@ class FarRows:
         return design.take(np.concatenate([np.flatnonzero(is_pos), np.flatnonzero(~is_pos)])), few_pos
 
     def fingerprint(self) -> int:
-        """Return a number that tells these rows and labels from others, whatever their order and their places."""
+        """Return a number that tells these samples and labels from others, whatever their order and their places."""
         return int(sum(self._ask("fingerprints"))) % 2**64
 
     def _ask(self, method: str, *arguments: Any) -> list[Any]:
-        """Return the answers of all places; those that rows have come to anew compute the scores in use again."""
+        """Return the answers of all places; those that samples have come to anew compute the scores in use again."""
         for _ in range(_MOST_ATTEMPTS):
             try:
                 return self._places.ask(method, *arguments)
             except UnknownScoresError:
                 for key, w in self._weights.items():
                     self._places.ask("scored", key, w)
-        raise ConnectionError(f"rows moved between places {_MOST_ATTEMPTS} times during one question")
+        raise ConnectionError(f"samples moved between places {_MOST_ATTEMPTS} times during one question")
 
 
 @dataclass(frozen=True)
 class BinCoefficients:
-    """A coefficient for the rows of every bin, at certain scores; the positives come first."""
+    """A coefficient for the samples of every bin, at certain scores; the positives come first."""
 
     scores: FarScores
     edges: Edges

@@ -1,4 +1,4 @@
-"""What dense and sparse designs share: a list of rows of one matrix, and the virtual constant column."""
+"""What dense and sparse designs share: a list of samples of one matrix, and the virtual constant column."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MANY_ROWS = 5000
 
 
 class RowsOfMatrix(ABC):
-    """Some rows of a matrix, in a given order, with ``intercept`` as the value of a constant last column."""
+    """Some samples of a matrix, in a given order, with ``intercept`` as the value of a constant last column."""
 
     is_sparse: bool
 
@@ -32,9 +32,9 @@ class RowsOfMatrix(ABC):
 
     @cached_property
     def order(self) -> Indices:
-        """The order in which products read the rows: by their place in memory, if there are many.
+        """The order in which products read the samples: by their place in memory, if there are many.
 
-        Few rows fit into the cache and are read as listed, so that sums over them depend on the list alone.
+        Few samples fit into the cache and are read as listed, so that sums over them depend on the list alone.
         """
         if len(self.rows) < _MANY_ROWS:
             return np.arange(len(self.rows))
@@ -82,7 +82,7 @@ class RowsOfMatrix(ABC):
         return w[:-1], self.intercept * float(w[-1])
 
     def _sum_blocks(self, task: Any, out: Floats, work: float) -> None:
-        """Run task(start, stop, out) on blocks of rows with an accumulator each, and add these up in order."""
+        """Run task(start, stop, out) on blocks of samples with an accumulator each, and add these up in order."""
         bounds = block_bounds(len(self.rows), work)
         if len(bounds) == 1:
             task(0, len(self.rows), out)

@@ -1,4 +1,4 @@
-"""Matrices in compressed sparse rows."""
+"""Matrices in compressed sparse samples."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from metricwise.kernels import hashing, products
 
 
 class SparseDesign(RowsOfMatrix):
-    """Rows of a CSR matrix; the work is proportional to the stored entries."""
+    """Samples of a CSR matrix; the work is proportional to the stored entries."""
 
     is_sparse = True
 
@@ -35,7 +35,7 @@ class SparseDesign(RowsOfMatrix):
     def _combine(self, c: Floats, out: Floats) -> None:
         X, rows, order = self.X, self.rows, self.order
         work = self._entries_a_row * np.count_nonzero(c)
-        # Every block needs an accumulator as long as a row, which must not cost more than the block itself.
+        # Every block needs an accumulator as long as a sample, which must not cost more than the block itself.
         if work < 8 * X.shape[1]:
             work = 0.0
         self._sum_blocks(

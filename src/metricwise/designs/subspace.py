@@ -1,8 +1,8 @@
-"""Rows seen through few of them: features whose inner products are those of the kernel on a subspace.
+"""Samples seen through few of them: features whose inner products are those of the kernel on a subspace.
 
-With the kernel matrix of some basis rows B factored as L L', the features of row x are k(x, B) L'^-1: an orthonormal
-basis of the functions spanned by k(b, .), so that linear weights w of the features and the function they stand for
-have the same norm. When the basis grows, features are added and none changes.
+With the kernel matrix of some basis samples B factored as L L', the features of sample x are k(x, B) L'^-1: an
+orthonormal basis of the functions spanned by k(b, .), so that linear weights w of the features and the function they
+stand for have the same norm. When the basis grows, features are added and none changes.
 """
 
 from __future__ import annotations
@@ -18,26 +18,28 @@ from metricwise.designs.base import Design
 from metricwise.designs.dense import DenseDesign
 from metricwise.designs.kernel_function import KernelRows
 
-_RIDGE = 1e-10  # of the mean of the kernel's diagonal, added to the rest so that nearly dependent rows can be factored
+_RIDGE = (
+    1e-10  # of the mean of the kernel's diagonal, added to the rest so that nearly dependent samples can be factored
+)
 _MORE = 100.0
 _MOST_TRIALS = 5
 
 
 class Subspace:
-    """The features of all rows by a basis that can grow.
+    """The features of all samples by a basis that can grow.
 
     Parameters
     ----------
     source : KernelRows
-        The rows and their kernel.
+        The samples and their kernel.
     capacity : int
-        Most basis rows.
+        Most basis samples.
     """
 
     def __init__(self, source: KernelRows, capacity: int) -> None:
         self.source = source
         self.basis: Indices = np.empty(0, dtype=np.int64)
-        self._features = np.empty((source.n_rows, capacity), order="F")
+        self._features = np.empty((source.n_samples, capacity), order="F")
         self._factor = np.zeros((capacity, capacity))
 
     @property
@@ -51,10 +53,10 @@ class Subspace:
         return self._factor[: self.basis.size, : self.basis.size]
 
     def extend(self, rows: Indices) -> None:
-        """Add rows to the basis that are not in it."""
+        """Add samples to the basis that are not in it."""
         old, new = self.basis.size, self.basis.size + rows.size
         known = self.features
-        # What the kernel of the new rows has outside of the subspace so far.
+        # What the kernel of the new samples has outside of the subspace so far.
         columns = self.source.columns(rows)
         scale = float(np.diagonal(columns[rows]).mean())
         rest = columns - known @ known[rows].T
@@ -65,7 +67,7 @@ class Subspace:
         self.basis = np.concatenate([self.basis, rows])
 
     def coefficients(self, w: Floats) -> Floats:
-        """Return the coefficient of k(b, .) for every basis row b, given weights of the features."""
+        """Return the coefficient of k(b, .) for every basis sample b, given weights of the features."""
         solved: Floats = solve_triangular(self.factor, w, lower=True, trans="T")
         return solved
 
@@ -93,7 +95,7 @@ def _factored(matrix: Floats, scale: float) -> Floats:
 
 
 class SubspaceDesign(DenseDesign):
-    """Rows by the features of a subspace; equal rows are known by their content."""
+    """Samples by the features of a subspace; equal samples are known by their content."""
 
     def __init__(
         self, X: Any, rows: Indices, intercept: float, threads: int, *, subspace: Subspace, content: Design
@@ -107,7 +109,7 @@ class SubspaceDesign(DenseDesign):
         )
 
     def portable(self, w: Floats) -> Floats:
-        """Return a coefficient for every row of the data, and the constant term."""
+        """Return a coefficient for every sample of the data, and the constant term."""
         weights, constant = self._split(w)
         model = np.zeros(self.X.shape[0] + 1)
         model[self.subspace.basis] = self.subspace.coefficients(weights)

@@ -1,4 +1,4 @@
-"""Dask collections at the door of the estimators: to training with rows on a cluster, and to lazy predictions."""
+"""Dask collections at the door of the estimators: to training with samples on a cluster, and to lazy predictions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from metricwise.designs.cluster.source import DaskSource
 from metricwise.registry import trains_on
 
 
-def rows_of_cluster(model: Any, X: Any, y: Any, sample_weight: Any, client: Any) -> tuple[Any, Any, Any]:
+def data_of_cluster(model: Any, X: Any, y: Any, sample_weight: Any, client: Any) -> tuple[Any, Any, Any]:
     """Return what `fit` was given, with a Dask collection as chunks on its cluster, and labels and weights at hand.
 
     Parameters
@@ -27,12 +27,12 @@ def rows_of_cluster(model: Any, X: Any, y: Any, sample_weight: Any, client: Any)
     if is_dask(X):
         refuse_kernels(model)
         if not trains_on(model, "cluster"):
-            return X, y, sample_weight  # refused where rows are checked
+            return X, y, sample_weight  # refused where samples are checked
     return chunks_of_cluster(X, y, sample_weight, client)
 
 
 def chunks_of_cluster(X: Any, y: Any, sample_weight: Any, client: Any) -> tuple[Any, Any, Any]:
-    """Return a Dask collection as chunks on its cluster, and labels and weights at hand; other rows as they are."""
+    """Return a Dask collection as chunks on its cluster, and labels and weights at hand; other samples as they are."""
     refuse_client(client, X)
     if not is_dask(X):
         return X, at_hand(y), at_hand(sample_weight)
@@ -65,7 +65,7 @@ def _lazy(model: Any, X: Any, method: str, dtype: np.dtype[Any], n_columns: int)
         return X.map_partitions(_frame_answer, light, method, empty, meta=_framed(empty, X._meta.index[:0], model))
     if X.ndim != 2 or X.numblocks[1] > 1:
         fix = "rechunk({1: -1})" if X.ndim == 2 else "reshape(-1, 1) for one feature"
-        raise ValueError(f"{method} takes Dask arrays of two dimensions with whole rows in every chunk: use X.{fix}")
+        raise ValueError(f"{method} takes Dask arrays of two dimensions with whole samples in every chunk: use X.{fix}")
     # One column is dropped afterwards: map_blocks would, until 2024, make an array of sparse chunks for it.
     columns = X.map_blocks(
         _column_answer,
@@ -90,7 +90,7 @@ def _answer(block: Any, model: Any, method: str, empty: Any) -> Any:
 
 
 def _frame_answer(block: Any, model: Any, method: str, empty: Any) -> Any:
-    """Return the answer for a data frame with its index; none for one without rows."""
+    """Return the answer for a data frame with its index; none for one without samples."""
     return _framed(_answer(block, model, method, empty), block.index, model)
 
 

@@ -1,4 +1,4 @@
-"""Rows as users give them, checked once."""
+"""Samples as users give them, checked once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from metricwise.designs import ChunkSource, StoredRows
 from metricwise.registry import entries, listed
 
 
-def checked_rows(
+def validate_samples(
     estimator: Any,
     X: Any,
     y: Any = "no_validation",
@@ -33,20 +33,20 @@ def checked_rows(
     estimator : estimator
         Takes note of number and names of the features, or (``reset=False``) is asked for them.
     X, y : array-like
-        Rows and, if given, their labels.
+        Samples and, if given, their labels.
     reset : bool
-        Whether these are the first rows.
+        Whether these are the first samples.
     least : int
-        Fewest rows.
+        Fewest samples.
     order : {"C"}, optional
-        "C" if the entries of a row must lie one behind the other in memory.
+        "C" if the entries of a sample must lie one behind the other in memory.
     missing : bool
         Whether numbers may be missing (NaN).
     chunks : bool
-        Whether rows may be in chunks that are not all in memory.
+        Whether samples may be in chunks that are not all in memory.
     """
     refuse_dask(estimator, X)
-    if in_chunks(X):
+    if is_chunked(X):
         if not chunks:
             refuse_chunks(type(estimator).__name__)
         return _checked_chunks(estimator, X, y, reset)
@@ -71,13 +71,13 @@ def checked_rows(
         ) from error
 
 
-def in_chunks(X: Any) -> bool:
-    """Whether rows are in chunks that are not all in memory."""
+def is_chunked(X: Any) -> bool:
+    """Whether samples are in chunks that are not all in memory."""
     return isinstance(X, StoredRows | ChunkSource)
 
 
 def refuse_chunks(who: str) -> NoReturn:
-    """Raise the error of what needs all rows in memory."""
+    """Raise the error of what needs all samples in memory."""
     raise ValueError(
         f"{who} needs all samples in memory, and these are in chunks that are not: train "
         f"{listed(entries(trains_on='disk'))} without a kernel and with all pairs; or, with fit_stream, "
@@ -85,9 +85,9 @@ def refuse_chunks(who: str) -> NoReturn:
     )
 
 
-def known_labels(X: Any, y: Any) -> Any:
+def labels_of(X: Any, y: Any) -> Any:
     """Return y, or the labels that chunks know if it is None."""
-    return getattr(X, "y", None) if y is None and in_chunks(X) else y
+    return getattr(X, "y", None) if y is None and is_chunked(X) else y
 
 
 def _checked_chunks(estimator: Any, X: Any, y: Any, reset: bool) -> Any:
@@ -96,7 +96,7 @@ def _checked_chunks(estimator: Any, X: Any, y: Any, reset: bool) -> Any:
     check_n_features(estimator, X, reset=reset)
     if isinstance(y, str) and y == "no_validation":
         return X
-    labels = known_labels(X, y)
+    labels = labels_of(X, y)
     if labels is None:
         raise ValueError(
             f"{type(estimator).__name__} requires y to be passed, but the target y is None, and the data were opened "
@@ -104,7 +104,7 @@ def _checked_chunks(estimator: Any, X: Any, y: Any, reset: bool) -> Any:
         )
     labels = column_or_1d(labels, warn=True)
     if len(labels) != X.shape[0]:
-        raise ValueError(f"X has {X.shape[0]} rows and y has {len(labels)} labels: they must be the same rows")
+        raise ValueError(f"X has {X.shape[0]} samples and y has {len(labels)} labels: they must be the same samples")
     return X, labels
 
 
@@ -135,7 +135,7 @@ def refuse_dask(estimator: Any, X: Any) -> None:
 
 
 def refuse_dask_in_order(method: str, X: Any) -> None:
-    """Raise a ValueError if rows that are to be learnt from one by one are a Dask collection."""
+    """Raise a ValueError if samples that are to be learnt from one by one are a Dask collection."""
     if is_dask(X):
         raise ValueError(
             f"{method} learns from sample after sample in one process, and X is a Dask collection: use fit of "
@@ -144,7 +144,7 @@ def refuse_dask_in_order(method: str, X: Any) -> None:
 
 
 def refuse_empty_frame(X: Any) -> None:
-    """Raise a ValueError if X is a data frame without rows or columns."""
+    """Raise a ValueError if X is a data frame without samples or columns."""
     if hasattr(X, "columns") and 0 in X.shape:
         raise ValueError(
             f"X has 0 {'sample' if X.shape[0] == 0 else 'feature'}(s) (shape={tuple(X.shape)}) while a minimum of 1 is "
@@ -153,7 +153,7 @@ def refuse_empty_frame(X: Any) -> None:
 
 
 @contextmanager
-def unchanged_by_errors(estimator: Any) -> Iterator[None]:
+def restore_on_error(estimator: Any) -> Iterator[None]:
     """Leave an estimator as it was, its note of the features included, if what is done meanwhile fails."""
     before = vars(estimator).copy()
     try:

@@ -14,7 +14,7 @@ from metricwise.clusters import at_hand, is_dask
 from metricwise.decisions.targets import positive_class
 from metricwise.designs import make_design
 from metricwise.estimators.dask_inputs import lazy_labels, lazy_scores
-from metricwise.estimators.inputs import checked_rows, known_labels
+from metricwise.estimators.inputs import labels_of, validate_samples
 from metricwise.measures import HasMulticlassValue, Measure
 from metricwise.threads import available_threads
 
@@ -61,12 +61,12 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array, data frame, sparse matrix, rows on disk or Dask collection of shape (n_rows, n_features)
-            New rows.
+        X : array, data frame, sparse matrix, samples on disk or Dask collection of shape (n_samples, n_features)
+            New samples.
 
         Returns
         -------
-        array of shape (n_rows,) or (n_rows, n_classes)
+        array of shape (n_samples,) or (n_samples, n_classes)
             Of a Dask collection: one with the same chunks, not computed yet.
         """
         check_is_fitted(self, "result_")
@@ -77,7 +77,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
 
     def _raw_scores(self, X: Any) -> Floats:
         """Return the scores of every binary problem, one a column."""
-        design = make_design(checked_rows(self, X, reset=False, chunks=True), threads=available_threads())
+        design = make_design(validate_samples(self, X, reset=False, chunks=True), threads=available_threads())
         return np.column_stack([design.scores(w) for w in self.coef_]) + self.intercept_
 
     def predict(self, X: Any) -> Any:
@@ -85,12 +85,12 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array, data frame, sparse matrix, rows on disk or Dask collection of shape (n_rows, n_features)
-            New rows.
+        X : array, data frame, sparse matrix, samples on disk or Dask collection of shape (n_samples, n_features)
+            New samples.
 
         Returns
         -------
-        array of shape (n_rows,)
+        array of shape (n_samples,)
             Of a Dask collection: one with the same chunks, not computed yet.
         """
         check_is_fitted(self, "result_")
@@ -108,16 +108,16 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array, data frame, sparse matrix, rows on disk or Dask collection of shape (n_rows, n_features)
-            Rows.
-        y : array of shape (n_rows,)
+        X : array, data frame, sparse matrix, samples on disk or Dask collection of shape (n_samples, n_features)
+            Samples.
+        y : array of shape (n_samples,)
             Their labels. May be left out if X are chunks that know them.
-        sample_weight : array of shape (n_rows,), optional
-            Weights of the rows.
+        sample_weight : array of shape (n_samples,), optional
+            Weights of the samples.
         """
-        y = known_labels(X, y)
+        y = labels_of(X, y)
         if y is None:
-            raise ValueError("score requires the labels of the rows: pass y")
+            raise ValueError("score requires the labels of the samples: pass y")
         y, sample_weight = np.asarray(at_hand(y)), at_hand(sample_weight)
         scores = np.asarray(at_hand(self.decision_function(X)))
         labels = self._labels(scores)

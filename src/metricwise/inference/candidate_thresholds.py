@@ -1,4 +1,4 @@
-"""All thresholds that tell rows apart by their scores, and the contingency table of each."""
+"""All thresholds that tell samples apart by their scores, and the contingency table of each."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ import numpy as np
 from metricwise._typing import Floats, Mask
 from metricwise.measures.base import CountsTable
 
-# Calling every row positive is the most drastic labelling there is, and must be worth it.
+# Calling every sample positive is the most drastic labelling there is, and must be worth it.
 _NOTICEABLE = 1e-6
 
 
 @dataclass(frozen=True)
 class Candidates:
-    """Rows grouped by distinct score, greatest first; candidate k calls the first k groups positive.
+    """Samples grouped by distinct score, greatest first; candidate k calls the first k groups positive.
 
     Attributes
     ----------
     edges : array of shape (groups + 2,)
-        The distinct scores with one more at either end, where nothing and where everything is called positive.
+        The distinct scores with one more at either end, where nothing and where everything is predicted positive.
     positives, negatives : arrays of shape (groups,)
-        Weights of the rows of each group.
+        Weights of the samples of each group.
     """
 
     edges: Floats
@@ -32,7 +32,7 @@ class Candidates:
 
     @classmethod
     def of(cls, positive: Mask, scores: Floats, weights: Floats | None = None) -> Candidates:
-        """Group rows by their scores.
+        """Group samples by their scores.
 
         Examples
         --------
@@ -48,20 +48,20 @@ class Candidates:
         return cls(_edges(ordered[first]), positives, negatives)
 
     def tables(self, positives: Floats | None = None, negatives: Floats | None = None) -> tuple[Floats, ...]:
-        """Return tp, fp, fn, tn of every candidate, for the rows' own weights or others."""
+        """Return tp, fp, fn, tn of every candidate, for the samples' own weights or others."""
         tp = _running(self.positives if positives is None else positives)
         fp = _running(self.negatives if negatives is None else negatives)
         return tp, fp, tp[-1] - tp, fp[-1] - fp
 
     def values(self, measure: CountsTable, positives: Floats | None = None, negatives: Floats | None = None) -> Floats:
-        """Return the measure of every candidate; the last, all rows positive, counts only if it beats the first."""
+        """Return the measure of every candidate; the last, all samples positive, counts only if it beats the first."""
         values = np.array(measure.value(*self.tables(positives, negatives)), dtype=np.float64)
         if values[-1] <= values[0] + _NOTICEABLE:
             values[-1] = -np.inf
         return values
 
     def best(self, values: Floats) -> int:
-        """Return the best candidate; of several, the one in the widest gap: it leaves most room for new rows."""
+        """Return the best candidate; of several, the one in the widest gap: it leaves most room for new samples."""
         best = np.flatnonzero(values >= values.max() - 1e-12 * max(1.0, abs(values.max())))
         return int(best[np.argmax((self.edges[:-1] - self.edges[1:])[best])])
 

@@ -49,7 +49,7 @@ def gfm(
     Parameters
     ----------
     P : array of shape (m, m) or (instances, m, m)
-        ``P[i, s - 1]`` is the probability that label i is on *and* that s labels are on in all: rows are labels,
+        ``P[i, s - 1]`` is the probability that label i is on *and* that s labels are on in all: samples are labels,
         columns the sizes 1 to m. This, with ``p_zero``, is all that matters of the joint distribution.
     p_zero : float or array of shape (instances,)
         Probability that no label is on.

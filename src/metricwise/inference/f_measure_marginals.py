@@ -61,7 +61,7 @@ def meuf(p: ArrayLike, *, beta: float = 1.0, return_expected: bool = False) -> L
     See Also
     --------
     gfm, gfm_from_samples : For labels that depend on each other.
-    expected_f_labels : For one long vector, the rows of a binary problem, with a bound of the error.
+    expected_f_labels : For one long vector, the samples of a binary problem, with a bound of the error.
 
     Notes
     -----
@@ -139,7 +139,7 @@ def _sorted(p: ArrayLike) -> tuple[Floats, Integers, bool]:
 
 
 def _labels(order: Integers, counts: Integers) -> LabelMatrix:
-    """Return the labels that switch on the first ``counts`` of each row's order."""
+    """Return the labels that switch on the first ``counts`` of each sample's order."""
     labels = np.empty(order.shape, np.int8)
     np.put_along_axis(labels, order, (np.arange(order.shape[1]) < counts[:, None]).astype(np.int8), axis=1)
     return labels

@@ -1,4 +1,4 @@
-"""The labels of one long vector, the rows of a binary problem, with the largest expected F-measure."""
+"""The labels of one long vector, the samples of a binary problem, with the largest expected F-measure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from metricwise.kernels.fmeasure import advance_nodes, smallest_best, start_node
 from metricwise.threads import available_threads, block_bounds, run_blocks
 
 _UNIT = 2.0**-53
-_PART = 1 << 16  # rows walked along at a time: the values of all blocks of nodes stay in the cache
+_PART = 1 << 16  # samples walked along at a time: the values of all blocks of nodes stay in the cache
 
 
 class ExpectedFLabels(NamedTuple):
@@ -24,9 +24,9 @@ class ExpectedFLabels(NamedTuple):
     Attributes
     ----------
     labels : int8 array
-        0 or 1 for each row.
+        0 or 1 for each sample.
     threshold : float
-        Rows with a probability above it are labelled 1; of rows exactly on it, the first ones may be.
+        Samples with a probability above it are labelled 1; of samples exactly on it, the first ones may be.
     expected : float
         The expected F-measure of the labels.
     error : float
@@ -46,15 +46,15 @@ def expected_f_labels(p: ArrayLike, *, beta: float = ..., return_details: Litera
 def expected_f_labels(
     p: ArrayLike, *, beta: float = 1.0, return_details: bool = False
 ) -> LabelMatrix | ExpectedFLabels:
-    """Return the labels of the rows of a binary problem that have the largest expected F-measure over all rows.
+    """Return the labels of the samples of a binary problem that have the largest expected F-measure over all samples.
 
-    The same as `meuf` of one instance, made for millions of rows: one vector is shared among the cores, and the error
-    is bounded.
+    The same as `meuf` of one instance, made for millions of samples: one vector is shared among the cores, and the
+    error is bounded.
 
     Parameters
     ----------
-    p : array of shape (rows,)
-        Probability of each row to be positive. Rows are independent.
+    p : array of shape (samples,)
+        Probability of each sample to be positive. Samples are independent.
     beta : float, default=1.0
         Weight of recall in F-beta, above zero. An empty prediction for an empty truth counts as 1.
     return_details : bool, default=False
@@ -68,7 +68,7 @@ def expected_f_labels(
     Notes
     -----
     The bound is that of the sum of exponentials, 2.2e-16, and of rounding, 8 (m + 100) 2^-53, both relative, together
-    with 1e-12 for taking the smallest of nearly equally good sets: 9e-10 for a million rows.
+    with 1e-12 for taking the smallest of nearly equally good sets: 9e-10 for a million samples.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def expected_f_labels(
 
 
 def _values_of_all_counts(descending: Floats, rule: ExponentialSum, shares: tuple[float, float]) -> Floats:
-    """Return the expected measure of the first 0, 1, 2, ... rows."""
+    """Return the expected measure of the first 0, 1, 2, ... samples."""
     of_size, of_count = factors(rule, shares)
     powers, held = np.empty(rule.nodes.size), np.zeros(rule.nodes.size)
     bounds = block_bounds(rule.nodes.size, float(descending.size) * rule.nodes.size)
@@ -136,9 +136,9 @@ def _advance(
 
 
 def _threshold(descending: Floats, count: int) -> float:
-    """Return the middle between the last row that is labelled 1 and the first that is not."""
+    """Return the middle between the last sample that is labelled 1 and the first that is not."""
     if count == 0:
         return float(descending[0])
-    # Rows of probability zero are never worth labelling, so there is room below the last row.
+    # Samples of probability zero are never worth labelling, so there is room below the last sample.
     below = float(descending[count]) if count < descending.size else 0.0
     return 0.5 * (float(descending[count - 1]) + below)

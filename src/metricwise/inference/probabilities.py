@@ -66,7 +66,7 @@ def joint_probabilities(joint: ArrayLike, p_zero: ArrayLike, consistent: bool) -
     mass = probabilities(joint, "P", (2, 3), axes)
     if mass.shape[-1] != mass.shape[-2]:
         raise ValueError(
-            f"P must have as many columns (sizes 1 to m) as rows (labels), got an array of shape {mass.shape}; "
+            f"P must have as many columns (sizes 1 to m) as samples (labels), got an array of shape {mass.shape}; "
             "sizes that cannot occur are columns of zeros."
         )
     single = mass.ndim == 2

@@ -13,7 +13,7 @@ from metricwise.measures.base import CountsTable, RestrictsLabellings
 
 
 class BestThreshold(NamedTuple):
-    """Rows with a score above ``threshold`` are called positive; ``value`` is the measure this gives."""
+    """Samples with a score above ``threshold`` are predicted positive; ``value`` is the measure this gives."""
 
     threshold: float
     value: float
@@ -25,7 +25,7 @@ def best_threshold(
     """Return the threshold with the largest measure among all that tell scores apart.
 
     The threshold lies halfway between two neighbouring scores. Of several best ones the one in the widest gap is
-    taken: it leaves most room for new rows.
+    taken: it leaves most room for new samples.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def best_threshold(
     scores : array
         Greater means more positive.
     weights : array, optional
-        Weights of the rows.
+        Weights of the samples.
 
     Examples
     --------
@@ -52,7 +52,7 @@ def best_threshold(
 
 
 def fraction_threshold(scores: Floats, fraction: float, weights: Floats | None = None) -> float:
-    """Return the threshold above which the given fraction of the rows (by weight) lies, as nearly as ties allow.
+    """Return the threshold above which the given fraction of the samples (by weight) lies, as nearly as ties allow.
 
     Examples
     --------
@@ -70,9 +70,9 @@ def threshold_for(
 ) -> float:
     """Return the threshold that suits a measure on given scores.
 
-    That is the one with the largest value for functions of the table, the one that selects as many rows as the measure
-    asks for where it fixes their number, and the one with the best balanced accuracy for measures of the ranking,
-    which do not depend on it.
+    That is the one with the largest value for functions of the table, the one that selects as many samples as the
+    measure asks for where it fixes their number, and the one with the best balanced accuracy for measures of the
+    ranking, which do not depend on it.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def threshold_for(
     positive, scores, weights
         As in `best_threshold`.
     fraction : float, optional
-        Share of the rows to select instead of the share that the measure asks for on these rows.
+        Share of the samples to select instead of the share that the measure asks for on these samples.
 
     Examples
     --------

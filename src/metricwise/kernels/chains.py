@@ -27,12 +27,12 @@ def _is_on(number, score):
 
 @nb.njit(cache=True, nogil=True)
 def sample_chain(logits, weights, order, seed, first_row, samples, start, stop):
-    """Draw label vectors for the rows ``start`` to ``stop``.
+    """Draw label vectors for the samples ``start`` to ``stop``.
 
-    ``logits[i, k]`` is the score of the k-th label of the chain for row i if no label before is on, and
+    ``logits[i, k]`` is the score of the k-th label of the chain for sample i if no label before is on, and
     ``weights[j, k]`` what label j before it adds if it is. ``samples[i, s, order[k]]``, zero before, becomes 1 where
-    the label is on. Every row has random numbers of its own, by its number, so that neither threads nor batches change
-    what is drawn.
+    the label is on. Every sample has random numbers of its own, by its number, so that neither threads nor batches
+    change what is drawn.
 
     Only labels that are on cost more than a comparison, as only they change the scores of those after them. Scores are
     sums, not products of odds, which could overflow.

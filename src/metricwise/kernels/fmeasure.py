@@ -66,7 +66,7 @@ def _gains(mass, sizes, k, size_share, count_share, out):
 
 @nb.njit(cache=True, nogil=True)
 def _free_set(mass, sizes, p_zero, size_share, count_share, values, gains, labels):
-    """Mark the best set among all; mass[row, i] is the probability of label i with sizes[row] labels in all.
+    """Mark the best set among all; mass[sample, i] is the probability of label i with sizes[sample] labels in all.
 
     A label of a set with k labels gains sum over s of p(y_i = 1, s labels) / (size_share s + count_share k), so the
     best k labels are those with the largest gains. Each k has a bound that is cheap: the k best labels of one size
@@ -175,7 +175,7 @@ def first_not_binary(values):
 
 @nb.njit(cache=True, nogil=True)
 def _sampled_set(counts, sizes, found, rows, empty, ordered, size_share, count_share, labels):
-    """Mark the best set given counts[row, i], how often label i came with sizes[row] labels in all."""
+    """Mark the best set given counts[sample, i], how often label i came with sizes[sample] labels in all."""
     m = labels.size
     active = np.empty(m, np.int64)
     used = 0
@@ -229,7 +229,7 @@ def dense_sample_sets(samples, ordered, size_share, count_share, labels, expecte
 
 @nb.njit(cache=True, nogil=True)
 def sparse_sample_sets(indptr, indices, starts, first, ordered, size_share, count_share, labels, expected):
-    """As `dense_sample_sets`, with the samples of instance j in rows starts[first + j] to starts[first + j + 1]."""
+    """As `dense_sample_sets`, with the samples of instance j in samples starts[first + j] to starts[first + j + 1]."""
     n, m = labels.shape
     row_of_size = np.empty(m + 1, np.int64)
     for instance in range(n):
@@ -296,7 +296,7 @@ def advance_nodes(p, size_factors, count_factors, powers, shares, out):
 
 @nb.njit(cache=True, nogil=True)
 def independent_counts(p, size_factors, count_factors, weights, search, counts, expected):
-    """For each row of descending probabilities, the expected measure of its first ``counts`` labels.
+    """For each sample of descending probabilities, the expected measure of its first ``counts`` labels.
 
     With ``search`` the best count is found first, and stored.
     """

@@ -2,7 +2,7 @@
 
 A score is a mixture of two vectors, p a + q b, as it is along a line. Bins are told by the edges between them, which
 ascend; a bin begins with its lower edge. Sums are kept in whole units, so that they do not depend on the order in which
-rows, or parts of them, are added up.
+samples, or parts of them, are added up.
 """
 
 import numba as nb
@@ -55,7 +55,7 @@ def _cells_per_score(edges, cells):
 
 @nb.njit(cache=True, nogil=True)
 def count_scores(a, b, p, q, of_class, edges, class_number, a_units, b_units, counts, low, high, a_sums, b_sums):
-    """Add the rows of a class to its bins: how many, least and greatest score, and the sums of a and b.
+    """Add the samples of a class to its bins: how many, least and greatest score, and the sums of a and b.
 
     ``a_units`` and ``b_units`` are how many units make one.
     """
@@ -75,7 +75,7 @@ def count_scores(a, b, p, q, of_class, edges, class_number, a_units, b_units, co
 
 @nb.njit(cache=True, nogil=True)
 def spread_over_rows(a, b, p, q, of_class, edges, class_number, by_bin, out):
-    """Give every row of a class the number that belongs to its bin."""
+    """Give every sample of a class the number that belongs to its bin."""
     cells = 2 * (edges.size + 1)
     first, per_score = _first_edges(edges, cells), _cells_per_score(edges, cells)
     for i in range(a.size):

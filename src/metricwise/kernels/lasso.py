@@ -1,4 +1,4 @@
-"""Lasso codes of many rows against one dictionary, each row on its own.
+"""Lasso codes of many samples against one dictionary, each sample on its own.
 
 Coordinates are minimised in turn; where that takes long, the codes that are not zero jump to their common minimum.
 """
@@ -119,10 +119,10 @@ def _jump(gram, code, slope, threshold):
 
 @nb.njit(cache=True, nogil=True)
 def encode_rows(gram, targets, penalty, codes, tol, most_rounds, start, stop):
-    """Minimise s' gram s - 2 targets[i] . s + penalty |s|_1 over s = codes[i] for the rows start..stop.
+    """Minimise s' gram s - 2 targets[i] . s + penalty |s|_1 over s = codes[i] for the samples start..stop.
 
-    Codes are changed in place and never get worse than they were. A row is done when a sweep over all coordinates
-    changes no slope by more than ``tol`` of its largest target. Returns how many rows were not done in time.
+    Codes are changed in place and never get worse than they were. A sample is done when a sweep over all coordinates
+    changes no slope by more than ``tol`` of its largest target. Returns how many samples were not done in time.
     """
     slope = np.empty(gram.shape[0])
     threshold, unfinished = 0.5 * penalty, 0

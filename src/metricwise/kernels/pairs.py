@@ -1,7 +1,7 @@
 """Pairs of a positive and a negative, never listed: one sort of each class and one walk along both.
 
-numpy sorts values as fast as this, but the walk needs to know which row stands where, and a radix sort that carries
-the row number along is three times faster than numpy's argsort (measured on 30 thousand to 500 thousand scores).
+numpy sorts values as fast as this, but the walk needs to know which sample stands where, and a radix sort that carries
+the sample number along is three times faster than numpy's argsort (measured on 30 thousand to 500 thousand scores).
 """
 
 import numba as nb
@@ -98,7 +98,7 @@ def _shell_sort(keys, rows, first, last):
 
 @nb.njit(cache=True, nogil=True)
 def near_rows(scores, start, stop, sign, limit):
-    """Rows that can take part in a violated pair, those with sign * score above ``limit``, sorted by their scores."""
+    """Samples that may be part of a violated pair (sign * score above ``limit``), sorted by their scores."""
     rows = np.empty(stop - start, np.int32)
     count = 0
     for i in range(start, stop):
@@ -113,8 +113,8 @@ def near_rows(scores, start, stop, sign, limit):
 def violated_by_negatives(pos_rows, pos, neg_rows, neg, weights, weighted, scale, margin, out):
     """Pairs ranked with less than the margin: their hinge sum, their weight, and each negative's part of them.
 
-    ``pos`` and ``neg`` are the sorted scores of the rows that matter. The hinge loss of a pair is 1 - (s_i - s_j);
-    ``margin`` is one, or a little less. out[j] receives ``scale`` times the row's weight times the weight of its
+    ``pos`` and ``neg`` are the sorted scores of the samples that matter. The hinge loss of a pair is 1 - (s_i - s_j);
+    ``margin`` is one, or a little less. out[j] receives ``scale`` times the sample's weight times the weight of its
     violated partners. Returns the scaled hinge sum and the scaled weight of violated pairs.
     """
     hinge, violated = 0.0, 0.0

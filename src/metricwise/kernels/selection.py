@@ -1,9 +1,9 @@
-"""Labellings given by a cut in the order of each class: which rows they change, and by how much.
+"""Labellings given by a cut in the order of each class: which samples they change, and by how much.
 
 Scores come with the positives first. A labelling misses the positives whose score is below ``pos_low`` and calls
-positive the negatives whose score is above ``neg_high``. Rows on the cut, between its low and its high end, are changed
-by a share: among rows with equal scores every choice is equally violated, and their average is the one that does not
-depend on the order of the rows, nor on the last digits of their scores.
+positive the negatives whose score is above ``neg_high``. Samples on the cut, between its low and its high end, are
+changed by a share: among samples with equal scores every choice is equally violated, and their average is the one that
+does not depend on the order of the samples, nor on the last digits of their scores.
 """
 
 import numba as nb
@@ -32,9 +32,9 @@ def gather_above(scores, start, stop, floor, out):
 
 @nb.njit(cache=True, nogil=True)
 def prefix_sums(values, weights, weighted, total, missing, scale, weight_out, sum_out):
-    """Weight called positive, and scaled cumulated score, when ever more of a sorted class is mislabelled.
+    """Weight predicted positive, and scaled cumulated score, when ever more of a sorted class is mislabelled.
 
-    ``missing`` says whether mislabelled rows leave the ``total`` weight (positives; filled downwards) or add to
+    ``missing`` says whether mislabelled samples leave the ``total`` weight (positives; filled downwards) or add to
     nothing (negatives; filled upwards).
     """
     n = values.size
@@ -56,7 +56,7 @@ def prefix_sums(values, weights, weighted, total, missing, scale, weight_out, su
 
 @nb.njit(cache=True, nogil=True)
 def _missed(score, low, high, share):
-    """How much of a positive a labelling misses. Selections, no branches: which rows are beyond a cut is random."""
+    """How much of a positive a labelling misses. Selections, no branches: which samples are beyond a cut is random."""
     return 1.0 if score < low else (share if score <= high else 0.0)
 
 
@@ -70,7 +70,7 @@ def _alarmed(score, low, high, share):
 def labelling_coefficients(
     scores, n_pos, pos_low, pos_high, pos_share, neg_low, neg_high, neg_share, weights, weighted, scale, out
 ):
-    """out[i] = (y'_i - y_i) / 2 times the row's weight and ``scale``."""
+    """out[i] = (y'_i - y_i) / 2 times the sample's weight and ``scale``."""
     for i in range(n_pos):
         out[i] = -scale * _missed(scores[i], pos_low, pos_high, pos_share)
     for i in range(n_pos, scores.size):
@@ -110,7 +110,7 @@ def dot(a, b):
 
 @nb.njit(cache=True, nogil=True)
 def independent_violations(scores, n_pos, pos_price, neg_price, pos_cut, neg_cut, weights, weighted, scale):
-    """For a loss that adds up over rows: value and both wrong weights of the most violated labelling.
+    """For a loss that adds up over samples: value and both wrong weights of the most violated labelling.
 
     A missed positive costs ``pos_price`` a unit of weight, and is chosen when its score is below ``pos_cut``, where
     that exceeds its scaled score.
@@ -130,7 +130,7 @@ def independent_violations(scores, n_pos, pos_price, neg_price, pos_cut, neg_cut
 
 @nb.njit(cache=True, nogil=True)
 def _take(keys, weights, weighted, amount):
-    """Take ``amount`` of weight off the front: the row where it ends, what is left of that row, and the sum taken."""
+    """Take ``amount`` of weight off the front: the sample where it ends, what is left of it, and the sum taken."""
     row, total = 0, 0.0
     rest = (weights[0] if weighted else 1.0) if keys.size else 0.0
     while amount > 0.0 and row < keys.size:
@@ -162,7 +162,7 @@ def exchange(pos, pos_weight, neg, neg_weight, weighted, missed, alarms, price, 
 
     ``pos`` holds the positives' scores ascending, ``neg`` the negatives' negated scores ascending (best first). From
     the labelling with the given weights of missed and of false positives, weight is exchanged between the worst
-    positive still called positive and the best negative not yet called so. Each unit gains
+    positive still predicted positive and the best negative not yet called so. Each unit gains
     price + scale (s_neg - s_pos), which only falls, so stopping at the first exchange without gain is exact. Returns
     the score part of the objective, the weight of missed positives and of false positives.
     """

@@ -1,20 +1,20 @@
-"""Labellings whose rows are mislabelled by shares, each held back by a square: closed forms, up to one multiplier.
+"""Labellings whose samples are mislabelled by shares, each held back by a square: closed forms, up to one multiplier.
 
 Scores come with the positives first. A positive is missed by the share clip((pos_margin - s + shift) / smoothing, 0, 1)
-and a negative called positive by clip((neg_margin + s - shift) / smoothing, 0, 1); ``shift`` is the multiplier of a
-bound on the number of rows called positive, zero if there is none.
+and a negative predicted positive by clip((neg_margin + s - shift) / smoothing, 0, 1); ``shift`` is the multiplier of a
+bound on the number of samples predicted positive, zero if there is none.
 """
 
 import numba as nb
 import numpy as np
 
 _MOST_ROUNDS = 200
-_BALANCED = 1e-13  # of the weight of all rows
+_BALANCED = 1e-13  # of the weight of all samples
 
 
 @nb.njit(cache=True, nogil=True)
 def _excess(scores, n_pos, pos_margin, neg_margin, weights, weighted, smoothing, shift):
-    """Weight called positive beyond that of the positives, and how fast it falls as ``shift`` grows."""
+    """Weight predicted positive beyond that of the positives, and how fast it falls as ``shift`` grows."""
     excess, slope = 0.0, 0.0
     for i in range(scores.size):
         if i < n_pos:

@@ -1,18 +1,18 @@
-"""One pass of point updates over rows, dense or in compressed rows (Narasimhan et al. 2015, Algorithms 1 and 3).
+"""One pass of point updates over samples, dense or in compressed samples (Narasimhan et al. 2015, Algorithms 1 and 3).
 
 The model is s(x) = a (v . x - m) + b with m = v . mean: its weights a v are those of the raw features, and b belongs to
 features from which the mean has been taken. Steps are those of gradient ascent on standardised features,
 (x - mean) / deviation, of which ``precision`` holds 1 / deviation^2; because the weights stay raw, mean and precision
 may change at any time without changing the model.
 
-Nothing here costs more than the entries of a row that are not zero: the regulariser only shrinks the number a, and
-the averaged weights are never formed. With theta_t the share of the model after row t in the average,
+Nothing here costs more than the entries of a sample that are not zero: the regulariser only shrinks the number a, and
+the averaged weights are never formed. With theta_t the share of the model after sample t in the average,
 
     sum of theta_t w_t = A v - z,    A = sum of theta_t a_t,
 
 where every update of v by d adds A d to z (Xu 2011). The numbers a, m, b, A and others live in one array between
 passes, and in variables of their own during a pass: what is read from an array again and again, or passed on in one,
-costs as much as a short row.
+costs as much as a short sample.
 """
 
 import math
@@ -41,7 +41,7 @@ FIXED_PRICES = -1
 _REASSOCIATE = {"reassoc", "contract", "nsz"}
 _SMALL_SCALE = 1e-3
 _FARTHEST = 1e4  # variances: the square of the distance at which an outlier counts in the statistics
-_AHEAD = 2  # rows to fetch early: in random order, waiting for memory would take longer than the arithmetic
+_AHEAD = 2  # samples to fetch early: in random order, waiting for memory would take longer than the arithmetic
 _EVERY_ROW_UNTIL, _ROWS_OF_A_PACE = 256, 16
 
 
@@ -90,19 +90,19 @@ def _counted(count, pos_weight, neg_weight, is_positive, weight):
 
 @nb.njit(cache=True, nogil=True)
 def _is_due(rows, plain):
-    """Whether `_pace` is due: it changes slowly, and its roots and divisions would cost as much as a short row."""
+    """Whether `_pace` is due: it changes slowly, and its roots and divisions would cost as much as a short sample."""
     return plain or rows <= _EVERY_ROW_UNTIL or int(rows) % _ROWS_OF_A_PACE == 0
 
 
 @nb.njit(cache=True, nogil=True)
 def _pace(settings, rows, positives, negatives, plain):
-    """What follows from the rows seen so far.
+    """What follows from the samples seen so far.
 
     How far steps have shrunk, one over the share of either class, the step of the dual variables, by how much rewards
     are raised for the geometric mean, and its largest slope at such rewards.
     """
     prior = settings[PRIOR] if settings[PRIOR] > 0.0 else (positives + 1.0) / (positives + negatives + 2.0)
-    # Steps shrink as one over the root of the rows; unless plain, they begin to after some rows only.
+    # Steps shrink as one over the root of the samples; unless plain, they begin to after some samples only.
     decay = 1.0 / math.sqrt(rows) if plain else math.sqrt(settings[STEP_ROWS] / (settings[STEP_ROWS] + rows))
     # The variance of the reward of the rare class is one over its share.
     dual_step = settings[DUAL_STEP] * decay * math.sqrt(min(prior, 1.0 - prior))
@@ -114,7 +114,7 @@ def _pace(settings, rows, positives, negatives, plain):
 
 @nb.njit(cache=True, nogil=True)
 def _descend_dual(region, alpha, beta, positive, step, margin, per_share, raised, steepest):
-    """Move the dual variables against the reward of a row, min(1, margin) over the share of its class."""
+    """Move the dual variables against the reward of a sample, min(1, margin) over the share of its class."""
     new_alpha, new_beta, reward = alpha, beta, min(1.0, margin)
     if region == HYPERBOLA:
         reward += raised
@@ -163,7 +163,7 @@ def shrink(v, z, numbers, decrease):
 def dense_pass(
     X, rows, positive, weights, mean, precision, v, z, numbers, settings, region, plain, intercept, start, stop
 ):
-    """Update the model with the rows ``rows[start:stop]``, one after the other."""
+    """Update the model with the samples ``rows[start:stop]``, one after the other."""
     scale, offset, bias, sum_scale, sum_bias, sum_shares, count, pos_weight, neg_weight, alpha, beta = _loaded(numbers)
     decay, per_pos, per_neg, dual_step, raised, steepest = _loaded_pace(numbers)
     for k in range(start, stop):
@@ -220,7 +220,7 @@ def dense_pass(
 
 @nb.njit(cache=True, nogil=True)
 def _meet_features(data, indices, first, last, precision):
-    """Give features never seen before the scale of their first entry; return the square of the row."""
+    """Give features never seen before the scale of their first entry; return the square of the sample."""
     square = 0.0
     for p in range(first, last):
         j = nb.uint64(indices[p])
@@ -250,7 +250,7 @@ def sparse_pass(
     start,
     stop,
 ):
-    """`dense_pass` for compressed rows, whose features keep their mean."""
+    """`dense_pass` for compressed samples, whose features keep their mean."""
     scale, offset, bias, sum_scale, sum_bias, sum_shares, count, pos_weight, neg_weight, alpha, beta = _loaded(numbers)
     decay, per_pos, per_neg, dual_step, raised, steepest = _loaded_pace(numbers)
     for k in range(start, stop):
@@ -310,7 +310,7 @@ def sparse_pass(
 
 @nb.njit(cache=True, nogil=True)
 def observe_dense(X, rows, origin, first, second, observed, start, stop):
-    """Add rows to the sums of x - origin and of its square, after so many ``observed`` ones; outliers count less."""
+    """Add samples to the sums of x - origin and of its square, after so many ``observed`` ones; outliers count less."""
     for k in range(start, stop):
         row, share = X[rows[k]], 1.0 / max(observed + k - start, 1)
         for j in range(row.size):
@@ -326,7 +326,7 @@ def observe_dense(X, rows, origin, first, second, observed, start, stop):
 
 @nb.njit(cache=True, nogil=True)
 def observe_sparse(data, indices, indptr, rows, counts, second, start, stop):
-    """Add the rows to the numbers of entries of every feature that are not zero, and to the sums of their squares."""
+    """Add the samples to every feature's number of nonzero entries and to their sum of squares."""
     for k in range(start, stop):
         for p in range(indptr[rows[k]], indptr[rows[k] + 1]):
             if data[p] != 0.0:

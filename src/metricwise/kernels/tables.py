@@ -1,12 +1,12 @@
 """The best contingency table: max over (a, b) of loss(T[a], F[b]) + A[a] + B[b].
 
-T[a] is the weight of the positives called positive when the a best of the sorted candidates are, F[b] the weight of
-the negatives called positive; A and B are the parts of the objective that depend on the scores, both concave in the
-weight. All scans take these four arrays, so rows with weights need no code of their own.
+T[a] is the weight of the positives predicted positive when the a best of the sorted candidates are, F[b] the weight of
+the negatives predicted positive; A and B are the parts of the objective that depend on the scores, both concave in the
+weight. All scans take these four arrays, so samples with weights need no code of their own.
 
 A loss is named by an integer ``kind`` and, for ratios, its constants ``par``. It is a function of two coordinates of a
 table: the weights themselves for ratios, the rates for means of the rates, their roots for the geometric mean. The
-scans take the coordinates, so that roots and divisions are done once a row and not once a table.
+scans take the coordinates, so that roots and divisions are done once a sample and not once a table.
 """
 
 import math
@@ -17,7 +17,7 @@ import numpy as np
 RATIO, G_MEAN, H_MEAN, Q_MEAN, MIN_RATE = 0, 1, 2, 3, 4
 
 # Of tables that are equally violated up to rounding, every scan takes the one with the fewest true, then the fewest
-# false positives, so that copies of rows and weights lead to the same labelling.
+# false positives, so that copies of samples and weights lead to the same labelling.
 _TIE = 1e-13
 
 
@@ -150,11 +150,11 @@ def _best_share(par, tp, f_low, f_high, slope, whole):
 
 @nb.njit(cache=True, nogil=True)
 def scan_splitting(par, T, A, F, B, whole, least):
-    """`scan_bisection` for a ratio concave in F, where a row's weight may be split at the end of the prefix.
+    """`scan_bisection` for a ratio concave in F, where a sample's weight may be split at the end of the prefix.
 
-    With weights, the best prefix may end inside a row: anywhere, or (``whole``) at a whole number of its copies. Only
-    tables with T + F >= ``least`` count; that bound must lie on the grid. Returns the best value, a, and the weight of
-    false positives.
+    With weights, the best prefix may end inside a sample: anywhere, or (``whole``) at a whole number of its copies.
+    Only tables with T + F >= ``least`` count; that bound must lie on the grid. Returns the best value, a, and the
+    weight of false positives.
     """
     best, best_a, best_f = -np.inf, 0, 0.0
     for a in range(T.size):

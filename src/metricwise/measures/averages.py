@@ -1,4 +1,4 @@
-"""Averages of a measure over classes, labels or rows."""
+"""Averages of a measure over classes, labels or samples."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class Averaged:
     base : measure
         A function of the contingency table, such as `FBeta`.
     average : {"macro", "micro", "weighted", "samples"}, default="macro"
-        "macro" is the mean over classes, each against the rest; "weighted" the same with the number of true rows of a
-        class as its weight; "micro" the measure of the sum of all tables; "samples" the mean over rows, for a matrix of
-        labels only.
+        "macro" is the mean over classes, each against the rest; "weighted" the same with the number of true samples of
+        a class as its weight; "micro" the measure of the sum of all tables; "samples" the mean over samples, for a
+        matrix of labels only.
 
     Examples
     --------
@@ -56,7 +56,7 @@ class Averaged:
         return f"{self.base.name}_{self.average}"
 
     def of_tables(self, tp: Floats, fp: Floats, fn: Floats, tn: Floats) -> Any:
-        """Return the average of tables whose last axis runs over classes (over rows for "samples")."""
+        """Return the average of tables whose last axis runs over classes (over samples for "samples")."""
         if self.average == "micro":
             return self.base.value(*(np.sum(count, axis=-1) for count in (tp, fp, fn, tn)))
         values = np.asarray(self.base.value(tp, fp, fn, tn), dtype=np.float64)
@@ -73,7 +73,7 @@ class Averaged:
         if truth.ndim == 1:
             if self.average == "samples":
                 raise ValueError(
-                    f"{self.name!r} is a mean over rows with several labels each, but y has one dimension."
+                    f"{self.name!r} is a mean over samples with several labels each, but y has one dimension."
                 )
             classes = np.unique(np.concatenate([truth, found]))
             truth, found = truth[:, None] == classes, found[:, None] == classes

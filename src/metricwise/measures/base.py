@@ -63,7 +63,7 @@ class HasViolatedLabelling(Protocol):
 class RestrictsLabellings(Protocol):
     """Only labellings with a fixed number of predicted positives count."""
 
-    def predicted_positives(self, n_pos: float, n_rows: float) -> float: ...
+    def predicted_positives(self, n_pos: float, n_samples: float) -> float: ...
 
 
 @runtime_checkable
@@ -71,7 +71,7 @@ class CountsTopRows(Protocol):
     """The number of predicted positives may be given as such, and then belongs to data of one size."""
 
     def relative_to(self, n_pos: float) -> Measure:
-        """Return the measure that asks for the same share of the rows in data with another number of positives."""
+        """Return the measure that asks for the same share of the samples in data with another number of positives."""
         ...
 
 

@@ -33,8 +33,8 @@ def share(value: object, name: str) -> float:
 
 
 def count_or_share(value: object, name: str) -> int | float:
-    """Return ``value`` as int (that many rows) or float (a multiple of the positives); ValueError unless above zero."""
-    fix = "pass a positive integer for that many rows or a positive float for that fraction of the positives"
+    """Return ``value`` as int (so many samples) or float (a multiple of the positives); ValueError unless positive."""
+    fix = "pass a positive integer for that many samples or a positive float for that fraction of the positives"
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
         raise ValueError(f"{name} must be a positive number, got {value!r}; {fix}.")
     number = int(value) if isinstance(value, Integral) else float(value)
@@ -44,7 +44,7 @@ def count_or_share(value: object, name: str) -> int | float:
 
 
 def one_dimensional(values: ArrayLike, name: str) -> NDArray[Any]:
-    """Return ``values`` as an array with one dimension and at least one row, in a native dtype where there is one."""
+    """Return ``values`` as a one-dimensional array of at least one sample, in a native dtype where there is one."""
     array = np.asarray(values)
     if array.dtype == object:
         # Nullable pandas columns arrive as objects although they hold plain numbers.
@@ -52,10 +52,10 @@ def one_dimensional(values: ArrayLike, name: str) -> NDArray[Any]:
     if array.ndim != 1:
         raise ValueError(
             f"{name} must be one-dimensional, got an array of shape {array.shape}; "
-            "pass one value a row (numpy.ravel turns a column into that)."
+            "pass one value a sample (numpy.ravel turns a column into that)."
         )
     if array.size == 0:
-        raise ValueError(f"{name} is empty; pass at least one row.")
+        raise ValueError(f"{name} is empty; pass at least one sample.")
     return array
 
 
@@ -63,12 +63,13 @@ def same_length(array: NDArray[Any], name: str, reference: NDArray[Any], referen
     """Raise ValueError, naming both lengths, unless the two arrays are equally long."""
     if len(array) != len(reference):
         raise ValueError(
-            f"{reference_name} has {len(reference)} rows but {name} has {len(array)}; pass one value for each row."
+            f"{reference_name} has {len(reference)} samples but {name} has {len(array)}; pass one value for each "
+            "sample."
         )
 
 
 def binary(values: ArrayLike, name: str) -> Mask:
-    """Return which rows are positive; ``values`` hold 0 and 1, -1 and 1, or booleans."""
+    """Return which samples are positive; ``values`` hold 0 and 1, -1 and 1, or booleans."""
     array = one_dimensional(values, name)
     if array.dtype.kind == "b":
         return array
@@ -94,12 +95,12 @@ def finite(values: ArrayLike, name: str) -> Floats:
     wrong = ~np.isfinite(floats)
     if wrong.any():
         bad = int(np.argmax(wrong))
-        raise ValueError(f"{name} must be finite, but {name}[{bad}] is {floats[bad]}; remove or repair such rows.")
+        raise ValueError(f"{name} must be finite, but {name}[{bad}] is {floats[bad]}; remove or repair such samples.")
     return floats
 
 
 def weights(sample_weight: ArrayLike | None, y: Mask) -> Floats:
-    """Return one weight for each row of ``y``, ones by default; ValueError if negative, not finite or all zero."""
+    """Return one weight for each sample of ``y``, ones by default; ValueError if negative, not finite or all zero."""
     if sample_weight is None:
         return np.ones(len(y))
     weight = finite(sample_weight, "sample_weight")
@@ -108,14 +109,14 @@ def weights(sample_weight: ArrayLike | None, y: Mask) -> Floats:
         bad = int(np.argmax(weight < 0))
         raise ValueError(f"sample_weight must not be negative, but sample_weight[{bad}] is {weight[bad]}.")
     if weight.max() == 0:
-        raise ValueError("sample_weight is zero for every row; at least one row must count.")
+        raise ValueError("sample_weight is zero for every sample; at least one sample must count.")
     return weight
 
 
 def labels_and_weights(
     y: ArrayLike, labels: ArrayLike, sample_weight: ArrayLike | None = None
 ) -> tuple[Mask, Mask, Floats]:
-    """Check the truth, predicted labels and weights of the same rows."""
+    """Check the truth, predicted labels and weights of the same samples."""
     truth = binary(y, "y")
     predicted = binary(labels, "labels")
     same_length(predicted, "labels", truth, "y")
@@ -125,7 +126,7 @@ def labels_and_weights(
 def scores_and_weights(
     y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None
 ) -> tuple[Mask, Floats, Floats]:
-    """Check the truth, scores and weights of the same rows."""
+    """Check the truth, scores and weights of the same samples."""
     truth = binary(y, "y")
     real = finite(scores, "scores")
     same_length(real, "scores", truth, "y")

@@ -88,7 +88,7 @@ class Jaccard(TableMeasure):
 class GowerLegendre(TableMeasure):
     """The Gower-Legendre family of similarities, (tp + tn) / (tp + tn + sigma (fp + fn)).
 
-    Never 0/0 for a table with rows in it; 0 for an empty table.
+    Never 0/0 for a table with samples in it; 0 for an empty table.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ class _RateMeasure(TableMeasure):
 class GMean(_RateMeasure):
     """The geometric mean of the rates, sqrt(P N).
 
-    The rate of a class without rows counts as 0, so the measure is 0 then.
+    The rate of a class without samples counts as 0, so the measure is 0 then.
 
     Examples
     --------
@@ -156,7 +156,7 @@ class GMean(_RateMeasure):
 class HMean(_RateMeasure):
     """The harmonic mean of the rates, 2 P N / (P + N); 0 where both are 0.
 
-    The rate of a class without rows counts as 0, so the measure is 0 then.
+    The rate of a class without samples counts as 0, so the measure is 0 then.
 
     Examples
     --------
@@ -177,7 +177,7 @@ class HMean(_RateMeasure):
 class QMean(_RateMeasure):
     """One minus the quadratic mean of the error rates, 1 - sqrt(((1 - P)^2 + (1 - N)^2) / 2).
 
-    The rate of a class without rows counts as 0: the measure is then at most 1 - sqrt(1/2).
+    The rate of a class without samples counts as 0: the measure is then at most 1 - sqrt(1/2).
 
     Examples
     --------
@@ -198,7 +198,7 @@ class QMean(_RateMeasure):
 class MinRate(_RateMeasure):
     """The lesser of the rates, min(P, N).
 
-    The rate of a class without rows counts as 0, so the measure is 0 then.
+    The rate of a class without samples counts as 0, so the measure is 0 then.
 
     Examples
     --------
@@ -291,7 +291,7 @@ class CohenKappa(TableMeasure):
 
 @dataclass(frozen=True)
 class Accuracy(TableMeasure):
-    """The share of rows labelled rightly, (tp + tn) / n; 0 for an empty table.
+    """The share of samples labelled rightly, (tp + tn) / n; 0 for an empty table.
 
     Examples
     --------
@@ -310,7 +310,7 @@ class Accuracy(TableMeasure):
         return Ratio(0.0, 1.0, theta, 1 + theta, 0.0, 0.0)
 
     def of_tables(self, tp: Floats, fp: Floats, fn: Floats, tn: Floats) -> Any:
-        """Evaluate the share of rows labelled rightly on tables of all classes."""
+        """Evaluate the share of samples labelled rightly on tables of all classes."""
         total, right, _ = _agreement(tp, fp, fn, tn)
         return divide(right, total)[()]
 
@@ -325,7 +325,7 @@ class Accuracy(TableMeasure):
 class BalancedAccuracy(TableMeasure):
     """The mean of the rates, (P + N) / 2.
 
-    Where a class has no rows it is the rate of the other class, as in scikit-learn; 0 for an empty table.
+    Where a class has no samples it is the rate of the other class, as in scikit-learn; 0 for an empty table.
 
     Examples
     --------
@@ -351,7 +351,7 @@ class BalancedAccuracy(TableMeasure):
         return Ratio(0.0, 1.0, 1.0, 2.0, 0.0, 0.0)
 
     def of_tables(self, tp: Floats, fp: Floats, fn: Floats, tn: Floats) -> Any:
-        """Evaluate the mean recall of the classes that have rows on tables of all classes."""
+        """Evaluate the mean recall of the classes that have samples on tables of all classes."""
         true = tp + fn
         return divide(divide(tp, true).sum(axis=-1), np.count_nonzero(true > 0, axis=-1))[()]
 
@@ -363,5 +363,5 @@ class BalancedAccuracy(TableMeasure):
 
 
 def _agreement(tp: Floats, fp: Floats, fn: Floats, tn: Floats) -> tuple[Any, Any, Any]:
-    """Return, of tables of all classes: the rows, those labelled rightly, and the rows times those right by chance."""
+    """Return, of tables of all classes: the samples, the correct ones, and the samples times those right by chance."""
     return (tp + fp + fn + tn)[..., 0], tp.sum(axis=-1), ((tp + fp) * (tp + fn)).sum(axis=-1)

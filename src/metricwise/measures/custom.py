@@ -15,7 +15,7 @@ from metricwise.measures.tables import TableMeasure
 TableFunction = Callable[[Any, Any, Any, Any], Any]
 RatioFunction = Callable[[float], Iterable[float]]
 
-# Tables (tp, fp, fn, tn) with all kinds of rows, so that no sensible measure is 0/0; of different size and balance.
+# Tables (tp, fp, fn, tn) with all kinds of samples, so that no sensible measure is 0/0; of different size and balance.
 _PROBE = (
     np.array([40.0, 3.0, 70.0, 1.5, 12.0]),
     np.array([10.0, 2.0, 6.0, 0.5, 9.0]),

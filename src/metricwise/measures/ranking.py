@@ -39,7 +39,7 @@ class RocAuc:
         return roc_area(group_by_score(y, response, sample_weight), 0.0, 1.0)
 
     def mistakes_per_loss(self, n_pos: float, n_neg: float) -> float:
-        """Return the number of single mistakes that a loss of one stands for: all rows."""
+        """Return the number of single mistakes that a loss of one stands for: all samples."""
         return float(n_pos + n_neg)
 
 
@@ -104,7 +104,7 @@ class PartialAuc:
         return 0.5 * (1 + (area - least) / (greatest - least))
 
     def mistakes_per_loss(self, n_pos: float, n_neg: float) -> float:
-        """Return the number of single mistakes that a loss of one stands for: all rows, as for the whole area."""
+        """Return the number of single mistakes that a loss of one stands for: all samples, as for the whole area."""
         return float(n_pos + n_neg)
 
 
@@ -117,7 +117,7 @@ def roc_area(groups: ScoreGroups, low: float, high: float) -> float:
     n_pos, n_neg = float(tp[-1]), float(fp[-1])
     if n_pos == 0 or n_neg == 0:
         return math.nan
-    # In units of weight rather than rates, so that the area of unweighted rows is exact until the last division.
+    # In units of weight rather than rates, so that the area of unweighted samples is exact until the last division.
     start = fp - groups.negatives
     left = np.clip(start, low * n_neg, high * n_neg)
     right = np.clip(fp, low * n_neg, high * n_neg)

@@ -99,7 +99,7 @@ def get_measure(measure: str | Measure) -> Measure:
         A registered name, in which case, hyphens, underscores and spaces do not count, or a measure. The name of a
         measure of the contingency table followed by "macro", "micro", "weighted" or "samples" is an average of it over
         several classes or labels, as in scikit-learn. A parameter may follow: "f-beta:2", "gower-legendre:0.5",
-        "partial-auc:0.05" (the largest false positive rate), "precision@100" (rows), "recall@5%" (of all rows),
+        "partial-auc:0.05" (the largest false positive rate), "precision@100" (samples), "recall@5%" (of all samples),
         "recall@precision:0.9", "precision@recall:0.8".
 
     Returns
@@ -124,7 +124,7 @@ def get_measure(measure: str | Measure) -> Measure:
     >>> get_measure("recall@precision:0.95")
     RecallAtPrecision(precision=0.95)
     >>> get_measure("recall@5%")
-    RecallAtK(k=0.05, of='rows')
+    RecallAtK(k=0.05, of='samples')
     """
     if isinstance(measure, str):
         return _averaged(measure) or _named(measure)
@@ -208,7 +208,7 @@ def _with_parameter(name: str) -> tuple[str, str] | None:
 
 
 def _top(measure: type[PrecisionAtK] | type[RecallAtK], text: str) -> Measure:
-    """Return the measure at so many rows, or at a percentage of all rows."""
+    """Return the measure at so many samples, or at a percentage of all samples."""
     if text.endswith("%"):
         return measure(float(text[:-1]) / 100.0, of="rows")
     return measure(int(text))

@@ -1,4 +1,4 @@
-"""Measures of scores that look at a part of the ranking only: its top rows, or thresholds that keep a promise."""
+"""Measures of scores that look at a part of the ranking only: its top samples, or thresholds that keep a promise."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from metricwise.measures.checks import count_or_share, share
 from metricwise.measures.tables import divide
 from metricwise.measures.thresholds import ScoreGroups, group_by_score
 
-# Sums of weights depend on the order of the rows in their last digits; a promise may be missed by as little.
+# Sums of weights depend on the order of the samples in their last digits; a promise may be missed by as little.
 _ROUNDING = 1e-12
 
 
 class _TopRows(ABC):
-    """A measure of labellings with a fixed number of predicted positives: the rows of greatest score."""
+    """A measure of labellings with a fixed number of predicted positives: the samples of greatest score."""
 
     response: ClassVar[Response] = "scores"
 
     @abstractmethod
-    def predicted_positives(self, n_pos: float, n_rows: float) -> float:
-        """Return how many of ``n_rows`` rows are predicted positive when ``n_pos`` are."""
+    def predicted_positives(self, n_pos: float, n_samples: float) -> float:
+        """Return how many of ``n_samples`` samples are predicted positive when ``n_pos`` are."""
 
     @abstractmethod
     def value(self, tp: Any, fp: Any, fn: Any, tn: Any) -> Any:
@@ -36,9 +36,9 @@ class _TopRows(ABC):
     def score(self, y: ArrayLike, response: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Evaluate scores ``response`` against the truth ``y`` (0 and 1, -1 and 1, or booleans).
 
-        The rows of greatest score are predicted positive. Of rows tied at the boundary the fraction that fits counts:
-        the expectation over breaking ties at random, whatever the order of the rows. With sample weights the number
-        of predicted positives is a sum of weights, so that a weight of 2 equals a row given twice.
+        The samples of greatest score are predicted positive. Of samples tied at the boundary the fraction that fits
+        counts: the expectation over breaking ties at random, whatever the order of the samples. With sample weights the
+        number of predicted positives is a sum of weights, so that a weight of 2 equals a sample given twice.
         """
         groups = group_by_score(y, response, sample_weight)
         n_pos, n_neg = float(groups.positives.sum()), float(groups.negatives.sum())
@@ -48,7 +48,7 @@ class _TopRows(ABC):
 
 
 def _positives_on_top(groups: ScoreGroups, count: float) -> float:
-    """Weight of the positives among the top rows of weight ``count``, a group at the boundary counting in part."""
+    """Weight of the positives among the top samples of weight ``count``, a group at the boundary counting in part."""
     weight = groups.positives + groups.negatives
     above = np.cumsum(weight) - weight
     taken = np.clip(divide(count - above, weight), 0.0, 1.0)
@@ -57,7 +57,7 @@ def _positives_on_top(groups: ScoreGroups, count: float) -> float:
 
 @dataclass(frozen=True)
 class PRBEP(_TopRows):
-    """The precision/recall break-even point: both, when as many rows are predicted positive as are.
+    """The precision/recall break-even point: both, when as many samples are predicted positive as are.
 
     Without positives it is 0.
 
@@ -70,8 +70,8 @@ class PRBEP(_TopRows):
 
     name: ClassVar[str] = "prbep"
 
-    def predicted_positives(self, n_pos: float, n_rows: float) -> float:
-        """Return how many rows are predicted positive: as many as are."""
+    def predicted_positives(self, n_pos: float, n_samples: float) -> float:
+        """Return how many samples are predicted positive: as many as are."""
         return float(n_pos)
 
     def value(self, tp: Any, fp: Any, fn: Any, tn: Any) -> Any:
@@ -85,7 +85,7 @@ class PRBEP(_TopRows):
 
 @dataclass(frozen=True, repr=False)
 class _TopK(_TopRows):
-    """Predicts k rows positive, or k times as many as there are positives, or a share k of all rows."""
+    """Predicts k samples positive, or k times as many as there are positives, or a share k of all samples."""
 
     k: float
     # 1 and 1.0 mean different things but compare equal; this keeps measures with them apart.
@@ -96,33 +96,33 @@ class _TopK(_TopRows):
         object.__setattr__(self, "k", count_or_share(self.k, "k"))
         object.__setattr__(self, "relative", isinstance(self.k, float))
         if self.of not in ("positives", "rows"):
-            raise ValueError(f"of must be 'positives' or 'rows', got {self.of!r}.")
+            raise ValueError(f"of must be 'positives' or 'samples', got {self.of!r}.")
         if self.of == "rows" and not (self.relative and self.k <= 1.0):
-            raise ValueError(f"k of all rows must be a float, at most 1.0, got {self.k!r}; write 5 percent as 0.05.")
+            raise ValueError(f"k of all samples must be a float, at most 1.0, got {self.k!r}; write 5 percent as 0.05.")
 
     def __repr__(self) -> str:
         of = "" if self.of == "positives" else f", of={self.of!r}"
         return f"{type(self).__name__}(k={self.k!r}{of})"
 
-    def predicted_positives(self, n_pos: float, n_rows: float) -> float:
-        """Return how many rows are predicted positive.
+    def predicted_positives(self, n_pos: float, n_samples: float) -> float:
+        """Return how many samples are predicted positive.
 
-        That is k if it is an integer, else k times ``n_pos`` (or ``n_rows``) rounded to the nearest whole number and at
-        least 1.
+        That is k if it is an integer, else k times ``n_pos`` (or ``n_samples``) rounded to the nearest whole number and
+        at least 1.
 
         Raises
         ------
         ValueError
-            If there are fewer rows than that.
+            If there are fewer samples than that.
         """
-        whole = n_rows if self.of == "rows" else n_pos
+        whole = n_samples if self.of == "rows" else n_pos
         count = max(1.0, math.floor(self.k * whole + 0.5)) if self.relative else float(self.k)
-        if count > n_rows * (1 + _ROUNDING):
+        if count > n_samples * (1 + _ROUNDING):
             raise ValueError(
-                f"k={self.k!r} asks for {count:g} predicted positives but there are only {n_rows:g} rows; "
+                f"k={self.k!r} asks for {count:g} predicted positives but there are only {n_samples:g} samples; "
                 "choose a smaller k."
             )
-        return min(count, float(n_rows))
+        return min(count, float(n_samples))
 
     def relative_to(self, n_pos: float) -> Self:
         """Return the measure with k as a multiple of the positives, given how many there are now."""
@@ -131,17 +131,17 @@ class _TopK(_TopRows):
 
 @dataclass(frozen=True, repr=False)
 class PrecisionAtK(_TopK):
-    """The share of positives among the k rows of greatest score.
+    """The share of positives among the k samples of greatest score.
 
     Never 0/0, since k is at least 1.
 
     Parameters
     ----------
     k : int or float, default=0.5
-        An integer is a number of rows. A float is a multiple of the number of positives: 0.5 is half as many rows as
-        there are positives, 2.0 twice as many, rounded to the nearest whole number and at least 1.
-    of : {"positives", "rows"}, default="positives"
-        What a float is a multiple of; with "rows", 0.05 is the top twentieth of all rows.
+        An integer is a number of samples. A float is a multiple of the number of positives: 0.5 is half as many samples
+        as there are positives, 2.0 twice as many, rounded to the nearest whole number and at least 1.
+    of : {"positives", "samples"}, default="positives"
+        What a float is a multiple of; with "samples", 0.05 is the top twentieth of all samples.
 
     Examples
     --------
@@ -167,17 +167,17 @@ class PrecisionAtK(_TopK):
 
 @dataclass(frozen=True, repr=False)
 class RecallAtK(_TopK):
-    """The share of the positives that is found among the k rows of greatest score.
+    """The share of the positives that is found among the k samples of greatest score.
 
     Without positives it is 0.
 
     Parameters
     ----------
     k : int or float, default=2.0
-        An integer is a number of rows. A float is a multiple of the number of positives: 0.5 is half as many rows as
-        there are positives, 2.0 twice as many, rounded to the nearest whole number and at least 1.
-    of : {"positives", "rows"}, default="positives"
-        What a float is a multiple of; with "rows", 0.05 is the top twentieth of all rows.
+        An integer is a number of samples. A float is a multiple of the number of positives: 0.5 is half as many samples
+        as there are positives, 2.0 twice as many, rounded to the nearest whole number and at least 1.
+    of : {"positives", "samples"}, default="positives"
+        What a float is a multiple of; with "samples", 0.05 is the top twentieth of all samples.
 
     Examples
     --------
@@ -200,7 +200,7 @@ class RecallAtK(_TopK):
 
 
 def training_value(tp: Any, fp: Any, n_pos: float, size: float) -> Any:
-    """Evaluate what training for the top ``size`` rows maximises.
+    """Evaluate what training for the top ``size`` samples maximises.
 
     Precision and recall at k rank classifiers alike: both count the positives among the top k. Training takes the one
     that is 1 for the true labels, as a loss must be 0 there: recall where k is at least the number of positives, and
@@ -211,7 +211,7 @@ def training_value(tp: Any, fp: Any, n_pos: float, size: float) -> Any:
     tp, fp : array-like
         Weights of true and false positives.
     n_pos, size : float
-        Weights of the positives and of the top rows.
+        Weights of the positives and of the top samples.
 
     Examples
     --------

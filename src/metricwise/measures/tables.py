@@ -15,14 +15,14 @@ from metricwise.measures.checks import labels_and_weights
 
 
 def contingency_table(y: ArrayLike, labels: ArrayLike, sample_weight: ArrayLike | None = None) -> Table:
-    """Count, or weigh, the rows by truth and predicted label.
+    """Count, or weigh, the samples by truth and predicted label.
 
     Parameters
     ----------
-    y, labels : array-like of shape (n_rows,)
+    y, labels : array-like of shape (n_samples,)
         The truth and the predicted labels: 0 and 1, -1 and 1, or booleans.
-    sample_weight : array-like of shape (n_rows,), optional
-        Weights of the rows; one each by default.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weights of the samples; one each by default.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""The rows grouped by score: what every threshold on the scores can tell apart."""
+"""The samples grouped by score: what every threshold on the scores can tell apart."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class ScoreGroups(NamedTuple):
 
 
 def group_by_score(y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None) -> ScoreGroups:
-    """Check the input and add up the weights of rows with equal scores.
+    """Check the input and add up the weights of samples with equal scores.
 
     Examples
     --------

@@ -40,7 +40,7 @@ class Labelling(Protocol):
         ...
 
     def coefficients(self) -> Floats:
-        """Return c, one entry a row."""
+        """Return c, one entry a sample."""
         ...
 
     def slope(self, direction: Floats) -> float:
@@ -59,7 +59,7 @@ class Oracle(Protocol):
 
 @dataclass(frozen=True)
 class Classes:
-    """The rows of a problem: positives first, with their weights (None: every row counts once).
+    """The samples of a problem: positives first, with their weights (None: every sample counts once).
 
     ``threads`` is how many may work on them.
     """
@@ -92,12 +92,12 @@ class Classes:
 
     @property
     def whole_weights(self) -> bool:
-        """Whether every weight is a whole number, so that a row stands for that many copies of it."""
+        """Whether every weight is a whole number, so that a sample stands for that many copies of it."""
         return self.weights is None or bool(np.all(self.weights == np.floor(self.weights)))
 
 
 class Cut(NamedTuple):
-    """Where a labelling divides one class: rows beyond it change, rows from ``low`` to ``high`` by ``share``."""
+    """Where a labelling divides one class: samples beyond it change, samples from ``low`` to ``high`` by ``share``."""
 
     low: float
     high: float
@@ -112,16 +112,16 @@ NO_CUT = Cut(-np.inf, -np.inf, 0.0)
 
 _ROWS_WORTH_SHARING = 10_000
 
-# Scores that differ by less than this share of the largest one are tied: rounding errors must not choose among rows.
+# Scores that differ by less than this share of the largest one are tied: rounding errors must not choose among samples.
 _TIED = 1e-11
 
-# Solutions like to put rows and pairs exactly on the margin. Those so near to it count as beyond it, which costs a
+# Solutions like to put samples and pairs exactly on the margin. Those so near to it count as beyond it, which costs a
 # violation of that size and keeps the choice among them out of the hands of rounding errors.
 ON_MARGIN = 1e-10
 
 
 def reach_of_margin(scores: Floats, margin: float) -> float:
-    """Return the distance from the margin within which rows count as beyond it."""
+    """Return the distance from the margin within which samples count as beyond it."""
     return ON_MARGIN * max(abs(margin), float(scores.max()), -float(scores.min()))
 
 
@@ -159,7 +159,7 @@ def cut_after(keys: Floats, weights: Floats | None, amount: float) -> Cut:
         last = min(int(np.ceil(amount)), keys.size) - 1
     else:
         total = np.cumsum(weights)
-        # Rounding in the sums must not push the cut past the row at which the amount is reached.
+        # Rounding in the sums must not push the cut past the sample at which the amount is reached.
         last = min(int(np.searchsorted(total, amount * (1.0 - 1e-12))), keys.size - 1)
     reach = _TIED * max(abs(keys[0]), abs(keys[-1]))
     low, high = float(keys[last] - reach), float(keys[last] + reach)

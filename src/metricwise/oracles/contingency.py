@@ -1,13 +1,13 @@
 """Measures of the contingency table: the best table by a fast scan (Joachims 2005, Algorithm 2, without its n^2).
 
-For given weights of true and false positives the most violated labelling takes the best-scored rows of each class, so
-one sort of each class and a scan over tables is enough. How many tables the scan must visit depends on the shape of
+For given weights of true and false positives the most violated labelling takes the best-scored samples of each class,
+so one sort of each class and a scan over tables is enough. How many tables the scan must visit depends on the shape of
 the loss; `scan_for_ratio` finds the shape of a ratio from its coefficients.
 
-Sample weights: a row of weight 3 is three copies of it, each with a label of its own. If some weight is not a whole
-number, a labelling may split a row at any point, which is the limit of ever finer copies. Losses that are convex along
-both axes never gain by splitting, and for ratios that are convex in the true and concave in the false positives (F,
-Jaccard) the best split has a closed form. All other losses with weights are left to the generic scan.
+Sample weights: a sample of weight 3 is three copies of it, each with a label of its own. If some weight is not a whole
+number, a labelling may split a sample at any point, which is the limit of ever finer copies. Losses that are convex
+along both axes never gain by splitting, and for ratios that are convex in the true and concave in the false positives
+(F, Jaccard) the best split has a closed form. All other losses with weights are left to the generic scan.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def scan_for_ratio(shape: RatioShape) -> Scan | None:
 
 
 class AdditiveOracle:
-    """Losses that add up over rows (error rate, balanced error): every row decides for itself, without a sort.
+    """Losses that add up over samples (error rate, balanced error): every sample decides for itself, without a sort.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ class TableOracle:
     scan : str
         Which scan is exact for it.
     split : bool
-        Whether rows with weights may have to be split (concave in the false positives).
+        Whether samples with weights may have to be split (concave in the false positives).
     """
 
     def __init__(
@@ -157,7 +157,7 @@ class TableOracle:
     def _margins(self, measure: CountsTable) -> tuple[float, float]:
         """Return the score above which no positive, and below which no negative, is ever mislabelled.
 
-        Mislabelling one more row raises the loss by at most the steepest step between neighbouring tables. Along
+        Mislabelling one more sample raises the loss by at most the steepest step between neighbouring tables. Along
         either axis the loss is convex or concave, so the steepest step is at an end of the axis. With weights there
         are steps of any length, and no bound is used.
         """
@@ -220,7 +220,7 @@ class TableOracle:
         return (np.sqrt(tpr), np.sqrt(tnr)) if self.kind == tables.G_MEAN else (tpr, tnr)
 
     def _whole_coordinates(self, n_true: int, n_false: int) -> tuple[Floats, Floats]:
-        """Return the coordinates of the largest true and the smallest false counts of whole rows."""
+        """Return the coordinates of the largest true and the smallest false counts of whole samples."""
         x, y = self._all_coordinates
         return x[x.size - n_true :], y[:n_false]
 

@@ -40,14 +40,14 @@ def make_oracle(
     threads: int = 1,
     generic: bool = False,
 ) -> Oracle:
-    """Return the oracle of a measure for ``n_pos`` positive rows followed by ``n_neg`` negative ones.
+    """Return the oracle of a measure for ``n_pos`` positive samples followed by ``n_neg`` negative ones.
 
     Parameters
     ----------
     measure : Measure
         Must have a most violated labelling.
     n_pos, n_neg : int
-        Rows of each class.
+        Samples of each class.
     weights : array of shape (n_pos + n_neg,), optional
         Weights above zero.
     threads : int
@@ -82,7 +82,7 @@ def make_oracle(
 
 
 def has_fast_oracle(measure: Measure, n_pos: float, n_neg: float) -> bool:
-    """Whether the oracle of a measure takes rows with weights in a time that does not depend on the weights.
+    """Whether the oracle of a measure takes samples with weights in a time that does not depend on the weights.
 
     Examples
     --------

@@ -1,15 +1,15 @@
 """Any function of the contingency table: an exact scan of all tables that skips blocks which cannot win.
 
 The grid of tables is divided into square blocks. Within a block the objective is at most the largest loss of the block
-plus the largest score part of its rows and of its columns, so blocks are visited from the most promising bound on and
-the scan stops when no bound exceeds the best table found. The largest loss of a block lies in its corner if the
+plus the largest score part of its samples and of its columns, so blocks are visited from the most promising bound on
+and the scan stops when no bound exceeds the best table found. The largest loss of a block lies in its corner if the
 measure is monotone (more true positives never hurt, more false positives never help); otherwise all losses are
 evaluated once, when the oracle is made.
 
-Sample weights: a row is divided into pieces of one size a class, each with a label of its own. If all weights of a
-class are whole numbers, a piece is a copy; if all are equal, a piece is a row; otherwise weights are rounded to
+Sample weights: a sample is divided into pieces of one size a class, each with a label of its own. If all weights of a
+class are whole numbers, a piece is a copy; if all are equal, a piece is a sample; otherwise weights are rounded to
 sixteenths of their mean, and the oracle is exact for the rounded weights. Pieces put the tables on a fixed grid,
-whatever the order of the rows, and make the slack a maximum over labellings that do not depend on the scores, as it
+whatever the order of the samples, and make the slack a maximum over labellings that do not depend on the scores, as it
 must be to be convex.
 """
 
@@ -80,7 +80,7 @@ class GenericOracle:
         """Return the largest loss of every block of tables."""
         a_edges, b_edges = _edges(T.size), _edges(F.size)
         if self._monotone:
-            # Few true and many false positives: the first row and the last column of each block.
+            # Few true and many false positives: the first sample and the last column of each block.
             last = np.append(b_edges[1:], F.size) - 1
             corners: Floats = self.losses(T[a_edges, None], F[None, last])
             return corners
@@ -124,7 +124,7 @@ class _Grid:
     def best_of(self, blocks: NDArray[np.int64], blocks_a_row: int) -> tuple[float, int, int]:
         """Return the largest value in some blocks, given by number, and where it is."""
         rows, columns = np.divmod(blocks, blocks_a_row)
-        # Blocks at the border repeat its last row and column.
+        # Blocks at the border repeat its last sample and column.
         a = np.minimum(rows[:, None] * self.a_block + np.arange(self.a_block), self.T.size - 1)[:, :, None]
         b = np.minimum(columns[:, None] * self.b_block + np.arange(self.b_block), self.F.size - 1)[:, None, :]
         values = self.oracle.losses(self.T[a], self.F[b]) + self.A[a] + self.B[b]
@@ -142,10 +142,10 @@ def _edges(size: int) -> NDArray[np.int64]:
     return np.arange(0, size, _block(size))
 
 
-def pieces_of(weights: Floats | None, n_rows: int) -> tuple[NDArray[np.int64], float]:
-    """Return how many pieces every row of a class is divided into, and the weight of a piece."""
+def pieces_of(weights: Floats | None, n_samples: int) -> tuple[NDArray[np.int64], float]:
+    """Return how many pieces every sample of a class is divided into, and the weight of a piece."""
     if weights is None:
-        return np.ones(n_rows, dtype=np.int64), 1.0
+        return np.ones(n_samples, dtype=np.int64), 1.0
     if np.all(weights == np.floor(weights)) and weights.sum() <= _MOST_COPIES:
         unit = 1.0
     elif np.all(weights == weights[0]):

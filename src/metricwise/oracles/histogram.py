@@ -1,18 +1,18 @@
 """The slack of a measure from histograms of the scores: between two bounds that meet as bins get finer.
 
-The slack R is convex in the scores, and does not change if rows of a class exchange theirs. So it is greater the more
-spread out the scores of a class are (it is Schur-convex). Of a bin with so many rows of a class, known by their least
-and greatest score and their sum, two arrangements bound all others:
+The slack R is convex in the scores, and does not change if samples of a class exchange theirs. So it is greater the
+more spread out the scores of a class are (it is Schur-convex). Of a bin with so many samples of a class, known by their
+least and greatest score and their sum, two arrangements bound all others:
 
-- every row has the mean score: the average over all exchanges, so that R is no larger than it is;
-- as many rows as possible have the greatest score, the others the least, and one what is left of the sum: no other
+- every sample has the mean score: the average over all exchanges, so that R is no larger than it is;
+- as many samples as possible have the greatest score, the others the least, and one what is left of the sum: no other
   scores with that sum are spread further, so that R is no smaller than it is.
 
-Both are problems of few rows with whole weights, for the usual oracles. The bounds differ by bins in which the most
+Both are problems of few samples with whole weights, for the usual oracles. The bounds differ by bins in which the most
 violated labelling changes its mind, and there by a part of their width: with B bins that is about 1 / B^2.
 
-The labelling of the means is a labelling (or an average of some with the same table) of the rows, too: those of a bin
-are changed alike. Its plane is therefore an exact cut, whatever the bins.
+The labelling of the means is a labelling (or an average of some with the same table) of the samples, too: those of a
+bin are changed alike. Its plane is therefore an exact cut, whatever the bins.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from metricwise.oracles.factory import make_oracle
 
 
 class ClassScores(NamedTuple):
-    """What is known of the scores of a class in every bin; of bins without rows, nothing but that."""
+    """What is known of the scores of a class in every bin; of bins without samples, nothing but that."""
 
     counts: Floats
     means: Floats
@@ -55,9 +55,9 @@ class Bracket(NamedTuple):
     labelling : Labelling
         The most violated one of the means.
     by_bin : tuple of two arrays
-        Its coefficient for a row of every bin, for the positives and for the negatives.
+        Its coefficient for a sample of every bin, for the positives and for the negatives.
     changes : tuple of two arrays
-        How far the coefficients of rows change from bin to bin, one less than there are bins.
+        How far the coefficients of samples change from bin to bin, one less than there are bins.
     """
 
     lower: float
@@ -106,7 +106,7 @@ def bracket_slack(measure: Measure, pos: ClassScores, neg: ClassScores, rounding
 
 
 class _Rows(NamedTuple):
-    """Rows that stand for those of a class: scores, how many rows have them, and of which bin they are."""
+    """Samples that stand for those of a class: scores, how many samples have them, and of which bin they are."""
 
     scores: Floats
     weights: Floats
@@ -121,7 +121,7 @@ def _means(bins: ClassScores) -> _Rows:
 
 
 def _spread(bins: ClassScores, shift: float) -> _Rows:
-    """Return the rows spread out as far as their number, their sum and their range allow."""
+    """Return the samples spread out as far as their number, their sum and their range allow."""
     where = np.flatnonzero(bins.filled)
     count, low, high = bins.counts[where], bins.low[where], bins.high[where]
     width = high - low
@@ -136,7 +136,7 @@ def _spread(bins: ClassScores, shift: float) -> _Rows:
 
 
 def _violated(measure: Measure, pos: _Rows, neg: _Rows) -> tuple[Labelling, tuple[Floats, Floats]]:
-    """Return the most violated labelling, and its coefficient for a row of every bin."""
+    """Return the most violated labelling, and its coefficient for a sample of every bin."""
     weights = np.concatenate([pos.weights, neg.weights])
     oracle = make_oracle(measure, pos.scores.size, neg.scores.size, weights)
     labelling = oracle.violate(np.concatenate([pos.scores, neg.scores]))
@@ -146,7 +146,7 @@ def _violated(measure: Measure, pos: _Rows, neg: _Rows) -> tuple[Labelling, tupl
 
 
 def _by_bin(rows: _Rows, coefficients: Floats) -> Floats:
-    """Return the mean coefficient of the rows of every bin; bins without rows have that of the bin before."""
+    """Return the mean coefficient of the samples of every bin; bins without samples have that of the bin before."""
     total = np.bincount(rows.bins, weights=coefficients, minlength=rows.counts.size)
     filled = rows.counts > 0.0
     before = np.maximum.accumulate(np.where(filled, np.arange(filled.size), np.argmax(filled)))
@@ -161,23 +161,23 @@ def _changes(by_bin: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
 def finer_edges(bins: ClassScores, changes: Floats, n_bins: int) -> Floats:
     """Return the edges of bins that bring the two bounds of the slack closer.
 
-    Half of the edges are placed where rows are: bins of width w and m rows can be wrong by about m w, which is the same
-    everywhere if there are edges in proportion to the root of the density. The others are placed where the labelling
-    changes its mind; the error of a bin there is in proportion to change, rows and width, and the sum over bins is
-    least with edges in proportion to the cube root.
+    Half of the edges are placed where samples are: bins of width w and m samples can be wrong by about m w, which is
+    the same everywhere if there are edges in proportion to the root of the density. The others are placed where the
+    labelling changes its mind; the error of a bin there is in proportion to change, samples and width, and the sum over
+    bins is least with edges in proportion to the cube root.
 
     Parameters
     ----------
     bins : ClassScores
         A histogram of the same scores, or of similar ones.
     changes : array
-        How far the coefficients of rows change from bin to bin.
+        How far the coefficients of samples change from bin to bin.
     n_bins : int
         How many bins there may be.
     """
     where = np.flatnonzero(bins.filled)
     count, low, high = bins.counts[where], bins.low[where], bins.high[where]
-    # Stretches of score: bins and the gaps between them in turn. A gap parts rows that would else share a bin.
+    # Stretches of score: bins and the gaps between them in turn. A gap parts samples that would else share a bin.
     ends = np.column_stack([low, high]).ravel()
     width = np.diff(ends)
     rows = np.empty(width.size)

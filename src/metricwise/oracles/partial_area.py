@@ -1,9 +1,9 @@
 """Area under a part of the ROC curve: the most violated placement of the positives among the top negatives.
 
-This is the tight structural surrogate of Narasimhan and Agarwal (2013), for ranges that end within a row and for rows
-with weights. With W+ and W- the weights of the classes, let a = min_fpr W-, b = max_fpr W- and m = b - a. A labelling
-puts b of negative weight in some order and places every positive i below the first q_i of it. Its loss is what lies
-between a and b of this, so that
+This is the tight structural surrogate of Narasimhan and Agarwal (2013), for ranges that end within a sample and for
+samples with weights. With W+ and W- the weights of the classes, let a = min_fpr W-, b = max_fpr W- and m = b - a. A
+labelling puts b of negative weight in some order and places every positive i below the first q_i of it. Its loss is
+what lies between a and b of this, so that
 
     R = max  1 / (W+ m)  sum_i w_i ( max(0, q_i - a) + integral from 0 to q_i of (s(t) - s_i) dt )
 
@@ -71,7 +71,7 @@ class PartialAreaOracle:
     def _top_negatives(self, scores: Floats, limit: float, reach: float) -> tuple[Rows, Floats]:
         """Return the negatives above ``limit`` that may belong to the top, and those tied with them, ascending.
 
-        Rows are left out from the bottom of the order only, so that those kept have the ranks they have among all.
+        Samples are left out from the bottom of the order only, so that those kept have the ranks they have among all.
         """
         n_pos, n_neg = self.classes.n_pos, self.classes.n_neg
         if self._enough < n_neg:

@@ -1,10 +1,10 @@
-"""Measures of the top rows: precision and recall at k, and the break-even point.
+"""Measures of the top samples: precision and recall at k, and the break-even point.
 
-Which labellings compete? The paper allows those that call exactly k rows positive. If k is not the number of positives,
-the true labels are not among them, and the slack can be driven to zero by moving all scores together, which ranks
-nothing. So the true labels are let in by letting the size vary between them and k: at most k rows if there are fewer
-positives (`TopRowsOracle`), at least k rows if there are more (`AtLeastOracle`). With as many positives as top rows,
-the break-even point, it is exactly k.
+Which labellings compete? The paper allows those that call exactly k samples positive. If k is not the number of
+positives, the true labels are not among them, and the slack can be driven to zero by moving all scores together, which
+ranks nothing. So the true labels are let in by letting the size vary between them and k: at most k samples if there are
+fewer positives (`TopRowsOracle`), at least k samples if there are more (`AtLeastOracle`). With as many positives as top
+samples, the break-even point, it is exactly k.
 
 The loss is that of `metricwise.measures.restricted.training_value`.
 """
@@ -45,7 +45,7 @@ class _SortedClasses:
         return self.pos, pos_weights, self.neg, neg_weights, self.classes.weighted
 
     def labelling(self, scores: Floats, value: float, loss: float, tp: float, fp: float, scale: float) -> CutLabelling:
-        """Return the labelling that takes the best rows of either class."""
+        """Return the labelling that takes the best samples of either class."""
         neg_cut = cut_after(self.neg, self.neg_weights, fp)
         return CutLabelling(
             value=value,
@@ -60,9 +60,9 @@ class _SortedClasses:
 
 
 class TopRowsOracle:
-    """At least as many top rows as positives: labellings that call at most (or, if equal, exactly) ``size`` positive.
+    """At least as many top samples as positives: labellings with at most (or, if equal, exactly) ``size`` positives.
 
-    A true positive given up costs the same everywhere, so the objective is concave: rows that gain on their own come
+    A true positive given up costs the same everywhere, so the objective is concave: samples that gain on their own come
     first, then exchanges within the size. One walk along the sorted classes, with weights too.
     """
 
@@ -90,14 +90,14 @@ class TopRowsOracle:
         return rows.labelling(scores, loss + value, loss, tp, alarms, scale)
 
     def _rows_that_matter(self, scores: Floats, price: float) -> _SortedClasses:
-        """Sort the rows that have a partner to gain by: exchanges start from the true labels."""
+        """Sort the samples that have a partner to gain by: exchanges start from the true labels."""
         reach = self.mistakes * price * (1.0 + 1e-9)
         pos, neg = scores[: self.classes.n_pos], scores[self.classes.n_pos :]
         return _SortedClasses(scores, self.classes, neg.max() + reach, pos.min() - reach)
 
 
 class AtLeastOracle:
-    """Fewer top rows than positives: labellings that call at least ``size`` positive, judged by their precision."""
+    """Fewer top samples than positives: labellings that call at least ``size`` positive, judged by their precision."""
 
     def __init__(self, size: float, classes: Classes, mistakes: float) -> None:
         self.size, self.classes, self.mistakes = size, classes, mistakes
@@ -120,7 +120,7 @@ class AtLeastOracle:
         return rows.labelling(scores, value, loss, tp, float(fp), scale)
 
     def _with_bound(self, T: Floats, A: Floats, F: Floats, B: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-        """Add the points where the bound T + F = size meets the grid: within rows, A and B are linear."""
+        """Add the points where the bound T + F = size meets the grid: within samples, A and B are linear."""
         more_T, more_F = self.size - F, self.size - T
         all_T = np.union1d(T, more_T[(more_T > 0.0) & (more_T < self.n_pos)])
         all_F = np.union1d(F, more_F[(more_F > 0.0) & (more_F < self.n_neg)])

@@ -1,4 +1,4 @@
-"""Smooth losses of scores, with slopes and second derivatives: squared hinges of pairs and of single rows.
+"""Smooth losses of scores, with slopes and second derivatives: squared hinges of pairs and of single samples.
 
 They are to `metricwise.solvers.newton` what an oracle is to cutting planes. Scores come with the positives first.
 """
@@ -41,7 +41,7 @@ class SmoothLoss(Protocol):
     def at(self, scores: Floats) -> LossAt: ...
 
     def sample(self, rows: NDArray[np.int64]) -> SmoothLoss:
-        """Return the loss of some rows, ascending, with both classes among them."""
+        """Return the loss of some samples, ascending, with both classes among them."""
         ...
 
 
@@ -106,7 +106,7 @@ class PairSquares:
 
 @dataclass(frozen=True)
 class RowsAt:
-    """Squared hinge losses of rows at certain scores."""
+    """Squared hinge losses of samples at certain scores."""
 
     value: float
     slopes: Floats

@@ -1,7 +1,7 @@
 """The slack of a measure made smooth (Nesterov 2005; Zhang, Saha and Vishwanathan 2012).
 
 The slack R(s) is a maximum over labellings, hence over their convex combinations. Where these are told by shares q in
-[0, 1], one for each row or pair, with a loss that is linear in them, a square holds the maximum back:
+[0, 1], one for each sample or pair, with a loss that is linear in them, a square holds the maximum back:
 
     R_m(s) = max over q of  D(q) + c(q) . s - m d(q),    d(q) = 1/2 sum of weights q^2
 
@@ -13,9 +13,9 @@ D(q) + c(q) . s is a cut as any labelling's is, which makes q a dual solution. S
 smoothing m is in units of scores. The maximisers have closed forms:
 
 error rates
-    every row by itself: the hinge loss with a rounded corner of width m (`SmoothedRows`);
+    every sample by itself: the hinge loss with a rounded corner of width m (`SmoothedRows`);
 break-even point, recall at k with k not below the number of positives
-    rows within a bound on the number called positive, which adds one multiplier (`SmoothedRows`);
+    samples within a bound on the number predicted positive, which adds one multiplier (`SmoothedRows`);
 area under the ROC curve
     every pair by itself: a rounded hinge is the difference of two squared ones, over 2 m, and sums of squared hinges
     over all pairs cost a sort (`SmoothedPairs`).
@@ -44,10 +44,10 @@ from metricwise.oracles.smooth import PairSquares
 
 
 class LosesByShares(ABC):  # noqa: B024 - measures are registered with it, not derived from it
-    """Measures whose loss is linear in the shares of mislabelled rows or pairs.
+    """Measures whose loss is linear in the shares of mislabelled samples or pairs.
 
     A ratio that does not depend on the table's sums is one; whether a measure at k is one depends on k, too, which
-    `make_smoothed_slack` checks when the rows are known.
+    `make_smoothed_slack` checks when the samples are known.
     """
 
 
@@ -85,18 +85,18 @@ class SmoothedSlack(Protocol):
 
 
 class SmoothedRows:
-    """Shares of rows, within a bound on the weight called positive if there is one.
+    """Shares of samples, within a bound on the weight predicted positive if there is one.
 
     Parameters
     ----------
     classes : Classes
-        The rows.
+        The samples.
     mistakes : float
         u, one over the price of a unit of score.
     pos_price, neg_price : float
         Loss of mislabelling a unit of weight of each class.
     room : float, optional
-        By how much the weight called positive may exceed that of the positives; None for any.
+        By how much the weight predicted positive may exceed that of the positives; None for any.
     """
 
     def __init__(
@@ -117,7 +117,7 @@ class SmoothedRows:
         if self._room is None:
             return 0.0
         shift = float(smoothed_rows.balancing_shift(*given, self._room, 0.0))
-        # With room for more rows than there are positives the bound is one-sided.
+        # With room for more samples than there are positives the bound is one-sided.
         return shift if self._room == 0.0 else max(shift, 0.0)
 
 
@@ -141,7 +141,7 @@ class SmoothedPairs:
 def make_smoothed_slack(
     measure: Measure, n_pos: int, n_neg: int, weights: Floats | None = None, *, threads: int = 1
 ) -> SmoothedSlack:
-    """Return the smoothed slack of a measure for ``n_pos`` positive rows followed by ``n_neg`` negative ones.
+    """Return the smoothed slack of a measure for ``n_pos`` positive samples followed by ``n_neg`` negative ones.
 
     Examples
     --------
@@ -153,7 +153,9 @@ def make_smoothed_slack(
     (0.75, 0.25)
     """
     if not isinstance(measure, LosesByShares):
-        raise TypeError(f"the loss of {measure!r} is not linear in shares of rows or pairs: it has no smoothed slack")
+        raise TypeError(
+            f"the loss of {measure!r} is not linear in shares of samples or pairs: it has no smoothed slack"
+        )
     classes = Classes(n_pos, n_neg, weights, threads)
     if isinstance(measure, RanksPairs):
         return SmoothedPairs(classes)
@@ -167,7 +169,7 @@ def make_smoothed_slack(
     size = float(measure.predicted_positives(total_pos, total_pos + total_neg))
     if size < total_pos:
         raise TypeError(
-            f"{measure!r} asks for {size:g} rows, fewer than the {total_pos:g} positives: its loss is then a ratio, "
+            f"{measure!r} asks for {size:g} samples, fewer than the {total_pos:g} positives: its loss is then a ratio, "
             "which has no smoothed slack. Train MultivariateSVC for it, or choose a larger k"
         )
     return SmoothedRows(classes, mistakes, 1.0 / total_pos, 0.0, room=size - total_pos)

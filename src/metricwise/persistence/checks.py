@@ -67,7 +67,7 @@ def _boosting(values: Values) -> None:
 
 
 def _first_guess(guess: Any, n_classes: int, loss: Any, columns: Any) -> None:
-    """Raise unless what boosting starts from gives one number for every row and column of trees."""
+    """Raise unless what boosting starts from gives one number for every sample and column of trees."""
     require(columns == (n_classes if kind_of(loss) == "loss" and loss.is_multiclass else 1), _BOOSTED)
     if isinstance(guess, str):
         require(guess == "zero", _BOOSTED)
@@ -177,7 +177,7 @@ def _streaming(values: Values) -> None:
 
 
 def _stream_state(values: Values) -> None:
-    """Compare arrays with those of a state that has not seen any row."""
+    """Compare arrays with those of a state that has not seen any sample."""
     v, problem = values["v"], "the state of a stream is damaged"
     require(isinstance(v, np.ndarray) and v.ndim == 1, problem)
     cls = class_named("metricwise.solvers.stream_state.StreamState")

@@ -125,8 +125,9 @@ def convergence(model: Any, measure: Measure) -> Markup | None:
 def _converged(result: Any, measure: Measure) -> list[Markup] | None:
     if isinstance(result, StreamResult) and any(np.isfinite(entry.measure) for entry in result.history):
         words = (
-            f"Training saw {result.n_rows:,} rows in {result.n_passes} pass{'' if result.n_passes == 1 else 'es'} and "
-            f"{result.seconds:.3g} s, and ended as “{result.status.value}”. Learning row by row gives no certificate."
+            f"Training saw {result.n_samples:,} rows in {result.n_passes} pass{'' if result.n_passes == 1 else 'es'} "
+            f"and {result.seconds:.3g} s, and ended as “{result.status.value}”. Learning row by row gives no "
+            "certificate."
         )
         chart = charts.stream_history(result, title_of(measure))
         return [paragraph(words), figure(chart, "On rows that were not learnt from.")]
@@ -163,7 +164,7 @@ def features(found: Importance | None, measure: Measure) -> Markup | None:
         "Weights of the linear model, each times the standard deviation of its feature: what one standard deviation "
         "adds to the score."
         if found.linear
-        else f"What the {title_of(measure)} loses on {rows_of(found.n_rows)} when the values of a feature are "
+        else f"What the {title_of(measure)} loses on {rows_of(found.n_samples)} when the values of a feature are "
         "shuffled, with the standard deviation over shuffles."
     )
     if found.n_tried < found.n_features:

@@ -36,7 +36,7 @@ class Importance:
         Standard deviation of the losses over shuffles; nan where there was time for one only.
     linear : bool
         Whether values are weights.
-    n_features, n_rows : int
+    n_features, n_samples : int
         How many features there are, and how many rows were looked at.
     n_tried : int
         How many features were looked at before time was over.
@@ -47,7 +47,7 @@ class Importance:
     spread: Floats | None
     linear: bool
     n_features: int
-    n_rows: int
+    n_samples: int
     n_tried: int
 
 
@@ -73,8 +73,8 @@ def importance_of(
     seed : int
         Of the draws.
     """
-    n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
-    rows = np.random.default_rng(seed).permutation(n_rows)[:_ROWS]
+    n_samples = X.shape[0] if hasattr(X, "shape") else len(X)
+    rows = np.random.default_rng(seed).permutation(n_samples)[:_ROWS]
     part = take_samples(X, np.sort(rows))
     linear = _linear_weights(model, part, names, pos_label)
     if linear is not None:
@@ -178,8 +178,8 @@ def _with_shuffled(X: Any, column: int, random: np.random.Generator) -> Any:
 
 
 def _ordered(
-    names: list[str], values: Floats, spread: Floats | None, linear: bool, n_features: int, n_rows: int
+    names: list[str], values: Floats, spread: Floats | None, linear: bool, n_features: int, n_samples: int
 ) -> Importance:
     order = np.argsort(-np.abs(values), kind="stable")
     ranked = None if spread is None else spread[order]
-    return Importance([names[k] for k in order], values[order], ranked, linear, n_features, n_rows, len(names))
+    return Importance([names[k] for k in order], values[order], ranked, linear, n_features, n_samples, len(names))

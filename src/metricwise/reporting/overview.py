@@ -44,7 +44,7 @@ def headline(title: str, measure: Measure, judged: Judged, predictions: Predicti
     """The measure, with its interval and the rows it was judged on."""
     first = predictions.problems[0]
     two = predictions.kind == "two"
-    what = rows_of(predictions.n_rows)
+    what = rows_of(predictions.n_samples)
     if two:
         what += f", {int(first.truth.sum()):,} of them “{first.name}” ({percent(float(first.truth.mean()))})"
     else:

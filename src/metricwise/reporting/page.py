@@ -99,7 +99,7 @@ def report(
         With ``predict_proba`` or ``decision_function``: of this library, of scikit-learn, a pipeline or a search.
     X : rows
         On which the model is judged: rows that it has not seen, if the measure is to be believed.
-    y : array of shape (n_rows,) or (n_rows, n_labels)
+    y : array of shape (n_samples,) or (n_samples, n_labels)
         Their classes, or zeros and ones for several labels.
     path : path, optional
         Where the page is written.

@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from metricwise._typing import Floats, Mask
-from metricwise.decisions.label_matrix import checked_labels
+from metricwise.decisions.label_matrix import validate_label_matrix
 from metricwise.decisions.targets import positive_class
 from metricwise.reporting.models import layers, positive_label
 
@@ -72,7 +72,7 @@ class Predictions:
         return np.column_stack([problem.called for problem in self.problems])
 
     @property
-    def n_rows(self) -> int:
+    def n_samples(self) -> int:
         """Number of rows."""
         return int(self.problems[0].truth.size)
 
@@ -86,7 +86,7 @@ def predictions_of(model: Any, X: Any, y: Any, pos_label: Any = None, label_name
         With `predict` and ``predict_proba`` or ``decision_function``.
     X : rows
         Whatever the model takes.
-    y : array of shape (n_rows,) or (n_rows, n_labels)
+    y : array of shape (n_samples,) or (n_samples, n_labels)
         The truth.
     pos_label : label, optional
         The positive class of two; by default that of the model, else the last in order.
@@ -106,7 +106,7 @@ def predictions_of(model: Any, X: Any, y: Any, pos_label: Any = None, label_name
         raise TypeError(f"{type(model).__name__} has neither predict_proba nor decision_function: a report needs one")
     check_is_fitted(model)
     if hasattr(y, "tocsr") or (np.ndim(y) == 2 and np.shape(y)[1] > 1):
-        return _of_labels(model, X, checked_labels(y), label_names)
+        return _of_labels(model, X, validate_label_matrix(y), label_names)
     truth = column_or_1d(np.asarray(y))
     found = np.asarray(model.predict(X))
     if len(truth) != len(found):
@@ -126,7 +126,7 @@ def relabelled(predictions: Predictions, model: Any, X: Any) -> Predictions:
     """Return predictions with the labels that the model gives other rows, and the scores as they were."""
     found = model.predict(X)
     if predictions.kind == "labels":
-        columns = checked_labels(found) == 1
+        columns = validate_label_matrix(found) == 1
         called = [columns[:, problem.label] for problem in predictions.problems]
     else:
         called = [np.asarray(found) == problem.label for problem in predictions.problems]
@@ -171,7 +171,7 @@ def _saturated(scores: Floats, scale: Scale) -> bool:
 
 
 def _of_labels(model: Any, X: Any, truth: NDArray[Any], label_names: Any) -> Predictions:
-    found = checked_labels(model.predict(X))
+    found = validate_label_matrix(model.predict(X))
     if found.shape != truth.shape:
         raise ValueError(f"the model predicts an array of shape {found.shape}, but y has the shape {truth.shape}")
     columns, scale = _columns(model, X, truth.shape[1])

@@ -128,10 +128,10 @@ class AMP:
 
     def init(self, problem: AmpProblem, limits: Limits | None = None, warm: AmpState | None = None) -> AmpState:
         """Return a state to start from: w = 0, or the weights of ``warm``, a state of a similar problem, if better."""
-        n_rows, length = problem.design.shape
+        n_samples, length = problem.design.shape
         ratio = problem.ratio
         started = time.perf_counter()
-        state = AmpState(np.zeros(length), np.zeros(n_rows), [ratio.first], ratio.best, limits or Limits(), started)
+        state = AmpState(np.zeros(length), np.zeros(n_samples), [ratio.first], ratio.best, limits or Limits(), started)
         if warm is not None and warm.w.size == length:
             scores = problem.design.scores(warm.w)
             state.inner = warm.inner

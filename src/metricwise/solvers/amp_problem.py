@@ -15,8 +15,8 @@ solution. At the challenge level v that problem, maximising numerator - v denomi
     min 1/2 |w|^2 + p / (lambda n+) sum_pos hinge + q / (lambda n-) sum_neg hinge,    p = a1 - v b1,  q = a2 - v b2,
 
 a support vector machine with a price for each class. At level 1, the level of perfect labels, the price of a positive
-row is C u (a1 - b1) / n+, which is C up to one part in u: the price of one mistake, as everywhere in this library. For
-the accuracy the prices are C at every level.
+sample is C u (a1 - b1) / n+, which is C up to one part in u: the price of one mistake, as everywhere in this library.
+For the accuracy the prices are C at every level.
 """
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ def _check_concave(measure: Measure, ratio: LevelRatio, theta: float) -> None:
 
 @dataclass(frozen=True)
 class AmpProblem:
-    """Maximise the regularised ratio on rows that come positives first."""
+    """Maximise the regularised ratio on samples that come positives first."""
 
     design: Design
     n_pos: int
@@ -206,20 +206,20 @@ class AmpProblem:
 def make_amp_problem(
     design: Design, positive: NDArray[np.bool_], measure: Measure, C: float, weights: Floats | None = None
 ) -> AmpProblem:
-    """Order the rows of a design and scale the ratio of a measure.
+    """Order the samples of a design and scale the ratio of a measure.
 
     Parameters
     ----------
     design : Design
-        Rows in any order.
+        Samples in any order.
     positive : array of bool
-        Which rows are positive; both classes must be there.
+        Which samples are positive; both classes must be there.
     measure : Measure
         A ratio of rates.
     C : float
         The price of one mistake.
     weights : array, optional
-        Weights of the rows, above zero.
+        Weights of the samples, above zero.
     """
     rows = np.concatenate([np.flatnonzero(positive), np.flatnonzero(~positive)])
     ordered = np.ones(rows.size) if weights is None else np.asarray(weights, dtype=np.float64)[rows]

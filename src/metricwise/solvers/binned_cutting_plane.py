@@ -1,10 +1,11 @@
-"""Cutting planes for rows whose scores are known by histograms only.
+"""Cutting planes for samples whose scores are known by histograms only.
 
-Objective: that of `metricwise.solvers.cutting_plane`, whose steps these are, on a problem of far rows:
+Objective: that of `metricwise.solvers.cutting_plane`, whose steps these are, on a problem of far samples:
 
-1. minimise the model: the target, and the lower bound, which is exact since planes are those of labellings of the rows;
-2. one product X w, where the rows are; only the largest score comes back;
-3. search the line to the target; along it scores are mixtures of two vectors that are with the rows, so that a trial
+1. minimise the model: the target, and the lower bound, which is exact since planes are those of labellings of the
+   samples;
+2. one product X w, where the samples are; only the largest score comes back;
+3. search the line to the target; along it scores are mixtures of two vectors that are with the samples, so that a trial
    costs a histogram a class, and no product;
 4. cut a little beyond the minimum: a coefficient a bin is sent, one vector of weights a chunk comes back;
 5. make the scores of the best point one vector, and forget all others.

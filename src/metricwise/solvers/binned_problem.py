@@ -1,8 +1,8 @@
-"""The multivariate support vector problem of rows that are seen through histograms of their scores.
+"""The multivariate support vector problem of samples that are seen through histograms of their scores.
 
 The objective is that of `metricwise.solvers.problem`. What is known of it at a point is a bracket
 (`metricwise.oracles.histogram`): its upper end counts as the slack, so that upper bounds of the objective hold, and
-planes are those of labellings of the rows, so that lower bounds hold, whatever the bins. Where the ends are further
+planes are those of labellings of the samples, so that lower bounds hold, whatever the bins. Where the ends are further
 apart than the tolerance allows, the same scores are counted again in bins that fit them better, at the price of one
 more histogram and no product.
 """
@@ -32,7 +32,7 @@ _ROUNDING = 8.0 * float(np.finfo(np.float64).eps)  # of sums, relative to the la
 
 @dataclass(frozen=True)
 class BinnedLabelling:
-    """The most violated labelling of the bins' means, with the slack of the rows between two bounds."""
+    """The most violated labelling of the bins' means, with the slack of the samples between two bounds."""
 
     rows: FarRows
     scores: FarScores
@@ -58,7 +58,7 @@ class BinnedLabelling:
         return self.bracket.labelling.table
 
     def coefficients(self) -> BinCoefficients:
-        """Return the coefficient of the rows of every bin."""
+        """Return the coefficient of the samples of every bin."""
         return BinCoefficients(self.scores, self.histogram.edges, self.bracket.by_bin)
 
     def slope(self, direction: FarScores) -> float:
@@ -81,7 +81,7 @@ class BinnedOracle:
     ----------
     measure : Measure
         With a fast oracle.
-    rows : FarRows
+    samples : FarRows
         Whose scores they are.
     n_bins : int
         Bins of each class.
@@ -149,7 +149,7 @@ def _known(bins: Bins, sums: Floats) -> ClassScores:
 
 @dataclass(frozen=True)
 class BinnedProblem:
-    """As `MultivariateProblem`, of rows that stay where they are."""
+    """As `MultivariateProblem`, of samples that stay where they are."""
 
     design: FarRows
     oracle: BinnedOracle
@@ -163,19 +163,19 @@ class BinnedProblem:
         """Return an upper bound of J(w), given the most violated labelling at w."""
         return 0.5 * float(w @ w) + self.price * labelling.value
 
-    def sample(self, n_rows: int, random: np.random.Generator) -> MultivariateProblem:
+    def sample(self, n_samples: int, random: np.random.Generator) -> MultivariateProblem:
         """Return the problem on a random sample in memory, with the same share of positives and the same price."""
-        design, n_pos = self.design.sample(n_rows, int(random.integers(2**31)))
+        design, n_pos = self.design.sample(n_samples, int(random.integers(2**31)))
         oracle = make_oracle(self.measure, n_pos, design.shape[0] - n_pos, threads=design.threads)
         return MultivariateProblem(design, oracle, self.measure, n_pos, self.price)
 
 
 def make_binned_problem(rows: FarRows, measure: Measure, n_bins: int, C: float, tol: float) -> BinnedProblem:
-    """Return the problem of rows that stay where they are.
+    """Return the problem of samples that stay where they are.
 
     Parameters
     ----------
-    rows : FarRows
+    samples : FarRows
         With both classes.
     measure : Measure
         What is trained for.

@@ -8,7 +8,7 @@ stand for the measure near that table:
 - a concave function: its slopes, as in the method of Frank and Wolfe (Narasimhan et al. 2015, *Consistent Multiclass
   Algorithms for Complex Performance Measures*).
 
-A row of a class has its share of the worth of the class's rate.
+A sample of a class has its share of the worth of the class's rate.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ NEEDS = (RatioOfRates, ConcaveInRates)
 
 
 def row_prices(measure: Measure, table: tuple[float, float, float, float]) -> Prices:
-    """Return the price of a positive and of a negative row; the mean over all rows is 1.
+    """Return the price of a positive and of a negative sample; the mean over all samples is 1.
 
     Parameters
     ----------
     measure : Measure
         A function of the contingency table that is a ratio of rates or concave in them.
     table : tuple of float
-        True positives, false positives, false negatives and true negatives, with rows of both classes.
+        True positives, false positives, false negatives and true negatives, with samples of both classes.
 
     Examples
     --------

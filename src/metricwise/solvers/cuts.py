@@ -1,7 +1,7 @@
 """The cutting-plane model of the slack and its quadratic programme.
 
 R(w) >= max over cuts k of loss_k + plane_k . w. Minimising 1/2 |w|^2 + price * that model is, in the dual, a
-quadratic programme over the simplex in one share a cut; its Gram matrix grows by one row with every cut.
+quadratic programme over the simplex in one share a cut; its Gram matrix grows by one sample with every cut.
 """
 
 from __future__ import annotations

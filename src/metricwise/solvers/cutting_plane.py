@@ -14,8 +14,8 @@ Order of steps (`step`):
 5. forget cuts that had no share in the dual solution for a while.
 
 Large problems start from a solved sample (`init`): the points at which the sample's active cuts were found are cut
-again on all rows. By the law of large numbers these cuts are close to the ones the full problem would have found, so
-the model is good from the start and the number of passes over all rows hardly depends on their number.
+again on all samples. By the law of large numbers these cuts are close to the ones the full problem would have found, so
+the model is good from the start and the number of passes over all samples hardly depends on their number.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class CuttingPlane:
     sample_factor : int
         How many times smaller the sample is that a large problem starts from; 0 for no sample.
     smallest_sample : int
-        Rows below which no sample is drawn.
+        Samples below which no sample is drawn.
     seed : int
         Of the sample.
     """
@@ -101,16 +101,16 @@ class CuttingPlane:
     ) -> CuttingPlaneState:
         """Return a state to start from.
 
-        ``warm`` is a state of the same rows and measure at any price: its cuts stay valid. A start from a sample
+        ``warm`` is a state of the same samples and measure at any price: its cuts stay valid. A start from a sample
         takes no more than half of the seconds that ``limits`` allow.
         """
         if warm is not None:
             return self._from_state(problem, warm)
         state = self._at_zero(problem)
-        n_rows = problem.design.shape[0] // self.sample_factor if self.sample_factor else 0
-        n_rows = min(n_rows, problem.design.most_gathered)
-        if n_rows >= self.smallest_sample:
-            self._learn_from_sample(problem, state, n_rows, limits or Limits())
+        n_samples = problem.design.shape[0] // self.sample_factor if self.sample_factor else 0
+        n_samples = min(n_samples, problem.design.most_gathered)
+        if n_samples >= self.smallest_sample:
+            self._learn_from_sample(problem, state, n_samples, limits or Limits())
         return state
 
     def init_at(self, problem: MultivariateProblem, points: Any) -> CuttingPlaneState:
@@ -143,14 +143,14 @@ class CuttingPlane:
         return CuttingPlaneState(warm.cuts, warm.w, warm.scores, warm.labelling, upper, -np.inf, at_zero)
 
     def _learn_from_sample(
-        self, problem: MultivariateProblem, state: CuttingPlaneState, n_rows: int, limits: Limits
+        self, problem: MultivariateProblem, state: CuttingPlaneState, n_samples: int, limits: Limits
     ) -> None:
         """Solve a sample, and cut the full problem where the sample's solution did."""
         started = time.perf_counter()
         seconds = np.inf if limits.max_seconds is None else 0.5 * limits.max_seconds
-        sample = problem.sample(n_rows, np.random.default_rng(self.seed))
+        sample = problem.sample(n_samples, np.random.default_rng(self.seed))
         if sample.design.shape[1] != problem.design.shape[1]:
-            return  # weights of a kernel matrix are functions of its rows: those of a sample do not fit
+            return  # weights of a kernel matrix are functions of its samples: those of a sample do not fit
         quick = Limits(tol=max(limits.tol, _SAMPLE_TOL), max_seconds=None if np.isinf(seconds) else 0.5 * seconds)
         _, sampled = run(self._sample_solver(), sample, quick)
         state.last_step = sampled.last_step

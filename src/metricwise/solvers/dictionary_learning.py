@@ -2,7 +2,7 @@
 
 Objective: sum_i omega_i (|x_i - D' s_i|^2 + C1 |s_i|_1), no atom longer than 1. Order of steps:
 
-1. rows far from each other, scaled to length 1, are the first atoms (the first step of k-means++);
+1. samples far from each other, scaled to length 1, are the first atoms (the first step of k-means++);
 2. all codes, exactly (lasso);
 3. every atom in turn, exactly: with codes and other atoms fixed the curvature is the same in all directions, so the
    minimum within the ball is the projection of the free one (Mairal et al. 2010);
@@ -26,7 +26,7 @@ _SWEEPS = 2
 
 
 def first_atoms(X: Any, weights: Floats, n_atoms: int, seed: int) -> Floats:
-    """Return rows far from each other, scaled to length 1 (rows of zeros stay)."""
+    """Return samples far from each other, scaled to length 1 (samples of zeros stay)."""
     chosen, _ = kmeans_plusplus(X.astype(np.float64), n_atoms, sample_weight=weights, random_state=seed)
     atoms = np.asarray(chosen.toarray() if hasattr(chosen, "toarray") else chosen, dtype=np.float64)
     lengths = np.linalg.norm(atoms, axis=1, keepdims=True)
@@ -40,14 +40,14 @@ def projected(atoms: Floats) -> Floats:
 
 
 def moments(design: Design, codes: Floats, weights: Floats) -> tuple[Floats, Floats]:
-    """Return the sums of s s' and of s x' over the rows: all that the best dictionary depends on."""
+    """Return the sums of s s' and of s x' over the samples: all that the best dictionary depends on."""
     weighted = codes * weights[:, None]
     mixed = np.array([design.combine(np.ascontiguousarray(column)) for column in weighted.T])
     return codes.T @ weighted, mixed
 
 
 def improved_atoms(dictionary: Floats, square: Floats, mixed: Floats) -> Floats:
-    """Minimise over every atom in turn; atoms that no row uses stay as they are."""
+    """Minimise over every atom in turn; atoms that no sample uses stay as they are."""
     atoms = dictionary.copy()
     for _ in range(_SWEEPS):
         for j in np.flatnonzero(np.diag(square) > 0.0):
@@ -65,7 +65,7 @@ def learn_dictionary(
     max_iter: int,
     max_seconds: float | None = None,
 ) -> tuple[Floats, list[float]]:
-    """Return a dictionary that codes the rows well, and the objective after every iteration.
+    """Return a dictionary that codes the samples well, and the objective after every iteration.
 
     Examples
     --------

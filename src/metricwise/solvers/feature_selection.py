@@ -62,7 +62,7 @@ class SelectionResult(Result):
 
 
 class _Dual(NamedTuple):
-    """A combination of labellings: its loss, and the sum of the rows times their coefficients, for all features."""
+    """A combination of labellings: its loss, and the sum of the samples times their coefficients, for all features."""
 
     loss: float
     slopes: Floats
@@ -254,14 +254,14 @@ def _restricted(problem: MultivariateProblem, columns: Indices, scale: Floats | 
     X = design.X[:, columns]
     if scale is not None:
         X = X @ sparse.diags_array(scale) if sparse.issparse(X) else X * scale
-    # Row by row, so that sums depend on the rows that are listed and not on others in between.
+    # Sample by sample, so that sums depend on the samples that are listed and not on others in between.
     X = X.tocsr() if sparse.issparse(X) else np.ascontiguousarray(X)
     made = make_design(X, intercept=design.intercept, threads=design.threads)
     return replace(problem, design=made.take(design.rows))
 
 
 def _combination(problem: MultivariateProblem, shares: Floats, scores: Floats) -> _Dual:
-    """Combine the most violated labellings at given scores, a row each."""
+    """Combine the most violated labellings at given scores, a sample each."""
     loss, combined = 0.0, np.zeros(problem.design.shape[0])
     for share, at in zip(shares, scores, strict=True):
         labelling = problem.oracle.violate(at)

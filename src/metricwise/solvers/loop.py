@@ -135,7 +135,7 @@ def _run(
 
 
 def _bytes_moved(problem: Any) -> int:
-    """Return the bytes that products with the rows of a problem have moved so far; 0 where they are at hand."""
+    """Return the bytes that products with the samples of a problem have moved so far; 0 where they are at hand."""
     return int(getattr(getattr(problem, "design", None), "bytes_moved", 0))
 
 

@@ -1,11 +1,12 @@
-"""1PMB: gradients of the multivariate surrogate on buffers of rows (Kar, Narasimhan, Jain 2014).
+"""1PMB: gradients of the multivariate surrogate on buffers of samples (Kar, Narasimhan, Jain 2014).
 
 Objective: alpha/2 |w|^2 plus the mean over buffers of R(w), the slack of a measure's most violated labelling on the
-rows of one buffer (`metricwise.oracles`): an approximation of the slack on all rows, which no mean over parts equals.
+samples of one buffer (`metricwise.oracles`): an approximation of the slack on all samples, which no mean over parts
+equals.
 
 Order of steps:
 
-1. collect rows until the buffer is full and holds both classes;
+1. collect samples until the buffer is full and holds both classes;
 2. score them, find the most violated labelling, one product X' c with its coefficients: a subgradient;
 3. step along it on the standardised features, as long as one over the root of the buffers; average the models.
 """
@@ -27,7 +28,7 @@ from metricwise.solvers.stream_rows import StreamRows
 from metricwise.solvers.stream_state import StreamState
 
 _FIRST_STEPS = 10.0  # buffers after which steps begin to shrink
-_STEP_OF_A_BUFFER = 20.0  # in steps of a row
+_STEP_OF_A_BUFFER = 20.0  # in steps of a sample
 _MOST_ORACLES = 64  # kept at a time
 _MOST_BUFFERS = 8  # times its size that a buffer may grow while one class is missing, before it is given up
 
@@ -41,22 +42,22 @@ class MiniBatches:
         What to train for.
     settings : PointSettings
         How long the steps are.
-    batch_rows : int
-        Rows of a buffer.
+    batch_size : int
+        Samples of a buffer.
     """
 
     needs = HasViolatedLabelling
 
-    def __init__(self, measure: Any, settings: PointSettings, batch_rows: int) -> None:
-        self.measure, self.settings, self.batch_rows = measure, settings, batch_rows
+    def __init__(self, measure: Any, settings: PointSettings, batch_size: int) -> None:
+        self.measure, self.settings, self.batch_size = measure, settings, batch_size
         self._oracles: dict[tuple[int, int], Oracle] = {}
 
     def start(self, n_features: int, is_sparse: bool) -> StreamState:
-        """Return the state before the first row."""
+        """Return the state before the first sample."""
         return StreamState.fresh(n_features, is_sparse, scaling=not self.settings.plain)
 
     def prepare(self, state: StreamState, data: StreamRows, rows: Indices) -> None:
-        """Learn the scale of the features from some rows, ahead of the first update."""
+        """Learn the scale of the features from some samples, ahead of the first update."""
         state.observe_ahead(data, rows, scaling=not self.settings.plain)
 
     def duals(self, state: StreamState) -> tuple[float, ...]:
@@ -64,7 +65,7 @@ class MiniBatches:
         return (state.level,)
 
     def learn(self, state: StreamState, data: StreamRows, rows: Indices, *, remember: bool = True) -> None:
-        """Learn from rows in the given order; those of an unfinished buffer wait in the state for the next call."""
+        """Learn from samples in the given order; those of an unfinished buffer wait in the state for the next call."""
         first = 0
         while first < rows.size:
             missing = self.until_boundary(state)
@@ -84,17 +85,17 @@ class MiniBatches:
                 state.take_snapshot()  # of the model after this buffer
 
     def until_boundary(self, state: StreamState) -> int:
-        """Return how many rows the buffer lacks."""
-        return self.batch_rows - state.waiting % self.batch_rows
+        """Return how many samples the buffer lacks."""
+        return self.batch_size - state.waiting % self.batch_size
 
     def _collect(self, state: StreamState, data: StreamRows, rows: Indices) -> None:
-        """Learn from a full buffer with both classes, else let the rows wait."""
-        if state.waiting == 0 and rows.size == self.batch_rows and _both_classes(data.positive[rows]):
+        """Learn from a full buffer with both classes, else let the samples wait."""
+        if state.waiting == 0 and rows.size == self.batch_size and _both_classes(data.positive[rows]):
             self._step(state, data, rows)  # the buffer is at hand as it is
             return
         state.pieces.append((data.X[rows], data.positive[rows], data.weights[rows]))
         state.waiting += rows.size
-        if state.waiting % self.batch_rows:
+        if state.waiting % self.batch_size:
             return
         positive = np.concatenate([piece[1] for piece in state.pieces])
         if _both_classes(positive):
@@ -102,7 +103,7 @@ class MiniBatches:
             X = sparse.vstack(parts, format="csr") if state.is_sparse else np.concatenate(parts)
             weights = np.concatenate([piece[2] for piece in state.pieces])
             self._step(state, StreamRows(X, positive, weights), np.arange(positive.size))
-        elif state.waiting < _MOST_BUFFERS * self.batch_rows:
+        elif state.waiting < _MOST_BUFFERS * self.batch_size:
             return
         state.pieces, state.waiting = [], 0
 
@@ -125,7 +126,7 @@ class MiniBatches:
         self._move(state, gradient, total)
 
     def _oracle(self, n_pos: int, weights: Floats) -> Oracle:
-        """Return the oracle of a buffer; without weights, buffers with as many rows of each class share one."""
+        """Return the oracle of a buffer; without weights, buffers with as many samples of each class share one."""
         n_neg = weights.size - n_pos
         if not np.all(weights == 1.0):
             return make_oracle(self.measure, n_pos, n_neg, np.ascontiguousarray(weights))
@@ -136,7 +137,7 @@ class MiniBatches:
         return self._oracles[n_pos, n_neg]
 
     def _move(self, state: StreamState, gradient: Floats, total: float) -> None:
-        """Step against a gradient in the scaled features, no longer than a typical row is."""
+        """Step against a gradient in the scaled features, no longer than a typical sample is."""
         numbers, settings = state.numbers, self.settings
         step = settings.numbers(state)[streaming.STEP] * self._decay(state.batches)
         scaled = gradient * state.precision

@@ -7,7 +7,7 @@ Objective:
 Order of steps (`step`):
 
 1. solve (I + price X' L'' X) p = -g approximately by conjugate gradients, g the gradient of J: two products with the
-   data and one walk over the sorted rows each, no sort;
+   data and one walk over the sorted samples each, no sort;
 2. go the whole way along p, or back until the objective falls; along the line a trial costs a sort and no product.
 
 Bound: J - 1/2 |w|^2 is convex, so J has at least the curvature of its regulariser and no weights have an objective
@@ -38,7 +38,7 @@ _MOST_TRIALS = 30
 _SUFFICIENT = 1e-4  # of the fall that the slope promises
 _NO_BETTER = 1e-6
 _SAMPLE_TOL = 1e-2
-_SAMPLE_ROWS_A_WEIGHT = 20  # fewer are fitted too well by weights that are of no use for all rows
+_SAMPLE_ROWS_A_WEIGHT = 20  # fewer are fitted too well by weights that are of no use for all samples
 
 
 @dataclass(frozen=True)
@@ -50,16 +50,16 @@ class SmoothProblem:
     price: float
     n_pos: int
 
-    def sample(self, n_rows: int, random: np.random.Generator) -> SmoothProblem:
+    def sample(self, n_samples: int, random: np.random.Generator) -> SmoothProblem:
         """Return the problem on a random sample with the same share of positives and the same price."""
-        rows, n_pos = sampled_rows(self.n_pos, self.design.shape[0], n_rows, random)
+        rows, n_pos = sampled_rows(self.n_pos, self.design.shape[0], n_samples, random)
         return replace(self, design=self.design.gathered(rows), loss=self.loss.sample(rows), n_pos=n_pos)
 
 
 def squared_problem(
     design: Design, positive: NDArray[np.bool_], measure: Any, C: float, weights: Floats | None = None
 ) -> SmoothProblem:
-    """Order the rows of a design and set the price of the mean squared loss of pairs."""
+    """Order the samples of a design and set the price of the mean squared loss of pairs."""
     rows, ordered = positives_first(positive, weights)
     n_pos = int(np.count_nonzero(positive))
     classes = Classes(n_pos, rows.size - n_pos, ordered, design.threads)
@@ -96,7 +96,7 @@ class TruncatedNewton:
     sample_factor : int
         How many times smaller the sample is that a large problem starts from; 0 for no sample.
     smallest_sample : int
-        Rows below which no sample is drawn.
+        Samples below which no sample is drawn.
     seed : int
         Of the sample.
     """
@@ -110,12 +110,12 @@ class TruncatedNewton:
         self, problem: SmoothProblem, limits: Limits | None = None, warm: NewtonState | None = None
     ) -> NewtonState:
         """Return a state to start from: the solution of a sample, or w = 0."""
-        n_rows, length = problem.design.shape
-        loss = problem.loss.at(np.zeros(n_rows))
+        n_samples, length = problem.design.shape
+        loss = problem.loss.at(np.zeros(n_samples))
         upper = problem.price * loss.value
-        state = NewtonState(np.zeros(length), np.zeros(n_rows), loss, upper, upper)
+        state = NewtonState(np.zeros(length), np.zeros(n_samples), loss, upper, upper)
         self._look(problem, state)
-        sampled = n_rows // self.sample_factor if self.sample_factor else 0
+        sampled = n_samples // self.sample_factor if self.sample_factor else 0
         sampled = min(sampled, problem.design.most_gathered)
         if warm is not None:
             self._start_at(problem, state, warm.w)
@@ -123,7 +123,7 @@ class TruncatedNewton:
             seconds = None if limits is None or limits.max_seconds is None else 0.5 * limits.max_seconds
             sample = problem.sample(sampled, np.random.default_rng(self.seed))
             if sample.design.shape[1] != length:
-                return state  # weights of a kernel matrix are functions of its rows: those of a sample do not fit
+                return state  # weights of a kernel matrix are functions of its samples: those of a sample do not fit
             found, _ = run(self, sample, Limits(tol=_SAMPLE_TOL, max_seconds=seconds))
             self._start_at(problem, state, found.weights)
         return state

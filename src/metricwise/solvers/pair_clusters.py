@@ -95,7 +95,7 @@ class PairClusters:
 
 
 def _used_columns(X: Any, rows: Indices) -> Indices | None:
-    """Return the columns of a sparse matrix that are not zero in all of some rows: the others would only cost time."""
+    """Return the columns of a sparse matrix that are not zero in all of the samples: the others only cost time."""
     return np.unique(X[rows].indices).astype(np.int64) if sparse.issparse(X) else None
 
 

@@ -1,4 +1,4 @@
-"""What SPADE and STAMP share: one update a row, between landmarks of the stream."""
+"""What SPADE and STAMP share: one update a sample, between landmarks of the stream."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from metricwise.solvers.stream_state import StreamState
 
 Schedule = Literal["adaptive", "paper"]
 
-# Steps begin to shrink after so many rows for every feature, but within these bounds: with more features, a model is
-# still far from its goal after the same number of rows.
+# Steps begin to shrink after so many samples for every feature, but within these bounds: with more features, a model is
+# still far from its goal after the same number of samples.
 _FULL_STEP_ROWS_A_FEATURE = 10.0
 _FEWEST_FULL_STEP_ROWS, _MOST_FULL_STEP_ROWS = 1000.0, 4000.0
 _DUAL_STEP = 0.5
@@ -30,14 +30,14 @@ class PointSettings:
     ----------
     schedule : {"adaptive", "paper"}
         "adaptive": features are standardised as they come (only scaled, if sparse), a step never goes beyond the margin
-        of its row, and later models have a larger share in the average. "paper": raw features, steps
+        of its sample, and later models have a larger share in the average. "paper": raw features, steps
         ``eta0 / sqrt(rows)``, plain average.
     eta0 : float
-        The first step. For "adaptive" a step of 1 would, on average, change a row's own score by one.
+        The first step. For "adaptive" a step of 1 would, on average, change a sample's own score by one.
     alpha : float
         Strength of the regulariser, alpha/2 times the squared norm of the (scaled) weights.
     prior : float, optional
-        Share of positives, if it is known; else it is estimated as rows come.
+        Share of positives, if it is known; else it is estimated as samples come.
     intercept : bool
         Whether the model has a constant term.
     """
@@ -77,17 +77,17 @@ class StreamLearner(Protocol):
     def duals(self, state: StreamState) -> tuple[float, ...]: ...
 
     def until_boundary(self, state: StreamState) -> int:
-        """Return after how many more rows something else than learning may be due."""
+        """Return after how many more samples something else than learning may be due."""
         ...
 
 
 def learn_around(learner: StreamLearner, state: StreamState, data: StreamRows, rows: Indices, held: Indices) -> None:
-    """Learn from rows; score those held out among them, each with the snapshot that is current in its place."""
+    """Learn from samples; score those held out among them, each with the snapshot that is current in its place."""
     before = np.searchsorted(rows, held)
     done = scored = 0
     while True:
         part = rows[done : done + learner.until_boundary(state)]
-        # Rows behind the last one of a part come after what may be due there.
+        # Samples behind the last one of a part come after what may be due there.
         stop = np.searchsorted(before, done + part.size) if part.size else held.size
         state.remember(data, held[scored:stop], state.position + before[scored:stop] - done)
         if part.size == 0:
@@ -97,19 +97,19 @@ def learn_around(learner: StreamLearner, state: StreamState, data: StreamRows, r
 
 
 class PointLearner(ABC):
-    """Learns from rows one by one; subclasses set the prices of the two classes."""
+    """Learns from samples one by one; subclasses set the prices of the two classes."""
 
     def __init__(self, settings: PointSettings) -> None:
         self.settings = settings
 
     def start(self, n_features: int, is_sparse: bool) -> StreamState:
-        """Return the state before the first row."""
+        """Return the state before the first sample."""
         return StreamState.fresh(n_features, is_sparse, scaling=not self.settings.plain)
 
     def learn(self, state: StreamState, data: StreamRows, rows: Indices, *, remember: bool = True) -> None:
-        """Learn from rows in the given order.
+        """Learn from samples in the given order.
 
-        ``remember`` keeps scores of rows just before they are learnt from, by which a threshold can be chosen.
+        ``remember`` keeps scores of samples just before they are learnt from, by which a threshold can be chosen.
         """
         first = 0
         while first < rows.size:
@@ -126,7 +126,7 @@ class PointLearner(ABC):
             self._after(state)
 
     def prepare(self, state: StreamState, data: StreamRows, rows: Indices) -> None:
-        """Learn the scale of the features from some rows, ahead of the first update."""
+        """Learn the scale of the features from some samples, ahead of the first update."""
         state.observe_ahead(data, rows, scaling=not self.settings.plain)
 
     def until_boundary(self, state: StreamState) -> int:

@@ -37,24 +37,24 @@ class MultivariateProblem:
         """Return the same problem with another price of the slack."""
         return replace(self, price=price)
 
-    def sample(self, n_rows: int, random: np.random.Generator) -> MultivariateProblem:
+    def sample(self, n_samples: int, random: np.random.Generator) -> MultivariateProblem:
         """Return the problem on a random sample with the same share of positives and the same price."""
-        rows, n_pos = sampled_rows(self.n_pos, self.design.shape[0], n_rows, random)
+        rows, n_pos = sampled_rows(self.n_pos, self.design.shape[0], n_samples, random)
         weights = None if self.weights is None else self.weights[rows]
         oracle = make_oracle(self.measure, n_pos, rows.size - n_pos, weights, threads=self.design.threads)
         return replace(self, design=self.design.gathered(rows), oracle=oracle, n_pos=n_pos, weights=weights)
 
 
-def sampled_rows(n_pos: int, total: int, n_rows: int, random: np.random.Generator) -> tuple[Indices, int]:
-    """Return a random sample of rows, positives first, with the same share of them, and how many they are."""
-    few_pos, few_neg = sample_sizes(n_pos, total - n_pos, n_rows)
+def sampled_rows(n_pos: int, total: int, n_samples: int, random: np.random.Generator) -> tuple[Indices, int]:
+    """Return a random sample of samples, positives first, with the same share of them, and how many they are."""
+    few_pos, few_neg = sample_sizes(n_pos, total - n_pos, n_samples)
     pos = np.sort(random.choice(n_pos, few_pos, replace=False))
     neg = n_pos + np.sort(random.choice(total - n_pos, few_neg, replace=False))
     return np.concatenate([pos, neg]), few_pos
 
 
 def positives_first(positive: NDArray[np.bool_], weights: Floats | None) -> tuple[Indices, Floats | None]:
-    """Return the rows with the positives first, and their weights in that order; None if every row counts once."""
+    """Return the samples, positives first, and their weights in that order; None if every sample counts once."""
     rows = np.concatenate([np.flatnonzero(positive), np.flatnonzero(~positive)])
     if weights is None or np.all(weights == 1.0):
         return rows, None
@@ -64,20 +64,20 @@ def positives_first(positive: NDArray[np.bool_], weights: Floats | None) -> tupl
 def make_problem(
     design: Design, positive: NDArray[np.bool_], measure: Measure, C: float, weights: Floats | None = None
 ) -> MultivariateProblem:
-    """Order the rows of a design and set the price of the slack.
+    """Order the samples of a design and set the price of the slack.
 
     Parameters
     ----------
     design : Design
-        Rows in any order.
+        Samples in any order.
     positive : array of bool
-        Which rows are positive; both classes must be there.
+        Which samples are positive; both classes must be there.
     measure : Measure
         With a most violated labelling.
     C : float
         The price of one mistake.
     weights : array, optional
-        Weights of the rows, above zero.
+        Weights of the samples, above zero.
     """
     rows, ordered = positives_first(positive, weights)
     n_pos = int(np.count_nonzero(positive))

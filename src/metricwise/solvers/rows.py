@@ -29,12 +29,12 @@ class RowStore(Protocol):
         ...
 
     def matrix(self, mask: Mask) -> Any:
-        """Return the vectors inside the mask as the rows of a dense or sparse array."""
+        """Return the vectors inside the mask as the samples of a dense or sparse array."""
         ...
 
 
 class DenseRows:
-    """Rows of one array that doubles when it is full."""
+    """Samples of one array that doubles when it is full."""
 
     def __init__(self, length: int) -> None:
         self._rows = np.empty((16, length))

@@ -1,6 +1,6 @@
 """States of solvers as arrays, for training that is interrupted and goes on in another process.
 
-Scores are not among them: one product with the rows gives them back.
+Scores are not among them: one product with the samples gives them back.
 """
 
 from __future__ import annotations

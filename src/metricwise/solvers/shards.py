@@ -1,16 +1,16 @@
-"""Parameter averaging: passes over several shards of the rows side by side, and one state out of theirs.
+"""Parameter averaging: passes over several shards of the samples side by side, and one state out of theirs.
 
-This is not the sequential algorithm of the papers, but the usual way to run one on parts of the rows (iterative
+This is not the sequential algorithm of the papers, but the usual way to run one on parts of the samples (iterative
 parameter mixing, McDonald, Hall and Mann 2010; local stochastic gradient steps). A round begins with one state. Every
-shard learns from its rows, from that state on and without knowing of the others; the states are then averaged, with
-the numbers of rows as weights:
+shard learns from its samples, from that state on and without knowing of the others; the states are then averaged, with
+the numbers of samples as weights:
 
 - the model, the sums of its average, the weights of the classes and the dual variables, prices or level: means. The
-  regions of dual variables are convex, and so hold their means. Rows are counted as a mean, too: the steps of the next
-  round are those of a sequential run over a mean shard, not of one over all rows.
+  regions of dual variables are convex, and so hold their means. Samples are counted as a mean, too: the steps of the
+  next round are those of a sequential run over a mean shard, not of one over all samples.
 - statistics of the features: sums over all shards.
 - what has its place in a stream (the position, the stage of STAMP and the scores of that stage): that of the shard with
-  most rows, the first of several.
+  most samples, the first of several.
 
 One shard is its own average, bit by bit.
 """
@@ -32,7 +32,7 @@ from metricwise.solvers.stream_state import StreamState
 
 
 class ChunkLabels(NamedTuple):
-    """Truth and weights of the rows of a chunk (None: all have weight one), and which of them to learn from."""
+    """Truth and weights of the samples of a chunk (None: all have weight one), and which of them to learn from."""
 
     positive: Mask
     weights: Floats | None
@@ -40,7 +40,7 @@ class ChunkLabels(NamedTuple):
 
 
 def pass_over_chunk(X: Any, learner: StreamLearner, state: StreamState, labels: ChunkLabels, seed: int) -> StreamState:
-    """Return the state after a shuffled pass over the rows of a chunk; the given one stays as it is."""
+    """Return the state after a shuffled pass over the samples of a chunk; the given one stays as it is."""
     order: Indices = np.flatnonzero(labels.learnt)
     shuffle(order, np.uint64(seed))
     weights = np.ones(labels.positive.size) if labels.weights is None else labels.weights
@@ -60,8 +60,8 @@ def averaged_state(
         Where all of them began.
     after : sequence of StreamState
         Where they ended.
-    rows : sequence of int
-        How many rows each has learnt from.
+    samples : sequence of int
+        How many samples each has learnt from.
     scaling : bool
         Whether features are scaled by their statistics.
     """

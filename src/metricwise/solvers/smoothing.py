@@ -7,7 +7,7 @@ Objective: that of `metricwise.solvers.cutting_plane`, J(w) = 1/2 |w|^2 + price 
 Order of steps (`step`):
 
 1. one move that brings J_m down: along the direction of L-BFGS to a point where the slope has become flat, or a
-   gradient step from a point with momentum; along both lines scores are linear, so trials cost no product with rows;
+   gradient step from a point with momentum; along both lines scores are linear, so trials cost no product with samples;
 2. bounds: J at the new point from above; from below the dual value of the labellings' shares q there,
 
        price * D(q) - 1/2 |price * X' c(q)|^2 = J_m(w) - 1/2 |gradient|^2 + price * m d(q),
@@ -108,13 +108,13 @@ class Smoothing:
     def init(
         self, problem: MultivariateProblem, limits: Limits | None = None, warm: SmoothingState | None = None
     ) -> SmoothingState:
-        """Return a state to start from; ``warm`` is one of the same rows and measure at any price."""
-        n_rows, length = problem.design.shape
+        """Return a state to start from; ``warm`` is one of the same samples and measure at any price."""
+        n_samples, length = problem.design.shape
         slack = make_smoothed_slack(
-            problem.measure, problem.n_pos, n_rows - problem.n_pos, problem.weights, threads=problem.design.threads
+            problem.measure, problem.n_pos, n_samples - problem.n_pos, problem.weights, threads=problem.design.threads
         )
         w, smoothing = np.zeros(length), _FIRST_SMOOTHING
-        exact = problem.oracle.violate(np.zeros(n_rows)).value
+        exact = problem.oracle.violate(np.zeros(n_samples)).value
         at_zero = problem.price * exact
         if warm is not None:
             w, smoothing = warm.best, warm.smoothing

@@ -5,10 +5,11 @@ Objective: the largest Psi(P, N), Psi concave, with the hinge-based rates
     P = mean over positives of min(1, s),    N = mean over negatives of min(1, -s).
 
 As Psi(P, N) is the least of alpha P + beta N - Psi*(alpha, beta) over a region of slopes, this is a saddle point, and
-each row moves both sides of it:
+each sample moves both sides of it:
 
 1. ascent in w with the price alpha / p for a positive and beta / (1 - p) for a negative, p the share of positives;
-2. descent in (alpha, beta) against the row's reward over the share of its class, minus the gradient of Psi* (the paper
+2. descent in (alpha, beta) against the sample's reward over the share of its class, minus the gradient of Psi* (the
+   paper
    prints that sign the other way round; a Q-mean of one then needs slopes of minus infinity);
 3. projection onto the region, exact (`metricwise.kernels.dual_regions`).
 

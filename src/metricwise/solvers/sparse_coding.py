@@ -6,9 +6,9 @@ every part is moved so that J falls. Order of steps (`step`):
 1. dictionary: every atom in turn, exactly, within its ball (the paper has a closed form of Lagrange multipliers, which
    holds only for the right ones);
 2. codes: with the slack replaced by a plane (a mixture of labellings), and a price on the way from the present codes
-   (a proximal step: without it, atoms that depend on each other leave codes without a bound), the rows fall apart into
-   lassos; on the way to their solution the step is halved until J has fallen. The mixture is the predictor's dual
-   solution, at which most rows are on the margin; where J does not fall, the labelling that is most violated at the
+   (a proximal step: without it, atoms that depend on each other leave codes without a bound), the samples fall apart
+   into lassos; on the way to their solution the step is halved until J has fallen. The mixture is the predictor's dual
+   solution, at which most samples are on the margin; where J does not fall, the labelling that is most violated at the
    lassos' solution joins it;
 3. predictor: cutting planes on the codes, started from the last points of theirs and the present weights.
 
@@ -35,7 +35,7 @@ from metricwise.solvers.sparse_problem import CodedRows, SparseCodingProblem
 _PREDICTOR_TOL = 1e-2  # of its own objective
 _PREDICTOR_SHARE = 0.1  # of what J may still fall by at the end: no need to solve better than that
 _MOST_CUTS = 10  # in an iteration: the next one goes on from them
-_CODES_TOL = 1e-4  # of the codes of training rows, which change in the next step anyway
+_CODES_TOL = 1e-4  # of the codes of training samples, which change in the next step anyway
 _NEARNESS = 1.0  # the price of a way of length one; atoms have a curvature of one
 _MOST_MIXTURES = 3
 _MOST_HALVINGS = 6

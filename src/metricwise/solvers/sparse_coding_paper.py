@@ -83,13 +83,13 @@ class PaperSparseCoding(SparseCoding):
             state.slack, state.objective = slack, objective
 
     def finished(self, problem: SparseCodingProblem, state: SparseCodingState, limits: Limits) -> Status | None:
-        """Return the status once several steps in a row have found nothing better by more than the tolerance."""
+        """Return the status once several steps in a sample have found nothing better by more than the tolerance."""
         assert isinstance(state, PaperState)
         return Status.STATIONARY if state.idle_steps >= _PATIENCE else None
 
 
 def closed_form_atoms(problem: SparseCodingProblem, state: PaperState, atoms: Floats, codes: Floats) -> Floats:
-    """Return the atoms of eq. (28), and let the multipliers rise; atoms that no row uses stay as they are."""
+    """Return the atoms of eq. (28), and let the multipliers rise; atoms that no sample uses stay as they are."""
     square, mixed = moments(problem.design, codes, problem.weights)
     used = np.diag(square) > 0.0
     if not used.any():

@@ -1,10 +1,10 @@
-"""Rows coded by a dictionary, and the problem of learning both together with a predictor (Wang et al. 2015).
+"""Samples coded by a dictionary, and the problem of learning both together with a predictor (Wang et al. 2015).
 
-Over a dictionary D (one atom a row, none longer than 1), codes S (one a row of X) and weights w of the atoms:
+Over a dictionary D (one atom a sample, none longer than 1), codes S (one a sample of X) and weights w of the atoms:
 
     J = sum_i omega_i (|x_i - D' s_i|^2 + C1 |s_i|_1) + C2 (1/2 |w|^2 + C3 / C2 u R(S w))
 
-with omega_i the weights of the rows. The last bracket is the multivariate support vector problem
+with omega_i the weights of the samples. The last bracket is the multivariate support vector problem
 (`metricwise.solvers.problem`) on the codes at the price C3 / C2, so that C3 is the price of one mistake. The paper adds
 up (y' - y) w.s without the factor 1 / (2u); its C2 is 4 u^2 times the one here, and its C3 is u times the one here.
 """
@@ -30,7 +30,7 @@ _MOST_ROUNDS = 1000
 
 
 def row_squares(X: Any) -> Floats:
-    """Return the squared length of every row."""
+    """Return the squared length of every sample."""
     if sparse.issparse(X):
         return np.asarray(X.astype(np.float64).multiply(X).sum(axis=1), dtype=np.float64).ravel()
     squares: Floats = np.einsum("ij,ij->i", X, X, dtype=np.float64)
@@ -38,7 +38,7 @@ def row_squares(X: Any) -> Floats:
 
 
 def lasso_codes(gram: Floats, targets: Floats, penalty: float, codes: Floats, tol: float, threads: int) -> None:
-    """Improve codes until s' gram s - 2 targets[i] . s + penalty |s|_1 is least for every row.
+    """Improve codes until s' gram s - 2 targets[i] . s + penalty |s|_1 is least for every sample.
 
     Examples
     --------
@@ -58,8 +58,8 @@ def lasso_codes(gram: Floats, targets: Floats, penalty: float, codes: Floats, to
     run_blocks(task, bounds, threads)
     if any(unfinished):
         warnings.warn(
-            f"the codes of {sum(unfinished)} rows were still changing after {_MOST_ROUNDS} rounds, as C1 is small for "
-            "atoms so alike: raise C1, or lower n_atoms",
+            f"the codes of {sum(unfinished)} samples were still changing after {_MOST_ROUNDS} rounds, as C1 is small "
+            "for atoms so alike: raise C1, or lower n_atoms",
             ConvergenceWarning,
             stacklevel=2,
         )
@@ -67,14 +67,14 @@ def lasso_codes(gram: Floats, targets: Floats, penalty: float, codes: Floats, to
 
 @dataclass(frozen=True)
 class CodedRows:
-    """Rows of a design against a dictionary: all that coding them takes.
+    """Samples of a design against a dictionary: all that coding them takes.
 
     Attributes
     ----------
     gram : array of shape (n_atoms, n_atoms)
         Inner products of the atoms.
-    products : array of shape (n_rows, n_atoms)
-        Inner products of the rows with the atoms.
+    products : array of shape (n_samples, n_atoms)
+        Inner products of the samples with the atoms.
     """
 
     gram: Floats
@@ -83,14 +83,14 @@ class CodedRows:
 
     @classmethod
     def of(cls, design: Design, dictionary: Floats) -> CodedRows:
-        """Multiply the rows with every atom."""
+        """Multiply the samples with every atom."""
         products = np.empty((design.shape[0], len(dictionary)))
         for j, atom in enumerate(dictionary):
             products[:, j] = design.scores(atom)
         return cls(dictionary @ dictionary.T, products, design.threads)
 
     def residuals(self, squares: Floats, codes: Floats) -> Floats:
-        """Return |x - D' s|^2 of every row, given |x|^2."""
+        """Return |x - D' s|^2 of every sample, given |x|^2."""
         by_row: Floats = squares + np.einsum("ij,ij->i", codes, codes @ self.gram - 2.0 * self.products)
         return by_row
 
@@ -134,7 +134,7 @@ class SparseCodingProblem:
         return self.C3 * self.oracle.mistakes
 
     def coded(self, dictionary: Floats) -> CodedRows:
-        """Return the rows against a dictionary."""
+        """Return the samples against a dictionary."""
         return CodedRows.of(self.design, dictionary)
 
     def predictor(self, codes: Floats) -> MultivariateProblem:
@@ -144,7 +144,7 @@ class SparseCodingProblem:
         return MultivariateProblem(design, self.oracle, self.measure, self.n_pos, price, self.weights)
 
     def scores(self, codes: Floats, w: Floats) -> Floats:
-        """Return the scores of coded rows."""
+        """Return the scores of coded samples."""
         return make_design(codes, intercept=self.intercept, threads=self.design.threads).scores(w)
 
     def coding_cost(self, coded: CodedRows, codes: Floats) -> float:
@@ -169,7 +169,7 @@ def make_sparse_problem(
     weights: Floats,
     intercept: float,
 ) -> SparseCodingProblem:
-    """Order the rows of a design, positives first; ``penalties`` are C1, C2 and C3."""
+    """Order the samples of a design, positives first; ``penalties`` are C1, C2 and C3."""
     rows, ordered = positives_first(positive, weights)
     n_pos = int(np.count_nonzero(positive))
     oracle = make_oracle(measure, n_pos, rows.size - n_pos, ordered, threads=design.threads)

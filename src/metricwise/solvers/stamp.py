@@ -2,11 +2,12 @@
 
 Objective: the largest M = (a0 + a1 P + a2 N) / (b0 + b1 P + b2 N), P and N hinge-based rates as in SPADE. A model has
 a measure above the challenge level v just when (a1 - v b1) P + (a2 - v b2) N + a0 - v b0 is above zero, and that is
-linear in the rates. So epochs of two stages alternate, each epoch twice as long as the last, the first of 100 rows:
+linear in the rates. So epochs of two stages alternate, each epoch twice as long as the last, the first of 100 samples:
 
-1. learn with the price (a1 - v b1) / p for a positive and (a2 - v b2) / (1 - p) for a negative row; scaled to add up to
+1. learn with the price (a1 - v b1) / p for a positive and (a2 - v b2) / (1 - p) for a negative sample; scaled to add up
+   to
    one over the classes, so that the steps have the same length whatever the measure;
-2. estimate: score rows that are not learnt from, and set v to the measure of these scores at their best threshold,
+2. estimate: score samples that are not learnt from, and set v to the measure of these scores at their best threshold,
    which is what `predict` will reach.
 
 Rewards of labels lie in [0, 1], within the ranges of the paper's Table 2: v is a measure of actual labels, as in the

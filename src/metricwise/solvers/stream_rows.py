@@ -1,4 +1,4 @@
-"""Labelled rows as streaming solvers see them, dense or sparse."""
+"""Labelled samples as streaming solvers see them, dense or sparse."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from metricwise.kernels import streaming
 
 
 class StreamRows:
-    """Rows of a matrix with their truth and their weights, read in any order and never copied.
+    """Samples of a matrix with their truth and their weights, read in any order and never copied.
 
     Parameters
     ----------
     X : array or CSR matrix
-        The rows.
+        The samples.
     positive : array of bool
         Which are positive.
     weights : array
-        Weights of the rows, above zero.
+        Weights of the samples, above zero.
     threads : int
         How many threads may compute scores.
     """
@@ -37,18 +37,18 @@ class StreamRows:
         return int(self.X.shape[1])
 
     def row(self, i: int) -> Floats:
-        """Return one dense row."""
+        """Return one dense sample."""
         return np.asarray(self.X[i], dtype=np.float64)
 
     def scores(self, rows: Indices, w: Floats, intercept: float) -> Floats:
         return self._design.take(rows).scores(w) + intercept
 
     def combine(self, rows: Indices, c: Floats) -> Floats:
-        """Return the sum of c[k] times row k."""
+        """Return the sum of c[k] times sample k."""
         return self._design.take(rows).combine(c)
 
     def observe(self, rows: Indices, origin: Floats, first: Floats, second: Floats, observed: int) -> None:
-        """Add rows to the sums of `StreamState` over those observed before."""
+        """Add samples to the sums of `StreamState` over those observed before."""
         X = self.X
         if self.is_sparse:
             streaming.observe_sparse(X.data, X.indices, X.indptr, rows, first, second, 0, rows.size)
@@ -56,7 +56,7 @@ class StreamRows:
             streaming.observe_dense(X, rows, origin, first, second, observed, 0, rows.size)
 
     def learn(self, rows: Indices, state: Any, settings: Floats, region: int, plain: bool, intercept: float) -> None:
-        """Update the model of a state with every row in turn."""
+        """Update the model of a state with every sample in turn."""
         X, labels = self.X, (self.positive, self.weights)
         model = state.v, state.z, state.numbers, settings, region, plain, intercept, 0, rows.size
         if self.is_sparse:

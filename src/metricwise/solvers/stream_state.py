@@ -1,8 +1,8 @@
 """Everything a streaming solver knows, in arrays and numbers that can be written to a file and read back.
 
 What happens is decided by the position in the stream alone, never by how the stream was cut into chunks. The positions
-at which statistics are brought up to date are *landmarks*: 1, 2, 4, ... (unless rows were observed ahead) and then
-evenly spaced, far enough apart for work on all features to cost nothing per row.
+at which statistics are brought up to date are *landmarks*: 1, 2, 4, ... (unless samples were observed ahead) and then
+evenly spaced, far enough apart for work on all features to cost nothing per sample.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from metricwise._typing import Floats, Indices, Mask
 from metricwise.kernels import streaming
 from metricwise.solvers.stream_rows import StreamRows
 
-_INTERVAL = 8192  # most rows between landmarks, or the number of features if that is larger
+_INTERVAL = 8192  # most samples between landmarks, or the number of features if that is larger
 _OBSERVED_AT_FIRST = 4096
-_OBSERVED_LATER = 64  # then one of so many rows enters the statistics of the features
+_OBSERVED_LATER = 64  # then one of so many samples enters the statistics of the features
 _REMEMBERED = 4096  # scores of each class
 _REMEMBERED_BETWEEN_LANDMARKS = 256
 _REMEMBERED_IN_ESTIMATION = 2048
@@ -34,10 +34,10 @@ def _no_scores() -> Floats:
 
 @dataclass
 class StreamState:
-    """The model, its average, statistics of the features, and recent scores of rows not yet learnt from.
+    """The model, its average, statistics of the features, and recent scores of samples not yet learnt from.
 
     ``v``, ``z`` and ``numbers`` are explained in `metricwise.kernels.streaming`. ``first`` and ``second`` are sums over
-    observed rows: of x - origin and its square, or, for sparse rows, of entries and of their squares.
+    observed samples: of x - origin and its square, or, for sparse samples, of entries and of their squares.
     """
 
     is_sparse: bool
@@ -66,14 +66,14 @@ class StreamState:
     stage_start: int = 0
     stage_end: int = 0
     epoch_rows: int = 0
-    # The buffers of mini-batches: how many were learnt from, and the rows of the next one, with truth and weights.
+    # The buffers of mini-batches: how many were learnt from, and the samples of the next one, with truth and weights.
     batches: int = 0
     waiting: int = 0
     pieces: list[tuple[Any, Mask, Floats]] = field(default_factory=list)
 
     @classmethod
     def fresh(cls, n_features: int, is_sparse: bool, scaling: bool) -> Self:
-        """Return the state before the first row, for features that will be scaled or taken as they are."""
+        """Return the state before the first sample, for features that will be scaled or taken as they are."""
         numbers = np.zeros(streaming.N_NUMBERS)
         numbers[streaming.SCALE] = 1.0
         numbers[[streaming.ALPHA, streaming.BETA]] = 0.5
@@ -121,20 +121,20 @@ class StreamState:
 
     @property
     def prior(self) -> float:
-        """The share of positives among the rows learnt from."""
+        """The share of positives among the samples learnt from."""
         positive, negative = self.numbers[streaming.POS_WEIGHT], self.numbers[streaming.NEG_WEIGHT]
         return float((positive + 1.0) / (positive + negative + 2.0))
 
     # ----------------------------------------------------------------------------------------------------- landmarks
 
     def observe(self, data: StreamRows, rows: Indices) -> None:
-        """Enter rows at the current position into the statistics: all of the first ones, then some."""
+        """Enter samples at the current position into the statistics: all of the first ones, then some."""
         all_until = max(_OBSERVED_AT_FIRST - self.observed, 0)
         later = all_until + (-self.position - all_until) % _OBSERVED_LATER
         self._enter(data, np.concatenate([rows[:all_until], rows[later::_OBSERVED_LATER]]))
 
     def observe_ahead(self, data: StreamRows, rows: Indices, scaling: bool) -> None:
-        """Learn the scale of the features from all of some rows, before the first update."""
+        """Learn the scale of the features from all of some samples, before the first update."""
         if scaling:
             self._enter(data, rows)
         self.pass_landmark(scaling)
@@ -162,10 +162,10 @@ class StreamState:
         self.next_landmark = self.position + interval
         self.strides = self._strides(interval, _REMEMBERED_BETWEEN_LANDMARKS)
 
-    def _strides(self, n_rows: int, wanted: int) -> Indices:
-        """Return of how many rows one has to be kept so that as many as wanted of each class are, out of some rows."""
+    def _strides(self, n_samples: int, wanted: int) -> Indices:
+        """Return the stride per class at which samples are kept, so that as many as wanted are."""
         shares = np.array([self.prior, 1.0 - self.prior])
-        return np.maximum(np.ceil(n_rows * shares / wanted), 1.0).astype(np.int64)
+        return np.maximum(np.ceil(n_samples * shares / wanted), 1.0).astype(np.int64)
 
     def rescale(self) -> None:
         """Bring mean and scale of the features up to date; the model stays the same."""
@@ -194,19 +194,19 @@ class StreamState:
         numbers[streaming.OFFSET] = offset
 
     def take_snapshot(self) -> None:
-        """Keep the averaged model as it is now, to score the rows that follow."""
+        """Keep the averaged model as it is now, to score the samples that follow."""
         self.snapshot, self.snapshot_bias = self.average()
 
     # ------------------------------------------------------------------------------------------------- recent scores
 
     def remember(self, data: StreamRows, rows: Indices, positions: Indices | None = None) -> None:
-        """Score some rows that were not learnt from yet, with the snapshot; the rare class more often."""
+        """Score some samples that were not learnt from yet, with the snapshot; the rare class more often."""
         if not self.snapshot.any():
             return
         if positions is None:
             positions = self.position + np.arange(rows.size)
         strides = self.strides
-        if self.estimating:  # the only purpose of these rows
+        if self.estimating:  # the only purpose of these samples
             strides = self._strides(self.stage_end - self.stage_start, _REMEMBERED_IN_ESTIMATION)
         for side, wanted in enumerate((True, False)):
             chosen = (data.positive[rows] == wanted) & (positions % strides[side] == 0)
@@ -222,10 +222,10 @@ class StreamState:
         self.n_scores[side] += scores.size
 
     def recent_scores(self, since: float | None = None) -> tuple[Mask, Floats, Floats] | None:
-        """Return truth, scores and weights of the rows remembered since a position; None if a class has none.
+        """Return truth, scores and weights of the samples remembered since a position; None if a class has none.
 
         By default of the later half of the stream, or all of them if those are few. The weights give both classes
-        their share in the stream, however many rows of each were kept.
+        their share in the stream, however many samples of each were kept.
         """
         if since is None:
             since = self.position / 2

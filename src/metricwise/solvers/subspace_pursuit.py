@@ -1,16 +1,17 @@
-"""Cutting-plane subspace pursuit: a basis of few rows, chosen where the objective wants to go (Joachims and Yu 2009).
+"""Cutting-plane subspace pursuit: a basis of few samples that lower the objective most (Joachims and Yu 2009).
 
-Weights are restricted to the span of k(b, .) over some basis rows b (`metricwise.designs.subspace`). The solution of
+Weights are restricted to the span of k(b, .) over some basis samples b (`metricwise.designs.subspace`). The solution of
 the restricted problem is -price times a combination of cuts, projected onto that span; what the projection takes away
 is the direction in which the full problem would still improve. So the basis grows in stages:
 
 1. solve the restricted problem, not too exactly;
 2. take the combination of cuts (of slopes, for a smooth loss) at its solution, without the projection;
-3. add, one after the other, the row whose function removes most of what lies outside of the span: the row j with the
-   largest r_j^2 / d_j, r_j the value of the rest at the row and d_j the square of the row's own part outside.
+3. add, one after the other, the sample whose function removes most of what lies outside of the span: the sample j with
+   the
+   largest r_j^2 / d_j, r_j the value of the rest at the sample and d_j the square of the sample's own part outside.
 
 The original method improves each cut on its own; the combination of all of them is what the solution depends on.
-Of many rows, some are drawn at random as candidates.
+Of many samples, some are drawn at random as candidates.
 """
 
 from __future__ import annotations
@@ -29,11 +30,11 @@ _STAGES = 6
 _FIRST_SHARE = 1 / 8  # of the basis is drawn at random; then it grows by the same factor in every stage
 _CANDIDATES = 5000
 _STAGE_TOL = 0.02
-_DEPENDENT = 1e-8  # of a row's square: what is so small outside of the span adds nothing but rounding errors
+_DEPENDENT = 1e-8  # of a sample's square: what is so small outside of the span adds nothing but rounding errors
 
 
 def first_basis(rows: Indices, positive: NDArray[np.bool_], size: int, random: np.random.Generator) -> Indices:
-    """Return rows drawn at random: half of them positives, as far as there are so many."""
+    """Return samples drawn at random: half of them positives, as far as there are so many."""
     pos, neg = rows[positive[rows]], rows[~positive[rows]]
     n_pos = min(pos.size, max(size // 2, size - neg.size))
     chosen = [random.choice(pos, n_pos, replace=False), random.choice(neg, size - n_pos, replace=False)]
@@ -55,17 +56,17 @@ def pursue(
     Parameters
     ----------
     subspace : Subspace
-        Empty; it is given ``n_basis`` rows, or fewer if the others add nothing.
-    rows : array of int
-        Rows of the data that take part.
+        Empty; it is given ``n_basis`` samples, or fewer if the others add nothing.
+    samples : array of int
+        Samples of the data that take part.
     positive : array of bool
-        Which rows of the data are positive.
+        Which samples of the data are positive.
     n_basis : int
         Size of the basis.
     solver : Solver
         Solves the restricted problems.
     make_problem : callable
-        Makes the problem restricted to a subspace; its ``design`` lists the rows by their place in the data.
+        Makes the problem restricted to a subspace; its ``design`` lists the samples by their place in the data.
     limits : Limits
         Of the final training, whose seconds the stages may take half of.
     seed : int
@@ -88,7 +89,7 @@ def pursue(
 
 
 def _combination(problem: Any, state: Any) -> Floats:
-    """Return the coefficients of the rows in the direction of the solution, one entry a row of the problem."""
+    """Return the coefficients of the samples in the direction of the solution, one entry a sample of the problem."""
     if hasattr(state, "loss"):
         slopes: Floats = state.loss.slopes
         return slopes
@@ -102,7 +103,7 @@ def _combination(problem: Any, state: Any) -> Floats:
 def _best_rows(
     subspace: Subspace, listed: Indices, wanted: Floats, rows: Indices, count: int, random: np.random.Generator
 ) -> Indices:
-    """Return rows whose functions come nearest to the wanted one outside of the span, one after the other."""
+    """Return samples whose functions come nearest to the wanted one outside of the span, one after the other."""
     candidates = np.setdiff1d(rows, subspace.basis)
     if candidates.size > _CANDIDATES:
         candidates = np.sort(random.choice(candidates, _CANDIDATES, replace=False))
@@ -119,10 +120,10 @@ def _best_rows(
 
 
 def _pursued(column: Callable[[int], Floats], rest: Floats, outside: Floats, least: Floats, count: int) -> list[int]:
-    """Return the places of rows chosen by orthogonal matching pursuit.
+    """Return the places of samples chosen by orthogonal matching pursuit.
 
-    ``column`` gives a row's inner products with all others outside of the span, ``rest`` those of the wanted function,
-    and ``outside`` the squares of the rows, of which at least ``least`` must be left.
+    ``column`` gives a sample's inner products with all others outside of the span, ``rest`` those of the wanted
+    function, and ``outside`` the squares of the samples, of which at least ``least`` must be left.
     """
     added = np.empty((rest.size, min(count, rest.size)), order="F")
     chosen: list[int] = []

@@ -1,7 +1,7 @@
-"""Rows of Dask collections with their labels: both stay with the workers, and so do scores.
+"""Samples of Dask collections with their labels: both stay with the workers, and so do scores.
 
-Every worker has its rows, labels and scores in one object (`LabelledRows` in a Dask actor). If it is lost, the rows are
-computed again by Dask and the scores from the weights that the coordinator still knows.
+Every worker has its samples, labels and scores in one object (`LabelledRows` in a Dask actor). If it is lost, the
+samples are computed again by Dask and the scores from the weights that the coordinator still knows.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _MOST_LABELS = 10_000  # of a chunk: what has more is no label
 class LabelFacts(NamedTuple):
     """What the coordinator knows of the labels of a chunk."""
 
-    n_rows: int
+    n_samples: int
     labels: NDArray[Any]
     counts: Integers
 
@@ -38,11 +38,11 @@ def prepared_labels(block: Any, number: int) -> NDArray[Any]:
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels[:, 0]
     if labels.ndim != 1:
-        raise ValueError(f"chunk {number} of y has {labels.ndim} dimension(s): there must be one label a row")
+        raise ValueError(f"chunk {number} of y has {labels.ndim} dimension(s): there must be one label a sample")
     wrong = np.flatnonzero(np.asarray(labels != labels) | np.asarray(labels == None))  # noqa: E711 - one by one
     if wrong.size:
         raise ValueError(
-            f"y lacks a label in chunk {number}, row {wrong[0]} of it: drop such rows from X and y, or label them"
+            f"y lacks a label in chunk {number}, sample {wrong[0]} of it: drop such samples from X and y, or label them"
         )
     return labels
 
@@ -86,7 +86,7 @@ class HeldLabelledChunks(HeldChunks):
         self.rows = LabelledRows(designs, codes, lambda number, rows: self.blocks[number][rows])
 
     def answer(self, numbers: Sequence[int], method: str, *arguments: Any) -> Timed:
-        """Return what the rows answer."""
+        """Return what the samples answer."""
         started = time.perf_counter()
         answers = getattr(self.rows, method)(*arguments)
         return Timed(answers, time.perf_counter() - started)
@@ -98,15 +98,15 @@ class LabelledDaskSource(DaskSource):
     Parameters
     ----------
     X : dask array or dask data frame
-        Rows.
+        Samples.
     y : dask array, dask series or array
-        Labels; of Dask collections, the same rows in every chunk.
+        Labels; of Dask collections, the same samples in every chunk.
     client : distributed.Client
         Knows the workers.
     intercept : float
         Value of the constant column; 0 if there is none.
     threads : int
-        How many threads may work on rows that are gathered.
+        How many threads may work on samples that are gathered.
 
     Attributes
     ----------
@@ -122,10 +122,10 @@ class LabelledDaskSource(DaskSource):
             lambda: client.gather(client.map(label_facts, futures, range(len(futures)), pure=False))
         )
         for k, (size, facts) in enumerate(zip(self._sizes, known, strict=True)):
-            if size != facts.n_rows:
+            if size != facts.n_samples:
                 raise ValueError(
-                    f"chunk {k} of X has {size} rows and chunk {k} of y {facts.n_rows} labels: they must be the same "
-                    "rows. Make both from one collection, or use y.rechunk((X.chunks[0],))"
+                    f"chunk {k} of X has {size} samples and chunk {k} of y {facts.n_samples} labels: they must be the "
+                    "same samples. Make both from one collection, or use y.rechunk((X.chunks[0],))"
                 )
         filled = [k for k, size in enumerate(self._sizes) if size > 0]
         self.classes: NDArray[Any] = np.unique(np.concatenate([known[k].labels for k in filled]))
@@ -135,8 +135,8 @@ class LabelledDaskSource(DaskSource):
             self.class_counts[place, np.searchsorted(self.classes, known[k].labels)] = known[k].counts
 
     @property
-    def n_rows(self) -> int:
-        """All rows."""
+    def n_samples(self) -> int:
+        """All samples."""
         return self.shape[0]
 
     @property
@@ -151,7 +151,7 @@ class LabelledDaskSource(DaskSource):
         return [answer for _, answers in replies for answer in answers]
 
     def stacked(self, blocks: Sequence[Any]) -> Design:
-        """Return the design of gathered rows."""
+        """Return the design of gathered samples."""
         matrix = sparse.vstack(blocks, format="csr") if self.is_sparse else np.concatenate(blocks)
         return make_design(matrix, intercept=self.intercept, threads=self.threads)
 
@@ -175,22 +175,24 @@ class LabelledDaskSource(DaskSource):
 def _label_blocks(X: Any, y: Any, sizes: Sequence[int]) -> list[Any]:
     """Return the labels of every chunk of X, not computed if they are in a Dask collection."""
     if y is None:
-        raise ValueError("training requires y to be passed, but the target y is None: pass the labels of the rows")
+        raise ValueError("training requires y to be passed, but the target y is None: pass the labels of the samples")
     if not is_dask(y):
         labels = np.asarray(y)
         if len(labels) != sum(sizes):
-            raise ValueError(f"X has {sum(sizes)} rows and y has {len(labels)} labels: they must be the same rows")
+            raise ValueError(
+                f"X has {sum(sizes)} samples and y has {len(labels)} labels: they must be the same samples"
+            )
         return np.split(labels, np.cumsum(sizes)[:-1])
     if not hasattr(y, "to_delayed") or not (hasattr(y, "chunks") or hasattr(y, "npartitions")):
         raise TypeError(f"y is a Dask {type(y).__name__}: labels must be in a Dask array or a Dask series")
     if hasattr(X, "chunks") and hasattr(y, "chunks") and not np.isnan(y.shape[0]):
         if y.shape[0] != X.shape[0]:
-            raise ValueError(f"X has {X.shape[0]} rows and y has {y.shape[0]} labels: they must be the same rows")
+            raise ValueError(f"X has {X.shape[0]} samples and y has {y.shape[0]} labels: they must be the same samples")
         y = y.rechunk({0: X.chunks[0]})
     blocks = list(np.ravel(y.to_delayed()))
     if len(blocks) != len(sizes):
         raise ValueError(
-            f"X is in {len(sizes)} chunks and y in {len(blocks)}: they must be the same rows in every chunk. Make both "
-            "from one collection, or use y.rechunk((X.chunks[0],))"
+            f"X is in {len(sizes)} chunks and y in {len(blocks)}: they must be the same samples in every chunk. Make "
+            "both from one collection, or use y.rechunk((X.chunks[0],))"
         )
     return blocks

@@ -36,7 +36,7 @@ class FewValues(NamedTuple):
 
 
 def by_entries(vector: Floats) -> Floats | FewEntries:
-    """Return a vector of weights for travel: chunks of sparse rows need few of them.
+    """Return a vector of weights for travel: chunks of sparse samples need few of them.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def added_up(vectors: Iterable[Floats | FewEntries], size: int) -> Floats:
 
 
 def by_values(vector: Floats) -> Floats | FewValues:
-    """Return coefficients of rows for travel: those of labellings differ by class and label only, but for ties.
+    """Return coefficients of samples for travel: those of labellings differ by class and label only, but for ties.
 
     Examples
     --------

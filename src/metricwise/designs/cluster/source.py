@@ -1,4 +1,4 @@
-"""Rows of Dask collections: they stay with the workers of a cluster, and numbers travel.
+"""Samples of Dask collections: they stay with the workers of a cluster, and numbers travel.
 
 Chunks are made ready and kept on the workers once. Every worker holds its chunks in an object of its own (a Dask
 actor), which is asked for products: the weights go to every worker, or to a chunk its coefficients, and scores or one
@@ -49,14 +49,14 @@ class DaskSource:
     Parameters
     ----------
     X : dask array or dask data frame
-        Rows; an array has all columns in every chunk.
+        Samples; an array has all columns in every chunk.
     client : distributed.Client
         Knows the workers.
 
     Attributes
     ----------
     shape, is_sparse, bounds, most_gathered
-        As `ChunkSource` says. Chunks without rows are left out.
+        As `ChunkSource` says. Chunks without samples are left out.
     feature_names : list of str, optional
         Of a data frame.
     bytes_moved : int
@@ -73,14 +73,14 @@ class DaskSource:
         self.worker_seconds = 0.0
         futures = self._cluster(lambda: client.compute(_made_ready(blocks)))
         known = self._cluster(lambda: client.gather(client.map(facts, futures, pure=False)))
-        filled = [k for k, chunk in enumerate(known) if chunk.n_rows > 0]
+        filled = [k for k, chunk in enumerate(known) if chunk.n_samples > 0]
         if not filled:
-            raise ValueError("X has no rows: all of its chunks are empty. Check how it was read or filtered")
+            raise ValueError("X has no samples: all of its chunks are empty. Check how it was read or filtered")
         _check_alike(known, filled)
-        self._sizes = [chunk.n_rows for chunk in known]  # of all chunks, those without rows included
+        self._sizes = [chunk.n_samples for chunk in known]  # of all chunks, those without samples included
         self._futures = [futures[k] for k in filled]
         self._facts: list[ChunkFacts] = [known[k] for k in filled]
-        self.bounds: Indices = np.cumsum([0] + [chunk.n_rows for chunk in self._facts])
+        self.bounds: Indices = np.cumsum([0] + [chunk.n_samples for chunk in self._facts])
         self.shape = (int(self.bounds[-1]), self._facts[0].n_features)
         self.is_sparse = self._facts[0].is_sparse
         self.most_gathered = self._rows_that_fit()
@@ -96,10 +96,10 @@ class DaskSource:
         return max(1, min(self.shape[0], int(room / max(a_row, 1.0))))
 
     def __getitem__(self, rows: Any) -> NoReturn:
-        # Splitters of scikit-learn look for it, and most of them then ask for the number of rows alone.
+        # Splitters of scikit-learn look for it, and most of them then ask for the number of samples alone.
         raise TypeError(
-            "the rows are with the workers of a cluster, and what was called needs them in memory: give cv a number, "
-            "or a splitter that does not look at rows"
+            "the samples are with the workers of a cluster, and what was called needs them in memory: give cv a "
+            "number, or a splitter that does not look at samples"
         )
 
     # -------------------------------------------------------------------------------------------------------- products
@@ -213,7 +213,7 @@ class DaskSource:
 
     @property
     def futures(self) -> list[Any]:
-        """The chunks that have rows, as Dask knows them."""
+        """The chunks that have samples, as Dask knows them."""
         return list(self._futures)
 
     @property
@@ -225,7 +225,7 @@ class DaskSource:
         """Return some of the chunks as a source of their own; they stay where they are."""
         part = copy(self)
         part._futures, part._facts = [self._futures[k] for k in chunks], [self._facts[k] for k in chunks]
-        part.bounds = np.cumsum([0] + [chunk.n_rows for chunk in part._facts])
+        part.bounds = np.cumsum([0] + [chunk.n_samples for chunk in part._facts])
         part.shape = (int(part.bounds[-1]), self.shape[1])
         part.most_gathered = part._rows_that_fit()
         part._holders, part.bytes_moved, part.worker_seconds = [], 0, 0.0
@@ -339,7 +339,7 @@ def _shared(where: Sequence[Sequence[str]], workers: set[str]) -> dict[str, list
 
 
 class SchedulerLostError(ConnectionError):
-    """The scheduler of a Dask cluster is gone, and the rows that its workers kept with it."""
+    """The scheduler of a Dask cluster is gone, and the samples that its workers kept with it."""
 
 
 def _lost(error: BaseException) -> SchedulerLostError:

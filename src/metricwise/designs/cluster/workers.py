@@ -18,7 +18,7 @@ from metricwise.designs.finite import first_not_finite
 class ChunkFacts(NamedTuple):
     """What the coordinator knows of a chunk."""
 
-    n_rows: int
+    n_samples: int
     n_features: int
     dtype: str
     is_sparse: bool
@@ -46,13 +46,15 @@ def prepared(block: Any, number: int) -> Any:
             "SciPy or pandas data frames. Convert them with X.map_blocks(...)"
         )
     if block.ndim != 2:
-        raise ValueError(f"chunk {number} of X has {block.ndim} dimension(s): rows and features make two")
+        raise ValueError(f"chunk {number} of X has {block.ndim} dimension(s): samples and features make two")
     if block.dtype.kind not in "fiub":
         raise ValueError(f"chunk {number} of X has entries of type {block.dtype}: convert them to numbers")
     if block.dtype not in (np.float32, np.float64):
         block = block.astype(np.float64)
     if isinstance(block, np.ndarray):
-        block = np.ascontiguousarray(block)  # data frames have columns one behind the other; rows are read in any order
+        block = np.ascontiguousarray(
+            block
+        )  # data frames have columns one behind the other; samples are read in any order
     _refuse_endless(block, number)
     return block
 
@@ -71,8 +73,8 @@ def _refuse_endless(block: Any, number: int) -> None:
     wrong = first_not_finite(block)
     if wrong is not None:
         raise ValueError(
-            f"X contains {'NaN' if np.isnan(wrong.value) else 'infinity'} in chunk {number}, row {wrong.row} of it, "
-            f"column {wrong.column}: fill or drop such rows first (X.fillna(...), X.dropna() or "
+            f"X contains {'NaN' if np.isnan(wrong.value) else 'infinity'} in chunk {number}, sample {wrong.row} of it, "
+            f"column {wrong.column}: fill or drop such samples first (X.fillna(...), X.dropna() or "
             "dask.array.nan_to_num(X))"
         )
 
@@ -114,13 +116,13 @@ class HeldChunks:
         return Timed(answers, time.perf_counter() - started)
 
     def fingerprints(self, numbers: Sequence[int], seed: int) -> Timed:
-        """Return the fingerprints of the rows of every chunk."""
+        """Return the fingerprints of the samples of every chunk."""
         started = time.perf_counter()
         answers: list[Hashes] = [self.designs[number].fingerprints(seed) for number in numbers]
         return Timed(answers, time.perf_counter() - started)
 
     def gather(self, numbers: Sequence[int], *rows: Indices) -> Timed:
-        """Return some rows of every chunk."""
+        """Return some samples of every chunk."""
         started = time.perf_counter()
         answers = [self.blocks[number][wanted] for number, wanted in zip(numbers, rows, strict=True)]
         return Timed(answers, time.perf_counter() - started)

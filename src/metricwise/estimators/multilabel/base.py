@@ -16,9 +16,9 @@ from sklearn.utils.validation import check_is_fitted, check_random_state
 from metricwise import inference as rules
 from metricwise._sklearn import HasMethods, Interval, check_sample_weight
 from metricwise._typing import Floats, LabelMatrix
-from metricwise.decisions.label_matrix import checked_labels, returned
+from metricwise.decisions.label_matrix import returned, validate_label_matrix
 from metricwise.decisions.threshold_choice import choose_threshold
-from metricwise.estimators.inputs import checked_rows, unchanged_by_errors
+from metricwise.estimators.inputs import restore_on_error, validate_samples
 from metricwise.estimators.multilabel.scores import Average, f_measure
 from metricwise.measures import FBeta
 
@@ -32,7 +32,7 @@ MARGINAL_RULES: dict[str, Callable[..., Any]] = {
     "lewis": rules.lewis,
 }
 THRESHOLDS = ("macro_f", "micro_f")
-# What a rule aims at, where that is not the F-measure of each row.
+# What a rule aims at, where that is not the F-measure of each sample.
 AIMS: dict[str, Average] = {"macro_f": "macro", "micro_f": "micro"}
 
 
@@ -68,12 +68,13 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array, data frame or sparse matrix of shape (n_rows, n_features)
-            Rows.
-        y : array, data frame or sparse matrix of shape (n_rows, n_labels)
-            Ones where a row has a label, zeros elsewhere. Labels that no row has, or all rows have, are allowed.
-        sample_weight : array of shape (n_rows,), optional
-            Weights of the rows, passed to the classifiers of the labels.
+        X : array, data frame or sparse matrix of shape (n_samples, n_features)
+            Samples.
+        y : array, data frame or sparse matrix of shape (n_samples, n_labels)
+            Ones where a sample has a label, zeros elsewhere. Labels that no sample has, or all samples have, are
+            allowed.
+        sample_weight : array of shape (n_samples,), optional
+            Weights of the samples, passed to the classifiers of the labels.
 
         Returns
         -------
@@ -81,11 +82,11 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
         """
         self._validate_params()
         self._check_rule()
-        with unchanged_by_errors(self):
-            X = checked_rows(self, X)
-            labels = checked_labels(y)
+        with restore_on_error(self):
+            X = validate_samples(self, X)
+            labels = validate_label_matrix(y)
             if labels.shape[0] != X.shape[0]:
-                raise ValueError(f"X has {X.shape[0]} rows but y has {labels.shape[0]}: they must belong together")
+                raise ValueError(f"X has {X.shape[0]} samples but y has {labels.shape[0]}: they must belong together")
             weights = None if sample_weight is None else check_sample_weight(sample_weight, X, dtype=np.float64)
             seed = int(check_random_state(self.random_state).randint(2**31 - 1))
             self._learn(X, labels, weights, seed)
@@ -105,7 +106,7 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
 
     @abstractmethod
     def _marginals(self, X: Any) -> Floats:
-        """Return the probability of each label for every row."""
+        """Return the probability of each label for every sample."""
 
     @abstractmethod
     def _decide(self, X: Any) -> LabelMatrix:
@@ -118,31 +119,31 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array, data frame or sparse matrix of shape (n_rows, n_features)
-            New rows.
+        X : array, data frame or sparse matrix of shape (n_samples, n_features)
+            New samples.
 
         Returns
         -------
-        array of shape (n_rows, n_labels)
+        array of shape (n_samples, n_labels)
         """
         check_is_fitted(self, "n_labels_")
-        return self._marginals(checked_rows(self, X, reset=False))
+        return self._marginals(validate_samples(self, X, reset=False))
 
     def predict(self, X: Any) -> Any:
         """Return labels, chosen by the rule ``inference``.
 
         Parameters
         ----------
-        X : array, data frame or sparse matrix of shape (n_rows, n_features)
-            New rows.
+        X : array, data frame or sparse matrix of shape (n_samples, n_features)
+            New samples.
 
         Returns
         -------
-        array of shape (n_rows, n_labels), or a CSR matrix if the labels of training were sparse
+        array of shape (n_samples, n_labels), or a CSR matrix if the labels of training were sparse
         """
         check_is_fitted(self, "n_labels_")
         self._check_rule()
-        X = checked_rows(self, X, reset=False)
+        X = validate_samples(self, X, reset=False)
         if self.inference in THRESHOLDS:
             if self.inference not in self._by_rule:
                 raise ValueError(
@@ -154,21 +155,23 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
         return returned(labels, self.sparse_labels_)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the F-measure that the rule aims at: a mean over rows, over labels ("macro_f") or of all ("micro_f").
+        """Return the F-measure that the rule aims at: mean over samples, over labels ("macro_f") or pooled ("micro_f").
 
-        Rows without labels, rightly left without, count 1.
+        Samples without labels, rightly left without, count 1.
 
         Parameters
         ----------
-        X : array, data frame or sparse matrix of shape (n_rows, n_features)
-            Rows.
-        y : array or sparse matrix of shape (n_rows, n_labels)
+        X : array, data frame or sparse matrix of shape (n_samples, n_features)
+            Samples.
+        y : array or sparse matrix of shape (n_samples, n_labels)
             Their labels.
-        sample_weight : array of shape (n_rows,), optional
-            Weights of the rows.
+        sample_weight : array of shape (n_samples,), optional
+            Weights of the samples.
         """
-        found = checked_labels(self.predict(X))
-        return f_measure(checked_labels(y), found, AIMS.get(self.inference, "instance"), self.beta, sample_weight)
+        found = validate_label_matrix(self.predict(X))
+        return f_measure(
+            validate_label_matrix(y), found, AIMS.get(self.inference, "instance"), self.beta, sample_weight
+        )
 
     # ------------------------------------------------------------------------------------------------------ thresholds
 
@@ -191,11 +194,11 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
         return {"macro_f": np.array(own), "micro_f": np.full(labels.shape[1], shared)}
 
     def _threshold(self, truth: LabelMatrix, log_odds: Floats, weights: Any, seed: int) -> float:
-        """Return the probability above which rows have a label.
+        """Return the probability above which samples have a label.
 
-        Of rare labels, the threshold that happens to be best on few rows would give many others the label as well.
+        Of rare labels, the threshold that happens to be best on few samples would give many others the label as well.
         """
         if truth.min() == truth.max():
-            return 0.5  # the model is as sure as the rows
+            return 0.5  # the model is as sure as the samples
         found = choose_threshold("auto", FBeta(self.beta), truth == 1, log_odds, weights, seed).threshold
         return float(expit(found))

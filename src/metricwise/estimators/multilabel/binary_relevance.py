@@ -13,14 +13,14 @@ from metricwise.estimators.multilabel.learners import fitted, probability
 
 
 class BinaryRelevance(MultiLabelClassifier):
-    """One probabilistic classifier for each label, as if labels were independent given the row.
+    """One probabilistic classifier for each label, as if labels were independent given the sample.
 
     Parameters
     ----------
     estimator : classifier, optional
         With ``predict_proba``. By default logistic regression, its C the best of five in three folds.
     inference : str, default="meuf"
-        How labels are chosen from the probabilities. For the F-measure of each row: "meuf" (exact for independent
+        How labels are chosen from the probabilities. For the F-measure of each sample: "meuf" (exact for independent
         labels), "meuf_approx", "lewis". "hamming" takes the labels that are more probable than not, for the share of
         wrong labels. "macro_f" (the mean of the labels' F) and "micro_f" (the F of all labels together) choose
         thresholds out of fold, one a label or one for all.

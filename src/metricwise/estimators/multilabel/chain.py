@@ -25,9 +25,9 @@ class Chain:
     order : array of int
         The labels, first to last.
     models : list
-        The classifier of each label in that order; its features are those of a row and the labels before.
+        The classifier of each label in that order; its features are those of a sample and the labels before.
     n_features : int
-        Features of a row.
+        Features of a sample.
     """
 
     def __init__(self, order: Indices, models: list[Any], n_features: int) -> None:
@@ -49,7 +49,7 @@ class Chain:
         return chain
 
     def _note_logistic(self, X: Any, sorted_labels: LabelMatrix) -> None:
-        """Keep the weights if all classifiers are logistic: what a row adds to the scores is then computed once."""
+        """Keep the weights if all classifiers are logistic: what a sample adds to the scores is then computed once."""
         some, known = X[:20], sorted_labels[:20]
         found = [as_logistic(model, joined(some, known[:, :k])) for k, model in enumerate(self.models)]
         if any(one is None for one in found):
@@ -68,46 +68,46 @@ class Chain:
         return self._linear is not None
 
     def logits(self, X: Any) -> Floats:
-        """Return what rows alone add to the score of each label, in the order of the chain."""
+        """Return what samples alone add to the score of each label, in the order of the chain."""
         assert self._linear is not None
         of_rows, _, constants = self._linear
         return np.ascontiguousarray(np.asarray(X @ of_rows.T) + constants)
 
     def step(self, k: int, X: Any, logits: Floats | None, prefixes: LabelMatrix) -> Floats:
-        """Return the probability of the k-th label for every row and every one of its ``prefixes``.
+        """Return the probability of the k-th label for every sample and every one of its ``prefixes``.
 
-        ``prefixes`` has the shape (n_prefixes, k) if all rows have the same ones, else (n_rows, n_prefixes, k).
+        ``prefixes`` has the shape (n_prefixes, k) if all samples have the same ones, else (n_instances, n_prefixes, k).
         """
         if logits is not None:
             assert self._linear is not None
             values: Floats = expit(logits[:, k, None] + prefixes @ self._linear[1][:k, k])
             return values
-        n_rows, n_prefixes = X.shape[0], prefixes.shape[-2]
-        shared = np.broadcast_to(prefixes, (n_rows, n_prefixes, k)).reshape(n_rows * n_prefixes, k)
-        rows = np.repeat(np.arange(n_rows), n_prefixes)
-        # Many prefixes of a row are alike: each is asked for once.
+        n_instances, n_prefixes = X.shape[0], prefixes.shape[-2]
+        shared = np.broadcast_to(prefixes, (n_instances, n_prefixes, k)).reshape(n_instances * n_prefixes, k)
+        rows = np.repeat(np.arange(n_instances), n_prefixes)
+        # Many prefixes of a sample are alike: each is asked for once.
         keys = np.column_stack([rows, shared])
         distinct, inverse = np.unique(keys, axis=0, return_inverse=True)
         found = probability(self.models[k], joined(X[distinct[:, 0]], distinct[:, 1:].astype(np.int8)))
-        return found[np.ravel(inverse)].reshape(n_rows, n_prefixes)
+        return found[np.ravel(inverse)].reshape(n_instances, n_prefixes)
 
     def sample(self, X: Any, n_samples: int, seed: int, first_row: int) -> LabelMatrix:
-        """Return label vectors, of shape (n_rows, n_samples, n_labels); what a row gets depends on its number alone."""
-        n_rows, n_labels = X.shape[0], len(self.order)
-        samples = np.zeros((n_rows, n_samples, n_labels), dtype=np.int8)
+        """Return drawn label vectors, of shape (n_instances, n_samples, n_labels), seeded by the instance's number."""
+        n_instances, n_labels = X.shape[0], len(self.order)
+        samples = np.zeros((n_instances, n_samples, n_labels), dtype=np.int8)
         if self._linear is not None:
             logits, weights, order = self.logits(X), self._linear[1], self.order.astype(np.int64)
             run_blocks(
                 lambda _, start, stop: chains.sample_chain(
                     logits, weights, order, seed, first_row, samples, start, stop
                 ),
-                block_bounds(n_rows, float(n_rows) * n_samples * n_labels),
+                block_bounds(n_instances, float(n_instances) * n_samples * n_labels),
                 available_threads(),
             )
             return samples
-        drawn = np.zeros((n_rows, n_samples, n_labels), dtype=np.int8)
+        drawn = np.zeros((n_instances, n_samples, n_labels), dtype=np.int8)
         uniform = np.stack(
-            [np.random.default_rng((seed, first_row + i)).random((n_samples, n_labels)) for i in range(n_rows)]
+            [np.random.default_rng((seed, first_row + i)).random((n_samples, n_labels)) for i in range(n_instances)]
         )
         for k in range(n_labels):
             drawn[:, :, k] = uniform[:, :, k] < self.step(k, X, None, drawn[:, :, :k])
@@ -115,7 +115,7 @@ class Chain:
         return samples
 
     def joint(self, X: Any) -> tuple[LabelMatrix, Floats]:
-        """Return all label vectors, and the probability of each for every row, of shape (n_rows, 2^n_labels)."""
+        """Return all label vectors, and the probability of each, of shape (n_instances, 2^n_labels)."""
         logits = self.logits(X) if self.is_logistic else None
         patterns, joint = np.zeros((1, 0), dtype=np.int8), np.ones((X.shape[0], 1))
         for k in range(len(self.order)):
@@ -130,8 +130,8 @@ class Chain:
     def likely(self, X: Any, width: int) -> tuple[LabelMatrix, Floats]:
         """Return the most probable label vector that a beam of some width finds, and its log-probability."""
         logits = self.logits(X) if self.is_logistic else None
-        n_rows = X.shape[0]
-        prefixes, scores = np.zeros((n_rows, 1, 0), dtype=np.int8), np.zeros((n_rows, 1))
+        n_instances = X.shape[0]
+        prefixes, scores = np.zeros((n_instances, 1, 0), dtype=np.int8), np.zeros((n_instances, 1))
         for k in range(len(self.order)):
             on = np.clip(self.step(k, X, logits, prefixes), 1e-300, 1.0 - 1e-16)
             both = np.concatenate([scores + np.log1p(-on), scores + np.log(on)], axis=1)
@@ -139,7 +139,7 @@ class Chain:
             best = np.argsort(-both, axis=1, kind="stable")[:, :width]
             scores = np.take_along_axis(both, best, axis=1)
             prefixes = np.take_along_axis(longer, best[:, :, None], axis=1)
-        labels = np.empty((n_rows, len(self.order)), dtype=np.int8)
+        labels = np.empty((n_instances, len(self.order)), dtype=np.int8)
         labels[:, self.order] = prefixes[:, 0]
         return labels, scores[:, 0]
 
@@ -149,7 +149,7 @@ def _with(prefixes: LabelMatrix, label: int) -> LabelMatrix:
 
 
 def joined(X: Any, labels: LabelMatrix) -> Any:
-    """Return rows with labels as further features."""
+    """Return samples with labels as further features."""
     if labels.shape[1] == 0:
         return X
     if sparse.issparse(X):

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from metricwise._sklearn import Interval, StrOptions
 from metricwise._typing import Floats, Indices, LabelMatrix
 from metricwise.decisions.label_matrix import returned
-from metricwise.estimators.inputs import checked_rows
+from metricwise.estimators.inputs import validate_samples
 from metricwise.estimators.multilabel.base import MARGINAL_RULES, THRESHOLDS, MultiLabelClassifier
 from metricwise.estimators.multilabel.chain import Chain
 from metricwise.inference import gfm, gfm_from_samples, gfm_threshold
@@ -27,7 +27,7 @@ _ENTRIES_OF_A_BLOCK = 20_000_000
 class ProbabilisticClassifierChain(MultiLabelClassifier):
     """A chain of classifiers, each of which sees the labels before its own (Dembczyński et al. 2011).
 
-    The chain gives the joint distribution of the labels of a row, of which label vectors are drawn, or all listed if
+    The chain gives the joint distribution of the labels of a sample, of which label vectors are drawn, or all listed if
     labels are few. From these, "gfm" finds the labels with the largest expected F-measure exactly, however labels
     depend on each other.
 
@@ -41,11 +41,11 @@ class ProbabilisticClassifierChain(MultiLabelClassifier):
     n_chains : int, default=1
         Chains with random orders of their own, whose distributions are averaged; above 1 needs ``order="random"``.
     n_samples : int, default=200
-        Label vectors drawn for a row, from all chains together.
+        Label vectors drawn for a sample, from all chains together.
     inference : str, default="gfm"
-        How labels are chosen. For the F-measure of each row: "gfm" (exact), "gfm_threshold" (in the order of the
+        How labels are chosen. For the F-measure of each sample: "gfm" (exact), "gfm_threshold" (in the order of the
         marginal probabilities), "meuf", "meuf_approx" and "lewis" (as if labels were independent). "hamming" for the
-        share of wrong labels, "joint_mode" for the share of rows without any. "macro_f" and "micro_f" choose
+        share of wrong labels, "joint_mode" for the share of samples without any. "macro_f" and "micro_f" choose
         thresholds out of fold, one a label or one for all.
     beta : float, default=1.0
         How many times recall counts as much as precision.
@@ -139,7 +139,7 @@ class ProbabilisticClassifierChain(MultiLabelClassifier):
         return n_labels < 30 and 2**n_labels <= _PATTERNS_A_SAMPLE * self.n_samples
 
     def _blocks(self, X: Any, width: int) -> Iterator[Indices]:
-        """Yield rows, as many at a time as label vectors of them fit into memory."""
+        """Yield samples, as many at a time as label vectors of them fit into memory."""
         size = max(_ENTRIES_OF_A_BLOCK // (width * len(self.orders_[0])), 1)
         for start in range(0, X.shape[0], size):
             yield np.arange(start, min(start + size, X.shape[0]))
@@ -165,23 +165,23 @@ class ProbabilisticClassifierChain(MultiLabelClassifier):
         return np.concatenate(parts, axis=1)
 
     def sample(self, X: Any, n_samples: int | None = None, random_state: int | None = None) -> LabelMatrix:
-        """Draw label vectors from the distribution of each row.
+        """Draw label vectors from the distribution of each sample.
 
         Parameters
         ----------
-        X : array, data frame or sparse matrix of shape (n_rows, n_features)
-            Rows.
+        X : array, data frame or sparse matrix of shape (n_instances, n_features)
+            Samples.
         n_samples : int, optional
             How many of each; by default the ``n_samples`` of the model.
         random_state : int, optional
-            Seed; by default that of the model. What a row gets depends on the seed and the row's place in X.
+            Seed; by default that of the model. What a sample gets depends on the seed and the sample's place in X.
 
         Returns
         -------
-        array of int8, of shape (n_rows, n_samples, n_labels)
+        array of int8, of shape (n_instances, n_samples, n_labels)
         """
         check_is_fitted(self, "n_labels_")
-        X = checked_rows(self, X, reset=False)
+        X = validate_samples(self, X, reset=False)
         seed = self._seed if random_state is None else int(random_state)
         return self._drawn(X, 0, self.n_samples if n_samples is None else n_samples, seed)
 
@@ -199,21 +199,21 @@ class ProbabilisticClassifierChain(MultiLabelClassifier):
     # --------------------------------------------------------------------------------------------------------- labels
 
     def predict_joint_mode(self, X: Any) -> Any:
-        """Return the most probable label vector of each row.
+        """Return the most probable label vector of each sample.
 
         All are compared if labels are few; else those that a beam search finds in every chain.
 
         Parameters
         ----------
-        X : array, data frame or sparse matrix of shape (n_rows, n_features)
-            Rows.
+        X : array, data frame or sparse matrix of shape (n_instances, n_features)
+            Samples.
 
         Returns
         -------
-        array of shape (n_rows, n_labels), or a CSR matrix if the labels of training were sparse
+        array of shape (n_instances, n_labels), or a CSR matrix if the labels of training were sparse
         """
         check_is_fitted(self, "n_labels_")
-        return returned(self._joint_mode(checked_rows(self, X, reset=False)), self.sparse_labels_)
+        return returned(self._joint_mode(validate_samples(self, X, reset=False)), self.sparse_labels_)
 
     def _joint_mode(self, X: Any) -> LabelMatrix:
         parts = []
@@ -250,7 +250,7 @@ class ProbabilisticClassifierChain(MultiLabelClassifier):
 
 
 def joint_summary(vectors: LabelMatrix, joint: Floats) -> tuple[Floats, Floats]:
-    """Return P[row, i, s - 1] = p(y_i = 1, |y| = s) and the probability of no label at all, for a batch of rows."""
+    """Return P[instance, i, s - 1] = p(y_i = 1, |y| = s) and the probability of no label at all."""
     n_labels = vectors.shape[1]
     sizes = vectors.sum(axis=1)
     P = np.zeros((joint.shape[0], n_labels, n_labels))

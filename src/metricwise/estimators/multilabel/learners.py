@@ -14,7 +14,8 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from metricwise._typing import Floats
 from metricwise.decisions.constant import Constant
 
-# Shuffled: files are often sorted, and folds of rows that follow each other are then unlike, which misleads the choice.
+# Shuffled: files are often sorted, and folds of samples that follow each other are then unlike, which misleads the
+# choice.
 _FOLDS = StratifiedKFold(3, shuffle=True, random_state=0)
 _PRICES = np.logspace(-2, 2, 5)
 _ROWS_TO_COMPARE = 20
@@ -26,10 +27,10 @@ def fitted(estimator: Any, X: Any, y: NDArray[np.int8], weights: Any = None) -> 
     Parameters
     ----------
     estimator : classifier or None
-        None for logistic regression whose C is the best of five in three folds of shuffled rows (by their
-        log-likelihood), or 1 if a class has too few rows for that.
+        None for logistic regression whose C is the best of five in three folds of shuffled samples (by their
+        log-likelihood), or 1 if a class has too few samples for that.
     X, y, weights
-        Rows, the label's column, and weights of the rows or None.
+        Samples, the label's column, and weights of the samples or None.
     """
     counts = np.bincount(y, weights=weights, minlength=2)
     if np.count_nonzero(counts) < 2:
@@ -44,7 +45,7 @@ def fitted(estimator: Any, X: Any, y: NDArray[np.int8], weights: Any = None) -> 
 
 
 def probability(model: Any, X: Any) -> Floats:
-    """Return the probability that rows have the label."""
+    """Return the probability that samples have the label."""
     values: Floats = np.asarray(model.predict_proba(X), dtype=np.float64)
     return values[:, list(model.classes_).index(1)] if hasattr(model, "classes_") else values[:, 1]
 
@@ -52,7 +53,7 @@ def probability(model: Any, X: Any) -> Floats:
 def as_logistic(model: Any, X: Any) -> tuple[Floats, float] | None:
     """Return weights and constant of a classifier whose probability is the logistic function of a linear score.
 
-    None if it is of another kind, which a comparison on some rows decides.
+    None if it is of another kind, which a comparison on some samples decides.
     """
     if isinstance(model, Constant):
         return np.zeros(X.shape[1]), np.inf if model.probability else -np.inf

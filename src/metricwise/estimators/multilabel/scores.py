@@ -1,4 +1,4 @@
-"""F-measures of label matrices, averaged over rows or labels, or of all labels together."""
+"""F-measures of label matrices, averaged over samples or labels, or of all labels together."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ def f_measure(
 
     Parameters
     ----------
-    truth, found : arrays of shape (n_rows, n_labels)
+    truth, found : arrays of shape (n_samples, n_labels)
         Zeros and ones.
     average : {"instance", "macro", "micro"}
-        The mean over rows, the mean over labels, or the measure of all labels of all rows.
+        The mean over samples, the mean over labels, or the measure of all labels of all samples.
     beta : float
         How many times recall counts as much as precision.
-    weights : array of shape (n_rows,), optional
-        Weights of the rows.
+    weights : array of shape (n_samples,), optional
+        Weights of the samples.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Who takes part in the race: learners that suit the measure, the number of rows and their kind."""
+"""Who takes part in the race: learners that suit the measure, the number of samples and their kind."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from metricwise.estimators.svm.multivariate_svc import MultivariateSVC
 from metricwise.measures import HasDualRegion, Measure, RanksPairs, RatioOfRates
 from metricwise.measures.base import HasViolatedLabelling
 
-_EXACT_KERNEL_ROWS = 4000  # up to which a kernel machine holds all pairs of rows
+_EXACT_KERNEL_ROWS = 4000  # up to which a kernel machine holds all pairs of samples
 _LANDMARKS = 300
 _TREES, _TREES_AT_LAST = 50, 100  # in the race, where they need only be as good as each other, and in what is kept
 _LEAST_ROWS_OF_BOOSTING = 10_000
@@ -31,11 +31,12 @@ _STREAM_ROWS = 20_000  # from which streaming learners take part
 
 @dataclass(frozen=True)
 class Candidate:
-    """A learner with its name, what is special about it, and how its time grows with the rows.
+    """A learner with its name, what is special about it, and how its time grows with the samples.
 
-    ``last`` is what is trained on all rows if it is chosen, which takes ``last_cost`` times as long; None for the same.
-    A learner that needs many rows to show what it can, and takes nearly as long for few, runs from ``least_rows`` on.
-    Settings that may gain more from more rows than others of the learner (``gains_later``) are not judged by few.
+    ``last`` is what is trained on all samples if it is chosen, which takes ``last_cost`` times as long; None for the
+    same. A learner that needs many samples to show what it can, and takes nearly as long for few, runs from
+    ``least_rows`` on. Settings that may gain more from more samples than others of the learner (``gains_later``) are
+    not judged by few.
     """
 
     name: str
@@ -49,7 +50,7 @@ class Candidate:
 
     @property
     def kept(self) -> Any:
-        """What is trained on all rows."""
+        """What is trained on all samples."""
         return self.estimator if self.last is None else self.last
 
 
@@ -57,7 +58,7 @@ Maker = Callable[[Profile, Measure, int], Iterator[Candidate]]
 
 
 def _logistic(profile: Profile, measure: Measure, seed: int) -> Iterator[Candidate]:
-    # Rows of texts are of length one, so that their weights have to be large.
+    # Samples of texts are of length one, so that their weights have to be large.
     for price in (1.0, 10.0, 100.0) if profile.is_wide else (0.1, 1.0, 10.0):
         learner = LogisticRegression(C=price, max_iter=1000)
         yield Candidate("logistic regression", for_numbers(profile, learner), {"C": price})
@@ -72,7 +73,7 @@ def _boosted(profile: Profile, measure: Measure, seed: int) -> Iterator[Candidat
     if profile.is_wide:
         return
     columns = list(range(len(profile.categorical))) or None
-    few = profile.n_rows < _CAREFUL_ROWS
+    few = profile.n_samples < _CAREFUL_ROWS
     settings = (
         {"learning_rate": 0.05, "max_leaf_nodes": 15, "l2_regularization": 1.0} if few else {"l2_regularization": 3.0}
     )
@@ -96,14 +97,14 @@ def _extra_trees(profile: Profile, measure: Measure, seed: int) -> Iterator[Cand
             growth=0.9,
             last=many,
             last_cost=_TREES_AT_LAST / _TREES,
-            gains_later=rows == 1,  # noise that is averaged out by more rows is what larger leaves are for
+            gains_later=rows == 1,  # noise that is averaged out by more samples is what larger leaves are for
         )
 
 
 def _kernel_machine(profile: Profile, measure: Measure, seed: int) -> Iterator[Candidate]:
     if profile.is_wide:
         return
-    if profile.n_rows <= _EXACT_KERNEL_ROWS:
+    if profile.n_samples <= _EXACT_KERNEL_ROWS:
         for price, weights in ((3.0, None), (1.0, "balanced")):
             learner = SVC(C=price, class_weight=weights)
             settings = {"C": price} | ({} if weights is None else {"class_weight": weights})
@@ -128,7 +129,7 @@ def _ranking(profile: Profile, measure: Measure, seed: int) -> Iterator[Candidat
 
 
 def _streams(profile: Profile, measure: Measure, seed: int) -> Iterator[Candidate]:
-    if profile.n_rows < _STREAM_ROWS:
+    if profile.n_samples < _STREAM_ROWS:
         return
     if isinstance(measure, RatioOfRates):
         yield Candidate("STAMP", for_numbers(profile, STAMPClassifier(measure, random_state=seed)))
@@ -155,7 +156,7 @@ def candidates_for(wanted: Any, profile: Profile, measure: Measure, two_classes:
     Raises
     ------
     ValueError
-        If a name is unknown, or nothing that is wanted fits the measure and the rows.
+        If a name is unknown, or nothing that is wanted fits the measure and the samples.
     """
     if isinstance(wanted, dict):
         return [Candidate(str(name), estimator) for name, estimator in wanted.items()]
@@ -169,7 +170,7 @@ def candidates_for(wanted: Any, profile: Profile, measure: Measure, two_classes:
     found = [one for name in names if name in makers for one in makers[name](profile, measure, seed)]
     if not found:
         raise ValueError(
-            f"none of the candidates {', '.join(names)} fits measure {measure.name!r} and these rows: use "
+            f"none of the candidates {', '.join(names)} fits measure {measure.name!r} and these samples: use "
             "candidates='auto', or a dictionary of your own estimators"
         )
     return found

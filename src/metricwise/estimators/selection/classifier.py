@@ -16,12 +16,12 @@ from sklearn.utils.validation import check_is_fitted, check_random_state, column
 
 from metricwise._sklearn import Interval, check_sample_weight, take_samples
 from metricwise._typing import Floats
-from metricwise.decisions.label_matrix import checked_labels, returned
+from metricwise.decisions.label_matrix import returned, validate_label_matrix
 from metricwise.decisions.multiclass import averaged
 from metricwise.decisions.out_of_fold import without_rows
 from metricwise.decisions.targets import classes_of, positive_class
 from metricwise.decisions.tasks import SeveralClasses, SeveralLabels, Task, TwoClasses
-from metricwise.estimators.inputs import checked_rows, refuse_empty_frame, unchanged_by_errors
+from metricwise.estimators.inputs import refuse_empty_frame, restore_on_error, validate_samples
 from metricwise.estimators.selection.candidates import candidates_for
 from metricwise.estimators.selection.clock import Clock
 from metricwise.estimators.selection.ensemble import Averaging, Mixture, best_mixture
@@ -37,9 +37,9 @@ _LOG = logging.getLogger("metricwise")
 class MetricClassifier(ClassifierMixin, BaseEstimator):
     """Trains what fits the measure and the data, and keeps the best.
 
-    Candidates race on growing parts of the rows, judged by the measure on rows that their models have not seen. The
-    best of them, or the mean of the scores of several if that is better, is trained on all rows, with the threshold
-    that serves the measure.
+    Candidates race on growing parts of the samples, judged by the measure on samples that their models have not seen.
+    The best of them, or the mean of the scores of several if that is better, is trained on all samples, with the
+    threshold that serves the measure.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):
     time_budget : float, optional
         Seconds for training; what would take longer is left out.
     cv : int, splitter or None, default=None
-        Folds of all rows; 5 by default. Parts of the rows have 3.
+        Folds of all samples; 5 by default. Parts of the samples have 3.
     pos_label : label, optional
         The positive class of two; by default the last in order.
     n_jobs : int, optional
@@ -64,19 +64,19 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):
     Attributes
     ----------
     best_estimator_ : classifier or list
-        What was chosen, trained on all rows; a list of classifiers whose scores are averaged if several were.
+        What was chosen, trained on all samples; a list of classifiers whose scores are averaged if several were.
     weights_ : array
         Of the classifiers.
     threshold_ : float or array
         Above which scores are positive; see `decision_function`.
     expected_score_ : float
-        The measure to expect on new rows: that of rows which neither models nor, for two classes, the threshold had
-        seen, carried on to models of all rows where parts of the rows have shown how it grows.
+        The measure to expect on new samples: that of samples which neither models nor, for two classes, the threshold
+        had seen, carried on to models of all samples where parts of the samples have shown how it grows.
     expected_score_interval_ : pair of float
-        Where the measure of as many new rows lies with probability 0.9.
+        Where the measure of as many new samples lies with probability 0.9.
     leaderboard_ : data frame
-        A line for every candidate: settings, measure out of fold with an interval, rows, seconds, weight in the result,
-        and why it was dropped.
+        A line for every candidate: settings, measure out of fold with an interval, samples, seconds, weight in the
+        result, and why it was dropped.
     classes_ : array
         Labels.
     measure_ : Measure
@@ -145,12 +145,12 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array, sparse matrix or data frame of shape (n_rows, n_features)
-            Rows; columns of a data frame may be categories, and numbers may be missing.
-        y : array of shape (n_rows,) or (n_rows, n_labels)
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            Samples; columns of a data frame may be categories, and numbers may be missing.
+        y : array of shape (n_samples,) or (n_samples, n_labels)
             Classes, or zeros and ones for several labels.
-        sample_weight : array of shape (n_rows,), optional
-            Weights of the rows.
+        sample_weight : array of shape (n_samples,), optional
+            Weights of the samples.
 
         Returns
         -------
@@ -158,7 +158,7 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):
         """
         self._validate_params()
         clock, measure = Clock(self.time_budget), get_measure(self.measure)
-        with unchanged_by_errors(self):
+        with restore_on_error(self):
             rows, target = self._checked(X, y)
             weights = self._weights(sample_weight, len(target))
             kept = weights > 0.0
@@ -177,22 +177,22 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):
         self.sparse_labels_ = bool(issparse(y))
         given = y if self.sparse_labels_ else np.asarray(y)
         several = given.ndim == 2 and given.shape[1] > 1
-        target = checked_labels(given) if several else column_or_1d(given, warn=True)
+        target = validate_label_matrix(given) if several else column_or_1d(given, warn=True)
         if len(target) != rows.shape[0]:
-            raise ValueError(f"X has {rows.shape[0]} rows and y has {len(target)}: give a label for every row")
+            raise ValueError(f"X has {rows.shape[0]} samples and y has {len(target)}: give a label for every sample")
         return rows, target
 
     def _checked_rows(self, X: Any, reset: bool) -> Any:
         refuse_empty_frame(X)
         if hasattr(X, "columns") and Profile.of(X).categorical:
             return validate_data(self, X, reset=reset, skip_check_array=True)
-        return checked_rows(self, X, reset=reset, least=2 if reset else 1, missing=True)
+        return validate_samples(self, X, reset=reset, least=2 if reset else 1, missing=True)
 
-    def _weights(self, sample_weight: Any, n_rows: int) -> Floats:
-        rows = np.empty((n_rows, 0))
+    def _weights(self, sample_weight: Any, n_samples: int) -> Floats:
+        rows = np.empty((n_samples, 0))
         weights = check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
         if not np.any(weights > 0.0):
-            raise ValueError("sample_weight is zero for every row: give at least two rows a weight above zero")
+            raise ValueError("sample_weight is zero for every sample: give at least two samples a weight above zero")
         return np.asarray(weights)
 
     def _make_task(self, X: Any, y: NDArray[Any], weights: Floats | None, measure: Measure) -> Task:
@@ -222,7 +222,7 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):
         )
 
     def _settle(self, mixture: Mixture, finalists: list[Runner], heat: Heat, clock: Clock) -> None:
-        """Train what was chosen, on all rows if there is time for it, and choose its threshold."""
+        """Train what was chosen, on all samples if there is time for it, and choose its threshold."""
         task = self._task
         rows = np.arange(len(task.y))
         if sum(runner.last_seconds(rows.size) for runner in mixture.runners) * MARGIN > clock.left():
@@ -254,12 +254,12 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : rows
-            New rows.
+        X : samples
+            New samples.
 
         Returns
         -------
-        array of shape (n_rows,), (n_rows, n_classes) or (n_rows, n_labels)
+        array of shape (n_samples,), (n_samples, n_classes) or (n_samples, n_labels)
         """
         margin: Floats = self._scores(X) - self.threshold_
         return margin if self._points_up else -margin
@@ -269,12 +269,12 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : rows
-            New rows.
+        X : samples
+            New samples.
 
         Returns
         -------
-        array of shape (n_rows,) or (n_rows, n_labels)
+        array of shape (n_samples,) or (n_samples, n_labels)
         """
         scores = self._scores(X)
         found = self._task.predicted(scores, self._decision)
@@ -288,12 +288,12 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : rows
-            New rows.
+        X : samples
+            New samples.
 
         Returns
         -------
-        array of shape (n_rows, n_classes) or (n_rows, n_labels)
+        array of shape (n_samples, n_classes) or (n_samples, n_labels)
         """
         scores = self._scores(X)
         if isinstance(self._task, SeveralClasses):
@@ -309,12 +309,12 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : rows
-            Rows.
+        X : samples
+            Samples.
         y : array
             Their labels.
-        sample_weight : array of shape (n_rows,), optional
-            Weights of the rows.
+        sample_weight : array of shape (n_samples,), optional
+            Weights of the samples.
         """
         scores = self._scores(X)
         return self._task.score(y, scores, self._decision, sample_weight)
@@ -340,13 +340,13 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):
             raise ImportError("leaderboard_ is a pandas data frame: pip install pandas, or read explain()") from error
         return pd.DataFrame(self._records)
 
-    def score_interval(self, n_rows: int | None = None, confidence: float = 0.9) -> tuple[float, float]:
-        """Return where the measure of new rows lies with the given probability.
+    def score_interval(self, n_samples: int | None = None, confidence: float = 0.9) -> tuple[float, float]:
+        """Return where the measure of new samples lies with the given probability.
 
         Parameters
         ----------
-        n_rows : int, optional
-            How many new rows; by default so many that chance has no part in their measure.
+        n_samples : int, optional
+            How many new samples; by default so many that chance has no part in their measure.
         confidence : float, default=0.9
             The probability.
         """
@@ -355,7 +355,7 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(
                 f"score_interval is for two classes and not for {self.measure_.name!r}; see expected_score_interval_"
             )
-        return self._carried.interval(*self._decision.evidence.interval(confidence, n_rows))
+        return self._carried.interval(*self._decision.evidence.interval(confidence, n_samples))
 
     def explain(self) -> str:
         """Return what was chosen and why, in words."""

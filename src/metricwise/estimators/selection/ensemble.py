@@ -24,11 +24,11 @@ class Mixture(NamedTuple):
 def best_mixture(task: Task, heat: Heat, finalists: list[Runner]) -> Mixture:
     """Return the best of the finalists and of the averages of the first two, three, ... of them.
 
-    Averages of equally good models are better than each, and weights that are chosen on few rows are worse than equal
-    ones; so weights are equal, and what is chosen is how many take part.
+    Averages of equally good models are better than each, and weights that are chosen on few samples are worse than
+    equal ones; so weights are equal, and what is chosen is how many take part.
     """
     ranked = sorted(finalists, key=lambda runner: -runner.value)
-    weights = task.row_weights(heat.held)
+    weights = task.sample_weights_of(heat.held)
     best = Mixture(ranked[:1], np.ones(1), ranked[0].scores, ranked[0].value)
     for count in range(2, len(ranked) + 1):
         scores: Floats = np.mean([runner.scores for runner in ranked[:count]], axis=0)
@@ -57,7 +57,7 @@ class Averaging:
     weights: Floats
 
     def scores(self, task: Task, X: Any) -> Floats:
-        """Return scores of rows."""
+        """Return scores of samples."""
         parts = [
             calibrate(task.raw_scores(model, X))
             for model, calibrate in zip(self.models, self.calibrations, strict=True)

@@ -29,7 +29,7 @@ def explained(
     chosen = names[0] if len(names) == 1 else "the mean of the scores of " + ", ".join(names)
     lines = [
         f"Of {len(runners)} candidates, {chosen} is chosen.",
-        f"Its {measure} is {expected:.3f} on rows that its models had not seen; on as many new rows, expect "
+        f"Its {measure} is {expected:.3f} on samples that its models had not seen; on as many new samples, expect "
         f"{interval[0]:.3f} to {interval[1]:.3f} (90 %).",
     ]
     if len(names) > 1:
@@ -41,14 +41,14 @@ def explained(
 
 
 def _last_first(runner: Runner) -> tuple[int, float]:
-    return -runner.n_rows, -runner.value if runner.value == runner.value else float("inf")
+    return -runner.n_samples, -runner.value if runner.value == runner.value else float("inf")
 
 
 def _fate(runner: Runner, rows: int) -> str:
-    if runner.n_rows == 0:
+    if runner.n_samples == 0:
         return runner.why_dropped
     reached = f"{runner.value:.3f} ({runner.interval[0]:.3f} to {runner.interval[1]:.3f})"
-    where = "" if runner.n_rows == rows else f" on {runner.n_rows} rows"
+    where = "" if runner.n_samples == rows else f" on {runner.n_samples} samples"
     return f"{reached}{where}, {runner.why_dropped or 'no gain when added'}"
 
 
@@ -63,7 +63,7 @@ def records(runners: list[Runner], mixture: Mixture) -> list[dict[str, Any]]:
             "value": runner.value,
             "low": runner.interval[0],
             "high": runner.interval[1],
-            "rows": runner.n_rows,
+            "rows": runner.n_samples,
             "seconds": runner.seconds,
             "weight": float(chosen.get(id(runner), 0.0)),
             "why_dropped": runner.why_dropped,

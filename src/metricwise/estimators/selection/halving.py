@@ -1,11 +1,11 @@
-"""Candidates against each other on growing parts of the rows, with the same folds for all (successive halving).
+"""Candidates against each other on growing parts of the samples, with the same folds for all (successive halving).
 
-1. On a part of the rows, every candidate scores rows that its models have not seen.
-2. Whoever is clearly behind the best, on the same rows, leaves; and so do all but the best few.
-   Of the settings of one learner, the best stays, and with it those that may gain more from more rows.
-3. The others go on with more rows, at last with all of them.
+1. On a part of the samples, every candidate scores samples that its models have not seen.
+2. Whoever is clearly behind the best, on the same samples, leaves; and so do all but the best few.
+   Of the settings of one learner, the best stays, and with it those that may gain more from more samples.
+3. The others go on with more samples, at last with all of them.
 
-With a time budget, a candidate only starts what it will probably finish, judged by how long it took on fewer rows.
+With a time budget, a candidate only starts what it will probably finish, judged by how long it took on fewer samples.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from metricwise._sklearn import take_samples
 from metricwise._typing import Floats, Indices
-from metricwise.decisions.out_of_fold import Splits, collected, on_one_scale, probe_rows, splits_of, with_probe
+from metricwise.decisions.out_of_fold import Splits, collected, draw_probe, make_splits, on_one_scale, with_probe
 from metricwise.decisions.tasks import Calibration, Task
 from metricwise.estimators.selection.candidates import Candidate
 from metricwise.estimators.selection.clock import Clock
@@ -34,9 +34,9 @@ _FIRST_RARE_ROWS = 60  # of the rarest class, so that a first part can tell cand
 _FIRST_ROWS_ON_A_BUDGET = 1000
 _FIRST_ROWS_IN_A_HURRY, _HURRY = 250, 30.0  # with less than so many seconds nobody may take long for a first try
 _FIRST_RARE_ROWS_ON_A_BUDGET = 10
-_FEWEST_TO_JUDGE = 1000  # rows; on fewer, learners that need many would look worse than they are
-_GROWTH = 4  # of the part of the rows
-_FINALISTS, _LAST_FINALISTS = 4, 3  # after the first part of the rows, and after later ones
+_FEWEST_TO_JUDGE = 1000  # samples; on fewer, learners that need many would look worse than they are
+_GROWTH = 4  # of the part of the samples
+_FINALISTS, _LAST_FINALISTS = 4, 3  # after the first part of the samples, and after later ones
 _PROBED_ROWS = 1000  # that models which have seen them score, too
 _RESAMPLES = 100
 _CLEARLY = 0.95
@@ -49,41 +49,41 @@ class Runner:
     """A candidate and how it fares; ``why_dropped`` is empty for finalists."""
 
     candidate: Candidate
-    n_rows: int = 0
+    n_samples: int = 0
     value: float = float("nan")
     interval: tuple[float, float] = (float("nan"), float("nan"))
     seconds: float = 0.0
     fold_seconds: float = 0.0  # of one training and its scores
-    growth: float | None = None  # exponent by which they grew with the rows at last
-    curve: list[tuple[float, float]] = field(default_factory=list)  # rows that models learnt from, and their measure
+    growth: float | None = None  # exponent by which they grew with the samples at last
+    curve: list[tuple[float, float]] = field(default_factory=list)  # samples that models learnt from, and their measure
     why_dropped: str = ""
     out_of_time: bool = False
     scores: Floats = field(default_factory=lambda: np.zeros(0))
-    probe: Indices = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # rows whose models have seen them,
+    probe: Indices = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # samples whose models have seen them,
     seen: Floats = field(default_factory=lambda: np.zeros(0))  # and their scores
     calibration: Calibration = field(default_factory=lambda: Calibration(()))
 
-    def expected_seconds(self, n_rows: int) -> float:
-        """Return how long a training on so many rows will probably take."""
+    def expected_seconds(self, n_samples: int) -> float:
+        """Return how long a training on so many samples will probably take."""
         growth = self.candidate.growth if self.growth is None else 0.5 * (self.growth + self.candidate.growth)
-        return float(self.fold_seconds * (n_rows / max(self.n_rows, 1)) ** growth)
+        return float(self.fold_seconds * (n_samples / max(self.n_samples, 1)) ** growth)
 
-    def last_seconds(self, n_rows: int) -> float:
+    def last_seconds(self, n_samples: int) -> float:
         """Return how long the last training, of what is kept, will probably take."""
-        return self.candidate.last_cost * self.expected_seconds(n_rows)
+        return self.candidate.last_cost * self.expected_seconds(n_samples)
 
-    def took(self, seconds: float, n_folds: int, n_rows: int) -> None:
-        """Note how long the folds of so many rows took."""
+    def took(self, seconds: float, n_folds: int, n_samples: int) -> None:
+        """Note how long the folds of so many samples took."""
         before, self.seconds = self.fold_seconds, self.seconds + seconds
         self.fold_seconds = seconds / n_folds
-        if self.n_rows:
-            self.growth = float(np.log(max(self.fold_seconds / before, 1.0)) / np.log(n_rows / self.n_rows))
-        self.n_rows = n_rows
+        if self.n_samples:
+            self.growth = float(np.log(max(self.fold_seconds / before, 1.0)) / np.log(n_samples / self.n_samples))
+        self.n_samples = n_samples
 
 
 @dataclass
 class Heat:
-    """Some rows, divided into folds, and some of them whose scores by models that have seen them are of interest."""
+    """Some samples, divided into folds, and some of them whose scores by models that have seen them are of interest."""
 
     rows: Indices
     splits: Splits
@@ -91,18 +91,18 @@ class Heat:
 
     @property
     def held(self) -> Indices:
-        """The rows in the order in which they are held out."""
+        """The samples in the order in which they are held out."""
         held: Indices = self.rows[np.concatenate([test for _, test in self.splits])]
         return held
 
     @property
     def sizes(self) -> list[int]:
-        """How many rows each fold holds out."""
+        """How many samples each fold holds out."""
         return [test.size for _, test in self.splits]
 
 
 class Outcome(NamedTuple):
-    """All runners, the finalists among them, and the rows that these have scored."""
+    """All runners, the finalists among them, and the samples that these have scored."""
 
     runners: list[Runner]
     finalists: list[Runner]
@@ -116,9 +116,9 @@ class Race:
     Attributes
     ----------
     task : Task
-        Rows and measure.
+        Samples and measure.
     cv : int, splitter or None
-        Folds of the last part, all rows.
+        Folds of the last part, all samples.
     n_jobs : int or None
         Folds trained side by side.
     clock : Clock
@@ -134,7 +134,7 @@ class Race:
     tell: Tell
 
     def run(self, candidates: list[Candidate]) -> Outcome:
-        """Return who reached the last rows that anybody did, and everybody's fate.
+        """Return who reached the last samples that anybody did, and everybody's fate.
 
         Raises
         ------
@@ -148,12 +148,12 @@ class Race:
             raise ValueError(f"no candidate could be trained: {reasons}")
         last = heats[-1]
         finalists = [
-            one for one in runners if one.n_rows == last.rows.size and (one.out_of_time or not one.why_dropped)
+            one for one in runners if one.n_samples == last.rows.size and (one.out_of_time or not one.why_dropped)
         ]
         return Outcome(runners, finalists, last)
 
     def _parts(self) -> list[int]:
-        """Return how many rows take part, first to last."""
+        """Return how many samples take part, first to last."""
         total = len(self.task.y)
         counts = np.unique(self.task.strata, return_counts=True)[1]
         first = max(_FIRST_ROWS, int(_FIRST_RARE_ROWS * total / counts.min()))
@@ -175,23 +175,23 @@ class Race:
         cv = self.cv if size == total else _folds_of_part(self.cv)
         with warnings.catch_warnings():
             if size < total:
-                warnings.simplefilter("ignore")  # a part may have few rows of a class, of which the user has more
-            splits = splits_of(cv, take_samples(self.task.X, rows), codes, self.task.seed, needed=True)
+                warnings.simplefilter("ignore")  # a part may have few samples of a class, of which the user has more
+            splits = make_splits(cv, take_samples(self.task.X, rows), codes, self.task.seed, needed=True)
         if not splits:
             raise ValueError(
-                f"candidates are judged on rows held out, but the rarest class has {int(np.bincount(codes).min())} "
-                "rows, of which at least two must be different: collect more rows of it"
+                f"candidates are judged on samples held out, but the rarest class has {int(np.bincount(codes).min())} "
+                "samples, of which at least two must be different: collect more samples of it"
             )
-        return Heat(rows, splits, probe_rows(codes, self.task.seed, _PROBED_ROWS))
+        return Heat(rows, splits, draw_probe(codes, self.task.seed, _PROBED_ROWS))
 
     def _run_heat(self, runners: list[Runner], heat: Heat) -> bool:
-        """Let the runners that are left score the rows; return False if nobody could."""
+        """Let the runners that are left score the samples; return False if nobody could."""
         judged: dict[int, Callable[[Floats], float]] = {}
         for number, runner in enumerate(runners):
             if runner.why_dropped or self._comes_later(runner, heat):
                 continue
-            if (judged or runner.n_rows) and self._is_too_slow(runner, heat):  # somebody has to run first
-                runner.why_dropped = f"{heat.rows.size} rows would take more time than is left"
+            if (judged or runner.n_samples) and self._is_too_slow(runner, heat):  # somebody has to run first
+                runner.why_dropped = f"{heat.rows.size} samples would take more time than is left"
                 runner.out_of_time = True
                 continue
             judge = self._run(runner, heat)
@@ -201,13 +201,13 @@ class Race:
             return False
         is_last = heat.rows.size == len(self.task.y)
         if is_last or heat.rows.size >= _FEWEST_TO_JUDGE:
-            is_first = all(one.n_rows in (0, heat.rows.size) or one.why_dropped for one in runners)
+            is_first = all(one.n_samples in (0, heat.rows.size) or one.why_dropped for one in runners)
             some = _FINALISTS if is_first else _LAST_FINALISTS
             self._drop_the_slow(runners, judged, heat, None if is_last else some)
         return True
 
     def _comes_later(self, runner: Runner, heat: Heat) -> bool:
-        """Whether a runner waits for more rows; on a budget nobody does, as nobody would know how long it takes."""
+        """Whether a runner waits for more samples; on a budget nobody does, as nobody would know how long it takes."""
         enough = min(runner.candidate.least_rows, len(self.task.y))
         return self.clock.budget is None and heat.rows.size < enough
 
@@ -215,13 +215,13 @@ class Race:
         """Whether a runner had better not start; nobody knows how long one will take that has not run before."""
         if self.clock.budget is None:
             return False
-        if runner.n_rows == 0:
+        if runner.n_samples == 0:
             return self.clock.left() < (1.0 - _SHARE_OF_FIRST_HEAT) * self.clock.budget
         trainings = len(heat.splits) + runner.candidate.last_cost
         return runner.expected_seconds(heat.rows.size) * trainings * MARGIN > self.clock.left()
 
     def _run(self, runner: Runner, heat: Heat) -> Callable[[Floats], float] | None:
-        """Score the rows; return the measure as a function of weights, None if the candidate fails."""
+        """Score the samples; return the measure as a function of weights, None if the candidate fails."""
         clock = Clock(None)
         try:
             with warnings.catch_warnings():
@@ -242,18 +242,18 @@ class Race:
             runner.scores = on_one_scale(self.cv, heat.splits, runner.scores, codes)
         runner.probe, runner.seen = heat.rows[found.probe], runner.calibration(found.seen)
         judge = self.task.judge(heat.held, runner.scores)
-        runner.value = judge(self.task.row_weights(heat.held))
+        runner.value = judge(self.task.sample_weights_of(heat.held))
         runner.curve.append((float(np.mean([train.size for train, _ in heat.splits])), runner.value))
         runner.took(clock.seconds(), len(heat.splits), heat.rows.size)
         name = runner.candidate.name
-        if self.tell(f"{heat.rows.size} rows: {name} {runner.candidate.settings or ''} {runner.value:.4f}"):
+        if self.tell(f"{heat.rows.size} samples: {name} {runner.candidate.settings or ''} {runner.value:.4f}"):
             self.clock.budget = 0.0
         return judge
 
     def _drop_the_slow(
         self, runners: list[Runner], judged: dict[int, Callable[[Floats], float]], heat: Heat, most: int | None
     ) -> None:
-        """Drop who is clearly behind the best on resampled rows, and all but the best few; None on the last rows."""
+        """Drop candidates clearly behind the best on resamples, and all but the best few; None on the last rung."""
         order = sorted(judged, key=lambda number: -runners[number].value)
         best, values = order[0], self._resampled(judged, heat)
         for number in judged:
@@ -273,7 +273,7 @@ class Race:
                 kept.append(name)
 
     def _resampled(self, judged: dict[int, Callable[[Floats], float]], heat: Heat) -> dict[int, NDArray[np.float64]]:
-        random, weights = np.random.default_rng(self.task.seed), self.task.row_weights(heat.held)
+        random, weights = np.random.default_rng(self.task.seed), self.task.sample_weights_of(heat.held)
         drawn = [weights * random.exponential(size=weights.size) for _ in range(_RESAMPLES)]
         return {number: np.array([judge(one) for one in drawn]) for number, judge in judged.items()}
 
@@ -283,7 +283,7 @@ def _folds_of_part(cv: Any) -> Any:
 
 
 def _spread_part(strata: NDArray[Any], size: int, seed: int) -> Indices:
-    """Return so many rows, about, each class with its share; larger parts contain smaller ones."""
+    """Return so many samples, about, each class with its share; larger parts contain smaller ones."""
     random = np.random.default_rng((seed, 7))
     parts = []
     for label in np.unique(strata):

@@ -1,8 +1,8 @@
-"""What is gained by training on all rows, judged by what more rows gained before.
+"""What is gained by training on all samples, judged by what more samples gained before.
 
-Rows out of fold are scored by models that have learnt from a part of the rows, four fifths of them by default; the
-model that is kept has learnt from all. Where a race had several heats, candidates have shown how the measure grows:
-what is missing to one shrinks like a power of the number of rows, and the power is that of the last two heats.
+Samples out of fold are scored by models that have learnt from a part of the samples, four fifths of them by default;
+the model that is kept has learnt from all. Where a race had several heats, candidates have shown how the measure grows:
+what is missing to one shrinks like a power of the number of samples, and the power is that of the last two heats.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _STEEPEST = 1.0  # exponent
 
 @dataclass(frozen=True)
 class Carried:
-    """How a measure of rows out of fold is carried on to models of all rows.
+    """How a measure of samples out of fold is carried on to models of all samples.
 
     Parameters
     ----------
@@ -40,37 +40,37 @@ class Carried:
     left_at_best: float = 1.0
 
     def __call__(self, value: float) -> float:
-        """Return a measure as it will probably be with all rows."""
+        """Return a measure as it will probably be with all samples."""
         return 1.0 - self.left * (1.0 - value)
 
     def interval(self, low: float, high: float) -> tuple[float, float]:
-        """Return an interval as it will be with all rows."""
+        """Return an interval as it will be with all samples."""
         return self(low), 1.0 - min(self.left, self.left_at_best) * (1.0 - high)
 
 
-def carried_on(runners: list[Runner], n_rows: int, guessed: bool) -> Carried:
-    """Return how the measure will grow from the rows that the runners' models have learnt from to all rows.
+def carried_on(runners: list[Runner], n_samples: int, guessed: bool) -> Carried:
+    """Return how the measure will grow from the samples that the runners' models have learnt from to all samples.
 
     Parameters
     ----------
     runners : list
         Those that are averaged, and other finalists.
-    n_rows : int
-        How many rows the model that is kept learns from.
+    n_samples : int
+        How many samples the model that is kept learns from.
     guessed : bool
         Whether intervals leave room for the fastest growth where a race of one heat has shown none.
     """
     curves = [one.curve for one in runners if len(one.curve) > 1]
     if not curves:
         learnt = max(one.curve[-1][0] for one in runners)
-        return Carried(left_at_best=min(1.0, learnt / n_rows) ** _STEEPEST if guessed else 1.0)
+        return Carried(left_at_best=min(1.0, learnt / n_samples) ** _STEEPEST if guessed else 1.0)
     exponent = float(np.mean([_exponent(*curve[-2:]) for curve in curves]))
     learnt = max(curve[-1][0] for curve in curves)
-    return Carried(min(1.0, (learnt / n_rows) ** exponent))
+    return Carried(min(1.0, (learnt / n_samples) ** exponent))
 
 
 def _exponent(before: tuple[float, float], after: tuple[float, float]) -> float:
-    """Return the power of the rows by which what is missing to one shrank between two heats."""
+    """Return the power of the samples by which what is missing to one shrank between two heats."""
     (few, low), (many, high) = before, after
     if not low < high < 1.0 or many <= few:
         return 0.0

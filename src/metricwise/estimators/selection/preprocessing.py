@@ -1,4 +1,4 @@
-"""What stands between the rows and a learner: scales, categories, missing values."""
+"""What stands between the samples and a learner: scales, categories, missing values."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ from metricwise.estimators.selection.profile import Profile
 
 _MOST_CATEGORIES = 100  # of one column; rarer ones are put together
 _MOST_CATEGORIES_OF_TREES = 200  # what boosted trees can tell apart is 255
-_DENSE_ENOUGH = 0.05  # share of stored values from which extra trees grow sooner on dense rows; twice as soon at 15 %
+_DENSE_ENOUGH = (
+    0.05  # share of stored values from which extra trees grow sooner on dense samples; twice as soon at 15 %
+)
 
 
 def _learner_has(name: str) -> Any:
@@ -31,12 +33,12 @@ def _learner_has(name: str) -> Any:
 
 
 class Prepared(ClassifierMixin, BaseEstimator):
-    """A learner behind a transformer; unlike in a pipeline, weights of rows reach both as they are.
+    """A learner behind a transformer; unlike in a pipeline, weights of samples reach both as they are.
 
     Parameters
     ----------
     transformer : transformer
-        What makes numbers of the rows.
+        What makes numbers of the samples.
     learner : classifier
         What learns from them.
     """
@@ -71,14 +73,14 @@ class Prepared(ClassifierMixin, BaseEstimator):
 
 
 class Dense(TransformerMixin, BaseEstimator):
-    """Makes dense rows, in single precision, of sparse ones."""
+    """Makes dense samples, in single precision, of sparse ones."""
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn nothing."""
         return self
 
     def transform(self, X: Any) -> Any:
-        """Return dense rows."""
+        """Return dense samples."""
         return X.toarray().astype(np.float32) if issparse(X) else np.asarray(X, dtype=np.float32)
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -86,7 +88,7 @@ class Dense(TransformerMixin, BaseEstimator):
 
 
 def number_maker(profile: Profile) -> Any:
-    """Return what makes scaled numbers of the rows; None if they are taken as they are."""
+    """Return what makes scaled numbers of the samples; None if they are taken as they are."""
     if profile.counts:
         return TfidfTransformer(sublinear_tf=True)
     if profile.is_sparse:
@@ -104,7 +106,7 @@ def number_maker(profile: Profile) -> Any:
 
 
 def for_numbers(profile: Profile, learner: Any) -> Any:
-    """Return a learner that wants scaled numbers, behind what makes such numbers of the rows."""
+    """Return a learner that wants scaled numbers, behind what makes such numbers of the samples."""
     maker = number_maker(profile)
     return learner if maker is None else Prepared(maker, learner)
 
@@ -112,7 +114,7 @@ def for_numbers(profile: Profile, learner: Any) -> Any:
 def for_trees(profile: Profile, learner: Any) -> Any:
     """Return a learner of trees, which need no scale and can do without some numbers; categories become codes.
 
-    Sparse rows are made dense if they are few enough, unless nearly all is zero and the learner can leave zeros out:
+    Sparse samples are made dense if they are few enough, unless nearly all is zero and the learner can leave zeros out:
     the trees are the same, and grow sooner.
     """
     if profile.is_sparse and profile.fits_dense:

@@ -1,4 +1,4 @@
-"""What is known of the rows before anything is trained."""
+"""What is known of the samples before anything is trained."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ _UNEVEN = 30.0  # times that the largest value of some columns is that of others
 
 @dataclass(frozen=True)
 class Profile:
-    """The shape of the rows, and what stands in the way of a learner that wants numbers.
+    """The shape of the samples, and what stands in the way of a learner that wants numbers.
 
     Attributes
     ----------
-    n_rows, n_features : int
+    n_samples, n_features : int
         The shape.
     is_sparse : bool
-        Whether the rows are a sparse matrix.
+        Whether the samples are a sparse matrix.
     categorical : tuple
         Names of the columns of a data frame that hold no numbers.
     numeric : tuple
-        Names of the others; both are empty unless the rows are a data frame.
+        Names of the others; both are empty unless the samples are a data frame.
     has_missing : bool
         Whether a number is missing.
     counts : bool
-        Whether the rows are a sparse matrix of counts, as of terms in texts.
+        Whether the samples are a sparse matrix of counts, as of terms in texts.
     uneven : bool
         Whether they are a sparse matrix whose columns have very different scales.
     density : float
         The share of the values that are stored.
     """
 
-    n_rows: int
+    n_samples: int
     n_features: int
     is_sparse: bool
     categorical: tuple[Any, ...]
@@ -51,7 +51,7 @@ class Profile:
 
     @classmethod
     def of(cls, X: Any) -> Profile:
-        """Look at rows: an array, a sparse matrix or a data frame.
+        """Look at samples: an array, a sparse matrix or a data frame.
 
         Examples
         --------
@@ -59,33 +59,33 @@ class Profile:
         >>> Profile.of(np.array([[1.0, np.nan]])).has_missing
         True
         """
-        n_rows = count_samples(X)
+        n_samples = count_samples(X)
         if sparse.issparse(X):
             missing = bool(np.isnan(X.data).any())
             uneven = not missing and _are_uneven(X)
-            density = X.nnz / max(1, n_rows * X.shape[1])
-            return cls(n_rows, int(X.shape[1]), True, (), (), missing, _are_counts(X), uneven, density)
+            density = X.nnz / max(1, n_samples * X.shape[1])
+            return cls(n_samples, int(X.shape[1]), True, (), (), missing, _are_counts(X), uneven, density)
         if not hasattr(X, "columns"):
-            return cls(n_rows, int(X.shape[1]), False, (), (), bool(np.isnan(X).any()))
+            return cls(n_samples, int(X.shape[1]), False, (), (), bool(np.isnan(X).any()))
         columns = list(X.columns)
         numeric = tuple(name for name in columns if np.asarray(X[name].to_numpy()).dtype.kind in "biuf")
         others = tuple(name for name in columns if name not in set(numeric))
         missing = any(bool(np.isnan(np.asarray(X[name].to_numpy(), dtype=np.float64)).any()) for name in numeric)
-        return cls(n_rows, len(columns), False, others, numeric, missing)
+        return cls(n_samples, len(columns), False, others, numeric, missing)
 
     @property
     def is_wide(self) -> bool:
-        """Whether the rows are sparse, with more features than can be held otherwise, as texts are."""
+        """Whether the samples are sparse, with more features than can be held otherwise, as texts are."""
         return self.is_sparse and not self.fits_dense
 
     @property
     def fits_dense(self) -> bool:
-        """Whether the rows can be held without leaving out zeros."""
-        return self.n_features <= _MOST_DENSE_FEATURES and self.n_rows * self.n_features <= _MOST_DENSE_VALUES
+        """Whether the samples can be held without leaving out zeros."""
+        return self.n_features <= _MOST_DENSE_FEATURES and self.n_samples * self.n_features <= _MOST_DENSE_VALUES
 
     @property
     def is_frame(self) -> bool:
-        """Whether the rows are a data frame."""
+        """Whether the samples are a data frame."""
         return bool(self.categorical or self.numeric)
 
 

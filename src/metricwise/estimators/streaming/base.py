@@ -1,4 +1,4 @@
-"""What the classifiers for streams share: rows in chunks, rows in memory, rows in files, and checkpoints."""
+"""What the classifiers for streams share: samples in chunks, samples in memory, samples in files, and checkpoints."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from sklearn.utils.validation import check_random_state
 
 from metricwise._sklearn import Interval, Options, StrOptions
 from metricwise._typing import Floats, Mask
-from metricwise.decisions.targets import classes_of, row_weights
+from metricwise.decisions.targets import classes_of, sample_weights_of
 from metricwise.designs.cluster.source import DaskSource
-from metricwise.estimators.dask_inputs import rows_of_cluster
-from metricwise.estimators.inputs import checked_rows, refuse_dask_in_order
+from metricwise.estimators.dask_inputs import data_of_cluster
+from metricwise.estimators.inputs import refuse_dask_in_order, validate_samples
 from metricwise.estimators.linear import LinearClassifier
 from metricwise.estimators.streaming.chunks import ChunkReader, check_chunk_labels, chunk_weights
 from metricwise.estimators.streaming.passes import Evaluation, evaluate
@@ -46,7 +46,7 @@ class _Model:
 
 
 class StreamingClassifier(LinearClassifier):
-    """A linear classifier that learns from rows as they come."""
+    """A linear classifier that learns from samples as they come."""
 
     # A client belongs to a call and to no pipeline: it is not routed.
     __metadata_request__fit: ClassVar[dict[str, str]] = {"client": UNUSED}
@@ -129,8 +129,8 @@ class StreamingClassifier(LinearClassifier):
         self.n_shards = n_shards
 
     @abstractmethod
-    def _learner(self, measure: Any, n_rows: int | None = None) -> StreamLearner:
-        """Return the solver of one binary problem, for a number of rows if that is known."""
+    def _learner(self, measure: Any, n_samples: int | None = None) -> StreamLearner:
+        """Return the solver of one binary problem, for a number of samples if that is known."""
 
     def _settings(self) -> PointSettings:
         return PointSettings(self.schedule, self.eta0, self.alpha, self.prior, self.fit_intercept)
@@ -145,20 +145,21 @@ class StreamingClassifier(LinearClassifier):
     def _threads(self) -> int:
         return available_threads() if self.n_jobs in (None, -1) else int(self.n_jobs or 1)
 
-    # ------------------------------------------------------------------------------------------------- rows in memory
+    # ------------------------------------------------------------------------------------------------- samples in
+    # memory
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, client: Any = None) -> Self:
-        """Train in shuffled passes until the measure on rows held out stops improving.
+        """Train in shuffled passes until the measure on samples held out stops improving.
 
         Parameters
         ----------
-        X : array, data frame, sparse matrix or Dask collection of shape (n_rows, n_features)
-            Dense and CSR input is used as it is, in single or double precision, and never copied. Rows of a Dask array
-            or data frame stay with the workers of its cluster (`SPADEClassifier` and `STAMPClassifier`).
-        y : array of shape (n_rows,)
+        X : array, data frame, sparse matrix or Dask collection of shape (n_samples, n_features)
+            Dense and CSR input is used as it is, in single or double precision, and never copied. Samples of a Dask
+            array or data frame stay with the workers of its cluster (`SPADEClassifier` and `STAMPClassifier`).
+        y : array of shape (n_samples,)
             Labels.
-        sample_weight : array of shape (n_rows,), optional
-            A row of weight 2 counts twice as much, one of weight 0 as absent.
+        sample_weight : array of shape (n_samples,), optional
+            A sample of weight 2 counts twice as much, one of weight 0 as absent.
         client : distributed.Client, optional
             Of the cluster that a Dask collection is for; by default the one started last.
 
@@ -170,12 +171,12 @@ class StreamingClassifier(LinearClassifier):
         from metricwise.estimators.streaming.memory import MemoryJob, mean_entries
 
         measure = self._checked_measure()
-        X, y, sample_weight = rows_of_cluster(self, X, y, sample_weight, client)
+        X, y, sample_weight = data_of_cluster(self, X, y, sample_weight, client)
         on_cluster = isinstance(X, DaskSource)
         scratch = type(self)(**self.get_params(deep=False))  # takes note of the features
-        # Contiguous rows: in random order, every entry of a row that is spread over memory has to be waited for.
-        X, y = checked_rows(scratch, X, y, least=2, order="C", chunks=on_cluster)
-        weights = row_weights(X, y, sample_weight, None)
+        # Contiguous samples: in random order, every entry of a sample that is spread over memory has to be waited for.
+        X, y = validate_samples(scratch, X, y, least=2, order="C", chunks=on_cluster)
+        weights = sample_weights_of(X, y, sample_weight, None)
         classes = classes_of(y, weights)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         job = (ClusterJob if on_cluster else MemoryJob)(self, measure, X, weights, seed)
@@ -200,23 +201,24 @@ class StreamingClassifier(LinearClassifier):
             if hasattr(other, name):
                 setattr(self, name, getattr(other, name))
 
-    # ------------------------------------------------------------------------------------------------- rows in chunks
+    # ------------------------------------------------------------------------------------------------- samples in
+    # chunks
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from more rows: any number of them, one included.
+        """Learn from more samples: any number of them, one included.
 
-        What is learnt depends on the rows and their order, not on how they are divided among calls.
+        What is learnt depends on the samples and their order, not on how they are divided among calls.
 
         Parameters
         ----------
-        X : array, data frame or sparse matrix of shape (n_rows, n_features)
-            Rows; sparse if and only if those of the first call were.
-        y : array of shape (n_rows,)
+        X : array, data frame or sparse matrix of shape (n_samples, n_features)
+            Samples; sparse if and only if those of the first call were.
+        y : array of shape (n_samples,)
             Their labels.
         classes : array, optional
             All labels there are; needed in the first call only.
-        sample_weight : array of shape (n_rows,), optional
-            Weights of the rows.
+        sample_weight : array of shape (n_samples,), optional
+            Weights of the samples.
 
         Returns
         -------
@@ -228,7 +230,7 @@ class StreamingClassifier(LinearClassifier):
         first = not hasattr(self, "classes_")
         labels = check_chunk_labels(y, classes, None if first else self.classes_)
         if first:
-            # A model apart, so that whatever is wrong with the rows leaves this one as it was.
+            # A model apart, so that whatever is wrong with the samples leaves this one as it was.
             scratch = type(self)(**self.get_params(deep=False))
             scratch._begin(measure, X, y, labels)
             checked = scratch._checked_chunk(X, y, sample_weight)
@@ -243,7 +245,7 @@ class StreamingClassifier(LinearClassifier):
 
     def _begin(self, measure: Measure, X: Any, y: Any, classes: NDArray[Any]) -> None:
         """Make a model of the first chunk's kind that has not learnt anything."""
-        X, _ = checked_rows(self, X, y)
+        X, _ = validate_samples(self, X, y)
         count = len(self._positives(classes[:0], classes))
         data = StreamRows(X, np.zeros(0, dtype=bool), np.zeros(0))
         states = [self._learner(measure).start(data.n_features, data.is_sparse) for _ in range(count)]
@@ -265,17 +267,18 @@ class StreamingClassifier(LinearClassifier):
             self.feature_names_in_ = np.array(notes["names"], dtype=object)
 
     def _checked_chunk(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, NDArray[Any], Floats]:
-        """Return rows, labels and weights, all valid; raise before anything is learnt from them otherwise."""
-        # Contiguous rows, as sums in another order would make a difference between one way to cut a stream and another.
-        X, y = checked_rows(self, X, y, reset=False, order="C")
+        """Return samples, labels and weights, all valid; raise before anything is learnt from them otherwise."""
+        # Contiguous samples, as sums in another order would make a difference between one way to cut a stream and
+        # another.
+        X, y = validate_samples(self, X, y, reset=False, order="C")
         check_chunk_labels(y, None, self.classes_)
         if StreamRows(X, np.zeros(0, dtype=bool), np.zeros(0)).is_sparse != self._states[0].is_sparse:
             before = "sparse" if self._states[0].is_sparse else "dense"
-            raise ValueError(f"the rows learnt from before were {before}, these are not: convert X")
+            raise ValueError(f"the samples learnt from before were {before}, these are not: convert X")
         return X, y, chunk_weights(X, sample_weight)
 
     def _learn_chunk(self, X: Any, y: NDArray[Any], weights: Floats, held: Mask | None = None) -> None:
-        """Learn from valid rows; those ``held`` out are only scored, and then no others are."""
+        """Learn from valid samples; those ``held`` out are only scored, and then no others are."""
         rows = np.flatnonzero(weights > 0.0)
         for positive, state in zip(self._positives(y, self.classes_), self._states, strict=True):
             data = StreamRows(X, positive, weights)
@@ -302,18 +305,21 @@ class StreamingClassifier(LinearClassifier):
     def _tell(self, entry: StreamEntry) -> bool:
         """Log an evaluation and hand it to the callback; say whether that wants to stop."""
         left = "" if entry.seconds_left is None else f", at most {entry.seconds_left:.0f} s left"
-        _LOG.info("%d rows, %.0f rows/s, measure %.4f%s", entry.rows, entry.rows_per_second, entry.measure, left)
+        _LOG.info(
+            "%d samples, %.0f samples/s, measure %.4f%s", entry.rows, entry.samples_per_second, entry.measure, left
+        )
         return bool(self.callback is not None and self.callback(entry))
 
     def _recent(self, state: StreamState) -> Evaluation:
-        """Return threshold and measure on the scores of recent rows, taken before they were learnt from."""
+        """Return threshold and measure on the scores of recent samples, taken before they were learnt from."""
         recent = state.recent_scores()
         return evaluate(self.measure_, *recent) if recent is not None else _NOTHING_REMEMBERED
 
-    # -------------------------------------------------------------------------------------------------- rows in files
+    # -------------------------------------------------------------------------------------------------- samples in
+    # files
 
     def fit_stream(self, source: Any, *, classes: Any = None, n_passes: int = 1, **options: Any) -> Self:
-        """Train on chunks of rows that need not fit into memory.
+        """Train on chunks of samples that need not fit into memory.
 
         Parameters
         ----------
@@ -323,8 +329,8 @@ class StreamingClassifier(LinearClassifier):
         classes : array, optional
             All labels there are. By default those of the first chunk.
         n_passes : int, default=1
-            Most passes. With one, every row is scored before it is learnt from, which gives the threshold. With more,
-            one row in ten is never learnt from; passes end when the measure on these stops improving.
+            Most passes. With one, every sample is scored before it is learnt from, which gives the threshold. With
+            more, one sample in ten is never learnt from; passes end when the measure on these stops improving.
         **options
             Passed to `metricwise.io.stream` with a path: ``format``, ``target``, ``chunk_rows``, ``on_error``, ...
 
@@ -342,9 +348,9 @@ class StreamingClassifier(LinearClassifier):
     # ----------------------------------------------------------------------------------------------------- the model
 
     def _models(self) -> list[_Model]:
-        """Return the models; formed when they are asked for, so that learning a row costs no more than the row."""
+        """Return the models, formed on demand so that learning from a sample costs no more than the sample."""
         if not hasattr(self, "_states"):
-            raise AttributeError("not fitted")  # what hasattr expects of a model without rows
+            raise AttributeError("not fitted")  # what hasattr expects of a model without samples
         if self._cache is None:
             self._cache = [_Model(*state.average(), self._threshold(state)) for state in self._states]
         return self._cache
@@ -376,8 +382,8 @@ class StreamingClassifier(LinearClassifier):
 
     @property
     def result_(self) -> StreamResult:
-        """Status, rows seen and history; of the first class for more than two, the history a mean over them."""
+        """Status, samples seen and history; of the first class for more than two, the history a mean over them."""
         weights = np.append(self.coef_[0], self.intercept_[0])
-        n_rows = self._states[0].position + self._rows_of_others
-        told = Status(self._status), n_rows, self._passes, self._seconds, History(tuple(self._entries))
+        n_samples = self._states[0].position + self._rows_of_others
+        told = Status(self._status), n_samples, self._passes, self._seconds, History(tuple(self._entries))
         return StreamResult(weights, *told, bytes_moved=self._bytes_moved)

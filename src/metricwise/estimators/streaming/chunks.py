@@ -1,4 +1,4 @@
-"""Chunks of labelled rows from wherever they come."""
+"""Chunks of labelled samples from wherever they come."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def check_chunk_labels(y: Any, classes: Any, known: NDArray[Any] | None) -> NDAr
 
 
 def chunk_weights(X: Any, sample_weight: Any) -> NDArray[np.float64]:
-    """Return the weights of the rows of a chunk; unlike those of all rows they may all be zero."""
+    """Return the weights of the samples of a chunk; unlike those of all samples they may all be zero."""
     if np.shape(sample_weight) == X.shape[:1] and np.all(np.asarray(sample_weight) == 0):
         return np.zeros(X.shape[0])
     weights = check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
@@ -73,8 +73,8 @@ class ChunkReader:
         self.name = str(getattr(source, "path", type(source).__name__))
 
     @property
-    def n_rows(self) -> int | None:
-        """Rows of one pass, if they are known."""
+    def n_samples(self) -> int | None:
+        """Samples of one pass, if they are known."""
         return getattr(self.source, "n_rows", None)
 
     @property
@@ -83,7 +83,7 @@ class ChunkReader:
         return isinstance(self.source, Iterator)
 
     def identity(self) -> list[Any]:
-        """Return what tells these rows from others: the first chunk and, of a file, its size and its end."""
+        """Return what tells these samples from others: the first chunk and, of a file, its size and its end."""
         if self.once_only:
             first = list(islice(self.source, 1))
             self.source = chain(first, self.source)  # what was looked at is put back
@@ -117,7 +117,7 @@ def _unpacked(chunks: Iterable[Any], start: int) -> Iterator[tuple[Any, Any, Any
 
 
 def _content(values: Any) -> Any:
-    """Return what is the same for the same rows in every process."""
+    """Return what is the same for the same samples in every process."""
     if sparse.issparse(values):
         rows = values.tocsr()
         return [rows.shape, rows.data.tobytes(), rows.indices.tolist(), rows.indptr.tolist()]

@@ -1,4 +1,4 @@
-"""The training of a streaming classifier on rows of a cluster: rounds of passes over shards, with averages between."""
+"""The training of a streaming classifier on a cluster: passes over shards, averaged after every pass."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from metricwise._typing import Floats, Indices, Mask
-from metricwise.decisions.folds import dealt_out
+from metricwise.decisions.folds import deal_chunks
 from metricwise.designs.base import make_design
 from metricwise.designs.cluster.numbers import n_bytes
 from metricwise.designs.cluster.source import DaskSource
@@ -29,14 +29,14 @@ _BETWEEN_CHUNKS = 0x9E3779B1  # seeds of neighbouring chunks are far apart
 
 
 class ClusterRows(StreamRows):
-    """Labelled rows in chunks on a cluster. Scores come from the workers; learning is done by `ShardedFitting`.
+    """Labelled samples in chunks on a cluster. Scores come from the workers; learning is done by `ShardedFitting`.
 
     Parameters
     ----------
     source : DaskSource
         The chunks.
     positive, weights : arrays
-        Of all rows, here.
+        Of all samples, here.
     """
 
     def __init__(self, source: DaskSource, positive: Mask, weights: Floats) -> None:
@@ -46,7 +46,7 @@ class ClusterRows(StreamRows):
         self._placed: tuple[Indices, list[tuple[int, Indices, Any]]] = np.zeros(0, dtype=np.int64), []
 
     def scores(self, rows: Indices, w: Floats, intercept: float) -> Floats:
-        """Return scores of rows in any order."""
+        """Return scores of samples in any order."""
         sent = self.tasks.keep(w, w.nbytes)
         parts = self._parts(rows)
         found = self.tasks.answers([self.tasks.on_chunk(k, _scores, kept, sent) for k, _, kept in parts], _array_bytes)
@@ -56,8 +56,8 @@ class ClusterRows(StreamRows):
         return out + intercept
 
     def _parts(self, rows: Indices) -> list[tuple[int, Indices, Any]]:
-        """Return chunks with their places among some rows, and the numbers of these rows, which are sent once."""
-        if rows is not self._placed[0]:  # the same rows are judged again and again
+        """Return chunks with their places among some samples, and the numbers of these samples, which are sent once."""
+        if rows is not self._placed[0]:  # the same samples are judged again and again
             chunk_of, bounds = np.searchsorted(self.X.bounds, rows, side="right") - 1, self.X.bounds
             parts = []
             for k in np.unique(chunk_of).tolist():
@@ -83,7 +83,7 @@ def _state_bytes(state: StreamState) -> int:
 class ShardedFitting(BinaryFitting):
     """The rounds of one binary problem: a pass of every shard over its chunks, side by side, then an average.
 
-    The state of a shard goes from chunk to chunk, in an order that is shuffled every round, and rows are shuffled
+    The state of a shard goes from chunk to chunk, in an order that is shuffled every round, and samples are shuffled
     within chunks; what happens depends on the chunks and the seed alone.
     """
 
@@ -106,7 +106,7 @@ class ShardedFitting(BinaryFitting):
         learnt = np.zeros(bounds[-1], dtype=np.bool_)
         learnt[self.train] = True
         self._counts = np.add.reduceat(learnt, bounds[:-1], dtype=np.int64)
-        shards = [[k for k in shard if self._counts[k]] for shard in dealt_out(len(bounds) - 1, n_shards)]
+        shards = [[k for k in shard if self._counts[k]] for shard in deal_chunks(len(bounds) - 1, n_shards)]
         self.shards = [shard for shard in shards if shard]
         even = bool(np.all(data.weights[self.train] == 1.0))
         self._labels = {}
@@ -176,13 +176,13 @@ class ClusterJob(MemoryJob):
         return ShardedFitting(learner, self.measure, data, rows, passes, held, model.n_shards, scaling)
 
     def _check_shards(self, positive: Mask, weights: Floats) -> None:
-        """Raise if a shard has no row of one of the classes, whose price it could not learn."""
+        """Raise if a shard has no sample of one of the classes, whose price it could not learn."""
         starts = self.X.bounds[:-1]
         sides = [np.add.reduceat(side & (weights > 0.0), starts, dtype=np.int64) for side in (positive, ~positive)]
-        for number, shard in enumerate(dealt_out(starts.size, self.model.n_shards)):
+        for number, shard in enumerate(deal_chunks(starts.size, self.model.n_shards)):
             for name, counts in zip(("positive", "negative"), sides, strict=True):
                 if not counts[shard].any():
                     raise ValueError(
-                        f"shard {number}, which is chunks {shard} of those that have rows, has no {name} row to learn "
-                        f"from: lower n_shards={self.model.n_shards}, or shuffle the rows among chunks"
+                        f"shard {number}, which is chunks {shard} of those that have samples, has no {name} sample to "
+                        f"learn from: lower n_shards={self.model.n_shards}, or shuffle the samples among chunks"
                     )

@@ -1,4 +1,4 @@
-"""The training of a streaming classifier on chunks of rows, in constant memory, with checkpoints."""
+"""The training of a streaming classifier on chunks of samples, in constant memory, with checkpoints."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from metricwise.solvers.stream_state import StreamState
 if TYPE_CHECKING:
     from metricwise.estimators.streaming.base import StreamingClassifier
 
-_HELD_OUT = 10  # one row in so many, if there is more than one pass
+_HELD_OUT = 10  # one sample in so many, if there is more than one pass
 
 
 class FileJob:
@@ -81,7 +81,7 @@ class FileJob:
                 self.unsaved = 0
                 self._save(self.path, training)
         if self.chunk == 0:
-            raise ValueError(f"{self.reader.name} has no rows: training needs rows of at least two classes")
+            raise ValueError(f"{self.reader.name} has no samples: training needs samples of at least two classes")
         return Status.STREAMING
 
     def _learn(self, X: Any, y: Any, weights: Any) -> None:
@@ -90,8 +90,8 @@ class FileJob:
             classes = np.unique(y) if self.classes is None else self.classes
             if classes.size < 2:
                 raise ValueError(
-                    f"the first chunk of {self.reader.name} has rows of one class only, {classes.tolist()}: give all "
-                    "labels as classes=[...]"
+                    f"the first chunk of {self.reader.name} has samples of one class only, {classes.tolist()}: give "
+                    "all labels as classes=[...]"
                 )
             self.classes = classes
             scratch._begin(self.measure, X, y, classes)
@@ -105,7 +105,7 @@ class FileJob:
         scratch._seconds = time.perf_counter() - self._started
 
     def _after_pass(self) -> Status:
-        """Return whether to go on: the rows of a pass are the same, so the next one scores the same rows held out."""
+        """Return whether to go on, judged by the samples that every pass holds out."""
         self.rows = 0
         if self.n_passes == 1:
             return Status.STREAMING
@@ -116,7 +116,7 @@ class FileJob:
         return Status.SETTLED if self.stale >= self.model.patience else Status.STREAMING
 
     def _seconds_left(self) -> float | None:
-        total = self.reader.n_rows
+        total = self.reader.n_samples
         if total is None:
             return None
         seen = self.passes * total + self.rows

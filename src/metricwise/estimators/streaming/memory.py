@@ -1,4 +1,4 @@
-"""The training of a streaming classifier on rows in memory, with checkpoints."""
+"""The training of a streaming classifier on samples in memory, with checkpoints."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     from metricwise.estimators.streaming.base import StreamingClassifier
 
 
-# Copies of few rows are merged into weights, so that a row of weight two and the same row twice train the same model.
+# Copies of few samples are merged into weights, so that a sample of weight two and the same sample twice train the same
+# model.
 _MOST_ROWS_TO_MERGE = 2000
 _MOST_ROWS_FOR_FOLDS = 50_000
 
@@ -79,8 +80,8 @@ class MemoryJob:
         """Say what a user should know of the threshold."""
         if self._untested_threshold:
             warnings.warn(
-                "too few rows of one class to hold some out: the threshold was chosen on the training scores. Collect "
-                "more rows of the rare class, or give the threshold as a number",
+                "too few samples of one class to hold some out: the threshold was chosen on the training scores. "
+                "Collect more samples of the rare class, or give the threshold as a number",
                 UserWarning,
                 stacklevel=3,
             )

@@ -21,18 +21,18 @@ _BUFFERS_A_PASS = 8
 class MiniBatchSVC(StreamingClassifier):
     """Linear classifier for every measure with a most violated labelling, learnt from buffers (Kar et al. 2014).
 
-    The surrogate of `MultivariateSVC` on a buffer of rows gives a gradient; one step is made a buffer. That is the
-    method 1PMB. A buffer says less of a measure than all rows do, so where `SPADEClassifier` or `STAMPClassifier` fit
-    the measure they are the better choice; this one also serves break-even point, precision and recall at k, ROC areas,
-    Matthews correlation and any function of the table.
+    The surrogate of `MultivariateSVC` on a buffer of samples gives a gradient; one step is made a buffer. That is the
+    method 1PMB. A buffer says less of a measure than all samples do, so where `SPADEClassifier` or `STAMPClassifier`
+    fit the measure they are the better choice; this one also serves break-even point, precision and recall at k, ROC
+    areas, Matthews correlation and any function of the table.
 
     Parameters
     ----------
     measure : str or Measure, default="f1"
         What to train for: a name from ``metricwise.measure_names("MiniBatchSVC")`` or such a measure. Numbers of top
-        rows must be given as shares of the positives, since the rows of a stream are not counted ahead.
-    batch_rows : int, default=1000
-        Rows of a buffer; in `fit` at most an eighth of the rows. It grows, up to eight times, until it holds both
+        samples must be given as shares of the positives, since the samples of a stream are not counted ahead.
+    batch_size : int, default=1000
+        Samples of a buffer; in `fit` at most an eighth of the samples. It grows, up to eight times, until it holds both
         classes.
     eta0, alpha, schedule, prior, threshold, n_passes, tol, patience, validation_fraction, max_seconds, fit_intercept
         As in `SPADEClassifier`; ``prior`` is not used.
@@ -46,28 +46,28 @@ class MiniBatchSVC(StreamingClassifier):
     n_iter_ : int
         Passes over the data.
     result_ : StreamResult
-        Status, rows seen, and the history of the measure and of the slack of the last buffer.
+        Status, samples seen, and the history of the measure and of the slack of the last buffer.
 
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
     >>> from metricwise import MiniBatchSVC
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> model = MiniBatchSVC("prbep", batch_rows=100).fit(X, y)
+    >>> model = MiniBatchSVC("prbep", batch_size=100).fit(X, y)
     >>> model.score(X, y) > 0.9
     True
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **StreamingClassifier._parameter_constraints,
-        "batch_rows": [Interval(Integral, 2, None, closed="left")],
+        "batch_size": [Interval(Integral, 2, None, closed="left")],
     }
 
     def __init__(
         self,
         measure: str | Measure = "f1",
         *,
-        batch_rows: int = 1000,
+        batch_size: int = 1000,
         eta0: float = 1.0,
         alpha: float = 1e-4,
         schedule: Schedule = "adaptive",
@@ -108,19 +108,19 @@ class MiniBatchSVC(StreamingClassifier):
             every=every,
             callback=callback,
         )
-        self.batch_rows = batch_rows
+        self.batch_size = batch_size
 
     def _checked_measure(self) -> Measure:
         measure = super()._checked_measure()
         if isinstance(measure, CountsTopRows) and measure.relative_to(1.0) != measure.relative_to(2.0):
             raise ValueError(
-                f"measure {measure!r} counts top rows, but a stream has no number of rows: give k as a share of the "
-                "positives, for example k=2.0 for twice as many"
+                f"measure {measure!r} counts top samples, but a stream has no number of samples: give k as a share of "
+                "the positives, for example k=2.0 for twice as many"
             )
         return measure
 
-    def _learner(self, measure: Any, n_rows: int | None = None) -> MiniBatches:
-        rows = int(self.batch_rows)
-        if n_rows is not None:
-            rows = min(rows, max(n_rows // _BUFFERS_A_PASS, 2))
+    def _learner(self, measure: Any, n_samples: int | None = None) -> MiniBatches:
+        rows = int(self.batch_size)
+        if n_samples is not None:
+            rows = min(rows, max(n_samples // _BUFFERS_A_PASS, 2))
         return MiniBatches(measure, self._settings(), rows)

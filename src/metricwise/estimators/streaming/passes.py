@@ -1,4 +1,4 @@
-"""Passes over rows in memory: shuffled, with rows held out, until the measure on these stops improving."""
+"""Passes over samples in memory: shuffled, with samples held out, until the measure on these stops improving."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricwise._typing import Floats, Indices, Mask
-from metricwise.decisions.folds import fold_of_rows
+from metricwise.decisions.folds import assign_folds
 from metricwise.designs import make_design
 from metricwise.inference import best_threshold, threshold_for
 from metricwise.kernels.random_numbers import shuffle
@@ -23,14 +23,14 @@ from metricwise.solvers.stream_state import StreamState
 
 _MOST_HELD_OUT = 20_000
 _FEWEST_HELD_OUT = 10  # of either class
-_FOLLOW_CONTENT = 20_000  # rows up to which copies of a row are held out together
-_SCALED_AHEAD = 8192  # rows whose scale is learnt ahead
+_FOLLOW_CONTENT = 20_000  # samples up to which copies of a sample are held out together
+_SCALED_AHEAD = 8192  # samples whose scale is learnt ahead
 _MANY_ROWS = 20_000  # from which the first pass is evaluated more than once
 _EVALUATIONS_OF_FIRST_PASS = 5
 _BITS_OF_PASSES = 24
 _FOLDS = 5
-# The weight of a training row in the choice of a threshold, beside rows held out: at least so much, and half of theirs
-# if there are so many rows of the rare class for every feature.
+# The weight of a training sample in the choice of a threshold, beside samples held out: at least so much, and half of
+# theirs if there are so many samples of the rare class for every feature.
 _LEAST_SHARE = 0.1
 _RARE_ROWS_A_FEATURE = 50
 
@@ -97,25 +97,25 @@ class Progress:
 
 
 class Pauses(NamedTuple):
-    """Every so many rows, training pauses and says how far it has come."""
+    """Every so many samples, training pauses and says how far it has come."""
 
     every: int
     save: Callable[[Progress], None]
 
 
 def seed_of_pass(seed: int, number: int) -> int:
-    """Return what seeds the order of the rows in a pass."""
+    """Return what seeds the order of the samples in a pass."""
     return (seed << _BITS_OF_PASSES) + number
 
 
 def held_out_rows(data: StreamRows, rows: Indices, fraction: float, seed: int) -> Indices:
-    """Return rows to hold out, of both classes alike; none if there would be too few of one."""
+    """Return samples to hold out, of both classes alike; none if there would be too few of one."""
     n_folds = round(1.0 / fraction)
     smallest = min(np.count_nonzero(data.positive[rows] == side) for side in (True, False))
     if smallest < _FEWEST_HELD_OUT * n_folds:
         return rows[:0]
     if rows.size <= _FOLLOW_CONTENT:
-        folds = fold_of_rows(make_design(data.X).take(rows), data.positive[rows], n_folds, seed)
+        folds = assign_folds(make_design(data.X).take(rows), data.positive[rows], n_folds, seed)
         held = rows[:0] if folds is None else rows[folds == 0]
     else:
         random = np.random.default_rng((seed, 0))
@@ -147,7 +147,7 @@ class BinaryFitting:
         return Progress(state)
 
     def _few_rows(self, rows: Indices) -> tuple[StreamRows, Indices]:
-        """Return rows in memory, and which of them are the given ones."""
+        """Return samples in memory, and which of them are the given ones."""
         return self.data, rows
 
     def run(
@@ -172,7 +172,7 @@ class BinaryFitting:
         self.learner.learn(progress.state, self.data, rows, remember=False)
 
     def _order(self, number: int) -> Indices:
-        """Return the rows in the order of a pass, which depends on the seed and the number of the pass alone."""
+        """Return the samples in the order of a pass, which depends on the seed and the number of the pass alone."""
         order = self.train.copy()
         shuffle(order, np.uint64(seed_of_pass(self.passes.seed, number)))
         return order
@@ -185,10 +185,10 @@ class BinaryFitting:
         return int(min(stop for stop in stops if stop > progress.offset))
 
     def _evaluations(self, passes: int) -> list[int]:
-        n_rows = self.train.size
-        if passes > 0 or n_rows < _MANY_ROWS:
-            return [n_rows]
-        return [n_rows * part // _EVALUATIONS_OF_FIRST_PASS for part in range(1, _EVALUATIONS_OF_FIRST_PASS + 1)]
+        n_samples = self.train.size
+        if passes > 0 or n_samples < _MANY_ROWS:
+            return [n_samples]
+        return [n_samples * part // _EVALUATIONS_OF_FIRST_PASS for part in range(1, _EVALUATIONS_OF_FIRST_PASS + 1)]
 
     def _after_part(self, progress: Progress, tell: Callable[[StreamEntry], Any] | None) -> None:
         if progress.offset not in self._evaluations(progress.passes):
@@ -219,9 +219,9 @@ class BinaryFitting:
     def final_threshold(self, progress: Progress) -> float:
         """Return the threshold of the best model.
 
-        Rows held out are few, and a threshold chosen on them alone depends on single rows. Training rows, with a small
-        weight, steady it: measured over data sets of all kinds, that came nearer to the best threshold. The more of
-        them there are for every feature, the less their scores differ from those of new rows.
+        Samples held out are few, and a threshold chosen on them alone depends on single samples. Training samples, with
+        a small weight, steady it: measured over data sets of all kinds, that came nearer to the best threshold. The
+        more of them there are for every feature, the less their scores differ from those of new samples.
         """
         random = np.random.default_rng((self.passes.seed, 3))
         most = round(self.held.size / _LEAST_SHARE)
@@ -257,8 +257,8 @@ class BinaryFitting:
 def out_of_fold_threshold(
     make_fitting: Callable[[Indices], BinaryFitting], measure: Measure, data: StreamRows, rows: Indices, seed: int
 ) -> float | None:
-    """Return the threshold on scores of rows left out in turn, where too few can be held out once; None if it fails."""
-    folds = fold_of_rows(make_design(data.X).take(rows), data.positive[rows], _FOLDS, seed)
+    """Return the threshold on out-of-fold scores, where too few samples can be held out; None if it fails."""
+    folds = assign_folds(make_design(data.X).take(rows), data.positive[rows], _FOLDS, seed)
     if folds is None:
         return None
     scores = np.zeros(rows.size)

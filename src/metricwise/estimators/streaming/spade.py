@@ -14,38 +14,38 @@ from metricwise.solvers.spade import Spade
 
 
 class SPADEClassifier(StreamingClassifier):
-    """Linear classifier for concave functions of the two rates, learnt row by row (Narasimhan et al. 2015).
+    """Linear classifier for concave functions of the two rates, learnt sample by sample (Narasimhan et al. 2015).
 
-    G-mean, H-mean, Q-mean, the minimum of the rates and their mean. A row costs time proportional to its entries that
-    are not zero; memory does not depend on the number of rows. Rows of a Dask collection are learnt from where
-    they are, in shards that are averaged after every pass: that is not the algorithm of the paper.
+    G-mean, H-mean, Q-mean, the minimum of the rates and their mean. A sample costs time proportional to its entries
+    that are not zero; memory does not depend on the number of samples. Samples of a Dask collection are learnt from
+    where they are, in shards that are averaged after every pass: that is not the algorithm of the paper.
 
     Parameters
     ----------
     measure : str or Measure, default="g_mean"
         What to train for: a name from ``metricwise.measure_names("SPADEClassifier")`` or such a measure.
     eta0 : float, default=1.0
-        The first step. With the adaptive schedule a step of 1 would, on average, change a row's own score by one.
+        The first step. With the adaptive schedule a step of 1 would, on average, change a sample's own score by one.
     alpha : float, default=1e-4
         Strength of the regulariser.
     schedule : {"adaptive", "paper"}, default="adaptive"
-        "adaptive" standardises dense features (scales sparse ones) as rows come and never steps beyond the margin of a
-        row, so that raw features of any size are fine. "paper" takes the features as they are, with steps
-        ``eta0 / sqrt(rows)`` and the plain average of all models.
+        "adaptive" standardises dense features (scales sparse ones) as samples come and never steps beyond the margin of
+        a sample, so that raw features of any size are fine. "paper" takes the features as they are, with steps ``eta0 /
+        sqrt(rows)`` and the plain average of all models.
     prior : float, optional
-        The share of positives, if known; estimated as rows come by default.
+        The share of positives, if known; estimated as samples come by default.
     threshold : {"stream"} or float, default="stream"
-        Where scores are cut into labels: "stream" is the best threshold for the measure on rows not (yet) learnt from:
-        those held out by `fit`, or, in a stream, recent rows just before they were. A number is used as it is.
+        Where scores are cut into labels: "stream" is the best threshold for the measure on samples not (yet) learnt
+        from: those held out by `fit`, or, in a stream, recent samples just before they were. A number is used as it is.
     n_passes : int, default=25
         Most passes of `fit`.
     tol : float, default=1e-3
-        Passes end when the measure on rows held out has not risen by this much for ``patience`` passes. Negative: make
-        all passes.
+        Passes end when the measure on samples held out has not risen by this much for ``patience`` passes. Negative:
+        make all passes.
     patience : int, default=5
         See ``tol``.
     validation_fraction : float, default=0.1
-        Share of the rows that `fit` holds out, at most 20 thousand; none if that leaves fewer than ten of a class.
+        Share of the samples that `fit` holds out, at most 20 thousand; none if that leaves fewer than ten of a class.
     max_seconds : float, optional
         About how long training may take.
     fit_intercept : bool, default=True
@@ -55,14 +55,14 @@ class SPADEClassifier(StreamingClassifier):
     pos_label : label, optional
         The positive class of a binary problem; the greater label by default.
     n_jobs : int, optional
-        Threads for the scores of rows held out. None and -1 mean all cores this process may use.
+        Threads for the scores of samples held out. None and -1 mean all cores this process may use.
     random_state : int, RandomState instance or None, default=0
-        Seeds the order of the rows and those held out.
+        Seeds the order of the samples and those held out.
     checkpoint : str or path, optional
         Where `fit` and `fit_stream` write their progress. If the file exists, they go on from it, and end with the
         same model as without a break; it is removed at the end.
     every : int, default=1000000
-        Rows between checkpoints.
+        Samples between checkpoints.
     callback : callable, optional
         Called with a `StreamEntry` after every evaluation; a true answer stops training.
     n_shards : int, default=8
@@ -77,7 +77,7 @@ class SPADEClassifier(StreamingClassifier):
     n_iter_ : int
         Passes over the data.
     result_ : StreamResult
-        Status, rows seen, the history of the measure and of the dual variables alpha and beta, and on a cluster the
+        Status, samples seen, the history of the measure and of the dual variables alpha and beta, and on a cluster the
         bytes moved.
 
     Examples
@@ -91,7 +91,7 @@ class SPADEClassifier(StreamingClassifier):
     >>> stream = SPADEClassifier("g_mean")
     >>> for start in range(0, len(y), 100):
     ...     stream = stream.partial_fit(X[start : start + 100], y[start : start + 100], classes=[0, 1])
-    >>> stream.result_.n_rows
+    >>> stream.result_.n_samples
     569
     """
 
@@ -142,5 +142,5 @@ class SPADEClassifier(StreamingClassifier):
             n_shards=n_shards,
         )
 
-    def _learner(self, measure: Any, n_rows: int | None = None) -> Spade:
+    def _learner(self, measure: Any, n_samples: int | None = None) -> Spade:
         return Spade(measure, self._settings())

@@ -9,11 +9,11 @@ from metricwise.solvers.stamp import Stamp
 
 
 class STAMPClassifier(StreamingClassifier):
-    """Linear classifier for ratios of affine functions of the rates, learnt row by row (Narasimhan et al. 2015).
+    """Linear classifier for ratios of affine functions of the rates, learnt sample by sample (Narasimhan et al. 2015).
 
     F-beta, Jaccard, Gower-Legendre, accuracy, Cohen's kappa, or a ratio of your own (`contingency_measure` with
-    ``ratio``). A row costs time proportional to its entries that are not zero; memory does not depend on the number of
-    rows. On Dask collections it learns as `SPADEClassifier` does.
+    ``ratio``). A sample costs time proportional to its entries that are not zero; memory does not depend on the number
+    of samples. On Dask collections it learns as `SPADEClassifier` does.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ class STAMPClassifier(StreamingClassifier):
     n_iter_ : int
         Passes over the data.
     result_ : StreamResult
-        Status, rows seen, and the history of the measure and of the challenge level.
+        Status, samples seen, and the history of the measure and of the challenge level.
 
     Examples
     --------
@@ -43,5 +43,5 @@ class STAMPClassifier(StreamingClassifier):
     True
     """
 
-    def _learner(self, measure: Any, n_rows: int | None = None) -> Stamp:
+    def _learner(self, measure: Any, n_samples: int | None = None) -> Stamp:
         return Stamp(measure, self._settings())

@@ -15,7 +15,7 @@ from metricwise._sklearn import Interval, Options, StrOptions, votes_of_pairs
 from metricwise._typing import Floats, Mask
 from metricwise.clusters import is_dask
 from metricwise.designs import Design
-from metricwise.estimators.inputs import in_chunks, refuse_chunks
+from metricwise.estimators.inputs import is_chunked, refuse_chunks
 from metricwise.estimators.svm.kernel import KernelClassifier
 from metricwise.estimators.svm.training import Training
 from metricwise.measures import Measure, RocAuc
@@ -28,18 +28,18 @@ class AUCSVC(KernelClassifier):
     """Support vector machine that ranks positives above negatives (Brefeld and Scheffer 2005).
 
     Minimises ``1/2 |w|^2 + C n mean over pairs of max(0, 1 - (s_i - s_j))^norm`` over all pairs of a positive i and a
-    negative j, with n the number of rows; the pairs are never listed. There is no constant term: a ranking does not
+    negative j, with n the number of samples; the pairs are never listed. There is no constant term: a ranking does not
     see it. ``threshold_`` is chosen apart.
 
     Parameters
     ----------
     C : float, default=1.0
-        The price of the losses; smaller values regularise more. It keeps its meaning as rows are added. The paper has
-        the sum over pairs instead of n times the mean: its C is ``C n / (n_pos n_neg)`` here.
+        The price of the losses; smaller values regularise more. It keeps its meaning as samples are added. The paper
+        has the sum over pairs instead of n times the mean: its C is ``C n / (n_pos n_neg)`` here.
     norm : {1, 2}, default=1
         Whether the losses of pairs are added up as they are or squared.
     kernel : {"linear", "rbf", "poly", "sigmoid", "precomputed"} or callable, default="linear"
-        As in `sklearn.svm.SVC`. A callable takes two arrays of rows and returns the matrix of their kernel values.
+        As in `sklearn.svm.SVC`. A callable takes two arrays of samples and returns the matrix of their kernel values.
     gamma : {"scale", "auto"} or float, default="scale"
         Of "rbf", "poly" and "sigmoid"; "scale" is 1 / (n_features * X.var()), "auto" 1 / n_features.
     degree : int, default=3
@@ -49,7 +49,7 @@ class AUCSVC(KernelClassifier):
     approximation : {"auto", "exact", "cpsp", "nystroem"}, default="auto"
         How a kernel is used, as in `MultivariateSVC`.
     n_basis : int, optional
-        Basis rows of an approximation; by default a tenth of the rows, at least 100 and at most 1000.
+        Basis samples of an approximation; by default a tenth of the samples, at least 100 and at most 1000.
     pairs : {"exact", "kmeans"}, default="exact"
         "kmeans" replaces the pairs by the centres of clusters of their differences, the paper's approximation for
         linear classifiers. It is there for comparison: "exact" is faster and has the better objective. Of more than a
@@ -73,7 +73,7 @@ class AUCSVC(KernelClassifier):
     pos_label : label, optional
         The positive class of a binary problem; the greater label by default.
     cv : int, splitter or iterable of splits, optional
-        Folds of the out-of-fold scores. By default five that keep equal rows together.
+        Folds of the out-of-fold scores. By default five that keep equal samples together.
     n_jobs : int, optional
         Threads for the products with the data. None and -1 mean all cores this process may use. Results do not
         depend on it.
@@ -90,8 +90,8 @@ class AUCSVC(KernelClassifier):
     coef_ : array of shape (1, n_features) or (n_problems, n_features)
         Weights of the features, signed towards ``classes_[1]`` in a binary problem; of linear models only.
     support_, support_vectors_, dual_coef_ : arrays
-        With a kernel: numbers of the rows that scores depend on, these rows, and their coefficients, one row a binary
-        problem.
+        With a kernel: numbers of the samples that scores depend on, these samples, and their coefficients, one sample a
+        binary problem.
     approximation_, gamma_
         With a kernel: how it was used, and gamma as a number.
     intercept_ : array
@@ -199,7 +199,7 @@ class AUCSVC(KernelClassifier):
         solver: Any = CuttingPlane(seed=seed) if self.norm == 1 else TruncatedNewton(seed=seed)
         make: Any = make_problem if self.norm == 1 else squared_problem
         if self.pairs == "kmeans":
-            if in_chunks(X):
+            if is_chunked(X):
                 refuse_chunks("pairs='kmeans'")
             make = PairClusters(int(self.n_clusters), int(self.norm), seed).make_problem
         settings = {"solver": solver, "make_problem": make, "space": self._space(X, design)}
@@ -236,12 +236,12 @@ class AUCSVC(KernelClassifier):
 
         Parameters
         ----------
-        X : array, data frame, sparse matrix or Dask collection of shape (n_rows, n_features)
-            New rows.
+        X : array, data frame, sparse matrix or Dask collection of shape (n_samples, n_features)
+            New samples.
 
         Returns
         -------
-        array of shape (n_rows,) or (n_rows, n_classes)
+        array of shape (n_samples,) or (n_samples, n_classes)
             With one problem for every two classes: votes, and within equal votes the sum of the scores.
         """
         scores = super().decision_function(X)

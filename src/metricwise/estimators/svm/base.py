@@ -1,4 +1,4 @@
-"""What the linear classifiers that train on all rows at once share: validation, thresholds out of fold, warnings."""
+"""What the linear classifiers that train on all samples at once share: validation, thresholds out of fold, warnings."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from sklearn.utils.validation import check_is_fitted, check_random_state
 
 from metricwise._sklearn import Interval, Options, StrOptions
 from metricwise._typing import Floats, Mask
-from metricwise.decisions.targets import classes_of, row_weights
+from metricwise.decisions.targets import classes_of, sample_weights_of
 from metricwise.designs import Design, make_design
 from metricwise.estimators.checkpoints import digest, settings_of
-from metricwise.estimators.dask_inputs import rows_of_cluster
-from metricwise.estimators.inputs import checked_rows, unchanged_by_errors
+from metricwise.estimators.dask_inputs import data_of_cluster
+from metricwise.estimators.inputs import restore_on_error, validate_samples
 from metricwise.estimators.linear import LinearClassifier
 from metricwise.estimators.svm.training import Training
 from metricwise.estimators.svm.training_file import TrainingFile
@@ -40,7 +40,7 @@ _REMEDIES = {
 
 
 class BatchClassifier(LinearClassifier):
-    """A linear classifier that a solver trains to a duality gap on all rows.
+    """A linear classifier that a solver trains to a duality gap on all samples.
 
     Subclasses have the parameters below, and give the trainings of a call of `fit`.
     """
@@ -94,14 +94,14 @@ class BatchClassifier(LinearClassifier):
 
         Parameters
         ----------
-        X : array, data frame, sparse matrix or chunks of shape (n_rows, n_features)
-            Dense and CSR input is used as it is, in single or double precision, and never copied. Rows larger than
+        X : array, data frame, sparse matrix or chunks of shape (n_samples, n_features)
+            Dense and CSR input is used as it is, in single or double precision, and never copied. Samples larger than
             memory are opened by `metricwise.io.open`; those of a Dask array (dense or CSR chunks) or Dask data frame
             stay with the workers of its cluster.
-        y : array of shape (n_rows,)
+        y : array of shape (n_samples,)
             Labels. May be left out if X are chunks that know them.
-        sample_weight : array of shape (n_rows,), optional
-            A row of weight 2 counts as two such rows, one of weight 0 as absent.
+        sample_weight : array of shape (n_samples,), optional
+            A sample of weight 2 counts as two such samples, one of weight 0 as absent.
         client : distributed.Client, optional
             Of the cluster that a Dask collection is for; by default the one started last.
 
@@ -112,7 +112,7 @@ class BatchClassifier(LinearClassifier):
         self._validate_params()
         measure = get_measure(self.measure)
         check_trainable(measure, self)
-        with unchanged_by_errors(self):
+        with restore_on_error(self):
             classes, training, fits = self._trained(measure, X, y, sample_weight, client)
             if training.file is not None:
                 training.file.finish()
@@ -126,9 +126,9 @@ class BatchClassifier(LinearClassifier):
         self, measure: Measure, X: Any, y: Any, sample_weight: Any, client: Any
     ) -> tuple[NDArray[Any], Training, list[tuple[Result, float]]]:
         """Return the classes, the trainings, and of each its result and threshold."""
-        X, y, sample_weight = rows_of_cluster(self, X, y, sample_weight, client)
-        X, y = checked_rows(self, X, y, least=2, chunks=trains_on(self, "disk"))
-        weights = row_weights(X, y, sample_weight, self.class_weight)
+        X, y, sample_weight = data_of_cluster(self, X, y, sample_weight, client)
+        X, y = validate_samples(self, X, y, least=2, chunks=trains_on(self, "disk"))
+        weights = sample_weights_of(X, y, sample_weight, self.class_weight)
         classes = classes_of(y, weights)
         problems = self._problems(y, classes, weights)
         seed = self._seed()
@@ -140,14 +140,14 @@ class BatchClassifier(LinearClassifier):
         return int(check_random_state(self.random_state).randint(2**31 - 1))
 
     def binary_problems(self, y: Any, sample_weight: Any = None) -> list[tuple[Mask, Floats]]:
-        """Return the positives and the weights of the rows for each binary problem that training consists of."""
+        """Return the positives and the weights of the samples for each binary problem that training consists of."""
         check_is_fitted(self, "result_")
         y = np.asarray(y)
-        weights = row_weights(y, y, sample_weight, self.class_weight)
+        weights = sample_weights_of(y, y, sample_weight, self.class_weight)
         return self._problems(y, self.classes_, weights)
 
     def _problems(self, y: NDArray[Any], classes: NDArray[Any], weights: Floats) -> list[tuple[Mask, Floats]]:
-        """Return the positives and the weights of all rows for each binary problem."""
+        """Return the positives and the weights of all samples for each binary problem."""
         return [(positive, weights) for positive in self._positives(y, classes)]
 
     @property
@@ -158,7 +158,7 @@ class BatchClassifier(LinearClassifier):
 
     @property
     def threads(self) -> int:
-        """How many threads may work on the rows."""
+        """How many threads may work on the samples."""
         return available_threads() if self.n_jobs in (None, -1) else int(self.n_jobs)
 
     def _design(self, X: Any) -> Design:
@@ -192,9 +192,9 @@ class BatchClassifier(LinearClassifier):
         """Say once what a user should know of the training."""
         if too_few_for_folds:
             warnings.warn(
-                "threshold='cv' needs at least two distinct rows of each class in training and rows held out: the "
-                "threshold was chosen on the training scores instead. Collect more rows of the rare class, or set "
-                "threshold='train' or a number",
+                "threshold='cv' needs at least two distinct samples of each class in training and samples held out: "
+                "the threshold was chosen on the training scores instead. Collect more samples of the rare class, or "
+                "set threshold='train' or a number",
                 UserWarning,
                 stacklevel=3,
             )

@@ -14,8 +14,8 @@ from metricwise.decisions.targets import classes_of
 from metricwise.designs.cluster.labelled import LabelledDaskSource
 from metricwise.designs.remote_scores import FarRows, FarScores, OnePlace, Places
 from metricwise.estimators.checkpoints import digest, settings_of
-from metricwise.estimators.dask_inputs import rows_of_cluster
-from metricwise.estimators.inputs import checked_rows
+from metricwise.estimators.dask_inputs import data_of_cluster
+from metricwise.estimators.inputs import validate_samples
 from metricwise.estimators.svm.training import Training, portable
 from metricwise.estimators.svm.training_file import TrainingFile
 from metricwise.inference import threshold_for
@@ -39,33 +39,35 @@ def check_for_bins(model: MultivariateSVC, sample_weight: Any) -> None:
         raise ValueError("score_bins is for linear models: set kernel='linear', or score_bins=None")
     if model.threshold == "cv":
         raise ValueError(
-            "threshold='cv' needs the scores of all rows in one place, which score_bins avoids: set threshold='train' "
-            "or a number, or score_bins=None"
+            "threshold='cv' needs the scores of all samples in one place, which score_bins avoids: set "
+            "threshold='train' or a number, or score_bins=None"
         )
     if sample_weight is not None or model.class_weight is not None:
         raise ValueError(
-            "score_bins counts rows, and takes no weights: leave out sample_weight and class_weight, or set "
+            "score_bins counts samples, and takes no weights: leave out sample_weight and class_weight, or set "
             "score_bins=None"
         )
     if model.warm_start:
-        raise ValueError("warm_start needs the scores of the last fit, which score_bins keeps with the rows: set one")
+        raise ValueError(
+            "warm_start needs the scores of the last fit, which score_bins keeps with the samples: set one"
+        )
 
 
 def labelled_rows(model: MultivariateSVC, X: Any, y: Any, client: Any) -> tuple[Places, NDArray[Any]]:
-    """Return the rows with their labels, where they are, and the classes."""
+    """Return the samples with their labels, where they are, and the classes."""
     if not is_dask(X):
-        X, y, _ = rows_of_cluster(model, X, y, None, client)
-        X, y = checked_rows(model, X, y, least=2, chunks=True)
+        X, y, _ = data_of_cluster(model, X, y, None, client)
+        X, y = validate_samples(model, X, y, least=2, chunks=True)
         classes = classes_of(y, np.ones(len(y)))
         return OnePlace(model._design(X), np.searchsorted(classes, y)), classes
     source = LabelledDaskSource(X, y, running_client(client), model.intercept_value, model.threads)
-    checked_rows(model, source, chunks=True)
+    validate_samples(model, source, chunks=True)
     check_classification_targets(source.classes)
     return source, classes_of(source.classes, np.ones(source.classes.size))
 
 
 class BinnedTraining(Training):
-    """Trainings on rows that stay where they are.
+    """Trainings on samples that stay where they are.
 
     Parameters
     ----------
@@ -74,7 +76,7 @@ class BinnedTraining(Training):
     measure : Measure
         What is trained for.
     places : Places
-        Where the rows are.
+        Where the samples are.
     seed : int
         Of the sample to start from.
     n_problems : int
@@ -84,11 +86,11 @@ class BinnedTraining(Training):
     def __init__(self, model: MultivariateSVC, measure: Measure, places: Places, seed: int, n_problems: int) -> None:
         solver = BinnedCuttingPlane(seed=seed)
         settings: dict[str, Any] = {"solver": solver, "make_problem": make_binned_problem}
-        nothing: Any = None  # neither rows nor scores are here
+        nothing: Any = None  # neither samples nor scores are here
         super().__init__(model, measure, nothing, nothing, seed=seed, n_problems=n_problems, **settings)
         self.n_bins, self.places = int(model.score_bins or 0), places
         if model.checkpoint is not None:
-            content = places.n_rows, places.n_weights, FarRows(places, 0).fingerprint(), seed
+            content = places.n_samples, places.n_weights, FarRows(places, 0).fingerprint(), seed
             self.file = TrainingFile(model.checkpoint, digest(settings_of(model), *content))
 
     def fit_label(self, positive: int) -> tuple[Result, float]:
@@ -111,7 +113,7 @@ class BinnedTraining(Training):
         return self._between_bins(problem.design, scores, edges)[0]
 
     def _between_bins(self, rows: FarRows, scores: FarScores, edges: Floats) -> tuple[float, ClassScores, Floats]:
-        """Return the best threshold between bins, the bins of all rows, and behind which of them labels change."""
+        """Return the best threshold between bins, the bins of all samples, and behind which of them labels change."""
         pos, neg = rows.histogram(scores, (edges, edges)).classes
         both = pos.with_rows_of(neg)
         filled = np.flatnonzero(both.counts)

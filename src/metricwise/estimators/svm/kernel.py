@@ -12,7 +12,7 @@ from metricwise._sklearn import Interval, StrOptions
 from metricwise._typing import Floats
 from metricwise.designs import Design
 from metricwise.designs.kernel_function import PRECOMPUTED, KernelFunction, check_dense_matrix, row_blocks
-from metricwise.estimators.inputs import checked_rows, in_chunks, refuse_chunks
+from metricwise.estimators.inputs import is_chunked, refuse_chunks, validate_samples
 from metricwise.estimators.svm.base import BatchClassifier
 from metricwise.estimators.svm.kernel_space import KernelSpace
 from metricwise.estimators.svm.training import Training
@@ -50,10 +50,10 @@ class KernelClassifier(BatchClassifier):
         return tags
 
     def _space(self, X: Any, content: Design) -> KernelSpace | None:
-        """Return the space of the kernel on the training rows; None if there is none but the features."""
+        """Return the space of the kernel on the training samples; None if there is none but the features."""
         if self.kernel == "linear":
             return None
-        if in_chunks(X):
+        if is_chunked(X):
             refuse_chunks(f"kernel={self.kernel!r}")
         return KernelSpace(self, X, content)
 
@@ -80,7 +80,7 @@ class KernelClassifier(BatchClassifier):
     def _raw_scores(self, X: Any) -> Floats:
         if self.kernel == "linear":
             return super()._raw_scores(X)
-        X = checked_rows(self, X, reset=False)
+        X = validate_samples(self, X, reset=False)
         parts = [self._kernel_values(X[rows]) @ self.dual_coef_.T for rows in row_blocks(X.shape[0])]
         scores: Floats = np.concatenate(parts) + self.intercept_
         return scores

@@ -31,22 +31,22 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger("metricwise")
 _MOST_ROWS_FOR_EXACT = 5000
 _LEAST_BASIS, _MOST_BASIS, _ROWS_A_BASIS_ROW = 100, 1000, 10
-_TOO_LARGE = "set approximation='cpsp' or 'nystroem', which need n_basis columns of it, or use fewer rows"
+_TOO_LARGE = "set approximation='cpsp' or 'nystroem', which need n_basis columns of it, or use fewer samples"
 _REMEDY = "Choose another kernel, or other values of gamma and coef0"
 _REMEDY_PRECOMPUTED = "Add a multiple of the identity to it, or mend what made it"
 
 
 class KernelSpace:
-    """A kernel, the rows it is used on, and how.
+    """A kernel, the samples it is used on, and how.
 
     Parameters
     ----------
     model : KernelClassifier
         Whose parameters count.
     X : array or CSR matrix
-        Rows, or their kernel matrix.
+        Samples, or their kernel matrix.
     content : Design
-        The rows as they are, by which equal ones are known.
+        The samples as they are, by which equal ones are known.
     """
 
     def __init__(self, model: KernelClassifier, X: Any, content: Design) -> None:
@@ -67,15 +67,15 @@ class KernelSpace:
     def _chosen_approximation(self) -> str:
         if self.model.approximation != "auto":
             return self.model.approximation
-        chosen = "exact" if self.source.n_rows <= _MOST_ROWS_FOR_EXACT else "cpsp"
-        _LOG.info("approximation='auto': %r for %d rows", chosen, self.source.n_rows)
+        chosen = "exact" if self.source.n_samples <= _MOST_ROWS_FOR_EXACT else "cpsp"
+        _LOG.info("approximation='auto': %r for %d samples", chosen, self.source.n_samples)
         return chosen
 
     def _exact_design(self, X: Any) -> KernelDesign:
         matrix = self.source.matrix(_TOO_LARGE)
         if not self.function.is_safe:
             check_positive(matrix, X.dtype, _REMEDY_PRECOMPUTED if self.source.precomputed else _REMEDY)
-        rows = np.arange(self.source.n_rows)
+        rows = np.arange(self.source.n_samples)
         return KernelDesign(matrix, self.content, rows, self.model.intercept_value, self.content.threads)
 
     def _subspace_design(
@@ -95,14 +95,14 @@ class KernelSpace:
         pursue(subspace, rows, positive, size, training.solver, restricted, limits, training.seed)
         return self._features(subspace)
 
-    def _basis_size(self, n_rows: int) -> int:
+    def _basis_size(self, n_samples: int) -> int:
         wanted = self.model.n_basis
         if wanted is None:
-            wanted = min(max(n_rows // _ROWS_A_BASIS_ROW, _LEAST_BASIS), _MOST_BASIS)
-        return min(int(wanted), n_rows)
+            wanted = min(max(n_samples // _ROWS_A_BASIS_ROW, _LEAST_BASIS), _MOST_BASIS)
+        return min(int(wanted), n_samples)
 
     def _features(self, subspace: Subspace) -> SubspaceDesign:
-        everything, constant = np.arange(self.source.n_rows), self.model.intercept_value
+        everything, constant = np.arange(self.source.n_samples), self.model.intercept_value
         return SubspaceDesign(
             subspace.features, everything, constant, self.content.threads, subspace=subspace, content=self.content
         )

@@ -34,7 +34,7 @@ class MultivariateSVC(KernelClassifier):
     C : float, default=1.0
         The price of one mistake; smaller values regularise more.
     kernel : {"linear", "rbf", "poly", "sigmoid", "precomputed"} or callable, default="linear"
-        As in `sklearn.svm.SVC`. A callable takes two arrays of rows and returns the matrix of their kernel values.
+        As in `sklearn.svm.SVC`. A callable takes two arrays of samples and returns the matrix of their kernel values.
     gamma : {"scale", "auto"} or float, default="scale"
         Of "rbf", "poly" and "sigmoid"; "scale" is 1 / (n_features * X.var()), "auto" 1 / n_features.
     degree : int, default=3
@@ -43,15 +43,15 @@ class MultivariateSVC(KernelClassifier):
         Of "poly" and "sigmoid".
     approximation : {"auto", "exact", "cpsp", "nystroem"}, default="auto"
         How a kernel is used. "exact" keeps the whole kernel matrix. The others look for the best function among the
-        combinations of ``n_basis`` rows: "nystroem" draws them at random, half of them positives; "cpsp" (cutting-plane
-        subspace pursuit) adds those that bring the objective down. "auto" is exact up to 5000 rows and "cpsp" beyond;
-        ``approximation_`` says which it was.
+        combinations of ``n_basis`` samples: "nystroem" draws them at random, half of them positives; "cpsp"
+        (cutting-plane subspace pursuit) adds those that bring the objective down. "auto" is exact up to 5000 samples
+        and "cpsp" beyond; ``approximation_`` says which it was.
     n_basis : int, optional
-        Basis rows of an approximation; by default a tenth of the rows, at least 100 and at most 1000.
+        Basis samples of an approximation; by default a tenth of the samples, at least 100 and at most 1000.
     threshold : {"cv", "train"} or float, default="cv"
         Where scores are cut into labels. "cv" finds the best threshold for the measure on out-of-fold scores, exact
         over all of them; "train" on the training scores; a number is used as it is (0.0 reproduces the paper). For
-        measures that fix the number of predicted positives, the threshold selects the same fraction of the rows; for
+        measures that fix the number of predicted positives, the threshold selects the same fraction of the samples; for
         ROC areas, which do not depend on it, the one with the best balanced accuracy.
     tol : float, default=1e-3
         Relative duality gap at which training stops.
@@ -70,7 +70,7 @@ class MultivariateSVC(KernelClassifier):
     pos_label : label, optional
         The positive class of a binary problem; the greater label by default.
     cv : int, splitter or iterable of splits, optional
-        Folds of the out-of-fold scores. By default five that keep equal rows together.
+        Folds of the out-of-fold scores. By default five that keep equal samples together.
     warm_start : bool, default=False
         Go on from the last fit: from its cuts if the data are the same (whatever C, tol and the limits are now), else
         from the points at which they were found.
@@ -89,7 +89,7 @@ class MultivariateSVC(KernelClassifier):
         and labels then stay with the workers, and the process that calls `fit` needs memory for bins and features only.
         Bounds stay bounds of the exact problem: what bins leave open is part of the upper one, and
         ``result_.score_error`` tells how much it is. Begin with 256; if they are too few, a warning says so. The
-        threshold must be "train", the best one between bins, or a number; weights of rows or classes are not taken.
+        threshold must be "train", the best one between bins, or a number; weights of samples or classes are not taken.
         None: every score is looked at.
 
     Attributes
@@ -97,8 +97,8 @@ class MultivariateSVC(KernelClassifier):
     coef_ : array of shape (1, n_features) or (n_classes, n_features)
         Weights of the features, signed towards ``classes_[1]`` in a binary problem; of linear models only.
     support_, support_vectors_, dual_coef_ : arrays
-        With a kernel: numbers of the rows that scores depend on, these rows, and their coefficients, one row a binary
-        problem. The time of a prediction is proportional to their number.
+        With a kernel: numbers of the samples that scores depend on, these samples, and their coefficients, one sample a
+        binary problem. The time of a prediction is proportional to their number.
     approximation_, gamma_
         With a kernel: how it was used, and gamma as a number.
     intercept_ : array of shape (1,) or (n_classes,)

@@ -59,5 +59,5 @@ class MultivariateTraining(Training):
         if fingerprint == self._fingerprint(rows, positive, weights):
             return self.cutting_plane.init(problem, warm=state)
         if state.w.size != problem.design.shape[1] or isinstance(problem.design, KernelDesign | SubspaceDesign):
-            return None  # functions of other rows are of no use
+            return None  # functions of other samples are of no use
         return self.cutting_plane.init_at(problem, state.cuts.witness().points)

@@ -49,7 +49,7 @@ class SmoothedSVC(BatchClassifier):
     pos_label : label, optional
         The positive class of a binary problem; the greater label by default.
     cv : int, splitter or iterable of splits, optional
-        Folds of the out-of-fold scores. By default five that keep equal rows together.
+        Folds of the out-of-fold scores. By default five that keep equal samples together.
     n_jobs : int, optional
         Threads for the products with the data. None and -1 mean all cores this process may use. Results do not
         depend on it.

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from metricwise._sklearn import Interval, StrOptions
 from metricwise._typing import Floats
 from metricwise.designs import Design, make_design
-from metricwise.estimators.inputs import checked_rows
+from metricwise.estimators.inputs import validate_samples
 from metricwise.estimators.svm.base import BatchClassifier
 from metricwise.estimators.svm.sparse_training import SparseCodingTraining, codes_of
 from metricwise.estimators.svm.training import Training
@@ -26,26 +26,26 @@ _PENALTY = [Interval(Real, 0.0, None, closed="neither")]
 
 
 class SparseCodingClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchClassifier):
-    """Sparse codes of the rows, their dictionary and a classifier of them, learnt together (JSCHP, Wang et al. 2015).
+    """Sparse codes, their dictionary and a classifier of them, learnt together (JSCHP, Wang et al. 2015).
 
-    A row x is coded by few atoms of a dictionary, and the codes are classified. Dictionary, codes and weights of the
+    A sample x is coded by few atoms of a dictionary, and the codes are classified. Dictionary, codes and weights of the
     atoms are learnt together, so that labels have a part in all of them: with s_i the codes, D the atoms (none longer
     than 1), w the weights, and u R the multivariate surrogate of `MultivariateSVC`, training lowers
 
     ``sum_i |x_i - D' s_i|^2 + C1 |s_i|_1  +  C2 / 2 |w|^2 + C3 u R(w)``
 
     step by step; it is not convex, and where it ends depends on where it started: from a dictionary that was learnt
-    without labels. New rows are coded by the lasso (the first two terms) and then scored.
+    without labels. New samples are coded by the lasso (the first two terms) and then scored.
 
     Parameters
     ----------
     measure : str or Measure, default="f1"
         What to train for: a name from ``measure_names("SparseCodingClassifier")`` or a measure.
     n_atoms : int, optional
-        Atoms of the dictionary, at most as many as there are distinct rows; by default twice the number of features,
+        Atoms of the dictionary, at most as many as there are distinct samples; by default twice the number of features,
         at most 100.
     C1 : float, default=1.0
-        The price of the codes' size. An atom has a part in a row's code where it explains more than C1 / 2 of it, in
+        The price of the codes' size. An atom has a part in a sample's code where it explains more than C1 / 2 of it, in
         units of the features: scale these first.
     C2 : float, default=1.0
         The price of the size of the weights.
@@ -56,8 +56,9 @@ class SparseCodingClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         and weights are learnt together. "reconstruct": dictionary and codes are learnt without labels (the objective
         at w = 0), then the weights. "paper": the update rules of the paper, as far as they can be used; see the guide.
     refit : bool, default=True
-        Whether the weights are trained once more at the end, on codes of the training rows that labels had no part in,
-        as those of new rows have none. False: the weights that were learnt together with the codes, as in the paper.
+        Whether the weights are trained once more at the end, on codes of the training samples that labels had no part
+        in, as those of new samples have none. False: the weights that were learnt together with the codes, as in the
+        paper.
     threshold : {"cv", "train"} or float, default="cv"
         Where scores are cut into labels, as in `MultivariateSVC`. Every fold learns its own dictionary, codes and
         weights; all start from one dictionary that was learnt without labels.
@@ -90,8 +91,8 @@ class SparseCodingClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
 
     Notes
     -----
-    A row of weight 2 counts as two such rows in all terms, and is coded once: the objective is convex in the codes, so
-    equal rows of a class may have equal ones.
+    A sample of weight 2 counts as two such samples in all terms, and is coded once: the objective is convex in the
+    codes, so equal samples of a class may have equal ones.
 
     See Also
     --------
@@ -190,19 +191,19 @@ class SparseCodingClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         return int(self.coef_.size)
 
     def transform(self, X: Any) -> Floats:
-        """Return the codes of rows; with more than two classes, those of every class side by side.
+        """Return the codes of samples; with more than two classes, those of every class side by side.
 
         Parameters
         ----------
-        X : array, data frame or sparse matrix of shape (n_rows, n_features)
-            Rows.
+        X : array, data frame or sparse matrix of shape (n_samples, n_features)
+            Samples.
 
         Returns
         -------
-        array of shape (n_rows, n_atoms) or (n_rows, n_classes * n_atoms)
+        array of shape (n_samples, n_atoms) or (n_samples, n_classes * n_atoms)
         """
         check_is_fitted(self, "result_")
-        design = make_design(checked_rows(self, X, reset=False), threads=available_threads())
+        design = make_design(validate_samples(self, X, reset=False), threads=available_threads())
         return np.hstack([codes_of(design, atoms, self.C1) for atoms in self._dictionaries])
 
     @property
@@ -210,7 +211,7 @@ class SparseCodingClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         return self.dictionary_ if self.dictionary_.ndim == 3 else self.dictionary_[None]
 
     def _raw_scores(self, X: Any) -> Floats:
-        design = make_design(checked_rows(self, X, reset=False), threads=available_threads())
+        design = make_design(validate_samples(self, X, reset=False), threads=available_threads())
         pairs = zip(self._dictionaries, self.coef_, strict=True)
         columns = [make_design(codes_of(design, atoms, self.C1)).scores(w) for atoms, w in pairs]
         return np.column_stack(columns) + self.intercept_

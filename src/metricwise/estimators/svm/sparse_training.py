@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 MOST_ATOMS = 100  # by default
 _CODES_TOL = 1e-8  # of codes that scores are computed from
 _ROWS_A_BLOCK = 8192
-_MOST_CANDIDATES = 10_000  # rows that atoms are chosen from
+_MOST_CANDIDATES = 10_000  # samples that atoms are chosen from
 _START_TOL, _START_ITERATIONS = 1e-3, 20  # of a dictionary that is going to change
 _REFIT_TOL = 1e-3
 
 
 def codes_of(design: Design, dictionary: Floats, penalty: float) -> Floats:
-    """Return the lasso codes of rows, block by block."""
+    """Return the lasso codes of samples, block by block."""
     with blas_on_one_thread():
         blocks = [
             CodedRows.of(block, dictionary).encode(penalty, _CODES_TOL) for block in design.row_blocks(_ROWS_A_BLOCK)
@@ -40,7 +40,7 @@ def codes_of(design: Design, dictionary: Floats, penalty: float) -> Floats:
 
 
 class SparseCodingTraining(Training):
-    """Trainings that start from one dictionary, which was learnt without labels from all rows."""
+    """Trainings that start from one dictionary, which was learnt without labels from all samples."""
 
     make_problem: Any  # of more than others get
 
@@ -72,7 +72,7 @@ class SparseCodingTraining(Training):
         return solver(start, not stays, model.variant != "reconstruct", CuttingPlane(seed=self.seed))
 
     def _first_atoms(self, rows: Indices, weights: Floats) -> Floats:
-        """Return some of the rows, none twice, chosen among all or, where these are many, among a sample."""
+        """Return some of the samples, none twice, chosen among all or, where these are many, among a sample."""
         _, distinct = np.unique(self.design.take(rows).fingerprints(), return_index=True)
         n_atoms = self._n_atoms(distinct.size)
         if distinct.size > max(_MOST_CANDIDATES, n_atoms):
@@ -87,8 +87,8 @@ class SparseCodingTraining(Training):
             return int(min(distinct, 2 * self.design.shape[1], MOST_ATOMS))
         if wanted > distinct:
             raise ValueError(
-                f"n_atoms={wanted}, but X has only {distinct} distinct rows with weight: set n_atoms to {distinct} or "
-                "less, or leave it out"
+                f"n_atoms={wanted}, but X has only {distinct} distinct samples with weight: set n_atoms to {distinct} "
+                "or less, or leave it out"
             )
         return int(wanted)
 
@@ -108,7 +108,7 @@ class SparseCodingTraining(Training):
         return self._refitted(problem, result, half.max_seconds)
 
     def _refitted(self, problem: SparseCodingProblem, result: Result, seconds: float | None) -> Result:
-        """Train the predictor once more, on codes that labels had no part in, as those of new rows."""
+        """Train the predictor once more, on codes that labels had no part in, as those of new samples."""
         assert isinstance(result, SparseCodingResult)
         predictor = problem.predictor(codes_of(problem.design, result.dictionary, problem.C1))
         limits = Limits(tol=_REFIT_TOL, max_seconds=seconds)

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from metricwise._typing import Floats, Indices, Mask
-from metricwise.decisions.folds import merge_copies, split_rows
+from metricwise.decisions.folds import merge_copies, split_samples
 from metricwise.designs import Design
 from metricwise.estimators.svm.training_file import TrainingFile
 from metricwise.inference import threshold_for
@@ -25,8 +25,9 @@ if TYPE_CHECKING:
     from metricwise.estimators.svm.kernel_space import KernelSpace
 
 
-# Copies of rows are merged into weights where that costs nothing, so that a row of weight two and the same row twice
-# give the same numbers to the last digit. On large data both end within the tolerance, and unit weights are faster.
+# Copies of samples are merged into weights where that costs nothing, so that a sample of weight two and the same sample
+# twice give the same numbers to the last digit. On large data both end within the tolerance, and unit weights are
+# faster.
 _MOST_ROWS_TO_MERGE = 2000
 
 
@@ -83,11 +84,11 @@ class Training:
         return result, self._threshold(result, rows, positive, weights, splits, limits)
 
     def _solve(self, k: int, rows: Indices, positive: Mask, weights: Floats, limits: Limits) -> Result:
-        """Solve binary problem k on all rows with weight."""
+        """Solve binary problem k on all samples with weight."""
         return self._trained(self._problem(rows, positive, weights, self.measure), limits, self.model.callback)
 
     def _trained(self, problem: Any, limits: Limits, callback: Any = None) -> Result:
-        """Solve a problem; the weights do not depend on the order of its rows."""
+        """Solve a problem; the weights do not depend on the order of its samples."""
         return portable(self._run(problem, limits, None, callback)[0], problem.design)
 
     def _run(self, problem: Any, limits: Limits, state: Any, callback: Any) -> tuple[Result, Any]:
@@ -97,7 +98,7 @@ class Training:
         return self.file.run(self.solver, problem, limits, state, callback)
 
     def _scores(self, result: Result, rows: Indices) -> Floats:
-        """Return the scores that a solution gives to rows."""
+        """Return the scores that a solution gives to samples."""
         return self.design.take(rows).scores_by(result.weights)
 
     def _problem(self, rows: Indices, positive: Mask, weights: Floats, measure: Measure) -> Any:
@@ -105,7 +106,7 @@ class Training:
         return self.make_problem(self.design.take(rows), positive[rows], measure, self.model.C, merged)
 
     def _merged(self, rows: Indices, positive: Mask, weights: Floats) -> tuple[Indices, Floats]:
-        """Return rows and their weights, copies merged where that costs nothing."""
+        """Return samples and their weights, copies merged where that costs nothing."""
         whole = bool(np.all(weights[rows] == np.floor(weights[rows])))
         if whole and rows.size <= _MOST_ROWS_TO_MERGE:
             return merge_copies(self.design.take(rows), rows, positive[rows], weights[rows])
@@ -117,14 +118,14 @@ class Training:
         return Limits(tol=self.model.tol, max_iter=self.model.max_iter, max_seconds=share)
 
     def _splits(self, positive: Mask, weights: Floats) -> list[tuple[Indices, Indices]]:
-        """Return training and held-out rows of every fold, rows without weight left out."""
+        """Return training and held-out samples of every fold, samples without weight left out."""
         with_weight = weights > 0.0
         rows = np.flatnonzero(with_weight)
         if self.model.cv is None or isinstance(self.model.cv, Integral):
-            found = split_rows(self.model.cv, self.design.take(rows), None, positive[rows], self.seed)
+            found = split_samples(self.model.cv, self.design.take(rows), None, positive[rows], self.seed)
             pairs = [(rows[train], rows[test]) for train, test in found or ()]
         else:
-            found = split_rows(self.model.cv, self.design, self.X, positive, self.seed)
+            found = split_samples(self.model.cv, self.design, self.X, positive, self.seed)
             pairs = [(train[with_weight[train]], test[with_weight[test]]) for train, test in found or ()]
         both_classes = all(0 < np.count_nonzero(positive[train]) < train.size for train, _ in pairs)
         if both_classes and any(test.size for _, test in pairs):
@@ -144,7 +145,7 @@ class Training:
         if not isinstance(self.model.threshold, str):
             return float(self.model.threshold)
         fraction = None
-        if isinstance(self.measure, RestrictsLabellings):  # of all rows: fewer may be held out
+        if isinstance(self.measure, RestrictsLabellings):  # of all samples: fewer may be held out
             total = float(weights.sum())
             fraction = self.measure.predicted_positives(float(weights[positive].sum()), total) / total
         if splits:
@@ -164,7 +165,7 @@ class Training:
 
 
 def portable(result: Result, design: Design) -> Result:
-    """Return a result whose weights and witness do not depend on the order of the rows of its problem."""
+    """Return a result whose weights and witness do not depend on the order of the samples of its problem."""
     weights, points = design.portable(result.weights), result.witness.points
     if not sparse.issparse(points):
         points = np.array([design.portable(point) for point in points]).reshape(len(points), weights.size)

@@ -72,8 +72,8 @@ class TrainingFile:
             if not isinstance(error, ConnectionError):
                 raise
             raise type(error)(
-                f"{error}. Training so far is kept in {str(self.path)!r}: with the same parameters, rows and labels it "
-                "goes on from there"
+                f"{error}. Training so far is kept in {str(self.path)!r}: with the same parameters, samples and labels "
+                "it goes on from there"
             ) from error
         self._runs[self._number] = solver.saved(state)
         return result, state

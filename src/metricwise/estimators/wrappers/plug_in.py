@@ -19,7 +19,7 @@ from metricwise.clusters import is_dask
 from metricwise.decisions.binary import aim_of, shown
 from metricwise.decisions.dask_learners import refuse_rows_in_memory
 from metricwise.decisions.fitting import Binary, Fitting
-from metricwise.decisions.label_matrix import checked_labels
+from metricwise.decisions.label_matrix import validate_label_matrix
 from metricwise.decisions.multiclass import averaged
 from metricwise.decisions.on_cluster import ClusterFitting, refuse_learner
 from metricwise.decisions.out_of_fold import known_classes, without_rows
@@ -27,16 +27,16 @@ from metricwise.decisions.targets import classes_of, positive_class
 from metricwise.decisions.weighting import takes_weights
 from metricwise.designs.cluster.source import DaskSource
 from metricwise.estimators.dask_inputs import chunks_of_cluster
-from metricwise.estimators.inputs import checked_rows, unchanged_by_errors
+from metricwise.estimators.inputs import restore_on_error, validate_samples
 from metricwise.estimators.wrappers.plug_in_prediction import PlugInPrediction
 from metricwise.measures import Measure, get_measure
 
 
 class PlugInClassifier(PlugInPrediction):
-    """Any classifier with the threshold that serves a measure best on new rows.
+    """Any classifier with the threshold that serves a measure best on new samples.
 
-    Rows are scored by models that have not seen them, and the threshold is estimated from these scores. The classifier
-    itself is then trained on all rows.
+    Samples are scored by models that have not seen them, and the threshold is estimated from these scores. The
+    classifier itself is then trained on all samples.
 
     Parameters
     ----------
@@ -46,17 +46,18 @@ class PlugInClassifier(PlugInPrediction):
         What predictions are judged by: a name, a measure such as ``RecallAtPrecision(0.9)``, or an average such as
         "f1_macro" for several classes or labels, where the macro average is the default.
     threshold : {"auto", "max", "bagged", "expected", "batch"}, default="auto"
-        How the threshold is estimated. "max" is the best on held-out rows; "bagged" averages over resamples of them;
-        "expected" believes the probabilities; "auto" combines them. "batch" also looks at the rows that are predicted
-        together: better on large batches, but the label of a row then depends on the others.
+        How the threshold is estimated. "max" is the best on held-out samples; "bagged" averages over resamples of them;
+        "expected" believes the probabilities; "auto" combines them. "batch" also looks at the samples that are
+        predicted together: better on large batches, but the label of a sample then depends on the others.
     subject_to : list of tuples, optional
         Constraints such as ``[("precision", ">=", 0.9)]``, on "precision", "recall", "specificity",
         "negative_predictive_value", "false_positive_rate", "positive_rate" or "accuracy".
     confidence : float or None, default=0.95
-        Probability that the constraints hold on new rows. Half of the rows are then kept from training, to test it on.
-        With None there is no promise: constraints hold on held-out rows, and all rows are used for training.
+        Probability that the constraints hold on new samples. Half of the samples are then kept from training, to test
+        it on. With None there is no promise: constraints hold on held-out samples, and all samples are used for
+        training.
     cv : int, splitter, iterable or None, default=None
-        Folds; None and numbers make folds in which equal rows stay together, 5 by default.
+        Folds; None and numbers make folds in which equal samples stay together, 5 by default.
     pos_label : label, optional
         The positive class of two; by default the last in order.
     n_jobs : int, optional
@@ -64,7 +65,7 @@ class PlugInClassifier(PlugInPrediction):
     random_state : int, RandomState instance or None, default=0
         Seeds folds and resamples.
     prefit : bool, default=False
-        Whether ``estimator`` is trained already, on other rows: those given to `fit` then serve the threshold alone.
+        Whether ``estimator`` is trained already, on other samples: those given to `fit` then serve the threshold alone.
     transductive : bool, default=False
         True is another way to write ``threshold="batch"``.
     n_passes : int, default=1
@@ -74,16 +75,16 @@ class PlugInClassifier(PlugInPrediction):
     ----------
     estimator_ : classifier
         The trained classifier; ``estimators_``, a list, for several labels. One that LightGBM or XGBoost has trained on
-        a Dask collection is the same classifier for rows in memory.
+        a Dask collection is the same classifier for samples in memory.
     threshold_ : float or array
-        Two classes: the probability (or decision value) above which a row is positive. More classes: offsets, which the
-        log-probabilities (or decision values) are compared after subtracting. Several labels: one threshold each.
+        Two classes: the probability (or decision value) above which a sample is positive. More classes: offsets, which
+        the log-probabilities (or decision values) are compared after subtracting. Several labels: one threshold each.
     threshold_interval_ : pair
-        Where 90 % of thresholds of resampled rows lie; with a promise, the thresholds known to keep it.
+        Where 90 % of thresholds of resampled samples lie; with a promise, the thresholds known to keep it.
     expected_score_ : float
-        The measure of held-out rows.
+        The measure of held-out samples.
     expected_score_interval_ : pair of float
-        Where the measure of as many new rows as were held out lies with probability 0.9; see `score_interval`.
+        Where the measure of as many new samples as were held out lies with probability 0.9; see `score_interval`.
     classes_ : array
         Labels.
     measure_ : Measure
@@ -173,15 +174,15 @@ class PlugInClassifier(PlugInPrediction):
 
         Parameters
         ----------
-        X : array, data frame, sparse matrix, Dask collection or whatever the classifier takes, of n_rows rows
-            Rows. Those of a Dask array or data frame stay with the workers of its cluster, and folds are whole chunks.
-            The classifier must be one of metricwise that trains on a cluster, one that another package has made for
-            Dask (of LightGBM, XGBoost or dask-ml), or have ``partial_fit``, by which it then learns from the chunks in
-            their order.
-        y : array of shape (n_rows,) or (n_rows, n_labels)
+        X : array, data frame, sparse matrix, Dask collection or whatever the classifier takes, of n_samples samples
+            Samples. Those of a Dask array or data frame stay with the workers of its cluster, and folds are whole
+            chunks. The classifier must be one of metricwise that trains on a cluster, one that another package has made
+            for Dask (of LightGBM, XGBoost or dask-ml), or have ``partial_fit``, by which it then learns from the chunks
+            in their order.
+        y : array of shape (n_samples,) or (n_samples, n_labels)
             Classes, or zeros and ones for several labels.
-        sample_weight : array of shape (n_rows,), optional
-            A row of weight 2 counts as two such rows, one of weight 0 as absent.
+        sample_weight : array of shape (n_samples,), optional
+            A sample of weight 2 counts as two such samples, one of weight 0 as absent.
         client : distributed.Client, optional
             Of the cluster that a Dask collection is for; by default the one started last.
 
@@ -197,7 +198,7 @@ class PlugInClassifier(PlugInPrediction):
             else:
                 refuse_rows_in_memory(self.estimator, X)
         X, y, sample_weight = chunks_of_cluster(X, y, sample_weight, client)
-        with unchanged_by_errors(self):
+        with restore_on_error(self):
             if y is None:
                 raise ValueError("PlugInClassifier requires y to be passed, but the target y is None")
             X, target = self._rows_and_target(X, y)
@@ -214,10 +215,10 @@ class PlugInClassifier(PlugInPrediction):
             return tuple(indexable(X, y if issparse(y) else np.asarray(y)))
         if np.ndim(y) == 2 and np.shape(y)[1] > 1:
             raise ValueError(
-                f"y has {np.shape(y)[1]} columns, and several labels need all rows in memory: use X.compute(), or a "
+                f"y has {np.shape(y)[1]} columns, and several labels need all samples in memory: use X.compute(), or a "
                 "PlugInClassifier for each label"
             )
-        return tuple(checked_rows(self, X, y, chunks=True))
+        return tuple(validate_samples(self, X, y, chunks=True))
 
     def _strategy(self) -> str:
         if not self.transductive:
@@ -268,12 +269,12 @@ class PlugInClassifier(PlugInPrediction):
             self._store_set(chosen)
             self.estimator_, self.classes_ = model, classes
         self.__dict__.pop("estimators_", None)
-        if not isinstance(X, DaskSource):  # whose features were noted with its rows
+        if not isinstance(X, DaskSource):  # whose features were noted with its samples
             self._note_features(self.estimator_)
 
     def _fit_labels(self, X: Any, y: Any, weights: Floats | None, measure: Measure) -> None:
         self._refuse_constraints("labels")
-        labels = checked_labels(y)
+        labels = validate_label_matrix(y)
         fitting, labels = self._fitting(X, labels, weights)
         found = fitting.labels(averaged(measure, "labels"), labels)
         self._store_set(found.chosen)

@@ -16,7 +16,7 @@ from metricwise.clusters import at_hand, is_dask
 from metricwise.decisions.batch_rule import BatchRule
 from metricwise.decisions.binary import Sigmoid
 from metricwise.decisions.fitting import Evidence
-from metricwise.decisions.label_matrix import checked_labels, returned
+from metricwise.decisions.label_matrix import returned, validate_label_matrix
 from metricwise.decisions.multiclass import averaged
 from metricwise.decisions.on_cluster import light_copy
 from metricwise.decisions.out_of_fold import binary_scores, class_scores, gives_probabilities
@@ -55,12 +55,12 @@ class PlugInPrediction(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : rows
-            New rows; also a Dask collection.
+        X : samples
+            New samples; also a Dask collection.
 
         Returns
         -------
-        array of shape (n_rows,), (n_rows, n_classes) or (n_rows, n_labels)
+        array of shape (n_samples,), (n_samples, n_classes) or (n_samples, n_labels)
             Scores are log-odds (log-probabilities for more than two classes) or the learner's decision values. Of two
             classes, ``classes_[1]`` is predicted above zero. Of a Dask collection: one with the same chunks, not
             computed yet.
@@ -89,12 +89,12 @@ class PlugInPrediction(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : rows
-            New rows; also a Dask collection.
+        X : samples
+            New samples; also a Dask collection.
 
         Returns
         -------
-        array of shape (n_rows,) or (n_rows, n_labels); a CSR matrix if the labels of training were sparse
+        array of shape (n_samples,) or (n_samples, n_labels); a CSR matrix if the labels of training were sparse
             Of a Dask collection: one with the same chunks, not computed yet.
         """
         check_is_fitted(self, "measure_")
@@ -116,12 +116,12 @@ class PlugInPrediction(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : rows
-            New rows; also a Dask collection.
+        X : samples
+            New samples; also a Dask collection.
 
         Returns
         -------
-        array of shape (n_rows, n_classes) or (n_rows, n_labels)
+        array of shape (n_samples, n_classes) or (n_samples, n_labels)
             Of a Dask collection: one with the same chunks, not computed yet.
         """
         check_is_fitted(self, "measure_")
@@ -135,12 +135,13 @@ class PlugInPrediction(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """Return what workers need to predict; raise if chunks cannot be predicted one by one."""
         if hasattr(self, "estimators_"):
             raise ValueError(
-                "several labels are predicted for rows in memory: use X.compute(), or X.map_blocks(model.predict, ...)"
+                "several labels are predicted for samples in memory: use X.compute(), or X.map_blocks(model.predict, "
+                "...)"
             )
         if self.classes_.size == 2 and self._batch is not None:
             raise ValueError(
-                "threshold='batch' looks at all rows that are predicted together, and those of a Dask collection are "
-                "predicted chunk by chunk: use X.compute(), or train with another threshold"
+                "threshold='batch' looks at all samples that are predicted together, and those of a Dask collection "
+                "are predicted chunk by chunk: use X.compute(), or train with another threshold"
             )
         light: PlugInPrediction = light_copy(self)
         light.estimator_ = light_copy(self.estimator_)
@@ -151,18 +152,18 @@ class PlugInPrediction(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : rows
-            Rows; also a Dask collection, whose scores are computed.
+        X : samples
+            Samples; also a Dask collection, whose scores are computed.
         y : array
             Their labels.
-        sample_weight : array of shape (n_rows,), optional
-            Weights of the rows.
+        sample_weight : array of shape (n_samples,), optional
+            Weights of the samples.
         """
         check_is_fitted(self, "measure_")
         y, sample_weight = at_hand(y), at_hand(sample_weight)
         if hasattr(self, "estimators_"):
-            found = checked_labels(self.predict(X))
-            return float(averaged(self.measure_, "labels").score(checked_labels(y), found, sample_weight))
+            found = validate_label_matrix(self.predict(X))
+            return float(averaged(self.measure_, "labels").score(validate_label_matrix(y), found, sample_weight))
         y = np.asarray(y)
         if self.classes_.size > 2:
             measure = averaged(self.measure_, "classes")
@@ -175,13 +176,13 @@ class PlugInPrediction(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         scores = np.asarray(at_hand(self.decision_function(X))) * (1.0 if positive == self.classes_[1] else -1.0)
         return float(self.measure_.score(y == positive, scores, sample_weight))
 
-    def score_interval(self, n_rows: int | None = None, confidence: float = 0.9) -> tuple[float, float]:
-        """Return where the measure of new rows lies with the given probability.
+    def score_interval(self, n_samples: int | None = None, confidence: float = 0.9) -> tuple[float, float]:
+        """Return where the measure of new samples lies with the given probability.
 
         Parameters
         ----------
-        n_rows : int, optional
-            How many new rows; by default so many that chance has no part in their measure.
+        n_samples : int, optional
+            How many new samples; by default so many that chance has no part in their measure.
         confidence : float, default=0.9
             The probability.
 
@@ -192,11 +193,11 @@ class PlugInPrediction(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         >>> from metricwise import PlugInClassifier
         >>> X, y = make_classification(1000, random_state=0)
         >>> model = PlugInClassifier(LogisticRegression()).fit(X, y)
-        >>> few, many = model.score_interval(n_rows=100), model.score_interval()
+        >>> few, many = model.score_interval(n_samples=100), model.score_interval()
         >>> few[0] < many[0] and many[1] < few[1]
         True
         """
         check_is_fitted(self, "measure_")
         if self._held_out is None:
             raise ValueError("score_interval is for two classes; see expected_score_interval_ for several")
-        return self._held_out.interval(confidence, n_rows)
+        return self._held_out.interval(confidence, n_samples)

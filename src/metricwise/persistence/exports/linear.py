@@ -44,12 +44,12 @@ class LinearScores:
     classes: NDArray[Any]
 
     def of(self, X: Any) -> Floats:
-        """Return scores of rows."""
+        """Return scores of samples."""
         scores: Floats = X @ self.weights.T + self.constants
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def behind(self, scale: Floats, shift: Floats) -> LinearScores:
-        """Return the same scores for rows x that reach the model as scale * x + shift."""
+        """Return the same scores for samples x that reach the model as scale * x + shift."""
         return LinearScores(self.weights * scale, self.constants + self.weights @ shift, self.classes)
 
 
@@ -148,9 +148,9 @@ _SCALERS: dict[type, Callable[[Any], tuple[Floats, Floats] | None]] = {
 
 
 def _agree(model: Any, found: LinearScores) -> bool:
-    """Whether the scores are those of ``decision_function`` on some rows, as a check of all that is assumed here.
+    """Whether the scores are those of ``decision_function`` on some samples, as a check of all that is assumed here.
 
-    On the scale of the weights: probabilities near zero and one have lost the digits of their log-odds, so that rows
+    On the scale of the weights: probabilities near zero and one have lost the digits of their log-odds, so that samples
     are drawn near the threshold.
     """
     random = np.random.default_rng(0)
@@ -158,7 +158,7 @@ def _agree(model: Any, found: LinearScores) -> bool:
     size = np.abs(found.weights).sum(axis=1).max() + np.abs(found.constants).max()
     rows /= max(size, 1.0)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # rows without the names that columns had
+        warnings.simplefilter("ignore", UserWarning)  # samples without the names that columns had
         expected = model.decision_function(rows)
     return np.shape(expected) == found.of(rows).shape and bool(
         np.allclose(found.of(rows), expected, rtol=1e-6, atol=1e-9 * max(size, 1.0))

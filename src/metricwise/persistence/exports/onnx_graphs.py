@@ -23,8 +23,8 @@ def to_onnx(model: Any, X: Any) -> Any:
     model : estimator
         A trained linear classifier of metricwise, `PlugInClassifier` around a classifier that skl2onnx converts, or a
         pipeline of scikit-learn that ends in one of these.
-    X : array of shape (n_rows, n_features)
-        Some rows, which tell the number of features and their type: single or double precision.
+    X : array of shape (n_samples, n_features)
+        Some samples, which tell the number of features and their type: single or double precision.
 
     Returns
     -------
@@ -39,7 +39,7 @@ def to_onnx(model: Any, X: Any) -> Any:
     Notes
     -----
     Linear models are evaluated in double precision. Other learners are as precise as their ONNX operators: mostly
-    single precision, so that a row that is on the threshold but for rounding can get the other label.
+    single precision, so that a sample that is on the threshold but for rounding can get the other label.
     """
     try:
         import skl2onnx
@@ -48,7 +48,7 @@ def to_onnx(model: Any, X: Any) -> Any:
     rows = np.asarray(X)
     if rows.dtype not in (np.float32, np.float64) or rows.ndim != 2:
         raise TypeError(
-            f"X must be a dense array of rows in single or double precision, got {rows.dtype} of shape {rows.shape}"
+            f"X must be a dense array of samples in single or double precision, got {rows.dtype} of shape {rows.shape}"
         )
     last = model.steps[-1][1] if hasattr(model, "steps") else model
     _register(last)
@@ -182,7 +182,7 @@ def _convert_thresholded(operator: Any, model: Any, version: int) -> Any:
 
 
 def _decided(operator: Any, model: Any, scores: Any, version: int) -> Any:
-    """Return labels by the sign of scores; on the threshold a row is negative, whichever class that is."""
+    """Return labels by the sign of scores; on the threshold a sample is negative, whichever class that is."""
     from skl2onnx.algebra.onnx_ops import OnnxCast, OnnxGreater, OnnxGreaterOrEqual
     from skl2onnx.proto import onnx_proto
 

@@ -16,7 +16,7 @@ from metricwise.results import Result
 
 @dataclass(frozen=True)
 class Adapter:
-    """A trained machine whose features are those of the rows, if it has any, and the log-odds of the inputs.
+    """A trained machine whose features are those of the samples, if it has any, and the log-odds of the inputs.
 
     Attributes
     ----------
@@ -33,13 +33,13 @@ class Adapter:
     def trained(
         cls, machine: MultivariateSVC, features: Any, scores: dict[str, Floats], truth: Mask, weights: Floats
     ) -> Self:
-        """Train a machine on rows whose features, and scores by models that have not seen them, are given."""
+        """Train a machine on samples whose features, and scores by models that have not seen them, are given."""
         lines = {name: Sigmoid.of(HeldOut(truth, values, weights)) for name, values in scores.items()}
         machine.fit(beside(features, log_odds(lines, scores)), truth, weights)
         return cls(lines, machine)
 
     def scores(self, features: Any, scores: dict[str, Floats]) -> Floats:
-        """Return the machine's scores of rows, given those of its inputs."""
+        """Return the machine's scores of samples, given those of its inputs."""
         found: Floats = self.machine.decision_function(beside(features, log_odds(self.lines, scores)))
         return found
 

@@ -16,9 +16,9 @@ from metricwise._sklearn import Interval, NamedEstimatorsMixin, StrOptions, coun
 from metricwise._typing import Floats
 from metricwise.decisions.binary import aim_of
 from metricwise.decisions.out_of_fold import binary_scores, without_rows
-from metricwise.decisions.targets import positive_class, row_weights, two_classes
+from metricwise.decisions.targets import positive_class, sample_weights_of, two_classes
 from metricwise.decisions.weighting import takes_weights, weight_setting
-from metricwise.estimators.inputs import checked_rows, refuse_empty_frame, unchanged_by_errors
+from metricwise.estimators.inputs import refuse_empty_frame, restore_on_error, validate_samples
 from metricwise.estimators.selection.preprocessing import number_maker
 from metricwise.estimators.selection.profile import Profile
 from metricwise.estimators.svm.multivariate_svc import MultivariateSVC
@@ -33,11 +33,11 @@ from metricwise.results import Result
 class AdaptedSVC(ClassifierMixin, MetaEstimatorMixin, NamedEstimatorsMixin):
     """Classifiers adapted to a measure: their outputs are features of a multivariate SVM (Li, Tsang and Zhou 2013).
 
-    The score of a row is ``w'x + sum_k b_k f_k(x)``, where f_k are the outputs of other classifiers, the inputs, as
+    The score of a sample is ``w'x + sum_k b_k f_k(x)``, where f_k are the outputs of other classifiers, the inputs, as
     calibrated log-odds; w and b are trained for the measure as by `MultivariateSVC`. What is kept is the adapted
-    machine if held-out rows make it likely, by three in four, that it is better than the best of its inputs with the
-    threshold that serves the measure; otherwise that input. On held-out rows the result is therefore never worse than
-    the best input.
+    machine if held-out samples make it likely, by three in four, that it is better than the best of its inputs with the
+    threshold that serves the measure; otherwise that input. On held-out samples the result is therefore never worse
+    than the best input.
 
     Parameters
     ----------
@@ -45,27 +45,27 @@ class AdaptedSVC(ClassifierMixin, MetaEstimatorMixin, NamedEstimatorsMixin):
         What predictions are judged by: a name from ``metricwise.measure_names("AdaptedSVC")`` or a measure.
     estimators : "default" or list of (str, classifier), default="default"
         The inputs, each with ``predict_proba`` or ``decision_function``. By default boosted trees, a machine with an
-        rbf kernel and logistic regression, with what they need to take the rows; of sparse rows that are too wide to be
-        held as dense ones, logistic regression alone.
+        rbf kernel and logistic regression, with what they need to take the samples; of sparse samples that are too wide
+        to be held as dense ones, logistic regression alone.
     C : float, default=1.0
         The price of one mistake, as in `MultivariateSVC`.
     use_features : bool, default=True
-        Whether the features of the rows enter the machine, too: standardised, sparse ones as they are or by their
+        Whether the features of the samples enter the machine, too: standardised, sparse ones as they are or by their
         largest value, categories of a data frame as zeros and ones. Without, the machine weighs the inputs alone, and
-        rows may be whatever these take.
+        samples may be whatever these take.
     feature_scaling : float, default=0.3
         Size of the features beside the inputs, which have that of log-odds; the smaller, the more their weights are
         regularised.
     prefit : bool, default=False
-        Whether the inputs are trained already, on other rows: those given to `fit` then serve the machine and the
-        thresholds alone. Inputs that have seen these rows look better on them than they are, and would be trusted too
-        much.
+        Whether the inputs are trained already, on other samples: those given to `fit` then serve the machine and the
+        thresholds alone. Inputs that have seen these samples look better on them than they are, and would be trusted
+        too much.
     tol : float, default=1e-3
         Relative duality gap at which the training of the machine stops.
     max_iter : int, default=10000
         Most iterations of the machine.
     cv : int, splitter, iterable or None, default=None
-        Folds, which hold out every row once; None and numbers make folds in which equal rows stay together, 5 by
+        Folds, which hold out every sample once; None and numbers make folds in which equal samples stay together, 5 by
         default. With two, the machine of untrained inputs cannot be judged, and the best input is kept.
     pos_label : label, optional
         The positive class; by default the last in order.
@@ -77,10 +77,10 @@ class AdaptedSVC(ClassifierMixin, MetaEstimatorMixin, NamedEstimatorsMixin):
     Attributes
     ----------
     estimators_ : dict of str to classifier
-        The inputs, trained on all rows (or as they were given).
+        The inputs, trained on all samples (or as they were given).
     svc_ : MultivariateSVC
-        The machine, trained on all rows; its features are those of the rows, then the inputs. It is there whether it
-        was kept or not.
+        The machine, trained on all samples; its features are those of the samples, then the inputs. It is there whether
+        it was kept or not.
     input_weights_ : dict of str to float
         Its weights of the inputs' log-odds.
     adapted_ : bool
@@ -88,16 +88,16 @@ class AdaptedSVC(ClassifierMixin, MetaEstimatorMixin, NamedEstimatorsMixin):
     kept_ : str
         What was kept: "adapted" or the name of an input.
     held_out_scores_ : dict of str to float
-        The measure of held-out rows by the machine ("adapted") and by each input, each with its own threshold.
+        The measure of held-out samples by the machine ("adapted") and by each input, each with its own threshold.
     threshold_ : float
         What `decision_function` subtracts from the scores: of the machine, or the log-odds (decision values, if there
         are no probabilities) of the input that was kept.
     threshold_interval_ : pair of float
-        Where 90 % of thresholds of resampled rows lie.
+        Where 90 % of thresholds of resampled samples lie.
     expected_score_ : float
-        The measure of held-out rows by what was kept.
+        The measure of held-out samples by what was kept.
     expected_score_interval_ : pair of float
-        Where the measure of as many new rows as were held out lies with probability 0.9.
+        Where the measure of as many new samples as were held out lies with probability 0.9.
     n_iter_ : int
         Iterations of the machine.
     result_ : Result
@@ -115,8 +115,8 @@ class AdaptedSVC(ClassifierMixin, MetaEstimatorMixin, NamedEstimatorsMixin):
 
     Notes
     -----
-    Outputs that the machine learns from are out of fold, and the machine is judged on rows that neither it nor any of
-    the models that it learnt from has seen. Each input is therefore trained on all rows, without every fold, and
+    Outputs that the machine learns from are out of fold, and the machine is judged on samples that neither it nor any
+    of the models that it learnt from has seen. Each input is therefore trained on all samples, without every fold, and
     without every pair of folds: 16 times with five folds. Trained inputs (``prefit``) are not trained at all.
 
     Sample weights reach the inputs that take them, the machine, the thresholds and the comparison.
@@ -234,12 +234,12 @@ class AdaptedSVC(ClassifierMixin, MetaEstimatorMixin, NamedEstimatorsMixin):
 
         Parameters
         ----------
-        X : array, data frame or sparse matrix of shape (n_rows, n_features)
-            Rows; without ``use_features``, whatever the given inputs take.
-        y : array of shape (n_rows,)
+        X : array, data frame or sparse matrix of shape (n_samples, n_features)
+            Samples; without ``use_features``, whatever the given inputs take.
+        y : array of shape (n_samples,)
             Two classes.
-        sample_weight : array of shape (n_rows,), optional
-            A row of weight 2 counts as two such rows, one of weight 0 as absent.
+        sample_weight : array of shape (n_samples,), optional
+            A sample of weight 2 counts as two such samples, one of weight 0 as absent.
 
         Returns
         -------
@@ -249,13 +249,13 @@ class AdaptedSVC(ClassifierMixin, MetaEstimatorMixin, NamedEstimatorsMixin):
         measure = get_measure(self.measure)
         check_trainable(measure, "AdaptedSVC")
         given = self._given()
-        with unchanged_by_errors(self):
+        with restore_on_error(self):
             if y is None:
                 raise ValueError("AdaptedSVC requires y to be passed, but the target y is None")
             X, y = indexable(X, np.asarray(y))
             weights = None
             if sample_weight is not None:
-                weights = row_weights(np.empty((count_samples(X), 0)), y, sample_weight, None)
+                weights = sample_weights_of(np.empty((count_samples(X), 0)), y, sample_weight, None)
             classes = two_classes(y, weights, "AdaptedSVC")
             if given is not None:
                 self._check_given(given, classes, weights)
@@ -272,7 +272,7 @@ class AdaptedSVC(ClassifierMixin, MetaEstimatorMixin, NamedEstimatorsMixin):
         weights: Floats | None,
         measure: Measure,
     ) -> Contest:
-        """Return the contest of the machine with its inputs, among the rows that have weight."""
+        """Return the contest of the machine with its inputs, among the samples that have weight."""
         rows, raw = self._rows(X, reset=True)
         cv = self.cv
         if weights is not None and np.any(weights == 0.0):
@@ -315,7 +315,7 @@ class AdaptedSVC(ClassifierMixin, MetaEstimatorMixin, NamedEstimatorsMixin):
             _warn_of_weightless(given)
 
     def _rows(self, X: Any, reset: bool) -> tuple[Any, Any]:
-        """Return rows as the inputs take them, and those that features are made of, None if there are none."""
+        """Return samples as the inputs take them, and those that features are made of, None if there are none."""
         if not (self.use_features or self._by_default):
             return X, None
         refuse_empty_frame(X)
@@ -323,7 +323,7 @@ class AdaptedSVC(ClassifierMixin, MetaEstimatorMixin, NamedEstimatorsMixin):
             checked = validate_data(self, X, reset=reset, skip_check_array=True)
         else:
             gaps = bool(get_tags(self).input_tags.allow_nan)
-            checked = checked_rows(self, X, reset=reset, least=2 if reset else 1, missing=gaps)
+            checked = validate_samples(self, X, reset=reset, least=2 if reset else 1, missing=gaps)
         # Inputs of a user's own may know the columns of a data frame by name.
         return checked if self._by_default else X, checked if self.use_features else None
 
@@ -335,7 +335,7 @@ class AdaptedSVC(ClassifierMixin, MetaEstimatorMixin, NamedEstimatorsMixin):
         return self._features(raw)
 
     def _features(self, raw: Any) -> Any:
-        """Return the machine's features of rows; None if there are none but the inputs."""
+        """Return the machine's features of samples; None if there are none but the inputs."""
         if raw is None:
             return None
         return self.feature_scaling * (raw if self._number_maker is None else self._number_maker.transform(raw))
@@ -383,12 +383,12 @@ class AdaptedSVC(ClassifierMixin, MetaEstimatorMixin, NamedEstimatorsMixin):
 
         Parameters
         ----------
-        X : array, data frame or sparse matrix of shape (n_rows, n_features)
-            New rows.
+        X : array, data frame or sparse matrix of shape (n_samples, n_features)
+            New samples.
 
         Returns
         -------
-        array of shape (n_rows,)
+        array of shape (n_samples,)
         """
         margin = self._scores(X)
         return margin if self._points_up else -margin
@@ -398,12 +398,12 @@ class AdaptedSVC(ClassifierMixin, MetaEstimatorMixin, NamedEstimatorsMixin):
 
         Parameters
         ----------
-        X : array, data frame or sparse matrix of shape (n_rows, n_features)
-            New rows.
+        X : array, data frame or sparse matrix of shape (n_samples, n_features)
+            New samples.
 
         Returns
         -------
-        array of shape (n_rows,)
+        array of shape (n_samples,)
         """
         above = self._scores(X) > 0.0
         labels: NDArray[Any] = self.classes_[(above if self._points_up else ~above).astype(int)]
@@ -414,12 +414,12 @@ class AdaptedSVC(ClassifierMixin, MetaEstimatorMixin, NamedEstimatorsMixin):
 
         Parameters
         ----------
-        X : array, data frame or sparse matrix of shape (n_rows, n_features)
-            Rows.
-        y : array of shape (n_rows,)
+        X : array, data frame or sparse matrix of shape (n_samples, n_features)
+            Samples.
+        y : array of shape (n_samples,)
             Their labels.
-        sample_weight : array of shape (n_rows,), optional
-            Weights of the rows.
+        sample_weight : array of shape (n_samples,), optional
+            Weights of the samples.
         """
         margin = self._scores(X)
         truth = np.asarray(y) == positive_class(self.classes_, self.pos_label)

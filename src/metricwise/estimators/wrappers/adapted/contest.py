@@ -10,15 +10,15 @@ support vector machine.
 
 Order of steps (`Contest.run`):
 
-1. score every row by copies of the inputs that have not seen it (trained classifiers are taken as they are);
-2. for every fold, train a machine on the others, and score the rows of the fold;
-3. choose the threshold of the machine, and of each input, on the scores of held-out rows;
+1. score every sample by copies of the inputs that have not seen it (trained classifiers are taken as they are);
+2. for every fold, train a machine on the others, and score the samples of the fold;
+3. choose the threshold of the machine, and of each input, on the scores of held-out samples;
 4. keep the machine if these make it likely that it is better than the best input, otherwise that input.
 
 The machine of a fold learns from outputs of models that have not seen this fold either: each input is trained without
 every pair of folds, too. Outputs of models that have seen the fold would give away its labels: such a model leans
-against the labels of the rows that it was trained without, which a machine that also has their features finds out. On a
-problem on which nothing reaches an F1 of 0.21, machines that were judged so seemed to reach 0.53.
+against the labels of the samples that it was trained without, which a machine that also has their features finds out.
+On a problem on which nothing reaches an F1 of 0.21, machines that were judged so seemed to reach 0.53.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ from metricwise.decisions.out_of_fold import (
     Splits,
     binary_scores,
     collected,
+    draw_probe,
     fitted,
     gives_probabilities,
+    make_splits,
     on_one_scale,
-    probe_rows,
-    splits_of,
     with_probe,
 )
 from metricwise.estimators.svm.multivariate_svc import MultivariateSVC
@@ -62,20 +62,20 @@ _FEWEST_FOLDS = 3  # where inputs are trained without two of them
 
 
 class Output(NamedTuple):
-    """What an input says of the rows.
+    """What an input says of the samples.
 
     Attributes
     ----------
     model : classifier
-        The input, trained on all rows (or before).
+        The input, trained on all samples (or before).
     unseen : array
-        Scores of all rows by models that have not seen them.
+        Scores of all samples by models that have not seen them.
     without_fold : list of array
-        For each split, scores of its training rows by models that have seen neither them nor its held-out rows.
+        For each split, scores of its training samples by models that have seen neither them nor its held-out samples.
     seen : list of array
-        For each split, scores by its model of the rows of the probe that it was trained with.
+        For each split, scores by its model of the samples of the probe that it was trained with.
     by_whole : array
-        Scores of the rows of the probe by ``model``.
+        Scores of the samples of the probe by ``model``.
     """
 
     model: Any
@@ -88,7 +88,7 @@ class Output(NamedTuple):
 class Contender(NamedTuple):
     """The machine or an input, with its held-out scores and the threshold that they suggest.
 
-    ``scores`` are those of rows held out and seen; ``by_whole`` of the latter by the model of all rows.
+    ``scores`` are those of samples held out and seen; ``by_whole`` of the latter by the model of all samples.
     """
 
     name: str
@@ -99,7 +99,7 @@ class Contender(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What came out: inputs and machine of all rows, all contenders, and the name and threshold of the one kept."""
+    """What came out: inputs and machine of all samples, all contenders, and the name and threshold of the one kept."""
 
     models: Inputs
     adapter: Adapter
@@ -110,16 +110,16 @@ class Outcome(NamedTuple):
 
 @dataclass
 class Contest:
-    """The parameters and rows of one call of `fit`.
+    """The parameters and samples of one call of `fit`.
 
     Attributes
     ----------
     inputs : dict
         Classifiers by name, to be trained or trained already (``prefit``).
-    X, features : rows
+    X, features : samples
         As the inputs take them, and as the machine does; None if it has no features but the inputs.
     y, positive, weights
-        Labels, the positive one, and weights of the rows or None.
+        Labels, the positive one, and weights of the samples or None.
     machine : MultivariateSVC
         To be trained, with a threshold of zero.
     aim : Aim
@@ -144,22 +144,24 @@ class Contest:
     def __post_init__(self) -> None:
         self.truth: Mask = self.y == self.positive
         self.codes = self.truth.astype(np.int64)
-        self.row_weights: Floats = np.ones(self.y.size) if self.weights is None else self.weights
+        self.sample_weights_of: Floats = np.ones(self.y.size) if self.weights is None else self.weights
         self.splits = self._checked_splits()
         n_folds = len(self.splits)
         self.pairs = list(combinations(range(n_folds), 2)) if n_folds >= _FEWEST_FOLDS else []
-        self.probe = probe_rows(self.codes, self.seed)
+        self.probe = draw_probe(self.codes, self.seed)
         self.shown: list[Indices] = [seen for *_, seen in with_probe(self.splits, self.probe)]
 
     def _checked_splits(self) -> Splits:
-        splits = splits_of(self.cv, self.X, self.codes, self.seed, needed=True)
+        splits = make_splits(self.cv, self.X, self.codes, self.seed, needed=True)
         if len(splits) < 2:
             raise ValueError(
-                f"AdaptedSVC needs folds with rows of both classes to hold out, but there are {len(splits)}: set cv to "
-                f"{_FEWEST_FOLDS} or more, and collect more rows of a class that has fewer than two distinct ones"
+                f"AdaptedSVC needs folds with samples of both classes to hold out, but there are {len(splits)}: set cv "
+                f"to {_FEWEST_FOLDS} or more, and collect more samples of a class that has fewer than two distinct ones"
             )
         if not np.array_equal(np.sort(np.concatenate([test for _, test in splits])), np.arange(self.y.size)):
-            raise ValueError("cv must hold out every row exactly once, as KFold does: each needs a score out of fold")
+            raise ValueError(
+                "cv must hold out every sample exactly once, as KFold does: each needs a score out of fold"
+            )
         return splits
 
     def run(self) -> Outcome:
@@ -176,7 +178,7 @@ class Contest:
                 kept = adapted
         else:
             _warn_of_few_folds(best.name)
-        probe = Probe(kept.scores.seen, kept.by_whole, self.row_weights[self.probe], self.truth[self.probe])
+        probe = Probe(kept.scores.seen, kept.by_whole, self.sample_weights_of[self.probe], self.truth[self.probe])
         models = {name: one.model for name, one in outputs.items()}
         return Outcome(models, adapter, contenders, kept.name, kept.chosen.for_whole(probe))
 
@@ -192,13 +194,13 @@ class Contest:
         return {name: self._output(done[k * each : (k + 1) * each]) for k, name in enumerate(self.inputs)}
 
     def _as_it_is(self, model: Any) -> Output:
-        """Return the output of a classifier that has seen none of the rows."""
+        """Return the output of a classifier that has seen none of the samples."""
         scores = binary_scores(model, self.X, self.positive)
         others = [scores[train] for train, _ in self.splits]
         return Output(model, scores, others, [scores[rows] for rows in self.shown], scores[self.probe])
 
     def _trainings(self) -> Iterator[tuple[Indices, list[Indices]]]:
-        """Yield rows to train an input on, with those to score: all rows, all without a fold, without two folds."""
+        """Yield training samples of an input with those to score: all samples, all but one fold, all but two folds."""
         yield np.arange(self.y.size), [self.probe]
         for (train, test), shown in zip(self.splits, self.shown, strict=True):
             yield train, [test, shown]
@@ -207,7 +209,7 @@ class Contest:
             yield np.intersect1d(train, others), [first, second]
 
     def _trained(self, name: str, train: Indices, asked: list[Indices]) -> tuple[Any, list[Floats]]:
-        """Return an input trained on some rows, if that is all of them, and its scores of those that are asked for."""
+        """Return an input trained on some samples, if that is all of them, and its scores of the given samples."""
         part = None if self.weights is None else self.weights[train]
         model = fitted(self.inputs[name], take_samples(self.X, train), self.y[train], part)
         scores = [binary_scores(model, take_samples(self.X, rows), self.positive) for rows in asked]
@@ -234,7 +236,7 @@ class Contest:
     # --------------------------------------------------------------------------------------------------------- machine
 
     def _adapted(self, adapter: Adapter, outputs: dict[str, Output]) -> Contender:
-        """Return the machine of all rows with what machines of folds say of the rows that they have not seen."""
+        """Return the machine of all samples with what machines of folds say of the samples that they have not seen."""
         pairs = []
         for k, (train, test) in enumerate(self.splits):
             part = self._adapter(train, {name: one.without_fold[k] for name, one in outputs.items()}, of_fold=True)
@@ -248,17 +250,19 @@ class Contest:
         return None if self.features is None else self.features[rows]
 
     def _adapter(self, rows: Indices, scores: dict[str, Floats], of_fold: bool) -> Adapter:
-        """Return a machine trained on some rows, whose scores by the inputs are given."""
+        """Return a machine trained on some samples, whose scores by the inputs are given."""
         machine = clone(self.machine)
         measure = self.aim.measure
-        if of_fold and isinstance(measure, CountsTopRows):  # a fold has fewer rows to choose the top k from
-            machine.set_params(measure=measure.relative_to(float(self.row_weights[self.truth].sum())))
+        if of_fold and isinstance(measure, CountsTopRows):  # a fold has fewer samples to choose the top k from
+            machine.set_params(measure=measure.relative_to(float(self.sample_weights_of[self.truth].sum())))
         with warnings.catch_warnings():
-            # A degenerate machine is not kept; of slow convergence the machine of all rows tells.
+            # A degenerate machine is not kept; of slow convergence the machine of all samples tells.
             warnings.simplefilter("ignore", DegenerateOptimumWarning)
             if of_fold:
                 warnings.simplefilter("ignore", ConvergenceWarning)
-            return Adapter.trained(machine, self._features(rows), scores, self.truth[rows], self.row_weights[rows])
+            return Adapter.trained(
+                machine, self._features(rows), scores, self.truth[rows], self.sample_weights_of[rows]
+            )
 
     # ---------------------------------------------------------------------------------------------------------- choice
 
@@ -269,11 +273,11 @@ class Contest:
         if self.aim.table is None:
             moved = on_one_scale(self.cv, self.splits, found.unseen, self.codes[found.rows])
             found = found._replace(unseen=moved)
-        held = HeldOut(self.truth[found.rows], found.unseen, self.row_weights[found.rows])
+        held = HeldOut(self.truth[found.rows], found.unseen, self.sample_weights_of[found.rows])
         return Contender(name, held, choose(self.aim, "auto", held, probabilities, self.seed), found, by_whole)
 
     def _is_better(self, best: Contender, other: Contender) -> bool:
-        """Whether another is better than the best input on held-out rows, and these make it likely on new ones."""
+        """Whether another is better than the best input on held-out samples, and these make it likely on new ones."""
         if other.chosen.expected <= best.chosen.expected:
             return False
         if self.aim.table is not None:
@@ -289,8 +293,9 @@ class Contest:
 
 def _warn_of_few_folds(kept: str) -> None:
     warnings.warn(
-        f"two folds are too few to judge the adapted machine on rows of which its inputs know nothing: the best input, "
-        f"{kept!r}, is kept. Set cv to {_FEWEST_FOLDS} or more, and collect more rows of a class that has fewer",
+        "two folds are too few to judge the adapted machine on samples of which its inputs know nothing: the best "
+        f"input, {kept!r}, is kept. Set cv to {_FEWEST_FOLDS} or more, and collect more samples of a class that has "
+        "fewer",
         UserWarning,
         stacklevel=4,
     )

@@ -1,4 +1,4 @@
-"""What is adapted to a measure: classifiers that a user gives, or usual ones that suit the rows."""
+"""What is adapted to a measure: classifiers that a user gives, or usual ones that suit the samples."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Inputs = dict[str, Any]
 
 
 def default_inputs(profile: Profile, measure: Measure, seed: int) -> Inputs:
-    """Return boosted trees, a machine with an rbf kernel and logistic regression, as far as they suit the rows.
+    """Return boosted trees, a machine with an rbf kernel and logistic regression, as far as they suit the samples.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def check_trained(inputs: Inputs, classes: NDArray[Any]) -> None:
         except NotFittedError as error:
             raise NotFittedError(
                 f"prefit=True, but the classifier {name!r} ({type(model).__name__}) is not fitted: fit it before, on "
-                "other rows than these, or set prefit=False. Copies that searches and cross-validation make forget "
+                "other samples than these, or set prefit=False. Copies that searches and cross-validation make forget "
                 "their training unless it is wrapped in sklearn.frozen.FrozenEstimator"
             ) from error
         known = np.asarray(model.classes_)

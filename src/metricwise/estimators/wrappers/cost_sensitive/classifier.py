@@ -14,8 +14,8 @@ from metricwise.decisions.binary import Aim, aim_of
 from metricwise.decisions.fitting import Binary
 from metricwise.decisions.intervals import TableEvidence
 from metricwise.decisions.out_of_fold import gives_probabilities
-from metricwise.decisions.targets import positive_class, row_weights, two_classes
-from metricwise.estimators.inputs import refuse_dask, unchanged_by_errors
+from metricwise.decisions.targets import positive_class, sample_weights_of, two_classes
+from metricwise.estimators.inputs import refuse_dask, restore_on_error
 from metricwise.estimators.wrappers.cost_sensitive.learners import WeightedLearner
 from metricwise.estimators.wrappers.cost_sensitive.rounds import Rounds, best_trial
 from metricwise.estimators.wrappers.plug_in import PlugInClassifier
@@ -27,9 +27,9 @@ class CostSensitiveClassifier(PlugInClassifier):
     """Any classifier that takes sample weights, trained with the class weights that a measure asks for.
 
     It begins as `PlugInClassifier`: the classifier as it is, with the best threshold. Each round then trains the
-    classifier again with a price for the rows of each class, which the measure sets where the last round has come to,
-    and chooses the threshold again. The best round is kept if held-out rows make it likely, by three in four, that it
-    is better than the plug-in; otherwise this is the plug-in.
+    classifier again with a price for the samples of each class, which the measure sets where the last round has come
+    to, and chooses the threshold again. The best round is kept if held-out samples make it likely, by three in four,
+    that it is better than the plug-in; otherwise this is the plug-in.
 
     Prices help a classifier that cannot follow the data everywhere (linear, shallow, strongly regularised): they move
     its attention to where the measure needs the boundary. One that estimates probabilities well does not need them.
@@ -49,7 +49,7 @@ class CostSensitiveClassifier(PlugInClassifier):
     threshold : {"auto", "max", "bagged", "expected", "batch"}, default="auto"
         How thresholds are estimated; see `PlugInClassifier`.
     cv : int, splitter, iterable or None, default=None
-        Folds, the same in all rounds; None and numbers make folds in which equal rows stay together, 5 by default.
+        Folds, the same in all rounds; None and numbers make folds in which equal samples stay together, 5 by default.
     pos_label : label, optional
         The positive class; by default the last in order.
     n_jobs : int, optional
@@ -60,20 +60,20 @@ class CostSensitiveClassifier(PlugInClassifier):
     Attributes
     ----------
     estimator_ : classifier
-        The classifier, trained on all rows with the prices that were kept.
+        The classifier, trained on all samples with the prices that were kept.
     prices_ : Prices
-        The weights of a positive (``pos``) and a negative (``neg``) row in training; their mean over the rows is 1, and
-        both are 1 if the plug-in was kept.
+        The weights of a positive (``pos``) and a negative (``neg``) sample in training; their mean over the samples is
+        1, and both are 1 if the plug-in was kept.
     threshold_ : float
-        The probability (or decision value) of ``estimator_`` above which a row is positive.
+        The probability (or decision value) of ``estimator_`` above which a sample is positive.
     threshold_interval_ : pair of float
-        Where 90 % of thresholds of resampled rows lie.
+        Where 90 % of thresholds of resampled samples lie.
     expected_score_ : float
-        The measure of held-out rows, never less than that of the plug-in.
+        The measure of held-out samples, never less than that of the plug-in.
     expected_score_interval_ : pair of float
-        Where the measure of as many new rows as were held out lies with probability 0.9; see `score_interval`.
+        Where the measure of as many new samples as were held out lies with probability 0.9; see `score_interval`.
     history_ : tuple of Round
-        Prices, measure of held-out rows and threshold of every round; the first is the plug-in.
+        Prices, measure of held-out samples and threshold of every round; the first is the plug-in.
     best_round_ : int
         The round that was kept, 0 for the plug-in.
     n_refits_ : int
@@ -92,7 +92,7 @@ class CostSensitiveClassifier(PlugInClassifier):
     -----
     Linear models and networks with a parameter ``warm_start`` go on from their last round; trees are grown anew.
 
-    `predict_proba` is the learner's own, of rows weighted by their prices.
+    `predict_proba` is the learner's own, of samples weighted by their prices.
 
     Examples
     --------
@@ -157,12 +157,12 @@ class CostSensitiveClassifier(PlugInClassifier):
 
         Parameters
         ----------
-        X : array, data frame, sparse matrix or whatever the classifier takes, of n_rows rows
-            Rows.
-        y : array of shape (n_rows,)
+        X : array, data frame, sparse matrix or whatever the classifier takes, of n_samples samples
+            Samples.
+        y : array of shape (n_samples,)
             Two classes.
-        sample_weight : array of shape (n_rows,), optional
-            A row of weight 2 counts as two such rows, one of weight 0 as absent. Prices multiply the weights.
+        sample_weight : array of shape (n_samples,), optional
+            A sample of weight 2 counts as two such samples, one of weight 0 as absent. Prices multiply the weights.
 
         Returns
         -------
@@ -174,13 +174,13 @@ class CostSensitiveClassifier(PlugInClassifier):
         learner = WeightedLearner.of(self.estimator)
         gives_probabilities(self.estimator)
         refuse_dask(self, X)
-        with unchanged_by_errors(self):
+        with restore_on_error(self):
             if y is None:
                 raise ValueError("CostSensitiveClassifier requires y to be passed, but the target y is None")
             X, y = indexable(X, np.asarray(y))
             weights = None
             if sample_weight is not None:
-                weights = row_weights(np.empty((count_samples(X), 0)), y, sample_weight, None)
+                weights = sample_weights_of(np.empty((count_samples(X), 0)), y, sample_weight, None)
             classes = two_classes(y, weights, "CostSensitiveClassifier")
             fitting, y = self._fitting(X, column_or_1d(y, warn=True), weights)
             positive = positive_class(classes, self.pos_label)

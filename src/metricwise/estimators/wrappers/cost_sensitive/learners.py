@@ -1,4 +1,4 @@
-"""Learners that take weights of rows, and may be trained again from where they are."""
+"""Learners that take weights of samples, and may be trained again from where they are."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class WeightedLearner:
         if takes_weights(estimator):
             return cls(estimator, prefix)
         raise TypeError(
-            f"{type(last).__name__} takes no sample_weight, so that rows cannot be given prices: use "
+            f"{type(last).__name__} takes no sample_weight, so that samples cannot be given prices: use "
             "PlugInClassifier, which chooses a threshold for any classifier, or a classifier whose fit takes "
             "sample_weight"
         )

@@ -1,4 +1,4 @@
-"""Rounds of training with prices of the classes, each judged on rows that its models have not seen.
+"""Rounds of training with prices of the classes, each judged on samples that its models have not seen.
 
 Order of steps (`Rounds.run`):
 
@@ -7,7 +7,7 @@ Order of steps (`Rounds.run`):
 3. train with weights by these prices on the same folds, choose the threshold again in the same way;
 4. go on while the measure rises and the prices change.
 
-The best round is kept if held-out rows make a gain over the first likely, otherwise the first one.
+The best round is kept if held-out samples make a gain over the first likely, otherwise the first one.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from metricwise.decisions.out_of_fold import (
     Splits,
     binary_scores,
     collected,
-    probe_rows,
-    splits_of,
+    draw_probe,
+    make_splits,
     with_probe,
 )
 from metricwise.estimators.wrappers.cost_sensitive.learners import WeightedLearner
@@ -51,9 +51,9 @@ class Round(NamedTuple):
     Attributes
     ----------
     prices : Prices
-        Weights of a positive (``pos``) and a negative (``neg``) row in training.
+        Weights of a positive (``pos``) and a negative (``neg``) sample in training.
     score : float
-        The measure of held-out rows.
+        The measure of held-out samples.
     threshold : float
         The threshold chosen: a probability, or a decision value, of models trained with these prices.
     """
@@ -76,7 +76,7 @@ class Trial(NamedTuple):
 
     @property
     def table(self) -> tuple[float, float, float, float]:
-        """The contingency table of the held-out rows."""
+        """The contingency table of the held-out samples."""
         return table_of(self.chosen.threshold, self.held)
 
 
@@ -87,13 +87,13 @@ class Rounds:
     Attributes
     ----------
     fitting : Fitting
-        Rows and parameters.
+        Samples and parameters.
     learner : WeightedLearner
         What is trained.
     aim : Aim
         The measure.
     y, positive : array and label
-        Labels of the rows, and that of the positives.
+        Labels of the samples, and that of the positives.
     most : int
         Most rounds after the first.
     tol : float
@@ -110,13 +110,13 @@ class Rounds:
 
     def __post_init__(self) -> None:
         codes = (self.y == self.positive).astype(np.int64)
-        splits = splits_of(self.fitting.cv, self.fitting.X, codes, self.fitting.seed)
+        splits = make_splits(self.fitting.cv, self.fitting.X, codes, self.fitting.seed)
         everything = np.arange(codes.size)
-        # Without held-out rows, of which the user has been warned, nothing tells whether prices help.
+        # Without held-out samples, of which the user has been warned, nothing tells whether prices help.
         self.held_out = bool(splits)
         self.most = self.most if splits else 0
         self.splits: Splits = splits or [(everything, everything)]
-        self.probe = probe_rows(codes, self.fitting.seed)
+        self.probe = draw_probe(codes, self.fitting.seed)
         self.models: list[Any] = [None] * len(self.splits)
         self.n_fits = 0
 
@@ -138,10 +138,10 @@ class Rounds:
         return all(abs(new - old) <= self.tol * old for old, new in zip(last, prices, strict=True))
 
     def weights(self, prices: Prices) -> Floats | None:
-        """Return the weights of the rows in training; None if the user gave none and the prices are alike."""
+        """Return the weights of the samples in training; None if the user gave none and the prices are alike."""
         if prices.pos == prices.neg:
             return self.fitting.weights
-        weights: Floats = self.fitting.row_weights * np.where(self.y == self.positive, prices.pos, prices.neg)
+        weights: Floats = self.fitting.sample_weights_of * np.where(self.y == self.positive, prices.pos, prices.neg)
         return weights
 
     def _trial(self, prices: Prices) -> Trial:
@@ -154,14 +154,14 @@ class Rounds:
         self.models = [model for model, *_ in found]
         scores = collected(self.splits, self.probe, [(unseen, seen) for _, unseen, seen in found])
         unseen = scores.unseen - self._shift(prices)
-        held = HeldOut(self.y[scores.rows] == self.positive, unseen, self.fitting.row_weights[scores.rows])
+        held = HeldOut(self.y[scores.rows] == self.positive, unseen, self.fitting.sample_weights_of[scores.rows])
         chosen = choose(self.aim, self.fitting.strategy, held, self.fitting.probabilities, self.fitting.seed)
         return Trial(prices, chosen, held, scores)
 
     def _scored(
         self, weights: Floats | None, train: Indices, test: Indices, seen: Indices, start: Any
     ) -> tuple[Any, Floats, Floats]:
-        """Return a model to start the next round from, if it can be, and scores of rows held out and of rows seen."""
+        """Return a model to start the next round from, if it can be, with its out-of-fold and its in-fold scores."""
         part = None if weights is None else weights[train]
         model = self.learner.fitted(take_samples(self.fitting.X, train), self.y[train], part, start)
         unseen = binary_scores(model, take_samples(self.fitting.X, test), self.positive)
@@ -173,7 +173,7 @@ class Rounds:
         return math.log(prices.pos / prices.neg) if self.fitting.probabilities else 0.0
 
     def final_model(self, trials: list[Trial]) -> Any:
-        """Return a model of all rows with the prices of the last trial, trained as those of the folds were."""
+        """Return a model of all samples with the prices of the last trial, trained as those of the folds were."""
         path = trials if self.models[0] is not None else trials[-1:]
         self.n_fits += len(path)
         model = None
@@ -187,7 +187,7 @@ class Rounds:
         return Round(trial.prices, trial.chosen.expected, shown(threshold, self.fitting.probabilities))
 
     def of_model(self, trial: Trial, model: Any) -> Chosen:
-        """Return what was chosen in a trial as it applies to the scores of a model of all rows, prices included."""
+        """Return what was chosen in a trial as it applies to the scores of a model of all samples, prices included."""
         shift, chosen = self._shift(trial.prices), trial.chosen
         if self.held_out:
             by_whole = binary_scores(model, take_samples(self.fitting.X, trial.scores.probe), self.positive) - shift
@@ -206,11 +206,11 @@ def best_trial(measure: CountsTable, trials: list[Trial]) -> int:
 
 
 class Judged(Protocol):
-    """Held-out rows with the threshold that was chosen on them."""
+    """Held-out samples with the threshold that was chosen on them."""
 
     @property
     def held(self) -> HeldOut:
-        """The rows."""
+        """The samples."""
 
     @property
     def chosen(self) -> Chosen:
@@ -218,9 +218,9 @@ class Judged(Protocol):
 
 
 def least_gain(measure: CountsTable, first: Judged, other: Judged, confidence: float = CONFIDENCE) -> float:
-    """Return the lower end of an interval for what one gains over another on new rows.
+    """Return the lower end of an interval for what one gains over another on new samples.
 
-    Both have labelled the same rows, so the interval is that of a function of eight cells: truth and both labels.
+    Both have labelled the same samples, so the interval is that of a function of eight cells: truth and both labels.
     """
     truth, weights = first.held.positive, first.held.weights
     labels = [trial.held.scores > trial.chosen.threshold for trial in (first, other)]
