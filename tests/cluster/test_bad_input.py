@@ -136,7 +136,7 @@ def test_learning_in_the_order_of_rows(client):
     model = SPADEClassifier("g_mean")
     for method, arguments in {"partial_fit": (DATA, POSITIVE), "fit_stream": (DATA,)}.items():
         with pytest.raises(
-            ValueError, match=rf"{method} learns from sample after sample.*use fit of SPADE.*compute\(\)"
+            ValueError, match=rf"{method} learns from sample after sample.*use fit of STAMP.*compute\(\)"
         ):
             getattr(model, method)(*arguments, classes=[False, True])
 

@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.fault_cases import CASES, MOST_SECONDS, labels_of, rows, train, wait_for_fewer_workers
 from metricwise import AUCSVC, AMPClassifier
-from metricwise.designs import dask_source
+from metricwise.designs.cluster import source as dask_source
 
 
 @pytest.fixture(scope="module")

@@ -26,7 +26,7 @@ SETTINGS = {"threshold": 0.05, "tol": 1e-4}  # folds would train five times as o
 
 
 def _cases():
-    for entry in entries("svm", trains_on="cluster"):
+    for entry in sorted(entries("svm", trains_on="cluster"), key=lambda entry: entry.name):
         for measure in measure_names(entry.name):
             yield f"{entry.name} {measure}", entry.load()(measure=measure, **SETTINGS)
     yield "MultivariateSVC own", MultivariateSVC(OWN, **SETTINGS)

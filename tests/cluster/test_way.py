@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.linear_model import SGDClassifier
 
 from metricwise import MultivariateSVC, PlugInClassifier, SPADEClassifier, certify
-from metricwise.designs import dask_source
+from metricwise.designs.cluster import source as dask_source
 from metricwise.designs.cluster.connection import can_reach, direct
 from metricwise.designs.cluster.source import DaskSource
 

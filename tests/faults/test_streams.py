@@ -303,7 +303,7 @@ def test_paths(tmp_path, name):
     missing = tmp_path / "missing.svm"
     expect_refusal(model, lambda m: m.fit_stream(missing), FileNotFoundError, "missing.svm does not exist")
     (tmp_path / "empty.svm").touch()
-    expect_refusal(model, lambda m: m.fit_stream(tmp_path / "empty.svm"), ValueError, "empty.svm has no samples")
+    expect_refusal(model, lambda m: m.fit_stream(tmp_path / "empty.svm"), ValueError, "empty.svm has no rows")
     (tmp_path / "rows.xyz").write_text("1 1:1\n")
     expect_refusal(model, lambda m: m.fit_stream(tmp_path / "rows.xyz"), ValueError, "pass format=")
 

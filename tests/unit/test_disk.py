@@ -1,4 +1,4 @@
-"""Samples on disk: blocks, conversion, and everything that can be wrong with a file."""
+"""Rows on disk: blocks, conversion, and everything that can be wrong with a file."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_blocks_come_in_the_order_asked_for_and_reading_ahead_spoils_none(times,
 
 
 def test_blocks_of_sparse_rows_follow_their_entries(tmp_path):
-    """Long samples make short blocks, and samples without entries cost next to nothing."""
+    """Long rows make short blocks, and rows without entries cost next to nothing."""
     lengths = np.array([500, 0, 0, 0, 499, 1, 500, 3, 0, 2])
     indptr = np.append(0, np.cumsum(lengths))
     indices = np.concatenate([np.arange(length) for length in lengths]).astype(np.int32)
@@ -247,13 +247,13 @@ def test_a_folder_that_cannot_be_written_to(tmp_path):
     ("array", "message"),
     [
         (np.asfortranarray(X), r"Fortran order.*ascontiguousarray"),
-        (X[:, 0], "has 1 axes, and samples need two"),
-        (X[:0], "has 0 samples and 6 columns"),
-        (X[:, :0], "has 3000 samples and 0 columns"),
+        (X[:, 0], "has 1 axes, and rows need two"),
+        (X[:0], "has 0 rows and 6 columns"),
+        (X[:, :0], "has 3000 rows and 0 columns"),
         (X.astype(str), "not numbers"),
         (X.astype(complex), "not numbers"),
     ],
-    ids=["columns", "one axis", "no samples", "no columns", "text", "complex"],
+    ids=["columns", "one axis", "no rows", "no columns", "text", "complex"],
 )
 def test_arrays_that_are_no_rows(array, message, tmp_path):
     np.save(tmp_path / "X.npy", array)
@@ -266,12 +266,12 @@ def test_arrays_that_are_no_rows(array, message, tmp_path):
     [
         ({"memory_limit": "much"}, "memory_limit must be a number of bytes or text"),
         ({"memory_limit": -1}, "memory_limit must be a number of bytes or text"),
-        ({"memory_limit": "50MB"}, r"memory_limit=50MB is too little for the 3000 samples.*at least memory_limit='32"),
+        ({"memory_limit": "50MB"}, r"memory_limit=50MB is too little for the 3000 rows.*at least memory_limit='32"),
         ({"block_rows": 0}, "block_rows must be a whole number, 1 or more"),
         ({"dtype": np.int32}, "dtype must be float64 or float32"),
         ({"format": "hdf5"}, "format must be one of 'npy', 'npz', 'svmlight'"),
         ({"delimiter": ";"}, "delimiter=';' has no meaning for the format 'npy'"),
-        ({"target": Y[:-1]}, r"target has the shape \(2999,\), but .* has 3000 samples"),
+        ({"target": Y[:-1]}, r"target has the shape \(2999,\), but .* has 3000 rows"),
         ({"target": "y.csv"}, "does not exist"),
     ],
 )
@@ -313,7 +313,7 @@ def test_damaged_files(npy, tmp_path):
     matrix = sparse.csr_matrix(X)
     for name, change, message in (
         ("indices", lambda a: a.__setitem__(100, 6), r"an entry outside of the 6 columns"),
-        ("indptr", lambda a: a.__setitem__(5, 10**6), r"a sample ends before it begins"),
+        ("indptr", lambda a: a.__setitem__(5, 10**6), r"a row ends before it begins"),
         ("indptr", lambda a: a.__setitem__(0, 1), r"does not begin with the first entry"),
     ):
         broken = matrix.copy()

@@ -61,7 +61,7 @@ def test_measure_curve_of_predictions_on_given_axes(pyplot: Any) -> None:
 def test_measure_curve_refuses_what_it_cannot_draw() -> None:
     with pytest.raises(ValueError, match="two classes"):
         MeasureCurveDisplay.from_predictions([0, 1, 2], [0.1, 0.2, 0.3])
-    with pytest.raises(ValueError, match="y_true has 2 rows but y_score has 3"):
+    with pytest.raises(ValueError, match="y_true has 2 samples but y_score has 3"):
         MeasureCurveDisplay.from_predictions([0, 1], [0.1, 0.2, 0.3])
     several = LogisticRegression().fit(X, np.arange(600) % 3)
     with pytest.raises(ValueError, match="needs two classes"):

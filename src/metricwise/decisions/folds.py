@@ -33,9 +33,9 @@ def deal_chunks(n_chunks: int, n_parts: int) -> list[list[int]]:
 
     Examples
     --------
-    >>> dealt_out(5, 2)
+    >>> deal_chunks(5, 2)
     [[0, 2, 4], [1, 3]]
-    >>> dealt_out(2, 8)
+    >>> deal_chunks(2, 8)
     [[0], [1]]
     """
     return [list(range(first, n_chunks, n_parts)) for first in range(min(n_parts, n_chunks))]

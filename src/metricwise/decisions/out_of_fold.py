@@ -189,7 +189,7 @@ def draw_probe(codes: Integers, seed: int, most: int = _MOST_PROBED) -> Indices:
     Examples
     --------
     >>> import numpy as np
-    >>> probe_rows(np.array([0, 0, 1, 0]), seed=0)
+    >>> draw_probe(np.array([0, 0, 1, 0]), seed=0)
     array([0, 1, 2, 3])
     """
     if codes.size <= most:

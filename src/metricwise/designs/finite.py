@@ -22,7 +22,7 @@ def first_not_finite(block: Any) -> NotFinite | None:
     Examples
     --------
     >>> first_not_finite(np.array([[1.0, 2.0], [3.0, np.inf]]))
-    NotFinite(value=inf, sample=1, column=1)
+    NotFinite(value=inf, row=1, column=1)
     """
     values = block.data if sparse.issparse(block) else block
     with np.errstate(over="ignore", invalid="ignore"):

@@ -124,7 +124,7 @@ def get_measure(measure: str | Measure) -> Measure:
     >>> get_measure("recall@precision:0.95")
     RecallAtPrecision(precision=0.95)
     >>> get_measure("recall@5%")
-    RecallAtK(k=0.05, of='samples')
+    RecallAtK(k=0.05, of='rows')
     """
     if isinstance(measure, str):
         return _averaged(measure) or _named(measure)
