@@ -45,7 +45,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     model = MetricClassifier("f1", candidates={ATTACKS[2]: LogisticRegression()}).fit(X[:250], first)
     svc = MultivariateSVC("f1").fit(X[:250], first)
     path = tmp_path_factory.mktemp("page") / "report.html"
-    named = {"title": ATTACKS[0], "rows": ATTACKS[1], "feature_names": ATTACKS}
+    named = {"title": ATTACKS[0], "samples": ATTACKS[1], "feature_names": ATTACKS}
     report(svc, X[250:], second, path, compare={ATTACKS[3]: model}, **named)
     report(model, X[250:], second, path.with_name("race.html"), compare={ATTACKS[1]: svc}, **named)
     return path

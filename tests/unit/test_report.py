@@ -36,10 +36,10 @@ from metricwise import (
     get_measure,
     report,
 )
-from metricwise.reporting.importance import importance_of
-from metricwise.reporting.judging import judge, measure_curve, measure_for
-from metricwise.reporting.predictions import Predictions, Problem, predictions_of
-from metricwise.reporting.steps import steps_of
+from metricwise.reporting.evaluation import evaluate, measure_curve, resolve_measure
+from metricwise.reporting.importance import compute_importance
+from metricwise.reporting.predictions import Predictions, Problem, collect_predictions
+from metricwise.reporting.steps import make_steps
 
 X, Y = make_classification(800, 6, n_informative=4, n_redundant=0, weights=[0.8], random_state=3)
 MODEL = LogisticRegression().fit(X[:400], Y[:400])
@@ -55,7 +55,7 @@ def embedded(html: str) -> list[dict[str, Any]]:
 
 def two(truth: np.ndarray, scores: np.ndarray, threshold: float = 0.5) -> Predictions:
     problem = Problem("1", 1, truth, scores > threshold, scores, "probability", threshold)
-    return Predictions("two", ["0", "1"], [problem])
+    return Predictions("binary", ["0", "1"], [problem])
 
 
 # ------------------------------------------------------------------------------------------------------- the numbers
@@ -86,7 +86,7 @@ def test_areas_of_many_rows_are_resampled_in_grades() -> None:
     random = np.random.default_rng(0)
     truth = random.random(40_000) < 0.3
     scores, other = (1 / (1 + np.exp(-(truth * 1.2 + random.normal(size=truth.size)))) for _ in range(2))
-    own, its = judge([two(truth, scores), two(truth, other)], get_measure("roc_auc"))
+    own, its = evaluate([two(truth, scores), two(truth, other)], get_measure("roc_auc"))
     # The standard error of an area by Hanley and McNeil is close to that of DeLong for normal scores.
     area = roc_auc_score(truth, scores)
     n_pos, n_neg = truth.sum(), (~truth).sum()
@@ -100,7 +100,7 @@ def test_areas_of_many_rows_are_resampled_in_grades() -> None:
 @pytest.mark.parametrize("n_samples", [40, 4000])
 def test_perfect_labels_are_no_certainty(n_samples: int) -> None:
     truth = np.arange(n_samples) % 4 == 0
-    (judged,) = judge([two(truth, truth.astype(float))], get_measure("f1"))
+    (judged,) = evaluate([two(truth, truth.astype(float))], get_measure("f1"))
     low, high = judged.interval
     # Jeffreys: half a miss and half a false alarm, that is one row on average.
     assert judged.value == 1.0
@@ -114,7 +114,7 @@ def test_differences_are_paired() -> None:
     scores = np.where(random.random(1000) < 0.8, truth, ~truth).astype(float)
     nearly = scores.copy()
     nearly[:3] = 1 - nearly[:3]
-    own, its = judge([two(truth, scores), two(truth, nearly)], Accuracy())
+    own, its = evaluate([two(truth, scores), two(truth, nearly)], Accuracy())
     difference, low, high = own.ahead_of(its)
     assert difference == pytest.approx(own.value - its.value)
     assert high - low < 0.3 * np.subtract(*own.interval[::-1])
@@ -125,9 +125,9 @@ def test_differences_are_paired() -> None:
 def test_several_classes_agree_with_the_measure(measure: str) -> None:
     rows, classes = make_classification(500, n_informative=5, n_classes=4, random_state=0)
     model = LogisticRegression(max_iter=500).fit(rows[:250], classes[:250])
-    found = predictions_of(model, rows[250:], classes[250:])
+    found = collect_predictions(model, rows[250:], classes[250:])
     judged_by = get_measure(measure)
-    (judged,) = judge([found], measure_for(judged_by, found))
+    (judged,) = evaluate([found], resolve_measure(judged_by, found))
     score = getattr(judged_by, "multiclass_score", judged_by.score)
     assert judged.value == pytest.approx(score(classes[250:], model.predict(rows[250:])))
     assert judged.interval[0] < judged.value < judged.interval[1]
@@ -149,8 +149,8 @@ def test_average_over_both_of_two_classes() -> None:
 
 
 def test_band_is_that_of_resampled_rows() -> None:
-    found = predictions_of(MODEL, X_NEW, Y_NEW)
-    steps = steps_of(found.problems[0])
+    found = collect_predictions(MODEL, X_NEW, Y_NEW)
+    steps = make_steps(found.problems[0])
     values, low, high = measure_curve(steps, get_measure("f1"))  # type: ignore[arg-type]
     at = steps.own
     labels = MODEL.predict(X_NEW)
@@ -169,7 +169,7 @@ def test_every_step_has_the_exact_counts(ties: bool) -> None:
     scores = random.beta(0.5, 3.0, 30_000)
     scores = np.round(scores, 4) if ties else scores
     truth = random.random(30_000) < scores
-    steps = steps_of(two(truth, scores, 0.37).problems[0])
+    steps = make_steps(two(truth, scores, 0.37).problems[0])
     assert steps.thresholds.size < 2600
     assert np.all(np.diff(steps.thresholds) > 0)
     assert steps.thresholds[steps.own] == 0.37
@@ -182,7 +182,7 @@ def test_thinned_curves_are_the_curves() -> None:
     random = np.random.default_rng(2)
     scores = random.beta(0.5, 3.0, 100_000)
     truth = random.random(100_000) < scores
-    steps = steps_of(two(truth, scores).problems[0])
+    steps = make_steps(two(truth, scores).problems[0])
     order = np.argsort(-scores)
     tp, fp = np.cumsum(truth[order]), np.cumsum(~truth[order])
     shown = np.interp(fp / fp[-1], steps.false_positive_rate[::-1], steps.recall[::-1])
@@ -264,7 +264,7 @@ def test_features_that_matter_are_found(container: Any) -> None:
     else:
         rows_in, names = container(rows), ["a", "b", "the one", "d"]
     for model in (LogisticRegression(), RandomForestClassifier(10, random_state=0)):
-        found = importance_of(model.fit(rows_in, truth), rows_in, truth, get_measure("f1"), None, names, 5.0)
+        found = compute_importance(model.fit(rows_in, truth), rows_in, truth, get_measure("f1"), None, names, 5.0)
         assert found is not None
         assert found.names[0] == "the one" and found.linear == hasattr(model, "coef_")
         assert abs(found.values[0]) > 3 * abs(found.values[1])
@@ -314,7 +314,7 @@ def test_page_needs_nothing_else() -> None:
     [
         ({"model": Ridge().fit(X, Y)}, TypeError, "neither predict_proba nor decision_function"),
         ({"model": LogisticRegression()}, NotFittedError, "not fitted"),
-        ({"y": Y_NEW[:-1]}, ValueError, "give a label for every row"),
+        ({"y": Y_NEW[:-1]}, ValueError, "give a label for every sample"),
         ({"y": np.full(400, 7)}, ValueError, "label 7, which the model does not know"),
         ({"y": np.linspace(0, 1, 400)}, ValueError, "must hold classes"),
         ({"confidence": 90}, ValueError, "between 0 and 1"),
@@ -343,7 +343,7 @@ def test_a_class_that_is_never_or_always_called(called: bool) -> None:
     assert problem["tp"][problem["start"]] + problem["fp"][problem["start"]] == 400 * called
     several = LogisticRegression().fit(X[:400], np.arange(400) % 3)
     several.intercept_ = np.array([99.0, 0.0, 0.0])
-    found = predictions_of(several, X_NEW, np.arange(400) % 3)
+    found = collect_predictions(several, X_NEW, np.arange(400) % 3)
     assert [np.sum(one.scores > one.threshold) for one in found.problems] == [400, 0, 0]
 
 

@@ -11,7 +11,7 @@ from sklearn.linear_model import Lasso
 
 from metricwise import MultivariateSVC, SparseCodingClassifier, certify, export_text, get_measure
 from metricwise.designs import make_design
-from metricwise.reporting.evidence import convergence
+from metricwise.reporting.sections import convergence
 from metricwise.reporting.training_displays import ConvergenceDisplay
 from metricwise.results import Status
 from metricwise.solvers import Limits, run

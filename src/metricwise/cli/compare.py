@@ -112,7 +112,7 @@ class _Comparison:
     def run(self, name: str, settings: Settings, progress: Any) -> _Run:
         """Train an algorithm on every fold's other rows; one that does not take the measure says so."""
         from metricwise._sklearn import take_samples
-        from metricwise.reporting.predictions import predictions_of
+        from metricwise.reporting.predictions import collect_predictions
 
         table, run, started = self.table, _Run(name), time.perf_counter()
         assert table.y is not None
@@ -127,7 +127,7 @@ class _Comparison:
                 run.refusal = one_line(error)
                 return run
             held = take_samples(table.X, test)
-            run.folds.append(predictions_of(model, held, table.y[test], settings.pos_label, names))
+            run.folds.append(collect_predictions(model, held, table.y[test], settings.pos_label, names))
         run.seconds = time.perf_counter() - started
         return run
 
@@ -137,19 +137,19 @@ def _judged(job: _Comparison, runs: list[_Run], text: str, confidence: float) ->
     import numpy as np
 
     from metricwise.measures import get_measure
-    from metricwise.reporting.judging import Judged, judge, measure_for
+    from metricwise.reporting.evaluation import Evaluation, evaluate, resolve_measure
 
     trained = [run for run in runs if run.refusal is None]
     folds = []
     for number in range(len(job.splits) if trained else 0):
         predictions = [run.folds[number] for run in trained]
-        measure = measure_for(get_measure(text), predictions[0])
-        folds.append(judge(predictions, measure, confidence, job.seed + number))
+        measure = resolve_measure(get_measure(text), predictions[0])
+        folds.append(evaluate(predictions, measure, confidence, job.seed + number))
     means = {}
     for number, run in enumerate(trained):
         own = [fold[number] for fold in folds]
         draws = np.mean([one.draws[: min(len(other.draws) for other in own)] for one in own], axis=0)
-        means[run.name] = (Judged(float(np.mean([one.value for one in own])), draws, confidence), run.seconds)
+        means[run.name] = (Evaluation(float(np.mean([one.value for one in own])), draws, confidence), run.seconds)
     order = sorted(means, key=lambda name: -means[name][0].value)
     results = []
     for name in order:

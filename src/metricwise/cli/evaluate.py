@@ -37,17 +37,17 @@ def evaluate(
 
     Intervals are those of resampled rows (a Bayesian bootstrap).
     """
-    from metricwise.reporting.judging import judge, measure_for
-    from metricwise.reporting.predictions import predictions_of
+    from metricwise.reporting.evaluation import evaluate, resolve_measure
+    from metricwise.reporting.predictions import collect_predictions
 
     trained = load_model(model)
     table = read_like_training(console, trained, data, data_options, labelled=True, memory_limit=memory_limit)
     notes, records = notes_of(trained), []
     with console.progress("judging"):
-        found = predictions_of(trained, table.X, table.y, notes.get("pos_label"), _label_names(table))
+        found = collect_predictions(trained, table.X, table.y, notes.get("pos_label"), _label_names(table))
         for text, measure in _wanted(measures, notes.get("measure"), found.kind):
             try:
-                (judged,) = judge([found], measure_for(measure, found), confidence, seed)
+                (judged,) = evaluate([found], resolve_measure(measure, found), confidence, seed)
             except ValueError as error:
                 if measures:
                     raise
@@ -69,10 +69,10 @@ def _wanted(given: tuple[str, ...], own: str | None, kind: str) -> list[tuple[st
     from metricwise.measures.base import CountsTable
 
     texts = list(given)
-    if not texts and kind == "two":
+    if not texts and kind == "binary":
         texts = [*([own] if own else []), *registered_names()]
     elif not texts:
-        averages = [*_AVERAGES, *(["f1_samples"] if kind == "labels" else [])]
+        averages = [*_AVERAGES, *(["f1_samples"] if kind == "multilabel" else [])]
         tables = [f"{name}_macro" for name in registered_names(needs=CountsTable) if _has_average(name)]
         texts = [*([own] if own else []), *averages, *tables]
     found: dict[Any, str] = {}

@@ -47,7 +47,7 @@ def report(
             out,
             title=title,
             measure=measure or notes.get("measure"),
-            rows=f"the {table.n_rows:,} rows of {'standard input' if data == '-' else data}",
+            samples=f"the {table.n_rows:,} rows of {'standard input' if data == '-' else data}",
             compare={path: load_model(path) for path in others} or None,
             label_names=labels,
             pos_label=notes.get("pos_label"),

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import betaincinv
 
 from metricwise._typing import Floats
-from metricwise.reporting.judging import Judged
+from metricwise.reporting.evaluation import Evaluation
 from metricwise.reporting.markup import number
 from metricwise.reporting.predictions import Problem, Scale
 from metricwise.reporting.steps import Steps
@@ -33,14 +33,16 @@ class Point(NamedTuple):
 
 def operating_point(problem: Problem) -> Point:
     """Return recall, precision and false positive rate of a model's own labels."""
-    tp = float(np.count_nonzero(problem.truth & problem.called))
-    called, n_pos = float(problem.called.sum()), float(problem.truth.sum())
+    tp = float(np.count_nonzero(problem.truth & problem.predicted))
+    predicted, n_pos = float(problem.predicted.sum()), float(problem.truth.sum())
     n_neg = problem.truth.size - n_pos
-    return Point(tp / n_pos if n_pos else 0.0, tp / called if called else 0.0, (called - tp) / n_neg if n_neg else 0.0)
+    return Point(
+        tp / n_pos if n_pos else 0.0, tp / predicted if predicted else 0.0, (predicted - tp) / n_neg if n_neg else 0.0
+    )
 
 
 def precision_recall(steps: Steps, point: Point) -> str:
-    """Precision against recall, with the point at which the model works."""
+    """Return precision against recall, with the operating point of the model."""
     share = steps.n_pos / max(steps.n_pos + steps.n_neg, 1)
     words = f"The model works at recall {number(point.recall)} and precision {number(point.precision)}."
     chart = Chart("Precision against recall", words, "recall", "precision", _UNIT, _UNIT, live="pr")
@@ -52,7 +54,7 @@ def precision_recall(steps: Steps, point: Point) -> str:
 
 
 def roc(steps: Steps, point: Point, area: float | None) -> str:
-    """The ROC curve, with the point at which the model works; without an area if a class is missing."""
+    """Return the ROC curve with the operating point of the model; without an area if a class is missing."""
     share = "not defined, as a class is missing" if area is None else number(area)
     words = (
         f"The area is {share}. The model works at a true positive rate of {number(point.recall)} and a false positive "
@@ -79,12 +81,12 @@ def _operating(chart: Chart, x: float, y: float) -> None:
 def measure_by_threshold(
     title: str, steps: Steps, curve: tuple[Floats, Floats, Floats], confidence: float, scale: Scale
 ) -> str:
-    """The measure at every threshold, with the band that rows by chance leave."""
+    """Return the measure at every threshold, with the band that sampling leaves."""
     values, low, high = curve
     here, best = float(values[steps.own]), int(np.argmax(values))
     words = (
         f"At the model's threshold {steps.thresholds[steps.own]:.4g} it is {number(here)}; the largest value on these "
-        f"rows is {number(values[best])}, at {steps.thresholds[best]:.4g}."
+        f"samples is {number(values[best])}, at {steps.thresholds[best]:.4g}."
     )
     ends = _UNIT if scale == "probability" else padded(steps.thresholds, 0.0)
     bottom = min(0.0, float(low.min()))
@@ -106,7 +108,7 @@ def measure_by_threshold(
 
 
 class Calibration(NamedTuple):
-    """Groups of rows by predicted probability: the mean prediction, the share of positives and its interval."""
+    """Groups of samples by predicted probability: the mean prediction, the share of positives and its interval."""
 
     predicted: Floats
     observed: Floats
@@ -116,15 +118,15 @@ class Calibration(NamedTuple):
     error: float
 
 
-def calibration_of(problem: Problem, confidence: float) -> Calibration:
-    """Compare predicted probabilities with shares of positives, in groups that tell about equally much.
+def compute_calibration(problem: Problem, confidence: float) -> Calibration:
+    """Compare predicted probabilities with shares of positives, in groups that are about equally informative.
 
     Examples
     --------
     >>> import numpy as np
     >>> truth = np.arange(1000) % 10 < 3
     >>> problem = Problem("yes", "yes", truth, truth & False, np.full(1000, 0.25), "probability", 0.5)
-    >>> found = calibration_of(problem, 0.9)
+    >>> found = compute_calibration(problem, 0.9)
     >>> found.observed.tolist(), round(found.error, 3)
     ([0.3], 0.05)
     """
@@ -142,7 +144,7 @@ def calibration_of(problem: Problem, confidence: float) -> Calibration:
 
 
 def _edges(probabilities: Floats) -> Floats:
-    """Return bounds of groups whose numbers of positives vary equally: rows that are surely negative share one."""
+    """Return bounds of groups whose numbers of positives vary equally: samples that are surely negative share one."""
     ordered = np.sort(probabilities)
     variance = np.cumsum(np.maximum(ordered * (1.0 - ordered), 1e-9))
     at = np.searchsorted(variance, variance[-1] * np.arange(1, _BINS) / _BINS)
@@ -150,7 +152,7 @@ def _edges(probabilities: Floats) -> Floats:
 
 
 def reliability(found: Calibration) -> str:
-    """The reliability curve."""
+    """Return the reliability curve."""
     words = "; ".join(
         f"predicted {number(p, 2)}, true {number(o, 2)}" for p, o in zip(found.predicted, found.observed, strict=True)
     )
@@ -173,7 +175,7 @@ def reliability(found: Calibration) -> str:
 
 
 def convergence(result: Result) -> str:
-    """Both bounds of the objective while training went on."""
+    """Return both bounds of the objective during training."""
     entries = [entry for entry in result.history if np.isfinite(entry.objective)]
     iterations = np.array([entry.iteration for entry in entries], dtype=np.float64)
     upper, lower = np.array([e.objective for e in entries]), np.array([max(e.lower, 0.0) for e in entries])
@@ -194,27 +196,27 @@ def convergence(result: Result) -> str:
 
 
 def stream_history(result: StreamResult, title: str) -> str:
-    """The measure on rows held out, as rows went by."""
+    """Return the measure on samples not learnt from, as training proceeds."""
     entries = [entry for entry in result.history if np.isfinite(entry.measure)]
     rows, values = [float(entry.rows) for entry in entries], [entry.measure for entry in entries]
-    words = f"After {result.n_samples:,} rows the {title} of rows not learnt from is {number(values[-1])}."
-    chart = Chart("Training", words, "rows learnt from", title, (0.0, max(rows)), padded([*values, 0.0, 1.0], 0.0))
+    words = f"After {result.n_samples:,} samples the {title} of samples not learnt from is {number(values[-1])}."
+    chart = Chart("Training", words, "samples learnt from", title, (0.0, max(rows)), padded([*values, 0.0, 1.0], 0.0))
     chart.line(rows, values, "first")
     chart.label(rows[-1], values[-1], number(values[-1]), anchor="end", dy=-9, style="strong")
     return chart.render()
 
 
-def intervals(title: str, names: Sequence[str], judged: Sequence[Judged]) -> str:
-    """The measure of several models with their intervals."""
-    bounds = [one.interval for one in judged]
+def intervals(title: str, names: Sequence[str], evaluated: Sequence[Evaluation]) -> str:
+    """Return the measure of several models with their intervals."""
+    bounds = [one.interval for one in evaluated]
     words = "; ".join(
         f"{n} {number(j.value)}, {number(b[0])} to {number(b[1])}"
-        for n, j, b in zip(names, judged, bounds, strict=True)
+        for n, j, b in zip(names, evaluated, bounds, strict=True)
     )
-    ends = padded(np.array([*np.ravel(bounds), *(one.value for one in judged)]), 0.12)
+    ends = padded(np.array([*np.ravel(bounds), *(one.value for one in evaluated)]), 0.12)
     height = _ROW * len(names) + 66
     chart = Chart(f"{title} of the models", words, title, "", ends, (-len(names) + 0.4, 0.6), height=height, left=16)
-    for k, (name, one, (low, high)) in enumerate(zip(names, judged, bounds, strict=True)):
+    for k, (name, one, (low, high)) in enumerate(zip(names, evaluated, bounds, strict=True)):
         style = "own" if k == 0 else "other"
         chart.segment((low, -k), (high, -k), "first" if k == 0 else "second")
         chart.dot(one.value, -k, style, "diamond" if k == 0 else "circle")

@@ -12,10 +12,10 @@ from metricwise._typing import Floats
 from metricwise.decisions.targets import positive_class
 from metricwise.measures import Measure, get_measure
 from metricwise.measures.checks import finite, same_length
-from metricwise.reporting.judging import measure_curve, table_measure
+from metricwise.reporting.evaluation import measure_curve, threshold_measure
 from metricwise.reporting.models import measure_of, name_of, title_of
-from metricwise.reporting.predictions import Problem, predictions_of
-from metricwise.reporting.steps import steps_of
+from metricwise.reporting.predictions import NOUNS, Problem, collect_predictions
+from metricwise.reporting.steps import make_steps
 from metricwise.reporting.training_displays import axes_for
 
 
@@ -120,7 +120,7 @@ class MeasureCurveDisplay:
         ----------
         estimator : fitted classifier
             With ``predict_proba`` or ``decision_function``.
-        X, y : rows and their classes
+        X, y : samples and their classes
             On which the measure is computed.
         measure : str or Measure, optional
             By default what the model was trained for, or F1 if it does not say.
@@ -139,9 +139,11 @@ class MeasureCurveDisplay:
         -------
         MeasureCurveDisplay
         """
-        found = predictions_of(estimator, X, y, pos_label)
-        if found.kind != "two":
-            raise ValueError(f"a curve of the measure needs two classes, but y has {len(found.problems)} {found.kind}")
+        found = collect_predictions(estimator, X, y, pos_label)
+        if found.kind != "binary":
+            raise ValueError(
+                f"a curve of the measure needs two classes, but y has {len(found.problems)} {NOUNS[found.kind]}"
+            )
         given = measure_of(estimator, False)[0] if measure is None else get_measure(measure)
         return cls._of(found.problems[0], given, confidence, name or name_of(estimator), ax, kwargs)
 
@@ -201,8 +203,8 @@ class MeasureCurveDisplay:
     def _of(
         cls, problem: Problem, measure: Measure, confidence: float, name: str | None, ax: Any, kwargs: dict[str, Any]
     ) -> Self:
-        judged_by = table_measure(measure)
-        steps = steps_of(problem, judged_by)
-        values, low, high = measure_curve(steps, judged_by, confidence)
-        title = title_of(judged_by)  # type: ignore[arg-type]
+        criterion = threshold_measure(measure)
+        steps = make_steps(problem, criterion)
+        values, low, high = measure_curve(steps, criterion, confidence)
+        title = title_of(criterion)  # type: ignore[arg-type]
         return cls(steps.thresholds, values, low, high, problem.threshold, title, name).plot(ax, **kwargs)

@@ -1,4 +1,4 @@
-"""The explorer: a threshold to be moved by hand, by a promise or by costs, and what follows from it.
+"""The explorer: a threshold to be moved by hand, by a wanted precision or by costs, and what follows from it.
 
 The page's script computes the measures from the counts of each step; here are the same measures by name, so that the
 page shows the model's own threshold before, and without, any script.
@@ -29,21 +29,25 @@ NAMES = (
 )  # fmt: skip
 _COST_OF_A_MISS = 5  # of false alarms, until the reader says otherwise
 _RATES: dict[str, tuple[str, str, Callable[[int, int, int, int], tuple[int, int]]]] = {
-    "precision": ("precision", "of the rows called positive, the share that is", lambda tp, fp, fn, tn: (tp, tp + fp)),
+    "precision": (
+        "precision",
+        "of the samples predicted positive, the share that is",
+        lambda tp, fp, fn, tn: (tp, tp + fp),
+    ),
     "recall": ("recall", "of the positives, the share that is found", lambda tp, fp, fn, tn: (tp, tp + fn)),
     "specificity": ("specificity", "of the negatives, the share left alone", lambda tp, fp, fn, tn: (tn, tn + fp)),
 }
 
 
 @dataclass(frozen=True)
-class Explored:
+class ExplorerProblem:
     """A problem with its steps."""
 
     problem: Problem
     steps: Steps
 
 
-def measure_rows(measure: Measure, table: CountsTable, tables: tuple[Any, ...]) -> list[tuple[str, str, str, float]]:
+def measure_values(measure: Measure, table: CountsTable, tables: tuple[Any, ...]) -> list[tuple[str, str, str, float]]:
     """Return key, title, note and value of all measures of a table, that of the model first."""
     rows = [(key, title, note, float(divide(*pair(*tables)))) for key, (title, note, pair) in _RATES.items()]
     rows += [(name, title_of(get_measure(name)), "", float(get_measure(name).value(*tables))) for name in NAMES]  # type: ignore[attr-defined]
@@ -57,7 +61,7 @@ def measure_rows(measure: Measure, table: CountsTable, tables: tuple[Any, ...]) 
     return [(first[0], first[1], why, first[3]), *rows]
 
 
-def explorer_data(explored: list[Explored], table: CountsTable) -> str:
+def explorer_data(explored: list[ExplorerProblem], table: CountsTable) -> str:
     """Return what the script needs, as JSON that is safe within a script element."""
     problems = []
     for one in explored:
@@ -84,7 +88,7 @@ def explorer_script() -> str:
     return files("metricwise.reporting").joinpath("explorer.js").read_text("utf-8")
 
 
-def explorer_markup(explored: list[Explored], measure: Measure, table: CountsTable, charts: list[str]) -> Markup:
+def explorer_markup(explored: list[ExplorerProblem], measure: Measure, table: CountsTable, charts: list[str]) -> Markup:
     """Return the controls, the charts of every problem and the tables, as they are at the model's own threshold."""
     first = explored[0].steps
     tables = tuple(int(cell[first.own]) for cell in first.tables)
@@ -93,14 +97,14 @@ def explorer_markup(explored: list[Explored], measure: Measure, table: CountsTab
         f'<div class="grid" data-problem="{k}"{" hidden" if k else ""}>{chart}</div>' for k, chart in enumerate(charts)
     )
     return Markup(
-        f'{several}{_slider(first)}<div class="controls">{_GOALS}{_costs(first)}</div>'
-        f'<p id="explorer-said" role="status" aria-live="polite">{_said(first)}</p>'
+        f'{several}{_slider(first)}<div class="controls">{_TARGETS}{_costs(first)}</div>'
+        f'<p id="explorer-said" role="status" aria-live="polite">{_describe_threshold(first)}</p>'
         "<noscript><p>The explorer needs JavaScript; below is the model at its own threshold.</p></noscript>"
         f'{pictures}<div class="beside">{_confusion(tables)}{_measures(measure, table, tables)}</div>'
     )
 
 
-def _choice(explored: list[Explored]) -> str:
+def _choice(explored: list[ExplorerProblem]) -> str:
     options = "".join(f'<option value="{k}">{escape(one.problem.name)}</option>' for k, one in enumerate(explored))
     return (
         '<p class="choice"><label for="explorer-problem">Against the rest:</label> '
@@ -108,7 +112,7 @@ def _choice(explored: list[Explored]) -> str:
     )
 
 
-def _said(steps: Steps) -> str:
+def _describe_threshold(steps: Steps) -> str:
     """Return what the model does at its own threshold, in the words of the script."""
     tp, fp = int(steps.tp[steps.own]), int(steps.fp[steps.own])
     precision, recall = float(divide(tp, tp + fp)), float(divide(tp, steps.n_pos))
@@ -122,7 +126,7 @@ def _slider(steps: Steps) -> str:
     last, where = steps.thresholds.size - 1, f"{steps.thresholds[steps.own]:.6g}"
     return (
         '<fieldset class="slider"><legend>Threshold</legend>'
-        '<label for="explorer-step">Call rows positive whose score is above '
+        '<label for="explorer-step">Predict positive where the score is above '
         f'<output id="explorer-threshold" for="explorer-step">{where}</output></label>'
         f'<input id="explorer-step" type="range" min="0" max="{last}" step="1" value="{steps.own}" '
         f'aria-valuetext="threshold {where}">'
@@ -133,8 +137,8 @@ def _slider(steps: Steps) -> str:
     )
 
 
-_GOALS = (
-    "<fieldset><legend>A promise</legend>"
+_TARGETS = (
+    "<fieldset><legend>A precision to keep</legend>"
     '<label for="explorer-precision">At least so much precision, in %</label>'
     '<span class="pair"><input id="explorer-precision" type="number" min="0" max="100" step="1" value="90">'
     '<button id="explorer-promise" type="button">most recall</button></span></fieldset>'
@@ -164,7 +168,8 @@ def _confusion(tables: tuple[int, ...]) -> str:
 
     return (
         '<table class="confusion" id="explorer-confusion"><caption>Confusion matrix at this threshold</caption>'
-        '<thead><tr><td></td><th scope="col">called positive</th><th scope="col">called negative</th></tr></thead>'
+        '<thead><tr><td></td><th scope="col">predicted positive</th>'
+        '<th scope="col">predicted negative</th></tr></thead>'
         f'<tbody><tr><th scope="row">is positive</th>{cell("tp", tp, "found", True)}{cell("fn", fn, "missed", False)}'
         f'</tr><tr><th scope="row">is negative</th>{cell("fp", fp, "false alarms", False)}'
         f"{cell('tn', tn, 'left alone', True)}</tr></tbody></table>"
@@ -173,7 +178,7 @@ def _confusion(tables: tuple[int, ...]) -> str:
 
 def _measures(measure: Measure, table: CountsTable, tables: tuple[int, ...]) -> str:
     tiles = []
-    for k, (key, title, note, value) in enumerate(measure_rows(measure, table, tables)):
+    for k, (key, title, note, value) in enumerate(measure_values(measure, table, tables)):
         small = f" <small>{escape(note)}</small>" if note else ""
         tiles.append(
             f"<div{' class=own' if k == 0 else ''}><dt>{escape(title)}{small}</dt>"

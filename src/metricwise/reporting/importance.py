@@ -14,9 +14,9 @@ from metricwise._sklearn import take_samples
 from metricwise._typing import Floats
 from metricwise.decisions.targets import positive_class
 from metricwise.measures import Measure
-from metricwise.reporting.judging import judge_value
+from metricwise.reporting.evaluation import evaluate_predictions
 from metricwise.reporting.models import layers, positive_label
-from metricwise.reporting.predictions import predictions_of, relabelled
+from metricwise.reporting.predictions import collect_predictions, relabel
 
 _ROWS = 2000
 _PASSES = 5
@@ -37,7 +37,7 @@ class Importance:
     linear : bool
         Whether values are weights.
     n_features, n_samples : int
-        How many features there are, and how many rows were looked at.
+        How many features there are, and how many samples were looked at.
     n_tried : int
         How many features were looked at before time was over.
     """
@@ -51,7 +51,7 @@ class Importance:
     n_tried: int
 
 
-def importance_of(
+def compute_importance(
     model: Any, X: Any, y: Any, measure: Measure, pos_label: Any, names: Any, seconds: float, seed: int = 0
 ) -> Importance | None:
     """Return which features matter to a model; None if that cannot be told.
@@ -60,7 +60,7 @@ def importance_of(
     ----------
     model : fitted classifier
         The model.
-    X, y : rows and their truth
+    X, y : samples and their truth
         Some of them are drawn if there are many.
     measure : Measure
         What shuffled features cost.
@@ -82,7 +82,7 @@ def importance_of(
     if not hasattr(part, "shape") or len(part.shape) != 2:
         return None  # texts, which have no columns
     truth = y[np.sort(rows)] if sparse.issparse(y) else take_samples(y, np.sort(rows))
-    return _by_shuffling(model, part, truth, measure, pos_label, _column_names(part, names), seconds, seed)
+    return _shuffle_features(model, part, truth, measure, pos_label, _column_names(part, names), seconds, seed)
 
 
 def _linear_weights(model: Any, part: Any, names: Any, pos_label: Any) -> Importance | None:
@@ -101,10 +101,10 @@ def _linear_weights(model: Any, part: Any, names: Any, pos_label: Any) -> Import
     seen = seen if sparse.issparse(seen) else np.asarray(seen, dtype=np.float64)
     if seen.shape[1] != weights.shape[1]:
         return None
-    told = positive_label(model) if pos_label is None else pos_label
-    sign = 1.0 if positive_class(model.classes_, told) == model.classes_[1] else -1.0
+    is_declared = positive_label(model) if pos_label is None else pos_label
+    sign = 1.0 if positive_class(model.classes_, is_declared) == model.classes_[1] else -1.0
     values = sign * np.asarray(weights[0], dtype=np.float64) * _spread(seen)
-    return _ordered(_column_names(seen, named), values, None, True, values.size, seen.shape[0])
+    return _order_by_size(_column_names(seen, named), values, None, True, values.size, seen.shape[0])
 
 
 def _names_after(before: Any, names: list[str] | None) -> list[str] | None:
@@ -132,18 +132,18 @@ def _column_names(rows: Any, names: Any) -> list[str]:
     return found
 
 
-def _by_shuffling(
+def _shuffle_features(
     model: Any, X: Any, y: Any, measure: Measure, pos_label: Any, names: list[str], seconds: float, seed: int
 ) -> Importance:
     random = np.random.default_rng(seed)
     until = time.perf_counter() + seconds
-    found = predictions_of(model, X, y, pos_label)
-    base = judge_value(found, measure)
+    found = collect_predictions(model, X, y, pos_label)
+    base = evaluate_predictions(found, measure)
 
     def value_of(rows: Any) -> float:
         by_labels = measure.response == "labels"  # then scores, which may take as long again, are not needed
-        return judge_value(
-            relabelled(found, model, rows) if by_labels else predictions_of(model, rows, y, pos_label), measure
+        return evaluate_predictions(
+            relabel(found, model, rows) if by_labels else collect_predictions(model, rows, y, pos_label), measure
         )
 
     losses: list[list[float]] = [[] for _ in names]
@@ -151,16 +151,16 @@ def _by_shuffling(
         for column in random.permutation(len(names)):
             if time.perf_counter() > until:
                 break
-            shuffled = _with_shuffled(X, int(column), random)
+            shuffled = _shuffle_column(X, int(column), random)
             losses[column].append(base - value_of(shuffled))
     tried = [k for k, found in enumerate(losses) if found]
     values = np.array([np.mean(losses[k]) for k in tried])
     spread = np.array([np.std(losses[k], ddof=1) if len(losses[k]) > 1 else np.nan for k in tried])
-    return _ordered([names[k] for k in tried], values, spread, False, len(names), X.shape[0])
+    return _order_by_size([names[k] for k in tried], values, spread, False, len(names), X.shape[0])
 
 
-def _with_shuffled(X: Any, column: int, random: np.random.Generator) -> Any:
-    """Return a copy of rows in which one column is shuffled."""
+def _shuffle_column(X: Any, column: int, random: np.random.Generator) -> Any:
+    """Return a copy of samples in which one column is shuffled."""
     order = random.permutation(X.shape[0])
     if sparse.issparse(X):
         columns = X.tocsc()
@@ -177,7 +177,7 @@ def _with_shuffled(X: Any, column: int, random: np.random.Generator) -> Any:
     return copy
 
 
-def _ordered(
+def _order_by_size(
     names: list[str], values: Floats, spread: Floats | None, linear: bool, n_features: int, n_samples: int
 ) -> Importance:
     order = np.argsort(-np.abs(values), kind="stable")

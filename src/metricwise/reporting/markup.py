@@ -34,13 +34,13 @@ def number(value: float, digits: int = 3) -> str:
     return f"{value:.{digits}f}".replace("-", "−")
 
 
-def rows_of(count: int, noun: str = "row") -> str:
+def count_of(count: int, noun: str = "sample") -> str:
     """Return a count with its noun.
 
     Examples
     --------
-    >>> rows_of(1), rows_of(12000)
-    ('1 row', '12,000 rows')
+    >>> count_of(1), count_of(12000)
+    ('1 sample', '12,000 samples')
     """
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
@@ -83,7 +83,7 @@ def table(
         What the table shows.
     head : sequence
         Headers of the columns.
-    rows : iterable of sequences
+    samples : iterable of sequences
         Cells; the first of a row is its header.
     style : str
         Class of the table.

@@ -1,4 +1,4 @@
-"""What a fitted model tells about itself: its measure, its settings, its training and its race of candidates."""
+"""What a fitted model knows about itself: measure, settings, training result, leaderboard."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def name_of(model: Any) -> str:
 
 
 def measure_of(model: Any, several: bool) -> tuple[Measure, bool]:
-    """Return the measure that a model was trained for, and whether it says so; F1 (or its macro average) otherwise."""
+    """Return the measure of a model, and whether the model declares it; (macro) F1 if it declares none."""
     found = next((layer.measure_ for layer in layers(model) if hasattr(layer, "measure_")), None)
     if found is not None:
         return found, True
@@ -70,13 +70,13 @@ def measure_of(model: Any, several: bool) -> tuple[Measure, bool]:
 
 
 def positive_label(model: Any) -> Any:
-    """Return the positive class that a model was told, or None."""
-    told = (getattr(layer, "pos_label", None) for layer in layers(model))
-    return next((label for label in told if label is not None), None)
+    """Return the positive class that a model was given, or None."""
+    labels = (getattr(layer, "pos_label", None) for layer in layers(model))
+    return next((label for label in labels if label is not None), None)
 
 
 def results_of(model: Any) -> list[Result | StreamResult]:
-    """Return how the training of a model went: one result, one a class, or none where that is not known."""
+    """Return how the training of a model went: one result, one per class, or none where that is not known."""
     for layer in layers(model):
         found = getattr(layer, "result_", None)
         if found is not None:
@@ -119,7 +119,7 @@ def _short(text: str, most: int = 160) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def race_of(model: Any) -> list[dict[str, Any]]:
+def leaderboard_of(model: Any) -> list[dict[str, Any]]:
     """Return a record for every candidate of a `MetricClassifier`, the chosen ones first; none for other models."""
     # The data frame `leaderboard_` holds the same, but needs pandas.
     return next((layer._records for layer in layers(model) if hasattr(layer, "_records")), [])
@@ -131,7 +131,7 @@ def explanation_of(model: Any) -> str | None:
 
 
 def expectation_of(model: Any) -> tuple[float, float, float] | None:
-    """Return what a model expects of new rows, with its interval, where it has estimated that out of fold."""
+    """Return what a model expects of new samples, with its interval, where it has estimated that out of fold."""
     for layer in layers(model):
         if hasattr(layer, "expected_score_"):
             low, high = layer.expected_score_interval_
@@ -179,6 +179,6 @@ def title_of(measure: Measure) -> str:
         return f"{measure.average} {title_of(measure.base)}"
     if isinstance(measure, _WITH_SETTINGS):
         settings = ((one.name, getattr(measure, one.name)) for one in fields(measure) if one.init)
-        told = ", ".join(f"{name}={value:g}" for name, value in settings if not isinstance(value, bool))
-        return f"{_TITLES[measure.name]} ({told})"
+        values = ", ".join(f"{name}={value:g}" for name, value in settings if not isinstance(value, bool))
+        return f"{_TITLES[measure.name]} ({values})"
     return _TITLES.get(measure.name, measure.name)

@@ -10,17 +10,17 @@ import numpy as np
 from metricwise.measures import Measure
 from metricwise.measures.tables import divide
 from metricwise.reporting import charts
-from metricwise.reporting.judging import Judged
+from metricwise.reporting.evaluation import Evaluation
 from metricwise.reporting.markup import (
     Markup,
     beside,
+    count_of,
     details,
     figure,
     grid,
     number,
     paragraph,
     percent,
-    rows_of,
     section,
     signed,
     spread,
@@ -35,30 +35,33 @@ from metricwise.reporting.models import (
     layers,
     title_of,
 )
-from metricwise.reporting.predictions import Predictions, Problem
+from metricwise.reporting.predictions import NOUNS, Predictions, Problem
 
 _SHOWN_CLASSES = 30  # in a confusion matrix
 
 
-def headline(title: str, measure: Measure, judged: Judged, predictions: Predictions, rows: str, told: bool) -> Markup:
-    """The measure, with its interval and the rows it was judged on."""
+def headline(
+    title: str, measure: Measure, evaluated: Evaluation, predictions: Predictions, samples: str, is_declared: bool
+) -> Markup:
+    """Return the measure, with its interval and the samples it was evaluated on."""
     first = predictions.problems[0]
-    two = predictions.kind == "two"
-    what = rows_of(predictions.n_samples)
+    two = predictions.kind == "binary"
+    what = count_of(predictions.n_samples)
     if two:
         what += f", {int(first.truth.sum()):,} of them “{first.name}” ({percent(float(first.truth.mean()))})"
     else:
-        what += f", {len(predictions.problems)} {predictions.kind}"
+        what += f", {len(predictions.problems)} {NOUNS[predictions.kind]}"
     words = paragraph(
-        "" if told else "The model does not say what it was trained for; it is judged by this measure. ",
-        f"Judged on {rows}: {what}. The interval is what chance in the choice of such rows leaves open.",
+        "" if is_declared else "The model does not declare its measure; it is evaluated by this one. ",
+        f"Evaluated on {samples}: {what}. The interval reflects the chance in the choice of these samples.",
         style="soft",
     )
-    low, high = judged.interval
+    low, high = evaluated.interval
     hero = (
-        f'<div class="hero"><p class="measure">{text(title_of(measure))}</p><p class="value">{number(judged.value)}</p>'
-        f"<p>{percent(judged.confidence)} interval {spread((low, high))}</p>"
-        f"{_interval_bar(judged.value, low, high)}{_rates(first) if two else ''}</div>"
+        f'<div class="hero"><p class="measure">{text(title_of(measure))}</p>'
+        f'<p class="value">{number(evaluated.value)}</p>'
+        f"<p>{percent(evaluated.confidence)} interval {spread((low, high))}</p>"
+        f"{_interval_bar(evaluated.value, low, high)}{_rates(first) if two else ''}</div>"
     )
     side = _confusion(first) if two else ""
     return Markup(f'<header><h1>{text(title)}</h1>{words}<div class="headline">{hero}{side}</div></header>')
@@ -81,8 +84,8 @@ def _rates(problem: Problem) -> str:
 
 
 def _confusion(problem: Problem) -> str:
-    truth, called = problem.truth, problem.called
-    tp, fp = int(np.sum(truth & called)), int(np.sum(~truth & called))
+    truth, predicted = problem.truth, problem.predicted
+    tp, fp = int(np.sum(truth & predicted)), int(np.sum(~truth & predicted))
     fn, tn = int(truth.sum()) - tp, int((~truth).sum()) - fp
     cells = (
         f'<tr><th scope="row">is “{text(problem.name)}”</th><td class="right"><b>{tp:,}</b><span>found</span></td>'
@@ -92,16 +95,16 @@ def _confusion(problem: Problem) -> str:
     )
     return (
         '<div><table class="confusion"><caption>Confusion matrix of the model</caption><thead><tr><td></td>'
-        f'<th scope="col">called “{text(problem.name)}”</th><th scope="col">called otherwise</th></tr></thead>'
+        f'<th scope="col">predicted “{text(problem.name)}”</th><th scope="col">predicted otherwise</th></tr></thead>'
         f"<tbody>{cells}</tbody></table></div>"
     )
 
 
-def training(model: Any, measure: Measure, told: bool) -> Markup:
-    """What was trained, for which measure, and why this algorithm."""
-    shown = _shown(model)
+def training(model: Any, measure: Measure, is_declared: bool) -> Markup:
+    """Return what was trained, for which measure, and why this algorithm."""
+    shown = _shown_layers(model)
     names = " → ".join(type(layer).__name__ for layer in shown)
-    aim = f", for {title_of(measure)}" if told else ""
+    aim = f", for {title_of(measure)}" if is_declared else ""
     parts = [paragraph(Markup(f"<strong>{text(names)}</strong>"), f"{aim}. ", about(shown[-1]))]
     explanation = explanation_of(model)
     if explanation:
@@ -111,7 +114,7 @@ def training(model: Any, measure: Measure, told: bool) -> Markup:
         parts.append(
             paragraph(
                 f"Out of fold, while it was trained, its {title_of(measure)} was {number(expected[0])}; on as many new "
-                f"rows, {spread(expected[1:])} was to be expected (90 %)."
+                f"samples, {spread(expected[1:])} was to be expected (90 %)."
             )
         )
     settings = [
@@ -123,7 +126,7 @@ def training(model: Any, measure: Measure, told: bool) -> Markup:
     return section("model", "What was trained, and why", *parts)
 
 
-def _shown(model: Any) -> list[Any]:
+def _shown_layers(model: Any) -> list[Any]:
     """Return the layers of a model and the steps of its pipelines, from the outside."""
     found: list[Any] = []
     for layer in layers(model):
@@ -133,15 +136,15 @@ def _shown(model: Any) -> list[Any]:
 
 
 def class_tables(predictions: Predictions) -> Markup:
-    """Every class or label: rows, precision, recall and F1; for classes the confusion matrix, too."""
+    """Return samples, precision, recall and F1 per class or label; for classes the confusion matrix, too."""
     rows = []
     for problem in predictions.problems:
-        tp = int(np.sum(problem.truth & problem.called))
-        called, true = int(problem.called.sum()), int(problem.truth.sum())
-        values = divide(tp, called), divide(tp, true), divide(2 * tp, called + true)
-        rows.append((problem.name, f"{true:,}", f"{called:,}", *(number(float(value)) for value in values)))
-    what = "label" if predictions.kind == "labels" else "class"
-    own = table(f"Every {what} against the rest", (what, "rows", "predicted", "precision", "recall", "F1"), rows)
+        tp = int(np.sum(problem.truth & problem.predicted))
+        predicted, true = int(problem.predicted.sum()), int(problem.truth.sum())
+        values = divide(tp, predicted), divide(tp, true), divide(2 * tp, predicted + true)
+        rows.append((problem.name, f"{true:,}", f"{predicted:,}", *(number(float(value)) for value in values)))
+    what = "label" if predictions.kind == "multilabel" else "class"
+    own = table(f"Every {what} against the rest", (what, "samples", "predicted", "precision", "recall", "F1"), rows)
     return section("classes", f"Every {what}", grid(own, _class_confusion(predictions) if what == "class" else ""))
 
 
@@ -149,12 +152,12 @@ def _class_confusion(predictions: Predictions) -> Markup:
     names = predictions.classes
     if len(names) > _SHOWN_CLASSES:
         return paragraph(f"The confusion matrix of {len(names)} classes is too large to be shown.", style="soft")
-    truth, found = predictions.truth.argmax(axis=1), predictions.called.argmax(axis=1)
+    truth, found = predictions.truth.argmax(axis=1), predictions.predicted.argmax(axis=1)
     cells = np.bincount(truth * len(names) + found, minlength=len(names) ** 2).reshape(len(names), -1)
 
-    def cell(true: int, called: int) -> Markup:
-        count = cells[true, called]
-        kind = "hit" if true == called else "miss" if count else "none"
+    def cell(true: int, predicted: int) -> Markup:
+        count = cells[true, predicted]
+        kind = "hit" if true == predicted else "miss" if count else "none"
         return Markup(f'<span class="{kind}">{count:,}</span>')
 
     rows = [(name, *(cell(i, j) for j in range(len(names)))) for i, name in enumerate(names)]
@@ -163,31 +166,31 @@ def _class_confusion(predictions: Predictions) -> Markup:
 
 
 def comparison(
-    names: Sequence[str], judged: Sequence[Judged], measure: Measure, models: Sequence[Predictions]
+    names: Sequence[str], evaluated: Sequence[Evaluation], measure: Measure, models: Sequence[Predictions]
 ) -> Markup:
-    """The models side by side, with the intervals of their differences."""
-    title, two = title_of(measure), models[0].kind == "two"
-    confidence = percent(judged[0].confidence)
+    """Return the models side by side, with the intervals of their differences."""
+    title, two = title_of(measure), models[0].kind == "binary"
+    confidence = percent(evaluated[0].confidence)
     rows = []
-    for name, one, found in zip(names, judged, models, strict=True):
+    for name, one, found in zip(names, evaluated, models, strict=True):
         point = charts.operating_point(found.problems[0])
         rates = (number(point.precision), number(point.recall)) if two else ()
         rows.append((name, number(one.value), spread(one.interval), *rates))
     head = ("model", title, f"{confidence} interval", *(("precision", "recall") if two else ()))
     verdicts = "".join(
-        f"<li>{text(_verdict(names[0], name, judged[0], one, title))}</li>"
-        for name, one in zip(names[1:], judged[1:], strict=True)
+        f"<li>{text(_verdict(names[0], name, evaluated[0], one, title))}</li>"
+        for name, one in zip(names[1:], evaluated[1:], strict=True)
     )
-    side = f'{table("The models on the same rows", head, rows)}<ul class="verdicts">{verdicts}</ul>'
-    chart = figure(charts.intervals(title, names, judged), f"{title} with {confidence} intervals.")
+    side = f'{table("The models on the same samples", head, rows)}<ul class="verdicts">{verdicts}</ul>'
+    chart = figure(charts.intervals(title, names, evaluated), f"{title} with {confidence} intervals.")
     note = (
-        "Differences are judged on the same resamples of the rows for both models, which tells more than their "
+        "Differences are evaluated on the same resamples for both models, which is more precise than comparing their "
         "separate intervals."
     )
     return section("comparison", "Beside other models", beside(chart, Markup(side)), paragraph(note, style="soft"))
 
 
-def _verdict(name: str, other: str, own: Judged, its: Judged, title: str) -> str:
+def _verdict(name: str, other: str, own: Evaluation, its: Evaluation, title: str) -> str:
     difference, low, high = own.ahead_of(its)
     outcome = "ahead" if low > 0.0 else "behind" if high < 0.0 else "too close to call"
     between = f"{signed(low)} to {signed(high)}"

@@ -14,14 +14,14 @@ import numpy as np
 
 from metricwise.io.atomic import atomic_file
 from metricwise.measures import Measure, get_measure
-from metricwise.reporting import evidence, overview
-from metricwise.reporting.explorer import Explored, explorer_data, explorer_script
-from metricwise.reporting.importance import importance_of
-from metricwise.reporting.judging import judge, measure_for, table_measure
+from metricwise.reporting import overview, sections
+from metricwise.reporting.evaluation import evaluate, resolve_measure, threshold_measure
+from metricwise.reporting.explorer import ExplorerProblem, explorer_data, explorer_script
+from metricwise.reporting.importance import compute_importance
 from metricwise.reporting.markup import Markup, text
 from metricwise.reporting.models import measure_of, name_of, title_of
-from metricwise.reporting.predictions import Predictions, predictions_of
-from metricwise.reporting.steps import MOST_STEPS, steps_of
+from metricwise.reporting.predictions import Predictions, collect_predictions
+from metricwise.reporting.steps import MOST_STEPS, make_steps
 
 _MOST_PROBLEMS = 12  # that the explorer carries along
 _FEWEST_STEPS = 150
@@ -37,7 +37,7 @@ class Report:
     html : str
         The page.
     value : float
-        The measure on the rows given.
+        The measure on the samples given.
     interval : pair of float
         Its interval.
     """
@@ -82,7 +82,7 @@ def report(
     *,
     title: str | None = None,
     measure: str | Measure | None = None,
-    rows: str = "the rows given",
+    samples: str = "the given samples",
     compare: Mapping[str, Any] | None = None,
     feature_names: Any = None,
     label_names: Any = None,
@@ -97,8 +97,8 @@ def report(
     ----------
     model : fitted classifier
         With ``predict_proba`` or ``decision_function``: of this library, of scikit-learn, a pipeline or a search.
-    X : rows
-        On which the model is judged: rows that it has not seen, if the measure is to be believed.
+    X : samples
+        On which the model is evaluated: samples that it has not seen, for an honest figure.
     y : array of shape (n_samples,) or (n_samples, n_labels)
         Their classes, or zeros and ones for several labels.
     path : path, optional
@@ -106,11 +106,11 @@ def report(
     title : str, optional
         Of the page.
     measure : str or Measure, optional
-        What the model is judged by; by default what it was trained for, or F1 if it does not say.
-    rows : str, default="the rows given"
-        What the rows are, for the reader: "held-out rows of 2025".
+        The measure; by default the one that the model was trained for, or F1 if it declares none.
+    samples : str, default="the samples given"
+        What the samples are, for the reader: "held-out samples of 2025".
     compare : dict of fitted classifiers, optional
-        Other models by name, to be judged on the same rows.
+        Other models by name, evaluated on the same samples.
     feature_names : list of str, optional
         Names of the columns of X; by default those of a data frame.
     label_names : list of str, optional
@@ -136,53 +136,59 @@ def report(
     >>> from metricwise import PlugInClassifier, report
     >>> X, y = make_classification(600, weights=[0.9], random_state=0)
     >>> model = PlugInClassifier(LogisticRegression(), "f1").fit(X[:400], y[:400])
-    >>> page = report(model, X[400:], y[400:], rows="rows that training has not seen")
+    >>> page = report(model, X[400:], y[400:], samples="samples that training has not seen")
     >>> low, high = page.interval
     >>> bool(low < page.value < high), page.html.startswith("<!DOCTYPE html>")
     (True, True)
     """
     if not 0.0 < confidence < 1.0:
         raise ValueError(f"confidence must lie between 0 and 1, got {confidence!r}")
-    found = predictions_of(model, X, y, pos_label, label_names)
-    given, told = measure_of(model, found.kind != "two") if measure is None else (get_measure(measure), True)
-    judged_by = measure_for(given, found)
-    others = {str(name): predictions_of(other, X, y, pos_label, label_names) for name, other in (compare or {}).items()}
-    judged = judge([found, *others.values()], judged_by, confidence, random_state)
-    explored = _explored(found, judged_by)
-    importance = importance_of(model, X, y, judged_by, pos_label, feature_names, importance_seconds, random_state)
-    named = title or f"{name_of(model)}: {title_of(judged_by)}"
+    found = collect_predictions(model, X, y, pos_label, label_names)
+    given, is_declared = measure_of(model, found.kind != "binary") if measure is None else (get_measure(measure), True)
+    criterion = resolve_measure(given, found)
+    others = {
+        str(name): collect_predictions(other, X, y, pos_label, label_names) for name, other in (compare or {}).items()
+    }
+    evaluated = evaluate([found, *others.values()], criterion, confidence, random_state)
+    explored = _explored(found, criterion)
+    importance = compute_importance(model, X, y, criterion, pos_label, feature_names, importance_seconds, random_state)
+    named = title or f"{name_of(model)}: {title_of(criterion)}"
     parts = [
-        overview.headline(named, judged_by, judged[0], found, rows, told),
-        overview.training(model, judged_by, told),
-        overview.class_tables(found) if found.kind != "two" else None,
-        evidence.curves(explored, found, judged_by, confidence, random_state),
-        _comparison(name_of(model), others, judged, judged_by, found),
-        evidence.features(importance, judged_by),
-        evidence.calibration(found.problems[0], confidence) if found.kind == "two" else None,
-        evidence.convergence(model, judged_by),
-        evidence.leaderboard(model, judged_by),
+        overview.headline(named, criterion, evaluated[0], found, samples, is_declared),
+        overview.training(model, criterion, is_declared),
+        overview.class_tables(found) if found.kind != "binary" else None,
+        sections.curves(explored, found, criterion, confidence, random_state),
+        _comparison(name_of(model), others, evaluated, criterion, found),
+        sections.features(importance, criterion),
+        sections.calibration(found.problems[0], confidence) if found.kind == "binary" else None,
+        sections.convergence(model, criterion),
+        sections.leaderboard(model, criterion),
     ]
     page = Report(
-        _document(named, parts, explorer_data(explored, table_measure(judged_by))), judged[0].value, judged[0].interval
+        _document(named, parts, explorer_data(explored, threshold_measure(criterion))),
+        evaluated[0].value,
+        evaluated[0].interval,
     )
     if path is not None:
         page.save(path)
     return page
 
 
-def _explored(found: Predictions, judged_by: Measure) -> list[Explored]:
+def _explored(found: Predictions, criterion: Measure) -> list[ExplorerProblem]:
     """Return the problems that the explorer carries, the most frequent ones if there are many."""
     order = np.argsort([-int(problem.truth.sum()) for problem in found.problems], kind="stable")
     chosen = np.sort(order[:_MOST_PROBLEMS])
     most = max(MOST_STEPS // chosen.size, _FEWEST_STEPS)
     problems = [found.problems[k] for k in chosen]
-    return [Explored(problem, steps_of(problem, table_measure(judged_by), most)) for problem in problems]
+    return [ExplorerProblem(problem, make_steps(problem, threshold_measure(criterion), most)) for problem in problems]
 
 
-def _comparison(own: str, others: Mapping[str, Predictions], judged: Any, measure: Measure, found: Predictions) -> Any:
+def _comparison(
+    own: str, others: Mapping[str, Predictions], evaluated: Any, measure: Measure, found: Predictions
+) -> Any:
     if not others:
         return None
-    return overview.comparison([f"{own} (this model)", *others], judged, measure, [found, *others.values()])
+    return overview.comparison([f"{own} (this model)", *others], evaluated, measure, [found, *others.values()])
 
 
 def _document(title: str, parts: list[Markup | None], data: str) -> str:

@@ -1,4 +1,4 @@
-"""What a fitted classifier says about rows, as problems of one class or label against the rest."""
+"""What a fitted classifier says about samples, as problems of one class or label against the rest."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ from metricwise.decisions.targets import positive_class
 from metricwise.reporting.models import layers, positive_label
 
 Scale = Literal["probability", "score"]
-Kind = Literal["two", "classes", "labels"]
+Kind = Literal["binary", "multiclass", "multilabel"]
+NOUNS: dict[Kind, str] = {"binary": "classes", "multiclass": "classes", "multilabel": "labels"}
 
 _METHODS: tuple[tuple[str, Scale], ...] = (("predict_proba", "probability"), ("decision_function", "score"))
-# Of rows whose probability is exactly 0 or 1: with more, probabilities no longer tell rows apart.
+# Of samples whose probability is exactly 0 or 1: with more, probabilities no longer tell samples apart.
 _SATURATED = 0.01
 
 
@@ -35,19 +36,19 @@ class Problem:
     label : object
         The class as the model has it, or the number of the label.
     truth, called : arrays of bool
-        Which rows are positive, and which the model calls so.
+        Which samples are positive, and which the model calls so.
     scores : array
         Greater means more positive.
     scale : {"probability", "score"}
         What the scores are.
     threshold : float or None
-        The model calls rows with a score above it positive; None where its labels are no threshold of the scores.
+        The model calls samples with a score above it positive; None where its labels are no threshold of the scores.
     """
 
     name: str
     label: Any
     truth: Mask
-    called: Mask
+    predicted: Mask
     scores: Floats
     scale: Scale
     threshold: float | None
@@ -55,7 +56,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class Predictions:
-    """Truth and predictions of rows: a problem for the positive class, or one for every class or label."""
+    """Truth and predictions of samples: a problem for the positive class, or one for every class or label."""
 
     kind: Kind
     classes: list[str]
@@ -67,24 +68,24 @@ class Predictions:
         return np.column_stack([problem.truth for problem in self.problems])
 
     @property
-    def called(self) -> Mask:
+    def predicted(self) -> Mask:
         """The labels of the model, a column for every problem."""
-        return np.column_stack([problem.called for problem in self.problems])
+        return np.column_stack([problem.predicted for problem in self.problems])
 
     @property
     def n_samples(self) -> int:
-        """Number of rows."""
+        """Number of samples."""
         return int(self.problems[0].truth.size)
 
 
-def predictions_of(model: Any, X: Any, y: Any, pos_label: Any = None, label_names: Any = None) -> Predictions:
-    """Ask a model about rows.
+def collect_predictions(model: Any, X: Any, y: Any, pos_label: Any = None, label_names: Any = None) -> Predictions:
+    """Ask a model about samples.
 
     Parameters
     ----------
     model : fitted classifier
         With `predict` and ``predict_proba`` or ``decision_function``.
-    X : rows
+    X : samples
         Whatever the model takes.
     y : array of shape (n_samples,) or (n_samples, n_labels)
         The truth.
@@ -98,7 +99,7 @@ def predictions_of(model: Any, X: Any, y: Any, pos_label: Any = None, label_name
     >>> import numpy as np
     >>> from sklearn.linear_model import LogisticRegression
     >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array(["no", "no", "yes", "yes"])
-    >>> found = predictions_of(LogisticRegression().fit(X, y), X, y)
+    >>> found = collect_predictions(LogisticRegression().fit(X, y), X, y)
     >>> found.classes, found.problems[0].name, found.problems[0].threshold
     (['no', 'yes'], 'yes', 0.5)
     """
@@ -106,36 +107,36 @@ def predictions_of(model: Any, X: Any, y: Any, pos_label: Any = None, label_name
         raise TypeError(f"{type(model).__name__} has neither predict_proba nor decision_function: a report needs one")
     check_is_fitted(model)
     if hasattr(y, "tocsr") or (np.ndim(y) == 2 and np.shape(y)[1] > 1):
-        return _of_labels(model, X, validate_label_matrix(y), label_names)
+        return _multilabel_predictions(model, X, validate_label_matrix(y), label_names)
     truth = column_or_1d(np.asarray(y))
     found = np.asarray(model.predict(X))
     if len(truth) != len(found):
-        raise ValueError(f"X has {len(found)} rows and y has {len(truth)}: give a label for every row")
+        raise ValueError(f"X has {len(found)} samples and y has {len(truth)}: give a label for every sample")
     classes = _known_classes(model, truth)
     if classes.size == 2:
         pos_label = positive_label(model) if pos_label is None else pos_label
-        return _of_two(model, X, truth, found, classes, positive_class(classes, pos_label))
-    columns, scale = _columns(model, X, classes.size)
+        return _binary_predictions(model, X, truth, found, classes, positive_class(classes, pos_label))
+    columns, scale = _score_columns(model, X, classes.size)
     problems = [
         _problem(label, truth == label, found == label, columns[:, k], scale, model) for k, label in enumerate(classes)
     ]
-    return Predictions("classes", [str(label) for label in classes], problems)
+    return Predictions("multiclass", [str(label) for label in classes], problems)
 
 
-def relabelled(predictions: Predictions, model: Any, X: Any) -> Predictions:
-    """Return predictions with the labels that the model gives other rows, and the scores as they were."""
+def relabel(predictions: Predictions, model: Any, X: Any) -> Predictions:
+    """Return predictions with the labels that the model gives other samples, and the scores as they were."""
     found = model.predict(X)
-    if predictions.kind == "labels":
+    if predictions.kind == "multilabel":
         columns = validate_label_matrix(found) == 1
-        called = [columns[:, problem.label] for problem in predictions.problems]
+        predicted = [columns[:, problem.label] for problem in predictions.problems]
     else:
-        called = [np.asarray(found) == problem.label for problem in predictions.problems]
-    problems = [replace(one, called=mask) for one, mask in zip(predictions.problems, called, strict=True)]
+        predicted = [np.asarray(found) == problem.label for problem in predictions.problems]
+    problems = [replace(one, predicted=mask) for one, mask in zip(predictions.problems, predicted, strict=True)]
     return replace(predictions, problems=problems)
 
 
 def _known_classes(model: Any, truth: NDArray[Any]) -> NDArray[Any]:
-    """Return the classes of a model; raise if rows have others, or if y holds no classes."""
+    """Return the classes of a model; raise if samples have others, or if y holds no classes."""
     if type_of_target(truth) not in ("binary", "multiclass"):
         raise ValueError(f"y must hold classes, but it is a {type_of_target(truth)} target")
     classes = np.asarray(model.classes_)
@@ -147,34 +148,35 @@ def _known_classes(model: Any, truth: NDArray[Any]) -> NDArray[Any]:
     return classes
 
 
-def _of_two(
+def _binary_predictions(
     model: Any, X: Any, truth: NDArray[Any], found: NDArray[Any], classes: NDArray[Any], positive: Any
 ) -> Predictions:
     at = int(np.flatnonzero(classes == positive)[0])
-    called = found == positive
+    predicted = found == positive
     tries: list[Problem] = []
     for name, scale in _METHODS:
         if not hasattr(model, name):
             continue
         values = np.asarray(getattr(model, name)(X), dtype=np.float64)
         scores = values[:, at] if values.ndim == 2 else values * (1.0 if at == 1 else -1.0)
-        tries.append(_problem(positive, truth == positive, called, scores, scale, model))
+        tries.append(_problem(positive, truth == positive, predicted, scores, scale, model))
         if tries[-1].threshold is not None and not _saturated(scores, scale):
             break
-    # The last method tells rows apart that probabilities of 0 and 1 do not; labels that fit no threshold do not choose.
+    # The last method tells samples apart that probabilities of 0 and 1 do not; labels that fit no threshold do not
+    # choose.
     best = next((one for one in reversed(tries) if one.threshold is not None), tries[0])
-    return Predictions("two", [str(label) for label in classes], [best])
+    return Predictions("binary", [str(label) for label in classes], [best])
 
 
 def _saturated(scores: Floats, scale: Scale) -> bool:
     return scale == "probability" and float(np.mean((scores <= 0.0) | (scores >= 1.0))) > _SATURATED
 
 
-def _of_labels(model: Any, X: Any, truth: NDArray[Any], label_names: Any) -> Predictions:
+def _multilabel_predictions(model: Any, X: Any, truth: NDArray[Any], label_names: Any) -> Predictions:
     found = validate_label_matrix(model.predict(X))
     if found.shape != truth.shape:
         raise ValueError(f"the model predicts an array of shape {found.shape}, but y has the shape {truth.shape}")
-    columns, scale = _columns(model, X, truth.shape[1])
+    columns, scale = _score_columns(model, X, truth.shape[1])
     names = [f"label {j}" for j in range(truth.shape[1])] if label_names is None else list(map(str, label_names))
     if len(names) != truth.shape[1]:
         raise ValueError(f"label_names has {len(names)} names, but y has {truth.shape[1]} labels")
@@ -182,11 +184,11 @@ def _of_labels(model: Any, X: Any, truth: NDArray[Any], label_names: Any) -> Pre
         replace(_problem(j, truth[:, j] == 1, found[:, j] == 1, columns[:, j], scale, model), name=name)
         for j, name in enumerate(names)
     ]
-    return Predictions("labels", names, problems)
+    return Predictions("multilabel", names, problems)
 
 
-def _columns(model: Any, X: Any, size: int) -> tuple[Floats, Scale]:
-    """Return a score for every row and every class or label."""
+def _score_columns(model: Any, X: Any, size: int) -> tuple[Floats, Scale]:
+    """Return a score for every sample and every class or label."""
     name, scale = next((name, scale) for name, scale in _METHODS if hasattr(model, name))
     values = getattr(model, name)(X)
     if isinstance(values, list):  # scikit-learn's classifiers of several outputs: a matrix of probabilities for each
@@ -197,24 +199,24 @@ def _columns(model: Any, X: Any, size: int) -> tuple[Floats, Scale]:
     return columns, scale
 
 
-def _problem(label: Any, truth: Mask, called: Mask, scores: Floats, scale: Scale, model: Any) -> Problem:
+def _problem(label: Any, truth: Mask, predicted: Mask, scores: Floats, scale: Scale, model: Any) -> Problem:
     if not np.isfinite(scores).all():
         bad = int(np.flatnonzero(~np.isfinite(scores))[0])
-        raise ValueError(f"the score of row {bad} is {scores[bad]}: scores must be finite")
-    return Problem(str(label), label, truth, called, scores, scale, _threshold(called, scores, scale, model))
+        raise ValueError(f"the score of sample {bad} is {scores[bad]}: scores must be finite")
+    return Problem(str(label), label, truth, predicted, scores, scale, _threshold(predicted, scores, scale, model))
 
 
-def _threshold(called: Mask, scores: Floats, scale: Scale, model: Any) -> float | None:
+def _threshold(predicted: Mask, scores: Floats, scale: Scale, model: Any) -> float | None:
     """Return the threshold by which labels follow from scores: the model's own where it is known; None without one."""
-    low = float(scores[~called].max()) if not called.all() else -np.inf
-    high = float(scores[called].min()) if called.any() else np.inf
+    low = float(scores[~predicted].max()) if not predicted.all() else -np.inf
+    high = float(scores[predicted].min()) if predicted.any() else np.inf
     if not low < high:
         return None
     own = [0.0] if scale == "score" else [0.5, *_own_thresholds(model)]
     known = next((value for value in own if low <= value < high), None)
     if known is not None:
         return known
-    # Where all rows are called the same, any threshold beyond them will do.
+    # Where all samples are called the same, any threshold beyond them will do.
     return shortest_between(low if np.isfinite(low) else high - 1.0, high if np.isfinite(high) else low + 1.0)
 
 

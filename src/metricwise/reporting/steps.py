@@ -24,7 +24,7 @@ from metricwise.reporting.predictions import Problem, shortest_between
 Rows = NDArray[np.intp]
 
 MOST_STEPS = 2000
-_RANK_WEIGHT = 3.0  # precision changes fastest among the first rows
+_RANK_WEIGHT = 3.0  # precision changes fastest among the first samples
 
 
 @dataclass(frozen=True)
@@ -34,15 +34,15 @@ class Steps:
     Attributes
     ----------
     thresholds : array
-        Rows with a greater score are called positive.
+        Samples with a greater score are predicted positive.
     tp, fp : arrays of int
-        Exact counts over all rows.
+        Exact counts over all samples.
     n_pos, n_neg : int
-        Rows of either class.
+        Samples of either class.
     own : int
-        Which step is the model's own; the one that calls about as many rows positive if labels are no threshold.
+        Which step is the model's own; the one that calls about as many samples positive if labels are no threshold.
     n_distinct : int
-        How many thresholds tell rows apart.
+        How many thresholds tell samples apart.
     """
 
     thresholds: Floats
@@ -60,9 +60,9 @@ class Steps:
 
     @property
     def precision(self) -> Floats:
-        """Precision of every step; 1 where nothing is called positive, as in scikit-learn's curve."""
-        called = self.tp + self.fp
-        return np.where(called > 0, divide(self.tp, called), 1.0)
+        """Precision of every step; 1 where nothing is predicted positive, as in scikit-learn's curve."""
+        predicted = self.tp + self.fp
+        return np.where(predicted > 0, divide(self.tp, predicted), 1.0)
 
     @property
     def recall(self) -> Floats:
@@ -71,11 +71,11 @@ class Steps:
 
     @property
     def false_positive_rate(self) -> Floats:
-        """Share of the negatives that is called positive, for every step."""
+        """Share of the negatives that is predicted positive, for every step."""
         return divide(self.fp, self.n_neg)
 
 
-def steps_of(problem: Problem, measure: CountsTable | None = None, most: int = MOST_STEPS) -> Steps:
+def make_steps(problem: Problem, measure: CountsTable | None = None, most: int = MOST_STEPS) -> Steps:
     """Return the steps of a problem.
 
     Parameters
@@ -91,21 +91,21 @@ def steps_of(problem: Problem, measure: CountsTable | None = None, most: int = M
     --------
     >>> import numpy as np
     >>> truth, scores = np.array([False, True, True]), np.array([0.1, 0.4, 0.8])
-    >>> steps = steps_of(Problem("yes", "yes", truth, scores > 0.5, scores, "probability", 0.5))
+    >>> steps = make_steps(Problem("yes", "yes", truth, scores > 0.5, scores, "probability", 0.5))
     >>> steps.thresholds.tolist(), steps.tp.tolist(), steps.own
     ([0.0, 0.2, 0.5, 1.0], [2, 2, 1, 0], 2)
     """
     candidates = Candidates.of(problem.truth, problem.scores)
     tp, fp, *_ = candidates.tables()
-    called = int(problem.called.sum())
-    own = int(np.argmin(np.abs(tp + fp - called)))
+    predicted = int(problem.predicted.sum())
+    own = int(np.argmin(np.abs(tp + fp - predicted)))
     kept = np.arange(tp.size)
     if tp.size > most:
         essential: list[Any] = [[0, own, tp.size - 1], _hull_corners(candidates), _most_recall(tp, fp)]
         if measure is not None:
             essential.append([candidates.best(candidates.values(measure))])
         required = np.unique(np.concatenate(essential)).astype(np.intp)
-        kept = np.union1d(required, _evenly(tp, fp, max(most - required.size, 2)))
+        kept = np.union1d(required, _even_candidates(tp, fp, max(most - required.size, 2)))
     kept = kept[::-1]  # thresholds ascend
     thresholds = np.array(
         [shortest_between(*ends) for ends in zip(candidates.edges[kept + 1], candidates.edges[kept], strict=True)]
@@ -136,7 +136,7 @@ def _most_recall(tp: Floats, fp: Floats) -> Rows:
     return np.unique(np.array(found, dtype=np.intp))
 
 
-def _evenly(tp: Floats, fp: Floats, wanted: int) -> Rows:
+def _even_candidates(tp: Floats, fp: Floats, wanted: int) -> Rows:
     """Return candidates between which recall, false alarms and the logarithm of the rank change by equal amounts."""
     rank = tp + fp
     way = divide(tp, tp[-1]) + divide(fp, fp[-1]) + _RANK_WEIGHT * np.log1p(rank) / np.log1p(rank[-1])

@@ -6,7 +6,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from metricwise.reporting.models import measure_of, name_of, race_of, results_of, title_of
+from metricwise.reporting.models import leaderboard_of, measure_of, name_of, results_of, title_of
 from metricwise.results import Result, StreamResult
 
 
@@ -20,14 +20,14 @@ def axes_for(ax: Any) -> Any:
 
 
 class ConvergenceDisplay:
-    """How training went: both bounds of the objective, or the measure of a stream on rows not learnt from.
+    """How training went: both bounds of the objective, or the measure of a stream on samples not learnt from.
 
     Parameters
     ----------
     result : Result or StreamResult
         Of a training, such as ``model.result_``.
     by : {"iteration", "seconds"}, default="iteration"
-        What runs along the axis; a stream has rows instead of iterations.
+        What runs along the axis; a stream has samples instead of iterations.
 
     Attributes
     ----------
@@ -92,7 +92,7 @@ class ConvergenceDisplay:
         seconds = self.by == "seconds"
         x = [entry.seconds if seconds else entry.rows for entry in entries]
         (line,) = self.ax_.plot(x, [entry.measure for entry in entries], **kwargs)
-        self.ax_.set(xlabel="seconds" if seconds else "rows", ylabel="measure on rows not learnt from")
+        self.ax_.set(xlabel="seconds" if seconds else "rows", ylabel="measure on samples not learnt from")
         return [line]
 
     @classmethod
@@ -128,7 +128,7 @@ class LeaderboardDisplay:
     Parameters
     ----------
     records : list of dict
-        Of the candidates that were judged.
+        Of the candidates that were evaluated.
     measure_name : str
         For the axis.
 
@@ -176,12 +176,12 @@ class LeaderboardDisplay:
             whiskers = [[max(below, 0.0)], [max(above, 0.0)]]
             self.ax_.errorbar(record["value"], k, xerr=whiskers, **{"fmt": "o", "color": colour, **kwargs})
         self.ax_.set(xlabel=f"{self.measure_name}, out of fold", yticks=range(len(ranked)))
-        self.ax_.set_yticklabels([_labelled(record) for record in ranked])
+        self.ax_.set_yticklabels([_candidate_label(record) for record in ranked])
         return self
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None, **kwargs: Any) -> Self:
-        """Draw the race of a fitted `MetricClassifier`.
+        """Draw the candidates of a fitted `MetricClassifier`.
 
         Parameters
         ----------
@@ -196,13 +196,13 @@ class LeaderboardDisplay:
         -------
         LeaderboardDisplay
         """
-        judged = [record for record in race_of(estimator) if np.isfinite(record["value"])]
-        if not judged:
+        evaluated = [record for record in leaderboard_of(estimator) if np.isfinite(record["value"])]
+        if not evaluated:
             raise ValueError(f"{name_of(estimator)} has no leaderboard: only a fitted MetricClassifier has one")
-        return cls(judged, title_of(measure_of(estimator, False)[0])).plot(ax, **kwargs)
+        return cls(evaluated, title_of(measure_of(estimator, False)[0])).plot(ax, **kwargs)
 
 
-def _labelled(record: dict[str, Any]) -> str:
+def _candidate_label(record: dict[str, Any]) -> str:
     settings = ", ".join(f"{name}={value}" for name, value in record["settings"].items())
     chosen = " (chosen)" if record["weight"] else ""
     return f"{record['candidate']} {settings}".strip() + chosen

@@ -1,7 +1,7 @@
-"""The measure of one or several models on the same rows, with intervals from resamples of the rows.
+"""The measure of one or several models on the same samples, with intervals from resamples of the samples.
 
-Resamples are those of the Bayesian bootstrap: the weight of each row is drawn from an exponential distribution. Rows
-that are alike for every model are drawn together, so that a million of them cost no more than a few thousand.
+Resamples are those of the Bayesian bootstrap: the weight of each sample is drawn from an exponential distribution.
+Samples that are alike for every model are drawn together, so that a million of them cost no more than a few thousand.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from metricwise.decisions.multiclass import averaged
 from metricwise.measures import Averaged, BalancedAccuracy, Measure
 from metricwise.measures.averages import matrix_table
 from metricwise.measures.base import CountsTable, Table
-from metricwise.reporting.predictions import Predictions
+from metricwise.reporting.predictions import NOUNS, Predictions
 from metricwise.reporting.steps import Steps
 
 RESAMPLES = 2000
 _RANKING_RESAMPLES = 300
 _BAND_RESAMPLES = 300
 _BLOCK = 2_000_000  # weights that are drawn at a time
-_UNSEEN = 0.5  # rows that a kind of mistake counts for if it has not been seen (Jeffreys)
+_UNSEEN = 0.5  # samples that a kind of mistake counts for if it has not been seen (Jeffreys)
 _GRADES, _JOINT_GRADES = 2000, 100  # into which scores are grouped to be resampled: for one model, for several
 _FEW_ROWS = 20_000
 
 
 @dataclass(frozen=True)
-class Judged:
+class Evaluation:
     """The measure of a model, and its values on resamples, which are the same for all models judged together."""
 
     value: float
@@ -44,32 +44,34 @@ class Judged:
         """The middle part of the resamples."""
         return middle_part(self.draws, self.confidence)
 
-    def ahead_of(self, other: Judged) -> tuple[float, float, float]:
+    def ahead_of(self, other: Evaluation) -> tuple[float, float, float]:
         """Return the difference of this model's measure and another's, with its interval."""
         return (self.value - other.value, *middle_part(self.draws - other.draws, self.confidence))
 
 
-def measure_for(measure: Measure, predictions: Predictions) -> Measure:
+def resolve_measure(measure: Measure, predictions: Predictions) -> Measure:
     """Return the measure as it applies to these problems: the macro average of one that is for two classes only."""
-    if predictions.kind == "two" or getattr(measure, "average", None) == "samples":
+    if predictions.kind == "binary" or getattr(measure, "average", None) == "samples":
         return measure
-    found: Measure = averaged(measure, predictions.kind)
+    found: Measure = averaged(measure, NOUNS[predictions.kind])
     return found
 
 
-def table_measure(measure: Measure) -> CountsTable:
+def threshold_measure(measure: Measure) -> CountsTable:
     """Return what a threshold changes: the measure itself (its base, of an average), or balanced accuracy for areas."""
     base = measure.base if isinstance(measure, Averaged) else measure
     return base if isinstance(base, CountsTable) else BalancedAccuracy()
 
 
-def judge(models: Sequence[Predictions], measure: Measure, confidence: float = 0.9, seed: int = 0) -> list[Judged]:
-    """Judge models by their predictions for the same rows.
+def evaluate(
+    models: Sequence[Predictions], measure: Measure, confidence: float = 0.9, seed: int = 0
+) -> list[Evaluation]:
+    """Evaluate models by their predictions for the same samples.
 
     Parameters
     ----------
     models : sequence of Predictions
-        Of the same rows.
+        Of the same samples.
     measure : Measure
         As `measure_for` returns it.
     confidence : float
@@ -83,37 +85,37 @@ def judge(models: Sequence[Predictions], measure: Measure, confidence: float = 0
     >>> from metricwise.measures import Accuracy
     >>> from metricwise.reporting.predictions import Problem
     >>> truth = np.arange(400) % 4 == 0
-    >>> never = Predictions("two", ["0", "1"], [Problem("1", 1, truth, truth & False, truth * 1.0, "score", None)])
-    >>> judged, = judge([never], Accuracy())
-    >>> low, high = judged.interval
-    >>> judged.value, bool(low < 0.75 < high), bool(0.05 < high - low < 0.1)
+    >>> never = Predictions("binary", ["0", "1"], [Problem("1", 1, truth, truth & False, truth * 1.0, "score", None)])
+    >>> evaluated, = evaluate([never], Accuracy())
+    >>> low, high = evaluated.interval
+    >>> evaluated.value, bool(low < 0.75 < high), bool(0.05 < high - low < 0.1)
     (0.75, True, True)
     """
     random = np.random.default_rng(seed)
     by_scores = measure.response == "scores"
-    values, draws = (_judge_rankings if by_scores else _judge_labels)(models, measure, random)
-    return [Judged(float(value), column, confidence) for value, column in zip(values, draws.T, strict=True)]
+    values, draws = (_evaluate_rankings if by_scores else _evaluate_labels)(models, measure, random)
+    return [Evaluation(float(value), column, confidence) for value, column in zip(values, draws.T, strict=True)]
 
 
-def _judge_labels(
+def _evaluate_labels(
     models: Sequence[Predictions], measure: Any, random: np.random.Generator
 ) -> tuple[list[float], Floats]:
-    two = models[0].kind == "two"
-    patterns, counts = _alike(np.hstack([models[0].truth, *(model.called for model in models)]))
+    two = models[0].kind == "binary"
+    patterns, counts = _distinct_patterns(np.hstack([models[0].truth, *(model.predicted for model in models)]))
     unseen = _unseen_mistakes(patterns, len(models)) if two else patterns[:0]
     patterns = np.vstack([patterns, unseen])
     prior = np.concatenate([counts, np.full(len(unseen), _UNSEEN)])
     counts = np.concatenate([counts, np.zeros(len(unseen))])
     truth, *found = np.hsplit(patterns, len(models) + 1)
     values = _values_of(measure, truth, found, two)
-    draws = [values(weights) for weights in _drawn(prior, RESAMPLES, random)]
+    draws = [values(weights) for weights in _draw_weights(prior, RESAMPLES, random)]
     return list(values(counts[None, :])[0]), np.concatenate(draws)
 
 
 def _unseen_mistakes(patterns: Mask, n_models: int) -> Mask:
-    """Return rows with the mistakes that a model has not made: they may yet come, however perfect its labels are.
+    """Return samples with the mistakes that a model has not made: they may yet come, however perfect its labels are.
 
-    The other models are right about such a row.
+    The other models are right about such a sample.
     """
     found = []
     for model in range(1, n_models + 1):
@@ -125,8 +127,8 @@ def _unseen_mistakes(patterns: Mask, n_models: int) -> Mask:
     return np.array(found, dtype=bool).reshape(-1, n_models + 1)
 
 
-def _alike(rows: Mask) -> tuple[Mask, Floats]:
-    """Return the distinct rows of a table of zeros and ones, and how often each is there."""
+def _distinct_patterns(rows: Mask) -> tuple[Mask, Floats]:
+    """Return the distinct samples of a table of zeros and ones, and how often each is there."""
     packed = np.packbits(rows, axis=1)
     _, first, counts = np.unique(
         np.ascontiguousarray(packed).view(np.dtype((np.void, packed.shape[1]))).ravel(),
@@ -136,8 +138,8 @@ def _alike(rows: Mask) -> tuple[Mask, Floats]:
     return rows[first], counts.astype(np.float64)
 
 
-def _drawn(counts: Floats, resamples: int, random: np.random.Generator) -> list[Floats] | Any:
-    """Yield blocks of drawn weights; the weight of a pattern is the sum of those of its rows."""
+def _draw_weights(counts: Floats, resamples: int, random: np.random.Generator) -> list[Floats] | Any:
+    """Yield blocks of drawn weights; the weight of a pattern is the sum of those of its samples."""
     size = max(1, min(resamples, _BLOCK // counts.size))
     resamples = resamples if size >= 100 else 200  # so many patterns that fewer resamples must do
     for start in range(0, resamples, size):
@@ -145,16 +147,16 @@ def _drawn(counts: Floats, resamples: int, random: np.random.Generator) -> list[
 
 
 def _values_of(measure: Any, truth: Mask, found: list[Mask], two: bool) -> Callable[[Floats], Floats]:
-    """Return the measure of every model (columns) as a function of weights of the patterns (a resample a row)."""
+    """Return the measure of every model (columns) as a function of weights of the patterns (a resample a sample)."""
     if getattr(measure, "average", None) == "samples":
         ones = np.ones(truth.shape[1])
-        of_rows = np.column_stack([measure.of_rows(matrix_table(truth.T, called.T, ones)) for called in found])
+        of_rows = np.column_stack([measure.of_rows(matrix_table(truth.T, predicted.T, ones)) for predicted in found])
         return lambda weights: np.asarray(weights @ of_rows / weights.sum(axis=1, keepdims=True))
 
     def values(weights: Floats) -> Floats:
         columns = []
-        for called in found:
-            table = _tables(weights, truth, called)
+        for predicted in found:
+            table = _tables(weights, truth, predicted)
             cells: tuple[Any, ...] = (table.tp, table.fp, table.fn, table.tn)
             if two and isinstance(measure, Averaged):  # over both classes: the other one has the mirrored table
                 cells = tuple(np.hstack(pair) for pair in zip(cells, cells[::-1], strict=True))
@@ -167,36 +169,36 @@ def _values_of(measure: Any, truth: Mask, found: list[Mask], two: bool) -> Calla
     return values
 
 
-def _tables(weights: Floats, truth: Mask, called: Mask) -> Table:
-    """Return the weighted table of every resample (rows) and every column of labels."""
-    tp, positive, true = (weights @ mask.astype(np.float64) for mask in (truth & called, called, truth))
+def _tables(weights: Floats, truth: Mask, predicted: Mask) -> Table:
+    """Return the weighted table of every resample (samples) and every column of labels."""
+    tp, positive, true = (weights @ mask.astype(np.float64) for mask in (truth & predicted, predicted, truth))
     return Table(tp, positive - tp, true - tp, weights.sum(axis=1, keepdims=True) - positive - true + tp)
 
 
-def _judge_rankings(
+def _evaluate_rankings(
     models: Sequence[Predictions], measure: Measure, random: np.random.Generator
 ) -> tuple[list[float], Floats]:
     truth = models[0].problems[0].truth
     scores = [model.problems[0].scores for model in models]
     values = [measure.score(truth, own) for own in scores]
     grades = _GRADES if len(models) == 1 or truth.size <= _FEW_ROWS else _JOINT_GRADES
-    columns = np.column_stack([truth, *(_graded(own, grades) for own in scores)])
-    patterns, counts = _distinct(columns)
+    columns = np.column_stack([truth, *(_assign_grades(own, grades) for own in scores)])
+    patterns, counts = _distinct_codes(columns)
     positive = patterns[:, 0] == 1
     coarse = np.array([measure.score(positive, grade, counts) for grade in patterns.T[1:]])
     draws = np.array(
         [
             [measure.score(positive, grade, weights) for grade in patterns.T[1:]]
-            for block in _drawn(counts.astype(np.float64), _RANKING_RESAMPLES, random)
+            for block in _draw_weights(counts.astype(np.float64), _RANKING_RESAMPLES, random)
             for weights in block
         ]
     )
-    # Grades tie rows that scores tell apart; what they say of the spread is true, so they are moved to the value.
+    # Grades tie samples that scores tell apart; what they say of the spread is true, so they are moved to the value.
     return values, draws - coarse + np.array(values)
 
 
-def _distinct(rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the distinct rows of a table of small numbers, and how often each is there."""
+def _distinct_codes(rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the distinct samples of a table of small numbers, and how often each is there."""
     codes = np.zeros(len(rows), dtype=np.int64)
     for column in rows.T:  # numbered anew after each column, so that codes stay small
         codes = np.unique(codes * (int(column.max()) + 1) + column, return_inverse=True)[1]
@@ -204,8 +206,8 @@ def _distinct(rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.in
     return rows[first], counts
 
 
-def _graded(scores: Floats, grades: int) -> NDArray[np.int64]:
-    """Return ranks of scores in so many grades of about equally many rows; equal scores share a grade."""
+def _assign_grades(scores: Floats, grades: int) -> NDArray[np.int64]:
+    """Return ranks of scores in so many grades of about equally many samples; equal scores share a grade."""
     distinct, codes, counts = np.unique(scores, return_inverse=True, return_counts=True)
     if distinct.size <= grades:
         return np.asarray(codes, dtype=np.int64)
@@ -227,7 +229,7 @@ def measure_curve(
     ([0.6666666666666666, 0.8], True)
     """
     random = np.random.default_rng(seed)
-    # Rows between two neighbouring thresholds, from the greatest score on; the last lie below all thresholds.
+    # Samples between two neighbouring thresholds, from the greatest score on; the last lie below all thresholds.
     between = [
         np.diff(np.concatenate([[0], counts[::-1], [total]])).astype(np.float64)
         for counts, total in ((steps.tp, steps.n_pos), (steps.fp, steps.n_neg))
@@ -239,10 +241,10 @@ def measure_curve(
     return np.asarray(measure.value(*steps.tables), dtype=np.float64), low, high
 
 
-def judge_value(predictions: Predictions, measure: Measure) -> float:
+def evaluate_predictions(predictions: Predictions, measure: Measure) -> float:
     """Return the measure of a model's predictions, without an interval."""
     if measure.response == "scores":
         return float(measure.score(predictions.problems[0].truth, predictions.problems[0].scores))
-    patterns, counts = _alike(np.hstack([predictions.truth, predictions.called]))
-    truth, called = np.hsplit(patterns, 2)
-    return float(_values_of(measure, truth, [called], predictions.kind == "two")(counts[None, :])[0, 0])
+    patterns, counts = _distinct_patterns(np.hstack([predictions.truth, predictions.predicted]))
+    truth, predicted = np.hsplit(patterns, 2)
+    return float(_values_of(measure, truth, [predicted], predictions.kind == "binary")(counts[None, :])[0, 0])

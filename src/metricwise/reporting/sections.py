@@ -8,23 +8,23 @@ import numpy as np
 
 from metricwise.measures import Measure, RocAuc
 from metricwise.reporting import charts
-from metricwise.reporting.explorer import Explored, explorer_markup
+from metricwise.reporting.evaluation import measure_curve, threshold_measure
+from metricwise.reporting.explorer import ExplorerProblem, explorer_markup
 from metricwise.reporting.importance import Importance
-from metricwise.reporting.judging import measure_curve, table_measure
 from metricwise.reporting.markup import (
     Markup,
     beside,
+    count_of,
     figure,
     number,
     paragraph,
     percent,
-    rows_of,
     section,
     signed,
     spread,
     table,
 )
-from metricwise.reporting.models import race_of, results_of, title_of
+from metricwise.reporting.models import leaderboard_of, results_of, title_of
 from metricwise.reporting.predictions import Predictions, Problem
 from metricwise.results import Result, StreamResult
 
@@ -32,47 +32,47 @@ _SHOWN_FEATURES = 15
 
 
 def curves(
-    explored: list[Explored], predictions: Predictions, measure: Measure, confidence: float, seed: int
+    explored: list[ExplorerProblem], predictions: Predictions, measure: Measure, confidence: float, seed: int
 ) -> Markup:
-    """The explorer with the curves that it moves on."""
-    judged_by = table_measure(measure)
-    pictures = [_pictures(one, judged_by, confidence, seed) for one in explored]
+    """Return the explorer with the curves that it moves on."""
+    criterion = threshold_measure(measure)
+    pictures = [_pictures(one, criterion, confidence, seed) for one in explored]
     return section(
         "explorer",
         "Explore the threshold",
         paragraph("Move the threshold, ask for a precision, or say what mistakes cost."),
-        explorer_markup(explored, measure, judged_by, pictures),
+        explorer_markup(explored, measure, criterion, pictures),
         paragraph(" ".join(_notes(explored, predictions)), style="soft"),
     )
 
 
-def _notes(explored: list[Explored], predictions: Predictions) -> list[str]:
+def _notes(explored: list[ExplorerProblem], predictions: Predictions) -> list[str]:
     """Return what the reader must know of the slider's steps."""
     steps = explored[0].steps
-    notes = ["Every threshold that tells rows apart is a step of the slider."]
+    notes = ["Every threshold that tells samples apart is a step of the slider."]
     if any(one.steps.n_distinct > one.steps.thresholds.size for one in explored):
         notes = [
-            f"{rows_of(steps.thresholds.size, 'threshold')} of {steps.n_distinct:,} are steps of the slider; counts "
+            f"{count_of(steps.thresholds.size, 'threshold')} of {steps.n_distinct:,} are steps of the slider; counts "
             "are exact for each. The cheapest threshold, and the best one for each whole percentage of precision, are "
             "among them."
         ]
     if explored[0].problem.threshold is None:
         notes.append(
-            "The labels of this model are no threshold of one score; the slider starts where about as many rows are "
-            "called positive."
+            "The labels of this model are no threshold of one score; the slider starts where about as many samples are "
+            "predicted positive."
         )
     if len(explored) < len(predictions.problems):
         notes.append(f"The {len(explored)} most frequent of {len(predictions.problems)} are here.")
     return notes
 
 
-def _pictures(one: Explored, judged_by: Any, confidence: float, seed: int) -> str:
+def _pictures(one: ExplorerProblem, criterion: Any, confidence: float, seed: int) -> str:
     problem, steps = one.problem, one.steps
     point = charts.operating_point(problem)
     both = 0 < steps.n_pos < problem.truth.size
     area = RocAuc().score(problem.truth, problem.scores) if both else None
-    curve = measure_curve(steps, judged_by, confidence, seed)
-    title = title_of(judged_by)
+    curve = measure_curve(steps, criterion, confidence, seed)
+    title = title_of(criterion)
     captions = (
         "Precision against recall. Diamond: the model; ring: the explorer.",
         "ROC curve: positives found against false alarms.",
@@ -88,15 +88,15 @@ def _pictures(one: Explored, judged_by: Any, confidence: float, seed: int) -> st
 
 
 def calibration(problem: Problem, confidence: float) -> Markup | None:
-    """Whether probabilities can be believed; None without probabilities."""
+    """Return the reliability of the probabilities; None without probabilities."""
     if problem.scale != "probability":
         return None
-    found = charts.calibration_of(problem, confidence)
+    found = charts.compute_calibration(problem, confidence)
     brier = float(np.mean((problem.scores - problem.truth) ** 2))
     words = (
-        f"Rows in {rows_of(found.counts.size, 'group')} by their probability, each of which tells about equally much. "
-        f"On average over rows, prediction and share of positives differ by {number(found.error)}; the Brier score is "
-        f"{number(brier)}."
+        f"Samples in {count_of(found.counts.size, 'group')} by their probability, each of which tells about equally "
+        f"much. On average over samples, prediction and share of positives differ by {number(found.error)}; the Brier "
+        f"score is {number(brier)}."
     )
     rows = [
         (number(p), number(o), spread((low, high)), f"{n:,}")
@@ -108,34 +108,34 @@ def calibration(problem: Problem, confidence: float) -> Markup | None:
         "calibration",
         "Can its probabilities be believed?",
         paragraph(words),
-        beside(chart, table("Groups of rows", head, rows)),
+        beside(chart, table("Groups of samples", head, rows)),
     )
 
 
 def convergence(model: Any, measure: Measure) -> Markup | None:
-    """How training went, and how far from the optimum it can be; None for models that do not say."""
+    """Return how training went and how far from the optimum it can be; None for models without a result."""
     results = results_of(model)
-    shown = _converged(results[0], measure) if results else None
+    shown = _convergence_parts(results[0], measure) if results else None
     if shown is None:
         return None
     several = f"The first of {len(results)} problems, one a class, is shown." if len(results) > 1 else ""
     return section("training", "How close to optimal is the training?", *shown, paragraph(several, style="soft"))
 
 
-def _converged(result: Any, measure: Measure) -> list[Markup] | None:
+def _convergence_parts(result: Any, measure: Measure) -> list[Markup] | None:
     if isinstance(result, StreamResult) and any(np.isfinite(entry.measure) for entry in result.history):
         words = (
-            f"Training saw {result.n_samples:,} rows in {result.n_passes} pass{'' if result.n_passes == 1 else 'es'} "
-            f"and {result.seconds:.3g} s, and ended as “{result.status.value}”. Learning row by row gives no "
-            "certificate."
+            f"Training saw {result.n_samples:,} samples in {result.n_passes} "
+            f"pass{'' if result.n_passes == 1 else 'es'} and {result.seconds:.3g} s, and ended as "
+            f"“{result.status.value}”. Learning sample by sample gives no certificate."
         )
         chart = charts.stream_history(result, title_of(measure))
-        return [paragraph(words), figure(chart, "On rows that were not learnt from.")]
+        return [paragraph(words), figure(chart, "On samples that were not learnt from.")]
     if not isinstance(result, Result) or not len(result.history):
         return None
     certificate = result.certificate
     words = (
-        f"Training ended as “{result.status.value}” after {rows_of(result.n_iter, 'iteration')} and "
+        f"Training ended as “{result.status.value}” after {count_of(result.n_iter, 'iteration')} and "
         f"{result.seconds:.3g} s."
     )
     if not certificate.is_bounded:
@@ -153,7 +153,7 @@ def _converged(result: Any, measure: Measure) -> list[Markup] | None:
 
 
 def features(found: Importance | None, measure: Measure) -> Markup | None:
-    """The features that matter most."""
+    """Return the most important features."""
     if found is None or not found.names:
         return None
     shown = min(_SHOWN_FEATURES, len(found.names))
@@ -164,7 +164,7 @@ def features(found: Importance | None, measure: Measure) -> Markup | None:
         "Weights of the linear model, each times the standard deviation of its feature: what one standard deviation "
         "adds to the score."
         if found.linear
-        else f"What the {title_of(measure)} loses on {rows_of(found.n_samples)} when the values of a feature are "
+        else f"What the {title_of(measure)} loses on {count_of(found.n_samples)} when the values of a feature are "
         "shuffled, with the standard deviation over shuffles."
     )
     if found.n_tried < found.n_features:
@@ -186,22 +186,22 @@ def _feature(found: Importance, k: int, percent_of_one: float) -> tuple[object, 
 
 
 def leaderboard(model: Any, measure: Measure) -> Markup | None:
-    """The candidates of a `MetricClassifier`."""
-    rows = [_candidate(record) for record in race_of(model)]
+    """Return the candidates of a `MetricClassifier`."""
+    rows = [_candidate(record) for record in leaderboard_of(model)]
     if not rows:
         return None
-    head = ("candidate", "settings", title_of(measure), "90 % interval", "rows", "seconds", "what became of it")
-    return section("leaderboard", "Leaderboard", table("Candidates, judged out of fold", head, rows, "", (1, 6)))
+    head = ("candidate", "settings", title_of(measure), "90 % interval", "samples", "seconds", "outcome")
+    return section("leaderboard", "Leaderboard", table("Candidates, by out-of-fold scores", head, rows, "", (1, 6)))
 
 
 def _candidate(record: dict[str, Any]) -> tuple[object, ...]:
-    judged = np.isfinite(record["value"])
+    evaluated = np.isfinite(record["value"])
     fate = f"chosen, weight {record['weight']:.2g}" if record["weight"] else record["why_dropped"]
     return (
         record["candidate"],
         ", ".join(f"{name}={value}" for name, value in record["settings"].items()),
-        number(record["value"]) if judged else "–",
-        spread((record["low"], record["high"])) if judged else "–",
+        number(record["value"]) if evaluated else "–",
+        spread((record["low"], record["high"])) if evaluated else "–",
         f"{record['rows']:,}",
         f"{record['seconds']:.2g}",
         fate or "no gain when added",
