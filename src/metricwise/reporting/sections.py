@@ -94,8 +94,8 @@ def calibration(problem: Problem, confidence: float) -> Markup | None:
     found = charts.compute_calibration(problem, confidence)
     brier = float(np.mean((problem.scores - problem.truth) ** 2))
     words = (
-        f"Samples in {count_of(found.counts.size, 'group')} by their probability, each of which tells about equally "
-        f"much. On average over samples, prediction and share of positives differ by {number(found.error)}; the Brier "
+        f"Samples in {count_of(found.counts.size, 'group')} by their probability, each about equally informative. "
+        f"On average over samples, prediction and share of positives differ by {number(found.error)}; the Brier "
         f"score is {number(brier)}."
     )
     rows = [
