@@ -48,6 +48,8 @@ class EstimatorEntry:
         Whether an interrupted training can be resumed from a file.
     is_linear : bool
         Whether its scores are linear in the features (without a kernel).
+    has_certificate : bool
+        Whether `metricwise.certify` can recompute the bounds of its training objective.
     """
 
     name: str
@@ -59,6 +61,7 @@ class EstimatorEntry:
     trains_on: frozenset[DataLocation] = frozenset({"memory"})
     checkpoints: bool = False
     is_linear: bool = False
+    has_certificate: bool = False
 
     def load(self) -> Any:
         """Return the class."""
@@ -98,6 +101,7 @@ _ENTRIES = (
         _MEMORY | _DISK | _CLUSTER,
         checkpoints=True,
         is_linear=True,
+        has_certificate=True,
     ),
     EstimatorEntry(
         "SmoothedSVC",
@@ -108,6 +112,7 @@ _ENTRIES = (
         ("metricwise.oracles.smoothed:LosesByShares",),
         _MEMORY | _DISK | _CLUSTER,
         is_linear=True,
+        has_certificate=True,
     ),
     EstimatorEntry(
         "FeatureSelectingSVC",
@@ -117,6 +122,7 @@ _ENTRIES = (
         "the multivariate SVM on a chosen number of features (Mao and Tsang 2013)",
         _VIOLATED_LABELLING,
         is_linear=True,
+        has_certificate=True,
     ),
     EstimatorEntry(
         "AUCSVC",
@@ -128,6 +134,7 @@ _ENTRIES = (
         _MEMORY | _DISK | _CLUSTER,
         checkpoints=True,
         is_linear=True,
+        has_certificate=True,
     ),
     EstimatorEntry(
         "SparseCodingClassifier",
@@ -147,6 +154,7 @@ _ENTRIES = (
         _MEMORY | _DISK | _CLUSTER,
         checkpoints=True,
         is_linear=True,
+        has_certificate=True,
     ),
     EstimatorEntry(
         "STAMPClassifier",

@@ -210,6 +210,41 @@ class Witness:
     tables: Floats
 
 
+class Objective(Enum):
+    """What a training minimises."""
+
+    SLACK = "slack of the multivariate surrogate"
+    """1/2 |w|^2 + C u R(w), with the slack R of a measure and the mistakes u that a full loss stands for."""
+    SQUARED_PAIRS = "mean squared loss of pairs"
+    """1/2 |w|^2 + C n times the mean over pairs of max(0, 1 - (s_i - s_j))^2."""
+    RATIO_LEVEL = "level of a ratio of rewards"
+    """1 minus the regularised ratio of rewards."""
+    SPARSE_CODING = "joint sparse coding"
+    """Codes, dictionary and weights together, which is not convex."""
+
+
+@dataclass(frozen=True)
+class ProblemDescription:
+    """The problem whose smallest objective a certificate bounds.
+
+    Parameters
+    ----------
+    objective : Objective
+        What is bounded.
+    smoothing : float, optional
+        How far the labellings of the witness are smoothed, in units of scores; None if they are not.
+    level : float, optional
+        Of a ratio: the challenge level that the witness belongs to.
+    columns : tuple of int, optional
+        The features that the weights are restricted to, ascending; None for all.
+    """
+
+    objective: Objective = Objective.SLACK
+    smoothing: float | None = None
+    level: float | None = None
+    columns: tuple[int, ...] | None = None
+
+
 @dataclass(frozen=True)
 class Result:
     """A solution and what is known of it."""
@@ -221,6 +256,11 @@ class Result:
     seconds: float
     history: History[HistoryEntry]
     witness: Witness = field(repr=False)
+
+    @property
+    def problem(self) -> ProblemDescription:
+        """Which objective the certificate bounds."""
+        return ProblemDescription()
 
     @property
     def bytes_moved(self) -> int:

@@ -95,6 +95,9 @@ def test_changed_weights_are_noticed():
     model = MultivariateSVC("f1", C=0.3, threshold=0.0).fit(X, BINARY)
     before = certify(model, X, BINARY)
     model.result_.weights[0] += 1.0
+    with pytest.raises(ValueError, match="predicts with other weights than those of its certificate"):
+        certify(model, X, BINARY)
+    model.coef_[0, 0] += 1.0
     after = certify(model, X, BINARY)
     assert after.upper > before.upper
     assert after.lower == before.lower

@@ -7,9 +7,19 @@ import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
 from sklearn.utils._param_validation import InvalidParameterError
 
-from metricwise import FBeta, Jaccard, MultivariateSVC, PrecisionAtK, RecallAtK, certify
+from metricwise import (
+    FBeta,
+    Jaccard,
+    MultivariateSVC,
+    PlugInClassifier,
+    PrecisionAtK,
+    RecallAtK,
+    STAMPClassifier,
+    certify,
+)
 from metricwise.measures import HasViolatedLabelling, get_measure, registered_names
 
 RNG = np.random.default_rng(0)
@@ -274,3 +284,19 @@ def test_certify_wants_the_data_of_the_training():
         certify(model, X, Y[:-1])
     with pytest.raises(ValueError, match="X has 3 columns but the model was trained on 4"):
         certify(model, X[:, :3], Y)
+
+
+@pytest.mark.parametrize(
+    "model", [STAMPClassifier("f1"), PlugInClassifier(LogisticRegression(), "f1")], ids=["stream", "wrapper"]
+)
+def test_models_without_bounds_are_not_certified(model):
+    with pytest.raises(ValueError, match=r"no bounds to recompute: certify takes a fitted MultivariateSVC.* AMPClass"):
+        certify(model.fit(X, Y), X, Y)
+
+
+def test_certify_wants_the_weights_of_the_training():
+    model = MultivariateSVC(threshold=0.0).fit(X, Y)
+    with pytest.raises(ValueError, match=r"sample_weight has the shape \(59,\) but y has 60 labels"):
+        certify(model, X, Y, np.ones(59))
+    with pytest.raises(ValueError, match="sample_weight has negative, NaN or infinite values"):
+        certify(model, X, Y, -np.ones(60))

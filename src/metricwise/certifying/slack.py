@@ -7,10 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
-from metricwise._typing import Floats
+from metricwise._typing import Floats, Mask
 from metricwise.measures.base import ConcaveInRates, CountsTable, RanksPairs, RatioOfRates, RestrictsLabellings
 from metricwise.measures.restricted import training_value
 
@@ -38,18 +37,18 @@ def _peak(function: Callable[[Floats], Floats], low: Floats, high: Floats) -> Fl
 class Slack:
     """R(w) = max over labellings of loss + sum c_i s_i, and single labellings."""
 
-    def __init__(self, measure: Any, positive: NDArray[np.bool_], weights: Floats, u: float) -> None:
+    def __init__(self, measure: Any, positive: Mask, weights: Floats, u: float) -> None:
         self.measure, self.positive, self.weights, self.u = measure, positive, weights.copy(), u
         self.n_pos, self.n_neg = float(weights[positive].sum()), float(weights[~positive].sum())
         whole = bool(np.all(weights == np.floor(weights)))
         # The size of pieces with labels of their own: copies, or any size will do.
         self.units: list[float | None] = [1.0 if whole else None] * 2
-        self.splits_rows = False
+        self.splits_samples = False
         if not whole and not isinstance(measure, RanksPairs | RestrictsLabellings | ConcaveInRates):
             convex_in_pos, convex_in_neg, concave_in_neg = self._shape()
-            self.splits_rows = convex_in_pos and concave_in_neg
+            self.splits_samples = convex_in_pos and concave_in_neg
             if not (convex_in_pos and (convex_in_neg or concave_in_neg)):
-                self._divide_rows()
+                self._divide_samples()
                 self.n_pos, self.n_neg = float(self.weights[positive].sum()), float(self.weights[~positive].sum())
 
     def loss(self, tp: Any, fp: Any) -> Any:
@@ -69,7 +68,7 @@ class Slack:
         F, B = self._path(-scores[~self.positive], self.weights[~self.positive], self.units[1], 0.0, 1.0)
         T, A = T[::-1], A[::-1]
         if isinstance(self.measure, RestrictsLabellings):
-            return self._top_rows(T, A, F, B)
+            return self._restricted_peak(T, A, F, B)
         if getattr(self.measure, "monotone", False):
             return self._branch_and_bound(T, A, F, B)
         return max(float((self.loss(t, F) + a + B).max()) for t, a in zip(T, A, strict=True))
@@ -83,11 +82,11 @@ class Slack:
         if unit is not None:
             pieces = np.rint(weights / unit).astype(np.int64)
             keys, weights = np.repeat(keys, pieces), np.full(int(pieces.sum()), unit)
-        called = start + sign * np.concatenate([[0.0], np.cumsum(weights)])
-        called[-1] = start + sign * (self.n_pos if sign < 0 else self.n_neg)
-        return called, -np.concatenate([[0.0], np.cumsum(weights * keys)]) / self.u
+        predicted = start + sign * np.concatenate([[0.0], np.cumsum(weights)])
+        predicted[-1] = start + sign * (self.n_pos if sign < 0 else self.n_neg)
+        return predicted, -np.concatenate([[0.0], np.cumsum(weights * keys)]) / self.u
 
-    def _divide_rows(self) -> None:
+    def _divide_samples(self) -> None:
         """Round the weights to the pieces that samples are divided into where the loss has no useful shape."""
         for k, mask in enumerate((self.positive, ~self.positive)):
             weights = self.weights[mask]
@@ -100,7 +99,7 @@ class Slack:
             self.units[k] = unit
             self.weights[mask] = np.maximum(np.rint(weights / unit), 1.0) * unit
 
-    def _top_rows(self, T: Floats, A: Floats, F: Floats, B: Floats) -> float:
+    def _restricted_peak(self, T: Floats, A: Floats, F: Floats, B: Floats) -> float:
         """Maximise over labellings whose size lies between that of the true labels and that of the top samples."""
         size = self.measure.predicted_positives(self.n_pos, self.n_pos + self.n_neg)
         # Along the bound T + F = size either may end within a sample.
@@ -123,7 +122,7 @@ class Slack:
         concave, so their largest values within a block are known from where they peak.
         """
         a_peak, b_peak = int(np.argmax(A)), int(np.argmax(B))
-        inside = self.splits_rows
+        inside = self.splits_samples
 
         def bound(block: tuple[int, int, int, int]) -> float:
             a0, a1, b0, b1 = block
@@ -180,7 +179,7 @@ class Slack:
                 best = max(best, -float(found.fun))
         return best
 
-    def labelling(self, scores: Floats, table: tuple[float, float]) -> tuple[float, Floats]:
+    def labelling(self, scores: Floats, table: Floats) -> tuple[float, Floats]:
         """Loss and coefficients of the labelling with a given table in the order of the scores."""
         if isinstance(self.measure, RanksPairs):
             return self._pairs(scores)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from metricwise._typing import Floats
+from metricwise._typing import Floats, Mask
 
 
-def squared_pairs(scores: Floats, positive: NDArray[np.bool_], weights: Floats) -> tuple[float, Floats]:
+def squared_pairs(scores: Floats, positive: Mask, weights: Floats) -> tuple[float, Floats]:
     """Return the mean of max(0, 1 - (s_i - s_j))^2 over pairs, and its derivative by every score."""
     total = weights[positive].sum() * weights[~positive].sum()
     slopes = np.zeros(scores.size)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import Any
 
 import click
@@ -33,7 +34,7 @@ def certify(
     with console.progress("certifying"):
         found = recompute(learner, rows, table.y, table.sample_weight)
     bounds = found if isinstance(found, list) else [found]
-    classes = [str(label) for label in learner.classes_] if isinstance(found, list) else ["all"]
+    names = _name_problems(learner, len(bounds))
     kept = learner.result_ if isinstance(learner.result_, list) else [learner.result_]
     records = [
         {
@@ -43,9 +44,19 @@ def certify(
             "gap": one.relative,
             "claimed": getattr(result.certificate, "relative", None),
         }
-        for name, one, result in zip(classes, bounds, kept, strict=True)
+        for name, one, result in zip(names, bounds, kept, strict=True)
     ]
     return Outcome(_told(records), {"rows": table.n_rows, "certificates": records})
+
+
+def _name_problems(learner: Any, n_problems: int) -> list[str]:
+    """Return a name for each binary problem: its class, or its two classes in one-vs-one training."""
+    if n_problems == 1:
+        return ["all"]
+    labels = [str(label) for label in learner.classes_]
+    if learner.multi_class != "ovo":
+        return labels
+    return [f"{first} vs {second}" for first, second in combinations(labels, 2)]
 
 
 def _warn_of_other_data(console: Console, model: str, data: str) -> None:
@@ -66,11 +77,6 @@ def _learner_and_rows(model: Any, X: Any) -> tuple[Any, Any]:
         raise ValueError("the model averages the scores of several classifiers, which have no certificate in common")
     if hasattr(model, "transformer_"):
         model, X = model.learner_, model.transformer_.transform(X)
-    if not hasattr(model, "binary_problems") or not hasattr(model, "result_"):
-        raise ValueError(
-            f"{type(model).__name__} has no certificate: those of multivariate-svm, smoothed-svm, "
-            "feature-selecting-svm, auc-svm and amp have one"
-        )
     return model, X
 
 

@@ -34,6 +34,7 @@ _CLASSES: dict[str, str] = {
     "metricwise.solvers.amp": "AmpResult",
     "metricwise.solvers.amp_problem": "Prices",
     "metricwise.solvers.feature_selection": "SelectionResult",
+    "metricwise.solvers.newton": "SquaredPairsResult",
     "metricwise.solvers.smoothing": "SmoothedResult",
     "metricwise.solvers.sparse_coding": "SparseCodingResult",
     "metricwise.solvers.stream_state": "StreamState",

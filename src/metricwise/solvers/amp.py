@@ -34,7 +34,7 @@ import numpy as np
 
 from metricwise._typing import Floats
 from metricwise.measures.base import RatioOfRates
-from metricwise.results import Certificate, HistoryEntry, Result, Status
+from metricwise.results import Certificate, HistoryEntry, Objective, ProblemDescription, Result, Status
 from metricwise.solvers.amp_problem import AmpProblem, LevelRatio
 from metricwise.solvers.cutting_plane import CuttingPlane, CuttingPlaneState
 from metricwise.solvers.loop import Limits, history_of, run
@@ -63,6 +63,11 @@ class AmpResult(Result):
 
     levels: tuple[float, ...] = ()
     inner_iterations: tuple[int, ...] = ()
+
+    @property
+    def problem(self) -> ProblemDescription:
+        """Which objective the certificate bounds."""
+        return ProblemDescription(Objective.RATIO_LEVEL, level=self.levels[-2])
 
 
 @dataclass

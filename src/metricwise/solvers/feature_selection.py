@@ -32,7 +32,7 @@ from scipy import sparse
 from metricwise._typing import Floats, Indices
 from metricwise.designs import make_design
 from metricwise.measures.base import HasViolatedLabelling
-from metricwise.results import Certificate, HistoryEntry, Result, Status, Witness
+from metricwise.results import Certificate, HistoryEntry, ProblemDescription, Result, Status, Witness
 from metricwise.solvers.cutting_plane import CuttingPlane
 from metricwise.solvers.loop import Limits, history_of, run
 from metricwise.solvers.problem import MultivariateProblem
@@ -59,6 +59,11 @@ class SelectionResult(Result):
 
     columns: Indices = field(default_factory=lambda: np.zeros(0, np.int64), repr=False)
     selection: Certificate = field(default_factory=lambda: Certificate(np.inf, -np.inf))
+
+    @property
+    def problem(self) -> ProblemDescription:
+        """Which objective the certificate bounds."""
+        return ProblemDescription(columns=tuple(self.columns.tolist()))
 
 
 class _Dual(NamedTuple):

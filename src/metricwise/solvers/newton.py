@@ -28,7 +28,7 @@ from metricwise._typing import Floats
 from metricwise.designs import Design
 from metricwise.oracles.base import Classes
 from metricwise.oracles.smooth import LossAt, PairSquares, SmoothLoss
-from metricwise.results import Certificate, HistoryEntry, Result, Status, Witness
+from metricwise.results import Certificate, HistoryEntry, Objective, ProblemDescription, Result, Status, Witness
 from metricwise.solvers.loop import Limits, history_of, run
 from metricwise.solvers.problem import positives_first, sampled_rows
 from metricwise.solvers.saved import Arrays, progress_arrays, set_progress
@@ -65,6 +65,16 @@ def squared_problem(
     classes = Classes(n_pos, rows.size - n_pos, ordered, design.threads)
     total = classes.pos_weight + classes.neg_weight
     return SmoothProblem(design.take(rows), PairSquares(classes), C * total, n_pos)
+
+
+@dataclass(frozen=True)
+class SquaredPairsResult(Result):
+    """A result for the mean squared loss of pairs, whose gradient proves the lower bound without a witness."""
+
+    @property
+    def problem(self) -> ProblemDescription:
+        """Which objective the certificate bounds."""
+        return ProblemDescription(Objective.SQUARED_PAIRS)
 
 
 @dataclass
@@ -222,10 +232,10 @@ class TruncatedNewton:
         set_progress(state, arrays)
         return state
 
-    def result(self, problem: SmoothProblem, state: NewtonState, status: Status) -> Result:
+    def result(self, problem: SmoothProblem, state: NewtonState, status: Status) -> SquaredPairsResult:
         """Return the weights with their certificate, which they prove themselves."""
         nothing = Witness(np.zeros(0), np.zeros((0, state.w.size)), np.zeros((0, 2)))
-        return Result(
+        return SquaredPairsResult(
             weights=state.w,
             certificate=self.certificate(problem, state),
             status=status,

@@ -27,7 +27,7 @@ import numpy as np
 
 from metricwise._typing import Floats
 from metricwise.oracles.smoothed import LosesByShares, SmoothedAt, SmoothedSlack, make_smoothed_slack
-from metricwise.results import Certificate, HistoryEntry, Result, Status, Witness
+from metricwise.results import Certificate, HistoryEntry, ProblemDescription, Result, Status, Witness
 from metricwise.solvers.loop import Limits, history_of
 from metricwise.solvers.problem import MultivariateProblem
 
@@ -48,6 +48,11 @@ class SmoothedResult(Result):
     """A result whose lower bound is that of the shares at ``witness.points[0]`` with a smoothing of so much."""
 
     smoothing: float = float("nan")
+
+    @property
+    def problem(self) -> ProblemDescription:
+        """Which objective the certificate bounds."""
+        return ProblemDescription(smoothing=self.smoothing)
 
 
 class _Point(NamedTuple):

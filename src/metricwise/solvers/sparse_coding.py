@@ -25,7 +25,7 @@ import numpy as np
 
 from metricwise._typing import Floats
 from metricwise.measures.base import HasViolatedLabelling
-from metricwise.results import Certificate, HistoryEntry, Result, Status, Witness
+from metricwise.results import Certificate, HistoryEntry, Objective, ProblemDescription, Result, Status, Witness
 from metricwise.solvers.cutting_plane import CuttingPlane, CuttingPlaneState
 from metricwise.solvers.dictionary_learning import improved_atoms, moments
 from metricwise.solvers.loop import Limits, history_of, run
@@ -55,6 +55,11 @@ class SparseCodingResult(Result):
     """
 
     dictionary: Floats = field(default_factory=lambda: np.empty((0, 0)), repr=False)
+
+    @property
+    def problem(self) -> ProblemDescription:
+        """Which objective the certificate bounds."""
+        return ProblemDescription(Objective.SPARSE_CODING)
 
 
 @dataclass

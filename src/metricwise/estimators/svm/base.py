@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metadata_routing import UNUSED
-from sklearn.utils.validation import check_is_fitted, check_random_state
+from sklearn.utils.validation import check_random_state
 
 from metricwise._sklearn import Interval, Options, StrOptions
 from metricwise._typing import Floats, Mask
@@ -138,13 +138,6 @@ class BatchClassifier(LinearClassifier):
 
     def _seed(self) -> int:
         return int(check_random_state(self.random_state).randint(2**31 - 1))
-
-    def binary_problems(self, y: Any, sample_weight: Any = None) -> list[tuple[Mask, Floats]]:
-        """Return the positives and the weights of the samples for each binary problem that training consists of."""
-        check_is_fitted(self, "result_")
-        y = np.asarray(y)
-        weights = sample_weights_of(y, y, sample_weight, self.class_weight)
-        return self._problems(y, self.classes_, weights)
 
     def _problems(self, y: NDArray[Any], classes: NDArray[Any], weights: Floats) -> list[tuple[Mask, Floats]]:
         """Return the positives and the weights of all samples for each binary problem."""

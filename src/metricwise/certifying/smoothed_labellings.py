@@ -1,25 +1,24 @@
 """Smoothed labellings by their definition: shares of mislabelled samples or pairs, without any code of the oracles.
 
 A share is the margin that its sample or pair lacks over the smoothing, between 0 and 1. Whatever the shares are, they
-prove a lower bound as long as the weight they call positive keeps to the bound of the measure, which `_within` makes
+prove a lower bound as long as the weight predicted positive keeps to the bound of the measure, which `_within` makes
 sure of.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from metricwise._typing import Floats
+from metricwise.certifying.slack import Slack
 from metricwise.certifying.squares import sums_above
 from metricwise.measures.base import RanksPairs, RestrictsLabellings
 
 _HALVINGS = 200
 
 
-def smoothed_labelling(slack: Any, scores: Floats, smoothing: float) -> tuple[float, Floats]:
-    """Return loss and coefficients of the shares at given scores; ``slack`` is a `Slack`."""
+def smoothed_labelling(slack: Slack, scores: Floats, _: Floats, *, smoothing: float) -> tuple[float, Floats]:
+    """Return loss and coefficients of the shares at given scores, which need no table."""
     if not smoothing > 0.0:
         raise ValueError("the model's witness has no smoothing above zero: train the model again")
     pos, neg = scores[slack.positive], scores[~slack.positive]
@@ -31,19 +30,19 @@ def smoothed_labelling(slack: Any, scores: Floats, smoothing: float) -> tuple[fl
         alarms = neg_weight * _partners(-pos, pos_weight, -neg - 1.0, smoothing) / total
         c[slack.positive], c[~slack.positive] = -missed, alarms
         return float(missed.sum()), c
-    # The loss is linear in the shares: where all samples of a class are mislabelled it is the price of its weight.
-    pos_price = float(slack.loss(0.0, 0.0)) / slack.n_pos
-    neg_price = float(slack.loss(slack.n_pos, slack.n_neg)) / slack.n_neg
+    # The loss is linear in the shares: where all samples of a class are mislabelled it is the cost of its weight.
+    pos_cost = float(slack.loss(0.0, 0.0)) / slack.n_pos
+    neg_cost = float(slack.loss(slack.n_pos, slack.n_neg)) / slack.n_neg
     shift = 0.0
     if isinstance(slack.measure, RestrictsLabellings):
         room = slack.measure.predicted_positives(slack.n_pos, slack.n_pos + slack.n_neg) - slack.n_pos
-        shift = _balancing(pos - slack.u * pos_price, pos_weight, neg, neg_weight, smoothing, room)
-    missed = pos_weight * np.clip((slack.u * pos_price - pos + shift) / smoothing, 0.0, 1.0)
-    alarms = neg_weight * np.clip((slack.u * neg_price + neg - shift) / smoothing, 0.0, 1.0)
+        shift = _balancing(pos - slack.u * pos_cost, pos_weight, neg, neg_weight, smoothing, room)
+    missed = pos_weight * np.clip((slack.u * pos_cost - pos + shift) / smoothing, 0.0, 1.0)
+    alarms = neg_weight * np.clip((slack.u * neg_cost + neg - shift) / smoothing, 0.0, 1.0)
     if isinstance(slack.measure, RestrictsLabellings):
         missed, alarms = _within(missed, alarms, room)
     c[slack.positive], c[~slack.positive] = -missed / slack.u, alarms / slack.u
-    return pos_price * float(missed.sum()) + neg_price * float(alarms.sum()), c
+    return pos_cost * float(missed.sum()) + neg_cost * float(alarms.sum()), c
 
 
 def _partners(values: Floats, weights: Floats, limits: Floats, smoothing: float) -> Floats:

@@ -1,4 +1,4 @@
-"""Samples with the workers of a Dask cluster: plain tasks on chunks, of which Dask computes again what is lost."""
+"""Samples on the workers of a Dask cluster, multiplied by plain tasks, which Dask repeats if a worker is lost."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from metricwise._typing import Floats
 from metricwise.clusters import row_blocks, running_client
 
 
-class ClusterRows:
-    """The chunks of a Dask array or data frame, computed once and kept by the workers.
+class ClusterData:
+    """The chunks of a Dask array or data frame, computed once and kept on the workers.
 
     Parameters
     ----------
@@ -32,9 +32,9 @@ class ClusterRows:
     def __init__(self, X: Any, client: Any = None) -> None:
         blocks = row_blocks(X)
         self.client = running_client(client)
-        # The chunks as they come are forgotten as soon as there are numbers of them.
-        self._blocks = self.client.map(_numbers, self.client.compute(blocks), pure=False)
-        shapes = self._answers(np.shape)
+        # Once converted to arrays, the original chunks are released.
+        self._blocks = self.client.map(_to_array, self.client.compute(blocks), pure=False)
+        shapes = self._map(np.shape)
         widths = {width for _, width in shapes}
         if len(widths) > 1:
             raise ValueError(
@@ -43,32 +43,32 @@ class ClusterRows:
         self._bounds = np.cumsum([0] + [n_samples for n_samples, _ in shapes])
         self.shape = (int(self._bounds[-1]), widths.pop())
 
-    def times(self, w: Floats) -> Floats:
+    def multiply(self, w: Floats) -> Floats:
         """Return X w."""
-        return np.concatenate(self._answers(_times, w=w))
+        return np.concatenate(self._map(_multiply, w=w))
 
-    def combined(self, c: Floats) -> Floats:
+    def combine(self, c: Floats) -> Floats:
         """Return X' c."""
         parts = [c[start:stop] for start, stop in zip(self._bounds[:-1], self._bounds[1:], strict=True)]
-        total: Floats = np.sum(self._answers(_combined, parts), axis=0, dtype=np.float64)
+        total: Floats = np.sum(self._map(_combine, parts), axis=0, dtype=np.float64)
         return total
 
-    def _answers(self, question: Any, *more: Any, **common: Any) -> list[Any]:
-        """Return what a function says of every chunk, in their order."""
-        answers: list[Any] = self.client.gather(self.client.map(question, self._blocks, *more, pure=False, **common))
-        return answers
+    def _map(self, function: Any, *more: Any, **common: Any) -> list[Any]:
+        """Return the values of a function at every chunk, in their order."""
+        values: list[Any] = self.client.gather(self.client.map(function, self._blocks, *more, pure=False, **common))
+        return values
 
 
-def _numbers(block: Any) -> Any:
+def _to_array(block: Any) -> Any:
     """Return a chunk as an array or a CSR matrix."""
     if sparse.issparse(block):
         return block.tocsr()
     return block.to_numpy(dtype=np.float64) if hasattr(block, "columns") else np.asarray(block)
 
 
-def _times(block: Any, w: Floats) -> Floats:
+def _multiply(block: Any, w: Floats) -> Floats:
     return np.asarray(block @ w, dtype=np.float64)
 
 
-def _combined(block: Any, c: Floats) -> Floats:
+def _combine(block: Any, c: Floats) -> Floats:
     return np.asarray(block.T @ c, dtype=np.float64)

@@ -1,45 +1,69 @@
-"""The data as certificates see them: scores of weights, and norms."""
+"""The training data as certificates see them: scores of weights, combinations of samples, and norms."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.metrics.pairwise import pairwise_kernels
 
-from metricwise._typing import Floats
-from metricwise.certifying.on_cluster import ClusterRows
+from metricwise._typing import Floats, Indices
+from metricwise.certifying.cluster_data import ClusterData
+from metricwise.certifying.fitted import FittedKernel
 
 _CHUNK = 65_536
 _KERNEL_CHUNK = 1024
 
 
 def dense_points(points: Any) -> Iterator[Floats]:
-    """Yield the samples of a dense or sparse array."""
+    """Yield the rows of a dense or sparse array as dense vectors."""
     for k in range(points.shape[0]):
         row = points[[k]]
         yield np.asarray(row.toarray() if sparse.issparse(row) else row, dtype=np.float64).ravel()
 
 
-def reads_blocks(X: Any) -> bool:
-    """Whether samples are on disk and give themselves block by block."""
-    return hasattr(X, "blocks") and hasattr(X, "bounds")
+@runtime_checkable
+class SamplesInBlocks(Protocol):
+    """Samples on disk, with their labels if these are known, that are read block by block."""
+
+    shape: tuple[int, int]
+    bounds: Any
+    y: Any
+
+    def blocks(self) -> Iterator[tuple[int, Any]]:
+        """Yield every block with the position of its first sample."""
+        ...
 
 
-class _RowsHere:
+class TrainingData(Protocol):
+    """The samples of a binary problem, as linear functions see them."""
+
+    def scores(self, w: Floats) -> Floats:
+        """Return the scores of the samples with weight."""
+        ...
+
+    def combine(self, c: Floats) -> Floats:
+        """Return the sum of c_i x_i over the samples with weight."""
+        ...
+
+    def square(self, w: Floats) -> float:
+        """Return |w|^2."""
+        ...
+
+
+class LocalData:
     """Samples in memory or on disk, multiplied chunk by chunk so that single precision is not copied whole."""
 
     def __init__(self, X: Any) -> None:
         self.X, self.shape = X, X.shape
 
-    def times(self, w: Floats) -> Floats:
+    def multiply(self, w: Floats) -> Floats:
         """Return X w."""
         return np.concatenate([chunk @ w for _, chunk in self._chunks()])
 
-    def combined(self, c: Floats) -> Floats:
+    def combine(self, c: Floats) -> Floats:
         """Return X' c."""
         total = np.zeros(self.shape[1])
         for start, chunk in self._chunks():
@@ -47,7 +71,7 @@ class _RowsHere:
         return total
 
     def _chunks(self) -> Iterator[tuple[int, Any]]:
-        if not reads_blocks(self.X):
+        if not isinstance(self.X, SamplesInBlocks):
             for start in range(0, self.shape[0], _CHUNK):
                 yield start, self.X[start : start + _CHUNK]
             return
@@ -56,7 +80,7 @@ class _RowsHere:
                 yield first + start, block[start : start + _CHUNK]
 
 
-class LinearRows:
+class LinearData:
     """The data with a constant column.
 
     Parameters
@@ -69,52 +93,49 @@ class LinearRows:
         Value of the constant column; 0 if there is none.
     """
 
-    def __init__(self, X: Any, kept: NDArray[np.int64], constant: float) -> None:
-        self._rows = X if isinstance(X, ClusterRows) else _RowsHere(X)
+    def __init__(self, X: Any, kept: Indices, constant: float) -> None:
+        self._data = X if isinstance(X, ClusterData) else LocalData(X)
         self.constant = constant
         self._kept = None if kept.size == X.shape[0] else kept
 
     def scores(self, w: Floats) -> Floats:
         """Return X w."""
         weights, offset = (w[:-1], self.constant * w[-1]) if self.constant else (w, 0.0)
-        scores = self._rows.times(weights) + offset
+        scores = self._data.multiply(weights) + offset
         return scores if self._kept is None else scores[self._kept]
 
     def combine(self, c: Floats) -> Floats:
         """Return the sum of c_i x_i."""
         spread = c
         if self._kept is not None:
-            spread = np.zeros(self._rows.shape[0])
+            spread = np.zeros(self._data.shape[0])
             spread[self._kept] = c
-        total = self._rows.combined(spread)
+        total = self._data.combine(spread)
         return np.append(total, self.constant * c.sum()) if self.constant else total
 
     def square(self, w: Floats) -> float:
         """Return |w|^2."""
         return float(w @ w)
 
-    def square_of_sum(self, w: Floats, c: Floats) -> float:
-        """Return the square of w + sum of c_i x_i."""
-        return self.square(w + self.combine(c))
 
-
-class KernelledRows:
-    """The same through a kernel: weights are a coefficient for every sample, and the constant term at the end.
+class KernelData:
+    """The data through a kernel: weights are one coefficient per sample, with or without weight, and the constant term.
 
     Parameters
     ----------
     X : array or CSR matrix
         Samples, or their kernel matrix.
-    model : fitted KernelClassifier
-        Knows its kernel.
+    kept : array
+        Those that count, ascending.
+    constant : float
+        Value of the constant feature; 0 if there is none.
+    kernel : FittedKernel
+        The kernel and its parameters.
     """
 
-    def __init__(self, X: Any, model: Any) -> None:
-        self.X, self.constant = X, model.intercept_value
-        self.kernel = model.kernel
-        names = {"rbf": ("gamma",), "poly": ("gamma", "degree", "coef0"), "sigmoid": ("gamma", "coef0")}
-        settings = {"gamma": model.gamma_, "degree": model.degree, "coef0": model.coef0}
-        self.settings = {} if callable(self.kernel) else {name: settings[name] for name in names.get(self.kernel, ())}
+    def __init__(self, X: Any, kept: Indices, constant: float, kernel: FittedKernel) -> None:
+        self.X, self.constant, self.kernel = X, constant, kernel
+        self._kept = kept
 
     def _product(self, coefficients: Floats) -> Floats:
         """Return the kernel matrix times a vector, a few samples of it at a time."""
@@ -127,23 +148,26 @@ class KernelledRows:
         ]
         return np.concatenate(chunks)
 
-    def _block(self, down: slice, across: NDArray[np.int64]) -> Any:
-        if callable(self.kernel):
-            return np.asarray(self.kernel(self.X[down], self.X[across]))
-        if self.kernel == "precomputed":
+    def _block(self, down: slice, across: Indices) -> Any:
+        function = self.kernel.function
+        if callable(function):
+            return np.asarray(function(self.X[down], self.X[across]))
+        if function == "precomputed":
             return self.X[down][:, across]
-        return pairwise_kernels(self.X[down], self.X[across], metric=self.kernel, **self.settings)
+        return pairwise_kernels(self.X[down], self.X[across], metric=function, **self.kernel.parameters)
 
     def scores(self, w: Floats) -> Floats:
-        """Return the values of the function at all samples."""
+        """Return the values of the function at the samples with weight."""
         values: Floats = self._product(w[:-1]) + w[-1]
-        return values
+        return values[self._kept]
+
+    def combine(self, c: Floats) -> Floats:
+        """Return the coefficients of the function that is the sum of c_i k(x_i, .)."""
+        spread = np.zeros(self.X.shape[0])
+        spread[self._kept] = c
+        return np.append(spread, self.constant**2 * spread.sum())
 
     def square(self, w: Floats) -> float:
         """Return the square of the function's norm."""
         constant = (w[-1] / self.constant) ** 2 if self.constant else 0.0
         return float(w[:-1] @ self._product(w[:-1]) + constant)
-
-    def square_of_sum(self, w: Floats, c: Floats) -> float:
-        """Return the square of the function w + sum of c_i k(x_i, .)."""
-        return self.square(w + np.append(c, self.constant**2 * c.sum()))

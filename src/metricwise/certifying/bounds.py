@@ -1,0 +1,60 @@
+"""Bounds of every objective that a result may describe."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+
+from metricwise.certifying.bounded_problem import BoundedProblem
+from metricwise.certifying.data import dense_points
+from metricwise.certifying.levels import bound_level
+from metricwise.certifying.slack import Slack
+from metricwise.certifying.smoothed_labellings import smoothed_labelling
+from metricwise.certifying.squares import squared_pairs
+from metricwise.results import Certificate, Objective, Result
+
+
+def compute_bounds(problem: BoundedProblem, result: Result) -> Certificate:
+    """Return the bounds of the objective that a result describes."""
+    return _BOUNDS[result.problem.objective](problem, result)
+
+
+def bound_slack(problem: BoundedProblem, result: Result) -> Certificate:
+    """Bound 1/2 |w|^2 + C u R(w): above by the weights, below by the witness's combination of labellings."""
+    data = problem.data
+    u = float(problem.measure.mistakes_per_loss(problem.n_pos, problem.n_neg))
+    cost = problem.C * u
+    slack = Slack(problem.measure, problem.positive, problem.weights, u)
+    violation = slack.at(data.scores(result.weights))
+    upper = 0.5 * data.square(result.weights) + cost * violation
+    shares = np.asarray(result.witness.shares)
+    if np.any(shares < 0.0) or shares.sum() > 1.0 + 1e-9:
+        raise ValueError("the model's witness is not a convex combination of labellings: train the model again")
+    find_labelling = slack.labelling
+    if result.problem.smoothing is not None:
+        find_labelling = partial(smoothed_labelling, slack, smoothing=result.problem.smoothing)
+    loss, combined = 0.0, np.zeros(problem.positive.size)
+    for share, point, table in zip(shares, dense_points(result.witness.points), result.witness.tables, strict=True):
+        labelling_loss, c = find_labelling(data.scores(point), table)
+        loss += share * labelling_loss
+        combined += share * c
+    lower = cost * loss - 0.5 * data.square(data.combine(cost * combined))
+    return Certificate(float(upper), float(lower), float(violation))
+
+
+def bound_squared_pairs(problem: BoundedProblem, result: Result) -> Certificate:
+    """Bound the objective with the mean squared loss of pairs by its gradient: the regulariser's curvature is one."""
+    data, cost = problem.data, problem.C * float(problem.weights.sum())
+    loss, slopes = squared_pairs(data.scores(result.weights), problem.positive, problem.weights)
+    upper = 0.5 * data.square(result.weights) + cost * loss
+    lower = upper - 0.5 * data.square(result.weights + data.combine(cost * slopes))
+    return Certificate(float(upper), max(float(lower), 0.0), float(loss))
+
+
+_BOUNDS: dict[Objective, Callable[[BoundedProblem, Result], Certificate]] = {
+    Objective.SLACK: bound_slack,
+    Objective.SQUARED_PAIRS: bound_squared_pairs,
+    Objective.RATIO_LEVEL: bound_level,
+}

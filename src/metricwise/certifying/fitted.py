@@ -1,0 +1,160 @@
+"""What certificates read of a model: its public parameters and fitted attributes, as plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from metricwise._typing import Floats, Indices, Labels
+from metricwise.measures.base import RanksPairs
+from metricwise.registry import entries, entry_of, listed
+from metricwise.results import Objective, Result
+
+# The parameters that each kernel has, as scikit-learn's `pairwise_kernels` calls them.
+_KERNEL_PARAMETERS = {"rbf": ("gamma",), "poly": ("gamma", "degree", "coef0"), "sigmoid": ("gamma", "coef0")}
+
+
+@dataclass(frozen=True)
+class FittedKernel:
+    """A kernel, its parameters, and the support vectors.
+
+    Parameters
+    ----------
+    function : str or callable
+        A name of scikit-learn's, "precomputed", or a function of two arrays of samples.
+    parameters : mapping
+        Those that the function has.
+    gamma : float or str
+        As the user gave it.
+    support : array of int
+        The training samples with coefficients.
+    support_vectors : array, sparse matrix or None
+        These samples; None for a precomputed kernel.
+    """
+
+    function: str | Callable[[Any, Any], Any]
+    parameters: Mapping[str, float]
+    gamma: str | float
+    support: Indices
+    support_vectors: Any
+
+
+@dataclass(frozen=True)
+class FittedModel:
+    """A fitted model's public parameters and attributes.
+
+    Parameters
+    ----------
+    name : str
+        The class of the model.
+    C : float
+        Cost of a mistake.
+    measure : Measure
+        What it was trained for.
+    class_weight, multi_class, pos_label
+        As the user gave them; None where the estimator has no such parameter.
+    constant : float
+        Value of the constant feature, whose weight gives the intercept; 0 if there is none.
+    n_features : int
+        Features in training.
+    classes : array
+        Labels.
+    coefficients : array of shape (n_problems, n_features) or (n_problems, n_support)
+        ``coef_``, or ``dual_coef_`` with a kernel.
+    intercepts : array of shape (n_problems,)
+        Constant terms of the scores.
+    results : tuple of Result
+        One per binary problem.
+    kernel : FittedKernel, optional
+        None for linear models.
+    """
+
+    name: str
+    C: float
+    measure: Any
+    class_weight: Any
+    multi_class: str | None
+    pos_label: Any
+    constant: float
+    n_features: int
+    classes: Labels
+    coefficients: Floats
+    intercepts: Floats
+    results: tuple[Result, ...]
+    kernel: FittedKernel | None
+
+    @property
+    def needs_samples_in_memory(self) -> bool:
+        """Whether samples or columns are picked one by one."""
+        return self.kernel is not None or any(result.problem.columns is not None for result in self.results)
+
+
+def read_model(model: Any) -> FittedModel:
+    """Return the public parameters and attributes of a fitted model.
+
+    They are read from the instance, past all properties and methods of its class.
+    """
+    values = vars(model)
+    results = _read_results(model, values.get("result_"))
+    _check_objective(values, results)
+    is_linear = values.get("kernel", "linear") == "linear"
+    return FittedModel(
+        name=type(model).__name__,
+        C=values["C"],
+        measure=values["measure_"],
+        class_weight=values.get("class_weight"),
+        multi_class=values.get("multi_class"),
+        pos_label=values.get("pos_label"),
+        constant=_derive_constant(values),
+        n_features=int(values["n_features_in_"]),
+        classes=values["classes_"],
+        coefficients=values["coef_" if is_linear else "dual_coef_"],
+        intercepts=values["intercept_"],
+        results=results,
+        kernel=None if is_linear else _read_kernel(values),
+    )
+
+
+def _read_results(model: Any, found: Any) -> tuple[Result, ...]:
+    """Return the results of a model, one per binary problem; raise if they have no bounds."""
+    entry = entry_of(model)
+    if found is None and (entry is None or entry.has_certificate):
+        raise ValueError("model is not fitted: call its fit method before certify")
+    results = tuple(found) if isinstance(found, list) else (found,)
+    if not all(isinstance(result, Result) for result in results):
+        certified = listed(entry for entry in entries() if entry.has_certificate)
+        raise ValueError(f"{type(model).__name__} has no bounds to recompute: certify takes a fitted {certified}")
+    if any(result.problem.objective is Objective.SPARSE_CODING for result in results):
+        raise ValueError(
+            "joint sparse coding is not convex, and has no bound to recompute: certify MultivariateSVC on its codes, "
+            "model.transform(X)"
+        )
+    return results
+
+
+def _check_objective(values: Mapping[str, Any], results: tuple[Result, ...]) -> None:
+    """Raise unless the results bound the objective that the parameters ask for."""
+    if values.get("pairs", "exact") != "exact":
+        raise ValueError("the certificate of clustered pairs is that of the clusters: train with pairs='exact'")
+    norm = values.get("norm", 1)
+    for objective in (result.problem.objective for result in results):
+        if (objective is Objective.SQUARED_PAIRS) != (norm == 2):
+            raise ValueError(
+                f"norm={norm}, but the result bounds the objective {objective.value!r}: train the model again"
+            )
+
+
+def _derive_constant(values: Mapping[str, Any]) -> float:
+    """Return the value of the constant feature; rankings do not depend on one, and have none."""
+    if not values.get("fit_intercept", False) or isinstance(values["measure_"], RanksPairs):
+        return 0.0
+    return float(values["intercept_scaling"])
+
+
+def _read_kernel(values: Mapping[str, Any]) -> FittedKernel:
+    function = values["kernel"]
+    known = {"gamma": values["gamma_"], "degree": values["degree"], "coef0": values["coef0"]}
+    names = () if callable(function) else _KERNEL_PARAMETERS.get(function, ())
+    parameters = {name: known[name] for name in names}
+    return FittedKernel(function, parameters, values["gamma"], values["support_"], values["support_vectors_"])
