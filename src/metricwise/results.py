@@ -336,5 +336,5 @@ class StreamResult:
 
 def _html_table(caption: str, rows: dict[str, str]) -> str:
     """Return names and values as a table for notebooks."""
-    lines = (f'<tr><th scope="sample">{escape(name)}</th><td>{escape(value)}</td></tr>' for name, value in rows.items())
+    lines = (f'<tr><th scope="row">{escape(name)}</th><td>{escape(value)}</td></tr>' for name, value in rows.items())
     return f"<table><caption>{escape(caption)}</caption><tbody>{''.join(lines)}</tbody></table>"
