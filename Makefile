@@ -3,24 +3,48 @@
 
 PYTHON ?= python3
 VENV := .venv
-BIN := $(VENV)/bin
+SCRIPTS := $(if $(filter Windows_NT,$(OS)),Scripts,bin)
+BIN := $(VENV)/$(SCRIPTS)
 PY := $(BIN)/python
+INSTALL := -m pip install --quiet --disable-pip-version-check
 WORKERS ?= 2
 # The workers share the cores: in each of them, OpenMP and BLAS would only wait for threads that do not get to run.
+PYTEST := pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+# Percent of the lines of Python; pyproject.toml says which are counted. Raise it when you can, never lower it.
+COVERAGE_FLOOR := 95
 ONE_THREAD := OMP_THREAD_LIMIT=1 OPENBLAS_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint bench bench-quality faults papers docs clean
+.PHONY: help demo test coverage lint test-oldest test-development test-wheel bench bench-quality faults papers docs \
+  release-notes clean
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(VENV)/.base ## train three algorithms, certify, and write demo/report.html with its explorer
 	$(PY) examples/demo.py
 
 test: lint ## lint, then every test: unit, contracts, properties, scikit-learn, faults, doctests, documentation examples
-	$(ONE_THREAD) $(PY) -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --durations=25
+	$(ONE_THREAD) $(PY) -m slipcover --json --out .coverage.json -m $(PYTEST) --durations=25
+	@$(PY) .ci/coverage_floor.py .coverage.json $(COVERAGE_FLOOR)
+
+coverage: $(VENV)/.test ## list the files that the last `make test` has not covered completely
+	@$(PY) .ci/coverage_floor.py .coverage.json --list
+
+test-oldest: .venv-oldest/.test ## every test with the oldest supported versions of the dependencies
+	$(ONE_THREAD) .venv-oldest/$(SCRIPTS)/python -m $(PYTEST)
+
+test-development: .venv-development/.test ## every test with pre-releases of the dependencies
+	$(ONE_THREAD) .venv-development/$(SCRIPTS)/python -m $(PYTEST)
+
+test-wheel: ## build wheel and source distribution, install the wheel elsewhere and try it there
+	rm -rf dist .venv-wheel
+	$(PYTHON) -m venv .venv-wheel
+	.venv-wheel/$(SCRIPTS)/python $(INSTALL) build
+	.venv-wheel/$(SCRIPTS)/python -m build --outdir dist .
+	.venv-wheel/$(SCRIPTS)/python $(INSTALL) dist/*.whl
+	cd .venv-wheel && $(SCRIPTS)/python -P ../.ci/smoke_test.py
 
 lint: $(VENV)/.test ## formatting, style, types and the direction of imports
 	$(BIN)/ruff format --check .
@@ -43,8 +67,11 @@ papers: $(VENV)/.bench ## reproduce the experiments of the papers
 docs: $(VENV)/.docs ## build the documentation in docs/_build/html; any warning is an error
 	$(PY) -m sphinx -W --keep-going -b html docs docs/_build/html
 
-clean: ## remove the environment, the caches and everything generated
-	rm -rf $(VENV) build dist demo docs/_build docs/api/generated docs/gallery
+release-notes: ## check that TAG, version and changelog agree, and write release-notes.md
+	$(PYTHON) .ci/release_notes.py $(TAG) > release-notes.md
+
+clean: ## remove the environments, the caches and everything generated
+	rm -rf $(VENV) .venv-oldest .venv-development .venv-wheel build dist demo .coverage.json release-notes.md docs/_build docs/api/generated docs/gallery
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .benchmarks
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -56,9 +83,19 @@ $(VENV)/.made:
 	@touch $@
 
 $(VENV)/.base: pyproject.toml | $(VENV)/.made
-	$(PY) -m pip install --quiet --disable-pip-version-check --editable .
+	$(PY) $(INSTALL) --editable .
 	@touch $@
 
 $(VENV)/.test $(VENV)/.docs $(VENV)/.bench: $(VENV)/.%: pyproject.toml | $(VENV)/.made
-	$(PY) -m pip install --quiet --disable-pip-version-check --editable ".[$*]"
+	$(PY) $(INSTALL) --editable ".[$*]"
 	@touch $@ $(VENV)/.base
+
+.venv-oldest/.test: pyproject.toml requirements/oldest.txt
+	$(PYTHON) -m venv --clear .venv-oldest
+	.venv-oldest/$(SCRIPTS)/python $(INSTALL) --constraint requirements/oldest.txt --editable ".[test]"
+	@touch $@
+
+.venv-development/.test: pyproject.toml
+	$(PYTHON) -m venv --clear .venv-development
+	.venv-development/$(SCRIPTS)/python $(INSTALL) --pre --editable ".[test]"
+	@touch $@

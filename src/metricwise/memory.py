@@ -1,15 +1,16 @@
-"""How much memory there is, asked before much of it is taken, and amounts of it as users write them."""
+"""Measure the memory that is free before much of it is taken; read and write amounts of memory as users do."""
 
 from __future__ import annotations
 
 import math
-import os
 import re
+from collections.abc import Iterator
 from numbers import Integral
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
-_SYSTEM = Path("/proc/meminfo")
-_GROUP_LIMIT, _GROUP_USED = Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory.current")
+import psutil
+
+_MEMBERSHIP, _MOUNT = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")  # of Linux; absent elsewhere
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}
 _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]I?)?B?\s*", re.IGNORECASE)
 
@@ -41,27 +42,51 @@ def megabytes(size: float) -> str:
     return f"{math.ceil(size / 10**6)}MB"
 
 
-def available_bytes() -> int | None:
-    """Return about how many bytes this process can still take; None where the system does not say."""
-    found = [size for size in (_left_in_system(), _left_in_group()) if size is not None]
-    return min(found) if found else None
+def available_bytes() -> int:
+    """Return about how many bytes this process can still take, on any system and within the limits of a container."""
+    left = bytes_left_in_cgroups()
+    system = int(psutil.virtual_memory().available)
+    return system if left is None else min(system, left)
 
 
-def _left_in_system() -> int | None:
-    if _SYSTEM.exists():
-        for line in _SYSTEM.read_text(encoding="ascii").splitlines():
-            if line.startswith("MemAvailable:"):
-                return int(line.split()[1]) * 1024
+def bytes_left_in_cgroups(membership: Path = _MEMBERSHIP, mount: Path = _MOUNT) -> int | None:
+    """Return what the control groups of this process leave of their memory.
+
+    Parameters
+    ----------
+    membership : Path
+        The file that lists the control groups of the process, one ``number:controllers:group`` per line.
+    mount : Path
+        Where the control groups are mounted: those of version 2 directly or, beside version 1, in ``unified``, those
+        of version 1 in ``memory``.
+
+    Returns
+    -------
+    int or None
+        The least that a group or one above it leaves; None without a limit, and on systems without control groups.
+    """
     try:
-        return int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    except (ValueError, OSError, AttributeError):
-        return None
-
-
-def _left_in_group() -> int | None:
-    """Return what the limit of a container leaves."""
-    try:
-        limit, used = _GROUP_LIMIT.read_text(encoding="ascii"), _GROUP_USED.read_text(encoding="ascii")
+        lines = membership.read_text(encoding="utf-8").splitlines()
     except OSError:
         return None
-    return int(limit) - int(used) if limit.strip().isdigit() else None
+    left: list[int] = []
+    for line in lines:
+        _, controllers, group = line.split(":", 2)
+        if controllers == "":
+            for root in (mount, mount / "unified"):
+                left += _left_in_groups(root, group, "memory.max", "memory.current")
+        elif "memory" in controllers.split(","):
+            left += _left_in_groups(mount / "memory", group, "memory.limit_in_bytes", "memory.usage_in_bytes")
+    return min(left, default=None)
+
+
+def _left_in_groups(root: Path, group: str, limit_name: str, used_name: str) -> Iterator[int]:
+    # Inside a container the group's own folder may be out of sight, and its limit is that of the mounted root.
+    inner = PurePosixPath(group.lstrip("/"))
+    for folder in (root / inner, *(root / parent for parent in inner.parents)):
+        try:
+            limit, used = ((folder / name).read_text(encoding="ascii").strip() for name in (limit_name, used_name))
+        except OSError:
+            continue
+        if limit.isdigit():  # "max" stands for no limit
+            yield max(int(limit) - int(used), 0)

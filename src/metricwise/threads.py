@@ -9,6 +9,8 @@ from functools import cache
 from itertools import pairwise
 from typing import TypeVar
 
+import joblib
+
 A = TypeVar("A")
 B = TypeVar("B")
 
@@ -18,9 +20,8 @@ BLOCKS = 8
 
 
 def available_threads() -> int:
-    """Return the number of cores this process may use, as limited by its affinity and OMP_NUM_THREADS."""
-    affinity = getattr(os, "sched_getaffinity", None)
-    cores = len(affinity(0)) if affinity is not None else os.cpu_count() or 1
+    """Return the number of cores this process may use, as limited by affinity, container and OMP_NUM_THREADS."""
+    cores = int(joblib.cpu_count())
     limit = os.environ.get("OMP_NUM_THREADS", "")
     return max(1, min(cores, int(limit))) if limit.isdigit() else cores
 

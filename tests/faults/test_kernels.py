@@ -13,7 +13,6 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.utils._param_validation import InvalidParameterError
 
 from metricwise import AUCSVC, MultivariateSVC, PartialAuc
-from metricwise import memory as memory_module
 from metricwise.designs import kernel_function
 
 RNG = np.random.default_rng(0)
@@ -295,38 +294,6 @@ def test_approximations_fit_where_the_matrix_does_not(estimator, approximation, 
     make(estimator, kernel="rbf", approximation=approximation, n_basis=5).fit(X, Y)
     with pytest.raises(MemoryError, match="approximation"):
         make(estimator, kernel="rbf", approximation="exact").fit(X, Y)
-
-
-def test_a_system_that_does_not_say_how_much_memory_there_is(monkeypatch):
-    expected = MultivariateSVC(kernel="rbf", threshold=0.0).fit(X, Y).decision_function(X)
-    monkeypatch.setattr(kernel_function, "available_bytes", lambda: None)
-    model = MultivariateSVC(kernel="rbf", threshold=0.0).fit(X, Y)
-    assert model.approximation_ == "exact"
-    np.testing.assert_array_equal(model.decision_function(X), expected)
-
-
-def expect_available(monkeypatch, tmp_path, expected, meminfo=None, limit=None, used=None):
-    files = {"_SYSTEM": meminfo, "_GROUP_LIMIT": limit, "_GROUP_USED": used}
-    for name, text in files.items():
-        path = tmp_path / name
-        path.unlink(missing_ok=True)
-        if text is not None:
-            path.write_text(text, encoding="ascii")
-        monkeypatch.setattr(memory_module, name, path)
-    assert memory_module.available_bytes() == expected
-
-
-def test_available_memory(monkeypatch, tmp_path):
-    system = "MemTotal:  2000 kB\nMemFree:  300 kB\nMemAvailable:  1000 kB\n"
-    expect_available(monkeypatch, tmp_path, 1_024_000, system)
-    expect_available(monkeypatch, tmp_path, 1_024_000, system, "max\n", "5\n")
-    expect_available(monkeypatch, tmp_path, 700_000, system, "1000000\n", "300000\n")
-    expect_available(monkeypatch, tmp_path, 1_024_000, system, "9000000000\n", "300000\n")
-    expect_available(monkeypatch, tmp_path, 1_024_000, system, "1000000\n", None)
-    monkeypatch.setattr(memory_module.os, "sysconf", lambda name: {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": 1000}[name])
-    expect_available(monkeypatch, tmp_path, 4_096_000)
-    monkeypatch.delattr(memory_module.os, "sysconf")
-    expect_available(monkeypatch, tmp_path, None)
 
 
 # ------------------------------------------------------------------------------------------------------------ few

@@ -139,18 +139,20 @@ class Fitting:
         model = fitted(self.estimator, self.X, y, self.weights)
         if not splits:
             return Scores(everything, score(model, self.X), none, np.zeros(0)), model
-
-        def scored(train: Indices, test: Indices, seen: Indices) -> tuple[Floats, Floats]:
-            part = None if self.weights is None else self.weights[train]
-            trained = fitted(self.estimator, self._rows(train), y[train], part)
-            unseen = self.scored(trained, test, score)
-            return unseen, self.scored(trained, seen, score) if seen.size else unseen[:0]
-
         probe = draw_probe(codes, self.seed) if probed else none
-        found = score_out_of_fold(scored, splits, probe, self.n_jobs)
+        found = score_out_of_fold(partial(self._score_fold, y, score), splits, probe, self.n_jobs)
         if one_scale:
             found = found._replace(unseen=on_one_scale(self.cv, splits, found.unseen, codes[found.rows]))
         return found, model
+
+    def _score_fold(
+        self, y: Labels, score: Callable[[Any, Any], Floats], train: Indices, test: Indices, seen: Indices
+    ) -> tuple[Floats, Floats]:
+        """Train a model of a fold; return its scores of held-out samples and of some that it has seen."""
+        part = None if self.weights is None else self.weights[train]
+        trained = fitted(self.estimator, self._rows(train), y[train], part)
+        unseen = self.scored(trained, test, score)
+        return unseen, self.scored(trained, seen, score) if seen.size else unseen[:0]
 
     def _promise(self, aim: Aim, y: Labels, positive: Any, confidence: float) -> Binary:
         """Train, and put thresholds in order, on one half of the samples; test them on the other half."""
@@ -184,7 +186,7 @@ class Fitting:
             self.prefit,
             self.strategy,
         )
-        found, model = part._scores(y[first], y[first] == positive, lambda m, X: binary_scores(m, X, positive))
+        found, model = part._scores(y[first], y[first] == positive, partial(binary_scores, positive=positive))
         ordering = y[first][found.rows] == positive, found.unseen
         testing = y[second] == positive, binary_scores(model, take_samples(self.X, second), positive)
         scale = partial(shown, probabilities=self.probabilities)
@@ -198,7 +200,7 @@ class Fitting:
     def classes(self, measure: Any, y: Labels, classes: Labels) -> Several:
         """Train a classifier of several classes and choose offsets of their scores."""
         gives_probabilities(self.estimator)
-        found, model = self._scores(y, y, lambda model, X: class_scores(model, X, classes), probed=False)
+        found, model = self._scores(y, y, partial(class_scores, classes=classes), probed=False)
         codes = np.searchsorted(classes, y[found.rows])
         weights = self.sample_weights_of[found.rows]
         return Several(model, choose_offsets(measure.of_tables, self.strategy, codes, found.unseen, weights, self.seed))

@@ -126,7 +126,7 @@ class KernelRows:
         """Return the whole kernel matrix; raise a MemoryError with a hint if there is no room for it."""
         size = 8 * self.n_samples**2
         room = available_bytes()
-        if not self.precomputed and room is not None and size > _ROOM * room:
+        if not self.precomputed and size > _ROOM * room:
             raise MemoryError(
                 f"the kernel matrix of {self.n_samples} samples takes {size / 1e9:.1f} GB, but about {room / 1e9:.1f} "
                 f"GB of memory are free: {hint}"

@@ -87,7 +87,7 @@ def about(folder: Path) -> dict[str, Any]:
 
 def _to_disk(folder: Path) -> None:
     for path in folder.iterdir():
-        with builtins.open(path, "rb") as file:
+        with builtins.open(path, "r+b") as file:  # Windows refuses to flush what is open for reading alone
             os.fsync(file.fileno())
 
 

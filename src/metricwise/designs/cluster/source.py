@@ -90,8 +90,7 @@ class DaskSource:
         self._looked_at = 0.0
 
     def _rows_that_fit(self) -> int:
-        available = available_bytes()
-        room = _MOST_GATHERED_BYTES if available is None else min(_MOST_GATHERED_BYTES, _SHARE_OF_MEMORY * available)
+        room = min(_MOST_GATHERED_BYTES, _SHARE_OF_MEMORY * available_bytes())
         a_row = sum(chunk.n_bytes for chunk in self._facts) / self.shape[0]
         return max(1, min(self.shape[0], int(room / max(a_row, 1.0))))
 

@@ -32,7 +32,12 @@ from metricwise.estimators.wrappers.plug_in_prediction import PlugInPrediction
 from metricwise.measures import Measure, get_measure
 
 
-class PlugInClassifier(PlugInPrediction):
+class _ClientOfFit:
+    # Before version 1.8, scikit-learn refuses UNUSED below where a subclass has a fit without the parameter.
+    __metadata_request__fit: ClassVar[dict[str, None]] = {"client": None}
+
+
+class PlugInClassifier(PlugInPrediction, _ClientOfFit):
     """Any classifier with the threshold that serves a measure best on new samples.
 
     Samples are scored by models that have not seen them, and the threshold is estimated from these scores. The

@@ -1,0 +1,148 @@
+"""Files around the package agree with each other: workflows, Makefile, floors of dependencies, changelog, results."""
+
+from __future__ import annotations
+
+import json
+import re
+import runpy
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+FORMS = sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("[!c]*.yml"))
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+TARGETS = set(re.findall(r"^([a-z][a-z-]*):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+CHANGELOG = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+each_workflow = pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+
+
+def read(path):
+    return yaml.safe_load(path.read_text(encoding="utf-8"))
+
+
+def steps_of(workflow):
+    return [step for job in workflow["jobs"].values() for step in job["steps"]]
+
+
+# ----------------------------------------------------------------------------------------------------------- workflows
+
+
+def test_there_is_a_workflow_for_every_purpose():
+    assert {path.stem for path in WORKFLOWS} == {"test", "nightly", "docs", "wheel", "release"}
+
+
+@each_workflow
+def test_workflows_are_complete(path):
+    workflow = read(path)
+    # YAML 1.1 reads the key `on` as a boolean.
+    assert workflow["name"] == path.stem and workflow[True] and workflow["permissions"] == {"contents": "read"}
+    for name, job in workflow["jobs"].items():
+        assert job["runs-on"] and job["timeout-minutes"] <= 60, name
+        assert set(job.get("needs", "").split()) <= set(workflow["jobs"])
+        for variable in re.findall(r"\$\{\{ matrix\.(\w+) \}\}", json.dumps(job)):
+            assert variable in job["strategy"]["matrix"]
+    for step in steps_of(workflow):
+        assert ("uses" in step) != ("run" in step)
+        assert "uses" not in step or re.fullmatch(r"[\w-]+/[\w-]+@[\w/.]+", step["uses"])
+
+
+@each_workflow
+def test_commands_of_workflows_exist(path):
+    for step in steps_of(read(path)):
+        command = step.get("run", "")
+        assert set(re.findall(r"\bmake ([a-z-]+)", command)) <= TARGETS
+        assert all((ROOT / script).is_file() for script in re.findall(r"\.ci/[\w.-]+", command))
+
+
+def test_every_supported_python_is_tested():
+    promised = re.findall(r"Python :: (3\.\d+)", "\n".join(PROJECT["classifiers"]))
+    assert read(ROOT / ".github/workflows/test.yml")["jobs"]["newest"]["strategy"]["matrix"]["python"] == promised
+    assert PROJECT["requires-python"] == f">={promised[0]}"
+
+
+@pytest.mark.parametrize("path", FORMS, ids=lambda path: path.stem)
+def test_forms_are_complete(path):
+    form = read(path)
+    assert form["name"] and form["description"]
+    assert all(field["type"] in {"textarea", "input"} and field["attributes"]["label"] for field in form["body"])
+
+
+def test_targets_are_described():
+    phony = re.search(r"^\.PHONY:((?:.*\\\n)*.*)", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    assert set(phony[1].replace("\\", "").split()) == TARGETS
+
+
+# -------------------------------------------------------------------------------------------------------- dependencies
+
+
+def test_oldest_versions_are_the_floors():
+    groups = [PROJECT["optional-dependencies"][name] for name in ("parquet", "onnx", "dask", "test")]
+    floors = {
+        re.sub(r"\[.*\]>=|>=", "==", requirement) for requirement in sum(groups, start=PROJECT["dependencies"].copy())
+    }
+    listed = (ROOT / "requirements" / "oldest.txt").read_text(encoding="utf-8").splitlines()
+    assert {line for line in listed if not line.startswith("#")} == floors
+
+
+# ------------------------------------------------------------------------------------------------------------ releases
+
+
+def test_the_changelog_names_every_version_once():
+    headings = re.findall(r"^## (.*)$", CHANGELOG, re.MULTILINE)
+    assert headings[0] == "[Unreleased]" and len(set(headings)) == len(headings)
+    assert all(re.fullmatch(r"\[\d+\.\d+\.\d+\] - \d{4}-\d{2}-\d{2}", heading) for heading in headings[1:])
+    sections = re.findall(r"^### (.*)$", CHANGELOG, re.MULTILINE)
+    assert set(sections) <= {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
+
+
+def test_notes_of_a_release():
+    release = runpy.run_path(str(ROOT / ".ci" / "release_notes.py"))
+    text = "## [Unreleased]\n\n## [0.2.0] - 2030-01-31\n\n### Added\n\n- It.\n\n## [0.1.0] - 2029-01-01\n\n- Old.\n"
+    assert release["extract_notes"](text, "0.2.0") == "### Added\n\n- It.\n"
+    assert release["extract_notes"](text, "0.1.0") == "- Old.\n"
+    with pytest.raises(ValueError, match=r"no entries under '## \[0.3.0\] - YYYY-MM-DD'"):
+        release["extract_notes"](text, "0.3.0")
+
+
+def test_a_tag_that_is_not_the_version():
+    found = subprocess.run(
+        [sys.executable, ROOT / ".ci" / "release_notes.py", "v99.0.0"], capture_output=True, text=True, check=False
+    )
+    assert found.returncode == 1 and "the tag is 'v99.0.0', but the package has version" in found.stderr
+
+
+def test_the_citation_has_the_version():
+    version = runpy.run_path(str(ROOT / ".ci" / "release_notes.py"))["read_version"]()
+    assert read(ROOT / "CITATION.cff")["version"] == version
+
+
+@pytest.mark.parametrize("percent, code", [(93.0, 0), (92.999, 1)])
+def test_the_floor_of_coverage(tmp_path, percent, code):
+    report = tmp_path / "coverage.json"
+    report.write_text(json.dumps({"summary": {"percent_covered": percent}, "files": {}}), encoding="utf-8")
+    command = [sys.executable, ROOT / ".ci" / "coverage_floor.py", report, "93"]
+    found = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert found.returncode == code and found.stdout == "" and ("floor of 93 %" in found.stderr) == bool(code)
+
+
+# ------------------------------------------------------------------------------------------------------------- results
+
+
+def test_committed_results_name_no_place_of_a_machine():
+    """Temporary folders and homes mean nothing to readers, and tell who measured."""
+    places = re.compile(r"/tmp/|/var/folders/|/home/\w|/root/|/Users/\w|[A-Z]:\\\\Users")
+    paths = [*(ROOT / "benchmarks").rglob("*.json*"), *(ROOT / "docs").rglob("*.rst"), *(ROOT / "docs").rglob("*.svg")]
+    generated = {"raw", "_build", "generated", "gallery"}
+    found = [
+        f"{path.relative_to(ROOT)}: {match[0]}"
+        for path in paths
+        if not generated & set(path.relative_to(ROOT).parts)
+        for match in places.finditer(path.read_text(encoding="utf-8"))
+    ]
+    assert not found
