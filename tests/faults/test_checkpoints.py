@@ -71,7 +71,7 @@ def expect_equal(left, right):
         right.result_.status,
         right.result_.n_samples,
     )
-    assert [entry.rows for entry in left.result_.history] == [entry.rows for entry in right.result_.history]
+    assert [entry.n_samples for entry in left.result_.history] == [entry.n_samples for entry in right.result_.history]
     duals = [[entry.duals for entry in one.result_.history] for one in (left, right)]
     assert duals[0] == duals[1]
 
@@ -190,7 +190,7 @@ def test_checkpoints_are_written_however_short_the_passes(tmp_path):
     path = tmp_path / "run"
 
     def interrupt_later(entry):
-        if entry.rows > 2200:  # of which 0.9 are learnt from: more than 2400 were read
+        if entry.n_samples > 2200:  # of which 0.9 are learnt from: more than 2400 were read
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):

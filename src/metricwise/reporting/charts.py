@@ -196,7 +196,7 @@ def convergence(result: Result) -> str:
 def stream_history(result: StreamResult, title: str) -> str:
     """The measure on rows held out, as rows went by."""
     entries = [entry for entry in result.history if np.isfinite(entry.measure)]
-    rows, values = [float(entry.rows) for entry in entries], [entry.measure for entry in entries]
+    rows, values = [float(entry.n_samples) for entry in entries], [entry.measure for entry in entries]
     words = f"After {result.n_samples:,} rows the {title} of rows not learnt from is {number(values[-1])}."
     chart = Chart("Training", words, "rows learnt from", title, (0.0, max(rows)), padded([*values, 0.0, 1.0], 0.0))
     chart.line(rows, values, "first")

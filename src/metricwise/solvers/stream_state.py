@@ -16,7 +16,7 @@ from scipy import sparse
 
 from metricwise._typing import Floats, Indices, Mask
 from metricwise.kernels import streaming
-from metricwise.solvers.stream_rows import StreamRows
+from metricwise.solvers.stream_data import StreamData
 
 _INTERVAL = 8192  # most samples between landmarks, or the number of features if that is larger
 _OBSERVED_AT_FIRST = 4096
@@ -127,13 +127,13 @@ class StreamState:
 
     # ----------------------------------------------------------------------------------------------------- landmarks
 
-    def observe(self, data: StreamRows, rows: Indices) -> None:
+    def observe(self, data: StreamData, rows: Indices) -> None:
         """Enter samples at the current position into the statistics: all of the first ones, then some."""
         all_until = max(_OBSERVED_AT_FIRST - self.observed, 0)
         later = all_until + (-self.position - all_until) % _OBSERVED_LATER
         self._enter(data, np.concatenate([rows[:all_until], rows[later::_OBSERVED_LATER]]))
 
-    def observe_ahead(self, data: StreamRows, rows: Indices, scaling: bool) -> None:
+    def observe_ahead(self, data: StreamData, rows: Indices, scaling: bool) -> None:
         """Learn the scale of the features from all of some samples, before the first update."""
         if scaling:
             self._enter(data, rows)
@@ -141,7 +141,7 @@ class StreamState:
         # The statistics will not change much soon.
         self.next_landmark = self.position + self._longest_interval
 
-    def _enter(self, data: StreamRows, rows: Indices) -> None:
+    def _enter(self, data: StreamData, rows: Indices) -> None:
         if rows.size == 0:
             return
         if self.observed == 0 and not self.is_sparse:
@@ -199,7 +199,7 @@ class StreamState:
 
     # ------------------------------------------------------------------------------------------------- recent scores
 
-    def remember(self, data: StreamRows, rows: Indices, positions: Indices | None = None) -> None:
+    def remember(self, data: StreamData, rows: Indices, positions: Indices | None = None) -> None:
         """Score some samples that were not learnt from yet, with the snapshot; the rare class more often."""
         if not self.snapshot.any():
             return

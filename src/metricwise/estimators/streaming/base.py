@@ -28,7 +28,7 @@ from metricwise.measures import Measure, get_measure
 from metricwise.registry import check_trainable
 from metricwise.results import History, Status, StreamEntry, StreamResult
 from metricwise.solvers.point_updates import PointSettings, Schedule, StreamLearner, learn_around
-from metricwise.solvers.stream_rows import StreamRows
+from metricwise.solvers.stream_data import StreamData
 from metricwise.solvers.stream_state import StreamState
 from metricwise.threads import available_threads
 
@@ -187,7 +187,7 @@ class StreamingClassifier(LinearClassifier):
         self._states = [progress.state for progress, _ in done]
         self._entries = mean_entries([progress.entries for progress, _ in done])
         self._seconds = sum(progress.seconds for progress, _ in done)
-        self._rows_of_others = done[0][0].entries[-1].rows - self._states[0].position
+        self._rows_of_others = done[0][0].entries[-1].n_samples - self._states[0].position
         self._bytes_moved = job.bytes_moved
         self._passes, self._status = max(p.passes + (p.offset > 0) for p, _ in done), done[0][0].status
         self._cache = [_Model(p.best_weights, p.best_bias, threshold) for p, threshold in done]
@@ -247,7 +247,7 @@ class StreamingClassifier(LinearClassifier):
         """Make a model of the first chunk's kind that has not learnt anything."""
         X, _ = validate_samples(self, X, y)
         count = len(self._positives(classes[:0], classes))
-        data = StreamRows(X, np.zeros(0, dtype=bool), np.zeros(0))
+        data = StreamData(X, np.zeros(0, dtype=bool), np.zeros(0))
         states = [self._learner(measure).start(data.n_features, data.is_sparse) for _ in range(count)]
         self._restore(measure, classes, states, {})
 
@@ -272,7 +272,7 @@ class StreamingClassifier(LinearClassifier):
         # another.
         X, y = validate_samples(self, X, y, reset=False, order="C")
         check_chunk_labels(y, None, self.classes_)
-        if StreamRows(X, np.zeros(0, dtype=bool), np.zeros(0)).is_sparse != self._states[0].is_sparse:
+        if StreamData(X, np.zeros(0, dtype=bool), np.zeros(0)).is_sparse != self._states[0].is_sparse:
             before = "sparse" if self._states[0].is_sparse else "dense"
             raise ValueError(f"the samples learnt from before were {before}, these are not: convert X")
         return X, y, chunk_weights(X, sample_weight)
@@ -281,7 +281,7 @@ class StreamingClassifier(LinearClassifier):
         """Learn from valid samples; those ``held`` out are only scored, and then no others are."""
         rows = np.flatnonzero(weights > 0.0)
         for positive, state in zip(self._positives(y, self.classes_), self._states, strict=True):
-            data = StreamRows(X, positive, weights)
+            data = StreamData(X, positive, weights)
             learner = self._learner(self.measure_)
             if held is None:
                 learner.learn(state, data, rows)
@@ -291,7 +291,7 @@ class StreamingClassifier(LinearClassifier):
     def _note_progress(self, seconds_left: float | None = None) -> bool:
         """Add to the history, ever more rarely; say whether the callback wants to stop."""
         position = self._states[0].position
-        last = self._entries[-1].rows if self._entries else 0
+        last = self._entries[-1].n_samples if self._entries else 0
         if position < max(last + min(last, _ROWS_BETWEEN_ENTRIES), 1):
             return False
         values = [self._recent(state).value for state in self._states]
@@ -306,7 +306,7 @@ class StreamingClassifier(LinearClassifier):
         """Log an evaluation and hand it to the callback; say whether that wants to stop."""
         left = "" if entry.seconds_left is None else f", at most {entry.seconds_left:.0f} s left"
         _LOG.info(
-            "%d samples, %.0f samples/s, measure %.4f%s", entry.rows, entry.samples_per_second, entry.measure, left
+            "%d samples, %.0f samples/s, measure %.4f%s", entry.n_samples, entry.samples_per_second, entry.measure, left
         )
         return bool(self.callback is not None and self.callback(entry))
 

@@ -149,7 +149,7 @@ class FileJob:
             "features": scratch.n_features_in_,
             "dtype": scratch.classes_.dtype.str,
             "names": None if names is None else list(names),
-            "entries": [(e.rows, e.seconds, e.measure, list(e.duals)) for e in scratch._entries],
+            "entries": [(e.n_samples, e.seconds, e.measure, list(e.duals)) for e in scratch._entries],
         }
         save_checkpoint(path, training, arrays, notes)
 

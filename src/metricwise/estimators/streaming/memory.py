@@ -31,7 +31,7 @@ from metricwise.estimators.streaming.passes import (
 )
 from metricwise.measures import Measure
 from metricwise.results import StreamEntry
-from metricwise.solvers.stream_rows import StreamRows
+from metricwise.solvers.stream_data import StreamData
 
 if TYPE_CHECKING:
     from metricwise.estimators.streaming.base import StreamingClassifier
@@ -86,7 +86,7 @@ class MemoryJob:
                 stacklevel=3,
             )
 
-    def _problem(self, positive: Mask) -> tuple[StreamRows, Indices]:
+    def _problem(self, positive: Mask) -> tuple[StreamData, Indices]:
         rows, weights = np.flatnonzero(self.weights > 0.0), self.weights
         if rows.size <= _MOST_ROWS_TO_MERGE and np.all(weights[rows] == np.floor(weights[rows])):
             rows, merged = merge_copies(make_design(self.X).take(rows), rows, positive[rows], weights[rows])
@@ -94,8 +94,8 @@ class MemoryJob:
             weights[rows] = merged
         return self._stream_rows(positive, weights), rows
 
-    def _stream_rows(self, positive: Mask, weights: Floats) -> StreamRows:
-        return StreamRows(self.X, positive, weights, self.model._threads)
+    def _stream_rows(self, positive: Mask, weights: Floats) -> StreamData:
+        return StreamData(self.X, positive, weights, self.model._threads)
 
     def _passes(self) -> Passes:
         model = self.model
@@ -103,12 +103,12 @@ class MemoryJob:
             model.n_passes, model.tol, model.patience, model.validation_fraction, model.max_seconds, self.seed
         )
 
-    def _fitting(self, data: StreamRows, rows: Indices) -> BinaryFitting:
+    def _fitting(self, data: StreamData, rows: Indices) -> BinaryFitting:
         passes = self._passes()
         held = held_out_rows(data, rows, passes.validation_fraction, self.seed)
         return self._make_fitting(data, rows, passes, held)
 
-    def _make_fitting(self, data: StreamRows, rows: Indices, passes: Passes, held: Indices) -> BinaryFitting:
+    def _make_fitting(self, data: StreamData, rows: Indices, passes: Passes, held: Indices) -> BinaryFitting:
         return BinaryFitting(self.model._learner(self.measure, rows.size), self.measure, data, rows, passes, held)
 
     def _train(self, fitting: BinaryFitting, progress: Progress | None, training: str) -> Progress:
@@ -169,5 +169,5 @@ def mean_entries(histories: list[list[StreamEntry]]) -> list[StreamEntry]:
     for k, entry in enumerate(longest):
         values = [history[min(k, len(history) - 1)].measure for history in histories if history]
         seconds = sum(history[min(k, len(history) - 1)].seconds for history in histories if history)
-        entries.append(StreamEntry(entry.rows, seconds, float(np.mean(values)), entry.duals, entry.seconds_left))
+        entries.append(StreamEntry(entry.n_samples, seconds, float(np.mean(values)), entry.duals, entry.seconds_left))
     return entries

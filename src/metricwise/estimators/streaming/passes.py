@@ -18,7 +18,7 @@ from metricwise.kernels.random_numbers import shuffle
 from metricwise.measures import CountsTable, Measure, RestrictsLabellings
 from metricwise.results import Status, StreamEntry
 from metricwise.solvers.point_updates import StreamLearner
-from metricwise.solvers.stream_rows import StreamRows
+from metricwise.solvers.stream_data import StreamData
 from metricwise.solvers.stream_state import StreamState
 
 _MOST_HELD_OUT = 20_000
@@ -81,7 +81,7 @@ class Progress:
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return all there is, for a file."""
-        history = [(entry.rows, entry.seconds, entry.measure, *entry.duals) for entry in self.entries]
+        history = [(entry.n_samples, entry.seconds, entry.measure, *entry.duals) for entry in self.entries]
         own = {item.name: np.asarray(getattr(self, item.name)) for item in fields(self)[1:-1]}
         return own | {"entries": np.asarray(history)} | {f"state_{k}": v for k, v in self.state.to_arrays().items()}
 
@@ -108,7 +108,7 @@ def seed_of_pass(seed: int, number: int) -> int:
     return (seed << _BITS_OF_PASSES) + number
 
 
-def held_out_rows(data: StreamRows, rows: Indices, fraction: float, seed: int) -> Indices:
+def held_out_rows(data: StreamData, rows: Indices, fraction: float, seed: int) -> Indices:
     """Return samples to hold out, of both classes alike; none if there would be too few of one."""
     n_folds = round(1.0 / fraction)
     smallest = min(np.count_nonzero(data.positive[rows] == side) for side in (True, False))
@@ -131,7 +131,7 @@ class BinaryFitting:
     """The passes of one binary problem."""
 
     def __init__(
-        self, learner: StreamLearner, measure: Measure, data: StreamRows, rows: Indices, passes: Passes, held: Indices
+        self, learner: StreamLearner, measure: Measure, data: StreamData, rows: Indices, passes: Passes, held: Indices
     ) -> None:
         self.learner, self.measure, self.data, self.passes, self.held = learner, measure, data, passes, held
         self.train = np.setdiff1d(rows, held, assume_unique=True)
@@ -146,7 +146,7 @@ class BinaryFitting:
         self.learner.prepare(state, *self._few_rows(few))
         return Progress(state)
 
-    def _few_rows(self, rows: Indices) -> tuple[StreamRows, Indices]:
+    def _few_rows(self, rows: Indices) -> tuple[StreamData, Indices]:
         """Return samples in memory, and which of them are the given ones."""
         return self.data, rows
 
@@ -255,7 +255,7 @@ class BinaryFitting:
 
 
 def out_of_fold_threshold(
-    make_fitting: Callable[[Indices], BinaryFitting], measure: Measure, data: StreamRows, rows: Indices, seed: int
+    make_fitting: Callable[[Indices], BinaryFitting], measure: Measure, data: StreamData, rows: Indices, seed: int
 ) -> float | None:
     """Return the threshold on out-of-fold scores, where too few samples can be held out; None if it fails."""
     folds = assign_folds(make_design(data.X).take(rows), data.positive[rows], _FOLDS, seed)
