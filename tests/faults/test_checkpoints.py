@@ -14,7 +14,7 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 from metricwise import MiniBatchSVC, SPADEClassifier, STAMPClassifier, contingency_measure
-from metricwise.estimators import checkpoints
+from metricwise.estimators.checkpoints import Checkpoint
 
 ROOT = Path(__file__).resolve().parents[2]
 RNG = np.random.default_rng(0)
@@ -261,12 +261,13 @@ def test_what_killed_trainings_leave_is_removed(tmp_path):
 
 def test_failed_writing_leaves_the_last_checkpoint(tmp_path):
     path = tmp_path / "run"
-    checkpoints.save_checkpoint(path, "name", {"a": np.arange(3)}, {})
+    checkpoint = Checkpoint(path, "name")
+    checkpoint.save([{"a": np.arange(3)}])
     good = path.read_bytes()
     with pytest.raises(TypeError):
-        checkpoints.save_checkpoint(path, "name", {"a": np.arange(4)}, {"note": object()})
+        Checkpoint(path, object()).save([{"a": np.arange(4)}])
     with pytest.raises(AttributeError):
-        checkpoints.save_checkpoint(path, "name", {"a": Unsaveable()}, {})
+        checkpoint.save([{"a": Unsaveable()}])
     assert path.read_bytes() == good and list(tmp_path.iterdir()) == [path]
 
 

@@ -29,6 +29,7 @@ from metricwise.solvers.stream_state import StreamState
 
 _FIRST_STEPS = 10.0  # buffers after which steps begin to shrink
 _STEP_OF_A_BUFFER = 20.0  # in steps of a sample
+_FEWEST_BUFFERS = 8  # of a pass, where the number of samples is known
 _MOST_ORACLES = 64  # kept at a time
 _MOST_BUFFERS = 8  # times its size that a buffer may grow while one class is missing, before it is given up
 
@@ -51,6 +52,11 @@ class MiniBatches:
     def __init__(self, measure: Any, settings: PointSettings, batch_size: int) -> None:
         self.measure, self.settings, self.batch_size = measure, settings, batch_size
         self._oracles: dict[tuple[int, int], Oracle] = {}
+
+    def adapt_to(self, n_samples: int) -> MiniBatches:
+        """Return a learner whose passes have several buffers."""
+        batch_size = min(self.batch_size, max(n_samples // _FEWEST_BUFFERS, 2))
+        return MiniBatches(self.measure, self.settings, batch_size)
 
     def start(self, n_features: int, is_sparse: bool) -> StreamState:
         """Return the state before the first sample."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, Protocol, Self
 
 import numpy as np
 
@@ -68,6 +68,12 @@ class PointSettings:
 class StreamLearner(Protocol):
     """What learns from a stream: settings in its fields, progress in a state."""
 
+    settings: PointSettings
+
+    def adapt_to(self, n_samples: int) -> StreamLearner:
+        """Return the learner for a known number of samples per pass."""
+        ...
+
     def start(self, n_features: int, is_sparse: bool) -> StreamState: ...
 
     def prepare(self, state: StreamState, data: StreamData, rows: Indices) -> None: ...
@@ -101,6 +107,10 @@ class PointLearner(ABC):
 
     def __init__(self, settings: PointSettings) -> None:
         self.settings = settings
+
+    def adapt_to(self, n_samples: int) -> Self:
+        """Return the learner itself: one sample after the other needs no adaptation."""
+        return self
 
     def start(self, n_features: int, is_sparse: bool) -> StreamState:
         """Return the state before the first sample."""

@@ -129,8 +129,8 @@ class StreamingClassifier(LinearClassifier):
         self.n_shards = n_shards
 
     @abstractmethod
-    def _learner(self, measure: Any, n_samples: int | None = None) -> StreamLearner:
-        """Return the solver of one binary problem, for a number of samples if that is known."""
+    def _learner(self, measure: Any) -> StreamLearner:
+        """Return the solver of one binary problem."""
 
     def _settings(self) -> PointSettings:
         return PointSettings(self.schedule, self.eta0, self.alpha, self.prior, self.fit_intercept)
@@ -256,8 +256,7 @@ class StreamingClassifier(LinearClassifier):
     ) -> None:
         """Put states in place, new ones or those of a checkpoint with its notes."""
         self.measure_, self.classes_, self._states = measure, classes, states
-        history = notes.get("entries", ())
-        self._entries = [StreamEntry(rows, seconds, value, tuple(duals)) for rows, seconds, value, duals in history]
+        self._entries = list(notes.get("entries", ()))
         self._seconds, self._passes, self._status = notes.get("seconds", 0.0), 1, Status.STREAMING.value
         self._rows_of_others = self._bytes_moved = 0
         self._cache = None

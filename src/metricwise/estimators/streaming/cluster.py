@@ -172,7 +172,7 @@ class ClusterJob(MemoryJob):
 
     def _make_fitting(self, data: Any, rows: Indices, passes: Passes, held: Indices) -> BinaryFitting:
         model = self.model
-        learner, scaling = model._learner(self.measure, rows.size), not model._settings().plain
+        learner, scaling = model._learner(self.measure).adapt_to(rows.size), not model._settings().plain
         return ShardedFitting(learner, self.measure, data, rows, passes, held, model.n_shards, scaling)
 
     def _check_shards(self, positive: Mask, weights: Floats) -> None:

@@ -11,16 +11,7 @@ import numpy as np
 from metricwise._typing import Floats, Indices, Mask
 from metricwise.decisions.folds import merge_copies
 from metricwise.designs import make_design
-from metricwise.estimators.checkpoints import (
-    Arrays,
-    check_writable,
-    digest,
-    load_checkpoint,
-    reading,
-    remove_checkpoint,
-    save_checkpoint,
-    settings_of,
-)
+from metricwise.estimators.checkpoints import Checkpoint, check_writable, digest, settings_of
 from metricwise.estimators.streaming.passes import (
     BinaryFitting,
     Passes,
@@ -59,21 +50,21 @@ class MemoryJob:
 
     def run(self, positives: list[Mask]) -> list[tuple[Progress, float]]:
         """Train all problems, or what a checkpoint leaves of them; return progress and threshold of each."""
-        training = ""
+        checkpoint = None
         if self.path is not None:
             check_writable(self.path)
-            training = self._digest(positives)
-        resumed = self._load(training)
+            checkpoint = Checkpoint(self.path, self._digest(positives))
+        resumed = [] if checkpoint is None else _load_progress(checkpoint)
         results = []
         for number, positive in enumerate(positives):
             data, rows = self._problem(positive)
             progress = resumed[number] if number < len(resumed) else None
             fitting = self._fitting(data, rows)
-            progress = self._train(fitting, progress, training)
+            progress = self._train(fitting, progress, checkpoint)
             self._done.append(progress)
             results.append((progress, self._threshold(fitting, rows, progress)))
-        if self.path is not None:
-            remove_checkpoint(self.path)
+        if checkpoint is not None:
+            checkpoint.remove()
         return results
 
     def warn(self) -> None:
@@ -109,13 +100,15 @@ class MemoryJob:
         return self._make_fitting(data, rows, passes, held)
 
     def _make_fitting(self, data: StreamData, rows: Indices, passes: Passes, held: Indices) -> BinaryFitting:
-        return BinaryFitting(self.model._learner(self.measure, rows.size), self.measure, data, rows, passes, held)
+        return BinaryFitting(
+            self.model._learner(self.measure).adapt_to(rows.size), self.measure, data, rows, passes, held
+        )
 
-    def _train(self, fitting: BinaryFitting, progress: Progress | None, training: str) -> Progress:
+    def _train(self, fitting: BinaryFitting, progress: Progress | None, checkpoint: Checkpoint | None) -> Progress:
         pauses = None
-        if self.path is not None:
-            path = self.path
-            pauses = Pauses(self.model.every, lambda now: self._save(path, training, now))
+        if checkpoint is not None:
+            file = checkpoint
+            pauses = Pauses(self.model.every, lambda now: file.save([one.to_arrays() for one in (*self._done, now)]))
         return fitting.run(progress or fitting.start(), pauses, self.model._tell)
 
     def _threshold(self, fitting: BinaryFitting, rows: Indices, progress: Progress) -> float:
@@ -142,22 +135,11 @@ class MemoryJob:
         """Return what tells matrices apart, as fingerprints are alike for every kind."""
         return self.X.shape, str(self.X.dtype), make_design(self.X).is_sparse
 
-    def _load(self, training: str) -> list[Progress]:
-        found = None if self.path is None else load_checkpoint(self.path, training)
-        if found is None:
-            return []
-        arrays, notes = found
-        split: list[Arrays] = [{} for _ in range(notes["problems"])]
-        for name, value in arrays.items():
-            number, _, rest = name.partition("_")
-            split[int(number)][rest] = value
-        with reading(self.path):
-            return [Progress.from_arrays(part) for part in split]
 
-    def _save(self, path: Path, training: str, now: Progress) -> None:
-        problems = [*self._done, now]
-        arrays = {f"{k}_{name}": value for k, one in enumerate(problems) for name, value in one.to_arrays().items()}
-        save_checkpoint(path, training, arrays, {"problems": len(problems)})
+def _load_progress(checkpoint: Checkpoint) -> list[Progress]:
+    runs = checkpoint.load()
+    with checkpoint.naming_damage():
+        return [Progress.from_arrays(arrays) for arrays in runs]
 
 
 def mean_entries(histories: list[list[StreamEntry]]) -> list[StreamEntry]:

@@ -15,8 +15,6 @@ from metricwise.results import StreamEntry
 from metricwise.solvers.mini_batches import MiniBatches
 from metricwise.solvers.point_updates import Schedule
 
-_BUFFERS_A_PASS = 8
-
 
 class MiniBatchSVC(StreamingClassifier):
     """Linear classifier for every measure with a most violated labelling, learnt from buffers (Kar et al. 2014).
@@ -119,8 +117,5 @@ class MiniBatchSVC(StreamingClassifier):
             )
         return measure
 
-    def _learner(self, measure: Any, n_samples: int | None = None) -> MiniBatches:
-        rows = int(self.batch_size)
-        if n_samples is not None:
-            rows = min(rows, max(n_samples // _BUFFERS_A_PASS, 2))
-        return MiniBatches(measure, self._settings(), rows)
+    def _learner(self, measure: Any) -> MiniBatches:
+        return MiniBatches(measure, self._settings(), int(self.batch_size))

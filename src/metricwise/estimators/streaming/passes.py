@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metricwise._typing import Floats, Indices, Mask
 from metricwise.decisions.folds import assign_folds
@@ -18,6 +17,7 @@ from metricwise.kernels.random_numbers import shuffle
 from metricwise.measures import CountsTable, Measure, RestrictsLabellings
 from metricwise.results import Status, StreamEntry
 from metricwise.solvers.point_updates import StreamLearner
+from metricwise.solvers.saved import Arrays, join_parts, pack_fields, split_parts, unpack_fields
 from metricwise.solvers.stream_data import StreamData
 from metricwise.solvers.stream_state import StreamState
 
@@ -79,21 +79,31 @@ class Progress:
     status: str = ""
     entries: list[StreamEntry] = field(default_factory=list)
 
-    def to_arrays(self) -> dict[str, NDArray[Any]]:
+    def to_arrays(self) -> Arrays:
         """Return all there is, for a file."""
-        history = [(entry.n_samples, entry.seconds, entry.measure, *entry.duals) for entry in self.entries]
-        own = {item.name: np.asarray(getattr(self, item.name)) for item in fields(self)[1:-1]}
-        return own | {"entries": np.asarray(history)} | {f"state_{k}": v for k, v in self.state.to_arrays().items()}
+        own = pack_fields(self, (item.name for item in fields(self)[1:-1])) | {"entries": pack_history(self.entries)}
+        return join_parts({"own": own, "state": self.state.to_arrays()})
 
     @classmethod
-    def from_arrays(cls, arrays: dict[str, NDArray[Any]]) -> Self:
+    def from_arrays(cls, arrays: Arrays) -> Self:
         """Undo `to_arrays`."""
-        state = {name.removeprefix("state_"): value for name, value in arrays.items() if name.startswith("state_")}
-        own: dict[str, Any] = {item.name: arrays[item.name] for item in fields(cls)[1:-1]}
-        values = {name: value if value.ndim else value.item() for name, value in own.items()}
-        history = arrays["entries"].tolist()
-        entries = [StreamEntry(int(rows), seconds, value, tuple(duals)) for rows, seconds, value, *duals in history]
-        return cls(StreamState.from_arrays(state), **values, entries=entries)
+        parts = split_parts(arrays)
+        own = unpack_fields(parts["own"], (item.name for item in fields(cls)[1:-1]))
+        state = StreamState.from_arrays(parts["state"])
+        return cls(state, **own, entries=unpack_history(parts["own"]["entries"]))
+
+
+def pack_history(entries: list[StreamEntry]) -> Floats:
+    """Return a history as an array."""
+    return np.asarray([(entry.n_samples, entry.seconds, entry.measure, *entry.duals) for entry in entries])
+
+
+def unpack_history(history: Floats) -> list[StreamEntry]:
+    """Return what `pack_history` was given, without the time that was left."""
+    return [
+        StreamEntry(int(n_samples), seconds, value, tuple(duals))
+        for n_samples, seconds, value, *duals in history.tolist()
+    ]
 
 
 class Pauses(NamedTuple):

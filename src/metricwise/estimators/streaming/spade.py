@@ -142,5 +142,5 @@ class SPADEClassifier(StreamingClassifier):
             n_shards=n_shards,
         )
 
-    def _learner(self, measure: Any, n_samples: int | None = None) -> Spade:
+    def _learner(self, measure: Any) -> Spade:
         return Spade(measure, self._settings())

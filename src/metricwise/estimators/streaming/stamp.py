@@ -43,5 +43,5 @@ class STAMPClassifier(StreamingClassifier):
     True
     """
 
-    def _learner(self, measure: Any, n_samples: int | None = None) -> Stamp:
+    def _learner(self, measure: Any) -> Stamp:
         return Stamp(measure, self._settings())
