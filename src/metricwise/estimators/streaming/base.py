@@ -20,7 +20,7 @@ from metricwise._typing import Floats, Mask
 from metricwise.decisions.targets import classes_of, sample_weights_of
 from metricwise.designs.cluster.source import DaskSource
 from metricwise.estimators.dask_inputs import data_of_cluster
-from metricwise.estimators.inputs import refuse_dask_in_order, validate_samples
+from metricwise.estimators.inputs import refuse_dask_in_order, restore_on_error, validate_samples
 from metricwise.estimators.linear import LinearClassifier
 from metricwise.estimators.streaming.chunks import ChunkReader, check_chunk_labels, chunk_weights
 from metricwise.estimators.streaming.passes import Evaluation, evaluate
@@ -173,24 +173,23 @@ class StreamingClassifier(LinearClassifier):
         measure = self._checked_measure()
         X, y, sample_weight = data_of_cluster(self, X, y, sample_weight, client)
         on_cluster = isinstance(X, DaskSource)
-        scratch = type(self)(**self.get_params(deep=False))  # takes note of the features
-        # Contiguous samples: in random order, every entry of a sample that is spread over memory has to be waited for.
-        X, y = validate_samples(scratch, X, y, least=2, order="C", chunks=on_cluster)
-        weights = sample_weights_of(X, y, sample_weight, None)
-        classes = classes_of(y, weights)
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        job = (ClusterJob if on_cluster else MemoryJob)(self, measure, X, weights, seed)
-        done = job.run(self._positives(y, classes))
-        # Only now, so that a failed fit leaves the model as it was.
-        self._take_features(scratch)
-        self.measure_, self.classes_ = measure, classes
-        self._states = [progress.state for progress, _ in done]
-        self._entries = mean_entries([progress.entries for progress, _ in done])
-        self._seconds = sum(progress.seconds for progress, _ in done)
-        self._rows_of_others = done[0][0].entries[-1].n_samples - self._states[0].position
-        self._bytes_moved = job.bytes_moved
-        self._passes, self._status = max(p.passes + (p.offset > 0) for p, _ in done), done[0][0].status
-        self._cache = [_Model(p.best_weights, p.best_bias, threshold) for p, threshold in done]
+        with restore_on_error(self):
+            # Contiguous samples: in random order, every entry of a sample that is spread over memory has to be waited
+            # for.
+            X, y = validate_samples(self, X, y, least=2, order="C", chunks=on_cluster)
+            weights = sample_weights_of(X, y, sample_weight, None)
+            classes = classes_of(y, weights)
+            seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+            job = (ClusterJob if on_cluster else MemoryJob)(self, measure, X, weights, seed)
+            done = job.run(self._positives(y, classes))
+            self.measure_, self.classes_ = measure, classes
+            self._states = [progress.state for progress, _ in done]
+            self._entries = mean_entries([progress.entries for progress, _ in done])
+            self._seconds = sum(progress.seconds for progress, _ in done)
+            self._rows_of_others = done[0][0].entries[-1].n_samples - self._states[0].position
+            self._bytes_moved = job.bytes_moved
+            self._passes, self._status = max(p.passes + (p.offset > 0) for p, _ in done), done[0][0].status
+            self._cache = [_Model(p.best_weights, p.best_bias, threshold) for p, threshold in done]
         job.warn()
         return self
 
@@ -229,13 +228,9 @@ class StreamingClassifier(LinearClassifier):
         measure = self._checked_measure()
         first = not hasattr(self, "classes_")
         labels = check_chunk_labels(y, classes, None if first else self.classes_)
-        if first:
-            # A model apart, so that whatever is wrong with the samples leaves this one as it was.
-            scratch = type(self)(**self.get_params(deep=False))
-            scratch._begin(measure, X, y, labels)
-            checked = scratch._checked_chunk(X, y, sample_weight)
-            self.__dict__.update(vars(scratch))
-        else:
+        with restore_on_error(self):
+            if first:
+                self._begin(measure, X, y, labels)
             checked = self._checked_chunk(X, y, sample_weight)
         self._learn_chunk(*checked)
         self._seconds += time.perf_counter() - started

@@ -20,9 +20,9 @@ class MiniBatchSVC(StreamingClassifier):
     """Linear classifier for every measure with a most violated labelling, learnt from buffers (Kar et al. 2014).
 
     The surrogate of `MultivariateSVC` on a buffer of samples gives a gradient; one step is made per buffer. That is the
-    method 1PMB. A buffer estimates a measure less well than all samples do, so where `SPADEClassifier` or `STAMPClassifier`
-    fit the measure they are the better choice; this one also serves break-even point, precision and recall at k, ROC
-    areas, Matthews correlation and any function of the table.
+    method 1PMB. A buffer estimates a measure less well than all samples do, so where `SPADEClassifier` or
+    `STAMPClassifier` fit the measure they are the better choice; this one also serves break-even point,
+    precision and recall at k, ROC areas, Matthews correlation and any function of the table.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class MiniBatchSVC(StreamingClassifier):
     schedule : {"adaptive", "paper"}, default="adaptive"
         "adaptive" standardises dense features (scales sparse ones) as samples come and never steps beyond the margin of
         a sample, so that raw features of any size are fine. "paper" takes the features as they are, with steps ``eta0 /
-        sqrt(t)`` at sample t and the plain average of all models.
+        sqrt(b)`` at buffer b and the plain average of all models.
     prior : float, optional
         Not used; the labelling of a buffer counts its positives.
     threshold : {"stream"} or float, default="stream"

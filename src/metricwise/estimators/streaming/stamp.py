@@ -62,9 +62,9 @@ class STAMPClassifier(StreamingClassifier):
     callback : callable, optional
         Called with a `StreamEntry` after every evaluation; a true answer stops training.
     n_shards : int, default=8
-        For Dask collections: the chunks are dealt out to so many shards (one per chunk, if there are fewer), which learn
-        side by side and are averaged after every pass. The model depends on this number, and not on the cluster; the
-        number of threads that all workers have together keeps all of them busy.
+        For Dask collections: the chunks are dealt out to so many shards (one per chunk, if there are fewer), which
+        learn side by side and are averaged after every pass. The model depends on this number, and not on the cluster;
+        the number of threads that all workers have together keeps all of them busy.
 
     Attributes
     ----------
