@@ -70,7 +70,7 @@ class MiniBatchSVC(StreamingClassifier):
         Where `fit` and `fit_stream` write their progress. If the file exists, they go on from it, and end with the
         same model as without a break; it is removed at the end.
     every : int, default=1000000
-        Most samples between checkpoints.
+        Samples between checkpoints.
     callback : callable, optional
         Called with a `StreamEntry` after every evaluation; a true answer stops training.
 
