@@ -124,6 +124,6 @@ def _in_chunks(X: Any) -> Any:
 def _by_pass(model: Any) -> Record:
     """Return the measure on held-out rows after the passes to be shown; the first of many rows has several entries."""
     history = model.result_.history
-    n_samples = history[-1].rows // ROUNDS
-    values = {entry.rows // n_samples: entry.measure for entry in history if entry.rows % n_samples == 0}
+    n_samples = history[-1].n_samples // ROUNDS
+    values = {entry.n_samples // n_samples: entry.measure for entry in history if entry.n_samples % n_samples == 0}
     return {f"round {number}": values[number] for number in SHOWN}

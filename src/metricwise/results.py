@@ -130,7 +130,7 @@ class StreamEntry:
 
     Parameters
     ----------
-    samples : int
+    n_samples : int
         Samples seen so far, those of earlier passes included.
     seconds : float
         Time spent so far.
@@ -142,7 +142,7 @@ class StreamEntry:
         How long the passes still allowed would take, where the number of samples is known.
     """
 
-    rows: int
+    n_samples: int
     seconds: float
     measure: float
     duals: tuple[float, ...] = ()
@@ -155,8 +155,8 @@ class StreamEntry:
 
     @property
     def samples_per_second(self) -> float:
-        """Samples seen a second, evaluation included."""
-        return self.rows / self.seconds if self.seconds > 0.0 else 0.0
+        """Samples seen per second, evaluation included."""
+        return self.n_samples / self.seconds if self.seconds > 0.0 else 0.0
 
 
 Entry = TypeVar("Entry", HistoryEntry, StreamEntry)
@@ -323,7 +323,7 @@ class StreamResult:
     def _repr_html_(self) -> str:
         rows = {
             "status": self.status.value,
-            "rows": f"{self.n_samples:,}",
+            "samples": f"{self.n_samples:,}",
             "passes": f"{self.n_passes:,}",
             "seconds": f"{self.seconds:.3g}",
             "weights": f"{self.weights.size:,}",

@@ -19,7 +19,7 @@ from metricwise import SPADEClassifier, STAMPClassifier, load, save
 from metricwise.kernels import streaming
 from metricwise.kernels.random_numbers import shuffle
 from metricwise.solvers.shards import ChunkLabels, averaged_state, pass_over_chunk
-from metricwise.solvers.stream_rows import StreamRows
+from metricwise.solvers.stream_data import StreamData
 from tests.contracts.cases import make_data
 
 X, POSITIVE = make_data(n_samples=3000, n_features=6)
@@ -44,7 +44,9 @@ def assert_same_model(found, expected):
     np.testing.assert_array_equal(found.coef_, expected.coef_)
     np.testing.assert_array_equal(found.intercept_, expected.intercept_)
     assert found.threshold_ == pytest.approx(expected.threshold_, rel=1e-9)
-    assert [entry.rows for entry in found.result_.history] == [entry.rows for entry in expected.result_.history]
+    assert [entry.n_samples for entry in found.result_.history] == [
+        entry.n_samples for entry in expected.result_.history
+    ]
     np.testing.assert_allclose(*([e.measure for e in one.result_.history] for one in (found, expected)), rtol=1e-9)
 
 
@@ -66,7 +68,7 @@ def test_one_shard_of_several_chunks_is_a_sequential_run_in_their_order(method, 
     learner = model_of(method)._learner(model_of(method)._checked_measure())
     bounds = np.cumsum([0, *CHUNKS])
     whole = learner.start(X.shape[1], False)
-    learner.prepare(whole, StreamRows(X, POSITIVE, np.ones(len(X))), np.arange(500))
+    learner.prepare(whole, StreamData(X, POSITIVE, np.ones(len(X))), np.arange(500))
     travelling, order = deepcopy(whole), []
     for k in (3, 0, 5, 2, 1, 4):
         own = slice(bounds[k], bounds[k + 1])
@@ -75,7 +77,7 @@ def test_one_shard_of_several_chunks_is_a_sequential_run_in_their_order(method, 
         rows = np.arange(CHUNKS[k])
         shuffle(rows, np.uint64(k))
         order.append(rows + bounds[k])
-    learner.learn(whole, StreamRows(X, POSITIVE, np.ones(len(X))), np.concatenate(order), remember=False)
+    learner.learn(whole, StreamData(X, POSITIVE, np.ones(len(X))), np.concatenate(order), remember=False)
     for name, value in travelling.result().to_arrays().items():
         np.testing.assert_array_equal(value, whole.to_arrays()[name], err_msg=name)
 
@@ -87,7 +89,7 @@ def test_the_average_is_that_of_models_of_their_averages_and_of_duals(method, ma
     rows = X if make is dense else sparse.csr_array(X)
     learner = model_of(method)._learner(model_of(method)._checked_measure())
     before = learner.start(X.shape[1], make is not dense)
-    learner.prepare(before, StreamRows(rows, POSITIVE, np.ones(len(X))), np.arange(300))
+    learner.prepare(before, StreamData(rows, POSITIVE, np.ones(len(X))), np.arange(300))
     parts = [np.arange(0, 900), np.arange(900, 2500), np.arange(2500, 3000)]
     after = []
     for number, part in enumerate(parts):
@@ -178,7 +180,7 @@ def test_an_interrupted_training_goes_on_from_its_file(client, tmp_path):
     expected = model_of("spade", n_shards=2).fit(dense(X), POSITIVE)
 
     def interrupt(entry):
-        if entry.rows > len(X):
+        if entry.n_samples > len(X):
             raise KeyError("no more")
 
     with pytest.raises(KeyError, match="no more"):

@@ -14,7 +14,7 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 from metricwise import MiniBatchSVC, SPADEClassifier, STAMPClassifier, contingency_measure
-from metricwise.estimators import checkpoints
+from metricwise.estimators.checkpoints import Checkpoint
 
 ROOT = Path(__file__).resolve().parents[2]
 RNG = np.random.default_rng(0)
@@ -71,7 +71,7 @@ def expect_equal(left, right):
         right.result_.status,
         right.result_.n_samples,
     )
-    assert [entry.rows for entry in left.result_.history] == [entry.rows for entry in right.result_.history]
+    assert [entry.n_samples for entry in left.result_.history] == [entry.n_samples for entry in right.result_.history]
     duals = [[entry.duals for entry in one.result_.history] for one in (left, right)]
     assert duals[0] == duals[1]
 
@@ -190,7 +190,7 @@ def test_checkpoints_are_written_however_short_the_passes(tmp_path):
     path = tmp_path / "run"
 
     def interrupt_later(entry):
-        if entry.rows > 2200:  # of which 0.9 are learnt from: more than 2400 were read
+        if entry.n_samples > 2200:  # of which 0.9 are learnt from: more than 2400 were read
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -261,12 +261,13 @@ def test_what_killed_trainings_leave_is_removed(tmp_path):
 
 def test_failed_writing_leaves_the_last_checkpoint(tmp_path):
     path = tmp_path / "run"
-    checkpoints.save_checkpoint(path, "name", {"a": np.arange(3)}, {})
+    checkpoint = Checkpoint(path, "name")
+    checkpoint.save([{"a": np.arange(3)}])
     good = path.read_bytes()
     with pytest.raises(TypeError):
-        checkpoints.save_checkpoint(path, "name", {"a": np.arange(4)}, {"note": object()})
+        Checkpoint(path, object()).save([{"a": np.arange(4)}])
     with pytest.raises(AttributeError):
-        checkpoints.save_checkpoint(path, "name", {"a": Unsaveable()}, {})
+        checkpoint.save([{"a": Unsaveable()}])
     assert path.read_bytes() == good and list(tmp_path.iterdir()) == [path]
 
 

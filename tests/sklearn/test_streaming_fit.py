@@ -127,9 +127,9 @@ def test_history(name, way):
             model.partial_fit(rows, labels, classes=[0, 1])
     result, history = model.result_, model.result_.history
     assert len(history) >= 4
-    assert np.all(np.diff([entry.rows for entry in history]) > 0)
+    assert np.all(np.diff([entry.n_samples for entry in history]) > 0)
     assert np.all(np.diff([entry.seconds for entry in history]) > 0.0)
-    assert history[-1].rows <= result.n_samples and history[-1].seconds <= result.seconds
+    assert history[-1].n_samples <= result.n_samples and history[-1].seconds <= result.seconds
     known = [entry.measure for entry in history if not np.isnan(entry.measure)]
     assert len(known) >= 2 and all(0.0 <= value <= 1.0 for value in known)
     assert known[-1] == pytest.approx(model.score(NEW_X, NEW_Y), abs=0.12)

@@ -15,7 +15,7 @@ from metricwise.kernels.random_numbers import shuffle
 from metricwise.measures import BalancedAccuracy
 from metricwise.solvers.point_updates import PointSettings
 from metricwise.solvers.spade import Spade
-from metricwise.solvers.stream_rows import StreamRows
+from metricwise.solvers.stream_data import StreamData
 from metricwise.solvers.stream_state import StreamState
 
 REGIONS = {
@@ -135,7 +135,7 @@ def trained(X, positive, weights, settings, region, is_sparse, order=None):
     mean, precision, square = statistics(X, settings.schedule, is_sparse)
     state = StreamState.fresh(X.shape[1], is_sparse, scaling=True)
     state.mean[:], state.precision[:], state.square = mean, precision, square
-    data = StreamRows(sparse.csr_matrix(X) if is_sparse else X, positive, weights)
+    data = StreamData(sparse.csr_matrix(X) if is_sparse else X, positive, weights)
     rows = np.arange(len(X)) if order is None else order
     data.learn(rows, state, settings.numbers(state), region, settings.plain, float(settings.intercept))
     return state
@@ -184,7 +184,7 @@ def test_sparse_and_dense_rows_are_learnt_alike_from_raw_features(region, weight
     models = []
     for matrix in (X, sparse.csr_matrix(X)):
         state = learner.start(X.shape[1], sparse.issparse(matrix))
-        learner.learn(state, StreamRows(matrix, positive, weights), np.arange(len(X)))
+        learner.learn(state, StreamData(matrix, positive, weights), np.arange(len(X)))
         models.append(np.append(*state.average()))
     np.testing.assert_allclose(models[1], models[0], rtol=1e-9, atol=1e-12)
     assert np.all(models[0][:4] != 0.0)
@@ -195,7 +195,7 @@ def test_the_first_row_counts():
     learner = Spade(BalancedAccuracy(), PointSettings(schedule="paper", eta0=0.1, alpha=0.0, prior=0.5))
     for matrix in (X, sparse.csr_matrix(X)):
         state = learner.start(2, sparse.issparse(matrix))
-        learner.learn(state, StreamRows(matrix, np.array([True]), np.ones(1)), np.arange(1))
+        learner.learn(state, StreamData(matrix, np.array([True]), np.ones(1)), np.arange(1))
         weights, bias = state.average()
         np.testing.assert_allclose(np.append(weights, bias), [0.3, 0.4, 0.1])
 
@@ -215,7 +215,7 @@ def test_landmarks_change_statistics_and_not_the_model(is_sparse):
     state = trained(X, positive, weights, PointSettings(), dual_regions.HYPERBOLA, is_sparse)
     before, precision = model_now(state), state.precision.copy()
     moved = 7.0 * X + 3.0 * (X != 0.0)
-    state.observe(StreamRows(sparse.csr_matrix(moved) if is_sparse else moved, positive, weights), np.arange(len(X)))
+    state.observe(StreamData(sparse.csr_matrix(moved) if is_sparse else moved, positive, weights), np.arange(len(X)))
     state.position = len(X)
     state.pass_landmark(scaling=True)
     assert not np.allclose(state.precision, precision)
@@ -267,7 +267,7 @@ def test_absent_features_are_not_touched(schedule):
     state.v[present] = state.z[present] = 0.0
     X = sparse.csr_matrix(([1.0, 2.0, -1.0, 0.5], ([0, 0, 1, 1], [3, 17, 3, 31])), shape=(2, n_features))
     settings = PointSettings(schedule=schedule)
-    data = StreamRows(X, np.array([True, False]), np.ones(2))
+    data = StreamData(X, np.array([True, False]), np.ones(2))
     data.learn(np.arange(2), state, settings.numbers(state), dual_regions.HYPERBOLA, settings.plain, 1.0)
     assert np.all(np.isfinite(state.v[present])) and np.any(state.v[present])
     absent = np.setdiff1d(np.arange(n_features), present)

@@ -12,7 +12,7 @@ from metricwise import GMean, HMean, MinRate, QMean
 from metricwise.measures import BalancedAccuracy
 from metricwise.solvers.point_updates import PointSettings
 from metricwise.solvers.spade import Spade
-from metricwise.solvers.stream_rows import StreamRows
+from metricwise.solvers.stream_data import StreamData
 
 MEASURES = {
     "min_rate": MinRate(),
@@ -68,7 +68,7 @@ def largest(measure, X, positive):
 @pytest.mark.parametrize("seed", [0, 1])
 def test_many_passes_reach_the_largest_measure_of_hinge_rates(name, settings, seed):
     measure, (X, positive) = MEASURES[name], made_problem(seed)
-    data, rng = StreamRows(X, positive, np.ones(len(X))), np.random.default_rng(seed)
+    data, rng = StreamData(X, positive, np.ones(len(X))), np.random.default_rng(seed)
     learner = Spade(measure, settings)
     state = learner.start(X.shape[1], is_sparse=False)
     for _ in range(1500):
@@ -90,6 +90,6 @@ def test_measures_lead_to_different_rates():
         learner = Spade(MEASURES[name], PointSettings("paper", eta0=0.5, alpha=0.0))
         state = learner.start(X.shape[1], is_sparse=False)
         for _ in range(500):
-            learner.learn(state, StreamRows(X, positive, np.ones(len(X))), rng.permutation(len(X)), remember=False)
+            learner.learn(state, StreamData(X, positive, np.ones(len(X))), rng.permutation(len(X)), remember=False)
         found[name] = rates(X, positive, *state.average())
     assert abs(np.subtract(*found["min_rate"])) < 0.02 < abs(np.subtract(*found["balanced_accuracy"]))

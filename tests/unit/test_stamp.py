@@ -10,7 +10,7 @@ from metricwise.kernels import streaming
 from metricwise.measures import Accuracy, CohenKappa
 from metricwise.solvers.point_updates import PointSettings
 from metricwise.solvers.stamp import Stamp
-from metricwise.solvers.stream_rows import StreamRows
+from metricwise.solvers.stream_data import StreamData
 
 
 def tversky(tp, fp, fn, tn):
@@ -37,7 +37,7 @@ def stages(measure, settings=None, n=8000):
     """Return (position, estimating, level, cost of a positive, cost of a negative) at the start of every stage."""
     settings = settings or PointSettings(prior=0.2)
     X, positive = made_rows(n)
-    learner, data = Stamp(measure, settings), StreamRows(X, positive, np.ones(n))
+    learner, data = Stamp(measure, settings), StreamData(X, positive, np.ones(n))
     state = learner.start(X.shape[1], is_sparse=False)
     found, before = [], None
     for row in range(0, n, 25):  # no stage is shorter
@@ -60,7 +60,7 @@ def test_epochs_double_from_a_hundred_rows():
 
 def test_rows_of_the_estimation_are_not_learnt_from():
     X, positive = made_rows(125)
-    learner, data = Stamp(FBeta(), PointSettings()), StreamRows(X, positive, np.ones(125))
+    learner, data = Stamp(FBeta(), PointSettings()), StreamData(X, positive, np.ones(125))
     state = learner.start(X.shape[1], is_sparse=False)
     learner.learn(state, data, np.arange(100))
     assert state.estimating

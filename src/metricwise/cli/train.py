@@ -276,11 +276,11 @@ def _estimated_rows(path: str) -> float | None:
 
 def _stream_teller(progress: Progress, passes: int, rows: float | None) -> Any:
     def tell(entry: Any) -> None:
-        progress.text = f"{entry.rows:,} rows, measure {entry.measure:.4f}"
+        progress.text = f"{entry.n_samples:,} rows, measure {entry.measure:.4f}"
         if entry.seconds_left is not None:
             progress.share = entry.seconds / max(entry.seconds + entry.seconds_left, 1e-9)
         elif rows is not None:
-            progress.share = entry.rows / (rows * passes)
+            progress.share = entry.n_samples / (rows * passes)
 
     return tell
 

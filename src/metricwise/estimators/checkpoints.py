@@ -9,17 +9,16 @@ import re
 import struct
 import tempfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metricwise.io.atomic import PARTIAL, atomic_file
-
-Arrays = dict[str, NDArray[Any]]
+from metricwise.solvers.saved import Arrays, join_parts, split_parts
 
 _KEY = "training"
 _NOT_DECISIVE = {"checkpoint", "every", "callback", "n_jobs", "max_seconds"}
@@ -67,52 +66,67 @@ def check_writable(path: Path) -> None:
         ) from error
 
 
-def remove_checkpoint(path: Path) -> None:
-    """Remove the checkpoint of a finished training, and what killed ones left of theirs."""
-    for unfinished in glob.iglob(glob.escape(f".{path.name}.") + "*" + PARTIAL, root_dir=path.parent):
-        (path.parent / unfinished).unlink(missing_ok=True)
-    path.unlink(missing_ok=True)
+@dataclass(frozen=True)
+class Checkpoint:
+    """The file from which a training goes on after an interruption.
 
-
-def save_checkpoint(path: Path, training: str, arrays: Arrays, notes: dict[str, Any]) -> None:
-    """Write arrays and notes (whatever JSON can hold) under the name of a training."""
-    header = np.frombuffer(json.dumps({_KEY: training, "notes": notes}).encode(), dtype=np.uint8)
-    named: dict[str, Any] = {f"array_{name}": value for name, value in arrays.items()}
-    with atomic_file(path) as file:
-        np.savez(file, header=header, **named)
-
-
-def load_checkpoint(path: Path, training: str) -> tuple[Arrays, dict[str, Any]] | None:
-    """Return what was saved last for this training; None if nothing was.
-
-    Raises
-    ------
-    ValueError
-        If the file is no checkpoint, or one of another training.
+    Parameters
+    ----------
+    path : Path
+        The file.
+    training : str
+        What tells this training from others (`digest`).
     """
-    if not path.exists():
-        return None
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            header = json.loads(file["header"].tobytes())
-            arrays = {name.removeprefix("array_"): file[name] for name in file.files if name != "header"}
-            found, notes = header[_KEY], header["notes"]
-    except _UNREADABLE as error:
-        raise ValueError(f"checkpoint {str(path)!r} cannot be read ({error}): remove the file to start anew") from error
-    if found != training:
-        raise ValueError(
-            f"checkpoint {str(path)!r} belongs to a training with other settings or other data: remove the file to "
-            "start anew, or give another path"
-        )
-    return arrays, notes
 
+    path: Path
+    training: str
 
-@contextmanager
-def reading(path: Path | None) -> Iterator[None]:
-    """Turn what a checkpoint lacks into an error that names the file."""
-    try:
-        yield
-    except (KeyError, ValueError, TypeError) as error:
-        raise ValueError(
-            f"checkpoint {str(path)!r} is damaged ({error!r} is missing or wrong): remove the file to start anew"
-        ) from error
+    def save(self, runs: Sequence[Arrays]) -> None:
+        """Write the arrays of the solver runs of a training, in their order."""
+        header = np.frombuffer(json.dumps({_KEY: self.training}).encode(), dtype=np.uint8)
+        joined: dict[str, Any] = join_parts({str(number): arrays for number, arrays in enumerate(runs)})
+        with atomic_file(self.path) as file:
+            np.savez(file, header=header, **joined)
+
+    def load(self) -> list[Arrays]:
+        """Return the arrays of the solver runs that were saved last; none if there is no file.
+
+        Raises
+        ------
+        ValueError
+            If the file is no checkpoint, or one of another training.
+        """
+        if not self.path.exists():
+            return []
+        try:
+            with np.load(self.path, allow_pickle=False) as file:
+                found = json.loads(file["header"].tobytes())[_KEY]
+                runs = split_parts({name: file[name] for name in file.files if name != "header"})
+        except _UNREADABLE as error:
+            raise ValueError(
+                f"checkpoint {str(self.path)!r} cannot be read ({error}): remove the file to start anew"
+            ) from error
+        if found != self.training:
+            raise ValueError(
+                f"checkpoint {str(self.path)!r} belongs to a training with other settings or other data: remove the "
+                "file to start anew, or give another path"
+            )
+        with self.naming_damage():
+            return [runs[str(number)] for number in range(len(runs))]
+
+    def remove(self) -> None:
+        """Remove the file of a finished training, and what killed ones left of theirs."""
+        for unfinished in glob.iglob(glob.escape(f".{self.path.name}.") + "*" + PARTIAL, root_dir=self.path.parent):
+            (self.path.parent / unfinished).unlink(missing_ok=True)
+        self.path.unlink(missing_ok=True)
+
+    @contextmanager
+    def naming_damage(self) -> Iterator[None]:
+        """Turn what the arrays lack into an error that names the file."""
+        try:
+            yield
+        except (KeyError, ValueError, TypeError) as error:
+            raise ValueError(
+                f"checkpoint {str(self.path)!r} is damaged ({error!r} is missing or wrong): remove the file to start "
+                "anew"
+            ) from error

@@ -198,11 +198,11 @@ def convergence(result: Result) -> str:
 def stream_history(result: StreamResult, title: str) -> str:
     """Return the measure on samples not learnt from, as training proceeds."""
     entries = [entry for entry in result.history if np.isfinite(entry.measure)]
-    rows, values = [float(entry.rows) for entry in entries], [entry.measure for entry in entries]
+    seen, values = [float(entry.n_samples) for entry in entries], [entry.measure for entry in entries]
     words = f"After {result.n_samples:,} samples the {title} of samples not learnt from is {number(values[-1])}."
-    chart = Chart("Training", words, "samples learnt from", title, (0.0, max(rows)), padded([*values, 0.0, 1.0], 0.0))
-    chart.line(rows, values, "first")
-    chart.label(rows[-1], values[-1], number(values[-1]), anchor="end", dy=-9, style="strong")
+    chart = Chart("Training", words, "samples learnt from", title, (0.0, max(seen)), padded([*values, 0.0, 1.0], 0.0))
+    chart.line(seen, values, "first")
+    chart.label(seen[-1], values[-1], number(values[-1]), anchor="end", dy=-9, style="strong")
     return chart.render()
 
 

@@ -90,7 +90,7 @@ class ConvergenceDisplay:
     def _plot_stream(self, kwargs: dict[str, Any]) -> list[Any]:
         entries: Any = self.result.history
         seconds = self.by == "seconds"
-        x = [entry.seconds if seconds else entry.rows for entry in entries]
+        x = [entry.seconds if seconds else entry.n_samples for entry in entries]
         (line,) = self.ax_.plot(x, [entry.measure for entry in entries], **kwargs)
         self.ax_.set(xlabel="seconds" if seconds else "rows", ylabel="measure on samples not learnt from")
         return [line]

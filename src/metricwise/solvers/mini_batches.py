@@ -24,11 +24,12 @@ from metricwise.kernels import streaming
 from metricwise.measures.base import HasViolatedLabelling
 from metricwise.oracles import Oracle, make_oracle
 from metricwise.solvers.point_updates import PointSettings
-from metricwise.solvers.stream_rows import StreamRows
+from metricwise.solvers.stream_data import StreamData
 from metricwise.solvers.stream_state import StreamState
 
 _FIRST_STEPS = 10.0  # buffers after which steps begin to shrink
 _STEP_OF_A_BUFFER = 20.0  # in steps of a sample
+_FEWEST_BUFFERS = 8  # of a pass, where the number of samples is known
 _MOST_ORACLES = 64  # kept at a time
 _MOST_BUFFERS = 8  # times its size that a buffer may grow while one class is missing, before it is given up
 
@@ -52,11 +53,16 @@ class MiniBatches:
         self.measure, self.settings, self.batch_size = measure, settings, batch_size
         self._oracles: dict[tuple[int, int], Oracle] = {}
 
+    def adapt_to(self, n_samples: int) -> MiniBatches:
+        """Return a learner whose passes have several buffers."""
+        batch_size = min(self.batch_size, max(n_samples // _FEWEST_BUFFERS, 2))
+        return MiniBatches(self.measure, self.settings, batch_size)
+
     def start(self, n_features: int, is_sparse: bool) -> StreamState:
         """Return the state before the first sample."""
         return StreamState.fresh(n_features, is_sparse, scaling=not self.settings.plain)
 
-    def prepare(self, state: StreamState, data: StreamRows, rows: Indices) -> None:
+    def prepare(self, state: StreamState, data: StreamData, rows: Indices) -> None:
         """Learn the scale of the features from some samples, ahead of the first update."""
         state.observe_ahead(data, rows, scaling=not self.settings.plain)
 
@@ -64,7 +70,7 @@ class MiniBatches:
         """Return the slack of the last buffer."""
         return (state.level,)
 
-    def learn(self, state: StreamState, data: StreamRows, rows: Indices, *, remember: bool = True) -> None:
+    def learn(self, state: StreamState, data: StreamData, rows: Indices, *, remember: bool = True) -> None:
         """Learn from samples in the given order; those of an unfinished buffer wait in the state for the next call."""
         first = 0
         while first < rows.size:
@@ -88,7 +94,7 @@ class MiniBatches:
         """Return how many samples the buffer lacks."""
         return self.batch_size - state.waiting % self.batch_size
 
-    def _collect(self, state: StreamState, data: StreamRows, rows: Indices) -> None:
+    def _collect(self, state: StreamState, data: StreamData, rows: Indices) -> None:
         """Learn from a full buffer with both classes, else let the samples wait."""
         if state.waiting == 0 and rows.size == self.batch_size and _both_classes(data.positive[rows]):
             self._step(state, data, rows)  # the buffer is at hand as it is
@@ -102,12 +108,12 @@ class MiniBatches:
             parts = [piece[0] for piece in state.pieces]
             X = sparse.vstack(parts, format="csr") if state.is_sparse else np.concatenate(parts)
             weights = np.concatenate([piece[2] for piece in state.pieces])
-            self._step(state, StreamRows(X, positive, weights), np.arange(positive.size))
+            self._step(state, StreamData(X, positive, weights), np.arange(positive.size))
         elif state.waiting < _MOST_BUFFERS * self.batch_size:
             return
         state.pieces, state.waiting = [], 0
 
-    def _step(self, state: StreamState, data: StreamRows, rows: Indices) -> None:
+    def _step(self, state: StreamState, data: StreamData, rows: Indices) -> None:
         numbers, positive = state.numbers, data.positive[rows]
         rows = np.concatenate([rows[positive], rows[~positive]])
         n_pos, weights = int(np.count_nonzero(positive)), data.weights[rows]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, Protocol, Self
 
 import numpy as np
 
 from metricwise._typing import Floats, Indices
 from metricwise.kernels import streaming
-from metricwise.solvers.stream_rows import StreamRows
+from metricwise.solvers.stream_data import StreamData
 from metricwise.solvers.stream_state import StreamState
 
 Schedule = Literal["adaptive", "paper"]
@@ -68,11 +68,17 @@ class PointSettings:
 class StreamLearner(Protocol):
     """What learns from a stream: settings in its fields, progress in a state."""
 
+    settings: PointSettings
+
+    def adapt_to(self, n_samples: int) -> StreamLearner:
+        """Return the learner for a known number of samples per pass."""
+        ...
+
     def start(self, n_features: int, is_sparse: bool) -> StreamState: ...
 
-    def prepare(self, state: StreamState, data: StreamRows, rows: Indices) -> None: ...
+    def prepare(self, state: StreamState, data: StreamData, rows: Indices) -> None: ...
 
-    def learn(self, state: StreamState, data: StreamRows, rows: Indices, *, remember: bool = True) -> None: ...
+    def learn(self, state: StreamState, data: StreamData, rows: Indices, *, remember: bool = True) -> None: ...
 
     def duals(self, state: StreamState) -> tuple[float, ...]: ...
 
@@ -81,7 +87,7 @@ class StreamLearner(Protocol):
         ...
 
 
-def learn_around(learner: StreamLearner, state: StreamState, data: StreamRows, rows: Indices, held: Indices) -> None:
+def learn_around(learner: StreamLearner, state: StreamState, data: StreamData, rows: Indices, held: Indices) -> None:
     """Learn from samples; score those held out among them, each with the snapshot that is current in its place."""
     before = np.searchsorted(rows, held)
     done = scored = 0
@@ -102,11 +108,15 @@ class PointLearner(ABC):
     def __init__(self, settings: PointSettings) -> None:
         self.settings = settings
 
+    def adapt_to(self, n_samples: int) -> Self:
+        """Return the learner itself: one sample after the other needs no adaptation."""
+        return self
+
     def start(self, n_features: int, is_sparse: bool) -> StreamState:
         """Return the state before the first sample."""
         return StreamState.fresh(n_features, is_sparse, scaling=not self.settings.plain)
 
-    def learn(self, state: StreamState, data: StreamRows, rows: Indices, *, remember: bool = True) -> None:
+    def learn(self, state: StreamState, data: StreamData, rows: Indices, *, remember: bool = True) -> None:
         """Learn from samples in the given order.
 
         ``remember`` keeps scores of samples just before they are learnt from, by which a threshold can be chosen.
@@ -125,7 +135,7 @@ class PointLearner(ABC):
                 state.pass_landmark(scaling=not self.settings.plain)
             self._after(state)
 
-    def prepare(self, state: StreamState, data: StreamRows, rows: Indices) -> None:
+    def prepare(self, state: StreamState, data: StreamData, rows: Indices) -> None:
         """Learn the scale of the features from some samples, ahead of the first update."""
         state.observe_ahead(data, rows, scaling=not self.settings.plain)
 
@@ -133,7 +143,7 @@ class PointLearner(ABC):
         return state.next_landmark - state.position
 
     @abstractmethod
-    def _train(self, state: StreamState, data: StreamRows, rows: Indices) -> None: ...
+    def _train(self, state: StreamState, data: StreamData, rows: Indices) -> None: ...
 
     def _after(self, state: StreamState) -> None:  # noqa: B027 (nothing is due in SPADE)
         """Do what is due at this position."""
@@ -142,6 +152,6 @@ class PointLearner(ABC):
     def duals(self, state: StreamState) -> tuple[float, ...]:
         """Return what stands between the measure and the prices of the classes."""
 
-    def _update(self, state: StreamState, data: StreamRows, rows: Indices, region: int) -> None:
+    def _update(self, state: StreamState, data: StreamData, rows: Indices, region: int) -> None:
         settings = self.settings.numbers(state)
         data.learn(rows, state, settings, region, self.settings.plain, float(self.settings.intercept))

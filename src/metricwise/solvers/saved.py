@@ -5,7 +5,7 @@ Scores are not among them: one product with the samples gives them back.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import astuple
 from typing import Any
 
@@ -16,6 +16,38 @@ from metricwise.results import HistoryEntry
 from metricwise.solvers.loop import State
 
 Arrays = dict[str, NDArray[Any]]
+
+
+def pack_fields(record: Any, names: Iterable[str]) -> Arrays:
+    """Return numbers, texts and arrays of a record as arrays."""
+    return {name: np.asarray(getattr(record, name)) for name in names}
+
+
+def unpack_fields(arrays: Mapping[str, NDArray[Any]], names: Iterable[str]) -> dict[str, Any]:
+    """Return what `pack_fields` was given."""
+    found = {name: arrays[name] for name in names}
+    return {name: value if value.ndim else value.item() for name, value in found.items()}
+
+
+def join_parts(parts: Mapping[str, Arrays]) -> Arrays:
+    """Return the arrays of named parts under one name each.
+
+    Examples
+    --------
+    >>> joined = join_parts({"0": {"v": np.ones(2)}, "1": {"v": np.zeros(1)}})
+    >>> list(joined), split_parts(joined)["1"]
+    (['0/v', '1/v'], {'v': array([0.])})
+    """
+    return {f"{part}/{name}": value for part, arrays in parts.items() for name, value in arrays.items()}
+
+
+def split_parts(arrays: Mapping[str, NDArray[Any]]) -> dict[str, Arrays]:
+    """Return what `join_parts` was given."""
+    parts: dict[str, Arrays] = {}
+    for key, value in arrays.items():
+        part, _, name = key.partition("/")
+        parts.setdefault(part, {})[name] = value
+    return parts
 
 
 def progress_arrays(state: State) -> Arrays:

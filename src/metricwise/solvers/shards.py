@@ -27,7 +27,7 @@ from metricwise._typing import Floats, Indices, Mask
 from metricwise.kernels import streaming
 from metricwise.kernels.random_numbers import shuffle
 from metricwise.solvers.point_updates import StreamLearner
-from metricwise.solvers.stream_rows import StreamRows
+from metricwise.solvers.stream_data import StreamData
 from metricwise.solvers.stream_state import StreamState
 
 
@@ -45,7 +45,7 @@ def pass_over_chunk(X: Any, learner: StreamLearner, state: StreamState, labels: 
     shuffle(order, np.uint64(seed))
     weights = np.ones(labels.positive.size) if labels.weights is None else labels.weights
     after = deepcopy(state)
-    learner.learn(after, StreamRows(X, labels.positive, weights), order, remember=False)
+    learner.learn(after, StreamData(X, labels.positive, weights), order, remember=False)
     return after
 
 

@@ -22,7 +22,7 @@ from metricwise._typing import Indices
 from metricwise.kernels import dual_regions, streaming
 from metricwise.measures.base import DualRegion, HasDualRegion
 from metricwise.solvers.point_updates import PointLearner, PointSettings
-from metricwise.solvers.stream_rows import StreamRows
+from metricwise.solvers.stream_data import StreamData
 from metricwise.solvers.stream_state import StreamState
 
 _REGIONS = {
@@ -43,7 +43,7 @@ class Spade(PointLearner):
         super().__init__(settings)
         self._region = _REGIONS[measure.dual_region]
 
-    def _train(self, state: StreamState, data: StreamRows, rows: Indices) -> None:
+    def _train(self, state: StreamState, data: StreamData, rows: Indices) -> None:
         self._update(state, data, rows, self._region)
 
     def duals(self, state: StreamState) -> tuple[float, float]:

@@ -25,7 +25,7 @@ from metricwise.inference import best_threshold
 from metricwise.kernels import streaming
 from metricwise.measures.base import RatioOfRates
 from metricwise.solvers.point_updates import PointLearner, PointSettings
-from metricwise.solvers.stream_rows import StreamRows
+from metricwise.solvers.stream_data import StreamData
 from metricwise.solvers.stream_state import StreamState
 
 _FIRST_EPOCH = 100
@@ -50,7 +50,7 @@ class Stamp(PointLearner):
     def until_boundary(self, state: StreamState) -> int:
         return min(state.next_landmark, state.stage_end) - state.position
 
-    def _train(self, state: StreamState, data: StreamRows, rows: Indices) -> None:
+    def _train(self, state: StreamState, data: StreamData, rows: Indices) -> None:
         if not state.estimating:
             self._update(state, data, rows, streaming.FIXED_PRICES)
 

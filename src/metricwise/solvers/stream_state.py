@@ -11,12 +11,12 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from metricwise._typing import Floats, Indices, Mask
 from metricwise.kernels import streaming
-from metricwise.solvers.stream_rows import StreamRows
+from metricwise.solvers.saved import Arrays, pack_fields, unpack_fields
+from metricwise.solvers.stream_data import StreamData
 
 _INTERVAL = 8192  # most samples between landmarks, or the number of features if that is larger
 _OBSERVED_AT_FIRST = 4096
@@ -82,28 +82,27 @@ class StreamState:
             vectors["precision"] = np.ones(n_features)
         return cls(is_sparse=is_sparse, numbers=numbers, **vectors)
 
-    def to_arrays(self) -> dict[str, NDArray[Any]]:
+    def to_arrays(self) -> Arrays:
         """Return all there is, for a file."""
-        own = {item.name: np.asarray(getattr(self, item.name)) for item in fields(self) if item.name != "pieces"}
+        own = pack_fields(self, (item.name for item in fields(self) if item.name != "pieces"))
         for number, (X, positive, weights) in enumerate(self.pieces):
-            rows = {"data": X.data, "indices": X.indices, "indptr": X.indptr} if self.is_sparse else {"rows": X}
-            named = rows | {"positive": positive, "weights": weights}
+            matrix = {"data": X.data, "indices": X.indices, "indptr": X.indptr} if self.is_sparse else {"dense": X}
+            named = matrix | {"positive": positive, "weights": weights}
             own |= {f"piece{number}_{name}": value for name, value in named.items()}
         return own
 
     @classmethod
-    def from_arrays(cls, arrays: dict[str, NDArray[Any]]) -> Self:
+    def from_arrays(cls, arrays: Arrays) -> Self:
         """Undo `to_arrays`."""
-        values: dict[str, Any] = {item.name: arrays[item.name] for item in fields(cls) if item.name != "pieces"}
-        state = cls(**{name: value if value.ndim else value.item() for name, value in values.items()})
+        state = cls(**unpack_fields(arrays, (item.name for item in fields(cls) if item.name != "pieces")))
         while f"piece{len(state.pieces)}_weights" in arrays:
             state.pieces.append(state._piece(arrays, f"piece{len(state.pieces)}_"))
         return state
 
-    def _piece(self, arrays: dict[str, NDArray[Any]], prefix: str) -> tuple[Any, Mask, Floats]:
+    def _piece(self, arrays: Arrays, prefix: str) -> tuple[Any, Mask, Floats]:
         positive, weights = arrays[prefix + "positive"], arrays[prefix + "weights"]
         if not self.is_sparse:
-            return arrays[prefix + "rows"], positive, weights
+            return arrays[prefix + "dense"], positive, weights
         parts = tuple(arrays[prefix + name] for name in ("data", "indices", "indptr"))
         return sparse.csr_matrix(parts, shape=(weights.size, self.v.size)), positive, weights
 
@@ -127,13 +126,13 @@ class StreamState:
 
     # ----------------------------------------------------------------------------------------------------- landmarks
 
-    def observe(self, data: StreamRows, rows: Indices) -> None:
+    def observe(self, data: StreamData, rows: Indices) -> None:
         """Enter samples at the current position into the statistics: all of the first ones, then some."""
         all_until = max(_OBSERVED_AT_FIRST - self.observed, 0)
         later = all_until + (-self.position - all_until) % _OBSERVED_LATER
         self._enter(data, np.concatenate([rows[:all_until], rows[later::_OBSERVED_LATER]]))
 
-    def observe_ahead(self, data: StreamRows, rows: Indices, scaling: bool) -> None:
+    def observe_ahead(self, data: StreamData, rows: Indices, scaling: bool) -> None:
         """Learn the scale of the features from all of some samples, before the first update."""
         if scaling:
             self._enter(data, rows)
@@ -141,7 +140,7 @@ class StreamState:
         # The statistics will not change much soon.
         self.next_landmark = self.position + self._longest_interval
 
-    def _enter(self, data: StreamRows, rows: Indices) -> None:
+    def _enter(self, data: StreamData, rows: Indices) -> None:
         if rows.size == 0:
             return
         if self.observed == 0 and not self.is_sparse:
@@ -199,7 +198,7 @@ class StreamState:
 
     # ------------------------------------------------------------------------------------------------- recent scores
 
-    def remember(self, data: StreamRows, rows: Indices, positions: Indices | None = None) -> None:
+    def remember(self, data: StreamData, rows: Indices, positions: Indices | None = None) -> None:
         """Score some samples that were not learnt from yet, with the snapshot; the rare class more often."""
         if not self.snapshot.any():
             return

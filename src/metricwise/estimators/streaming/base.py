@@ -20,7 +20,7 @@ from metricwise._typing import Floats, Mask
 from metricwise.decisions.targets import classes_of, sample_weights_of
 from metricwise.designs.cluster.source import DaskSource
 from metricwise.estimators.dask_inputs import data_of_cluster
-from metricwise.estimators.inputs import refuse_dask_in_order, validate_samples
+from metricwise.estimators.inputs import refuse_dask_in_order, restore_on_error, validate_samples
 from metricwise.estimators.linear import LinearClassifier
 from metricwise.estimators.streaming.chunks import ChunkReader, check_chunk_labels, chunk_weights
 from metricwise.estimators.streaming.passes import Evaluation, evaluate
@@ -28,7 +28,7 @@ from metricwise.measures import Measure, get_measure
 from metricwise.registry import check_trainable
 from metricwise.results import History, Status, StreamEntry, StreamResult
 from metricwise.solvers.point_updates import PointSettings, Schedule, StreamLearner, learn_around
-from metricwise.solvers.stream_rows import StreamRows
+from metricwise.solvers.stream_data import StreamData
 from metricwise.solvers.stream_state import StreamState
 from metricwise.threads import available_threads
 
@@ -129,8 +129,8 @@ class StreamingClassifier(LinearClassifier):
         self.n_shards = n_shards
 
     @abstractmethod
-    def _learner(self, measure: Any, n_samples: int | None = None) -> StreamLearner:
-        """Return the solver of one binary problem, for a number of samples if that is known."""
+    def _learner(self, measure: Any) -> StreamLearner:
+        """Return the solver of one binary problem."""
 
     def _settings(self) -> PointSettings:
         return PointSettings(self.schedule, self.eta0, self.alpha, self.prior, self.fit_intercept)
@@ -173,24 +173,23 @@ class StreamingClassifier(LinearClassifier):
         measure = self._checked_measure()
         X, y, sample_weight = data_of_cluster(self, X, y, sample_weight, client)
         on_cluster = isinstance(X, DaskSource)
-        scratch = type(self)(**self.get_params(deep=False))  # takes note of the features
-        # Contiguous samples: in random order, every entry of a sample that is spread over memory has to be waited for.
-        X, y = validate_samples(scratch, X, y, least=2, order="C", chunks=on_cluster)
-        weights = sample_weights_of(X, y, sample_weight, None)
-        classes = classes_of(y, weights)
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        job = (ClusterJob if on_cluster else MemoryJob)(self, measure, X, weights, seed)
-        done = job.run(self._positives(y, classes))
-        # Only now, so that a failed fit leaves the model as it was.
-        self._take_features(scratch)
-        self.measure_, self.classes_ = measure, classes
-        self._states = [progress.state for progress, _ in done]
-        self._entries = mean_entries([progress.entries for progress, _ in done])
-        self._seconds = sum(progress.seconds for progress, _ in done)
-        self._rows_of_others = done[0][0].entries[-1].rows - self._states[0].position
-        self._bytes_moved = job.bytes_moved
-        self._passes, self._status = max(p.passes + (p.offset > 0) for p, _ in done), done[0][0].status
-        self._cache = [_Model(p.best_weights, p.best_bias, threshold) for p, threshold in done]
+        with restore_on_error(self):
+            # Contiguous samples: in random order, every entry of a sample that is spread over memory has to be waited
+            # for.
+            X, y = validate_samples(self, X, y, least=2, order="C", chunks=on_cluster)
+            weights = sample_weights_of(X, y, sample_weight, None)
+            classes = classes_of(y, weights)
+            seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+            job = (ClusterJob if on_cluster else MemoryJob)(self, measure, X, weights, seed)
+            done = job.run(self._positives(y, classes))
+            self.measure_, self.classes_ = measure, classes
+            self._states = [progress.state for progress, _ in done]
+            self._entries = mean_entries([progress.entries for progress, _ in done])
+            self._seconds = sum(progress.seconds for progress, _ in done)
+            self._rows_of_others = done[0][0].entries[-1].n_samples - self._states[0].position
+            self._bytes_moved = job.bytes_moved
+            self._passes, self._status = max(p.passes + (p.offset > 0) for p, _ in done), done[0][0].status
+            self._cache = [_Model(p.best_weights, p.best_bias, threshold) for p, threshold in done]
         job.warn()
         return self
 
@@ -229,13 +228,9 @@ class StreamingClassifier(LinearClassifier):
         measure = self._checked_measure()
         first = not hasattr(self, "classes_")
         labels = check_chunk_labels(y, classes, None if first else self.classes_)
-        if first:
-            # A model apart, so that whatever is wrong with the samples leaves this one as it was.
-            scratch = type(self)(**self.get_params(deep=False))
-            scratch._begin(measure, X, y, labels)
-            checked = scratch._checked_chunk(X, y, sample_weight)
-            self.__dict__.update(vars(scratch))
-        else:
+        with restore_on_error(self):
+            if first:
+                self._begin(measure, X, y, labels)
             checked = self._checked_chunk(X, y, sample_weight)
         self._learn_chunk(*checked)
         self._seconds += time.perf_counter() - started
@@ -247,7 +242,7 @@ class StreamingClassifier(LinearClassifier):
         """Make a model of the first chunk's kind that has not learnt anything."""
         X, _ = validate_samples(self, X, y)
         count = len(self._positives(classes[:0], classes))
-        data = StreamRows(X, np.zeros(0, dtype=bool), np.zeros(0))
+        data = StreamData(X, np.zeros(0, dtype=bool), np.zeros(0))
         states = [self._learner(measure).start(data.n_features, data.is_sparse) for _ in range(count)]
         self._restore(measure, classes, states, {})
 
@@ -256,8 +251,7 @@ class StreamingClassifier(LinearClassifier):
     ) -> None:
         """Put states in place, new ones or those of a checkpoint with its notes."""
         self.measure_, self.classes_, self._states = measure, classes, states
-        history = notes.get("entries", ())
-        self._entries = [StreamEntry(rows, seconds, value, tuple(duals)) for rows, seconds, value, duals in history]
+        self._entries = list(notes.get("entries", ()))
         self._seconds, self._passes, self._status = notes.get("seconds", 0.0), 1, Status.STREAMING.value
         self._rows_of_others = self._bytes_moved = 0
         self._cache = None
@@ -272,7 +266,7 @@ class StreamingClassifier(LinearClassifier):
         # another.
         X, y = validate_samples(self, X, y, reset=False, order="C")
         check_chunk_labels(y, None, self.classes_)
-        if StreamRows(X, np.zeros(0, dtype=bool), np.zeros(0)).is_sparse != self._states[0].is_sparse:
+        if StreamData(X, np.zeros(0, dtype=bool), np.zeros(0)).is_sparse != self._states[0].is_sparse:
             before = "sparse" if self._states[0].is_sparse else "dense"
             raise ValueError(f"the samples learnt from before were {before}, these are not: convert X")
         return X, y, chunk_weights(X, sample_weight)
@@ -281,7 +275,7 @@ class StreamingClassifier(LinearClassifier):
         """Learn from valid samples; those ``held`` out are only scored, and then no others are."""
         rows = np.flatnonzero(weights > 0.0)
         for positive, state in zip(self._positives(y, self.classes_), self._states, strict=True):
-            data = StreamRows(X, positive, weights)
+            data = StreamData(X, positive, weights)
             learner = self._learner(self.measure_)
             if held is None:
                 learner.learn(state, data, rows)
@@ -291,7 +285,7 @@ class StreamingClassifier(LinearClassifier):
     def _note_progress(self, seconds_left: float | None = None) -> bool:
         """Add to the history, ever more rarely; say whether the callback wants to stop."""
         position = self._states[0].position
-        last = self._entries[-1].rows if self._entries else 0
+        last = self._entries[-1].n_samples if self._entries else 0
         if position < max(last + min(last, _ROWS_BETWEEN_ENTRIES), 1):
             return False
         values = [self._recent(state).value for state in self._states]
@@ -306,7 +300,7 @@ class StreamingClassifier(LinearClassifier):
         """Log an evaluation and hand it to the callback; say whether that wants to stop."""
         left = "" if entry.seconds_left is None else f", at most {entry.seconds_left:.0f} s left"
         _LOG.info(
-            "%d samples, %.0f samples/s, measure %.4f%s", entry.rows, entry.samples_per_second, entry.measure, left
+            "%d samples, %.0f samples/s, measure %.4f%s", entry.n_samples, entry.samples_per_second, entry.measure, left
         )
         return bool(self.callback is not None and self.callback(entry))
 

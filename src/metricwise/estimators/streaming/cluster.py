@@ -17,7 +17,7 @@ from metricwise.estimators.streaming.passes import BinaryFitting, Passes, Pauses
 from metricwise.measures import Measure
 from metricwise.solvers.point_updates import StreamLearner
 from metricwise.solvers.shards import ChunkLabels, averaged_state, pass_over_chunk
-from metricwise.solvers.stream_rows import StreamRows
+from metricwise.solvers.stream_data import StreamData
 from metricwise.solvers.stream_state import StreamState
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ _SEEDS = 2**40
 _BETWEEN_CHUNKS = 0x9E3779B1  # seeds of neighbouring chunks are far apart
 
 
-class ClusterRows(StreamRows):
+class ClusterRows(StreamData):
     """Labelled samples in chunks on a cluster. Scores come from the workers; learning is done by `ShardedFitting`.
 
     Parameters
@@ -116,11 +116,11 @@ class ShardedFitting(BinaryFitting):
             size = n_bytes(part for part in labels if part is not None)
             self._labels[k] = data.tasks.keep(labels, size, beside=k)
 
-    def _few_rows(self, rows: Indices) -> tuple[StreamRows, Indices]:
+    def _few_rows(self, rows: Indices) -> tuple[StreamData, Indices]:
         source, rows = self.data.X, np.sort(rows)
         if rows.size > source.most_gathered:
             rows = rows[:: -(-rows.size // source.most_gathered)]
-        gathered = StreamRows(source.gather(rows), self.data.positive[rows], self.data.weights[rows])
+        gathered = StreamData(source.gather(rows), self.data.positive[rows], self.data.weights[rows])
         return gathered, np.arange(rows.size)
 
     def _order(self, number: int) -> Indices:
@@ -166,13 +166,13 @@ class ClusterJob(MemoryJob):
     def _kind(self) -> tuple[Any, ...]:
         return self.X.shape, self.X.is_sparse, self.X.bounds.tolist()
 
-    def _stream_rows(self, positive: Mask, weights: Floats) -> StreamRows:
+    def _stream_rows(self, positive: Mask, weights: Floats) -> StreamData:
         self._check_shards(positive, weights)
         return ClusterRows(self.X, positive, weights)
 
     def _make_fitting(self, data: Any, rows: Indices, passes: Passes, held: Indices) -> BinaryFitting:
         model = self.model
-        learner, scaling = model._learner(self.measure, rows.size), not model._settings().plain
+        learner, scaling = model._learner(self.measure).adapt_to(rows.size), not model._settings().plain
         return ShardedFitting(learner, self.measure, data, rows, passes, held, model.n_shards, scaling)
 
     def _check_shards(self, positive: Mask, weights: Floats) -> None:

@@ -9,23 +9,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metricwise.estimators.checkpoints import (
-    check_writable,
-    digest,
-    load_checkpoint,
-    reading,
-    remove_checkpoint,
-    save_checkpoint,
-    settings_of,
-)
+from metricwise.estimators.checkpoints import Checkpoint, check_writable, digest, settings_of
 from metricwise.estimators.streaming.chunks import ChunkReader
+from metricwise.estimators.streaming.passes import pack_history, unpack_history
 from metricwise.measures import Measure
 from metricwise.results import Status
+from metricwise.solvers.saved import pack_fields, unpack_fields
 from metricwise.solvers.stream_state import StreamState
 
 if TYPE_CHECKING:
     from metricwise.estimators.streaming.base import StreamingClassifier
 
+_PROGRESS = ("passes", "chunk", "rows", "stale", "best", "seconds")
 _HELD_OUT = 10  # one sample in so many, if there is more than one pass
 
 
@@ -51,24 +46,25 @@ class FileJob:
 
     def run(self) -> None:
         """Make the passes, or what a checkpoint leaves of them."""
-        training = ""
+        checkpoint = None
         if self.path is not None:
             check_writable(self.path)
             labels = None if self.classes is None else self.classes.tolist()
             training = digest(settings_of(self.model), self.n_passes, labels, *self.reader.identity())
-            self._resume(self.path, training)
+            checkpoint = Checkpoint(self.path, training)
+            self._resume(checkpoint)
         self._started = time.perf_counter() - self.seconds
         status = Status.STREAMING
         while self.passes < self.n_passes and status is Status.STREAMING:
-            status = self._one_pass(training)
+            status = self._one_pass(checkpoint)
             if status is Status.STREAMING:
                 self.passes, self.chunk = self.passes + 1, 0
                 status = self._after_pass()
         self._hand_over(status)
-        if self.path is not None:
-            remove_checkpoint(self.path)
+        if checkpoint is not None:
+            checkpoint.remove()
 
-    def _one_pass(self, training: str) -> Status:
+    def _one_pass(self, checkpoint: Checkpoint | None) -> Status:
         for X, y, weights in self.reader.read(self.chunk):
             self._learn(X, y, weights)
             self.chunk += 1
@@ -77,9 +73,9 @@ class FileJob:
                 return Status.STOPPED
             if self.model.max_seconds is not None and self.seconds > self.model.max_seconds:
                 return Status.MAX_SECONDS
-            if self.path is not None and self.unsaved >= self.model.every:
+            if checkpoint is not None and self.unsaved >= self.model.every:
                 self.unsaved = 0
-                self._save(self.path, training)
+                self._save(checkpoint)
         if self.chunk == 0:
             raise ValueError(f"{self.reader.name} has no samples: training needs samples of at least two classes")
         return Status.STREAMING
@@ -133,38 +129,26 @@ class FileJob:
 
     # ---------------------------------------------------------------------------------------------------- checkpoints
 
-    def _save(self, path: Path, training: str) -> None:
+    def _save(self, checkpoint: Checkpoint) -> None:
         scratch = self.scratch
-        arrays: dict[str, NDArray[Any]] = {"classes": np.array(scratch.classes_.tolist())}
-        for k, state in enumerate(scratch._states):
-            arrays |= {f"{k}_{name}": value for name, value in state.to_arrays().items()}
-        names = getattr(scratch, "feature_names_in_", None)
-        notes = {
-            "passes": self.passes,
-            "chunk": self.chunk,
-            "rows": self.rows,
-            "stale": self.stale,
-            "best": self.best,
-            "seconds": self.seconds,
-            "features": scratch.n_features_in_,
-            "dtype": scratch.classes_.dtype.str,
-            "names": None if names is None else list(names),
-            "entries": [(e.rows, e.seconds, e.measure, list(e.duals)) for e in scratch._entries],
+        own = pack_fields(self, _PROGRESS) | {
+            "classes": np.array(scratch.classes_.tolist()),
+            "dtype": np.array(scratch.classes_.dtype.str),
+            "features": np.array(scratch.n_features_in_),
+            "names": np.array(list(getattr(scratch, "feature_names_in_", [])), dtype=str),
+            "entries": pack_history(scratch._entries),
         }
-        save_checkpoint(path, training, arrays, notes)
+        checkpoint.save([own, *(state.to_arrays() for state in scratch._states)])
 
-    def _resume(self, path: Path, training: str) -> None:
-        found = load_checkpoint(path, training)
-        if found is None:
+    def _resume(self, checkpoint: Checkpoint) -> None:
+        runs = checkpoint.load()
+        if not runs:
             return
-        arrays, notes = found
-        self.passes, self.chunk, self.rows = notes["passes"], notes["chunk"], notes["rows"]
-        self.stale, self.best, self.seconds = notes["stale"], notes["best"], notes["seconds"]
-        classes = self.classes = arrays.pop("classes").astype(notes["dtype"])
-        problems: dict[int, dict[str, NDArray[Any]]] = {}
-        for name, value in arrays.items():
-            number, _, rest = name.partition("_")
-            problems.setdefault(int(number), {})[rest] = value
-        with reading(path):
-            states = [StreamState.from_arrays(problems[number]) for number in sorted(problems)]
+        with checkpoint.naming_damage():
+            own, *others = runs
+            vars(self).update(unpack_fields(own, _PROGRESS))
+            classes = self.classes = own["classes"].astype(own["dtype"].item())
+            states = [StreamState.from_arrays(arrays) for arrays in others]
+            notes = {"seconds": self.seconds, "features": own["features"].item(), "names": own["names"].tolist()}
+            notes["entries"] = unpack_history(own["entries"])
         self.scratch._restore(self.measure, classes, states, notes)

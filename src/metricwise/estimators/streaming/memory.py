@@ -11,16 +11,7 @@ import numpy as np
 from metricwise._typing import Floats, Indices, Mask
 from metricwise.decisions.folds import merge_copies
 from metricwise.designs import make_design
-from metricwise.estimators.checkpoints import (
-    Arrays,
-    check_writable,
-    digest,
-    load_checkpoint,
-    reading,
-    remove_checkpoint,
-    save_checkpoint,
-    settings_of,
-)
+from metricwise.estimators.checkpoints import Checkpoint, check_writable, digest, settings_of
 from metricwise.estimators.streaming.passes import (
     BinaryFitting,
     Passes,
@@ -31,7 +22,7 @@ from metricwise.estimators.streaming.passes import (
 )
 from metricwise.measures import Measure
 from metricwise.results import StreamEntry
-from metricwise.solvers.stream_rows import StreamRows
+from metricwise.solvers.stream_data import StreamData
 
 if TYPE_CHECKING:
     from metricwise.estimators.streaming.base import StreamingClassifier
@@ -59,21 +50,21 @@ class MemoryJob:
 
     def run(self, positives: list[Mask]) -> list[tuple[Progress, float]]:
         """Train all problems, or what a checkpoint leaves of them; return progress and threshold of each."""
-        training = ""
+        checkpoint = None
         if self.path is not None:
             check_writable(self.path)
-            training = self._digest(positives)
-        resumed = self._load(training)
+            checkpoint = Checkpoint(self.path, self._digest(positives))
+        resumed = [] if checkpoint is None else _load_progress(checkpoint)
         results = []
         for number, positive in enumerate(positives):
             data, rows = self._problem(positive)
             progress = resumed[number] if number < len(resumed) else None
             fitting = self._fitting(data, rows)
-            progress = self._train(fitting, progress, training)
+            progress = self._train(fitting, progress, checkpoint)
             self._done.append(progress)
             results.append((progress, self._threshold(fitting, rows, progress)))
-        if self.path is not None:
-            remove_checkpoint(self.path)
+        if checkpoint is not None:
+            checkpoint.remove()
         return results
 
     def warn(self) -> None:
@@ -86,7 +77,7 @@ class MemoryJob:
                 stacklevel=3,
             )
 
-    def _problem(self, positive: Mask) -> tuple[StreamRows, Indices]:
+    def _problem(self, positive: Mask) -> tuple[StreamData, Indices]:
         rows, weights = np.flatnonzero(self.weights > 0.0), self.weights
         if rows.size <= _MOST_ROWS_TO_MERGE and np.all(weights[rows] == np.floor(weights[rows])):
             rows, merged = merge_copies(make_design(self.X).take(rows), rows, positive[rows], weights[rows])
@@ -94,8 +85,8 @@ class MemoryJob:
             weights[rows] = merged
         return self._stream_rows(positive, weights), rows
 
-    def _stream_rows(self, positive: Mask, weights: Floats) -> StreamRows:
-        return StreamRows(self.X, positive, weights, self.model._threads)
+    def _stream_rows(self, positive: Mask, weights: Floats) -> StreamData:
+        return StreamData(self.X, positive, weights, self.model._threads)
 
     def _passes(self) -> Passes:
         model = self.model
@@ -103,19 +94,21 @@ class MemoryJob:
             model.n_passes, model.tol, model.patience, model.validation_fraction, model.max_seconds, self.seed
         )
 
-    def _fitting(self, data: StreamRows, rows: Indices) -> BinaryFitting:
+    def _fitting(self, data: StreamData, rows: Indices) -> BinaryFitting:
         passes = self._passes()
         held = held_out_rows(data, rows, passes.validation_fraction, self.seed)
         return self._make_fitting(data, rows, passes, held)
 
-    def _make_fitting(self, data: StreamRows, rows: Indices, passes: Passes, held: Indices) -> BinaryFitting:
-        return BinaryFitting(self.model._learner(self.measure, rows.size), self.measure, data, rows, passes, held)
+    def _make_fitting(self, data: StreamData, rows: Indices, passes: Passes, held: Indices) -> BinaryFitting:
+        return BinaryFitting(
+            self.model._learner(self.measure).adapt_to(rows.size), self.measure, data, rows, passes, held
+        )
 
-    def _train(self, fitting: BinaryFitting, progress: Progress | None, training: str) -> Progress:
+    def _train(self, fitting: BinaryFitting, progress: Progress | None, checkpoint: Checkpoint | None) -> Progress:
         pauses = None
-        if self.path is not None:
-            path = self.path
-            pauses = Pauses(self.model.every, lambda now: self._save(path, training, now))
+        if checkpoint is not None:
+            file = checkpoint
+            pauses = Pauses(self.model.every, lambda now: file.save([one.to_arrays() for one in (*self._done, now)]))
         return fitting.run(progress or fitting.start(), pauses, self.model._tell)
 
     def _threshold(self, fitting: BinaryFitting, rows: Indices, progress: Progress) -> float:
@@ -142,22 +135,11 @@ class MemoryJob:
         """Return what tells matrices apart, as fingerprints are alike for every kind."""
         return self.X.shape, str(self.X.dtype), make_design(self.X).is_sparse
 
-    def _load(self, training: str) -> list[Progress]:
-        found = None if self.path is None else load_checkpoint(self.path, training)
-        if found is None:
-            return []
-        arrays, notes = found
-        split: list[Arrays] = [{} for _ in range(notes["problems"])]
-        for name, value in arrays.items():
-            number, _, rest = name.partition("_")
-            split[int(number)][rest] = value
-        with reading(self.path):
-            return [Progress.from_arrays(part) for part in split]
 
-    def _save(self, path: Path, training: str, now: Progress) -> None:
-        problems = [*self._done, now]
-        arrays = {f"{k}_{name}": value for k, one in enumerate(problems) for name, value in one.to_arrays().items()}
-        save_checkpoint(path, training, arrays, {"problems": len(problems)})
+def _load_progress(checkpoint: Checkpoint) -> list[Progress]:
+    runs = checkpoint.load()
+    with checkpoint.naming_damage():
+        return [Progress.from_arrays(arrays) for arrays in runs]
 
 
 def mean_entries(histories: list[list[StreamEntry]]) -> list[StreamEntry]:
@@ -169,5 +151,5 @@ def mean_entries(histories: list[list[StreamEntry]]) -> list[StreamEntry]:
     for k, entry in enumerate(longest):
         values = [history[min(k, len(history) - 1)].measure for history in histories if history]
         seconds = sum(history[min(k, len(history) - 1)].seconds for history in histories if history)
-        entries.append(StreamEntry(entry.rows, seconds, float(np.mean(values)), entry.duals, entry.seconds_left))
+        entries.append(StreamEntry(entry.n_samples, seconds, float(np.mean(values)), entry.duals, entry.seconds_left))
     return entries

@@ -15,16 +15,14 @@ from metricwise.results import StreamEntry
 from metricwise.solvers.mini_batches import MiniBatches
 from metricwise.solvers.point_updates import Schedule
 
-_BUFFERS_A_PASS = 8
-
 
 class MiniBatchSVC(StreamingClassifier):
     """Linear classifier for every measure with a most violated labelling, learnt from buffers (Kar et al. 2014).
 
-    The surrogate of `MultivariateSVC` on a buffer of samples gives a gradient; one step is made a buffer. That is the
-    method 1PMB. A buffer says less of a measure than all samples do, so where `SPADEClassifier` or `STAMPClassifier`
-    fit the measure they are the better choice; this one also serves break-even point, precision and recall at k, ROC
-    areas, Matthews correlation and any function of the table.
+    The surrogate of `MultivariateSVC` on a buffer of samples gives a gradient; one step is made per buffer. That is the
+    method 1PMB. A buffer estimates a measure less well than all samples do, so where `SPADEClassifier` or
+    `STAMPClassifier` fit the measure they are the better choice; this one also serves break-even point,
+    precision and recall at k, ROC areas, Matthews correlation and any function of the table.
 
     Parameters
     ----------
@@ -34,19 +32,73 @@ class MiniBatchSVC(StreamingClassifier):
     batch_size : int, default=1000
         Samples of a buffer; in `fit` at most an eighth of the samples. It grows, up to eight times, until it holds both
         classes.
-    eta0, alpha, schedule, prior, threshold, n_passes, tol, patience, validation_fraction, max_seconds, fit_intercept
-        As in `SPADEClassifier`; ``prior`` is not used.
-    multi_class, pos_label, n_jobs, random_state, checkpoint, every, callback
-        As in `SPADEClassifier`.
+    eta0 : float, default=1.0
+        The first step. With the adaptive schedule a step of 1 would, on average, change a sample's own score by one.
+    alpha : float, default=1e-4
+        Strength of the regulariser.
+    schedule : {"adaptive", "paper"}, default="adaptive"
+        "adaptive" standardises dense features (scales sparse ones) as samples come and never steps beyond the margin of
+        a sample, so that raw features of any size are fine. "paper" takes the features as they are, with steps ``eta0 /
+        sqrt(b)`` at buffer b and the plain average of all models.
+    prior : float, optional
+        Not used; the labelling of a buffer counts its positives.
+    threshold : {"stream"} or float, default="stream"
+        Where scores are cut into labels: "stream" is the best threshold for the measure on samples not (yet) learnt
+        from: those held out by `fit`, or, in a stream, recent samples just before they were. A number is used as it is.
+    n_passes : int, default=25
+        Most passes of `fit`.
+    tol : float, default=1e-3
+        Passes end when the measure on samples held out has not risen by this much for ``patience`` passes. Negative:
+        make all passes.
+    patience : int, default=5
+        See ``tol``.
+    validation_fraction : float, default=0.1
+        Share of the samples that `fit` holds out, at most 20 thousand; none if that leaves fewer than ten of a class.
+    max_seconds : float, optional
+        About how long training may take.
+    fit_intercept : bool, default=True
+        Whether scores have a constant term.
+    multi_class : {"ovr", "off"} or None, default="ovr"
+        One binary problem per class vs the rest; "off" or None: an error for more than two classes.
+    pos_label : label, optional
+        The positive class of a binary problem; the greater label by default.
+    n_jobs : int, optional
+        Threads for the scores of samples held out. None and -1 mean all cores this process may use.
+    random_state : int, RandomState instance or None, default=0
+        Seeds the order of the samples and those held out.
+    checkpoint : str or path, optional
+        Where `fit` and `fit_stream` write their progress. If the file exists, they go on from it, and end with the
+        same model as without a break; it is removed at the end.
+    every : int, default=1000000
+        Samples between checkpoints.
+    callback : callable, optional
+        Called with a `StreamEntry` after every evaluation; a true answer stops training.
 
     Attributes
     ----------
-    coef_, intercept_, threshold_, classes_, measure_, n_features_in_, feature_names_in_
-        As in `MultivariateSVC`.
+    coef_ : array of shape (1, n_features) or (n_classes, n_features)
+        Weights of the features, towards ``classes_[1]`` in a binary problem.
+    intercept_ : array of shape (1,) or (n_classes,)
+        Constant terms of the scores.
+    threshold_ : float or array of shape (n_classes,)
+        What `decision_function` subtracts from the scores.
+    classes_ : array
+        The labels, sorted.
+    measure_ : Measure
+        What the model was trained for.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : array
+        Names of the features, if the samples had names.
     n_iter_ : int
         Passes over the data.
     result_ : StreamResult
         Status, samples seen, and the history of the measure and of the slack of the last buffer.
+
+    References
+    ----------
+    P. Kar, H. Narasimhan, P. Jain (2014). Online and Stochastic Gradient Methods for Non-decomposable Loss Functions.
+    Advances in Neural Information Processing Systems. Method 1PMB.
 
     Examples
     --------
@@ -119,8 +171,5 @@ class MiniBatchSVC(StreamingClassifier):
             )
         return measure
 
-    def _learner(self, measure: Any, n_samples: int | None = None) -> MiniBatches:
-        rows = int(self.batch_size)
-        if n_samples is not None:
-            rows = min(rows, max(n_samples // _BUFFERS_A_PASS, 2))
-        return MiniBatches(measure, self._settings(), rows)
+    def _learner(self, measure: Any) -> MiniBatches:
+        return MiniBatches(measure, self._settings(), int(self.batch_size))

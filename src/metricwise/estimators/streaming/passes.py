@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metricwise._typing import Floats, Indices, Mask
 from metricwise.decisions.folds import assign_folds
@@ -18,7 +17,8 @@ from metricwise.kernels.random_numbers import shuffle
 from metricwise.measures import CountsTable, Measure, RestrictsLabellings
 from metricwise.results import Status, StreamEntry
 from metricwise.solvers.point_updates import StreamLearner
-from metricwise.solvers.stream_rows import StreamRows
+from metricwise.solvers.saved import Arrays, join_parts, pack_fields, split_parts, unpack_fields
+from metricwise.solvers.stream_data import StreamData
 from metricwise.solvers.stream_state import StreamState
 
 _MOST_HELD_OUT = 20_000
@@ -79,21 +79,31 @@ class Progress:
     status: str = ""
     entries: list[StreamEntry] = field(default_factory=list)
 
-    def to_arrays(self) -> dict[str, NDArray[Any]]:
+    def to_arrays(self) -> Arrays:
         """Return all there is, for a file."""
-        history = [(entry.rows, entry.seconds, entry.measure, *entry.duals) for entry in self.entries]
-        own = {item.name: np.asarray(getattr(self, item.name)) for item in fields(self)[1:-1]}
-        return own | {"entries": np.asarray(history)} | {f"state_{k}": v for k, v in self.state.to_arrays().items()}
+        own = pack_fields(self, (item.name for item in fields(self)[1:-1])) | {"entries": pack_history(self.entries)}
+        return join_parts({"own": own, "state": self.state.to_arrays()})
 
     @classmethod
-    def from_arrays(cls, arrays: dict[str, NDArray[Any]]) -> Self:
+    def from_arrays(cls, arrays: Arrays) -> Self:
         """Undo `to_arrays`."""
-        state = {name.removeprefix("state_"): value for name, value in arrays.items() if name.startswith("state_")}
-        own: dict[str, Any] = {item.name: arrays[item.name] for item in fields(cls)[1:-1]}
-        values = {name: value if value.ndim else value.item() for name, value in own.items()}
-        history = arrays["entries"].tolist()
-        entries = [StreamEntry(int(rows), seconds, value, tuple(duals)) for rows, seconds, value, *duals in history]
-        return cls(StreamState.from_arrays(state), **values, entries=entries)
+        parts = split_parts(arrays)
+        own = unpack_fields(parts["own"], (item.name for item in fields(cls)[1:-1]))
+        state = StreamState.from_arrays(parts["state"])
+        return cls(state, **own, entries=unpack_history(parts["own"]["entries"]))
+
+
+def pack_history(entries: list[StreamEntry]) -> Floats:
+    """Return a history as an array."""
+    return np.asarray([(entry.n_samples, entry.seconds, entry.measure, *entry.duals) for entry in entries])
+
+
+def unpack_history(history: Floats) -> list[StreamEntry]:
+    """Return what `pack_history` was given, without the time that was left."""
+    return [
+        StreamEntry(int(n_samples), seconds, value, tuple(duals))
+        for n_samples, seconds, value, *duals in history.tolist()
+    ]
 
 
 class Pauses(NamedTuple):
@@ -108,7 +118,7 @@ def seed_of_pass(seed: int, number: int) -> int:
     return (seed << _BITS_OF_PASSES) + number
 
 
-def held_out_rows(data: StreamRows, rows: Indices, fraction: float, seed: int) -> Indices:
+def held_out_rows(data: StreamData, rows: Indices, fraction: float, seed: int) -> Indices:
     """Return samples to hold out, of both classes alike; none if there would be too few of one."""
     n_folds = round(1.0 / fraction)
     smallest = min(np.count_nonzero(data.positive[rows] == side) for side in (True, False))
@@ -131,7 +141,7 @@ class BinaryFitting:
     """The passes of one binary problem."""
 
     def __init__(
-        self, learner: StreamLearner, measure: Measure, data: StreamRows, rows: Indices, passes: Passes, held: Indices
+        self, learner: StreamLearner, measure: Measure, data: StreamData, rows: Indices, passes: Passes, held: Indices
     ) -> None:
         self.learner, self.measure, self.data, self.passes, self.held = learner, measure, data, passes, held
         self.train = np.setdiff1d(rows, held, assume_unique=True)
@@ -146,7 +156,7 @@ class BinaryFitting:
         self.learner.prepare(state, *self._few_rows(few))
         return Progress(state)
 
-    def _few_rows(self, rows: Indices) -> tuple[StreamRows, Indices]:
+    def _few_rows(self, rows: Indices) -> tuple[StreamData, Indices]:
         """Return samples in memory, and which of them are the given ones."""
         return self.data, rows
 
@@ -255,7 +265,7 @@ class BinaryFitting:
 
 
 def out_of_fold_threshold(
-    make_fitting: Callable[[Indices], BinaryFitting], measure: Measure, data: StreamRows, rows: Indices, seed: int
+    make_fitting: Callable[[Indices], BinaryFitting], measure: Measure, data: StreamData, rows: Indices, seed: int
 ) -> float | None:
     """Return the threshold on out-of-fold scores, where too few samples can be held out; None if it fails."""
     folds = assign_folds(make_design(data.X).take(rows), data.positive[rows], _FOLDS, seed)

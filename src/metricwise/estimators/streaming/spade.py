@@ -31,7 +31,7 @@ class SPADEClassifier(StreamingClassifier):
     schedule : {"adaptive", "paper"}, default="adaptive"
         "adaptive" standardises dense features (scales sparse ones) as samples come and never steps beyond the margin of
         a sample, so that raw features of any size are fine. "paper" takes the features as they are, with steps ``eta0 /
-        sqrt(rows)`` and the plain average of all models.
+        sqrt(t)`` at sample t and the plain average of all models.
     prior : float, optional
         The share of positives, if known; estimated as samples come by default.
     threshold : {"stream"} or float, default="stream"
@@ -51,7 +51,7 @@ class SPADEClassifier(StreamingClassifier):
     fit_intercept : bool, default=True
         Whether scores have a constant term.
     multi_class : {"ovr", "off"} or None, default="ovr"
-        One binary problem a class against the rest; "off" or None: an error for more than two classes.
+        One binary problem per class vs the rest; "off" or None: an error for more than two classes.
     pos_label : label, optional
         The positive class of a binary problem; the greater label by default.
     n_jobs : int, optional
@@ -66,19 +66,36 @@ class SPADEClassifier(StreamingClassifier):
     callback : callable, optional
         Called with a `StreamEntry` after every evaluation; a true answer stops training.
     n_shards : int, default=8
-        For Dask collections: the chunks are dealt out to so many shards (one a chunk, if there are fewer), which learn
-        side by side and are averaged after every pass. The model depends on this number, and not on the cluster; the
-        number of threads that all workers have together keeps all of them busy.
+        For Dask collections: the chunks are dealt out to so many shards (one per chunk, if there are fewer), which
+        learn side by side and are averaged after every pass. The model depends on this number, and not on the cluster;
+        the number of threads that all workers have together keeps all of them busy.
 
     Attributes
     ----------
-    coef_, intercept_, threshold_, classes_, measure_, n_features_in_, feature_names_in_
-        As in `MultivariateSVC`.
+    coef_ : array of shape (1, n_features) or (n_classes, n_features)
+        Weights of the features, towards ``classes_[1]`` in a binary problem.
+    intercept_ : array of shape (1,) or (n_classes,)
+        Constant terms of the scores.
+    threshold_ : float or array of shape (n_classes,)
+        What `decision_function` subtracts from the scores.
+    classes_ : array
+        The labels, sorted.
+    measure_ : Measure
+        What the model was trained for.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : array
+        Names of the features, if the samples had names.
     n_iter_ : int
         Passes over the data.
     result_ : StreamResult
         Status, samples seen, the history of the measure and of the dual variables alpha and beta, and on a cluster the
         bytes moved.
+
+    References
+    ----------
+    H. Narasimhan, P. Kar, P. Jain (2015). Optimizing Non-decomposable Performance Measures: A Tale of Two Classes.
+    International Conference on Machine Learning. Algorithm 1.
 
     Examples
     --------
@@ -142,5 +159,5 @@ class SPADEClassifier(StreamingClassifier):
             n_shards=n_shards,
         )
 
-    def _learner(self, measure: Any, n_samples: int | None = None) -> Spade:
+    def _learner(self, measure: Any) -> Spade:
         return Spade(measure, self._settings())

@@ -13,25 +13,84 @@ class STAMPClassifier(StreamingClassifier):
 
     F-beta, Jaccard, Gower-Legendre, accuracy, Cohen's kappa, or a ratio of your own (`contingency_measure` with
     ``ratio``). A sample costs time proportional to its entries that are not zero; memory does not depend on the number
-    of samples. On Dask collections it learns as `SPADEClassifier` does.
+    of samples. Samples of a Dask collection are learnt from where they are, in shards
+    that are averaged after every pass: that is not the algorithm of the paper.
 
     Parameters
     ----------
     measure : str or Measure, default="f1"
         What to train for: a name from ``metricwise.measure_names("STAMPClassifier")`` or such a measure.
-    eta0, alpha, schedule, prior, threshold, n_passes, tol, patience, validation_fraction, max_seconds, fit_intercept
-        As in `SPADEClassifier`.
-    multi_class, pos_label, n_jobs, random_state, checkpoint, every, callback, n_shards
-        As in `SPADEClassifier`.
+    eta0 : float, default=1.0
+        The first step. With the adaptive schedule a step of 1 would, on average, change a sample's own score by one.
+    alpha : float, default=1e-4
+        Strength of the regulariser.
+    schedule : {"adaptive", "paper"}, default="adaptive"
+        "adaptive" standardises dense features (scales sparse ones) as samples come and never steps beyond the margin of
+        a sample, so that raw features of any size are fine. "paper" takes the features as they are, with steps ``eta0 /
+        sqrt(t)`` at sample t and the plain average of all models.
+    prior : float, optional
+        The share of positives, if known; estimated as samples come by default.
+    threshold : {"stream"} or float, default="stream"
+        Where scores are cut into labels: "stream" is the best threshold for the measure on samples not (yet) learnt
+        from: those held out by `fit`, or, in a stream, recent samples just before they were. A number is used as it is.
+    n_passes : int, default=25
+        Most passes of `fit`.
+    tol : float, default=1e-3
+        Passes end when the measure on samples held out has not risen by this much for ``patience`` passes. Negative:
+        make all passes.
+    patience : int, default=5
+        See ``tol``.
+    validation_fraction : float, default=0.1
+        Share of the samples that `fit` holds out, at most 20 thousand; none if that leaves fewer than ten of a class.
+    max_seconds : float, optional
+        About how long training may take.
+    fit_intercept : bool, default=True
+        Whether scores have a constant term.
+    multi_class : {"ovr", "off"} or None, default="ovr"
+        One binary problem per class vs the rest; "off" or None: an error for more than two classes.
+    pos_label : label, optional
+        The positive class of a binary problem; the greater label by default.
+    n_jobs : int, optional
+        Threads for the scores of samples held out. None and -1 mean all cores this process may use.
+    random_state : int, RandomState instance or None, default=0
+        Seeds the order of the samples and those held out.
+    checkpoint : str or path, optional
+        Where `fit` and `fit_stream` write their progress. If the file exists, they go on from it, and end with the
+        same model as without a break; it is removed at the end.
+    every : int, default=1000000
+        Samples between checkpoints.
+    callback : callable, optional
+        Called with a `StreamEntry` after every evaluation; a true answer stops training.
+    n_shards : int, default=8
+        For Dask collections: the chunks are dealt out to so many shards (one per chunk, if there are fewer), which
+        learn side by side and are averaged after every pass. The model depends on this number, and not on the cluster;
+        the number of threads that all workers have together keeps all of them busy.
 
     Attributes
     ----------
-    coef_, intercept_, threshold_, classes_, measure_, n_features_in_, feature_names_in_
-        As in `MultivariateSVC`.
+    coef_ : array of shape (1, n_features) or (n_classes, n_features)
+        Weights of the features, towards ``classes_[1]`` in a binary problem.
+    intercept_ : array of shape (1,) or (n_classes,)
+        Constant terms of the scores.
+    threshold_ : float or array of shape (n_classes,)
+        What `decision_function` subtracts from the scores.
+    classes_ : array
+        The labels, sorted.
+    measure_ : Measure
+        What the model was trained for.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : array
+        Names of the features, if the samples had names.
     n_iter_ : int
         Passes over the data.
     result_ : StreamResult
         Status, samples seen, and the history of the measure and of the challenge level.
+
+    References
+    ----------
+    H. Narasimhan, P. Kar, P. Jain (2015). Optimizing Non-decomposable Performance Measures: A Tale of Two Classes.
+    International Conference on Machine Learning. Algorithm 3.
 
     Examples
     --------
@@ -43,5 +102,5 @@ class STAMPClassifier(StreamingClassifier):
     True
     """
 
-    def _learner(self, measure: Any, n_samples: int | None = None) -> Stamp:
+    def _learner(self, measure: Any) -> Stamp:
         return Stamp(measure, self._settings())

@@ -6,16 +6,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from metricwise.estimators.checkpoints import (
-    Arrays,
-    check_writable,
-    load_checkpoint,
-    reading,
-    remove_checkpoint,
-    save_checkpoint,
-)
+from metricwise.estimators.checkpoints import Checkpoint, check_writable
 from metricwise.results import Result
 from metricwise.solvers import Limits, run
+from metricwise.solvers.saved import Arrays
 
 _SECONDS_BETWEEN_SAVES = 30.0
 
@@ -32,24 +26,12 @@ class TrainingFile:
     """
 
     def __init__(self, path: str | Path, training: str) -> None:
-        self.path, self.training = Path(path), training
+        self.path = Path(path)
         check_writable(self.path)
-        self._runs: dict[int, Arrays] = self._read()
+        self._checkpoint = Checkpoint(self.path, training)
+        self._runs: dict[int, Arrays] = dict(enumerate(self._checkpoint.load()))
         self._number = -1
         self._saved_at = time.monotonic()
-
-    def _read(self) -> dict[int, Arrays]:
-        found = load_checkpoint(self.path, self.training)
-        if found is None:
-            return {}
-        arrays, notes = found
-        runs: dict[int, Arrays] = {}
-        with reading(self.path):
-            runs = {number: {} for number in range(int(notes["runs"]))}
-            for name, value in arrays.items():
-                number, _, rest = name.partition("_")
-                runs[int(number)][rest] = value
-        return runs
 
     def run(self, solver: Any, problem: Any, limits: Limits, state: Any, callback: Any) -> tuple[Result, Any]:
         """Run a solver as `metricwise.solvers.run` does, from where the file has it."""
@@ -62,7 +44,7 @@ class TrainingFile:
                 self._save(solver, state)
 
         if self._number in self._runs:
-            with reading(self.path):
+            with self._checkpoint.naming_damage():
                 state = solver.restored(problem, self._runs[self._number], limits)
         try:
             result, state = run(solver, problem, limits, state, callback, watch)
@@ -80,10 +62,9 @@ class TrainingFile:
 
     def _save(self, solver: Any, state: Any) -> None:
         self._runs[self._number] = solver.saved(state)
-        arrays = {f"{number}_{name}": value for number, run in self._runs.items() for name, value in run.items()}
-        save_checkpoint(self.path, self.training, arrays, {"runs": len(self._runs)})
+        self._checkpoint.save(list(self._runs.values()))
         self._saved_at = time.monotonic()
 
     def finish(self) -> None:
         """Remove the file: the training is over."""
-        remove_checkpoint(self.path)
+        self._checkpoint.remove()

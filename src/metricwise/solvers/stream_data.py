@@ -12,7 +12,7 @@ from metricwise.designs import make_design
 from metricwise.kernels import streaming
 
 
-class StreamRows:
+class StreamData:
     """Samples of a matrix with their truth and their weights, read in any order and never copied.
 
     Parameters
