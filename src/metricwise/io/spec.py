@@ -236,7 +236,7 @@ def _recognise_layout(
     if delimiter is not None and (len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n'):
         raise ValueError(f"delimiter must be a single ASCII character, not a quote or line end, got {delimiter!r}")
     name, data = content.name, as_text(content.data)
-    if not data.strip():
+    if data.isspace():  # without a copy
         raise ValueError(f"{name} has no rows: the file is empty")
     end = _end_of_lines(data)
     text = data[:end].decode(errors="replace")
