@@ -16,7 +16,7 @@ import metricwise.io
 from benchmarks.growth_process import peak_memory
 from metricwise import MultivariateSVC
 from metricwise.designs import make_design
-from metricwise.io import RowsOnDisk
+from metricwise.io import DiskData
 from metricwise.threads import available_threads
 
 TOL = 1e-2
@@ -25,7 +25,7 @@ TOL = 1e-2
 class Counted:
     """Rows on disk that count the blocks they give."""
 
-    def __init__(self, rows: RowsOnDisk) -> None:
+    def __init__(self, rows: DiskData) -> None:
         self._rows = rows
         self.blocks_read = 0
 
@@ -49,7 +49,7 @@ def forget(path: str) -> None:
         os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
 
-def read(rows: RowsOnDisk) -> float:
+def read(rows: DiskData) -> float:
     """Return the seconds that reading all blocks takes, nothing else being done."""
     started = time.perf_counter()
     for _ in rows.blocks():
@@ -57,7 +57,7 @@ def read(rows: RowsOnDisk) -> float:
     return time.perf_counter() - started
 
 
-def passes(rows: RowsOnDisk, cold: bool) -> dict[str, float]:
+def passes(rows: DiskData, cold: bool) -> dict[str, float]:
     """Return the seconds of reading alone and of the two products, each from the disk or each from memory."""
     design = make_design(rows, threads=available_threads())
     design.take(np.array([0])).combine(np.ones(1))  # compiles or loads the kernels
@@ -77,7 +77,7 @@ def passes(rows: RowsOnDisk, cold: bool) -> dict[str, float]:
     return found
 
 
-def train(rows: RowsOnDisk, C: float) -> dict[str, Any]:
+def train(rows: DiskData, C: float) -> dict[str, Any]:
     """Train for F1, and tell how long it took for how many passes over the file."""
     counted = Counted(rows)
     started = time.perf_counter()

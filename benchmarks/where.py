@@ -31,7 +31,7 @@ from metricwise.designs import make_design
 from metricwise.designs.cluster.labelled import LabelledDaskSource
 from metricwise.designs.cluster.workers import HeldChunks
 from metricwise.designs.remote_scores import FarRows
-from metricwise.io import RowsOnDisk
+from metricwise.io import DiskData
 from metricwise.measures import FBeta
 from metricwise.results import HistoryEntry
 from metricwise.solvers import Limits, run
@@ -227,7 +227,7 @@ def _binned_iterations(path: Path, labels: np.ndarray, n_iterations: int, client
     }
 
 
-def _uncached(rows: RowsOnDisk) -> float:
+def _uncached(rows: DiskData) -> float:
     """Return the seconds of both products when the file is read from the disk."""
     design = make_design(rows, threads=1)
     seconds = 0.0

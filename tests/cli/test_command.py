@@ -161,7 +161,7 @@ def test_errors_are_one_line_and_debug_shows_the_traceback(tmp_path):
     assert (
         text == ""
         and said
-        == f"Error: {bad}, line 3, column 2: the line has fewer than 2 fields: correct it, or name another separator\n"
+        == f"Error: {bad}, line 3, column 2: the line has 1 fields, not 2: correct it, or name another delimiter\n"
     )
     raised = CliRunner().invoke(main, [*map(str, arguments), "--debug"])
     assert raised.exit_code == 1 and isinstance(raised.exception, MalformedLineError)

@@ -69,11 +69,11 @@ def test_tables_without_labels(kind, tmp_path):
         MultivariateSVC("f1").fit(rows)
     with pytest.raises(ValueError, match="leave one out"):
         metricwise.io.open(path, labelled=False, target="f")
-    for other in ("X.npy", "X.svm"):
-        np.save(tmp_path / "X.npy", X)
-        (tmp_path / "X.svm").write_text("1 1:2\n")
-        with pytest.raises(ValueError, match="labelled=False has no meaning for the format"):
-            metricwise.io.open(tmp_path / other, labelled=False)
+    np.save(tmp_path / "X.npy", X)
+    with pytest.raises(ValueError, match="labelled=False has no meaning for the format"):
+        metricwise.io.open(tmp_path / "X.npy", labelled=False)
+    (tmp_path / "X.svm").write_text("1 1:2\n")
+    assert metricwise.io.open(tmp_path / "X.svm", labelled=False).y is None
 
 
 @pytest.mark.parametrize("suffix", ["npy", "npz"])
@@ -294,7 +294,7 @@ def test_files_that_are_not_what_their_names_say(tmp_path):
         (tmp_path / name).write_bytes(b"no array at all")
         with pytest.raises(ValueError, match=rf"{name} is no \.{name[2:]} file"):
             metricwise.io.open(tmp_path / name)
-    (tmp_path / "X.hdf").write_bytes(b"x")
+    (tmp_path / "X.hdf").write_bytes(b"\x89HDF\0")
     with pytest.raises(ValueError, match=r"the suffix '\.hdf' does not tell the format"):
         metricwise.io.open(tmp_path / "X.hdf")
     np.savez(tmp_path / "two.npz", a=X)

@@ -1,4 +1,4 @@
-"""Streams of Parquet files, through either library."""
+"""Streams of Parquet files."""
 
 from __future__ import annotations
 
@@ -13,14 +13,6 @@ from metricwise.io import MalformedLineError, parquet, stream
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
-
-
-@pytest.fixture(params=["pyarrow", "polars"])
-def library(request, monkeypatch):
-    if request.param == "polars":
-        pytest.importorskip("polars")
-        monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
-    return request.param
 
 
 def frame(n=537):
@@ -44,12 +36,10 @@ def write(folder, table, name="rows.parquet", rows=100):
     return path
 
 
-@pytest.mark.usefixtures("library")
 @pytest.mark.parametrize("batch", [3, 64, 10_000])
 @pytest.mark.parametrize("chunk_rows", [50, 128, 10_000])
 def test_equals_the_table(tmp_path, monkeypatch, batch, chunk_rows):
     monkeypatch.setattr(parquet, "_BATCH_ROWS", batch)
-    monkeypatch.setattr(parquet, "_SLICE_VALUES", 0)
     table = frame()
     rows = stream(write(tmp_path, table), chunk_rows=chunk_rows, weight="w")
     assert (rows.n_features, rows.n_rows) == (4, 537)
@@ -67,7 +57,6 @@ def test_equals_the_table(tmp_path, monkeypatch, batch, chunk_rows):
         np.testing.assert_array_equal(left.X, right.X)
 
 
-@pytest.mark.usefixtures("library")
 @pytest.mark.parametrize("labels", [[1, 0, 1], [True, False, True], [0.5, 1.5, 2.5], list("abb")])
 def test_kinds_of_labels(tmp_path, labels):
     table = pa.table({"y": pa.array(labels), "x": [1, 2, 3], "d": [Decimal("1.5"), Decimal("2.5"), Decimal("3.5")]})
@@ -80,7 +69,6 @@ def test_kinds_of_labels(tmp_path, labels):
     assert chunk.y.tolist() == list(map(str, labels))
 
 
-@pytest.mark.usefixtures("library")
 @pytest.mark.parametrize(
     ("column", "value", "message"),
     [
@@ -113,7 +101,6 @@ def test_malformed_rows_are_located(tmp_path, column, value, message):
     assert (skipping.skipped, skipping.n_rows) == (1, 299)
 
 
-@pytest.mark.usefixtures("library")
 def test_tables_that_make_no_sense(tmp_path):
     path = write(tmp_path, frame(10))
     with pytest.raises(ValueError, match="did you mean 'label'"):
@@ -135,6 +122,5 @@ def test_tables_that_make_no_sense(tmp_path):
 def test_without_a_library(tmp_path, monkeypatch):
     path = write(tmp_path, frame(10))
     monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
-    monkeypatch.setitem(sys.modules, "polars", None)
     with pytest.raises(ImportError, match=r"pip install metricwise\[parquet\]"):
         stream(path)

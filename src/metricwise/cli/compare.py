@@ -55,7 +55,7 @@ def compare(
 
     with console.progress(f"reading {data}"):
         table = read_table(
-            data, target=data_options.target or None, weight=data_options.weight, **data_options.table_options()
+            data, target=data_options.target or None, weight=data_options.weight, **data_options.file_options()
         )
     console.note(table.recognised)
     if table.sample_weight is not None:

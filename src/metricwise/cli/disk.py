@@ -78,29 +78,33 @@ def open_table(
     if len(target) > 1:
         raise click.UsageError("--disk takes one --target: train a model for each, or leave --disk out")
     where = target[0] if target else None
-    if labels_beside(path):  # others are recognised by their content
+    given = options.file_options() | {"target": where}
+    if labels_beside(path):
         if isinstance(where, int):
             raise click.UsageError(f"{path} has no column of labels: name the .npy file that has them by --target")
-        rows = metricwise.io.open(
-            path, target=where, memory_limit=memory_limit, on_error=on_error, **options.chunk_options()
-        )
-        words = f"{path}: {'CSR matrix' if rows.is_sparse else 'array'} of {rows.dtype}"
     else:
-        from metricwise.io.recognition import n_columns, recognised_options
-
-        found, words = recognised_options(path, target=where, **options.chunk_options())
-        if found["format"] == "svmlight":
-            found["n_features"] = n_features
-        elif may_lack_labels and n_features is not None:
-            count = n_columns(path, found["format"], found.get("delimiter"))
-            if count not in (n_features, n_features + 1):
-                raise ValueError(
-                    f"{path} has {count} columns, and the model takes {n_features} features, beside which there may be "
-                    "one of labels: bring the columns into the order of training, or leave --disk out, as columns are "
-                    "found by their names then"
-                )
-            found |= {"target": None, "labelled": False} if count == n_features else {}
-        rows = metricwise.io.open(path, memory_limit=memory_limit, on_error=on_error, **found)
-    words += f"; {rows.shape[0]:,} rows; {rows.shape[1]:,} features; they stay on disk"
+        given |= _fit_to_model(path, given, n_features, may_lack_labels)
+    rows = metricwise.io.open(path, memory_limit=memory_limit, on_error=on_error, **given)
+    words = f"{rows.recognised}; {rows.shape[0]:,} rows; {rows.shape[1]:,} features; they stay on disk"
     kinds: dict[str, Any] = dict.fromkeys(rows.feature_names or (), "number")
     return Table(rows, rows.y, None, rows.feature_names, (str(where),), kinds, words)
+
+
+def _fit_to_model(path: str, given: dict[str, Any], n_features: int | None, may_lack_labels: bool) -> dict[str, Any]:
+    """Return the options without which a file would not have the features of a model."""
+    from metricwise.io.spec import describe_file
+    from metricwise.io.streaming import STREAMED
+
+    spec = describe_file(path, STREAMED, **given)
+    if spec.format == "svmlight":
+        return {"n_features": n_features}
+    if not may_lack_labels or n_features is None:
+        return {}
+    count = spec.n_columns
+    if count not in (n_features, n_features + 1):
+        raise ValueError(
+            f"{path} has {count} columns, and the model takes {n_features} features, beside which there may be "
+            "one of labels: bring the columns into the order of training, or leave --disk out, as columns are "
+            "found by their names then"
+        )
+    return {"target": None, "labelled": False} if count == n_features else {}

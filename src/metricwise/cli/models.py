@@ -98,7 +98,7 @@ def read_like_training(
             weight=weight,
             columns=columns,
             n_features=None if columns else notes.get("n_features", getattr(model, "n_features_in_", None)),
-            **options.table_options(),
+            **options.file_options(),
         )
     console.note(table.recognised)
     if labelled and not weighted and table.sample_weight is not None:

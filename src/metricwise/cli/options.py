@@ -15,7 +15,7 @@ Which = str | int
 _SECONDS = {"h": 3600.0, "m": 60.0, "s": 1.0}
 _BUDGET = re.compile(r"(?:(\d+(?:\.\d+)?)h)?(?:(\d+(?:\.\d+)?)m)?(?:(\d+(?:\.\d+)?)s?)?")
 _CONSTRAINT = re.compile(r"\s*([a-z_-]+)\s*(>=|<=)\s*(\d*\.?\d+)\s*(%?)\s*")
-_NAMED_SEPARATORS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " ", "blank": " "}
+_NAMED_DELIMITERS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " ", "blank": " "}
 
 
 class Column(click.ParamType):
@@ -102,16 +102,16 @@ class MeasureText(click.ParamType):
         return str(value)
 
 
-class Separator(click.ParamType):
+class Delimiter(click.ParamType):
     """A single character, or the name of one."""
 
-    name = "separator"
+    name = "delimiter"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Return the character."""
-        character = _NAMED_SEPARATORS.get(str(value).lower(), str(value))
+        character = _NAMED_DELIMITERS.get(str(value).lower(), str(value))
         if len(character) != 1:
-            self.fail(f"{value!r} is no single character, nor one of {', '.join(_NAMED_SEPARATORS)}", param, ctx)
+            self.fail(f"{value!r} is no single character, nor one of {', '.join(_NAMED_DELIMITERS)}", param, ctx)
         return character
 
 
@@ -122,23 +122,18 @@ class DataOptions:
     target: tuple[Which, ...]
     weight: Which | None
     format: str | None
-    separator: str | None
+    delimiter: str | None
     has_header: bool | None
     zero_based: bool
 
-    def table_options(self) -> dict[str, Any]:
-        """Return what `metricwise.io.read_table` takes, but for the columns."""
+    def file_options(self) -> dict[str, Any]:
+        """Return what `metricwise.io.read_table`, `stream` and `open` take, but for the columns."""
         return {
             "format": self.format,
-            "separator": self.separator,
+            "delimiter": self.delimiter,
             "has_header": self.has_header,
             "zero_based": self.zero_based,
         }
-
-    def chunk_options(self) -> dict[str, Any]:
-        """Return what `metricwise.io.stream` and `metricwise.io.open` take, but for the columns."""
-        options = self.table_options()
-        return options | {"delimiter": options.pop("separator")}
 
 
 def data_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -154,12 +149,12 @@ def data_options(function: Callable[..., Any]) -> Callable[..., Any]:
     @click.option(
         "--format", type=click.Choice(["csv", "svmlight", "arff", "parquet"]), help="Format, if not recognised."
     )
-    @click.option("--separator", type=Separator(), help="What divides fields of a CSV file, if not recognised.")
+    @click.option("--delimiter", type=Delimiter(), help="What divides fields of a CSV file, if not recognised.")
     @click.option("--header/--no-header", "has_header", default=None, help="Whether a CSV file names its columns.")
     @click.option("--zero-based", is_flag=True, help="Features of an svmlight file are counted from 0.")
     @wraps(function)
     def wrapped(*args: Any, **options: Any) -> Any:
-        names = ("target", "weight", "format", "separator", "has_header", "zero_based")
+        names = ("target", "weight", "format", "delimiter", "has_header", "zero_based")
         return function(*args, data_options=DataOptions(*(options.pop(name) for name in names)), **options)
 
     return wrapped

@@ -125,7 +125,7 @@ def _train_in_memory(
     from metricwise.io import read_table
 
     with console.progress(f"reading {data}"):
-        table = read_table(data, target=options.target or None, weight=options.weight, **options.table_options())
+        table = read_table(data, target=options.target or None, weight=options.weight, **options.file_options())
     console.note(table.recognised)
     assert table.y is not None
     several = table.y.ndim == 2
@@ -224,15 +224,16 @@ class _Stream:
         import numpy as np
 
         from metricwise.io import stream
-        from metricwise.io.recognition import recognised_options
 
         if algorithm == "auto":
             algorithm = algorithms.for_stream(settings.measure)
             self._console.note(f"auto: {algorithm} learns from streams for {settings.measure}")
         options = self._options
         target = options.target[0] if options.target else None
-        found, words = recognised_options(self._path, target=target, weight=options.weight, **options.chunk_options())
-        rows, words = stream(self._path, on_error=self._on_error, **found), f"{words}, read in chunks"
+        rows = stream(
+            self._path, target=target, weight=options.weight, on_error=self._on_error, **options.file_options()
+        )
+        words = f"{rows.recognised}, read in chunks"
         self._console.note(words)
         kept = settings.checkpoint or checkpoint
         if Path(kept).exists():
@@ -266,10 +267,10 @@ def _label(text: str) -> Any:
 
 def _estimated_rows(path: str) -> float | None:
     """Return about how many rows a file has, by the length of its first lines; None if it is compressed."""
-    from metricwise.io.documents import load_head
+    from metricwise.io.files import load_head
 
     head = load_head(path)
-    if head.compressed or head.format == "parquet":
+    if head.is_compressed or head.data.startswith(b"PAR1"):
         return None
     return os.path.getsize(path) * head.data.count(b"\n") / len(head.data)
 

@@ -8,11 +8,12 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from metricwise.io.documents import Document
+from metricwise.io.columns import Content, Field
+from metricwise.io.delimited import Style, read_columns
 from metricwise.io.errors import MalformedLineError
-from metricwise.io.roles import Content, Field, Kind
-from metricwise.io.text import shown
-from metricwise.io.whole_text import Style, read_fields
+from metricwise.io.files import FileBytes
+from metricwise.io.roles import Kind
+from metricwise.io.text import show
 
 _STYLE = Style(",", (ord("'"), ord('"')), ord("%"))
 _TOKEN = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"|[^\s,{}'"]+"""
@@ -46,13 +47,13 @@ def _unquoted(token: str) -> str:
     return token
 
 
-def read_header(document: Document) -> Header:
+def read_header(document: FileBytes) -> Header:
     r"""Read the declarations of a file.
 
     Examples
     --------
     >>> text = b"@relation r\n@attribute 'the age' real\n@attribute y {no,yes}\n@data\n3,yes\n"
-    >>> header = read_header(Document("data.arff", text, False, "arff"))
+    >>> header = read_header(FileBytes("data.arff", text, False))
     >>> [(attribute.name, attribute.kind) for attribute in header.attributes]
     [('the age', 'number'), ('y', 'text')]
     """
@@ -74,7 +75,7 @@ def read_header(document: Document) -> Header:
             found = _LABELS_FIRST.search(line)
             labels = int(found.group(1)) if found else None
         elif word and not word.startswith("%"):
-            problem = f"found {shown(word.encode())} where @relation, @attribute or @data belongs"
+            problem = f"found {show(word.encode())} where @relation, @attribute or @data belongs"
             raise MalformedLineError(document.name, number, 1, problem)
     raise ValueError(f"{document.name} has no line @data, after which rows would follow")
 
@@ -90,7 +91,7 @@ def _attribute(path: str, number: int, line: str) -> Attribute:
         while at < len(inside):
             value = _VALUE.match(inside, at)
             if value is None:
-                problem = f"found {shown(inside[at:].encode())} where a value of {name!r} belongs: quote values"
+                problem = f"found {show(inside[at:].encode())} where a value of {name!r} belongs: quote values"
                 raise MalformedLineError(path, number, 1 + line.index(inside) + at, problem)
             values.append(_unquoted(value.group(1)))
             at = value.end()
@@ -101,26 +102,27 @@ def _attribute(path: str, number: int, line: str) -> Attribute:
         return Attribute(name, "number", None)
     if word == "string":
         return Attribute(name, "text", None)
-    problem = f"the attribute {name!r} is of type {shown(type_.encode())}: numbers, texts and {{values}} can be read"
+    problem = f"the attribute {name!r} is of type {show(type_.encode())}: numbers, texts and {{values}} can be read"
     raise MalformedLineError(path, number, 1 + line.rindex(type_), problem)
 
 
-def read_rows(document: Document, header: Header, kinds: dict[int, Kind]) -> Content:
+def read_rows(document: FileBytes, header: Header, kinds: dict[int, Kind]) -> Content:
     """Read dense rows, or sparse ones into columns."""
     names = [attribute.name for attribute in header.attributes]
     declared = [kinds.get(number, attribute.kind) for number, attribute in enumerate(header.attributes)]
     if header.is_sparse:
         content = _sparse_content(document, header, declared)
     else:
-        content = read_fields(document, header.start, _STYLE, names, list(declared))
-    for number, (attribute, field) in enumerate(zip(header.attributes, content.fields, strict=True)):
+        content = read_columns(document.name, document.data, header.start, _STYLE, names, dict(enumerate(declared)))
+    for number, attribute in enumerate(header.attributes):
         if attribute.values is not None:
-            _check_values(document, attribute, field, content, number)
+            _check_values(document, attribute, content, number)
     return content
 
 
-def _check_values(document: Document, attribute: Attribute, field: Field, content: Content, number: int) -> None:
+def _check_values(document: FileBytes, attribute: Attribute, content: Content, number: int) -> None:
     assert attribute.values is not None
+    field = content.fields[number]
     if field.categories is None:
         allowed = np.isin(field.values, [float(value) for value in attribute.values])
     else:
@@ -136,7 +138,7 @@ def _check_values(document: Document, attribute: Attribute, field: Field, conten
 # --------------------------------------------------------------------------------------------------------- sparse rows
 
 
-class SparseRows(NamedTuple):
+class SparseEntries(NamedTuple):
     """The entries of sparse rows: row, attribute and text of each, and the lines of the rows."""
 
     rows: list[int]
@@ -145,15 +147,15 @@ class SparseRows(NamedTuple):
     lines: list[int]
 
 
-def _entries(document: Document, header: Header) -> SparseRows:
-    found = SparseRows([], [], [], [])
+def _entries(document: FileBytes, header: Header) -> SparseEntries:
+    found = SparseEntries([], [], [], [])
     first = document.data.count(b"\n", 0, header.start) + 1
     count = len(header.attributes)
     for number, raw in enumerate(document.data[header.start :].split(b"\n"), first):
         try:
             line = raw.decode().strip()
         except UnicodeDecodeError as error:
-            problem = f"found {shown(raw[error.start : error.end])}, which is not UTF-8: save the file as UTF-8"
+            problem = f"found {show(raw[error.start : error.end])}, which is not UTF-8: save the file as UTF-8"
             raise MalformedLineError(document.name, number, error.start + 1, problem) from None
         if not line or line.startswith("%"):
             continue
@@ -166,7 +168,7 @@ def _entries(document: Document, header: Header) -> SparseRows:
             attribute = int(entry.group(1)) if entry is not None and len(entry.group(1)) < 10 else count
             if entry is None or not previous < attribute < count:
                 problem = (
-                    f"found {shown(inside[at:].encode())} where the number of an attribute, larger than the one before "
+                    f"found {show(inside[at:].encode())} where the number of an attribute, larger than the one before "
                     f"and below {count}, and its value belong"
                 )
                 raise MalformedLineError(document.name, number, at + 2, problem)
@@ -180,7 +182,7 @@ def _entries(document: Document, header: Header) -> SparseRows:
     return found
 
 
-def _sparse_content(document: Document, header: Header, kinds: list[Kind]) -> Content:
+def _sparse_content(document: FileBytes, header: Header, kinds: list[Kind]) -> Content:
     """Return sparse rows as columns; what is left out is zero or the first of the declared values."""
     entries = _entries(document, header)
     rows, attributes = np.array(entries.rows, dtype=np.int64), np.array(entries.attributes, dtype=np.int64)
@@ -190,13 +192,13 @@ def _sparse_content(document: Document, header: Header, kinds: list[Kind]) -> Co
     def place_of(row: int, number: int) -> tuple[int, int]:
         return entries.lines[row], 1
 
-    fields = []
+    fields: dict[int, Field] = {}
     for number, kind in enumerate(kinds):
         at = order[bounds[number] : bounds[number + 1]]
         texts = [entries.texts[entry] for entry in at.tolist()]
         name = header.attributes[number].name
         if kind == "text":
-            fields.append(_text_field(header.attributes[number], rows[at], texts, len(entries.lines)))
+            fields[number] = _text_field(header.attributes[number], rows[at], texts, len(entries.lines))
             continue
         values = np.zeros(len(entries.lines))
         for row, text in zip(rows[at].tolist(), texts, strict=True):
@@ -205,10 +207,10 @@ def _sparse_content(document: Document, header: Header, kinds: list[Kind]) -> Co
             except ValueError:
                 values[row] = np.inf
             if np.isinf(values[row]):
-                problem = f"found {shown(text.encode())} for {name!r} where a finite number belongs: correct it"
+                problem = f"found {show(text.encode())} for {name!r} where a finite number belongs: correct it"
                 raise MalformedLineError(document.name, *place_of(row, number), problem)
-        fields.append(Field(values))
-    return Content(fields, place_of)
+        fields[number] = Field(values)
+    return Content(fields, len(entries.lines), place_of)
 
 
 def _text_field(attribute: Attribute, rows: np.ndarray, texts: list[str], n_rows: int) -> Field:

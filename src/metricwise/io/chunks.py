@@ -11,6 +11,7 @@ from scipy import sparse
 
 from metricwise._typing import Floats
 from metricwise.io.errors import SkipLog
+from metricwise.io.spec import FileSpec
 
 
 class Chunk(NamedTuple):
@@ -68,8 +69,7 @@ class Reader(Protocol):
 class Source(Protocol):
     """A file of labelled rows and how to read it."""
 
-    path: str
-    format: str
+    spec: FileSpec
 
     @property
     def feature_names(self) -> tuple[str, ...] | None:

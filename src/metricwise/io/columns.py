@@ -1,80 +1,64 @@
-"""Which column of a table is the label, which the weight, and which are features."""
+"""The content of columns that were read as a whole."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from difflib import get_close_matches
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-# The numbers the compiled parser has for them, which tables that need no parser do without loading.
-TARGET, WEIGHT = -1, -2
+from metricwise._typing import Integers
 
 
-def find_column(path: str, argument: str, which: str | int, names: Sequence[str] | None, count: int) -> int:
-    """Return the position of a column given by name or position.
+class Field(NamedTuple):
+    """The content of a column: numbers, nan where missing, or codes of texts, -1 where missing."""
 
-    Examples
-    --------
-    >>> find_column("train.csv", "target", "label", ["age", "label"], 2)
-    1
-    >>> find_column("train.csv", "target", "lable", ["age", "label"], 2)
-    Traceback (most recent call last):
-    ValueError: train.csv has no column 'lable' for target: did you mean 'label'?
+    values: NDArray[Any]
+    categories: list[str] | None = None
+
+    @property
+    def is_text(self) -> bool:
+        """Whether the column holds texts."""
+        return self.categories is not None
+
+    @property
+    def missing(self) -> NDArray[np.bool_]:
+        """Where nothing is given."""
+        return np.asarray(self.values < 0 if self.is_text else np.isnan(self.values))
+
+    def objects(self) -> NDArray[Any]:
+        """Return numbers as they are and texts as text."""
+        return self.values if self.categories is None else np.array([*self.categories, None], object)[self.values]
+
+
+def sort_categories(codes: Integers, texts: list[str]) -> Field:
+    """Return a column of texts whose categories are sorted, each once, from the codes of others."""
+    categories = sorted(set(texts))
+    if categories == texts:
+        return Field(codes, texts)
+    position = {text: number for number, text in enumerate(categories)}
+    order = np.array([*(position[text] for text in texts), -1], dtype=np.int64)
+    return Field(order[codes], categories)
+
+
+class Content(NamedTuple):
+    """The columns of a file that are used, by position, and where a value is: line and column of a message.
+
+    Columns of numbers may be those of one matrix, ``numbers``; then ``places`` maps one to the other.
     """
-    if not isinstance(which, str):
-        if not -count <= which < count:
-            raise ValueError(f"{path} has {count} columns, so {argument}={which} is none of them")
-        return which % count
-    if names is None:
-        raise ValueError(f"{path} has no line of column names: give {argument} by position, or pass has_header=True")
-    if list(names).count(which) > 1:
-        raise ValueError(f"{path} has more than one column {which!r}: give {argument} by position")
-    if which not in names:
-        close = get_close_matches(which, names)
-        hint = f"did you mean {' or '.join(map(repr, close))}?" if close else f"its columns are {_listed(names)}"
-        raise ValueError(f"{path} has no column {which!r} for {argument}: {hint}")
-    return list(names).index(which)
 
+    fields: dict[int, Field]
+    n_rows: int
+    place_of: Callable[[int, int], tuple[int, int]]
+    numbers: NDArray[np.float64] | None = None
+    places: Integers | None = None
 
-def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(map(repr, names[:10]))
-    return shown + (", ..." if len(names) > 10 else "")
-
-
-def roles_of(
-    path: str,
-    names: Sequence[str] | None,
-    count: int,
-    target: str | int | None,
-    weight: str | int | None,
-    n_features: int | None,
-    labelled: bool = True,
-) -> NDArray[np.int64]:
-    """Return for every column its position among the features, or that it is the label or the weight.
-
-    A table that is not ``labelled`` has no label.
-
-    Examples
-    --------
-    >>> roles_of("train.csv", ["age", "w", "label"], 3, target=None, weight="w", n_features=None)
-    array([ 0, -2, -1])
-    """
-    roles = np.zeros(count, dtype=np.int64)
-    if labelled:
-        roles[find_column(path, "target", -1 if target is None else target, names, count)] = TARGET
-    elif target is not None:
-        raise ValueError(f"labelled=False says that {path} has no labels, and target={target!r} where: leave one out")
-    if weight is not None:
-        at = find_column(path, "weight", weight, names, count)
-        if roles[at] == TARGET:
-            raise ValueError(f"{path}: target and weight are the same column: name the target, or another weight")
-        roles[at] = WEIGHT
-    features = np.flatnonzero(roles == 0)
-    if not features.size:
-        raise ValueError(f"{path} has no columns left for features: it has {count} in all")
-    if n_features is not None and n_features != features.size:
-        raise ValueError(f"{path} has {features.size} columns of features, not n_features={n_features}")
-    roles[features] = np.arange(features.size)
-    return roles
+    def matrix(self, columns: list[int]) -> NDArray[np.float64]:
+        """Return columns of numbers as a matrix, without a copy where they are adjacent."""
+        if self.numbers is None or self.places is None:
+            return np.column_stack([self.fields[number].values for number in columns])
+        places = self.places[columns]
+        if np.all(np.diff(places) == 1):
+            return self.numbers[:, places[0] : places[-1] + 1]
+        return self.numbers[:, places]

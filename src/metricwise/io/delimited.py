@@ -1,84 +1,265 @@
-"""Tables as text: fields divided by commas, tabs or any other single character."""
+"""Delimited text, such as CSV: one parser for whole files and for chunks.
+
+It is ours because pandas.read_csv, faster on plain numbers, fills up short lines unasked, and neither it nor pyarrow
+reports file, line and column of what is wrong.
+"""
 
 from __future__ import annotations
 
-import csv
 import re
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from metricwise._typing import Floats
+from metricwise._typing import Indices, Integers
 from metricwise.io.chunks import Piece
-from metricwise.io.columns import TARGET, WEIGHT, roles_of
+from metricwise.io.columns import Content, Field, sort_categories
 from metricwise.io.errors import MalformedLineError, SkipLog
-from metricwise.io.text import (
-    Bytes,
-    Outcome,
-    TextReader,
-    TextSource,
-    common_problem,
-    convert_slow,
-    first_line,
-    shown,
-    text_labels,
-)
-from metricwise.kernels import parsing
+from metricwise.io.files import line_and_column
+from metricwise.io.roles import Kind, Roles, assign_roles
+from metricwise.io.spec import FileSpec, is_missing, is_number
+from metricwise.io.text import Bytes, Outcome, TextReader, TextSource, show
+from metricwise.kernels import fields
 
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_ROWS_AT_ONCE = 1 << 16
+_SLOW_NUMBERS = 1 << 12  # that compiled code leaves over in one go
+_NEARLY_ALL = 0.95  # share of numbers in a column above which its texts are mistakes
+_ENOUGH_ROWS = 20  # for that to be decided
+_LARGEST = float(np.finfo(np.float64).max)
+_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _NOT_FINITE = re.compile(r"[+-]?(nan|inf|infinity)|", re.IGNORECASE)
-_OTHER_DELIMITERS = ";\t|, "
+_CODES = {"number": fields.NUMBER, "text": fields.TEXT, None: fields.IGNORED}
+
+
+class Style(NamedTuple):
+    """How fields are written: delimiter, the one or two kinds of quotes, and what starts a comment."""
+
+    delimiter: str
+    quotes: tuple[int, int] = (ord('"'), 0)
+    comment: int = 0
+
+
+class FieldParser:
+    """Reads the fields of rows: columns of numbers, and where texts start and stop.
+
+    Parameters
+    ----------
+    style : Style
+        How fields are written.
+    kinds : sequence of {"number", "text", None}
+        What the columns hold; None for those that are ignored.
+    limit : float
+        The largest number.
+    strict : bool
+        Whether a row is one line, and whatever is no number in a column of numbers is malformed.
+    """
+
+    def __init__(self, style: Style, kinds: Sequence[Kind | None], limit: float = _LARGEST, strict: bool = False):
+        self._style, self._limit, self._strict = style, limit, strict
+        self._kinds = np.array([_CODES[kind] for kind in kinds], dtype=np.int64)
+        self.is_text = self._kinds == fields.TEXT
+        is_number = self._kinds == fields.NUMBER
+        self.places: Indices = np.where(self.is_text, np.cumsum(self.is_text), np.cumsum(is_number)) - 1
+        self._n_numbers = int(is_number.sum())
+        self._quotes = np.array(style.quotes, dtype=np.uint8)
+        self._slow = np.empty((_SLOW_NUMBERS + self._kinds.size, 4), dtype=np.int64)
+        self.room = 0
+
+    def reserve(self, n_rows: int) -> None:
+        """Make room for so many rows."""
+        if n_rows > self.room:
+            self.room = n_rows
+            self.values = np.empty((n_rows, self._n_numbers))
+            self.starts = np.empty((int(self.is_text.sum()), n_rows if self.is_text.any() else 0), dtype=np.int64)
+            self.stops = np.empty_like(self.starts)
+            self.lines = np.empty(n_rows, dtype=np.int64)
+            self.texts = np.zeros((self._kinds.size, 2), dtype=np.int64)
+
+    def parse(self, data: bytes, view: Bytes, position: int, row: int, last_row: int) -> Outcome:
+        """Read rows from number ``row`` up to ``last_row``; stop before the first malformed line."""
+        code, rows, position, place, n_slow = fields.parse_fields(
+            view,
+            position,
+            row,
+            last_row,
+            ord(self._style.delimiter),
+            self._quotes,
+            self._style.comment,
+            self._strict,
+            self._limit,
+            self._kinds,
+            self.places,
+            self.values,
+            self.starts,
+            self.stops,
+            self.lines,
+            self.texts,
+            self._slow,
+        )
+        for column, slow_row, start, stop in self._slow[:n_slow].tolist():
+            value = float(data[start:stop])
+            if abs(value) > self._limit:
+                return Outcome(fields.RANGE, slow_row - row, int(self.lines[slow_row]), start)
+            self.values[slow_row, column] = value
+        return Outcome(code, rows, position, place)
+
+    def decode(self, data: bytes, start: int, stop: int) -> str:
+        """Return a text; a negative stop marks one of whose characters some stand for others."""
+        text = data[start : abs(stop)].decode()
+        if stop >= 0:
+            return text
+        mark = data[start - 1 : start].decode()
+        text = text.replace(2 * mark, mark)
+        return _ESCAPED.sub(r"\1", text) if self._style.quotes[1] else text
+
+    def locate(self, view: Bytes, row: int, column: int) -> int:
+        """Return where a field of a row starts."""
+        delimiter = ord(self._style.delimiter)
+        return int(fields.locate_field(view, int(self.lines[row]), column, delimiter, *self._style.quotes))
+
+    def explain(self, code: int, view: Bytes, line: int) -> str:
+        """Return what is wrong with a line that cannot be divided into its fields."""
+        if code == fields.UNCLOSED:
+            rows = " on this line" if self._strict else ""
+            return f"the quotes do not match: one is opened here that is never closed{rows}: close it, or double it"
+        if code == fields.QUOTES:
+            return "more follows behind the closing quote of a field: double quotes that are part of a text"
+        count = fields.count_fields(view, line, ord(self._style.delimiter), *self._style.quotes)
+        return f"the line has {count} fields, not {self._kinds.size}: correct it, or name another delimiter"
+
+
+# --------------------------------------------------------------------------------------------------------- whole files
+
+
+def read_columns(
+    name: str, data: bytes, start: int, style: Style, names: Sequence[str], kinds: dict[int, Kind | None]
+) -> Content:
+    """Read some columns of all rows from ``start`` on; those of unknown kind hold numbers if all can be read so."""
+    guessed: dict[int, Kind] = {number: kind or "number" for number, kind in kinds.items()}
+    while True:
+        table = _WholeText(name, data, start, style, names, guessed)
+        texts = [number for number, kind in guessed.items() if kind == "number" and table.n_texts(number)]
+        if not texts:
+            return table.content()
+        for number in texts:
+            if kinds[number] == "number" or table.is_mistake(number):
+                raise table.mistake(number)
+            guessed[number] = "text"
+
+
+def guess_kinds(spec: FileSpec, roles: Roles) -> dict[int, Kind | None]:
+    """Return which columns hold texts according to the first rows, unless given; None for those not known yet.
+
+    Only columns without a number among those rows are taken to hold texts, as others may be numbers with a mistake.
+    """
+    kinds: dict[int, Kind | None] = {}
+    for number in roles.used:
+        given = [row[number] for row in spec.sample if number < len(row) and not is_missing(row[number])]
+        is_text = bool(given) and not any(map(is_number, given))
+        kinds[number] = roles.kinds.get(number) or ("text" if is_text else None)
+    return kinds
+
+
+class _WholeText:
+    """The rows of a text, all read."""
+
+    def __init__(
+        self, name: str, data: bytes, start: int, style: Style, names: Sequence[str], kinds: dict[int, Kind]
+    ) -> None:
+        self._name, self._data, self._style, self._names, self._kinds = name, data, style, names, kinds
+        self._view = np.frombuffer(data, dtype=np.uint8)
+        self._parser = FieldParser(style, [kinds.get(number) for number in range(len(names))])
+        # Every row takes a byte per field, so that no number of names can ask for more room than that.
+        self._parser.reserve(min(data.count(b"\n", start), (len(data) - start) // len(names)) + 1)
+        position, self._rows = start, 0
+        while position < len(data):
+            last_row = min(self._parser.room, self._rows + _ROWS_AT_ONCE)
+            outcome = self._parser.parse(data, self._view, position, self._rows, last_row)
+            if outcome.code != fields.FINE:
+                raise self._malformed(outcome)
+            position, self._rows = outcome.position, self._rows + outcome.rows
+        if not self._rows:
+            raise ValueError(f"{name} has no rows")
+
+    def content(self) -> Content:
+        """Return the columns."""
+        values, places = self._parser.values[: self._rows], self._parser.places
+        found = {
+            number: self._text_field(number) if kind == "text" else Field(values[:, places[number]])
+            for number, kind in self._kinds.items()
+        }
+        return Content(found, self._rows, self._place_of, values, places)
+
+    def _text_field(self, number: int) -> Field:
+        place = self._parser.places[number]
+        starts, stops = self._parser.starts[place, : self._rows], self._parser.stops[place, : self._rows]
+        codes, firsts = np.empty(self._rows, dtype=np.int64), np.empty(self._rows, dtype=np.int64)
+        slots = np.full(1 << (2 * self._rows).bit_length(), -1, dtype=np.int64)
+        first = firsts[: fields.number_texts(self._view, starts, stops, codes, firsts, slots)]
+        texts = zip(starts[first].tolist(), stops[first].tolist(), strict=True)
+        return sort_categories(codes, [self._decode(start, stop, number) for start, stop in texts])
+
+    def _decode(self, start: int, stop: int, number: int) -> str:
+        try:
+            return self._parser.decode(self._data, start, stop)
+        except UnicodeDecodeError:
+            found = show(self._data[start : abs(stop)])
+            problem = f"found {found} in column {self._names[number]!r}, which is not UTF-8: save the file so"
+            raise self._error(start, problem) from None
+
+    def n_texts(self, number: int) -> int:
+        """Return how many texts a column of numbers holds."""
+        return int(self._parser.texts[number, 0])
+
+    def is_mistake(self, number: int) -> bool:
+        """Whether a column of nearly nothing but numbers holds a few texts."""
+        numbers = int(np.count_nonzero(~np.isnan(self._parser.values[: self._rows, self._parser.places[number]])))
+        return numbers >= _ENOUGH_ROWS and numbers / (numbers + self.n_texts(number)) > _NEARLY_ALL
+
+    def mistake(self, number: int) -> MalformedLineError:
+        """Return an error that shows the first text in a column of numbers."""
+        start = int(self._parser.texts[number, 1])
+        delimiter = re.escape(self._style.delimiter.encode())
+        token = re.split(rb"[\r\n\"']|" + delimiter, self._data[start : start + 200], maxsplit=1)[0]
+        return self._error(
+            start,
+            f"found {show(token.strip())} in column {self._names[number]!r} where a number belongs: correct it, or "
+            "write NA if the number is missing",
+        )
+
+    def _malformed(self, outcome: Outcome) -> MalformedLineError:
+        if outcome.code == fields.RANGE:
+            token = (
+                self._data[outcome.place : outcome.place + 200].split(b"\n")[0].split(self._style.delimiter.encode())
+            )
+            return self._error(
+                outcome.place, f"found {show(token[0].strip())}, which is too large for a number: scale the column down"
+            )
+        return self._error(outcome.place, self._parser.explain(outcome.code, self._view, outcome.position))
+
+    def _error(self, place: int, problem: str) -> MalformedLineError:
+        return MalformedLineError(self._name, *line_and_column(self._data, place), problem)
+
+    def _place_of(self, row: int, number: int) -> tuple[int, int]:
+        return line_and_column(self._data, self._parser.locate(self._view, row, number))
+
+
+# --------------------------------------------------------------------------------------------------------------- chunks
 
 
 class DelimitedSource(TextSource):
-    """A table as text."""
+    """A table as text, in chunks."""
 
-    format = "csv"
     known_rows = None
 
-    def __init__(
-        self,
-        path: str,
-        dtype: Any,
-        *,
-        delimiter: str,
-        has_header: bool | None,
-        target: str | int | None,
-        weight: str | int | None,
-        n_features: int | None,
-        labelled: bool,
-    ) -> None:
-        super().__init__(path)
-        line, offset, number = first_line(path)
-        fields = _first_fields(path, line, number - 1, delimiter)
-        if has_header is None:
-            has_header = isinstance(target, str) or isinstance(weight, str) or _is_header(path, fields)
-        names = [field.strip() for field in fields] if has_header else None
-        self._start = (offset, number) if has_header else (0, 1)
-        self._check_width(line, fields, delimiter, labelled)
-        self._roles = roles_of(path, names, len(fields), target, weight, n_features, labelled)
-        self._names = names
+    def __init__(self, spec: FileSpec, dtype: np.dtype[Any]) -> None:
+        super().__init__(spec)
+        self._roles = assign_roles(spec.path, spec.names, spec.n_columns, spec.roles)
         self._dtype = dtype
-        self._delimiter = delimiter
-
-    def _check_width(self, line: str, fields: list[str], delimiter: str, labelled: bool) -> None:
-        found = [other for other in _OTHER_DELIMITERS if other in line.strip()]
-        if len(fields) == 1 and (labelled or found):
-            hint = f"pass delimiter={found[0]!r}" if found else "a row needs a label and at least one feature"
-            raise ValueError(f"{self.path} has a single column when divided at {delimiter!r}: {hint}")
-
-    @property
-    def known_features(self) -> int:
-        """The number of columns of features."""
-        return int(np.count_nonzero(self._roles >= 0))
-
-    @property
-    def feature_names(self) -> tuple[str, ...] | None:
-        """The names in the header, without those of the label and the weight."""
-        if self._names is None:
-            return None
-        return tuple(name for name, role in zip(self._names, self._roles, strict=True) if role >= 0)
+        self.known_features = len(self._roles.features)
+        self.feature_names = None if spec.names is None else self._roles.feature_names
 
     def prepare(self, chunk_rows: int, log: SkipLog | None) -> int:
         """Find the kind of the labels in the first chunk."""
@@ -87,171 +268,95 @@ class DelimitedSource(TextSource):
 
     def open(self, log: SkipLog | None) -> TextReader:
         """Start a pass over the file."""
-        parser = DelimitedParser(self._dtype, self._delimiter, self._roles, self._names, self.mode)
-        offset, number = self._start
-        return TextReader(self.path, parser, log, offset, number)
+        parser = _ChunkParser(self.spec, self._roles, self._dtype, self.has_number_labels)
+        return TextReader(self.spec.path, parser, log, self.spec.start, self.spec.first_line)
 
 
-def _first_fields(path: str, line: str, number: int, delimiter: str) -> list[str]:
-    try:
-        return next(csv.reader([line], delimiter=delimiter, skipinitialspace=True, strict=True))
-    except csv.Error as error:
-        problem = f"the line cannot be divided ({error}): close quotes on their line, end lines with line feeds"
-        raise MalformedLineError(path, number, 1, problem) from None
-
-
-def _is_header(path: str, fields: list[str]) -> bool:
-    """Whether the first line names columns; a line of numbers and text may be either and is not guessed."""
-    numbers = [_NUMBER.fullmatch(field.strip()) is not None for field in fields]
-    if any(numbers) and not all(numbers):
-        raise ValueError(
-            f"{path}: the first line has numbers and text: pass has_header=True if it names the columns, "
-            "has_header=False if it is a row"
-        )
-    return not all(numbers)
-
-
-class DelimitedParser:
-    """Rows from lines of fields."""
+class _ChunkParser:
+    """Rows from lines of fields: finite features, a label, a weight."""
 
     comment = 0
 
-    def __init__(
-        self, dtype: Any, delimiter: str, roles: NDArray[np.int64], names: list[str] | None, mode: int
-    ) -> None:
-        self._dtype = dtype
-        self._limit = float(np.finfo(dtype).max)
-        self._delimiter = delimiter
-        self._roles = roles
-        self._names = names
-        self._mode = mode
-        self._width = int(np.count_nonzero(roles >= 0))
-        self._weighted = bool(np.any(roles == WEIGHT))
-        self._rows = self._block_bytes = -1
-
-    def _fit(self, block_bytes: int, rows: int) -> None:
-        """Make room for as much as a block of this size can hold: a field takes two bytes."""
-        rows = min(rows, block_bytes // (2 * self._roles.size) + 1)
-        if rows > self._rows:
-            self._rows = rows
-            self._X = np.empty((rows, self._width))
-            self._labels = np.zeros(rows)  # they stay so in a table without labels
-            self._weights = np.empty(rows)
-            self._spans = np.empty((rows, 2), dtype=np.int64)
-        if block_bytes > self._block_bytes:
-            self._block_bytes = block_bytes
-            self._slow = np.empty((block_bytes // 5 + 1, 5), dtype=np.int64)
+    def __init__(self, spec: FileSpec, roles: Roles, dtype: np.dtype[Any], has_number_labels: bool) -> None:
+        self._roles, self._dtype, self._has_number_labels = roles, dtype, has_number_labels
+        self._names, self._style = spec.names, Style(spec.delimiter)
+        kinds: list[Kind | None] = [None] * spec.n_columns
+        for number in roles.used:
+            kinds[number] = "text" if number in roles.targets and not has_number_labels else "number"
+        self._fields = FieldParser(self._style, kinds, float(np.finfo(dtype).max), strict=True)
+        places = self._fields.places[roles.features]
+        adjacent = bool(np.all(np.diff(places) == 1))
+        self._features: Any = slice(int(places[0]), int(places[-1]) + 1) if adjacent else places
 
     def parse(self, block: bytes, view: Bytes, position: int, count: int) -> tuple[Outcome, Piece | None]:
         """Read at most ``count`` rows; stop before the first malformed line."""
-        self._fit(len(block), count)
-        code, rows, end, place, n_slow = parsing.parse_delimited(
-            view,
-            position,
-            min(count, self._rows),
-            ord(self._delimiter),
-            self._roles,
-            self._mode,
-            self._limit,
-            self._X,
-            self._labels,
-            self._weights,
-            self._spans,
-            self._slow,
-        )
-        fields: dict[int, Floats] = {
-            parsing.FEATURE_FIELD: self._X.reshape(-1),
-            parsing.TARGET_FIELD: self._labels,
-            parsing.WEIGHT_FIELD: self._weights,
-        }
-        outcome = Outcome(code, rows, end, place)
-        outcome = convert_slow(block, outcome, self._slow[:n_slow], fields, self._limit)
-        y: Any = self._labels[: outcome.rows].copy()
-        if self._mode == parsing.TEXT_LABEL:
-            outcome, y = text_labels(block, outcome, self._spans)
-        return outcome, self._piece(outcome.rows, y) if outcome.rows else None
+        # A field takes a byte and its delimiter.
+        self._fields.reserve(min(count, len(block) // (2 * len(self._fields.places)) + 1))
+        outcome = self._fields.parse(block, view, position, 0, min(count, self._fields.room))
+        weights = None
+        if self._roles.weight is not None:
+            weights = self._fields.values[: outcome.rows, self._fields.places[self._roles.weight]].copy()
+            outcome = self._cut(outcome, view, np.flatnonzero(weights < 0.0), self._roles.weight, fields.WEIGHT)
+        outcome, y = self._labels(outcome, block, view)
+        if not outcome.rows:
+            return outcome, None
+        X = self._fields.values[: outcome.rows, self._features].astype(self._dtype, order="C")
+        return outcome, Piece(X, y, None if weights is None else weights[: outcome.rows])
 
-    def _piece(self, rows: int, y: NDArray[Any]) -> Piece:
-        weights = self._weights[:rows].copy() if self._weighted else None
-        return Piece(self._X[:rows].astype(self._dtype), y, weights)
+    def _cut(self, outcome: Outcome, view: Bytes, wrong: Integers, column: int, code: int) -> Outcome:
+        """Return an outcome that ends before the first row that is wrong."""
+        if not len(wrong):
+            return outcome
+        row = int(wrong[0])
+        return Outcome(code, row, int(self._fields.lines[row]), self._fields.locate(view, row, column))
 
-    def refused(self, code: int, line: bytes, place: int) -> Piece | tuple[int, str]:
-        """Say what is wrong with a line, or return its row if only its quotes were beyond the fast parser."""
-        if code == parsing.QUOTES:
-            return self._quoted_row(line)
-        starts = _field_starts(line, self._delimiter.encode())
-        field = sum(start <= place for start in starts) - 1
-        stop = starts[field + 1] - 1 if field + 1 < len(starts) else len(line)
-        return place, self._problem(code, field, line[place:stop].strip(b' \t\r\n"'), len(starts))
+    def _labels(self, outcome: Outcome, block: bytes, view: Bytes) -> tuple[Outcome, NDArray[Any]]:
+        if not self._roles.targets:
+            return outcome, np.zeros(outcome.rows)
+        column = self._roles.targets[0]
+        place = self._fields.places[column]
+        if self._has_number_labels:
+            return outcome, self._fields.values[: outcome.rows, place].copy()
+        labels: list[str] = []
+        spans = zip(self._fields.starts[place].tolist(), self._fields.stops[place].tolist(), strict=True)
+        for row, (start, stop) in zip(range(outcome.rows), spans, strict=False):
+            try:
+                label = "" if start == fields.MISSING else self._fields.decode(block, start, stop)
+            except UnicodeDecodeError:
+                outcome = self._cut(outcome, view, np.array([row]), column, fields.ENCODING)
+                break
+            if _NOT_FINITE.fullmatch(label):
+                outcome = self._cut(outcome, view, np.array([row]), column, fields.LABEL)
+                break
+            labels.append(label)
+        return outcome, np.array(labels, dtype=np.str_)
 
-    def _problem(self, code: int, field: int, token: bytes, count: int) -> str:
-        if code in (parsing.TOO_FEW, parsing.TOO_MANY):
-            return f"the line has {count} fields, not {self._roles.size}: correct it or leave the line out"
-        column = f"column {field + 1}" if self._names is None else f"column {self._names[field]!r}"
-        if code == parsing.WEIGHT:
-            return f"found the weight {shown(token)} in {column}: weights must not be negative"
-        if code == parsing.LABEL and self._mode == parsing.NUMBER_LABEL and token:
-            return f"found {shown(token)} in {column} where a number belongs: the first chunk's labels are numbers"
-        if code == parsing.LABEL:
-            return f"found {shown(token)} in {column} where a label belongs: correct it or leave the line out"
-        if code == parsing.VALUE and not _NOT_FINITE.fullmatch(token.decode(errors="replace")):
-            return f"found {shown(token)} in {column}, which takes numbers: encode the column as numbers or drop it"
-        return f"in {column}: " + common_problem(code, shown(token))
+    def explain(self, code: int, line: bytes, place: int) -> str:
+        """Return what is wrong with a line."""
+        if code not in (fields.VALUE, fields.RANGE, fields.WEIGHT, fields.LABEL, fields.ENCODING):
+            return self._fields.explain(code, np.frombuffer(line, dtype=np.uint8), 0)
+        number, token = self._field_at(line, place)
+        column = f"column {number + 1}" if self._names is None else f"column {self._names[number]!r}"
+        if code == fields.WEIGHT:
+            return f"found the weight {token} in {column}: weights must not be negative"
+        if code == fields.ENCODING:
+            return f"in {column}: found the label {token}, which is not UTF-8: save the file as UTF-8"
+        if code == fields.RANGE:
+            return f"in {column}: found {token}, which is too large for the type of the numbers: scale the column down"
+        if number in self._roles.targets and self._has_number_labels and token != "''":
+            return f"found {token} in {column} where a number belongs: the first chunk's labels are numbers"
+        if number in self._roles.targets:
+            return f"found {token} in {column} where a label belongs: correct it or leave the line out"
+        if _NOT_FINITE.fullmatch(token[1:-1]):
+            return f"in {column}: found {token} where a finite number belongs: correct the line or leave it out"
+        return f"found {token} in {column}, which takes numbers: encode the column as numbers or drop it"
 
-    def _quoted_row(self, line: bytes) -> Piece | tuple[int, str]:
-        """Read one line as Python's csv module does."""
-        try:
-            text = line.decode().rstrip("\r\n")
-            reader = csv.reader([text], delimiter=self._delimiter, skipinitialspace=True, strict=True)
-            fields = [field.strip() for field in next(reader)]
-        except UnicodeDecodeError as error:
-            return error.start, common_problem(parsing.ENCODING, shown(line[error.start : error.end]))
-        except csv.Error as error:
-            return max(line.find(b'"'), 0), f"the quotes do not match ({error}): close them on the line they open"
-        at, code = self._first_problem(fields)
-        if not code:
-            return self._row(fields)
-        start = _field_starts(line, self._delimiter.encode())[at]
-        return start, self._problem(code, at, fields[at].encode(), len(fields))
-
-    def _first_problem(self, fields: list[str]) -> tuple[int, int]:
-        """Return the first field that is wrong and what is wrong with it, by the rules of the compiled parser."""
-        if len(fields) != self._roles.size:
-            return -1, int(parsing.TOO_FEW if len(fields) < self._roles.size else parsing.TOO_MANY)
-        codes = map(self._field_problem, fields, self._roles.tolist())
-        return next(((at, code) for at, code in enumerate(codes) if code), (-1, int(parsing.FINE)))
-
-    def _field_problem(self, field: str, role: int) -> int:
-        """Return what is wrong with a field."""
-        number = _NUMBER.fullmatch(field) is not None
-        if role == TARGET:
-            fits = number if self._mode == parsing.NUMBER_LABEL else not _NOT_FINITE.fullmatch(field)
-            return int(parsing.FINE if fits else parsing.LABEL)
-        if not number:
-            return int(parsing.VALUE)
-        if role == WEIGHT and float(field) < 0.0:
-            return int(parsing.WEIGHT)
-        return int(parsing.RANGE if abs(float(field)) > self._limit else parsing.FINE)
-
-    def _row(self, fields: list[str]) -> Piece:
-        roles = self._roles.tolist()
-        for field, role in zip(fields, roles, strict=True):
-            if role >= 0:
-                self._X[0, role] = float(field)
-            elif role == WEIGHT:
-                self._weights[0] = float(field)
-        label = fields[roles.index(TARGET)] if TARGET in roles else "0"
-        if self._mode == parsing.TEXT_LABEL:
-            return self._piece(1, np.array([label]))
-        return self._piece(1, np.array([float(label) if _NUMBER.fullmatch(label) else np.nan]))
-
-
-def _field_starts(line: bytes, delimiter: bytes) -> list[int]:
-    """Return where the fields of a line start; delimiters within quotes divide nothing."""
-    starts, quoted = [0], False
-    for at in range(len(line)):
-        byte = line[at : at + 1]
-        quoted ^= byte == b'"'
-        if byte == delimiter and not quoted:
-            starts.append(at + 1)
-    return starts
+    def _field_at(self, line: bytes, place: int) -> tuple[int, str]:
+        """Return the number of the field at a place of a line, and its content as messages show it."""
+        view = np.frombuffer(line, dtype=np.uint8)
+        number, start, at = -1, -1, 0
+        while start < place:
+            delimiter, quotes = ord(self._style.delimiter), self._style.quotes
+            _, start, stop, _, _, end = fields.field_bounds(view, at, delimiter, *quotes, True)
+            number, at = number + 1, end + 1
+        return number, show(line[start:stop].strip())

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from numbers import Integral
 from pathlib import Path
 from typing import Any, Literal, NoReturn
 
@@ -16,14 +15,14 @@ from numpy.typing import NDArray
 from metricwise.io.arrays import StoredArray, npy_array, npz_array, zip_of_arrays
 from metricwise.io.binary_cache import about, converted, stored, write_chunks, write_members, write_numbers
 from metricwise.io.blocks import BUFFERS, DenseLayout, Layout, SparseLayout, read_ahead
-from metricwise.io.documents import existing_file, suffix_of
 from metricwise.io.errors import SkippedLinesWarning
-from metricwise.io.streaming import FORMATS, stream
+from metricwise.io.files import check_file
+from metricwise.io.spec import FileSpec, Format, check_count, describe_file, suffix_of
+from metricwise.io.streaming import STREAMED, make_stream
 from metricwise.memory import bytes_of, megabytes
 from metricwise.registry import entries, listed
 
-Format = Literal["npy", "npz", "svmlight", "csv", "parquet"]
-
+_FORMATS: tuple[Format, ...] = ("npy", "npz", *STREAMED)
 
 # What training takes of the memory, measured: Python with its libraries, and the vectors over all rows (labels,
 # weights, scores, and what the sorts of the oracles need).
@@ -37,7 +36,7 @@ _CONVERTED_ROWS = 10_000
 _FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 
 
-class RowsOnDisk:
+class DiskData:
     """Rows of a file that are read in blocks: made by :func:`metricwise.io.open`.
 
     Classifiers that train on all rows at once take it in the place of X; ``fit(rows)`` finds the labels in ``rows.y``.
@@ -54,6 +53,8 @@ class RowsOnDisk:
         Names of the columns.
     memory_limit : int
         Bytes.
+    recognised : str
+        What the file was taken for, in a sentence.
 
     Attributes
     ----------
@@ -75,6 +76,8 @@ class RowsOnDisk:
         The first row of every block, and the number of all rows.
     most_gathered : int
         Rows that may be brought into memory at once.
+    recognised : str
+        What the file was taken for, in a sentence.
 
     Examples
     --------
@@ -86,7 +89,7 @@ class RowsOnDisk:
     >>> np.save(path, np.arange(12.0).reshape(6, 2))
     >>> rows = metricwise.io.open(path, block_rows=4)
     >>> rows
-    RowsOnDisk('X.npy', shape=(6, 2), dtype=float64, 2 blocks)
+    DiskData('X.npy', shape=(6, 2), dtype=float64, 2 blocks)
     >>> [(first_row, block.shape) for first_row, block in rows.blocks()]
     [(0, (4, 2)), (4, (2, 2))]
     """
@@ -98,7 +101,9 @@ class RowsOnDisk:
         y: NDArray[Any] | None,
         feature_names: tuple[str, ...] | None,
         memory_limit: int,
+        recognised: str = "",
     ) -> None:
+        self.recognised = recognised
         self.path, self.y, self.feature_names, self.memory_limit = path, y, feature_names, memory_limit
         self._layout = layout
         self.shape, self.dtype, self.bounds = layout.shape, layout.dtype, layout.bounds
@@ -131,7 +136,7 @@ class RowsOnDisk:
     def __repr__(self) -> str:
         n_blocks = len(self.bounds) - 1
         blocks = "1 block" if n_blocks == 1 else f"{n_blocks} blocks"
-        return f"RowsOnDisk({Path(self.path).name!r}, shape={self.shape}, dtype={self.dtype}, {blocks})"
+        return f"DiskData({Path(self.path).name!r}, shape={self.shape}, dtype={self.dtype}, {blocks})"
 
     def __array__(self, *_: Any, **__: Any) -> NoReturn:
         self._refuse()
@@ -162,16 +167,17 @@ def open(
     target: Any = None,
     memory_limit: int | str = "1GB",
     cache: str | os.PathLike[str] | None = None,
-    format: Format | None = None,
+    format: str | None = None,
     dtype: Any = None,
     block_rows: int | None = None,
+    columns: Sequence[str] | None = None,
+    labelled: bool = True,
+    delimiter: str | None = None,
+    has_header: bool | None = None,
     n_features: int | None = None,
     zero_based: bool = False,
-    has_header: bool | None = None,
-    delimiter: str | None = None,
-    labelled: bool = True,
     on_error: Literal["raise", "skip"] = "raise",
-) -> RowsOnDisk:
+) -> DiskData:
     r"""Open a file of rows larger than memory, for ``fit``, ``predict`` and ``certify``.
 
     A .npy file in C order (float32 or float64), and a .npz file as ``scipy.sparse.save_npz(path, X, compressed=False)``
@@ -194,21 +200,29 @@ def open(
     cache : path-like, default=None
         Folder for converted files; by default that of the file.
     format : {"npy", "npz", "svmlight", "csv", "parquet"}, default=None
-        How the file is written; by default, the suffix says it.
+        How the file is written, where it should not be recognised by its suffix and its first lines.
     dtype : {float32, float64}, default=None
         Type of the numbers. By default that of the file if it is one of the two, else float64.
     block_rows : int, default=None
         Most rows of a block; by default as many as make 8 MiB.
-    n_features, zero_based, has_header, delimiter
-        As in :func:`metricwise.io.stream`, for files that are converted.
+    columns : sequence of str, default=None
+        The features of a Parquet or CSV file by name, in this order; other columns are ignored.
     labelled : bool, default=True
-        Whether a CSV or Parquet file has a column of labels. If not, all columns are features: rows to predict.
+        Whether labels are read. If not, all columns are features: rows to predict.
+    delimiter : str, default=None
+        What divides the fields of a CSV file, where it should not be recognised.
+    has_header : bool, default=None
+        Whether the first line of a CSV file names the columns, where that should not be recognised.
+    n_features : int, default=None
+        The number of features. By default, svmlight files are read once to find the largest index.
+    zero_based : bool, default=False
+        Whether the first feature of an svmlight file has the index 0, not 1.
     on_error : {"raise", "skip"}, default="raise"
         What becomes of a malformed line of a file that is converted: an error, or it is left out, with a warning.
 
     Returns
     -------
-    RowsOnDisk
+    DiskData
 
     Raises
     ------
@@ -238,53 +252,41 @@ def open(
     >>> same
     True
     """
-    name = existing_file(path)
     limit = bytes_of(memory_limit)
-    if block_rows is not None and (
-        isinstance(block_rows, bool) or not isinstance(block_rows, Integral) or block_rows < 1
-    ):
-        raise ValueError(f"block_rows must be a whole number, 1 or more, got {block_rows!r}")
+    if block_rows is not None:
+        check_count("block_rows", block_rows, least=1)
     if dtype is not None and np.dtype(dtype) not in _FLOATS:
         raise ValueError(f"dtype must be float64 or float32, got {dtype!r}")
-    kind = _format_of(name, format)
+    are_labels = not isinstance(target, str | int | None)
+    spec = describe_file(
+        path,
+        _FORMATS,
+        format=format,
+        target=None if are_labels else target,
+        columns=columns,
+        n_features=n_features,
+        labelled=labelled,
+        zero_based=zero_based,
+        delimiter=delimiter,
+        has_header=has_header,
+    )
     wanted = None if dtype is None else np.dtype(dtype)
-    given = {
-        "n_features": n_features,
-        "zero_based": zero_based or None,
-        "has_header": has_header,
-        "delimiter": delimiter,
-        "labelled": None if labelled else False,
-        "on_error": None if on_error == "raise" else on_error,
-    }
     divide = partial(_divided, memory_limit=limit, block_rows=block_rows)
-    if kind in ("npy", "npz"):
-        meaningless = [f"{option}={value!r}" for option, value in given.items() if value is not None]
-        if meaningless:
-            raise ValueError(f"{', '.join(meaningless)} has no meaning for the format {kind!r}: leave it out")
-        layout = (_open_npy if kind == "npy" else _open_npz)(name, wanted, cache, divide)
-        labels = _labels(target, layout.shape[0], name)
-        return RowsOnDisk(name, layout, labels, None, limit)
-    options = given | {"format": kind, "target": target, "zero_based": zero_based}
-    folder = _converted_stream(name, wanted or np.dtype(np.float64), cache, options)
+    if spec.format in ("npy", "npz"):
+        if on_error != "raise":
+            raise ValueError(f"on_error={on_error!r} has no meaning for the format {spec.format!r}: leave it out")
+        layout = (_open_npy if spec.format == "npy" else _open_npz)(spec.path, wanted, cache, divide)
+        labels = _labels(target, layout.shape[0], spec.path)
+        kind = "CSR matrix" if spec.format == "npz" else "array"
+        return DiskData(spec.path, layout, labels, None, limit, f"{spec.path}: {kind} of {layout.dtype}")
+    folder = _convert(spec, wanted or np.dtype(np.float64), cache, on_error)
     facts = about(folder)
     if facts.get("skipped"):
         warnings.warn(SkippedLinesWarning(facts["skipped"]), stacklevel=2)
     layout = divide([stored(folder, part) for part in facts["arrays"]], facts["n_features"])
     names = None if facts["feature_names"] is None else tuple(facts["feature_names"])
-    return RowsOnDisk(name, layout, np.load(folder / "y.npy") if labelled else None, names, limit)
-
-
-def _format_of(path: str, format: str | None) -> str:
-    known = {"npy": (".npy",), "npz": (".npz",)} | FORMATS
-    choices = ", ".join(map(repr, known))
-    if format is not None:
-        if format not in known:
-            raise ValueError(f"format must be one of {choices}, got {format!r}")
-        return format
-    for name, suffixes in known.items():
-        if suffix_of(path) in suffixes:
-            return name
-    raise ValueError(f"{path}: the suffix {suffix_of(path)!r} does not tell the format: pass format=, one of {choices}")
+    y = np.load(folder / "y.npy") if spec.roles.labelled else None
+    return DiskData(spec.path, layout, y, names, limit, spec.description)
 
 
 def _divided(arrays: list[StoredArray], n_features: int, *, memory_limit: int, block_rows: int | None) -> Layout:
@@ -355,29 +357,28 @@ def _csr_columns(path: str) -> int:
     return int(shape[1])
 
 
-def _converted_stream(path: str, dtype: np.dtype[Any], cache: Any, options: dict[str, Any]) -> Path:
-    settings = {name: value for name, value in options.items() if value is not None}
-    rows = stream(path, dtype=dtype, chunk_rows=_CONVERTED_ROWS, **settings)
+def _convert(spec: FileSpec, dtype: np.dtype[Any], cache: Any, on_error: Literal["raise", "skip"]) -> Path:
+    rows = make_stream(spec, _CONVERTED_ROWS, dtype, on_error)
 
     def write(folder: Path) -> dict[str, Any]:
         n_features = rows.n_features
         chunk_rows = min(max(_CONVERTED_BYTES // (8 * n_features), 1), _CONVERTED_ROWS)
-        chunks = rows if rows.format == "svmlight" else stream(path, dtype=dtype, chunk_rows=chunk_rows, **settings)
-        with warnings.catch_warnings():  # it is kept, and told whenever the folder is opened
+        chunks = rows if spec.format == "svmlight" else make_stream(spec, chunk_rows, dtype, on_error)
+        with warnings.catch_warnings():  # the summary is kept, and shown whenever the folder is opened
             warnings.simplefilter("ignore", SkippedLinesWarning)
             write_chunks(folder, iter(chunks), n_features, dtype)
-        arrays = ["data", "indices", "indptr"] if rows.format == "svmlight" else ["X"]
+        arrays = ["data", "indices", "indptr"] if spec.format == "svmlight" else ["X"]
         facts = {"arrays": arrays, "n_features": n_features, "feature_names": rows.feature_names}
         return facts | {"skipped": chunks.skipped_summary}
 
-    return converted(path, settings | {"dtype": str(dtype)}, cache, write)
+    return converted(spec.path, {"spec": spec, "dtype": str(dtype), "on_error": on_error}, cache, write)
 
 
 def _labels(target: Any, n_rows: int, path: str) -> NDArray[Any] | None:
     if target is None:
         return None
     if isinstance(target, str | os.PathLike):
-        where = existing_file(target)
+        where = check_file(target)
         if suffix_of(where) != ".npy":
             raise ValueError(f"target={where!r} must be an array or the path of a .npy file with the labels of {path}")
         labels = np.load(where, allow_pickle=False)

@@ -1,70 +1,30 @@
-"""What the columns of a table are for: features, targets, weights; and their content once it is read."""
+"""What the columns of a table are for: features, targets and weights."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
-
-from metricwise._typing import Integers
-from metricwise.io.columns import find_column
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from typing import Literal, NamedTuple
 
 Kind = Literal["number", "text"]
 Which = str | int
 
 
-class Field(NamedTuple):
-    """The content of a column: numbers, nan where missing, or codes of texts, -1 where missing."""
+class RoleOptions(NamedTuple):
+    """How the columns of a file are to be used, as its reader was asked; see :func:`metricwise.io.read_table`."""
 
-    values: NDArray[Any]
-    categories: list[str] | None = None
+    target: tuple[Which, ...] | None = None
+    weight: Which | None = None
+    columns: tuple[str, ...] | None = None
+    kinds: Mapping[str, Kind] | None = None
+    n_features: int | None = None
+    labelled: bool = True
 
     @property
-    def is_text(self) -> bool:
-        """Whether the column holds texts."""
-        return self.categories is not None
-
-    @property
-    def missing(self) -> NDArray[np.bool_]:
-        """Where nothing is given."""
-        return np.asarray(self.values < 0 if self.is_text else np.isnan(self.values))
-
-    def objects(self) -> NDArray[Any]:
-        """Return numbers as they are and texts as text."""
-        return self.values if self.categories is None else np.array([*self.categories, None], object)[self.values]
-
-
-def in_order(codes: Integers, texts: list[str]) -> Field:
-    """Return a column of texts whose categories are sorted, each once, from the codes of others."""
-    categories = sorted(set(texts))
-    if categories == texts:
-        return Field(codes, texts)
-    position = {text: number for number, text in enumerate(categories)}
-    order = np.array([*(position[text] for text in texts), -1], dtype=np.int64)
-    return Field(order[codes], categories)
-
-
-class Content(NamedTuple):
-    """All columns of a file in its order, and where a row is to be found in it: line and column of a message.
-
-    Columns of numbers may be those of one matrix, ``numbers``; then ``places`` says which is which.
-    """
-
-    fields: list[Field]
-    place_of: Callable[[int, int], tuple[int, int]]
-    numbers: NDArray[np.float64] | None = None
-    places: Integers | None = None
-
-    def matrix(self, columns: list[int]) -> NDArray[np.float64]:
-        """Return columns of numbers as a matrix, without a copy where they lie side by side."""
-        if self.numbers is None or self.places is None:
-            return np.column_stack([self.fields[number].values for number in columns])
-        places = self.places[columns]
-        if np.all(np.diff(places) == 1):
-            return self.numbers[:, places[0] : places[-1] + 1]
-        return self.numbers[:, places]
+    def names(self) -> list[str]:
+        """The columns that are asked for by name."""
+        asked = [*(self.target or ()), self.weight, *(self.columns or ())]
+        return [which for which in asked if isinstance(which, str)]
 
 
 class Roles(NamedTuple):
@@ -77,53 +37,89 @@ class Roles(NamedTuple):
     weight: int | None
     kinds: dict[int, Kind]
 
+    @property
+    def used(self) -> list[int]:
+        """The columns that are not ignored."""
+        return [*self.features, *self.targets, *([] if self.weight is None else [self.weight])]
 
-def assign_roles(
-    path: str,
-    names: Sequence[str] | None,
-    count: int,
-    target: Which | Sequence[Which] | None,
-    weight: Which | None,
-    columns: Sequence[str] | Mapping[str, Kind] | None,
-) -> Roles:
-    """Say what each of ``count`` columns is for.
+
+def assign_roles(path: str, names: Sequence[str] | None, count: int, options: RoleOptions) -> Roles:
+    """Decide what each of ``count`` columns is for; those that are not asked for are ignored.
 
     Examples
     --------
-    >>> roles = assign_roles("data.csv", ["age", "y", "w"], 3, target="y", weight="w", columns=None)
+    >>> roles = assign_roles("data.csv", ["age", "y", "w"], 3, RoleOptions(target=("y",), weight="w"))
     >>> roles.features, roles.targets, roles.weight
     ([0], [1], 2)
     """
-    wanted: Sequence[Which] = [-1] if target is None else [target] if isinstance(target, str | int) else list(target)
+    wanted: Sequence[Which] = () if not options.labelled else (-1,) if options.target is None else options.target
     targets = [find_column(path, "target", which, names, count) for which in wanted]
     if len(set(targets)) < len(targets):
         raise ValueError(f"{path}: a column is named as a target twice: name each once")
-    at = None if weight is None else find_column(path, "weight", weight, names, count)
-    if at in targets:
+    weight = None if options.weight is None else find_column(path, "weight", options.weight, names, count)
+    if weight in targets:
         raise ValueError(f"{path}: target and weight are the same column: name the target, or another weight")
-    rest = [number for number in range(count) if number not in set(targets) and number != at]
-    features = rest if columns is None else _selected(path, names, rest, list(columns))
+    rest = [number for number in range(count) if number not in set(targets) and number != weight]
+    features = rest if options.columns is None else _select_features(path, names, rest, list(options.columns))
     if not features:
-        raise ValueError(f"{path} has no columns left for features: it has {count} in all")
-    titles = tuple(columns) if columns is not None else _titles(path, names, features)
-    kinds: dict[int, Kind] = {}
-    if isinstance(columns, Mapping):
-        kinds = {number: columns[name] for number, name in zip(features, titles, strict=True)}
+        raise ValueError(
+            f"{path} has no columns left for features: it has {count} in all, and a row needs "
+            f"{'a label and ' if options.labelled else ''}at least one feature"
+        )
+    if options.n_features not in (None, len(features)):
+        raise ValueError(f"{path} has {len(features)} columns of features, not n_features={options.n_features}")
+    feature_names = options.columns or _name_features(path, names, features)
+    kinds = {
+        number: options.kinds[name]
+        for number, name in zip(features, feature_names, strict=True)
+        if options.kinds is not None
+    }
     target_names = tuple(f"column {number + 1}" if names is None else names[number] for number in targets)
-    return Roles(features, titles, targets, target_names, at, kinds)
+    return Roles(features, feature_names, targets, target_names, weight, kinds)
 
 
-def _titles(path: str, names: Sequence[str] | None, features: list[int]) -> tuple[str, ...]:
+def find_column(path: str, argument: str, which: Which, names: Sequence[str] | None, count: int) -> int:
+    """Return the position of a column given by name or position.
+
+    Examples
+    --------
+    >>> find_column("train.csv", "target", "label", ["age", "label"], 2)
+    1
+    >>> find_column("train.csv", "target", "lable", ["age", "label"], 2)
+    Traceback (most recent call last):
+    ValueError: train.csv has no column 'lable' for target: did you mean 'label'?
+    """
+    if not isinstance(which, str):
+        if not -count <= which < count:
+            raise ValueError(f"{path} has {count} columns, so {argument}={which} is none of them")
+        return which % count
+    if names is None:
+        raise ValueError(f"{path} has no line of column names: give {argument} by position, or pass has_header=True")
+    if list(names).count(which) > 1:
+        raise ValueError(f"{path} has more than one column {which!r}: give {argument} by position")
+    if which not in names:
+        close = get_close_matches(which, names)
+        hint = f"did you mean {' or '.join(map(repr, close))}?" if close else f"its columns are {_list_names(names)}"
+        raise ValueError(f"{path} has no column {which!r} for {argument}: {hint}")
+    return list(names).index(which)
+
+
+def _list_names(names: Sequence[str]) -> str:
+    shown = ", ".join(map(repr, names[:10]))
+    return shown + (", ..." if len(names) > 10 else "")
+
+
+def _name_features(path: str, names: Sequence[str] | None, features: list[int]) -> tuple[str, ...]:
     if names is None:
         return tuple(f"x{number}" for number in range(1, len(features) + 1))
-    titles = tuple(names[number] for number in features)
-    for title in titles:
-        if titles.count(title) > 1:
-            raise ValueError(f"{path} has more than one column {title!r}: give each a name of its own")
-    return titles
+    found = tuple(names[number] for number in features)
+    if len(set(found)) < len(found):
+        twice = next(name for name in found if found.count(name) > 1)
+        raise ValueError(f"{path} has more than one column {twice!r}: give each a name of its own")
+    return found
 
 
-def _selected(path: str, names: Sequence[str] | None, rest: list[int], wanted: list[str]) -> list[int]:
+def _select_features(path: str, names: Sequence[str] | None, rest: list[int], wanted: list[str]) -> list[int]:
     """Return the columns of some names in this order; without names, all columns, of which there must be as many."""
     if names is None:
         if len(rest) != len(wanted):
@@ -134,6 +130,5 @@ def _selected(path: str, names: Sequence[str] | None, rest: list[int], wanted: l
         return rest
     absent = [name for name in wanted if name not in names]
     if absent:
-        shown = ", ".join(map(repr, absent[:10])) + (", ..." if len(absent) > 10 else "")
-        raise ValueError(f"{path} lacks {len(absent)} of the columns that are needed: {shown}")
+        raise ValueError(f"{path} lacks {len(absent)} of the columns that are needed: {_list_names(absent)}")
     return [find_column(path, "columns", name, names, len(names)) for name in wanted]

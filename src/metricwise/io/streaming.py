@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
 
 from metricwise.io.chunks import Chunk, Piece, Reader, Source, joined, read_rows
-from metricwise.io.documents import existing_file, suffix_of
 from metricwise.io.errors import MalformedLineError, SkipLog
+from metricwise.io.roles import Which
+from metricwise.io.spec import FileSpec, Format, check_count, describe_file
 
-FORMATS = {
-    "svmlight": (".svm", ".svmlight", ".libsvm", ".txt", ".dat"),
-    "csv": (".csv", ".tsv"),
-    "parquet": (".parquet", ".pq"),
-}
+STREAMED: tuple[Format, ...] = ("svmlight", "csv", "parquet")
 
 
 class Stream:
@@ -61,12 +57,17 @@ class Stream:
     @property
     def path(self) -> str:
         """The file."""
-        return self._source.path
+        return self._source.spec.path
 
     @property
     def format(self) -> str:
         """How the file is written."""
-        return self._source.format
+        return self._source.spec.format
+
+    @property
+    def recognised(self) -> str:
+        """What the file was taken for, in a sentence."""
+        return self._source.spec.description
 
     @property
     def chunk_rows(self) -> int:
@@ -112,7 +113,7 @@ class Stream:
     def __repr__(self) -> str:
         known = {"n_features": self._source.known_features, "n_rows": self.n_rows}
         facts = "".join(f", {name}={value}" for name, value in known.items() if value is not None)
-        return f"Stream({self._source.path!r}, format={self._source.format!r}, chunk_rows={self._chunk_rows}{facts})"
+        return f"Stream({self.path!r}, format={self.format!r}, chunk_rows={self._chunk_rows}{facts})"
 
     def chunks(self, start: int = 0) -> Iterator[Chunk]:
         r"""Yield the chunks from number ``start`` on, as a whole iteration would yield them.
@@ -140,7 +141,7 @@ class Stream:
         ...     [chunk.first_row for chunk in stream(path, chunk_rows=1).chunks(start=1)]
         [1, 2]
         """
-        _check_count("start", start, least=0)
+        check_count("start", start, least=0)
         return self._chunks(start)
 
     def _chunks(self, start: int) -> Iterator[Chunk]:
@@ -181,15 +182,16 @@ def stream(
     *,
     format: Literal["svmlight", "csv", "parquet"] | None = None,
     chunk_rows: int = 10_000,
-    target: str | int | None = None,
-    weight: str | int | None = None,
+    target: Which | Sequence[Which] | None = None,
+    weight: Which | None = None,
+    columns: Sequence[str] | None = None,
+    labelled: bool = True,
+    delimiter: str | None = None,
+    has_header: bool | None = None,
     n_features: int | None = None,
     zero_based: bool = False,
-    has_header: bool | None = None,
-    delimiter: str | None = None,
     dtype: Any = np.float64,
     on_error: Literal["raise", "skip"] = "raise",
-    labelled: bool = True,
 ) -> Stream:
     r"""Read labelled rows from a file of any size, a chunk at a time.
 
@@ -202,30 +204,31 @@ def stream(
     path : str or path-like
         The file.
     format : {"svmlight", "csv", "parquet"}, default=None
-        How the file is written. By default, the suffix says it: .svm, .svmlight, .libsvm, .txt and .dat; .csv and
-        .tsv; .parquet and .pq.
+        How the file is written, where it should not be recognised by its suffix and its first lines.
     chunk_rows : int, default=10_000
         Rows in a chunk; the last may have fewer.
     target : str or int, default=None
         The column of labels, by name or position; the last by default. In svmlight files the label comes first.
     weight : str or int, default=None
         The column of sample weights, if there is one. Not for svmlight files.
+    columns : sequence of str, default=None
+        The features by name, in this order; other columns are ignored.
+    labelled : bool, default=True
+        Whether labels are read. If not, all columns but the weight are features, and tables have zeros for labels:
+        rows to predict.
+    delimiter : str, default=None
+        What divides the fields of a CSV file, where it should not be recognised.
+    has_header : bool, default=None
+        Whether the first line of a CSV file names the columns, where that should not be recognised.
     n_features : int, default=None
         The number of features. By default, svmlight files are read once to find the largest index.
     zero_based : bool, default=False
         Whether the first feature of an svmlight file has the index 0, not 1.
-    has_header : bool, default=None
-        Whether the first line of a CSV file names the columns. By default, it does unless its fields are numbers.
-    delimiter : str, default=None
-        What divides the fields of a CSV file; a tab in .tsv files and a comma in others by default.
     dtype : {float64, float32}, default=float64
         The type of the features.
     on_error : {"raise", "skip"}, default="raise"
         What becomes of a malformed line: an error, or it is left out, counted in ``skipped`` and warned about at the
         end of the iteration.
-    labelled : bool, default=True
-        Whether a CSV or Parquet file has a column of labels. If not, all columns but the weight are features, and
-        chunks have zeros for labels: rows to predict.
 
     Returns
     -------
@@ -248,76 +251,44 @@ def stream(
     ...         print(y, X.toarray().tolist())
     [ 1. -1.] [[0.5, 0.0, 2.0], [0.0, 1.5, 0.0]]
     """
-    name = checked_path(path)
-    chosen = _format_of(name, format)
-    _check_count("chunk_rows", chunk_rows, least=1)
-    if n_features is not None:
-        _check_count("n_features", n_features, least=1)
+    spec = describe_file(
+        path,
+        STREAMED,
+        format=format,
+        target=target,
+        weight=weight,
+        columns=columns,
+        n_features=n_features,
+        labelled=labelled,
+        zero_based=zero_based,
+        delimiter=delimiter,
+        has_header=has_header,
+    )
+    return make_stream(spec, chunk_rows, dtype, on_error)
+
+
+def make_stream(spec: FileSpec, chunk_rows: int, dtype: Any, on_error: Literal["raise", "skip"]) -> Stream:
+    """Return the chunks of a file that is described."""
+    check_count("chunk_rows", chunk_rows, least=1)
     if np.dtype(dtype) not in (np.float64, np.float32):
         raise ValueError(f"dtype must be float64 or float32, got {dtype!r}")
     if on_error not in ("raise", "skip"):
         raise ValueError(f"on_error must be 'raise' or 'skip', got {on_error!r}")
-    given = {
-        "target": target,
-        "weight": weight,
-        "zero_based": zero_based or None,
-        "has_header": has_header,
-        "delimiter": delimiter,
-        "labelled": None if labelled else False,
-    }
-    source = _make_source(name, chosen, np.dtype(dtype), n_features, given)
-    return Stream(source, int(chunk_rows), on_error)
+    if len(spec.roles.target or ()) > 1:
+        raise ValueError(f"{spec.path}: rows in chunks have one label, and target names several: name one")
+    return Stream(_make_source(spec, np.dtype(dtype)), int(chunk_rows), on_error)
 
 
-def _make_source(path: str, chosen: str, dtype: Any, n_features: int | None, given: dict[str, Any]) -> Source:
-    # The formats load numba, pyarrow or polars, which ``import metricwise.io`` does without.
-    if chosen == "svmlight":
+def _make_source(spec: FileSpec, dtype: np.dtype[Any]) -> Source:
+    # The formats load numba or pyarrow, which ``import metricwise.io`` does without.
+    if spec.format == "svmlight":
         from metricwise.io.svmlight import SvmlightSource
 
-        _refuse(chosen, given, allowed=("zero_based",))
-        return SvmlightSource(path, dtype, n_features=n_features, zero_based=bool(given["zero_based"]))
-    table = {"target": given["target"], "weight": given["weight"], "n_features": n_features}
-    table |= {"labelled": given["labelled"] is None}
-    if chosen == "parquet":
+        return SvmlightSource(spec, dtype)
+    if spec.format == "parquet":
         from metricwise.io.parquet import ParquetSource
 
-        _refuse(chosen, given, allowed=("target", "weight", "labelled"))
-        return ParquetSource(path, dtype, **table)
+        return ParquetSource(spec, dtype)
     from metricwise.io.delimited import DelimitedSource
 
-    _refuse(chosen, given, allowed=("target", "weight", "has_header", "delimiter", "labelled"))
-    delimiter = given["delimiter"] or ("\t" if suffix_of(path) == ".tsv" else ",")
-    if not isinstance(delimiter, str) or len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n':
-        raise ValueError(f"delimiter must be a single ASCII character, not a quote or line end, got {delimiter!r}")
-    return DelimitedSource(path, dtype, delimiter=delimiter, has_header=given["has_header"], **table)
-
-
-def _refuse(chosen: str, given: dict[str, Any], allowed: tuple[str, ...]) -> None:
-    for name, value in given.items():
-        if value is not None and name not in allowed:
-            raise ValueError(f"{name}={value!r} has no meaning for the format {chosen!r}: leave it out")
-
-
-def checked_path(path: str | os.PathLike[str]) -> str:
-    """Return the path of a file that is there and not empty."""
-    name = existing_file(path)
-    if os.path.getsize(name) == 0:
-        raise ValueError(f"{name} has no rows: the file is empty")
-    return name
-
-
-def _format_of(path: str, format: str | None) -> str:
-    if format in FORMATS:
-        return str(format)
-    choices = ", ".join(map(repr, FORMATS))
-    if format is not None:
-        raise ValueError(f"format must be one of {choices}, got {format!r}")
-    for name, suffixes in FORMATS.items():
-        if suffix_of(path) in suffixes:
-            return name
-    raise ValueError(f"{path}: the suffix {suffix_of(path)!r} does not tell the format: pass format=, one of {choices}")
-
-
-def _check_count(name: str, value: object, least: int) -> None:
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
-        raise ValueError(f"{name} must be a whole number, {least} or more, got {value!r}")
+    return DelimitedSource(spec, dtype)

@@ -9,37 +9,29 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from metricwise._typing import Floats, Integers
 from metricwise.io.chunks import Piece, read_rows
 from metricwise.io.errors import SkipLog
-from metricwise.io.text import (
-    Bytes,
-    Outcome,
-    TextReader,
-    TextSource,
-    common_problem,
-    convert_slow,
-    shown,
-    text_labels,
-)
+from metricwise.io.spec import FileSpec
+from metricwise.io.text import Bytes, Outcome, TextReader, TextSource, show
 from metricwise.kernels import parsing
 
 _NO_LIMIT = 10**18
 _SCAN_ROWS = 10_000
 _LARGEST_INT32 = 2**31 - 1
+_LARGEST = float(np.finfo(np.float64).max)
 
 
 class SvmlightSource(TextSource):
     """A file in svmlight format."""
 
-    format = "svmlight"
     feature_names = None
     known_rows = None
 
-    def __init__(self, path: str, dtype: Any, *, n_features: int | None, zero_based: bool) -> None:
-        super().__init__(path)
-        self.known_features = n_features
+    def __init__(self, spec: FileSpec, dtype: np.dtype[Any]) -> None:
+        super().__init__(spec)
+        self.known_features = spec.roles.n_features
         self._dtype = dtype
-        self._zero_based = zero_based
 
     def prepare(self, chunk_rows: int, log: SkipLog | None) -> int:
         """Find the kind of the labels in the first chunk and, unless it was given, the largest index in the file."""
@@ -50,35 +42,36 @@ class SvmlightSource(TextSource):
 
     def open(self, log: SkipLog | None) -> TextReader:
         """Start a pass over the file."""
-        return TextReader(self.path, self._parser(), log)
+        return TextReader(self.spec.path, self._parser(), log)
 
     def _parser(self) -> SvmlightParser:
-        return SvmlightParser(self._dtype, self.known_features, self._zero_based, self.mode)
+        mode = parsing.NUMBER_LABEL if self.has_number_labels else parsing.TEXT_LABEL
+        return SvmlightParser(self._dtype, self.known_features, self.spec.zero_based, mode)
 
     def _scan(self, log: SkipLog | None) -> int:
         parser = self._parser()
-        with closing(TextReader(self.path, parser, log)) as reader:
+        with closing(TextReader(self.spec.path, parser, log)) as reader:
             while reader.read(_SCAN_ROWS) is not None:
                 pass
         if parser.width == 0:
-            raise ValueError(f"{self.path} has labels but no features: give their number as n_features")
+            raise ValueError(f"{self.spec.path} has labels but no features: give their number as n_features")
         return parser.width
 
 
-def read_svmlight(name: str, file: IO[bytes], n_features: int | None, zero_based: bool) -> tuple[Any, NDArray[Any]]:
+def read_svmlight(spec: FileSpec, file: IO[bytes]) -> tuple[Any, NDArray[Any]]:
     """Return all rows of an open file as one sparse matrix, and their labels: numbers if all are, else text."""
     for mode in (parsing.ANY_LABEL, parsing.TEXT_LABEL):
         file.seek(0)
-        parser = SvmlightParser(np.dtype(np.float64), n_features, zero_based, mode)
-        reader = TextReader(name, parser, None, file=file)
+        parser = SvmlightParser(np.dtype(np.float64), spec.roles.n_features, spec.zero_based, mode)
+        reader = TextReader(spec.path, parser, None, file=file)
         pieces = read_rows(reader, _NO_LIMIT)
         if not pieces:
-            raise ValueError(f"{name} has no rows")
+            raise ValueError(f"{spec.path} has no rows")
         y = np.concatenate([piece.y for piece in pieces])
         if mode == parsing.TEXT_LABEL or np.isfinite(y).all():
             break
     if parser.width == 0:
-        raise ValueError(f"{name} has labels but no features: give their number as n_features")
+        raise ValueError(f"{spec.path} has labels but no features: give their number as n_features")
     parts = [piece.X for piece in pieces]
     for part in parts:
         part.resize(part.shape[0], parser.width)  # the first pieces may not have met the largest index
@@ -134,10 +127,10 @@ class SvmlightParser:
         )
         fields = {parsing.FEATURE_FIELD: self._values, parsing.TARGET_FIELD: self._labels}
         outcome = Outcome(code, rows, end, place)
-        outcome = convert_slow(block, outcome, self._slow[:n_slow], fields, self._limit)
+        outcome = _convert_slow(block, outcome, self._slow[:n_slow], fields, self._limit)
         y: Any = self._labels[: outcome.rows].copy()
         if self._mode == parsing.TEXT_LABEL:
-            outcome, y = text_labels(block, outcome, self._spans)
+            outcome, y = _text_labels(block, outcome, self._spans)
         return outcome, Piece(self._matrix(outcome.rows), y, None) if outcome.rows else None
 
     def _matrix(self, rows: int) -> Any:
@@ -155,26 +148,48 @@ class SvmlightParser:
         matrix.has_canonical_format = True  # the parser takes indices in increasing order only
         return matrix
 
-    def refused(self, code: int, line: bytes, place: int) -> tuple[int, str]:
-        """Say what is wrong with a line."""
-        token = (line[place:].split(b"#")[0].split() or [b""])[0]
-        if code == parsing.LABEL:
-            return place, self._label_problem(token)
-        if code == parsing.INDEX:
-            return place, f"found {shown(token)} where index:value belongs, such as 3:0.5"
-        if code == parsing.ZERO_INDEX:
-            return place, f"found {shown(token)}, but indices start at 1: pass zero_based=True if they start at 0"
-        if code == parsing.INDEX_ORDER:
-            return place, f"found {shown(token)}, but the indices of a line must increase: sort them, each once"
-        if code == parsing.INDEX_RANGE:
-            return place, f"found {shown(token)}, beyond n_features={self._bound}: pass a larger n_features, or None"
-        return place, common_problem(code, shown(token))
+    def explain(self, code: int, line: bytes, place: int) -> str:
+        """Return what is wrong with a line."""
+        word = (line[place:].split(b"#")[0].split() or [b""])[0]
+        token = show(word)
+        problems = {
+            parsing.INDEX: f"found {token} where index:value belongs, such as 3:0.5",
+            parsing.ZERO_INDEX: f"found {token}, but indices start at 1: pass zero_based=True if they start at 0",
+            parsing.INDEX_ORDER: f"found {token}, but the indices of a line must increase: sort them, each once",
+            parsing.INDEX_RANGE: f"found {token}, beyond n_features={self._bound}: pass a larger n_features, or None",
+            parsing.RANGE: f"found {token}, which is too large for the type of the numbers: scale the column down",
+            parsing.ENCODING: f"found the label {token}, which is not UTF-8: save the file as UTF-8",
+            parsing.VALUE: f"found {token} where a finite number belongs: correct the line or leave it out",
+        }
+        return self._label_problem(word) if code == parsing.LABEL else problems[code]
 
     def _label_problem(self, token: bytes) -> str:
         if b":" in token:
-            return f"found {shown(token)} where the label belongs: put the label first"
+            return f"found {show(token)} where the label belongs: put the label first"
         if b"," in token:
-            return f"found {shown(token)}, but a row has one label: split the file by label"
+            return f"found {show(token)}, but a row has one label: split the file by label"
         if self._mode == parsing.NUMBER_LABEL:
-            return f"found {shown(token)} where a number belongs: the labels of the first chunk are numbers"
-        return f"found {shown(token)} where a label belongs: correct the line or leave it out"
+            return f"found {show(token)} where a number belongs: the labels of the first chunk are numbers"
+        return f"found {show(token)} where a label belongs: correct the line or leave it out"
+
+
+def _convert_slow(block: bytes, outcome: Outcome, slow: Integers, fields: dict[int, Floats], limit: float) -> Outcome:
+    """Convert the numbers the kernel left over; a number out of range ends the rows before its line."""
+    for field, index, start, stop, row in slow.tolist():
+        value = float(block[start:stop])
+        if abs(value) > (limit if field == parsing.FEATURE_FIELD else _LARGEST):
+            return Outcome(parsing.RANGE, row, block.rfind(b"\n", 0, start) + 1, start)
+        fields[field][index] = value
+    return outcome
+
+
+def _text_labels(block: bytes, outcome: Outcome, spans: Integers) -> tuple[Outcome, NDArray[Any]]:
+    """Return the labels as text; one that is not UTF-8 ends the rows before its line."""
+    labels: list[str] = []
+    for start, stop in spans[: outcome.rows].tolist():
+        try:
+            labels.append(block[start:stop].decode())
+        except UnicodeDecodeError:
+            outcome = Outcome(parsing.ENCODING, len(labels), block.rfind(b"\n", 0, start) + 1, start)
+            break
+    return outcome, np.array(labels, dtype=np.str_)

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import BytesIO
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from metricwise.io.documents import Document, Layout, load_document, recognise_layout
+from metricwise.io.columns import Content, Field
 from metricwise.io.errors import MalformedLineError
-from metricwise.io.roles import Content, Field, Kind, Roles, Which, assign_roles
+from metricwise.io.files import FileBytes, as_text, load_file
+from metricwise.io.roles import Kind, Roles, Which, assign_roles
+from metricwise.io.spec import FileSpec, Format, describe_file
 
-_SEPARATORS = {"\t": "tabs", " ": "blanks", ",": "commas", ";": "semicolons"}
+_FORMATS: tuple[Format, ...] = ("csv", "svmlight", "arff", "parquet")
 
 
 @dataclass(frozen=True)
@@ -67,13 +69,14 @@ def read_table(
     target: Which | Sequence[Which] | None = None,
     weight: Which | None = None,
     columns: Sequence[str] | Mapping[str, Kind] | None = None,
+    labelled: bool = True,
     format: str | None = None,
-    separator: str | None = None,
+    delimiter: str | None = None,
     has_header: bool | None = None,
     n_features: int | None = None,
     zero_based: bool = False,
 ) -> Table:
-    r"""Read all rows of a file; its format, separator and header are recognised.
+    r"""Read all rows of a file; its format, delimiter and header are recognised.
 
     Values may be missing: nothing, ``?``, ``NA``, ``N/A``, ``nan`` or ``null``. A column in which something else is no
     number holds categories, unless nearly all of it are numbers: then what is not is an error.
@@ -85,15 +88,17 @@ def read_table(
         compressed by gzip or not; "-" is standard input.
     target : str, int or sequence of these, default=None
         The columns of labels, by name or position; the last by default, or those that a file of MEKA declares. Several
-        make a matrix of zeros and ones, an empty sequence says that there are none. Svmlight rows start with theirs.
+        make a matrix of zeros and ones. Svmlight rows start with theirs.
     weight : str or int, default=None
         The column of sample weights.
     columns : sequence of str or dict, default=None
-        The features by name, in this order; other columns are left out. A dictionary says also whether they hold a
+        The features by name, in this order; other columns are ignored. A dictionary says also whether they hold a
         "number" or a "text".
+    labelled : bool, default=True
+        Whether labels are read. If not, all columns but the weight are features: rows to predict.
     format : {"csv", "svmlight", "arff", "parquet"}, default=None
         How the file is written, where it should not be recognised.
-    separator : str, default=None
+    delimiter : str, default=None
         What divides the fields of a CSV file.
     has_header : bool, default=None
         Whether the first line of a CSV file names the columns.
@@ -131,131 +136,96 @@ def read_table(
     CSV, separated by semicolons, with header; 3 rows; features: 1 of numbers (1 value missing), 1 of
     categories (1 value missing); target 'y'
     """
-    document = load_document(path, format)
-    given = {"separator": separator, "has_header": has_header, "weight": weight, "zero_based": zero_based}
-    _refuse_options(document.format, given)
-    if document.format == "svmlight":
-        if columns is not None:
-            raise ValueError(f"{document.name} names no columns, but {len(columns)} named columns are needed")
-        return _svmlight_table(document, target, n_features, zero_based)
-    if document.format == "arff":
-        table = _arff_table(document, target, weight, columns)
-    elif document.format == "parquet":
-        table = _parquet_table(document, target, weight, columns)
-    else:
-        table = _delimited_table(document, target, weight, columns, separator, has_header)
-    if n_features is not None and table.X.shape[1] != n_features:
-        raise ValueError(f"{document.name} has {table.X.shape[1]} columns of features, but {n_features} are needed")
-    return table
-
-
-_OPTIONS_OF = {"csv": ("separator", "has_header", "weight"), "svmlight": ("zero_based",)}
-
-
-def _refuse_options(format: str, given: dict[str, Any]) -> None:
-    for name, value in given.items():
-        if value not in (None, False) and name not in _OPTIONS_OF.get(format, ("weight",)):
-            raise ValueError(f"{name}={value!r} has no meaning for the format {format!r}: leave it out")
+    content = load_file(path)
+    spec = describe_file(
+        path,
+        _FORMATS,
+        content,
+        format=format,
+        target=target,
+        weight=weight,
+        columns=columns,
+        n_features=n_features,
+        labelled=labelled,
+        zero_based=zero_based,
+        delimiter=delimiter,
+        has_header=has_header,
+    )
+    return _READERS[spec.format](spec, content)
 
 
 # ------------------------------------------------------------------------------------------------------------- formats
 
 
-def _svmlight_table(document: Document, target: Any, n_features: int | None, zero_based: bool) -> Table:
+def _read_svmlight(spec: FileSpec, content: FileBytes) -> Table:
     from metricwise.io.svmlight import read_svmlight
 
-    if target not in (None, ()) and list(np.atleast_1d(target)):
-        raise ValueError(f"{document.name}: rows of svmlight files start with their label: leave target={target!r} out")
-    X, y = read_svmlight(document.name, BytesIO(document.data), n_features, zero_based)
-    words = f"{_opening(document, 'svmlight')}; {X.shape[0]:,} rows; {X.shape[1]:,} features, {_density(X)}"
-    return Table(X, None if target == () else whole_numbers(y), None, None, ("label",), {}, words)
+    X, y = read_svmlight(spec, BytesIO(content.data))
+    density = f"{100.0 * X.nnz / max(X.shape[0] * X.shape[1], 1):.3g} % of them not zero"
+    words = f"{spec.description}; {X.shape[0]:,} rows; {X.shape[1]:,} features, {density}"
+    return Table(X, whole_numbers(y) if spec.roles.labelled else None, None, None, ("label",), {}, words)
 
 
-def _density(X: Any) -> str:
-    return f"{100.0 * X.nnz / max(X.shape[0] * X.shape[1], 1):.3g} % of them not zero"
+def _read_csv(spec: FileSpec, content: FileBytes) -> Table:
+    from metricwise.io.delimited import Style, guess_kinds, read_columns
+
+    count = spec.n_columns
+    roles = assign_roles(spec.path, spec.names, count, spec.roles)
+    names = spec.names or tuple(f"column {number}" for number in range(1, count + 1))
+    kinds = guess_kinds(spec, roles)
+    found = read_columns(spec.path, as_text(content.data), spec.start, Style(spec.delimiter), names, kinds)
+    return _assemble(spec, roles, found, spec.description)
 
 
-def _delimited_table(
-    document: Document, target: Any, weight: Any, columns: Any, separator: str | None, has_header: bool | None
-) -> Table:
-    from metricwise.io.whole_text import Style, read_fields, sampled_kinds
-
-    if separator is not None and (len(separator) != 1 or not separator.isascii() or separator in '"\r\n'):
-        raise ValueError(f"separator must be a single ASCII character, not a quote or line end, got {separator!r}")
-    spoken_of = [target] if isinstance(target, str) else list(target) if isinstance(target, Sequence) else []
-    named = [name for name in [*spoken_of, weight, *(columns or ())] if isinstance(name, str)]
-    layout = recognise_layout(document, separator, has_header, named)
-    count = layout.n_columns
-    roles = assign_roles(document.name, layout.names, count, target, weight, columns)
-    kinds = sampled_kinds(layout, roles.kinds)
-    names = layout.names or tuple(f"column {number}" for number in range(1, count + 1))
-    content = read_fields(document, layout.start, Style(layout.separator), names, kinds)
-    return _assembled(document, roles, content, described_layout(layout))
-
-
-def described_layout(layout: Layout) -> str:
-    """Say how a table is written."""
-    between = _SEPARATORS.get(layout.separator, repr(layout.separator))
-    return f"CSV, separated by {between}, {'without' if layout.names is None else 'with'} header"
-
-
-def _arff_table(document: Document, target: Any, weight: Any, columns: Any) -> Table:
+def _read_arff(spec: FileSpec, content: FileBytes) -> Table:
     from metricwise.io.arff import as_sparse, read_header, read_rows
 
+    document = content._replace(data=as_text(content.data))
     header = read_header(document)
     names = [attribute.name for attribute in header.attributes]
-    if target is None and header.labels:
+    options = spec.roles
+    if options.target is None and header.labels:
         labels = header.labels
-        target = list(range(labels)) if labels > 0 else list(range(len(names) + labels, len(names)))
-    roles = assign_roles(document.name, names, len(names), target, weight, columns)
-    content = read_rows(document, header, roles.kinds)
-    table = _assembled(document, roles, content, "sparse ARFF" if header.is_sparse else "ARFF")
+        declared = range(labels) if labels > 0 else range(len(names) + labels, len(names))
+        options = options._replace(target=tuple(declared))
+    roles = assign_roles(spec.path, names, len(names), options)
+    found = read_rows(document, header, roles.kinds)
+    table = _assemble(spec, roles, found, spec.description.replace(": arff", f": {'sparse ' * header.is_sparse}ARFF"))
     if header.is_sparse and "text" not in table.kinds.values():
-        features = as_sparse([content.fields[number] for number in roles.features])
-        return Table(
-            features,
-            table.y,
-            table.sample_weight,
-            table.feature_names,
-            table.target_names,
-            table.kinds,
-            table.recognised,
-        )
+        return replace(table, X=as_sparse([found.fields[number] for number in roles.features]))
     return table
 
 
-def _parquet_table(document: Document, target: Any, weight: Any, columns: Any) -> Table:
-    from metricwise.io.parquet import open_table, read_fields
+def _read_parquet(spec: FileSpec, content: FileBytes) -> Table:
+    from metricwise.io.parquet import open_parquet, read_columns
 
-    parquet = open_table(BytesIO(document.data), document.name)
-    names = [column.name for column in parquet.columns]
-    roles = assign_roles(document.name, names, len(names), target, weight, columns)
-    return _assembled(document, roles, read_fields(document.name, parquet, roles), "Parquet")
+    file = open_parquet(BytesIO(content.data), spec.path)
+    names = [column.name for column in file.columns]
+    roles = assign_roles(spec.path, names, len(names), spec.roles)
+    return _assemble(spec, roles, read_columns(spec.path, file, roles), spec.description)
+
+
+_READERS = {"svmlight": _read_svmlight, "csv": _read_csv, "arff": _read_arff, "parquet": _read_parquet}
 
 
 # ------------------------------------------------------------------------------------------------------------ assembly
 
 
-def _assembled(document: Document, roles: Roles, content: Content, words: str) -> Table:
+def _assemble(spec: FileSpec, roles: Roles, content: Content, words: str) -> Table:
     features = [content.fields[number] for number in roles.features]
     kinds: dict[str, Kind] = {
         name: "text" if field.is_text else "number" for name, field in zip(roles.feature_names, features, strict=True)
     }
-    weights = None if roles.weight is None else _weights(document, content, roles.weight)
-    y = _labels(document, roles, content)
-    n_rows = len(content.fields[0].values)
-    said = [f"{_opening(document, words)}; {n_rows:,} rows", f"features: {_counted(features)}"]
+    weights = None if roles.weight is None else _weights(spec, content, roles.weight)
+    y = _labels(spec, roles, content)
+    said = [f"{words}; {content.n_rows:,} rows", f"features: {_count_kinds(features)}"]
     if roles.targets:
         said.append(f"target{'s' * (len(roles.targets) > 1)} {', '.join(map(repr, roles.target_names[:20]))}")
-    frame = _frame(roles, content)
+    frame = _make_frame(roles, content)
     return Table(frame, y, weights, roles.feature_names, roles.target_names, kinds, "; ".join(said))
 
 
-def _opening(document: Document, words: str) -> str:
-    return f"{document.name}: {words}{', compressed by gzip' if document.compressed else ''}"
-
-
-def _counted(features: list[Field]) -> str:
+def _count_kinds(features: list[Field]) -> str:
     parts = []
     for is_text, word in ((False, "numbers"), (True, "categories")):
         some = [field for field in features if field.is_text == is_text]
@@ -266,7 +236,7 @@ def _counted(features: list[Field]) -> str:
     return ", ".join(parts)
 
 
-def _frame(roles: Roles, content: Content) -> Any:
+def _make_frame(roles: Roles, content: Content) -> Any:
     import pandas as pd
 
     names, features = roles.feature_names, [content.fields[number] for number in roles.features]
@@ -285,7 +255,7 @@ def whole_numbers(y: NDArray[Any]) -> NDArray[Any]:
     return y.astype(np.int64) if whole else y
 
 
-def _labels(document: Document, roles: Roles, content: Content) -> NDArray[Any] | None:
+def _labels(spec: FileSpec, roles: Roles, content: Content) -> NDArray[Any] | None:
     if not roles.targets:
         return None
     for number, name in zip(roles.targets, roles.target_names, strict=True):
@@ -293,22 +263,22 @@ def _labels(document: Document, roles: Roles, content: Content) -> NDArray[Any] 
         missing = np.flatnonzero(field.missing)
         if missing.size:
             problem = f"the target {name!r} is missing: fill it in or leave the row out"
-            raise MalformedLineError(document.name, *content.place_of(int(missing[0]), number), problem)
+            raise MalformedLineError(spec.path, *content.place_of(int(missing[0]), number), problem)
         wrong = np.arange(1) if field.is_text else np.flatnonzero((field.values != 0.0) & (field.values != 1.0))
         if len(roles.targets) > 1 and wrong.size:
             found = field.objects()[wrong[0]]
             problem = f"found {found!r} for {name!r}: several targets must hold zeros and ones"
-            raise MalformedLineError(document.name, *content.place_of(int(wrong[0]), number), problem)
+            raise MalformedLineError(spec.path, *content.place_of(int(wrong[0]), number), problem)
     fields = [content.fields[number] for number in roles.targets]
     if len(fields) > 1:
         return np.column_stack([field.values for field in fields]).astype(np.int64)
     return fields[0].objects().astype(np.str_) if fields[0].is_text else whole_numbers(fields[0].values.copy())
 
 
-def _weights(document: Document, content: Content, number: int) -> NDArray[np.float64]:
+def _weights(spec: FileSpec, content: Content, number: int) -> NDArray[np.float64]:
     field = content.fields[number]
     wrong = np.zeros(1, dtype=np.int64) if field.is_text else np.flatnonzero(~(field.values >= 0.0))
     if wrong.size:
         problem = "a weight must be a number, not negative: correct it, or name another column as weight"
-        raise MalformedLineError(document.name, *content.place_of(int(wrong[0]), number), problem)
+        raise MalformedLineError(spec.path, *content.place_of(int(wrong[0]), number), problem)
     return field.values.copy()

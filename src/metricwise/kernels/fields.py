@@ -1,6 +1,6 @@
-"""Whole tables from delimited text: numbers are read, texts are only located.
+"""Rows of delimited text, whole files and blocks of lines alike: numbers are read, texts are only located.
 
-The text ends with a line feed, so that every scan for the end of a token stops by itself. A parser reads rows until
+The text ends with a line feed, so that every scan for the end of a token stops by itself. The parser reads rows until
 enough are read, the text or the room for slow numbers ends, or a line is malformed; it returns
 
     (code, rows, position, place, slow numbers)
@@ -12,10 +12,11 @@ import numba as nb
 import numpy as np
 
 from metricwise.kernels.decimals import EXACT, NOT_A_NUMBER, SLOW, read_number
-from metricwise.kernels.parsing import _after_blanks, _before_blanks
+from metricwise.kernels.parsing import _after_blanks, _before_blanks, _next_line
 
-FINE, TOO_FEW, TOO_MANY, UNCLOSED, QUOTES = range(5)
-NUMBER, TEXT = range(2)  # kinds of columns
+# What is wrong with a line. The last three are for the caller to find.
+FINE, TOO_FEW, TOO_MANY, UNCLOSED, QUOTES, VALUE, RANGE, WEIGHT, LABEL, ENCODING = range(10)
+NUMBER, TEXT, IGNORED = range(3)  # kinds of columns
 MISSING = -1  # where a text starts that is not there
 
 _LINE_FEED, _BLANK, _BACKSLASH = 10, 32, 92
@@ -39,10 +40,10 @@ def _is_missing(block, start, stop):
 
 
 @nb.njit(cache=True, nogil=True)
-def _quoted_end(block, at, mark, escapes):
+def _quoted_end(block, at, mark, escapes, on_one_line):
     """Where a quoted text ends, or -1 if it does not, and whether some of its characters stand for others."""
     special = False
-    while at < block.size:
+    while at < block.size and not (on_one_line and block[at] == _LINE_FEED):
         if escapes and block[at] == _BACKSLASH:
             special = True
             at += 2
@@ -57,12 +58,15 @@ def _quoted_end(block, at, mark, escapes):
 
 
 @nb.njit(cache=True, nogil=True)
-def field_bounds(block, at, delimiter, quote, other_quote):
-    """Find one field: the problem, its start and stop, whether it is quoted, or has special characters, and its end."""
-    at = _after_blanks(block, at, delimiter)
+def field_bounds(block, at, delimiter, quote, other_quote, on_one_line):
+    """Find one field: the problem, its start and stop, whether it is quoted, or has special characters, and its end.
+
+    A delimiter that is blank may be repeated.
+    """
+    at = _after_blanks(block, at, 0 if delimiter == _BLANK else delimiter)
     mark = block[at]
     if mark == quote or (other_quote != 0 and mark == other_quote):
-        stop, special = _quoted_end(block, at + 1, mark, other_quote != 0)
+        stop, special = _quoted_end(block, at + 1, mark, other_quote != 0, on_one_line)
         if stop < 0:
             return UNCLOSED, at, at, True, special, at
         end = _after_blanks(block, stop + 1, delimiter)
@@ -75,28 +79,66 @@ def field_bounds(block, at, delimiter, quote, other_quote):
 
 
 @nb.njit(cache=True, nogil=True)
+def locate_field(block, line, column, delimiter, quote, other_quote):
+    """Where the content of a field starts, in a row whose fields before it are well-formed."""
+    at = line
+    for _ in range(column):
+        at = field_bounds(block, at, delimiter, quote, other_quote, False)[-1] + 1
+    return field_bounds(block, at, delimiter, quote, other_quote, False)[1]
+
+
+@nb.njit(cache=True, nogil=True)
+def count_fields(block, line, delimiter, quote, other_quote):
+    """How many fields a line has, as far as its quotes are closed."""
+    count, at = 0, line
+    while True:
+        code, _, _, _, _, at = field_bounds(block, at, delimiter, quote, other_quote, True)
+        if delimiter == _BLANK:
+            at = _after_blanks(block, at, 0)
+        count += 1
+        if code != FINE or block[at] == _LINE_FEED:
+            return count
+        at += delimiter != _BLANK
+
+
+@nb.njit(cache=True, nogil=True)
 def parse_fields(
-    block, at, row, max_rows, delimiter, quotes, comment, kinds, places, values, starts, stops, lines, texts, slow
+    block,
+    at,
+    row,
+    max_rows,
+    delimiter,
+    quotes,
+    comment,
+    strict,
+    limit,
+    kinds,
+    places,
+    values,
+    starts,
+    stops,
+    lines,
+    texts,
+    slow,
 ):
     """Read rows from number ``row`` on.
 
     Column c is column ``places[c]`` of ``values`` if it holds numbers, or row of ``starts`` and ``stops`` if texts;
     the stop of a text with special characters is negated. ``lines`` is where the lines of the rows start, ``texts`` how
     many texts were found in columns of numbers, and where the first was. A delimiter that is blank may be repeated.
+    If ``strict``, a row is one line, and what is no number up to ``limit`` in a column of numbers is malformed.
     """
     blank = delimiter == _BLANK
     n_columns = kinds.size
     first, n_slow = row, 0
     while row < max_rows and at < block.size and n_slow + n_columns <= slow.shape[0]:
-        line = at
+        line, before = at, n_slow
         at = _after_blanks(block, at, 0 if blank else delimiter)
         if block[at] == _LINE_FEED:
             at += 1
             continue
         if comment != 0 and block[at] == comment:
-            while block[at] != _LINE_FEED:
-                at += 1
-            at += 1
+            at = _next_line(block, at)
             continue
         lines[row] = line
         at = at if blank else line
@@ -106,35 +148,45 @@ def parse_fields(
             if kinds[column] == NUMBER:
                 # Nearly all fields are plain numbers, with neither blanks nor quotes.
                 kind, value, end = read_number(block, at)
-            if kind == EXACT and (block[end] == delimiter or block[end] == _LINE_FEED):
+            if kind == EXACT and (block[end] == delimiter or block[end] == _LINE_FEED) and abs(value) <= limit:
                 values[row, place] = value
             else:
-                code, start, stop, quoted, special, end = field_bounds(block, at, delimiter, quotes[0], quotes[1])
+                code, start, stop, quoted, special, end = field_bounds(
+                    block, at, delimiter, quotes[0], quotes[1], strict
+                )
                 if code != FINE:
-                    return code, row - first, line, start, n_slow
+                    return code, row - first, line, start, before
                 if kinds[column] == TEXT:
-                    absent = stop == start or (not quoted and _is_missing(block, start, stop))
+                    absent = stop == start or (not strict and not quoted and _is_missing(block, start, stop))
                     starts[place, row] = MISSING if absent else start
                     stops[place, row] = -stop if special else stop
-                elif _is_missing(block, start, stop):
-                    values[row, place] = np.nan
-                else:
-                    kind, value, over = read_number(block, start)
+                elif kinds[column] == NUMBER:
+                    code, kind, value = _number(block, start, stop, limit)
+                    if code != FINE and strict:
+                        return code, row - first, line, start, before
                     values[row, place] = value
-                    if kind == NOT_A_NUMBER or over != stop:
-                        values[row, place] = np.nan
+                    if kind == SLOW:
+                        slow[n_slow] = place, row, start, stop
+                        n_slow += 1
+                    elif code == VALUE and not _is_missing(block, start, stop):
                         if texts[column, 0] == 0:
                             texts[column, 1] = start
                         texts[column, 0] += 1
-                    elif kind == SLOW:
-                        slow[n_slow] = place, row, start, stop
-                        n_slow += 1
             at = _after_blanks(block, end, 0) if blank else end
             if (column == n_columns - 1) != (block[at] == _LINE_FEED):
-                return TOO_MANY if column == n_columns - 1 else TOO_FEW, row - first, line, at, n_slow
+                return TOO_MANY if column == n_columns - 1 else TOO_FEW, row - first, line, at, before
             at += 0 if blank and column < n_columns - 1 else 1
         row += 1
     return FINE, row - first, at, at, n_slow
+
+
+@nb.njit(cache=True, nogil=True)
+def _number(block, start, stop, limit):
+    """Read a number with blanks around it: the problem, the kind of number it is, and its value, nan if it is none."""
+    kind, value, end = read_number(block, _after_blanks(block, start, 0))
+    if kind == NOT_A_NUMBER or end != _before_blanks(block, start, stop):
+        return VALUE, NOT_A_NUMBER, np.nan
+    return RANGE if kind == EXACT and abs(value) > limit else FINE, kind, value
 
 
 # ------------------------------------------------------------------------------------------------------ distinct texts

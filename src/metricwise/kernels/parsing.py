@@ -1,4 +1,4 @@
-"""Labelled rows from blocks of bytes: the svmlight format and delimited text.
+"""Labelled rows from blocks of bytes in the svmlight format, and the scans that all text formats share.
 
 A block holds whole lines and ends with a line feed, so that every scan for the end of a token stops by itself. A parser
 reads lines until enough rows are full, the block ends or a line is malformed; it returns
@@ -13,16 +13,15 @@ the caller to convert.
 import numba as nb
 import numpy as np
 
-from metricwise.kernels.decimals import EXACT, NOT_A_NUMBER, SLOW, read_number
+from metricwise.kernels.decimals import NOT_A_NUMBER, SLOW, read_number
 
 # What is wrong with a line. That a text is not UTF-8 is for the caller to find.
-FINE, LABEL, INDEX, ZERO_INDEX, INDEX_ORDER, INDEX_RANGE, VALUE, RANGE = range(8)
-TOO_FEW, TOO_MANY, WEIGHT, QUOTES, ENCODING = range(8, 13)
-# What a label may be, and the fields of a line; columns of features are numbered from 0.
+FINE, LABEL, INDEX, ZERO_INDEX, INDEX_ORDER, INDEX_RANGE, VALUE, RANGE, ENCODING = range(9)
+# What a label may be, and the fields of a line.
 ANY_LABEL, NUMBER_LABEL, TEXT_LABEL = range(3)
-FEATURE_FIELD, TARGET_FIELD, WEIGHT_FIELD = 0, -1, -2
+FEATURE_FIELD, TARGET_FIELD = 0, -1
 
-_TAB, _LINE_FEED, _RETURN, _BLANK, _QUOTE, _HASH, _COMMA, _COLON = 9, 10, 13, 32, 34, 35, 44, 58
+_TAB, _LINE_FEED, _RETURN, _BLANK, _HASH, _COMMA, _COLON = 9, 10, 13, 32, 35, 44, 58
 _PLUS, _MINUS, _ZERO, _NINE = 43, 45, 48, 57
 
 
@@ -173,116 +172,4 @@ def parse_svmlight(block, at, max_rows, base, n_features, mode, limit, labels, s
             return code, rows, line, at, before
         rows += 1
         at = _next_line(block, at)
-    return FINE, rows, at, at, n_slow
-
-
-# ------------------------------------------------------------------------------------------------------ delimited text
-
-
-@nb.njit(cache=True, nogil=True)
-def _text_end(block, at, delimiter, quoted):
-    """Where a field of text ends: at the closing quote, or before the delimiter, or where the line ends.
-
-    Within quotes, two in a row stand for one.
-    """
-    end = _QUOTE if quoted else delimiter
-    while block[at] != _LINE_FEED:
-        if block[at] == end:
-            if not quoted or block[at + 1] != _QUOTE:
-                break
-            at += 1
-        at += 1
-    return at
-
-
-@nb.njit(cache=True, nogil=True)
-def _content(block, at, delimiter, quoted, role, mode):
-    """Read what a field holds: the problem, the kind of number it is, its value, and where it ends."""
-    start, kind, value = at, NOT_A_NUMBER, np.nan
-    is_target = role == TARGET_FIELD
-    if not is_target or mode != TEXT_LABEL:
-        kind, value, at = read_number(block, at)
-        over = block[at] == _QUOTE if quoted else _field_over(block, at, delimiter)
-        if kind != NOT_A_NUMBER and over:
-            return WEIGHT if role == WEIGHT_FIELD and value < 0.0 else FINE, kind, value, at
-        if not is_target or mode == NUMBER_LABEL:
-            return LABEL if is_target else VALUE, kind, value, at
-    at = _text_end(block, start, delimiter, quoted)
-    stop = at if quoted else _before_blanks(block, start, at)
-    empty = stop == start or _is_missing(block, start, stop)
-    return LABEL if empty else FINE, NOT_A_NUMBER, np.nan, stop
-
-
-@nb.njit(cache=True, nogil=True)
-def _delimited_field(block, at, delimiter, role, mode):
-    """Read one field: the problem, the kind and value of its number, its start and stop, and where its delimiter is.
-
-    Quotes around more than a plain number or text, or with more than blanks behind them, are left to the caller.
-    """
-    at = _after_blanks(block, at, delimiter)
-    quoted = block[at] == _QUOTE
-    start = at + quoted
-    code, kind, value, stop = _content(block, start, delimiter, quoted, role, mode)
-    if quoted and (block[stop] != _QUOTE or not _field_over(block, stop + 1, delimiter)):
-        return QUOTES, kind, value, start, stop, stop
-    return code, kind, value, start, stop, _after_blanks(block, stop + quoted, delimiter)
-
-
-@nb.njit(cache=True, nogil=True)
-def _field_over(block, at, delimiter):
-    """Whether nothing but blanks is left of this field."""
-    at = _after_blanks(block, at, delimiter)
-    return block[at] == delimiter or block[at] == _LINE_FEED
-
-
-@nb.njit(cache=True, nogil=True)
-def _delimited_line(block, at, delimiter, roles, mode, limit, row, X, labels, weights, spans, slow, n_slow):
-    """Read the fields of one line: the problem, where it is, and the slow tokens so far."""
-    last = roles.size - 1
-    for field in range(roles.size):
-        role = roles[field]
-        if role >= 0:
-            # Nearly all fields are plain numbers, with neither blanks nor quotes.
-            kind, value, stop = read_number(block, at)
-            if kind == EXACT and block[stop] == (_LINE_FEED if field == last else delimiter) and abs(value) <= limit:
-                X[row, role] = value
-                at = stop + 1
-                continue
-        code, kind, value, start, stop, at = _delimited_field(block, at, delimiter, role, mode)
-        if code != FINE:
-            return code, start, n_slow
-        if role >= 0 and abs(value) > limit:
-            return RANGE, start, n_slow
-        if (field == last) != (block[at] == _LINE_FEED):
-            return TOO_MANY if field == last else TOO_FEW, at, n_slow
-        at += 1
-        if kind == SLOW:
-            slow[n_slow] = min(role, 0), row * X.shape[1] + role if role >= 0 else row, start, stop, row
-            n_slow += 1
-        if role >= 0:
-            X[row, role] = value
-        elif role == TARGET_FIELD:
-            labels[row], spans[row, 0], spans[row, 1] = value, start, stop
-        else:
-            weights[row] = value
-    return FINE, at, n_slow
-
-
-@nb.njit(cache=True, nogil=True)
-def parse_delimited(block, at, max_rows, delimiter, roles, mode, limit, X, labels, weights, spans, slow):
-    """Read rows of fields; ``roles`` says which column of X a field belongs to, or that it is the label or weight."""
-    rows, n_slow = 0, 0
-    while rows < max_rows and at < block.size:
-        line = at
-        at = _after_blanks(block, at, delimiter)
-        if block[at] == _LINE_FEED:
-            at += 1
-            continue
-        before = n_slow
-        code, at, n_slow = _delimited_line(
-            block, line, delimiter, roles, mode, limit, rows, X, labels, weights, spans, slow, n_slow
-        )
-        if code != FINE:
-            return code, rows, line, at, before
-        rows += 1
     return FINE, rows, at, at, n_slow

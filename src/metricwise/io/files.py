@@ -1,0 +1,116 @@
+"""Bytes of files, plain or compressed with gzip: all of them, the first lines, or blocks of whole lines."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import sys
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO, NamedTuple, TypeVar
+
+A = TypeVar("A")
+T = TypeVar("T")
+
+STANDARD_INPUT = "-"
+_HEAD_BYTES = 1 << 16
+_GZIP = b"\x1f\x8b"
+_MARK = b"\xef\xbb\xbf"  # some programs put it in front of a text to declare that it is UTF-8
+
+
+class FileBytes(NamedTuple):
+    """What a file is called in messages, its content, decompressed, and whether it was compressed."""
+
+    name: str
+    data: bytes
+    is_compressed: bool
+
+
+def check_file(path: str | os.PathLike[str]) -> str:
+    """Return the name of a file that exists and is not empty."""
+    name = os.fsdecode(path)
+    if os.path.isdir(name):
+        raise IsADirectoryError(f"{name} is a directory: give the path of a file")
+    if not os.path.exists(name):
+        raise FileNotFoundError(f"{name} does not exist")
+    if os.path.isfile(name) and os.path.getsize(name) == 0:
+        raise ValueError(f"{name} has no rows: the file is empty")
+    return name
+
+
+def load_file(path: str | os.PathLike[str]) -> FileBytes:
+    """Read all of a file, or of standard input if it is called "-"."""
+    if os.fsdecode(path) == STANDARD_INPUT:
+        name, data = "standard input", sys.stdin.buffer.read()
+    else:
+        name = check_file(path)
+        data = Path(name).read_bytes()
+    is_compressed = data.startswith(_GZIP)
+    if is_compressed:
+        data = read_guarded(name, gzip.decompress, data)
+    if not data or data.isspace() or data == _MARK:
+        raise ValueError(f"{name} has no rows: the file is empty")
+    return FileBytes(name, data, is_compressed)
+
+
+def load_head(path: str, n_lines: int = 0) -> FileBytes:
+    """Read the first 64 KiB of a file, or more if so many lines take more."""
+    with open(path, "rb") as file:
+        is_compressed = file.read(len(_GZIP)) == _GZIP
+    with open_bytes(path) as file:
+        data = read_guarded(path, file.read, _HEAD_BYTES)
+        while data.count(b"\n") < n_lines and (more := read_guarded(path, file.read, len(data))):
+            data += more
+    return FileBytes(path, data, is_compressed)
+
+
+def is_cut_off(head: FileBytes) -> bool:
+    """Whether a file may go on behind its first lines."""
+    return len(head.data) >= _HEAD_BYTES
+
+
+def as_text(data: bytes) -> bytes:
+    """Return a text without a byte order mark, and ended by a line feed."""
+    data = data.removeprefix(_MARK)
+    return data if data.endswith(b"\n") else data + b"\n"
+
+
+def open_bytes(path: str) -> IO[bytes]:
+    """Open a file for reading, decompressed if it starts as gzip files do, whatever its name."""
+    with open(path, "rb") as file:
+        is_compressed = file.read(len(_GZIP)) == _GZIP
+    return gzip.open(path, "rb") if is_compressed else open(path, "rb")  # type: ignore[return-value]
+
+
+def read_line_blocks(file: IO[bytes], path: str, start: int, size: int) -> Iterator[bytes]:
+    """Yield a text from byte ``start`` on (behind a byte order mark) in blocks of whole lines of about ``size`` bytes.
+
+    Longer lines make longer blocks.
+    """
+    has_mark = read_guarded(path, file.read, len(_MARK)) == _MARK
+    read_guarded(path, file.seek, start + len(_MARK) * has_mark)
+    parts: list[bytes] = []
+    while data := read_guarded(path, file.read, size):
+        cut = data.rfind(b"\n") + 1
+        parts.append(data[:cut] if cut else data)
+        if cut:
+            yield b"".join(parts)
+            parts = [data[cut:]]
+    if rest := b"".join(parts):
+        yield rest + b"\n"
+
+
+def read_guarded(path: str, read: Callable[[A], T], argument: A) -> T:
+    """Read from a file, or report that its compressed form is broken."""
+    try:
+        return read(argument)
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        message = f"{path}: the gzip file is damaged or ends too early ({error}): copy or download it again"
+        raise OSError(message) from None
+
+
+def line_and_column(data: bytes, place: int) -> tuple[int, int]:
+    """Return the numbers of a line and of a character in it, from one, of a place in a text."""
+    start = data.rfind(b"\n", 0, place) + 1
+    return data.count(b"\n", 0, place) + 1, len(data[start:place].decode(errors="replace")) + 1

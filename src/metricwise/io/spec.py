@@ -1,0 +1,342 @@
+"""The description of a file: what its reader was told, and what was recognised by its suffix and its first lines."""
+
+from __future__ import annotations
+
+import csv
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Integral
+from pathlib import Path
+from typing import Any, Literal
+
+from metricwise.io.errors import MalformedLineError
+from metricwise.io.files import FileBytes, as_text, check_file, is_cut_off, load_head
+from metricwise.io.roles import Kind, RoleOptions, Which
+
+Format = Literal["npy", "npz", "svmlight", "csv", "parquet", "arff"]
+
+_SUFFIXES: dict[Format, tuple[str, ...]] = {
+    "npy": (".npy",),
+    "npz": (".npz",),
+    "svmlight": (".svm", ".svmlight", ".libsvm"),
+    "csv": (".csv", ".tsv", ".tab"),
+    "parquet": (".parquet", ".pq"),
+    "arff": (".arff",),
+}
+_MAGIC: dict[bytes, Format] = {b"PAR1": "parquet", b"\x93NUMPY": "npy", b"PK\x03\x04": "npz"}
+_ROLES = ("target", "weight", "columns", "n_features", "labelled")
+_OPTIONS: dict[Format, tuple[str, ...]] = {
+    "npy": ("target",),  # labels are in a file of their own
+    "npz": ("target",),
+    "svmlight": ("n_features", "zero_based", "labelled"),
+    "csv": (*_ROLES, "delimiter", "has_header"),
+    "parquet": _ROLES,
+    "arff": _ROLES,
+}
+_SAMPLE_ROWS = 50
+_DELIMITERS = "\t;,| "  # in this order where several fit equally well
+_DELIMITER_NAMES = {"\t": "tabs", " ": "blanks", ",": "commas", ";": "semicolons"}
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_MISSING = re.compile(r"|\?|na|n/a|nan|null", re.IGNORECASE)
+_LABEL_ALONE = re.compile(rb"\s*[^\s:,;]+\s*")
+_SVMLIGHT_LINE = re.compile(rb"\s*[^\s:,;]+(\s+qid:\S+)?(\s+\d+:[^\s:]+)+\s*(#.*)?")
+_ARFF_LINE = re.compile(rb"\s*@(relation|attribute)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class FileSpec:
+    """How a file is written and what its columns are for. Text is UTF-8.
+
+    Attributes
+    ----------
+    path : str
+        The file.
+    format : str
+        "npy", "npz", "svmlight", "csv", "parquet" or "arff".
+    is_compressed : bool
+        Whether it is compressed with gzip.
+    roles : RoleOptions
+        Which columns are features, targets and weights, as far as that was given.
+    zero_based : bool
+        Whether the first feature of an svmlight file has the index 0.
+    delimiter : str
+        What divides the fields of a CSV file.
+    names : tuple of str or None
+        The columns of a CSV file, if it has a header.
+    sample : tuple of tuples of str
+        The first rows of a CSV file.
+    start, first_line : int
+        Where the rows of a CSV file start: the byte, behind a byte order mark, and the number of the line.
+    """
+
+    path: str
+    format: Format
+    is_compressed: bool
+    roles: RoleOptions
+    zero_based: bool = False
+    delimiter: str = ""
+    names: tuple[str, ...] | None = None
+    sample: tuple[tuple[str, ...], ...] = ()
+    start: int = 0
+    first_line: int = 1
+
+    @property
+    def n_columns(self) -> int:
+        """The number of columns of a CSV or Parquet file, labels and weights included."""
+        if self.format == "parquet":
+            from metricwise.io.parquet import open_parquet
+
+            return len(open_parquet(self.path, self.path).columns)
+        return len(self.sample[0]) if self.names is None else len(self.names)
+
+    @property
+    def description(self) -> str:
+        """What the file was recognised as."""
+        words: str = "Parquet" if self.format == "parquet" else self.format
+        if self.format == "csv":
+            delimiters = _DELIMITER_NAMES.get(self.delimiter, repr(self.delimiter))
+            words = f"CSV, separated by {delimiters}, {'without' if self.names is None else 'with'} header"
+        return f"{self.path}: {words}{', compressed by gzip' if self.is_compressed else ''}"
+
+
+def describe_file(
+    path: str | os.PathLike[str],
+    formats: Sequence[Format],
+    content: FileBytes | None = None,
+    *,
+    format: str | None = None,
+    target: Which | Sequence[Which] | None = None,
+    weight: Which | None = None,
+    columns: Sequence[str] | Mapping[str, Kind] | None = None,
+    n_features: int | None = None,
+    labelled: bool = True,
+    zero_based: bool = False,
+    delimiter: str | None = None,
+    has_header: bool | None = None,
+) -> FileSpec:
+    r"""Describe a file by what is given, and recognise the rest by its suffix and its first lines.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+    formats : sequence of str
+        The formats that the caller reads.
+    content : FileBytes, default=None
+        All of the file, where it is in memory already.
+    format, target, weight, columns, n_features, labelled, zero_based, delimiter, has_header
+        As :func:`metricwise.io.read_table` explains them.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "rows")
+    ...     _ = path.write_text("age;height;label\n31;1.7;yes\n40;1.8;no\n")
+    ...     spec = describe_file(path, ["csv", "svmlight"], target="label")
+    >>> spec.format, spec.delimiter, spec.names
+    ('csv', ';', ('age', 'height', 'label'))
+    """
+    choices = ", ".join(map(repr, formats))
+    if format is not None and format not in formats:
+        raise ValueError(f"format must be one of {choices}, got {format!r}")
+    if n_features is not None:
+        check_count("n_features", n_features, least=1)
+    head = content or load_head(check_file(path))
+    found = next(iter(known for known in _SUFFIXES if known == format), None)
+    found = found or _recognise_format(os.fsdecode(path), head.data, choices)
+    if found not in formats:
+        raise ValueError(f"{head.name} has the format {found!r}, which cannot be read here: convert it to {choices}")
+    given = {
+        "target": target,
+        "weight": weight,
+        "columns": columns,
+        "n_features": n_features,
+        "labelled": None if labelled else False,
+        "zero_based": zero_based or None,
+        "delimiter": delimiter,
+        "has_header": has_header,
+    }
+    _refuse_options(found, given)
+    if not labelled and target is not None:
+        raise ValueError(f"labelled=False declares no labels, but target={target!r} names some: leave one out")
+    targets = None if target is None else (target,) if isinstance(target, str | int) else tuple(target)
+    kinds = columns if isinstance(columns, Mapping) else None
+    selected = None if columns is None else tuple(columns)
+    roles = RoleOptions(targets, weight, selected, kinds, n_features, labelled and targets != ())
+    if found != "csv":
+        return FileSpec(head.name, found, head.is_compressed, roles, zero_based)
+    if content is None and is_cut_off(head):
+        head = load_head(head.name, n_lines=2)
+    return _recognise_layout(head, roles, delimiter, has_header)
+
+
+def check_count(name: str, value: object, least: int) -> None:
+    """Raise if an option is no whole number, or too small."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+        raise ValueError(f"{name} must be a whole number, {least} or more, got {value!r}")
+
+
+def _refuse_options(format: Any, given: dict[str, Any]) -> None:
+    for name, value in given.items():
+        if value is None or name in _OPTIONS[format] or (name == "target" and isinstance(value, tuple) and not value):
+            continue
+        why = ", whose rows start with their label" if (name, format) == ("target", "svmlight") else ""
+        raise ValueError(f"{name}={value!r} has no meaning for the format {format!r}{why}: leave it out")
+
+
+# -------------------------------------------------------------------------------------------------------------- format
+
+
+def suffix_of(path: str) -> str:
+    """Return the suffix that shows the format, without that of a compressed file.
+
+    Examples
+    --------
+    >>> suffix_of("Rows.CSV.gz")
+    '.csv'
+    """
+    plain = Path(path.lower())
+    return (plain.with_suffix("") if plain.suffix == ".gz" else plain).suffix
+
+
+def _recognise_format(path: str, data: bytes, choices: str) -> Format:
+    """Return the format: by what only one format starts with, by the suffix, by the first line of several fields."""
+    if data.startswith(b"PAR1"):
+        return "parquet"
+    for format, suffixes in _SUFFIXES.items():
+        if suffix_of(path) in suffixes:
+            return format
+    for magic, format in _MAGIC.items():
+        if data.startswith(magic):
+            return format
+    head = as_text(data[: 1 << 16])
+    if b"\0" in head:
+        raise ValueError(
+            f"{path}: the suffix {suffix_of(path)!r} does not tell the format, nor do its first bytes, which are no "
+            f"text: pass format=, one of {choices}"
+        )
+    for line in head.splitlines():
+        if line.strip() and not line.lstrip().startswith((b"#", b"%")) and not _LABEL_ALONE.fullmatch(line):
+            if _ARFF_LINE.match(line):
+                return "arff"
+            return "svmlight" if _SVMLIGHT_LINE.fullmatch(line) else "csv"
+    return "csv"
+
+
+# ------------------------------------------------------------------------------------------------------ delimited text
+
+
+def _recognise_layout(
+    content: FileBytes, roles: RoleOptions, delimiter: str | None, has_header: bool | None
+) -> FileSpec:
+    """Look at the first lines of a table; columns that are asked for by name show that there is a header."""
+    if delimiter is not None and (len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n'):
+        raise ValueError(f"delimiter must be a single ASCII character, not a quote or line end, got {delimiter!r}")
+    name, data = content.name, as_text(content.data)
+    if data.isspace():  # without a copy
+        raise ValueError(f"{name} has no rows: the file is empty")
+    end = _end_of_lines(data)
+    text = data[:end].decode(errors="replace")
+    chosen = delimiter or _recognise_delimiter(text, name)
+    rows = _split(text, chosen)
+    if has_header is None:
+        has_header = _is_header(rows, roles.names)
+    if not has_header:
+        return FileSpec(name, "csv", content.is_compressed, roles, False, chosen, None, tuple(rows))
+    start = _end_of_header(name, data, chosen)
+    names = tuple(field or f"column {number}" for number, field in enumerate(rows[0], 1))
+    first_line = data.count(b"\n", 0, start) + 1
+    return FileSpec(name, "csv", content.is_compressed, roles, False, chosen, names, tuple(rows[1:]), start, first_line)
+
+
+def _end_of_lines(data: bytes) -> int:
+    """Return where the lines end that are looked at: some, and two at least."""
+    end = data.rfind(b"\n", 0, 1 << 16) + 1
+    if data.count(b"\n", 0, end) >= 2:
+        return end
+    second = data.find(b"\n", data.find(b"\n") + 1)
+    return len(data) if second < 0 else second + 1
+
+
+def _split(text: str, delimiter: str) -> list[tuple[str, ...]]:
+    """Return the first rows as fields."""
+    rows: list[tuple[str, ...]] = []
+    reader = csv.reader(iter(text.splitlines(keepends=True)), delimiter=delimiter, skipinitialspace=True)
+    try:
+        for row in reader:
+            fields = tuple(field.strip() for field in row if delimiter != " " or field.strip())
+            if any(fields):
+                rows.append(fields)
+            if len(rows) > _SAMPLE_ROWS:
+                break
+    except csv.Error:
+        pass  # what is wrong is for the parser to report, with its place
+    return rows or [(text,)]
+
+
+def _recognise_delimiter(text: str, name: str) -> str:
+    """Return what divides most lines into the same number of fields, more than one."""
+    if suffix_of(name) in (".tsv", ".tab"):
+        return "\t"
+    best, choice = 0.0, ","
+    for delimiter in _DELIMITERS:
+        counts = [len(row) for row in _split(text, delimiter)]
+        usual = max(set(counts), key=counts.count)
+        share = counts.count(usual) / len(counts) if usual > 1 else 0.0
+        if share > best:
+            best, choice = share, delimiter
+    return choice
+
+
+def is_number(field: str) -> bool:
+    """Whether a field is written as a number."""
+    return _NUMBER.fullmatch(field) is not None
+
+
+def is_missing(field: str) -> bool:
+    """Whether a field stands for a value that is missing."""
+    return _MISSING.fullmatch(field) is not None
+
+
+def _is_header(rows: list[tuple[str, ...]], named: Sequence[str]) -> bool:
+    """Whether the first row names columns: one that is asked for, or text above numbers, or nothing but names."""
+    first = rows[0]
+    if any(name in first for name in named):
+        return True
+    if any(_is_header_of(column) for column in zip(*rows, strict=False)):
+        return True
+    plain = [field for field in first if not is_number(field) and not is_missing(field)]
+    return len(plain) == len(first) == len(set(first))
+
+
+def _is_header_of(column: tuple[str, ...]) -> bool:
+    below = [field for field in column[1:] if not is_missing(field)]
+    heading = column[0]
+    return bool(below) and all(map(is_number, below)) and not is_number(heading) and not is_missing(heading)
+
+
+def _end_of_header(name: str, data: bytes, delimiter: str) -> int:
+    """Return where the row after the header starts; names may be quoted and hold line feeds."""
+    at = first = len(data) - len(data.lstrip(b" \t\r\n".replace(delimiter.encode(), b"")))
+    is_quoted = True
+    while is_quoted:
+        end = data.find(b"\n", at)
+        if end < 0:
+            problem = "the line cannot be divided: a quote is opened in the header that is never closed: close it"
+            raise MalformedLineError(name, 1, 1, problem)
+        at = end + 1
+        is_quoted = data.count(b'"', first, at) % 2 == 1
+    header = data[first:at]
+    if b"\r" in header.rstrip(b"\r\n"):
+        problem = "the line cannot be divided: it has carriage returns in it: end lines with line feeds"
+        raise MalformedLineError(name, 1, 1, problem)
+    try:
+        header.decode()
+    except UnicodeDecodeError as error:
+        line, line_start = data.count(b"\n", 0, first + error.start) + 1, header.rfind(b"\n", 0, error.start) + 1
+        problem = f"found {header[error.start : error.end]!r}, which is not UTF-8: save the file as UTF-8"
+        raise MalformedLineError(name, line, error.start - line_start + 1, problem) from None
+    return at
