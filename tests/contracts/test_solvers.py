@@ -76,7 +76,7 @@ def test_the_weights_have_the_objective_that_is_certified_and_none_near_them_has
     problem, result = problem_of(measure, X, POSITIVE), reference(solver, measure)
     assert objective(problem, result.weights) == pytest.approx(result.certificate.upper, rel=1e-9)
     assert result.certificate.loss_bound == pytest.approx(
-        (result.certificate.upper - 0.5 * result.weights @ result.weights) / problem.price, rel=1e-9
+        (result.certificate.upper - 0.5 * result.weights @ result.weights) / problem.cost, rel=1e-9
     )
     rng = np.random.default_rng(1)
     length = max(float(np.linalg.norm(result.weights)), 1e-3)
@@ -134,7 +134,7 @@ def test_a_path_of_prices_ends_where_cold_starts_do(solver, measure, kind, path)
     problem = problem_of(measure, stored(X, kind), POSITIVE, C=1.0)
     state = None
     for C in path:
-        at = problem.at_price(C * problem.price)
+        at = problem.with_cost(C * problem.cost)
         state = None if state is None else made.init(at, warm=state)
         warm, state = run(made, at, Limits(tol=TOL), state)
         cold, _ = run(made, at, Limits(tol=TOL))
@@ -184,7 +184,7 @@ def test_stops_when_the_callback_says_so(solver, measure):
 @each_pair
 def test_a_gap_in_units_of_the_objective_stops_too(solver, measure):
     problem = problem_of(measure, X, POSITIVE)
-    wanted = 0.05 * problem.price
+    wanted = 0.05 * problem.cost
     result, _ = solve(solver, problem, tol=NEVER, gap=wanted)
     assert result.status.reached_tolerance
     assert result.certificate.gap <= wanted

@@ -172,7 +172,7 @@ def test_register_wants_a_name(name):
         ("partial-auc:0.05", PartialAuc(max_fpr=0.05)),
         ("precision@100", PrecisionAtK(100)),
         ("precision-at-k:100", PrecisionAtK(100)),
-        ("recall@5%", RecallAtK(0.05, of="rows")),
+        ("recall@5%", RecallAtK(0.05, of="samples")),
         ("Recall@Precision:0.95", RecallAtPrecision(0.95)),
         ("precision@recall:0.7", PrecisionAtRecall(0.7)),
         ("f-beta:2-macro", Averaged(FBeta(2.0), "macro")),

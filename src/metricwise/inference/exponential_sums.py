@@ -38,7 +38,7 @@ class ExponentialSum(NamedTuple):
 
 
 @lru_cache(maxsize=64)
-def reciprocal(largest: float, tolerance: float) -> ExponentialSum:
+def approximate_reciprocal(largest: float, tolerance: float) -> ExponentialSum:
     """Return a sum of exponentials for 1 / x, for all x from 1 to ``largest``, with an error of at most ``tolerance``.
 
     Parameters
@@ -51,7 +51,7 @@ def reciprocal(largest: float, tolerance: float) -> ExponentialSum:
     Examples
     --------
     >>> import numpy as np
-    >>> rule = reciprocal(1000.0, 1e-3)
+    >>> rule = approximate_reciprocal(1000.0, 1e-3)
     >>> rule.nodes.size
     13
     >>> bool(abs(rule.weights @ np.exp(-37.0 * rule.nodes) * 37.0 - 1.0) < rule.error < 1e-3)

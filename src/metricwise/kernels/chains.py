@@ -4,7 +4,7 @@ import numba as nb
 import numpy as np
 from scipy.special import logit
 
-from metricwise.kernels.random_numbers import STEP, mixed
+from metricwise.kernels.random_numbers import STEP, mix
 
 _ONE = np.uint64(1)  # places of labels are unsigned: signed ones might count from the end, which hinders vector code
 
@@ -42,11 +42,11 @@ def sample_chain(logits, weights, order, seed, first_row, samples, start, stop):
     scores, limits = np.zeros(n_labels + _ONE), np.empty(n_labels + _ONE)
     limits[n_labels] = -np.inf  # ends the search for the next label
     for i in range(start, stop):
-        state = mixed(np.uint64(seed) + STEP * np.uint64(first_row + i + 1))
+        state = mix(np.uint64(seed) + STEP * np.uint64(first_row + i + 1))
         for s in range(n_samples):
             for label in range(n_labels):
                 state += STEP
-                numbers[label] = mixed(state)
+                numbers[label] = mix(state)
                 limits[label] = _LIMITS[numbers[label] >> _AFTER_BITS]
                 scores[label] = logits[i, label]
             k = np.uint64(0)

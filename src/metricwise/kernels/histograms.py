@@ -74,7 +74,7 @@ def count_scores(a, b, p, q, of_class, edges, class_number, a_units, b_units, co
 
 
 @nb.njit(cache=True, nogil=True)
-def spread_over_rows(a, b, p, q, of_class, edges, class_number, by_bin, out):
+def spread_over_samples(a, b, p, q, of_class, edges, class_number, by_bin, out):
     """Give every sample of a class the number that belongs to its bin."""
     cells = 2 * (edges.size + 1)
     first, per_score = _first_edges(edges, cells), _cells_per_score(edges, cells)

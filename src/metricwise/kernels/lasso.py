@@ -118,7 +118,7 @@ def _jump(gram, code, slope, threshold):
 
 
 @nb.njit(cache=True, nogil=True)
-def encode_rows(gram, targets, penalty, codes, tol, most_rounds, start, stop):
+def encode_samples(gram, targets, penalty, codes, tol, most_rounds, start, stop):
     """Minimise s' gram s - 2 targets[i] . s + penalty |s|_1 over s = codes[i] for the samples start..stop.
 
     Codes are changed in place and never get worse than they were. A sample is done when a sweep over all coordinates

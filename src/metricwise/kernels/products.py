@@ -75,7 +75,7 @@ def columns_combine(X, c, out, start, stop):
 
 
 @nb.njit(cache=True, nogil=True)
-def columns_scores_of_rows(X, rows, w, out, start, stop):
+def columns_scores_of_subset(X, rows, w, out, start, stop):
     """As `columns_scores`, but only for the listed samples: for samples much smaller than the matrix."""
     block = 2048
     for first in range(start, stop, block):
@@ -89,7 +89,7 @@ def columns_scores_of_rows(X, rows, w, out, start, stop):
 
 
 @nb.njit(cache=True, nogil=True)
-def columns_combine_of_rows(X, rows, c, out, start, stop):
+def columns_combine_of_subset(X, rows, c, out, start, stop):
     """As `columns_combine`, but only over the listed samples."""
     for j in range(start, stop):
         total = 0.0

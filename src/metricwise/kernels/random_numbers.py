@@ -8,7 +8,7 @@ _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 
 @nb.njit(cache=True, nogil=True)
-def mixed(state):
+def mix(state):
     """A number every bit of which depends on every bit of ``state``."""
     state = (state ^ (state >> np.uint64(30))) * _FIRST
     state = (state ^ (state >> np.uint64(27))) * _SECOND
@@ -18,13 +18,13 @@ def mixed(state):
 @nb.njit(cache=True, nogil=True)
 def uniform(state):
     """A number in [0, 1) for every state."""
-    return (mixed(state) >> np.uint64(11)) * (1.0 / 9007199254740992.0)
+    return (mix(state) >> np.uint64(11)) * (1.0 / 9007199254740992.0)
 
 
 @nb.njit(cache=True, nogil=True)
 def shuffle(values, seed):
     """Put values into a random order, in place; every order is as likely, but for the rounding of 53 bits."""
-    state = mixed(np.uint64(seed))
+    state = mix(np.uint64(seed))
     for i in range(values.size - 1, 0, -1):
         state += STEP
         j = int(uniform(state) * (i + 1))

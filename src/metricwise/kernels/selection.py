@@ -109,10 +109,10 @@ def dot(a, b):
 
 
 @nb.njit(cache=True, nogil=True)
-def independent_violations(scores, n_pos, pos_price, neg_price, pos_cut, neg_cut, weights, weighted, scale):
+def independent_violations(scores, n_pos, pos_cost, neg_cost, pos_cut, neg_cut, weights, weighted, scale):
     """For a loss that adds up over samples: value and both wrong weights of the most violated labelling.
 
-    A missed positive costs ``pos_price`` a unit of weight, and is chosen when its score is below ``pos_cut``, where
+    A missed positive costs ``pos_cost`` a unit of weight, and is chosen when its score is below ``pos_cut``, where
     that exceeds its scaled score.
     """
     value, missed, alarms = 0.0, 0.0, 0.0
@@ -120,10 +120,10 @@ def independent_violations(scores, n_pos, pos_price, neg_price, pos_cut, neg_cut
         weight = weights[i] if weighted else 1.0
         if i < n_pos:
             if scores[i] < pos_cut:
-                value += weight * (pos_price - scale * scores[i])
+                value += weight * (pos_cost - scale * scores[i])
                 missed += weight
         elif scores[i] > neg_cut:
-            value += weight * (neg_price + scale * scores[i])
+            value += weight * (neg_cost + scale * scores[i])
             alarms += weight
     return value, missed, alarms
 
@@ -157,19 +157,19 @@ def weight_below(keys, weights, weighted, limit):
 
 
 @nb.njit(cache=True, nogil=True)
-def exchange(pos, pos_weight, neg, neg_weight, weighted, missed, alarms, price, scale):
+def exchange(pos, pos_weight, neg, neg_weight, weighted, missed, alarms, cost, scale):
     """Give up true for false positives, weight for weight, as long as that gains.
 
     ``pos`` holds the positives' scores ascending, ``neg`` the negatives' negated scores ascending (best first). From
     the labelling with the given weights of missed and of false positives, weight is exchanged between the worst
     positive still predicted positive and the best negative not yet called so. Each unit gains
-    price + scale (s_neg - s_pos), which only falls, so stopping at the first exchange without gain is exact. Returns
+    cost + scale (s_neg - s_pos), which only falls, so stopping at the first exchange without gain is exact. Returns
     the score part of the objective, the weight of missed positives and of false positives.
     """
     i, pos_rest, pos_sum = _take(pos, pos_weight, weighted, missed)
     j, neg_rest, neg_sum = _take(neg, neg_weight, weighted, alarms)
     total = pos_sum + neg_sum
-    while i < pos.size and j < neg.size and price - scale * (neg[j] + pos[i]) > 0.0:
+    while i < pos.size and j < neg.size and cost - scale * (neg[j] + pos[i]) > 0.0:
         step = min(pos_rest, neg_rest)
         total += step * (neg[j] + pos[i])
         missed += step

@@ -26,7 +26,7 @@ from metricwise.kernels.prefetching import prefetch
 SCALE, OFFSET, BIAS = 0, 1, 2  # a, m, b
 SUM_SCALE, SUM_BIAS, SUM_SHARES = 3, 4, 5  # A, sum of theta (b - a m), sum of theta
 ROWS, POS_WEIGHT, NEG_WEIGHT = 6, 7, 8  # seen so far
-ALPHA, BETA = 9, 10  # the dual variables, or the prices of the two classes
+ALPHA, BETA = 9, 10  # the dual variables, or the costs of the two classes
 PACE = 11  # first of the numbers of `_pace`
 _PACE_NUMBERS = 6
 N_NUMBERS = PACE + _PACE_NUMBERS
@@ -35,8 +35,8 @@ N_NUMBERS = PACE + _PACE_NUMBERS
 STEP, STEP_ROWS, DUAL_STEP, SHRINKING, PRIOR = 0, 1, 2, 3, 4
 N_SETTINGS = 5
 
-# What the prices of the two classes do during a pass: they stay, or follow the dual region of a measure.
-FIXED_PRICES = -1
+# What the costs of the two classes do during a pass: they stay, or follow the dual region of a measure.
+FIXED_COSTS = -1
 
 _REASSOCIATE = {"reassoc", "contract", "nsz"}
 _SMALL_SCALE = 1e-3
@@ -181,8 +181,8 @@ def dense_pass(
             product += row[j] * v[j]
         truth = 1.0 if is_positive else -1.0
         margin = truth * (scale * (product - offset) + bias)
-        price = weight * (alpha if is_positive else beta) * per_share
-        if region != FIXED_PRICES:
+        cost = weight * (alpha if is_positive else beta) * per_share
+        if region != FIXED_COSTS:
             alpha, beta = _descend_dual(
                 region, alpha, beta, is_positive, dual_step * weight, margin, per_share, raised, steepest
             )
@@ -190,14 +190,14 @@ def dense_pass(
         if scale < _SMALL_SCALE:
             _fold_scale(v, z, scale, sum_scale)
             scale, offset, sum_scale = 1.0, offset * scale, 0.0
-        if margin < 1.0 and price > 0.0:
+        if margin < 1.0 and cost > 0.0:
             square, change = intercept, 0.0
             for j in range(row.size):
                 centred = row[j] - mean[j]
                 scaled = centred * precision[j]
                 square += centred * scaled
                 change += mean[j] * scaled
-            length = truth * _step_length(step * price, margin, square, not plain)
+            length = truth * _step_length(step * cost, margin, square, not plain)
             move = length / scale
             summed = move * sum_scale
             for j in range(row.size):
@@ -270,8 +270,8 @@ def sparse_pass(
             product += data[p] * v[nb.uint64(indices[p])]
         truth = 1.0 if is_positive else -1.0
         margin = truth * (scale * product + bias)
-        price = weight * (alpha if is_positive else beta) * per_share
-        if region != FIXED_PRICES:
+        cost = weight * (alpha if is_positive else beta) * per_share
+        if region != FIXED_COSTS:
             alpha, beta = _descend_dual(
                 region, alpha, beta, is_positive, dual_step * weight, margin, per_share, raised, steepest
             )
@@ -279,7 +279,7 @@ def sparse_pass(
         if scale < _SMALL_SCALE:
             _fold_scale(v, z, scale, sum_scale)
             scale, sum_scale = 1.0, 0.0
-        if margin < 1.0 and price > 0.0:
+        if margin < 1.0 and cost > 0.0:
             square, least = intercept, math.inf
             for p in range(first, last):
                 j = nb.uint64(indices[p])
@@ -287,7 +287,7 @@ def sparse_pass(
                 least = min(least, precision[j])
             if least == 0.0:
                 square = intercept + _meet_features(data, indices, first, last, precision)
-            length = truth * _step_length(step * price, margin, square, not plain)
+            length = truth * _step_length(step * cost, margin, square, not plain)
             move = length / scale
             summed = move * sum_scale
             for p in range(first, last):

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from metricwise._typing import Floats
 from metricwise.measures.base import CountsTable, Measure, Response, Table
-from metricwise.measures.checks import finite, same_length
+from metricwise.measures.checks import check_finite, check_same_length
 from metricwise.measures.tables import divide
 
 Average = Literal["macro", "micro", "weighted", "samples"]
@@ -79,15 +79,15 @@ class Averaged:
             truth, found = truth[:, None] == classes, found[:, None] == classes
         weight = np.ones(len(truth))
         if sample_weight is not None:
-            weight = finite(sample_weight, "sample_weight")
-            same_length(weight, "sample_weight", truth, "y")
+            weight = check_finite(sample_weight, "sample_weight")
+            check_same_length(weight, "sample_weight", truth, "y")
         if self.average == "samples":
             cells = matrix_table(truth.T != 0, found.T != 0, np.ones(truth.shape[1]))
-            return float(np.average(self.of_rows(cells), weights=weight))
+            return float(np.average(self.evaluate_tables(cells), weights=weight))
         table = matrix_table(truth != 0, found != 0, weight)
         return float(self.of_tables(table.tp, table.fp, table.fn, table.tn))
 
-    def of_rows(self, cells: Table) -> Floats:
+    def evaluate_tables(self, cells: Table) -> Floats:
         """Return the measure of every table."""
         return np.asarray(self.base.value(cells.tp, cells.fp, cells.fn, cells.tn), dtype=np.float64)
 

@@ -67,7 +67,7 @@ class RestrictsLabellings(Protocol):
 
 
 @runtime_checkable
-class CountsTopRows(Protocol):
+class CountsTopSamples(Protocol):
     """The number of predicted positives may be given as such, and then belongs to data of one size."""
 
     def relative_to(self, n_pos: float) -> Measure:

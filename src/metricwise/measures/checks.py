@@ -14,7 +14,7 @@ from metricwise._typing import Floats, Mask
 _SHOWN = 5  # How many of the values found are shown in a message.
 
 
-def positive_number(value: object, name: str) -> float:
+def check_positive(value: object, name: str) -> float:
     """Return ``value`` as a float; ValueError unless it is a finite number above zero."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
         raise ValueError(f"{name} must be a positive finite number, got {value!r}.")
@@ -24,15 +24,15 @@ def positive_number(value: object, name: str) -> float:
     return number
 
 
-def share(value: object, name: str) -> float:
+def check_share(value: object, name: str) -> float:
     """Return ``value`` as a float; ValueError unless it lies in (0, 1]."""
-    number = positive_number(value, name)
+    number = check_positive(value, name)
     if number > 1:
         raise ValueError(f"{name} must be in (0, 1], got {value!r}; write 90 percent as 0.9.")
     return number
 
 
-def count_or_share(value: object, name: str) -> int | float:
+def check_count_or_share(value: object, name: str) -> int | float:
     """Return ``value`` as int (so many samples) or float (a multiple of the positives); ValueError unless positive."""
     fix = "pass a positive integer for that many samples or a positive float for that fraction of the positives"
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
@@ -43,7 +43,7 @@ def count_or_share(value: object, name: str) -> int | float:
     return number
 
 
-def one_dimensional(values: ArrayLike, name: str) -> NDArray[Any]:
+def check_one_dimensional(values: ArrayLike, name: str) -> NDArray[Any]:
     """Return ``values`` as a one-dimensional array of at least one sample, in a native dtype where there is one."""
     array = np.asarray(values)
     if array.dtype == object:
@@ -59,7 +59,7 @@ def one_dimensional(values: ArrayLike, name: str) -> NDArray[Any]:
     return array
 
 
-def same_length(array: NDArray[Any], name: str, reference: NDArray[Any], reference_name: str) -> None:
+def check_same_length(array: NDArray[Any], name: str, reference: NDArray[Any], reference_name: str) -> None:
     """Raise ValueError, naming both lengths, unless the two arrays are equally long."""
     if len(array) != len(reference):
         raise ValueError(
@@ -68,9 +68,9 @@ def same_length(array: NDArray[Any], name: str, reference: NDArray[Any], referen
         )
 
 
-def binary(values: ArrayLike, name: str) -> Mask:
+def check_binary(values: ArrayLike, name: str) -> Mask:
     """Return which samples are positive; ``values`` hold 0 and 1, -1 and 1, or booleans."""
-    array = one_dimensional(values, name)
+    array = check_one_dimensional(values, name)
     if array.dtype.kind == "b":
         return array
     if array.dtype.kind in "iuf":
@@ -85,9 +85,9 @@ def binary(values: ArrayLike, name: str) -> Mask:
     )
 
 
-def finite(values: ArrayLike, name: str) -> Floats:
+def check_finite(values: ArrayLike, name: str) -> Floats:
     """Return ``values`` as floats; ValueError, with the first bad position, unless all are finite and real."""
-    array = one_dimensional(values, name)
+    array = check_one_dimensional(values, name)
     if array.dtype.kind not in "biuf":
         bad = next((i for i, v in enumerate(array.tolist()) if not isinstance(v, Real)), 0)
         raise ValueError(f"{name} must be real numbers, but {name}[{bad}] is {array.tolist()[bad]!r}.")
@@ -99,12 +99,12 @@ def finite(values: ArrayLike, name: str) -> Floats:
     return floats
 
 
-def weights(sample_weight: ArrayLike | None, y: Mask) -> Floats:
+def check_weights(sample_weight: ArrayLike | None, y: Mask) -> Floats:
     """Return one weight for each sample of ``y``, ones by default; ValueError if negative, not finite or all zero."""
     if sample_weight is None:
         return np.ones(len(y))
-    weight = finite(sample_weight, "sample_weight")
-    same_length(weight, "sample_weight", y, "y")
+    weight = check_finite(sample_weight, "sample_weight")
+    check_same_length(weight, "sample_weight", y, "y")
     if weight.min() < 0:
         bad = int(np.argmax(weight < 0))
         raise ValueError(f"sample_weight must not be negative, but sample_weight[{bad}] is {weight[bad]}.")
@@ -113,21 +113,19 @@ def weights(sample_weight: ArrayLike | None, y: Mask) -> Floats:
     return weight
 
 
-def labels_and_weights(
-    y: ArrayLike, labels: ArrayLike, sample_weight: ArrayLike | None = None
-) -> tuple[Mask, Mask, Floats]:
+def check_labels(y: ArrayLike, labels: ArrayLike, sample_weight: ArrayLike | None = None) -> tuple[Mask, Mask, Floats]:
     """Check the truth, predicted labels and weights of the same samples."""
-    truth = binary(y, "y")
-    predicted = binary(labels, "labels")
-    same_length(predicted, "labels", truth, "y")
-    return truth, predicted, weights(sample_weight, truth)
+    truth = check_binary(y, "y")
+    predicted = check_binary(labels, "labels")
+    check_same_length(predicted, "labels", truth, "y")
+    return truth, predicted, check_weights(sample_weight, truth)
 
 
-def scores_and_weights(
+def check_scores(
     y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None
 ) -> tuple[Mask, Floats, Floats]:
     """Check the truth, scores and weights of the same samples."""
-    truth = binary(y, "y")
-    real = finite(scores, "scores")
-    same_length(real, "scores", truth, "y")
-    return truth, real, weights(sample_weight, truth)
+    truth = check_binary(y, "y")
+    real = check_finite(scores, "scores")
+    check_same_length(real, "scores", truth, "y")
+    return truth, real, check_weights(sample_weight, truth)

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from metricwise._typing import Floats
 from metricwise.measures.base import DualRegion, Ratio
-from metricwise.measures.checks import positive_number
+from metricwise.measures.checks import check_positive
 from metricwise.measures.tables import TableMeasure, divide
 
 
@@ -44,7 +44,7 @@ class FBeta(TableMeasure):
     beta: float = 1.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "beta", positive_number(self.beta, "beta"))
+        object.__setattr__(self, "beta", check_positive(self.beta, "beta"))
 
     @property
     def name(self) -> str:
@@ -93,7 +93,7 @@ class GowerLegendre(TableMeasure):
     Parameters
     ----------
     sigma : float, default=2.0
-        The price of a mistake; above zero. 1 is the accuracy and 0.5 the first coefficient of Sokal and Sneath. The
+        The cost of a mistake; above zero. 1 is the accuracy and 0.5 the first coefficient of Sokal and Sneath. The
         default is the coefficient of Rogers and Tanimoto: it differs from the accuracy, and 1 minus it is a metric,
         as for every sigma >= 1 (Gower and Legendre 1986).
 
@@ -109,7 +109,7 @@ class GowerLegendre(TableMeasure):
     name: ClassVar[str] = "gower_legendre"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "sigma", positive_number(self.sigma, "sigma"))
+        object.__setattr__(self, "sigma", check_positive(self.sigma, "sigma"))
 
     def _value(self, tp: Floats, fp: Floats, fn: Floats, tn: Floats) -> Floats:
         return divide(tp + tn, tp + tn + self.sigma * (fp + fn))

@@ -124,7 +124,7 @@ def get_measure(measure: str | Measure) -> Measure:
     >>> get_measure("recall@precision:0.95")
     RecallAtPrecision(precision=0.95)
     >>> get_measure("recall@5%")
-    RecallAtK(k=0.05, of='rows')
+    RecallAtK(k=0.05, of='samples')
     """
     if isinstance(measure, str):
         return _averaged(measure) or _named(measure)
@@ -210,7 +210,7 @@ def _with_parameter(name: str) -> tuple[str, str] | None:
 def _top(measure: type[PrecisionAtK] | type[RecallAtK], text: str) -> Measure:
     """Return the measure at so many samples, or at a percentage of all samples."""
     if text.endswith("%"):
-        return measure(float(text[:-1]) / 100.0, of="rows")
+        return measure(float(text[:-1]) / 100.0, of="samples")
     return measure(int(text))
 
 

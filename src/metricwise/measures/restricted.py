@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from metricwise._typing import Floats
 from metricwise.measures.base import Response
-from metricwise.measures.checks import count_or_share, share
+from metricwise.measures.checks import check_count_or_share, check_share
 from metricwise.measures.tables import divide
 from metricwise.measures.thresholds import ScoreGroups, group_by_score
 
@@ -20,7 +20,7 @@ from metricwise.measures.thresholds import ScoreGroups, group_by_score
 _ROUNDING = 1e-12
 
 
-class _TopRows(ABC):
+class _TopSamples(ABC):
     """A measure of labellings with a fixed number of predicted positives: the samples of greatest score."""
 
     response: ClassVar[Response] = "scores"
@@ -56,7 +56,7 @@ def _positives_on_top(groups: ScoreGroups, count: float) -> float:
 
 
 @dataclass(frozen=True)
-class PRBEP(_TopRows):
+class PRBEP(_TopSamples):
     """The precision/recall break-even point: both, when as many samples are predicted positive as are.
 
     Without positives it is 0.
@@ -80,11 +80,11 @@ class PRBEP(_TopRows):
 
     def mistakes_per_loss(self, n_pos: float, n_neg: float) -> float:
         """Return the number of single mistakes that a loss of one stands for: the positives."""
-        return _priced(n_pos, self.name)
+        return _require_positives(n_pos, self.name)
 
 
 @dataclass(frozen=True, repr=False)
-class _TopK(_TopRows):
+class _TopK(_TopSamples):
     """Predicts k samples positive, or k times as many as there are positives, or a share k of all samples."""
 
     k: float
@@ -93,11 +93,11 @@ class _TopK(_TopRows):
     of: str = "positives"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "k", count_or_share(self.k, "k"))
+        object.__setattr__(self, "k", check_count_or_share(self.k, "k"))
         object.__setattr__(self, "relative", isinstance(self.k, float))
-        if self.of not in ("positives", "rows"):
+        if self.of not in ("positives", "samples"):
             raise ValueError(f"of must be 'positives' or 'samples', got {self.of!r}.")
-        if self.of == "rows" and not (self.relative and self.k <= 1.0):
+        if self.of == "samples" and not (self.relative and self.k <= 1.0):
             raise ValueError(f"k of all samples must be a float, at most 1.0, got {self.k!r}; write 5 percent as 0.05.")
 
     def __repr__(self) -> str:
@@ -115,7 +115,7 @@ class _TopK(_TopRows):
         ValueError
             If there are fewer samples than that.
         """
-        whole = n_samples if self.of == "rows" else n_pos
+        whole = n_samples if self.of == "samples" else n_pos
         count = max(1.0, math.floor(self.k * whole + 0.5)) if self.relative else float(self.k)
         if count > n_samples * (1 + _ROUNDING):
             raise ValueError(
@@ -162,7 +162,7 @@ class PrecisionAtK(_TopK):
 
     def mistakes_per_loss(self, n_pos: float, n_neg: float) -> float:
         """Return the number of single mistakes that a loss of one stands for: true positives at best."""
-        return min(self.predicted_positives(n_pos, n_pos + n_neg), _priced(n_pos, self.name))
+        return min(self.predicted_positives(n_pos, n_pos + n_neg), _require_positives(n_pos, self.name))
 
 
 @dataclass(frozen=True, repr=False)
@@ -196,7 +196,7 @@ class RecallAtK(_TopK):
 
     def mistakes_per_loss(self, n_pos: float, n_neg: float) -> float:
         """Return the number of single mistakes that a loss of one stands for: true positives at best."""
-        return min(self.predicted_positives(n_pos, n_pos + n_neg), _priced(n_pos, self.name))
+        return min(self.predicted_positives(n_pos, n_pos + n_neg), _require_positives(n_pos, self.name))
 
 
 def training_value(tp: Any, fp: Any, n_pos: float, size: float) -> Any:
@@ -221,9 +221,9 @@ def training_value(tp: Any, fp: Any, n_pos: float, size: float) -> Any:
     return divide(tp, n_pos)[()] if size >= n_pos else divide(tp, np.add(tp, fp))[()]
 
 
-def _priced(n_pos: float, name: str) -> float:
+def _require_positives(n_pos: float, name: str) -> float:
     if not n_pos > 0:
-        raise ValueError(f"Measure {name!r} needs positives to price a mistake, got n_pos={n_pos:g}.")
+        raise ValueError(f"Measure {name!r} needs positives to cost a mistake, got n_pos={n_pos:g}.")
     return float(n_pos)
 
 
@@ -259,7 +259,7 @@ class RecallAtPrecision:
     response: ClassVar[Response] = "scores"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "precision", share(self.precision, "precision"))
+        object.__setattr__(self, "precision", check_share(self.precision, "precision"))
 
     def score(self, y: ArrayLike, response: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Evaluate scores ``response`` against the truth ``y`` (0 and 1, -1 and 1, or booleans)."""
@@ -293,7 +293,7 @@ class PrecisionAtRecall:
     response: ClassVar[Response] = "scores"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "recall", share(self.recall, "recall"))
+        object.__setattr__(self, "recall", check_share(self.recall, "recall"))
 
     def score(self, y: ArrayLike, response: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Evaluate scores ``response`` against the truth ``y`` (0 and 1, -1 and 1, or booleans)."""

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from metricwise._typing import Floats
 from metricwise.measures.base import Response, Table
-from metricwise.measures.checks import labels_and_weights
+from metricwise.measures.checks import check_labels
 
 
 def contingency_table(y: ArrayLike, labels: ArrayLike, sample_weight: ArrayLike | None = None) -> Table:
@@ -35,7 +35,7 @@ def contingency_table(y: ArrayLike, labels: ArrayLike, sample_weight: ArrayLike 
     >>> contingency_table([1, 1, 0, 0, 0], [1, 0, 1, 0, 0])
     Table(tp=1.0, fp=1.0, fn=1.0, tn=2.0)
     """
-    truth, predicted, weight = labels_and_weights(y, labels, sample_weight)
+    truth, predicted, weight = check_labels(y, labels, sample_weight)
     cells = np.bincount(2 * truth + predicted, weights=weight, minlength=4)
     tn, fp, fn, tp = map(float, cells)
     return Table(tp, fp, fn, tn)
@@ -100,7 +100,7 @@ class TableMeasure(ABC):
         """
         missed = min(1.0, n_pos)
         if not missed > 0:
-            raise ValueError(f"Measure {self.name!r} needs positives to price a mistake, got n_pos={n_pos:g}.")
+            raise ValueError(f"Measure {self.name!r} needs positives to cost a mistake, got n_pos={n_pos:g}.")
         loss = 1.0 - float(self.value(n_pos - missed, 0.0, missed, n_neg))
         if not (math.isfinite(loss) and loss > 0):
             raise ValueError(

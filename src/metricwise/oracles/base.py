@@ -72,10 +72,10 @@ class Classes:
     @property
     def sorting_threads(self) -> int:
         """How many threads sort the two classes: a short sort is over before a second thread has woken up."""
-        return self.threads if min(self.n_pos, self.n_neg) >= _ROWS_WORTH_SHARING else 1
+        return self.threads if min(self.n_pos, self.n_neg) >= _SAMPLES_WORTH_SHARING else 1
 
     @property
-    def weighted(self) -> bool:
+    def is_weighted(self) -> bool:
         return self.weights is not None
 
     @property
@@ -91,7 +91,7 @@ class Classes:
         return float(self.n_neg if self.weights is None else self.weights[self.n_pos :].sum())
 
     @property
-    def whole_weights(self) -> bool:
+    def has_whole_weights(self) -> bool:
         """Whether every weight is a whole number, so that a sample stands for that many copies of it."""
         return self.weights is None or bool(np.all(self.weights == np.floor(self.weights)))
 
@@ -103,14 +103,14 @@ class Cut(NamedTuple):
     high: float
     share: float
 
-    def mirrored(self) -> Cut:
+    def negate(self) -> Cut:
         """Return the cut of the negated scores."""
         return Cut(-self.high, -self.low, self.share)
 
 
 NO_CUT = Cut(-np.inf, -np.inf, 0.0)
 
-_ROWS_WORTH_SHARING = 10_000
+_SAMPLES_WORTH_SHARING = 10_000
 
 # Scores that differ by less than this share of the largest one are tied: rounding errors must not choose among samples.
 _TIED = 1e-11
@@ -120,7 +120,7 @@ _TIED = 1e-11
 ON_MARGIN = 1e-10
 
 
-def reach_of_margin(scores: Floats, margin: float) -> float:
+def margin_tolerance(scores: Floats, margin: float) -> float:
     """Return the distance from the margin within which samples count as beyond it."""
     return ON_MARGIN * max(abs(margin), float(scores.max()), -float(scores.min()))
 
@@ -139,8 +139,8 @@ class CutLabelling:
     scale: float
 
     def _arguments(self) -> tuple[Any, ...]:
-        rows = self.classes
-        return rows.n_pos, *self.pos, *self.neg, rows.weight_array, rows.weighted, self.scale
+        classes = self.classes
+        return classes.n_pos, *self.pos, *self.neg, classes.weight_array, classes.is_weighted, self.scale
 
     def coefficients(self) -> Floats:
         out = np.empty(self.scores.size)

@@ -20,7 +20,7 @@ import numpy as np
 from metricwise._typing import Floats
 from metricwise.kernels import selection, tables
 from metricwise.measures.base import CountsTable, Ratio
-from metricwise.oracles.base import Classes, Cut, CutLabelling, cut_after, reach_of_margin
+from metricwise.oracles.base import Classes, Cut, CutLabelling, cut_after, margin_tolerance
 from metricwise.threads import both
 
 Scan = Literal["pointers", "bisection", "rising", "falling"]
@@ -84,39 +84,39 @@ class AdditiveOracle:
 
     Parameters
     ----------
-    pos_price, neg_price : float
+    pos_cost, neg_cost : float
         Loss of mislabelling a unit of weight of each class.
     """
 
-    def __init__(self, pos_price: float, neg_price: float, classes: Classes, mistakes: float) -> None:
+    def __init__(self, pos_cost: float, neg_cost: float, classes: Classes, mistakes: float) -> None:
         self.classes = classes
         self.mistakes = mistakes
-        self._pos_price, self._neg_price = pos_price, neg_price
+        self._pos_cost, self._neg_cost = pos_cost, neg_cost
 
     def violate(self, scores: Floats) -> CutLabelling:
-        rows, scale = self.classes, 1.0 / self.mistakes
-        pos_cut, neg_cut = self._pos_price * self.mistakes, -self._neg_price * self.mistakes
-        pos_cut -= reach_of_margin(scores, pos_cut)
-        neg_cut += reach_of_margin(scores, neg_cut)
+        classes, scale = self.classes, 1.0 / self.mistakes
+        pos_cut, neg_cut = self._pos_cost * self.mistakes, -self._neg_cost * self.mistakes
+        pos_cut -= margin_tolerance(scores, pos_cut)
+        neg_cut += margin_tolerance(scores, neg_cut)
         value, missed, alarms = selection.independent_violations(
             scores,
-            rows.n_pos,
-            self._pos_price,
-            self._neg_price,
+            classes.n_pos,
+            self._pos_cost,
+            self._neg_cost,
             pos_cut,
             neg_cut,
-            rows.weight_array,
-            rows.weighted,
+            classes.weight_array,
+            classes.is_weighted,
             scale,
         )
         return CutLabelling(
             value=value,
-            loss=missed * self._pos_price + alarms * self._neg_price,
-            table=(rows.pos_weight - missed, alarms),
+            loss=missed * self._pos_cost + alarms * self._neg_cost,
+            table=(classes.pos_weight - missed, alarms),
             pos=Cut(pos_cut, pos_cut, 0.0),
             neg=Cut(neg_cut, neg_cut, 0.0),
             scores=scores,
-            classes=rows,
+            classes=classes,
             scale=scale,
         )
 
@@ -147,7 +147,7 @@ class TableOracle:
         mistakes: float,
     ) -> None:
         self.measure, self.kind, self.par, self.scan = measure, kind, par, scan
-        self.split = split and classes.weighted
+        self.split = split and classes.is_weighted
         self.classes = classes
         self.mistakes = mistakes
         self._ceiling, self._floor = self._margins(measure)
@@ -161,7 +161,7 @@ class TableOracle:
         either axis the loss is convex or concave, so the steepest step is at an end of the axis. With weights there
         are steps of any length, and no bound is used.
         """
-        if self.classes.weighted:
+        if self.classes.is_weighted:
             return np.inf, -np.inf
         n_pos, n_neg = self.classes.n_pos, self.classes.n_neg
 
@@ -175,35 +175,35 @@ class TableOracle:
         return float(self.mistakes * pos_step * slack), float(-self.mistakes * neg_step * slack)
 
     def violate(self, scores: Floats) -> CutLabelling:
-        rows, scale = self.classes, 1.0 / self.mistakes
+        classes, scale = self.classes, 1.0 / self.mistakes
         (pos, pos_weights), (neg, neg_weights) = both(
-            lambda: self._sorted_pos(scores), lambda: self._sorted_neg(scores), rows.sorting_threads
+            lambda: self._sorted_pos(scores), lambda: self._sorted_neg(scores), classes.sorting_threads
         )
         T, A = self._T[: pos.size + 1], self._A[: pos.size + 1]
         F, B = self._F[: neg.size + 1], self._B[: neg.size + 1]
-        weight = pos_weights if rows.weighted else rows.weight_array
-        selection.prefix_sums(pos, weight, rows.weighted, rows.pos_weight, True, scale, T, A)
-        weight = neg_weights if rows.weighted else rows.weight_array
-        selection.prefix_sums(neg, weight, rows.weighted, rows.neg_weight, False, scale, F, B)
+        weight = pos_weights if classes.is_weighted else classes.weight_array
+        selection.prefix_sums(pos, weight, classes.is_weighted, classes.pos_weight, True, scale, T, A)
+        weight = neg_weights if classes.is_weighted else classes.weight_array
+        selection.prefix_sums(neg, weight, classes.is_weighted, classes.neg_weight, False, scale, F, B)
         value, tp, fp = self._best_table(T, A, F, B)
-        pos_cut = cut_after(pos, pos_weights, rows.pos_weight - tp)
+        pos_cut = cut_after(pos, pos_weights, classes.pos_weight - tp)
         neg_cut = cut_after(neg, neg_weights, fp)
         return CutLabelling(
             value=value,
-            loss=1.0 - float(self.measure.value(tp, fp, rows.pos_weight - tp, rows.neg_weight - fp)),
+            loss=1.0 - float(self.measure.value(tp, fp, classes.pos_weight - tp, classes.neg_weight - fp)),
             table=(tp, fp),
             pos=pos_cut,
-            neg=neg_cut.mirrored(),
+            neg=neg_cut.negate(),
             scores=scores,
-            classes=rows,
+            classes=classes,
             scale=scale,
         )
 
     def _best_table(self, T: Floats, A: Floats, F: Floats, B: Floats) -> tuple[float, float, float]:
         if self.split:
-            value, a, fp = tables.scan_splitting(self.par, T, A, F, B, self.classes.whole_weights, 0.0)
+            value, a, fp = tables.scan_splitting(self.par, T, A, F, B, self.classes.has_whole_weights, 0.0)
             return value, float(T[a]), fp
-        x, y = self._coordinates(T, F) if self.classes.weighted else self._whole_coordinates(T.size, F.size)
+        x, y = self._coordinates(T, F) if self.classes.is_weighted else self._whole_coordinates(T.size, F.size)
         if self.scan == "pointers":
             value, a, b = tables.scan_pointers(self.kind, self.par, x, A, y, B)
         elif self.scan == "bisection":

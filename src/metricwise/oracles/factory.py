@@ -20,7 +20,7 @@ from metricwise.oracles.contingency import AdditiveOracle, RatioShape, TableOrac
 from metricwise.oracles.generic import GenericOracle
 from metricwise.oracles.partial_area import PartialAreaOracle
 from metricwise.oracles.ranking import PairOracle
-from metricwise.oracles.restricted import AtLeastOracle, TopRowsOracle
+from metricwise.oracles.restricted import AtLeastOracle, AtMostOracle
 
 # Concave functions of the rates that have a compiled loss; all are convex losses whose best table moves one way.
 _RATE_KINDS: dict[type, int] = {
@@ -75,7 +75,7 @@ def make_oracle(
     assert isinstance(measure, CountsTable)
     if isinstance(measure, RestrictsLabellings):
         size = float(measure.predicted_positives(classes.pos_weight, classes.pos_weight + classes.neg_weight))
-        top = TopRowsOracle if size >= classes.pos_weight else AtLeastOracle
+        top = AtMostOracle if size >= classes.pos_weight else AtLeastOracle
         return top(size, classes, mistakes)
     fast = None if generic else _fast_oracle(measure, classes, mistakes)
     return fast or GenericOracle(measure, getattr(measure, "monotone", False), classes, mistakes)
@@ -113,6 +113,10 @@ def _fast_oracle(measure: CountsTable, classes: Classes, mistakes: float) -> Ora
     if scan is None:
         return None
     split = not (shape.convex_in_pos and shape.convex_in_neg)
-    if classes.weighted and split and not (shape.convex_in_pos and shape.concave_in_neg and shape.loss_grows_with_neg):
+    if (
+        classes.is_weighted
+        and split
+        and not (shape.convex_in_pos and shape.concave_in_neg and shape.loss_grows_with_neg)
+    ):
         return None
     return TableOracle(measure, tables.RATIO, par, scan, split, classes, mistakes)

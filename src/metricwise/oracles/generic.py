@@ -26,10 +26,10 @@ from metricwise.measures.base import CountsTable
 from metricwise.oracles.base import Classes, CutLabelling, cut_after
 
 _SMALLEST_BLOCK = 16
-_BLOCKS_AN_AXIS = 1500
+_BLOCKS_PER_AXIS = 1500
 _BLOCKS_AT_ONCE = 32
 _MOST_COPIES = 5_000_000
-_PIECES_A_ROW = 16
+_PIECES_PER_SAMPLE = 16
 
 
 class GenericOracle:
@@ -40,8 +40,10 @@ class GenericOracle:
         self.mistakes = mistakes
         n_pos = classes.n_pos
         weights = classes.weights
-        self._pos_pieces, self._pos_unit = pieces_of(None if weights is None else weights[:n_pos], n_pos)
-        self._neg_pieces, self._neg_unit = pieces_of(None if weights is None else weights[n_pos:], classes.n_neg)
+        self._pos_pieces, self._pos_unit = split_into_pieces(None if weights is None else weights[:n_pos], n_pos)
+        self._neg_pieces, self._neg_unit = split_into_pieces(
+            None if weights is None else weights[n_pos:], classes.n_neg
+        )
         if weights is not None:
             pieces = np.concatenate([self._pos_pieces * self._pos_unit, self._neg_pieces * self._neg_unit])
             classes = replace(classes, weights=pieces)
@@ -53,7 +55,7 @@ class GenericOracle:
         self._block_losses = self._largest_losses(self._T, self._F)
 
     def violate(self, scores: Floats) -> CutLabelling:
-        rows, scale, n_pos = self.classes, 1.0 / self.mistakes, self.classes.n_pos
+        classes, scale, n_pos = self.classes, 1.0 / self.mistakes, self.classes.n_pos
         pos = _sorted_pieces(scores[:n_pos], self._pos_pieces)
         neg = _sorted_pieces(-scores[n_pos:], self._neg_pieces)
         A = -scale * self._pos_unit * _prefix_sums(pos)[::-1]
@@ -65,9 +67,9 @@ class GenericOracle:
             loss=float(self.losses(tp, fp)),
             table=(tp, fp),
             pos=cut_after(pos, None, pos.size - a),
-            neg=cut_after(neg, None, b).mirrored(),
+            neg=cut_after(neg, None, b).negate(),
             scores=scores,
-            classes=rows,
+            classes=classes,
             scale=scale,
         )
 
@@ -121,9 +123,9 @@ class _Grid:
         self.oracle, self.T, self.A, self.F, self.B = oracle, T, A, F, B
         self.a_block, self.b_block = a_block, b_block
 
-    def best_of(self, blocks: NDArray[np.int64], blocks_a_row: int) -> tuple[float, int, int]:
+    def best_of(self, blocks: NDArray[np.int64], blocks_per_row: int) -> tuple[float, int, int]:
         """Return the largest value in some blocks, given by number, and where it is."""
-        rows, columns = np.divmod(blocks, blocks_a_row)
+        rows, columns = np.divmod(blocks, blocks_per_row)
         # Blocks at the border repeat its last sample and column.
         a = np.minimum(rows[:, None] * self.a_block + np.arange(self.a_block), self.T.size - 1)[:, :, None]
         b = np.minimum(columns[:, None] * self.b_block + np.arange(self.b_block), self.F.size - 1)[:, None, :]
@@ -134,7 +136,7 @@ class _Grid:
 
 def _block(size: int) -> int:
     """Return the length of a block along an axis of tables."""
-    return max(_SMALLEST_BLOCK, -(-size // _BLOCKS_AN_AXIS))
+    return max(_SMALLEST_BLOCK, -(-size // _BLOCKS_PER_AXIS))
 
 
 def _edges(size: int) -> NDArray[np.int64]:
@@ -142,7 +144,7 @@ def _edges(size: int) -> NDArray[np.int64]:
     return np.arange(0, size, _block(size))
 
 
-def pieces_of(weights: Floats | None, n_samples: int) -> tuple[NDArray[np.int64], float]:
+def split_into_pieces(weights: Floats | None, n_samples: int) -> tuple[NDArray[np.int64], float]:
     """Return how many pieces every sample of a class is divided into, and the weight of a piece."""
     if weights is None:
         return np.ones(n_samples, dtype=np.int64), 1.0
@@ -151,7 +153,7 @@ def pieces_of(weights: Floats | None, n_samples: int) -> tuple[NDArray[np.int64]
     elif np.all(weights == weights[0]):
         unit = float(weights[0])
     else:
-        unit = float(weights.mean()) / _PIECES_A_ROW
+        unit = float(weights.mean()) / _PIECES_PER_SAMPLE
     return np.maximum(np.rint(weights / unit), 1.0).astype(np.int64), unit
 
 

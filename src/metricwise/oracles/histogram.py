@@ -105,7 +105,7 @@ def bracket_slack(measure: Measure, pos: ClassScores, neg: ClassScores, rounding
     return Bracket(lower, max(spread.value, labelling.value), labelling, by_bin, changes)
 
 
-class _Rows(NamedTuple):
+class _Representatives(NamedTuple):
     """Samples that stand for those of a class: scores, how many samples have them, and of which bin they are."""
 
     scores: Floats
@@ -114,13 +114,13 @@ class _Rows(NamedTuple):
     counts: Floats
 
 
-def _means(bins: ClassScores) -> _Rows:
+def _means(bins: ClassScores) -> _Representatives:
     where = np.flatnonzero(bins.filled)
     means = np.clip(bins.means[where], bins.low[where], bins.high[where])
-    return _Rows(means, bins.counts[where], where, bins.counts)
+    return _Representatives(means, bins.counts[where], where, bins.counts)
 
 
-def _spread(bins: ClassScores, shift: float) -> _Rows:
+def _spread(bins: ClassScores, shift: float) -> _Representatives:
     """Return the samples spread out as far as their number, their sum and their range allow."""
     where = np.flatnonzero(bins.filled)
     count, low, high = bins.counts[where], bins.low[where], bins.high[where]
@@ -132,10 +132,12 @@ def _spread(bins: ClassScores, shift: float) -> _Rows:
     scores = np.concatenate([high, between, low])
     weights = np.concatenate([at_top, np.ones_like(count), count - at_top - 1.0])
     kept = weights > 0.0
-    return _Rows(scores[kept], weights[kept], np.tile(where, 3)[kept], bins.counts)
+    return _Representatives(scores[kept], weights[kept], np.tile(where, 3)[kept], bins.counts)
 
 
-def _violated(measure: Measure, pos: _Rows, neg: _Rows) -> tuple[Labelling, tuple[Floats, Floats]]:
+def _violated(
+    measure: Measure, pos: _Representatives, neg: _Representatives
+) -> tuple[Labelling, tuple[Floats, Floats]]:
     """Return the most violated labelling, and its coefficient for a sample of every bin."""
     weights = np.concatenate([pos.weights, neg.weights])
     oracle = make_oracle(measure, pos.scores.size, neg.scores.size, weights)
@@ -145,12 +147,12 @@ def _violated(measure: Measure, pos: _Rows, neg: _Rows) -> tuple[Labelling, tupl
     return labelling, (of_pos, _by_bin(neg, coefficients[pos.scores.size :]))
 
 
-def _by_bin(rows: _Rows, coefficients: Floats) -> Floats:
+def _by_bin(samples: _Representatives, coefficients: Floats) -> Floats:
     """Return the mean coefficient of the samples of every bin; bins without samples have that of the bin before."""
-    total = np.bincount(rows.bins, weights=coefficients, minlength=rows.counts.size)
-    filled = rows.counts > 0.0
+    total = np.bincount(samples.bins, weights=coefficients, minlength=samples.counts.size)
+    filled = samples.counts > 0.0
     before = np.maximum.accumulate(np.where(filled, np.arange(filled.size), np.argmax(filled)))
-    mean: Floats = np.divide(total, rows.counts, out=np.zeros_like(total), where=filled)[before]
+    mean: Floats = np.divide(total, samples.counts, out=np.zeros_like(total), where=filled)[before]
     return mean
 
 
@@ -158,7 +160,7 @@ def _changes(by_bin: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
     return np.abs(np.diff(by_bin[0])), np.abs(np.diff(by_bin[1]))
 
 
-def finer_edges(bins: ClassScores, changes: Floats, n_bins: int) -> Floats:
+def refine_edges(bins: ClassScores, changes: Floats, n_bins: int) -> Floats:
     """Return the edges of bins that bring the two bounds of the slack closer.
 
     Half of the edges are placed where samples are: bins of width w and m samples can be wrong by about m w, which is
@@ -180,13 +182,13 @@ def finer_edges(bins: ClassScores, changes: Floats, n_bins: int) -> Floats:
     # Stretches of score: bins and the gaps between them in turn. A gap parts samples that would else share a bin.
     ends = np.column_stack([low, high]).ravel()
     width = np.diff(ends)
-    rows = np.empty(width.size)
-    rows[::2], rows[1::2] = count, np.minimum(count[1:], count[:-1])
+    counts_between = np.empty(width.size)
+    counts_between[::2], counts_between[1::2] = count, np.minimum(count[1:], count[:-1])
     steps = np.concatenate([[0.0], np.cumsum(changes)])[where]
     change = np.zeros(width.size)
     change[1::2] = np.diff(steps)
     change[::2] += np.append(change[1::2], 0.0) + np.append(0.0, change[1::2])
-    parts = _shares(np.sqrt(rows * width)) + _shares(np.cbrt(change * rows * width))
+    parts = _shares(np.sqrt(counts_between * width)) + _shares(np.cbrt(change * counts_between * width))
     reach = np.concatenate([[0.0], np.cumsum(parts)])
     if reach[-1] <= 0.0:  # every bin holds equal scores
         return np.array(0.5 * (high[:-1] + low[1:]))[: n_bins - 1]

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from metricwise._typing import Floats
 from metricwise.kernels import pairs, partial_area, selection
-from metricwise.oracles.base import Classes, cut_after, reach_of_margin
+from metricwise.oracles.base import Classes, cut_after, margin_tolerance
 from metricwise.oracles.ranking import PairLabelling
 from metricwise.threads import both
 
@@ -41,24 +41,24 @@ class PartialAreaOracle:
         self._enough = int(min(np.ceil(self._end / lightest), classes.n_neg))
 
     def violate(self, scores: Floats) -> PairLabelling:
-        rows, n_pos = self.classes, self.classes.n_pos
-        reach = reach_of_margin(scores, 1.0)
+        classes, n_pos = self.classes, self.classes.n_pos
+        reach = margin_tolerance(scores, 1.0)
         margin = 1.0 - reach
         lowest, highest = float(scores[:n_pos].min()), float(scores[n_pos:].max())
-        (pos_rows, pos), (neg_rows, neg) = both(
-            lambda: pairs.near_rows(scores, 0, n_pos, -1.0, -(highest + margin)),
+        (pos_indices, pos), (neg_indices, neg) = both(
+            lambda: pairs.sort_near_margin(scores, 0, n_pos, -1.0, -(highest + margin)),
             lambda: self._top_negatives(scores, lowest - margin, reach),
-            rows.sorting_threads,
+            classes.sorting_threads,
         )
         out = np.zeros(scores.size)
         loss = partial_area.violated_at_top(
-            pos_rows,
+            pos_indices,
             pos,
-            neg_rows,
+            neg_indices,
             neg,
-            self._taken(neg_rows, neg),
-            rows.weight_array,
-            rows.weighted,
+            self._taken(neg_indices, neg),
+            classes.weight_array,
+            classes.is_weighted,
             self._start,
             self._scale,
             margin,
@@ -77,12 +77,12 @@ class PartialAreaOracle:
         if self._enough < n_neg:
             last = n_neg - self._enough
             limit = max(limit, float(np.partition(scores[n_pos:], last)[last]) - reach)
-        found: tuple[Rows, Floats] = pairs.near_rows(scores, n_pos, scores.size, 1.0, limit)
+        found: tuple[Rows, Floats] = pairs.sort_near_margin(scores, n_pos, scores.size, 1.0, limit)
         return found
 
-    def _taken(self, neg_rows: Rows, neg: Floats) -> Floats:
+    def _taken(self, neg_indices: Rows, neg: Floats) -> Floats:
         """Return how much of each negative's weight belongs to the top; tied ones share what is left for them."""
-        weights = None if self.classes.weights is None else self.classes.weights[neg_rows]
+        weights = None if self.classes.weights is None else self.classes.weights[neg_indices]
         cut = cut_after(-neg[::-1], None if weights is None else weights[::-1], self._end)
         share = np.where(-neg < cut.low, 1.0, np.where(-neg <= cut.high, cut.share, 0.0))
         return share if weights is None else share * weights

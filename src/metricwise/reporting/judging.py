@@ -148,7 +148,7 @@ def _values_of(measure: Any, truth: Mask, found: list[Mask], two: bool) -> Calla
     """Return the measure of every model (columns) as a function of weights of the patterns (a resample a row)."""
     if getattr(measure, "average", None) == "samples":
         ones = np.ones(truth.shape[1])
-        of_rows = np.column_stack([measure.of_rows(matrix_table(truth.T, called.T, ones)) for called in found])
+        of_rows = np.column_stack([measure.evaluate_tables(matrix_table(truth.T, called.T, ones)) for called in found])
         return lambda weights: np.asarray(weights @ of_rows / weights.sum(axis=1, keepdims=True))
 
     def values(weights: Floats) -> Floats:

@@ -37,7 +37,7 @@ from metricwise.measures.base import RatioOfRates
 from metricwise.results import Certificate, HistoryEntry, Result, Status
 from metricwise.solvers.amp_problem import AmpProblem, LevelRatio
 from metricwise.solvers.cutting_plane import CuttingPlane, CuttingPlaneState
-from metricwise.solvers.loop import Limits, history_of, run
+from metricwise.solvers.loop import Limits, make_history, run
 from metricwise.solvers.problem import MultivariateProblem
 from metricwise.solvers.saved import Arrays, progress_arrays, set_progress
 
@@ -210,7 +210,7 @@ class AMP:
             status=status,
             n_iter=state.iteration,
             seconds=state.seconds,
-            history=history_of(state),
+            history=make_history(state),
             witness=state.inner.cuts.witness(),
             levels=tuple(state.levels),
             inner_iterations=tuple(state.inner_iterations),
@@ -240,10 +240,10 @@ def table_rate(ratio: LevelRatio) -> float:
     Examples
     --------
     >>> from metricwise.measures import FBeta, Jaccard
-    >>> from metricwise.solvers.amp_problem import level_ratio
-    >>> table_rate(level_ratio(FBeta(), theta=3.0))  # (1 + theta) / (1 + beta^2 + theta)
+    >>> from metricwise.solvers.amp_problem import make_level_ratio
+    >>> table_rate(make_level_ratio(FBeta(), theta=3.0))  # (1 + theta) / (1 + beta^2 + theta)
     0.8
-    >>> table_rate(level_ratio(Jaccard(), theta=3.0))  # theta / (1 + theta)
+    >>> table_rate(make_level_ratio(Jaccard(), theta=3.0))  # theta / (1 + theta)
     0.75
     """
     corners = [ratio.denominator(tpr, tnr) for tpr in (0.0, 1.0) for tnr in (0.0, 1.0)]

@@ -68,10 +68,10 @@ class BinnedCuttingPlane(CuttingPlane):
             return status
         in_the_way = gap - _error(problem, state) <= _NEARLY_THERE * allowed
         # Points that would be better may look worse than the best one for their errors.
-        lost = state.idle_steps >= _PATIENCE and problem.price * problem.oracle.last_error > _NOTICEABLE * gap
+        lost = state.idle_steps >= _PATIENCE and problem.cost * problem.oracle.last_error > _NOTICEABLE * gap
         return Status.COARSE if in_the_way or lost else None
 
 
 def _error(problem: Any, state: Any) -> float:
     """Return by how much the objective may be smaller than its upper bound."""
-    return float(problem.price * state.labelling.error)
+    return float(problem.cost * state.labelling.error)

@@ -2,11 +2,11 @@
 
 Objective (Joachims 2005, in the scaling of `metricwise.solvers.problem`):
 
-    J(w) = 1/2 |w|^2 + price * R(w),    R(w) = max over labellings of loss + plane . w
+    J(w) = 1/2 |w|^2 + cost * R(w),    R(w) = max over labellings of loss + plane . w
 
 Order of steps (`step`):
 
-1. minimise 1/2 |w|^2 + price * model over the cuts so far: the target, and the lower bound;
+1. minimise 1/2 |w|^2 + cost * model over the cuts so far: the target, and the lower bound;
 2. one product X w for the target's scores;
 3. search the line from the best point to the target; along it scores are linear, so trials cost a sort and no
    product (Franc and Sonnenburg 2008);
@@ -32,7 +32,7 @@ from metricwise.oracles import Labelling
 from metricwise.results import Certificate, HistoryEntry, Result, Status
 from metricwise.solvers.cuts import Cuts
 from metricwise.solvers.line_search import Line, minimise_along
-from metricwise.solvers.loop import Limits, history_of, run
+from metricwise.solvers.loop import Limits, make_history, run
 from metricwise.solvers.problem import MultivariateProblem
 from metricwise.solvers.saved import Arrays, progress_arrays, set_progress
 
@@ -101,7 +101,7 @@ class CuttingPlane:
     ) -> CuttingPlaneState:
         """Return a state to start from.
 
-        ``warm`` is a state of the same samples and measure at any price: its cuts stay valid. A start from a sample
+        ``warm`` is a state of the same samples and measure at any cost: its cuts stay valid. A start from a sample
         takes no more than half of the seconds that ``limits`` allow.
         """
         if warm is not None:
@@ -138,7 +138,7 @@ class CuttingPlane:
         return self
 
     def _from_state(self, problem: MultivariateProblem, warm: CuttingPlaneState) -> CuttingPlaneState:
-        at_zero = problem.price * problem.oracle.violate(self._zero_scores(problem)).value
+        at_zero = problem.cost * problem.oracle.violate(self._zero_scores(problem)).value
         upper = problem.objective(warm.w, warm.labelling)
         return CuttingPlaneState(warm.cuts, warm.w, warm.scores, warm.labelling, upper, -np.inf, at_zero)
 
@@ -180,7 +180,7 @@ class CuttingPlane:
     def step(self, problem: MultivariateProblem, state: CuttingPlaneState) -> None:
         """Improve the state by one cut."""
         before = state.upper, state.lower
-        target, lower = state.cuts.minimise(problem.price)
+        target, lower = state.cuts.minimise(problem.cost)
         state.lower = max(state.lower, lower)
         state.cuts.forget_idle(self.patience)
         line = Line.between(problem.design, (state.w, state.scores), (target, problem.design.scores(target)))
@@ -262,7 +262,7 @@ class CuttingPlane:
             status=status,
             n_iter=state.iteration,
             seconds=state.seconds,
-            history=history_of(state),
+            history=make_history(state),
             witness=state.cuts.witness(),
         )
 

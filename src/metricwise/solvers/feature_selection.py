@@ -2,11 +2,11 @@
 
 Objective, over choices of at most B features and weights of these:
 
-    min over d in {0, 1}^m, sum d <= B, of F(d),    F(d) = min over w of 1/2 sum_j w_j^2 / d_j + price * R(X w)
+    min over d in {0, 1}^m, sum d <= B, of F(d),    F(d) = min over w of 1/2 sum_j w_j^2 / d_j + cost * R(X w)
 
 With d anywhere in 0 <= d_j <= 1 this is a convex problem, whose dual has one share a for every labelling:
 
-    max over a of  price * loss . a - 1/2 price^2 * (sum of the B largest g_j^2),    g = X' c, c the labellings' sum.
+    max over a of  cost * loss . a - 1/2 cost^2 * (sum of the B largest g_j^2),    g = X' c, c the labellings' sum.
 
 Any shares bound all choices of B features from below. Order of steps (`step`):
 
@@ -34,7 +34,7 @@ from metricwise.designs import make_design
 from metricwise.measures.base import HasViolatedLabelling
 from metricwise.results import Certificate, HistoryEntry, Result, Status, Witness
 from metricwise.solvers.cutting_plane import CuttingPlane
-from metricwise.solvers.loop import Limits, history_of, run
+from metricwise.solvers.loop import Limits, make_history, run
 from metricwise.solvers.problem import MultivariateProblem
 
 _ROUND_TOL = 1e-2  # of the problems on the way
@@ -149,7 +149,7 @@ class FeatureSelection:
         scores = np.array([restricted.design.scores(point) for point in points]).reshape(len(points), -1)
         dual = _combination(problem, result.witness.shares, scores)
         largest = float(np.sort(dual.slopes**2)[-self.n_features :].sum()) + dual.constant**2
-        state.lower = max(state.lower, problem.price * dual.loss - 0.5 * problem.price**2 * largest)
+        state.lower = max(state.lower, problem.cost * dual.loss - 0.5 * problem.cost**2 * largest)
         return scale * result.weights[: state.columns.size], dual
 
     def _choose(self, problem: MultivariateProblem, state: SelectionState, weights: Floats) -> None:
@@ -214,7 +214,7 @@ class FeatureSelection:
             status=status,
             n_iter=state.iteration,
             seconds=state.seconds,
-            history=history_of(state),
+            history=make_history(state),
             witness=Witness(best.witness.shares, spread, best.witness.tables),
             columns=places[: state.chosen.size],
             selection=self.certificate(problem, state),

@@ -48,8 +48,8 @@ class Line:
         if labelling is None:
             labelling = problem.oracle.violate(self.scores_at(step))
         half_norm = 0.5 * self.square + step * self.mixed + 0.5 * step * step * self.target_square
-        slope = self.mixed + step * self.target_square + problem.price * labelling.slope(self.towards)
-        return Trial(step, half_norm + problem.price * labelling.value, slope, labelling)
+        slope = self.mixed + step * self.target_square + problem.cost * labelling.slope(self.towards)
+        return Trial(step, half_norm + problem.cost * labelling.value, slope, labelling)
 
 
 def minimise_along(

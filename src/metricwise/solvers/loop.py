@@ -147,6 +147,6 @@ def _limit_met(state: State, limits: Limits, iterations: int, seconds: float) ->
     return Status.MAX_ITER if iterations >= limits.max_iter else None
 
 
-def history_of(state: State) -> History[HistoryEntry]:
+def make_history(state: State) -> History[HistoryEntry]:
     """Return the history kept in a state."""
     return History(tuple(state.history))

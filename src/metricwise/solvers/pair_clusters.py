@@ -20,13 +20,13 @@ from threadpoolctl import threadpool_limits
 from metricwise._typing import Floats, Indices, Mask
 from metricwise.designs import Design, make_design
 from metricwise.measures import Accuracy
-from metricwise.oracles.smooth import RowSquares
+from metricwise.oracles.smooth import SquaredHinge
 from metricwise.solvers.newton import SmoothProblem
 from metricwise.solvers.problem import MultivariateProblem, make_problem
 
 MOST_PAIRS = 1_000_000
-_ENTRIES_OF_A_BATCH = 4_000_000  # of the differences held at once, if dense
-_PAIRS_A_CLUSTER = 10  # in a batch
+_ENTRIES_PER_BATCH = 4_000_000  # of the differences held at once, if dense
+_PAIRS_PER_CLUSTER = 10  # in a batch
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class PairClusters:
     def make_problem(
         self, design: Design, positive: Mask, measure: Any, C: float, weights: Floats
     ) -> MultivariateProblem | SmoothProblem:
-        """Return the problem over the centres, with the price of all pairs."""
+        """Return the problem over the centres, with the cost of all pairs."""
         X, rows = design.X, design.rows  # type: ignore[attr-defined]
         used = _used_columns(X, rows)
         some = X if used is None else X[:, used]
@@ -64,14 +64,14 @@ class PairClusters:
         total = float(weights.sum())
         if self.norm == 2:
             whole = make_design(centres, threads=design.threads)
-            return SmoothProblem(whole, RowSquares(shares), C * total, max(len(shares) // 2, 1))
+            return SmoothProblem(whole, SquaredHinge(shares), C * total, max(len(shares) // 2, 1))
         turned = np.arange(len(shares)) % 2 == 1
         whole = make_design(np.where(turned[:, None], -centres, centres), threads=design.threads)
         return make_problem(whole, ~turned, Accuracy(), C, total * shares)
 
     def _cluster(self, pairs: _Pairs) -> tuple[Floats, Floats]:
         n_clusters = min(self.n_clusters, pairs.count)
-        size = min(_PAIRS_A_CLUSTER * n_clusters, max(_ENTRIES_OF_A_BATCH // max(pairs.n_features, 1), 256))
+        size = min(_PAIRS_PER_CLUSTER * n_clusters, max(_ENTRIES_PER_BATCH // max(pairs.n_features, 1), 256))
         means = MiniBatchKMeans(n_clusters, random_state=self.seed % 2**31, n_init=1, batch_size=size)
         waiting: list[Any] = []
         for differences, _ in pairs.batches(size):

@@ -1,8 +1,8 @@
 """Descent on a smoothed slack: L-BFGS or accelerated gradients (MPMS; Zhang, Saha and Vishwanathan 2012).
 
-Objective: that of `metricwise.solvers.cutting_plane`, J(w) = 1/2 |w|^2 + price * R(X w), approached through
+Objective: that of `metricwise.solvers.cutting_plane`, J(w) = 1/2 |w|^2 + cost * R(X w), approached through
 
-    J_m(w) = 1/2 |w|^2 + price * R_m(X w),    R_m the slack smoothed by m (`metricwise.oracles.smoothed`)
+    J_m(w) = 1/2 |w|^2 + cost * R_m(X w),    R_m the slack smoothed by m (`metricwise.oracles.smoothed`)
 
 Order of steps (`step`):
 
@@ -10,12 +10,12 @@ Order of steps (`step`):
    gradient step from a point with momentum; along both lines scores are linear, so trials cost no product with samples;
 2. bounds: J at the new point from above; from below the dual value of the labellings' shares q there,
 
-       price * D(q) - 1/2 |price * X' c(q)|^2 = J_m(w) - 1/2 |gradient|^2 + price * m d(q),
+       cost * D(q) - 1/2 |cost * X' c(q)|^2 = J_m(w) - 1/2 |gradient|^2 + cost * m d(q),
 
    which is the bound of strong convexity for J_m, plus what smoothing has taken off;
 3. where the gradient has less part in the gap than the smoothing, smooth less.
 
-The gap is price * (R - R_m - m d(q)) + 1/2 |gradient|^2, whatever the smoothing, and ends the run as for every solver.
+The gap is cost * (R - R_m - m d(q)) + 1/2 |gradient|^2, whatever the smoothing, and ends the run as for every solver.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from metricwise._typing import Floats
-from metricwise.oracles.smoothed import LosesByShares, SmoothedAt, SmoothedSlack, make_smoothed_slack
+from metricwise.oracles.smoothed import LinearInShares, SmoothedAt, SmoothedSlack, make_smoothed_slack
 from metricwise.results import Certificate, HistoryEntry, Result, Status, Witness
-from metricwise.solvers.loop import Limits, history_of
+from metricwise.solvers.loop import Limits, make_history
 from metricwise.solvers.problem import MultivariateProblem
 
 Method = Literal["lbfgs", "accelerated"]
@@ -103,19 +103,19 @@ class Smoothing:
     memory: int = 20
     share: float = 0.5
 
-    needs = LosesByShares
+    needs = LinearInShares
 
     def init(
         self, problem: MultivariateProblem, limits: Limits | None = None, warm: SmoothingState | None = None
     ) -> SmoothingState:
-        """Return a state to start from; ``warm`` is one of the same samples and measure at any price."""
+        """Return a state to start from; ``warm`` is one of the same samples and measure at any cost."""
         n_samples, length = problem.design.shape
         slack = make_smoothed_slack(
             problem.measure, problem.n_pos, n_samples - problem.n_pos, problem.weights, threads=problem.design.threads
         )
         w, smoothing = np.zeros(length), _FIRST_SMOOTHING
         exact = problem.oracle.violate(np.zeros(n_samples)).value
-        at_zero = problem.price * exact
+        at_zero = problem.cost * exact
         if warm is not None:
             w, smoothing = warm.best, warm.smoothing
         point = _look(problem, slack, w, problem.design.scores(w), smoothing)
@@ -184,7 +184,7 @@ class Smoothing:
             status=status,
             n_iter=state.iteration,
             seconds=state.seconds,
-            history=history_of(state),
+            history=make_history(state),
             witness=Witness(np.ones(1), state.proof[None, :], np.full((1, 2), np.nan)),
             smoothing=state.proof_smoothing,
         )
@@ -192,26 +192,26 @@ class Smoothing:
 
 def _look(problem: MultivariateProblem, slack: SmoothedSlack, w: Floats, scores: Floats, smoothing: float) -> _Point:
     at = slack.at(scores, smoothing)
-    return _Point(w, scores, at, w + problem.price * problem.design.combine(at.slopes))
+    return _Point(w, scores, at, w + problem.cost * problem.design.combine(at.slopes))
 
 
 def _note(problem: MultivariateProblem, state: SmoothingState, point: _Point) -> None:
     """Bring the bounds up to date with a point."""
     violation = problem.oracle.violate(point.scores).value
-    state.smoothing_gap = problem.price * max(violation - point.at.value - point.at.held_back, 0.0)
+    state.smoothing_gap = problem.cost * max(violation - point.at.value - point.at.prox_term, 0.0)
     _keep_if_better(problem, state, point.w, violation)
     _bound(problem, state, point, state.smoothing)
 
 
 def _keep_if_better(problem: MultivariateProblem, state: SmoothingState, w: Floats, violation: float) -> None:
-    objective = 0.5 * float(w @ w) + problem.price * violation
+    objective = 0.5 * float(w @ w) + problem.cost * violation
     if objective < state.upper:
         state.best, state.upper, state.loss_bound = w, objective, violation
 
 
 def _bound(problem: MultivariateProblem, state: SmoothingState, point: _Point, smoothing: float) -> None:
-    smoothed = 0.5 * float(point.w @ point.w) + problem.price * point.at.value
-    dual = smoothed - 0.5 * float(point.gradient @ point.gradient) + problem.price * point.at.held_back
+    smoothed = 0.5 * float(point.w @ point.w) + problem.cost * point.at.value
+    dual = smoothed - 0.5 * float(point.gradient @ point.gradient) + problem.cost * point.at.prox_term
     if dual > state.lower:
         state.lower, state.proof, state.proof_smoothing = dual, point.w, smoothing
 
@@ -246,8 +246,8 @@ def _flat_step(problem: MultivariateProblem, state: SmoothingState, direction: F
     step = 1.0 if state.memory else min(1.0, 1.0 / max(float(np.abs(towards).max()), 1e-300))
     for _ in range(_MOST_TRIALS):
         at = state.slack.at(here.scores + step * towards, state.smoothing)
-        fall = step * mixed + 0.5 * step**2 * square + problem.price * (at.value - value)
-        slope = mixed + step * square + problem.price * at.slope(towards)
+        fall = step * mixed + 0.5 * step**2 * square + problem.cost * (at.value - value)
+        slope = mixed + step * square + problem.cost * at.slope(towards)
         fell = fall <= _SUFFICIENT * step * first + noise
         if fell and abs(slope) <= _FLAT * abs(first):
             return step
@@ -269,7 +269,7 @@ def _flat_step(problem: MultivariateProblem, state: SmoothingState, direction: F
 def _rounding(problem: MultivariateProblem, point: _Point) -> float:
     """Return about how exactly J_m is known: its terms may be much larger than their sum."""
     terms = float(np.abs(point.at.slopes) @ np.abs(point.scores)) + point.at.value
-    return _ROUNDING * (0.5 * float(point.w @ point.w) + problem.price * terms)
+    return _ROUNDING * (0.5 * float(point.w @ point.w) + problem.cost * terms)
 
 
 def _accelerate(problem: MultivariateProblem, state: SmoothingState) -> bool:
@@ -287,7 +287,7 @@ def _accelerate(problem: MultivariateProblem, state: SmoothingState) -> bool:
         step = 1.0 / state.lipschitz
         scores = here.scores - step * towards
         value = state.slack.at(scores, smoothing).value
-        fall = -step * mixed + 0.5 * step**2 * square + problem.price * (value - here.at.value)
+        fall = -step * mixed + 0.5 * step**2 * square + problem.cost * (value - here.at.value)
         if fall <= -0.5 * step * square + noise:
             break
         state.lipschitz *= 2.0

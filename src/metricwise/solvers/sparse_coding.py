@@ -5,7 +5,7 @@ every part is moved so that J falls. Order of steps (`step`):
 
 1. dictionary: every atom in turn, exactly, within its ball (the paper has a closed form of Lagrange multipliers, which
    holds only for the right ones);
-2. codes: with the slack replaced by a plane (a mixture of labellings), and a price on the way from the present codes
+2. codes: with the slack replaced by a plane (a mixture of labellings), and a cost on the way from the present codes
    (a proximal step: without it, atoms that depend on each other leave codes without a bound), the samples fall apart
    into lassos; on the way to their solution the step is halved until J has fallen. The mixture is the predictor's dual
    solution, at which most samples are on the margin; where J does not fall, the labelling that is most violated at the
@@ -27,16 +27,16 @@ from metricwise._typing import Floats
 from metricwise.measures.base import HasViolatedLabelling
 from metricwise.results import Certificate, HistoryEntry, Result, Status, Witness
 from metricwise.solvers.cutting_plane import CuttingPlane, CuttingPlaneState
-from metricwise.solvers.dictionary_learning import improved_atoms, moments
-from metricwise.solvers.loop import Limits, history_of, run
+from metricwise.solvers.dictionary_learning import improve_atoms, moments
+from metricwise.solvers.loop import Limits, make_history, run
 from metricwise.solvers.problem import MultivariateProblem
-from metricwise.solvers.sparse_problem import CodedRows, SparseCodingProblem
+from metricwise.solvers.sparse_problem import SampleEncoder, SparseCodingProblem
 
 _PREDICTOR_TOL = 1e-2  # of its own objective
 _PREDICTOR_SHARE = 0.1  # of what J may still fall by at the end: no need to solve better than that
 _MOST_CUTS = 10  # in an iteration: the next one goes on from them
 _CODES_TOL = 1e-4  # of the codes of training samples, which change in the next step anyway
-_NEARNESS = 1.0  # the price of a way of length one; atoms have a curvature of one
+_NEARNESS = 1.0  # the cost of a way of length one; atoms have a curvature of one
 _MOST_MIXTURES = 3
 _MOST_HALVINGS = 6
 
@@ -65,7 +65,7 @@ class SparseCodingState:
     """
 
     dictionary: Floats
-    coded: CodedRows
+    encoder: SampleEncoder
     codes: Floats
     w: Floats
     slack: float
@@ -119,19 +119,19 @@ class SparseCoding:
     def _state(self, problem: SparseCodingProblem, limits: Limits, warm: SparseCodingState | None) -> SparseCodingState:
         """Return plain codes and w = 0."""
         dictionary = self.dictionary if warm is None else warm.dictionary
-        coded = problem.coded(dictionary)
-        codes = coded.encode(problem.C1, _CODES_TOL)
+        encoder = problem.make_encoder(dictionary)
+        codes = encoder.encode(problem.C1, _CODES_TOL)
         w = np.zeros(codes.shape[1] + (problem.intercept != 0.0))
         slack = problem.slack(codes, w)
         nothing = Witness(np.empty(0), np.empty((0, w.size)), np.empty((0, 2)))
         return SparseCodingState(
             dictionary,
-            coded,
+            encoder,
             codes,
             w,
             slack,
             mixture=np.zeros(len(codes)),
-            objective=problem.objective(coded, codes, w, slack),
+            objective=problem.objective(encoder, codes, w, slack),
             witness=nothing if warm is None else warm.witness,
             predictor_status=Status.MAX_ITER,
             limits=limits,
@@ -151,19 +151,19 @@ class SparseCoding:
     def move_atoms(self, problem: SparseCodingProblem, state: SparseCodingState) -> None:
         """Lower J by the dictionary."""
         square, mixed = moments(problem.design, state.codes, problem.weights)
-        atoms = improved_atoms(state.dictionary, square, mixed)
-        coded = problem.coded(atoms)
-        objective = problem.objective(coded, state.codes, state.w, state.slack)
+        atoms = improve_atoms(state.dictionary, square, mixed)
+        encoder = problem.make_encoder(atoms)
+        objective = problem.objective(encoder, state.codes, state.w, state.slack)
         if objective < state.objective:
-            state.dictionary, state.coded, state.objective = atoms, coded, objective
+            state.dictionary, state.encoder, state.objective = atoms, encoder, objective
 
     def move_codes(self, problem: SparseCodingProblem, state: SparseCodingState) -> None:
         """Lower J by the codes."""
         weights, mixture = state.w[: len(state.dictionary)], state.mixture
         nearness = _NEARNESS if self.moves_predictor else 0.0
         for attempt in range(_MOST_MIXTURES):
-            pull = np.outer(problem.price * mixture / problem.weights, weights)
-            target = state.coded.encode(problem.C1, _CODES_TOL, state.codes, pull, nearness)
+            pull = np.outer(problem.cost * mixture / problem.weights, weights)
+            target = state.encoder.encode(problem.C1, _CODES_TOL, state.codes, pull, nearness)
             if self._towards(problem, state, target):
                 return
             violated = problem.oracle.violate(problem.scores(target, state.w)).coefficients()
@@ -176,7 +176,7 @@ class SparseCoding:
         for halving in range(_MOST_HALVINGS):
             codes = state.codes + 0.5**halving * way
             slack = problem.slack(codes, state.w)
-            objective = problem.objective(state.coded, codes, state.w, slack)
+            objective = problem.objective(state.encoder, codes, state.w, slack)
             if objective < state.objective:
                 state.codes, state.slack, state.objective = codes, slack, objective
                 return True
@@ -190,7 +190,7 @@ class SparseCoding:
         start = self.inner.init_at(predictor, _distinct(np.vstack([state.w, state.witness.points])))
         result, inner = run(self.inner, predictor, limits, start)
         slack = inner.labelling.value
-        objective = problem.objective(state.coded, state.codes, result.weights, slack)
+        objective = problem.objective(state.encoder, state.codes, result.weights, slack)
         if objective <= state.objective:
             state.w, state.slack, state.objective = result.weights, slack, objective
         state.predictor_status = result.status
@@ -215,7 +215,7 @@ class SparseCoding:
             status=status,
             n_iter=state.iteration,
             seconds=state.seconds,
-            history=history_of(state),
+            history=make_history(state),
             witness=state.witness,
             dictionary=state.dictionary,
         )

@@ -1,7 +1,7 @@
 """Cutting-plane subspace pursuit: a basis of few samples that lower the objective most (Joachims and Yu 2009).
 
 Weights are restricted to the span of k(b, .) over some basis samples b (`metricwise.designs.subspace`). The solution of
-the restricted problem is -price times a combination of cuts, projected onto that span; what the projection takes away
+the restricted problem is -cost times a combination of cuts, projected onto that span; what the projection takes away
 is the direction in which the full problem would still improve. So the basis grows in stages:
 
 1. solve the restricted problem, not too exactly;
@@ -33,9 +33,9 @@ _STAGE_TOL = 0.02
 _DEPENDENT = 1e-8  # of a sample's square: what is so small outside of the span adds nothing but rounding errors
 
 
-def first_basis(rows: Indices, positive: NDArray[np.bool_], size: int, random: np.random.Generator) -> Indices:
+def draw_first_basis(samples: Indices, positive: NDArray[np.bool_], size: int, random: np.random.Generator) -> Indices:
     """Return samples drawn at random: half of them positives, as far as there are so many."""
-    pos, neg = rows[positive[rows]], rows[~positive[rows]]
+    pos, neg = samples[positive[samples]], samples[~positive[samples]]
     n_pos = min(pos.size, max(size // 2, size - neg.size))
     chosen = [random.choice(pos, n_pos, replace=False), random.choice(neg, size - n_pos, replace=False)]
     return np.sort(np.concatenate(chosen))
@@ -43,7 +43,7 @@ def first_basis(rows: Indices, positive: NDArray[np.bool_], size: int, random: n
 
 def pursue(
     subspace: Subspace,
-    rows: Indices,
+    samples: Indices,
     positive: NDArray[np.bool_],
     n_basis: int,
     solver: Any,
@@ -75,14 +75,14 @@ def pursue(
     random = np.random.default_rng(seed)
     growth = np.linspace(1.0, 0.0, _STAGES)
     sizes = sorted({max(round(n_basis * _FIRST_SHARE**share), 1) for share in growth})
-    subspace.extend(first_basis(rows, positive, sizes[0], random))
+    subspace.extend(draw_first_basis(samples, positive, sizes[0], random))
     seconds = None if limits.max_seconds is None else 0.5 * limits.max_seconds / _STAGES
     quick = Limits(tol=max(_STAGE_TOL, limits.tol), max_iter=limits.max_iter, max_seconds=seconds)
     for size in sizes[1:]:
         problem = make_problem(subspace)
         _, state = run(solver, problem, quick)
         wanted = _combination(problem, state)
-        chosen = _best_rows(subspace, problem.design.rows, wanted, rows, size - subspace.basis.size, random)
+        chosen = _select_samples(subspace, problem.design.rows, wanted, samples, size - subspace.basis.size, random)
         if chosen.size == 0:
             return
         subspace.extend(chosen)
@@ -100,11 +100,11 @@ def _combination(problem: Any, state: Any) -> Floats:
     return combined
 
 
-def _best_rows(
-    subspace: Subspace, listed: Indices, wanted: Floats, rows: Indices, count: int, random: np.random.Generator
+def _select_samples(
+    subspace: Subspace, listed: Indices, wanted: Floats, samples: Indices, count: int, random: np.random.Generator
 ) -> Indices:
     """Return samples whose functions come nearest to the wanted one outside of the span, one after the other."""
-    candidates = np.setdiff1d(rows, subspace.basis)
+    candidates = np.setdiff1d(samples, subspace.basis)
     if candidates.size > _CANDIDATES:
         candidates = np.sort(random.choice(candidates, _CANDIDATES, replace=False))
     source, features = subspace.source, subspace.features
@@ -115,11 +115,13 @@ def _best_rows(
     whole = source.diagonal()[candidates]
     outside = whole - np.einsum("ij,ij->i", known, known)
     column = source.columns_among(candidates)
-    chosen = _pursued(lambda k: column(k) - known @ known[k], rest, outside, _DEPENDENT * whole, count)
+    chosen = _match_orthogonally(lambda k: column(k) - known @ known[k], rest, outside, _DEPENDENT * whole, count)
     return candidates[np.array(chosen, dtype=np.int64)]
 
 
-def _pursued(column: Callable[[int], Floats], rest: Floats, outside: Floats, least: Floats, count: int) -> list[int]:
+def _match_orthogonally(
+    column: Callable[[int], Floats], rest: Floats, outside: Floats, least: Floats, count: int
+) -> list[int]:
     """Return the places of samples chosen by orthogonal matching pursuit.
 
     ``column`` gives a sample's inner products with all others outside of the span, ``rest`` those of the wanted

@@ -17,13 +17,13 @@ import math
 
 from metricwise.measures import Measure
 from metricwise.measures.base import ConcaveInRates, CountsTable, RatioOfRates
-from metricwise.solvers.amp_problem import Prices, level_ratio
+from metricwise.solvers.amp_problem import ClassCosts, make_level_ratio
 
 NEEDS = (RatioOfRates, ConcaveInRates)
 
 
-def row_prices(measure: Measure, table: tuple[float, float, float, float]) -> Prices:
-    """Return the price of a positive and of a negative sample; the mean over all samples is 1.
+def compute_class_costs(measure: Measure, table: tuple[float, float, float, float]) -> ClassCosts:
+    """Return the cost of a positive and of a negative sample; the mean over all samples is 1.
 
     Parameters
     ----------
@@ -35,15 +35,15 @@ def row_prices(measure: Measure, table: tuple[float, float, float, float]) -> Pr
     Examples
     --------
     >>> from metricwise.measures import FBeta
-    >>> prices = row_prices(FBeta(), (30.0, 20.0, 20.0, 130.0))  # F1 is 0.6
-    >>> round(prices.pos / prices.neg, 9)  # (2 - 0.6) / 0.6
+    >>> costs = compute_class_costs(FBeta(), (30.0, 20.0, 20.0, 130.0))  # F1 is 0.6
+    >>> round(costs.pos / costs.neg, 9)  # (2 - 0.6) / 0.6
     2.333333333
     """
     tp, fp, fn, tn = table
     n_pos, n_neg = tp + fn, tn + fp
     assert isinstance(measure, CountsTable)
     if isinstance(measure, RatioOfRates):
-        worth = level_ratio(measure, n_neg / n_pos).prices(float(measure.value(*table)))
+        worth = make_level_ratio(measure, n_neg / n_pos).class_costs(float(measure.value(*table)))
     else:
         assert isinstance(measure, ConcaveInRates)
         # Rates are not known better than up to the standard error of that of the rarer class.
@@ -51,10 +51,10 @@ def row_prices(measure: Measure, table: tuple[float, float, float, float]) -> Pr
         worth = slopes(measure, tp / n_pos, tn / n_neg, room)
     total = worth.pos + worth.neg
     share = (n_pos + n_neg) / total if total > 0.0 else 0.0
-    return Prices(share * worth.pos / n_pos, share * worth.neg / n_neg)
+    return ClassCosts(share * worth.pos / n_pos, share * worth.neg / n_neg)
 
 
-def slopes(measure: ConcaveInRates, tpr: float, tnr: float, room: float) -> Prices:
+def slopes(measure: ConcaveInRates, tpr: float, tnr: float, room: float) -> ClassCosts:
     """Return the slopes of a measure at two rates, as mean slopes over some room on both sides.
 
     Where a measure has a kink, as the lesser of two rates has where they are equal, these are between the slopes on
@@ -64,10 +64,10 @@ def slopes(measure: ConcaveInRates, tpr: float, tnr: float, room: float) -> Pric
     --------
     >>> from metricwise.measures import MinRate
     >>> slopes(MinRate(), 0.75, 0.75, room=0.125)
-    Prices(pos=0.5, neg=0.5)
+    ClassCosts(pos=0.5, neg=0.5)
     """
     value = measure.rate_value
     tpr, tnr = (min(max(rate, room), 1.0 - room) for rate in (tpr, tnr))
     pos = float(value(tpr + room, tnr) - value(tpr - room, tnr)) / (2.0 * room)
     neg = float(value(tpr, tnr + room) - value(tpr, tnr - room)) / (2.0 * room)
-    return Prices(pos, neg)
+    return ClassCosts(pos, neg)

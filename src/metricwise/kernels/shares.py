@@ -30,7 +30,7 @@ def _excess(scores, n_pos, pos_margin, neg_margin, weights, weighted, smoothing,
 
 
 @nb.njit(cache=True, nogil=True)
-def balancing_shift(scores, n_pos, pos_margin, neg_margin, weights, weighted, smoothing, room, start):
+def find_balancing_shift(scores, n_pos, pos_margin, neg_margin, weights, weighted, smoothing, room, start):
     """The multiplier at which the excess is ``room``, by Newton steps within a shrinking bracket from ``start`` on.
 
     The excess falls with the multiplier and is piecewise linear, so that Newton steps end exactly; a step that leaves
@@ -60,10 +60,10 @@ def balancing_shift(scores, n_pos, pos_margin, neg_margin, weights, weighted, sm
 
 
 @nb.njit(cache=True, nogil=True)
-def smoothed_shares(scores, n_pos, pos_margin, neg_margin, weights, weighted, smoothing, room, shift, scale, out):
+def smooth_violation(scores, n_pos, pos_margin, neg_margin, weights, weighted, smoothing, room, shift, scale, out):
     """The smoothed violation of the shares, what the squares hold back of it, and its slopes in ``out``.
 
-    ``scale`` is the price of a unit of score. The multiplier's part is left in the violation: it is zero at the exact
+    ``scale`` is the cost of a unit of score. The multiplier's part is left in the violation: it is zero at the exact
     multiplier, and takes the error of the first order away that rounding leaves elsewhere.
     """
     value, held = scale * shift * room, 0.0
