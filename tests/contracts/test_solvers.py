@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from metricwise.results import Status
-from metricwise.solvers import SOLVERS, Limits, run
+from metricwise.solvers import Limits, run
+from metricwise.solvers.registry import SOLVERS
 from metricwise.threads import block_bounds
 from tests.contracts.cases import (
     ALL_DESIGN_IDS,
@@ -27,7 +28,7 @@ each_pair = pytest.mark.parametrize(("solver", "measure"), PAIRS, ids=PAIR_IDS)
 
 
 def solve(solver, problem, tol=TOL, **limits):
-    return run(SOLVERS[solver](), problem, Limits(tol=tol, **limits))
+    return run(SOLVERS[solver].solver(), problem, Limits(tol=tol, **limits))
 
 
 def assert_sound(result, tol=TOL):
@@ -118,7 +119,7 @@ def test_a_stopped_run_goes_on_to_the_same_result(solver, measure, kind):
     whole, _ = solve(solver, problem)
     first, state = solve(solver, problem, max_iter=3)
     assert first.n_iter == 3
-    resumed, _ = run(SOLVERS[solver](), problem, Limits(tol=TOL), state)
+    resumed, _ = run(SOLVERS[solver].solver(), problem, Limits(tol=TOL), state)
     assert_sound(resumed)
     assert resumed.n_iter > 3
     assert list(resumed.history)[:3] == list(first.history)
@@ -130,7 +131,7 @@ def test_a_stopped_run_goes_on_to_the_same_result(solver, measure, kind):
 @pytest.mark.parametrize("kind", ["dense samples", "sparse"])
 @pytest.mark.parametrize("path", [(0.05, 0.3, 2.0), (2.0, 0.3, 0.05)], ids=["rising", "falling"])
 def test_a_path_of_prices_ends_where_cold_starts_do(solver, measure, kind, path):
-    made = SOLVERS[solver]()
+    made = SOLVERS[solver].solver()
     problem = problem_of(measure, stored(X, kind), POSITIVE, C=1.0)
     state = None
     for C in path:
@@ -145,7 +146,7 @@ def test_a_path_of_prices_ends_where_cold_starts_do(solver, measure, kind, path)
 
 @each_pair
 def test_a_warm_start_at_the_same_price_needs_hardly_any_iteration(solver, measure):
-    made, problem = SOLVERS[solver](), problem_of(measure, X, POSITIVE)
+    made, problem = SOLVERS[solver].solver(), problem_of(measure, X, POSITIVE)
     cold, state = run(made, problem, Limits(tol=TOL))
     warm, _ = run(made, problem, Limits(tol=TOL), made.init(problem, warm=state))
     assert_sound(warm)
@@ -157,7 +158,7 @@ def test_stops_after_the_most_iterations(solver, measure):
     result, state = solve(solver, problem_of(measure, X, POSITIVE), tol=NEVER, max_iter=2)
     assert (result.status, result.n_iter, len(result.history)) == (Status.MAX_ITER, 2, 2)
     assert result.certificate.lower <= result.certificate.upper
-    again, _ = run(SOLVERS[solver](), problem_of(measure, X, POSITIVE), Limits(tol=NEVER, max_iter=2), state)
+    again, _ = run(SOLVERS[solver].solver(), problem_of(measure, X, POSITIVE), Limits(tol=NEVER, max_iter=2), state)
     assert (again.status, again.n_iter) == (Status.MAX_ITER, 4)  # the limit is on a run, not on a life
 
 
@@ -176,7 +177,7 @@ def test_stops_when_the_callback_says_so(solver, measure):
         seen.append(entry)
         return len(seen) == 3
 
-    result, _ = run(SOLVERS[solver](), problem_of(measure, X, POSITIVE), Limits(tol=NEVER), callback=three)
+    result, _ = run(SOLVERS[solver].solver(), problem_of(measure, X, POSITIVE), Limits(tol=NEVER), callback=three)
     assert (result.status, result.n_iter) == (Status.STOPPED, 3)
     assert seen == list(result.history)
 

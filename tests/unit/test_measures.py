@@ -321,7 +321,7 @@ def test_at_k_without_positives_is_zero():
 def test_k_beyond_the_rows():
     with pytest.raises(ValueError, match="k=5 asks for 5 predicted positives but there are only 3 samples"):
         PrecisionAtK(5).score([1, 0, 1], [1, 2, 3])
-    with pytest.raises(ValueError, match=r"k=2.0 asks for 4 .* only 3 samples; choose a smaller k"):
+    with pytest.raises(ValueError, match=r"k=2.0 asks for 4 .* only 3 samples; choose k <= 3"):
         RecallAtK(2.0).score([1, 0, 1], [1, 2, 3])
 
 

@@ -1,4 +1,4 @@
-"""The samples grouped by score: what every threshold on the scores can tell apart."""
+"""Samples grouped by score: no threshold separates samples with equal scores."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class ScoreGroups(NamedTuple):
 
 
 def group_by_score(y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None) -> ScoreGroups:
-    """Check the input and add up the weights of samples with equal scores.
+    """Return the weights of positives and negatives at each distinct score; the input is checked.
 
     Examples
     --------

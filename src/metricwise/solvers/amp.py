@@ -33,7 +33,6 @@ from typing import Any
 import numpy as np
 
 from metricwise._typing import Floats
-from metricwise.measures.base import RatioOfRates
 from metricwise.results import Certificate, HistoryEntry, Result, Status
 from metricwise.solvers.amp_problem import AmpProblem, LevelRatio
 from metricwise.solvers.cutting_plane import CuttingPlane, CuttingPlaneState
@@ -123,8 +122,6 @@ class AMP:
 
     share: float = 0.05
     inner: CuttingPlane = field(default_factory=CuttingPlane)
-
-    needs = RatioOfRates
 
     def init(self, problem: AmpProblem, limits: Limits | None = None, warm: AmpState | None = None) -> AmpState:
         """Return a state to start from: w = 0, or the weights of ``warm``, a state of a similar problem, if better."""

@@ -27,7 +27,6 @@ from typing import Any
 import numpy as np
 
 from metricwise._typing import Floats
-from metricwise.measures.base import HasViolatedLabelling
 from metricwise.oracles import Labelling
 from metricwise.results import Certificate, HistoryEntry, Result, Status
 from metricwise.solvers.cuts import Cuts
@@ -93,8 +92,6 @@ class CuttingPlane:
     sample_factor: int = 8
     smallest_sample: int = 10_000
     seed: int = 0
-
-    needs = HasViolatedLabelling
 
     def init(
         self, problem: MultivariateProblem, limits: Limits | None = None, warm: CuttingPlaneState | None = None

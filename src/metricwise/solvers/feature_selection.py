@@ -31,7 +31,6 @@ from scipy import sparse
 
 from metricwise._typing import Floats, Indices
 from metricwise.designs import make_design
-from metricwise.measures.base import HasViolatedLabelling
 from metricwise.results import Certificate, HistoryEntry, Result, Status, Witness
 from metricwise.solvers.cutting_plane import CuttingPlane
 from metricwise.solvers.loop import Limits, make_history, run
@@ -111,8 +110,6 @@ class FeatureSelection:
 
     n_features: int
     inner: CuttingPlane = field(default_factory=CuttingPlane)
-
-    needs = HasViolatedLabelling
 
     def init(
         self, problem: MultivariateProblem, limits: Limits | None = None, warm: SelectionState | None = None

@@ -26,7 +26,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from metricwise._typing import Floats
-from metricwise.oracles.smoothed import LinearInShares, SmoothedAt, SmoothedSlack, make_smoothed_slack
+from metricwise.oracles.smoothed import SmoothedAt, SmoothedSlack, make_smoothed_slack
 from metricwise.results import Certificate, HistoryEntry, Result, Status, Witness
 from metricwise.solvers.loop import Limits, make_history
 from metricwise.solvers.problem import MultivariateProblem
@@ -102,8 +102,6 @@ class Smoothing:
     method: Method = "lbfgs"
     memory: int = 20
     share: float = 0.5
-
-    needs = LinearInShares
 
     def init(
         self, problem: MultivariateProblem, limits: Limits | None = None, warm: SmoothingState | None = None

@@ -24,7 +24,6 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from metricwise._typing import Floats
-from metricwise.measures.base import HasViolatedLabelling
 from metricwise.results import Certificate, HistoryEntry, Result, Status, Witness
 from metricwise.solvers.cutting_plane import CuttingPlane, CuttingPlaneState
 from metricwise.solvers.dictionary_learning import improve_atoms, moments
@@ -104,8 +103,6 @@ class SparseCoding:
     moves_atoms: bool = True
     moves_predictor: bool = True
     inner: CuttingPlane = field(default_factory=CuttingPlane)
-
-    needs = HasViolatedLabelling
 
     def init(
         self, problem: SparseCodingProblem, limits: Limits | None = None, warm: SparseCodingState | None = None
