@@ -130,7 +130,7 @@ def test_a_stopped_run_goes_on_to_the_same_result(solver, measure, kind):
 @each_pair
 @pytest.mark.parametrize("kind", ["dense samples", "sparse"])
 @pytest.mark.parametrize("path", [(0.05, 0.3, 2.0), (2.0, 0.3, 0.05)], ids=["rising", "falling"])
-def test_a_path_of_prices_ends_where_cold_starts_do(solver, measure, kind, path):
+def test_a_path_of_costs_ends_where_cold_starts_do(solver, measure, kind, path):
     made = SOLVERS[solver].solver()
     problem = problem_of(measure, stored(X, kind), POSITIVE, C=1.0)
     state = None
@@ -145,7 +145,7 @@ def test_a_path_of_prices_ends_where_cold_starts_do(solver, measure, kind, path)
 
 
 @each_pair
-def test_a_warm_start_at_the_same_price_needs_hardly_any_iteration(solver, measure):
+def test_a_warm_start_at_the_same_cost_needs_hardly_any_iteration(solver, measure):
     made, problem = SOLVERS[solver].solver(), problem_of(measure, X, POSITIVE)
     cold, state = run(made, problem, Limits(tol=TOL))
     warm, _ = run(made, problem, Limits(tol=TOL), made.init(problem, warm=state))
@@ -208,7 +208,7 @@ def test_the_number_of_threads_changes_no_bit(solver, measure, kind):
 
 
 @each_pair
-def test_whole_weights_are_repeated_rows(solver, measure):
+def test_whole_weights_are_repeated_samples(solver, measure):
     copies = np.random.default_rng(3).integers(1, 4, size=POSITIVE.size)
     weighted, _ = solve(solver, problem_of(measure, X, POSITIVE, weights=copies.astype(float)))
     rows = np.repeat(np.arange(POSITIVE.size), copies)

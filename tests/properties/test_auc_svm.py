@@ -142,7 +142,7 @@ def test_whole_weights_are_copies(norm, kernel):
 
 
 @each_norm
-def test_price_keeps_its_meaning_as_rows_are_added(norm):
+def test_cost_keeps_its_meaning_as_samples_are_added(norm):
     """All samples twice: n times the mean over pairs doubles, so half of C gives the same model."""
     X, y, C = tiny(3)
     once = AUCSVC(C, norm, tol=1e-8, threshold=0.0).fit(X, y)
@@ -295,7 +295,7 @@ def test_squares_where_all_scores_are_far_from_zero(offset):
     expect_listed_squares(scores, 150, rng.uniform(0.5, 2.0, size=400))
 
 
-def test_squares_of_many_rows_on_any_number_of_threads():
+def test_squares_of_many_samples_on_any_number_of_threads():
     rng = np.random.default_rng(2)
     scores = rng.normal(size=25_000)
     direction, weights = rng.normal(size=scores.size), rng.uniform(0.5, 2.0, size=scores.size)
@@ -338,7 +338,7 @@ def test_slopes_and_bends_are_derivatives():
         )
 
 
-def test_losses_of_some_rows():
+def test_losses_of_some_samples():
     rng = np.random.default_rng(5)
     scores, weights, rows = rng.normal(size=20), rng.uniform(0.5, 2.0, size=20), np.array([0, 3, 6, 9, 10, 17])
     part = SquaredPairHinge(Classes(8, 12, weights, 1)).sample(rows)

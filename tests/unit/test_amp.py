@@ -98,7 +98,7 @@ def regularised_ratio(measure, data, positive, weights, C, w):
 
 
 @pytest.mark.parametrize("level", [0.0, 0.3, 0.9])
-def test_prices_of_known_measures(level):
+def test_costs_of_known_measures(level):
     theta = 2.5
     for beta in (0.5, 1.0, 2.0):
         expected = np.array([1 + beta**2 - level, theta * level]) / (1 + beta**2)
@@ -139,7 +139,7 @@ def test_the_inner_problem_is_a_support_vector_machine_with_class_weights(measur
     np.testing.assert_allclose(result.weights, np.append(peer.coef_[0], peer.intercept_), atol=2e-3)
 
 
-def test_a_class_without_a_price():
+def test_a_class_without_a_cost():
     """At level 0, F1 asks for true positives only; the least weights that give all of them the full reward win."""
     problem = problem_of(
         FBeta(), data=np.array([[2.0], [2.0], [5.0], [-5.0]]), positive=np.arange(4) < 2, intercept=0.0
@@ -151,7 +151,7 @@ def test_a_class_without_a_price():
 
 
 @pytest.mark.parametrize("name", registered_names(RatioOfRates))
-def test_c_is_the_price_of_one_mistake_at_the_level_of_perfect_labels(name):
+def test_c_is_the_cost_of_one_mistake_at_the_level_of_perfect_labels(name):
     measure = get_measure(name)
     positive = np.arange(2000) < 400
     problem = problem_of(measure, data=np.zeros((2000, 1)), positive=positive, C=0.7)

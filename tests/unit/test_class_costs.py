@@ -14,7 +14,7 @@ CONCAVE = [GMean(), HMean(), QMean()]
 TABLES = [(30.0, 20.0, 20.0, 130.0), (80.0, 5.0, 40.0, 60.0), (7.5, 12.0, 1.5, 300.0)]
 
 
-def worth_of_rows(measure, table, step=1e-4):
+def value_of_samples(measure, table, step=1e-4):
     """What the measure gains by labelling rightly a little more of a positive, and of a negative, sample."""
     tp, fp, fn, tn = table
     pos = measure.value(tp + step, fp, fn - step, tn) - measure.value(tp - step, fp, fn + step, tn)
@@ -24,24 +24,24 @@ def worth_of_rows(measure, table, step=1e-4):
 
 @pytest.mark.parametrize("table", TABLES)
 @pytest.mark.parametrize("measure", RATIOS, ids=str)
-def test_prices_of_a_ratio_are_what_rows_add_to_it(measure, table):
+def test_costs_of_a_ratio_are_what_samples_add_to_it(measure, table):
     prices = compute_class_costs(measure, table)
-    pos, neg = worth_of_rows(measure, table)
+    pos, neg = value_of_samples(measure, table)
     assert prices.pos / prices.neg == pytest.approx(pos / neg, rel=1e-5)
 
 
 @pytest.mark.parametrize("table", TABLES)
 @pytest.mark.parametrize("measure", CONCAVE, ids=str)
-def test_prices_of_a_concave_measure_are_what_rows_add_to_it(measure, table):
+def test_costs_of_a_concave_measure_are_what_samples_add_to_it(measure, table):
     many = tuple(1e6 * count for count in table)  # so many samples that slopes are taken over next to no room
     prices = compute_class_costs(measure, many)
-    pos, neg = worth_of_rows(measure, table)
+    pos, neg = value_of_samples(measure, table)
     assert prices.pos / prices.neg == pytest.approx(pos / neg, rel=1e-4)
 
 
 @pytest.mark.parametrize("name", registered_names(NEEDS))
 @pytest.mark.parametrize("table", TABLES)
-def test_the_mean_price_of_rows_is_one(name, table):
+def test_the_mean_cost_of_samples_is_one(name, table):
     tp, fp, fn, tn = table
     prices = compute_class_costs(get_measure(name), table)
     assert (tp + fn) * prices.pos + (tn + fp) * prices.neg == pytest.approx(sum(table))
@@ -49,7 +49,7 @@ def test_the_mean_price_of_rows_is_one(name, table):
 
 
 @pytest.mark.parametrize("beta", [0.5, 1.0, 2.0])
-def test_known_prices(beta):
+def test_known_costs(beta):
     measure = FBeta(beta)
     level = measure.value(*TABLES[0])
     prices = compute_class_costs(measure, TABLES[0])
@@ -68,7 +68,7 @@ def test_a_ratio_of_the_users_own():
     assert compute_class_costs(own, TABLES[1]) == pytest.approx(compute_class_costs(Jaccard(), TABLES[1]))
 
 
-def test_classes_without_a_price():
+def test_classes_without_a_cost():
     assert compute_class_costs(FBeta(), (0.0, 5.0, 20.0, 100.0)).neg == 0.0
     assert compute_class_costs(MinRate(), (10.0, 10.0, 90.0, 900.0)).neg == 0.0
 

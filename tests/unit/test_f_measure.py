@@ -147,7 +147,7 @@ def test_extreme_beta(beta):
 # -------------------------------------------------------------------------------------------------------- long vectors
 
 
-def test_a_million_rows():
+def test_a_million_samples():
     p = np.random.default_rng(0).random(1_000_000) ** 5
     found = expected_f_labels(p, return_details=True)
     assert found.error < 1e-9

@@ -77,7 +77,7 @@ def test_centres_are_the_pairs_if_there_are_enough(kind):
 
 @each_norm
 def test_copies_share_a_cluster(norm):
-    """Every sample twice: four copies of each pair, and a model of the same weights at half the price."""
+    """Every sample twice: four copies of each pair, and a model of the same weights at half the cost."""
     data, y = np.vstack([X, X]), np.r_[Y, Y]
     settings = {"norm": norm, "tol": 1e-8, "threshold": 0.0, "pairs": "kmeans", "n_clusters": 4 * N_PAIRS}
     twice = AUCSVC(0.15, **settings).fit(data, y)

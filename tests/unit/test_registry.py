@@ -202,7 +202,7 @@ def test_parameters_that_make_no_sense(text, message):
         get_measure(text)
 
 
-def test_a_share_of_all_rows():
+def test_a_share_of_all_samples():
     measure = get_measure("recall@50%")
     assert measure.predicted_positives(1.0, 8.0) == 4.0
     y, scores = [1, 0, 1, 0, 1, 0, 0, 0], [8, 7, 6, 5, 4, 3, 2, 1]

@@ -216,7 +216,7 @@ def test_other_measures_are_refused_with_what_fits(name):
     assert name not in measure_names("SmoothedSVC")
 
 
-def test_fewer_top_rows_than_positives_are_refused():
+def test_fewer_top_samples_than_positives_are_refused():
     X, y = data()
     with pytest.raises(TypeError, match="Train MultivariateSVC for it, or choose a larger k"):
         SmoothedSVC(RecallAtK(0.5)).fit(X, y)

@@ -207,14 +207,14 @@ def test_what_is_not_linear_in_the_features_is_not_taken_for_it(tmp_path):
     assert len(ConvergenceDisplay.from_estimator(model).lines_) == 1
 
 
-def test_rows_of_weight_two_are_rows_twice():
+def test_samples_of_weight_two_are_samples_twice():
     weights = np.random.default_rng(2).integers(0, 3, size=len(y))
     weighted = SparseCodingClassifier("f1", 12, threshold=0.0).fit(X, y, sample_weight=weights)
     repeated = SparseCodingClassifier("f1", 12, threshold=0.0).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
     np.testing.assert_allclose(weighted.decision_function(X), repeated.decision_function(X), atol=1e-6)
 
 
-def test_sparse_rows_single_precision_and_threads_change_nothing_that_matters():
+def test_sparse_samples_single_precision_and_threads_change_nothing_that_matters():
     rows = np.round(4 * X) / 4
     rows[np.abs(rows) < 0.5] = 0.0
     settings = {"n_atoms": 10, "threshold": 0.0}
@@ -227,7 +227,7 @@ def test_sparse_rows_single_precision_and_threads_change_nothing_that_matters():
         assert np.corrcoef(other.decision_function(kind), model.decision_function(rows))[0, 1] > 0.99
 
 
-def test_rows_are_coded_alike_alone_and_in_batches():
+def test_samples_are_coded_alike_alone_and_in_batches():
     model = SparseCodingClassifier("f1", 12, threshold=0.0).fit(X, y)
     codes = model.transform(X)
     assert codes.shape == (len(y), 12) and 0 < (codes == 0).mean() < 1

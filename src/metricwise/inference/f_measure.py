@@ -49,7 +49,7 @@ def gfm(
     Parameters
     ----------
     P : array of shape (m, m) or (instances, m, m)
-        ``P[i, s - 1]`` is the probability that label i is on *and* that s labels are on in all: samples are labels,
+        ``P[i, s - 1]`` is the probability that label i is on *and* that s labels are on in all: rows are labels,
         columns the sizes 1 to m. This, with ``p_zero``, is all that matters of the joint distribution.
     p_zero : float or array of shape (instances,)
         Probability that no label is on.
@@ -150,7 +150,7 @@ def _from_joint(
 def select_output(
     labels: LabelMatrix, expected: Floats, single: bool, return_expected: bool
 ) -> LabelMatrix | LabelSets:
-    """Return what was asked for, without the axis of instances where there is only one."""
+    """Return the labels, with their expected measure if asked for, without the axis of a single instance."""
     if not return_expected:
         return labels[0] if single else labels
     return LabelSets(labels[0], float(expected[0])) if single else LabelSets(labels, expected)

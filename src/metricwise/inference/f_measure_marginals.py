@@ -125,12 +125,12 @@ def meuf_approx(
 
 def _independent(p: ArrayLike, beta: float, return_expected: bool, tolerance: float) -> LabelMatrix | LabelSets:
     shares = split_beta(beta)
-    rows, order, single = _sorted(p)
+    rows, order, single = _sort(p)
     counts, expected = _counts(rows, shares, tolerance, None)
     return select_output(_labels(order, counts), expected, single, return_expected)
 
 
-def _sorted(p: ArrayLike) -> tuple[Floats, Integers, bool]:
+def _sort(p: ArrayLike) -> tuple[Floats, Integers, bool]:
     """Return the probabilities of a batch in descending order, that order, and whether it was one instance."""
     given = check_probabilities(p, "p", (1, 2), ("instances", "labels"))
     rows = np.atleast_2d(given)
@@ -139,14 +139,14 @@ def _sorted(p: ArrayLike) -> tuple[Floats, Integers, bool]:
 
 
 def _labels(order: Integers, counts: Integers) -> LabelMatrix:
-    """Return the labels that switch on the first ``counts`` of each sample's order."""
+    """Return the labels that switch on the first ``counts`` of each instance's order."""
     labels = np.empty(order.shape, np.int8)
     np.put_along_axis(labels, order, (np.arange(order.shape[1]) < counts[:, None]).astype(np.int8), axis=1)
     return labels
 
 
 def node_factors(rule: ExponentialSum, shares: tuple[float, float]) -> tuple[Floats, Floats]:
-    """Return what a label that is on, and a label that is chosen, multiply each node's term by."""
+    """Return the factors of each node's term for a label that is on and for a label that is chosen."""
     return np.exp(-shares[0] * rule.nodes), np.exp(-shares[1] * rule.nodes)
 
 
@@ -156,13 +156,15 @@ def _counts(
     """Return the best numbers of labels, or the given ones, and the expected measure for independent labels."""
     n, m = rows.shape
     rule = approximate_reciprocal(float(m), tolerance)
-    of_size, of_count = node_factors(rule, shares)
+    size_factors, count_factors = node_factors(rule, shares)
     counts = np.zeros(n, np.int64) if given is None else given
     expected = np.empty(n)
 
     def task(_: int, start: int, stop: int) -> None:
         part = slice(start, stop)
-        independent_counts(rows[part], of_size, of_count, rule.weights, given is None, counts[part], expected[part])
+        independent_counts(
+            rows[part], size_factors, count_factors, rule.weights, given is None, counts[part], expected[part]
+        )
 
     run_blocks(task, block_bounds(n, float(n) * m * rule.nodes.size), available_threads())
     return counts, expected
@@ -200,7 +202,7 @@ def lewis(p: ArrayLike, *, beta: float = 1.0, return_expected: bool = False) -> 
     [0 0 0] 0.392
     """
     shares = split_beta(beta)
-    rows, order, single = _sorted(p)
+    rows, order, single = _sort(p)
     held = np.cumsum(rows, axis=1)
     ratios = held / (shares[0] * held[:, -1:] + shares[1] * np.arange(1, rows.shape[1] + 1))
     return _given(order, rows, _first_best(np.prod(1.0 - rows, axis=1), ratios), shares, single, return_expected)
@@ -247,7 +249,7 @@ def hamming(p: ArrayLike, *, beta: float = 1.0, return_expected: bool = False) -
     (array([1, 0, 1], dtype=int8), 0.714)
     """
     shares = split_beta(beta)
-    rows, order, single = _sorted(p)
+    rows, order, single = _sort(p)
     return _given(order, rows, np.count_nonzero(rows >= 0.5, axis=1), shares, single, return_expected)
 
 
@@ -258,7 +260,7 @@ def multinomial(p: ArrayLike, *, beta: float = ..., return_expected: Literal[Tru
 def multinomial(p: ArrayLike, *, beta: float = 1.0, return_expected: bool = False) -> LabelMatrix | LabelSets:
     """Return the label set with the largest expected F-measure for labels of which at most one is on.
 
-    The classes of a multi-class problem are such labels: this is the best set-valued prediction.
+    The classes of a multiclass problem are such labels: this is the best set-valued prediction.
 
     Parameters
     ----------
@@ -284,7 +286,7 @@ def multinomial(p: ArrayLike, *, beta: float = 1.0, return_expected: bool = Fals
     LabelSets(labels=array([1, 1, 0, 0], dtype=int8), expected=0.566...)
     """
     shares = split_beta(beta)
-    rows, order, single = _sorted(p)
+    rows, order, single = _sort(p)
     held = np.cumsum(rows, axis=1)
     above = held[:, -1] > 1.0 + _ABOVE_ONE
     if above.any():

@@ -1,4 +1,4 @@
-"""Checks of probabilities and samples; every message names the entry and what to do about it."""
+"""Validation of probabilities and samples; every message names the entry and what to do about it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def check_probabilities(values: ArrayLike, name: str, dimensions: tuple[int, ...
     if axes[-1] != "instances" and array.shape[-1] == 0:
         raise ValueError(f"{name} has no {axes[-1]}; got an array of shape {array.shape}.")
     floats = np.ascontiguousarray(array, dtype=np.float64).reshape(array.shape)
-    # Comparisons with nan are false, so that this finds it as well.
+    # Comparisons with NaN are false, so that this catches it as well.
     good = (floats >= -_ROUNDING) & (floats <= 1.0 + _ROUNDING)
     if not good.all():
         at = np.unravel_index(int(np.argmin(good)), floats.shape)
@@ -51,7 +51,7 @@ def check_probabilities(values: ArrayLike, name: str, dimensions: tuple[int, ...
 
 
 def describe_entry(name: str, at: tuple[Any, ...], axes: tuple[str, ...]) -> str:
-    """Return how to name one entry of an array: ``p[3, 7] (instance 3, label 7)``."""
+    """Return the description of one entry of an array: ``p[3, 7] (instance 3, label 7)``."""
     if not at:
         return name
     words = [word.removesuffix("s") for word in axes[len(axes) - len(at) :]]
@@ -66,14 +66,14 @@ def check_joint(joint: ArrayLike, p_zero: ArrayLike, consistent: bool) -> tuple[
     mass = check_probabilities(joint, "P", (2, 3), axes)
     if mass.shape[-1] != mass.shape[-2]:
         raise ValueError(
-            f"P must have as many columns (sizes 1 to m) as samples (labels), got an array of shape {mass.shape}; "
+            f"P must have as many columns (sizes 1 to m) as rows (labels), got an array of shape {mass.shape}; "
             "sizes that cannot occur are columns of zeros."
         )
     single = mass.ndim == 2
     zero = check_probabilities(p_zero, "p_zero", (0,) if single else (1,), ("instances",))
     mass, zero = (mass[None], zero.reshape(1)) if single else (mass, zero)
     if len(mass) != len(zero):
-        raise ValueError(f"P has {len(mass)} instances but p_zero has {len(zero)}; pass one value for each instance.")
+        raise ValueError(f"P has {len(mass)} instances but p_zero has {len(zero)}; pass one value per instance.")
     if consistent:
         _check_joint(mass, zero, single)
     return mass, zero, single

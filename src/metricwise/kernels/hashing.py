@@ -8,7 +8,7 @@ from metricwise.kernels.random_numbers import STEP, mix
 
 @nb.njit(cache=True, nogil=True)
 def hash_dense(X, rows, seed, out):
-    """Fingerprint the listed samples of a dense matrix; zeros count as absent, so a sparse copy hashes alike."""
+    """Fingerprint the listed rows of a dense matrix; zeros count as absent, so a sparse copy hashes alike."""
     value = np.empty(1)
     bits = value.view(np.uint64)
     for k in range(rows.size):
@@ -22,7 +22,7 @@ def hash_dense(X, rows, seed, out):
 
 @nb.njit(cache=True, nogil=True)
 def hash_sparse(data, indices, indptr, rows, seed, out):
-    """Fingerprint the listed samples of a matrix in compressed samples."""
+    """Fingerprint the listed rows of a matrix in compressed rows (CSR)."""
     value = np.empty(1)
     bits = value.view(np.uint64)
     for k in range(rows.size):

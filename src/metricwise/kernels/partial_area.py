@@ -8,7 +8,7 @@ import numpy as np
 def violated_at_top(
     pos_indices, pos, neg_indices, neg, taken, weights, weighted, start, scale, margin, reach, tie, out
 ):
-    """The most violated placement of every positive among the top negatives; returns its scaled loss.
+    """Find the most violated placement of every positive among the top negatives; return its scaled loss.
 
     ``pos`` and ``neg`` are ascending scores, and taken[b] is the weight of a negative that belongs to the top. Weight
     beyond ``start``, counted from the top, is lost when a positive is placed below it. Placing positive i below the

@@ -1,6 +1,6 @@
 """Squared hinge losses of pairs of a positive and a negative, never listed.
 
-Both classes come sorted by ascending scores. The pairs with a margin below one are then told by two lists of counts:
+Both classes come sorted by ascending scores. Two lists of counts then describe the pairs with a margin below one:
 each negative's partners are the first positives, each positive's partners the last negatives.
 """
 
@@ -24,7 +24,7 @@ def count_partners(pos, neg, first_pos, last_neg):
 
 @nb.njit(cache=True, nogil=True)
 def squares_by_negatives(pos_indices, pos, neg_indices, neg, first_pos, weights, weighted, scale, out):
-    """Sum the squared losses, 1 - (s_i - s_j), and give each negative its slope; return both sums, scaled.
+    """Sum the squared losses, 1 - (s_i - s_j), and write each negative's slope to ``out``; return both sums, scaled.
 
     The second one is the sum of the losses themselves. Scores are taken relative to the lowest positive, so that sums
     of squares lose nothing where all scores are far from zero.
@@ -49,7 +49,7 @@ def squares_by_negatives(pos_indices, pos, neg_indices, neg, first_pos, weights,
 
 @nb.njit(cache=True, nogil=True)
 def slopes_of_positives(pos_indices, pos, neg_indices, neg, last_neg, weights, weighted, scale, out):
-    """Give each positive its slope."""
+    """Write the slope of each positive to ``out``."""
     base = neg[neg.size - 1] if neg.size else 0.0
     b, weight_sum, score_sum = neg.size, 0.0, 0.0
     for a in range(pos.size - 1, -1, -1):
@@ -64,7 +64,7 @@ def slopes_of_positives(pos_indices, pos, neg_indices, neg, last_neg, weights, w
 
 @nb.njit(cache=True, nogil=True)
 def curvature_of_negatives(pos_indices, neg_indices, first_pos, weights, weighted, scale, direction, out):
-    """Each negative's part of the second derivative times a direction of the scores."""
+    """Write each negative's part of the Hessian times a direction of the scores to ``out``."""
     a, weight_sum, direction_sum = 0, 0.0, 0.0
     for b in range(neg_indices.size):
         while a < first_pos[b]:
@@ -78,7 +78,7 @@ def curvature_of_negatives(pos_indices, neg_indices, first_pos, weights, weighte
 
 @nb.njit(cache=True, nogil=True)
 def curvature_of_positives(pos_indices, neg_indices, last_neg, weights, weighted, scale, direction, out):
-    """Each positive's part of it."""
+    """Write each positive's part of the Hessian times a direction of the scores to ``out``."""
     b, weight_sum, direction_sum = neg_indices.size, 0.0, 0.0
     for a in range(pos_indices.size - 1, -1, -1):
         while neg_indices.size - b < last_neg[a]:

@@ -1,11 +1,11 @@
-"""What an oracle answers: given scores, the labelling that violates the margin most.
+"""The oracle protocol: find the labelling that violates the margin most at given scores.
 
 Scores come with the positives first. With u the measure's mistakes per loss and D = 1 - measure, the oracle finds
 
     R = max over labellings y' of  D(y') + sum_i c_i s_i,   c_i = weight_i (y'_i - y_i) / (2 u),
 
-which is the slack of the multivariate support vector machine at these scores. The true labels (D = 0, c = 0) always
-count as one of the labellings, so the slack is never negative.
+which is the slack of the multivariate support vector machine at these scores. The true labels (D = 0, c = 0) are always
+one of the labellings, so the slack is never negative.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ class Labelling(Protocol):
 
     @property
     def table(self) -> tuple[float, float]:
-        """Weights of true and of false positives; nan where a labelling of pairs has no table."""
+        """Weights of true and of false positives; NaN where a labelling of pairs has no table."""
         ...
 
     def coefficients(self) -> Floats:
-        """Return c, one entry a sample."""
+        """Return c, one entry per sample."""
         ...
 
     def slope(self, direction: Floats) -> float:
@@ -61,7 +61,7 @@ class Oracle(Protocol):
 class Classes:
     """The samples of a problem: positives first, with their weights (None: every sample counts once).
 
-    ``threads`` is how many may work on them.
+    ``threads`` is the number of threads that may work on them.
     """
 
     n_pos: int
@@ -97,7 +97,7 @@ class Classes:
 
 
 class Cut(NamedTuple):
-    """Where a labelling divides one class: samples beyond it change, samples from ``low`` to ``high`` by ``share``."""
+    """The cut of a labelling in one class: samples beyond it are mislabelled, those on it by ``share``."""
 
     low: float
     high: float
@@ -115,8 +115,8 @@ _SAMPLES_WORTH_SHARING = 10_000
 # Scores that differ by less than this share of the largest one are tied: rounding errors must not choose among samples.
 _TIED = 1e-11
 
-# Solutions like to put samples and pairs exactly on the margin. Those so near to it count as beyond it, which costs a
-# violation of that size and keeps the choice among them out of the hands of rounding errors.
+# At solutions many samples and pairs lie exactly on the margin. Those this close to it count as beyond it: the
+# violation changes by no more than this, and rounding errors do not choose among them.
 ON_MARGIN = 1e-10
 
 
@@ -127,7 +127,7 @@ def margin_tolerance(scores: Floats, margin: float) -> float:
 
 @dataclass(frozen=True)
 class CutLabelling:
-    """Misses the positives below one cut and calls positive the negatives above another."""
+    """A labelling that misses the positives below one cut and predicts positive the negatives above another."""
 
     value: float
     loss: float
@@ -152,7 +152,7 @@ class CutLabelling:
 
 
 def cut_after(keys: Floats, weights: Floats | None, amount: float) -> Cut:
-    """Return the cut that takes ``amount`` of weight off the front of the ascending ``keys``, ties sharing alike."""
+    """Return the cut that takes ``amount`` of weight off the front of the ascending ``keys``; ties get equal shares."""
     if amount <= 0.0 or keys.size == 0:
         return NO_CUT
     if weights is None:

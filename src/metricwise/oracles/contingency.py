@@ -1,8 +1,8 @@
 """Measures of the contingency table: the best table by a fast scan (Joachims 2005, Algorithm 2, without its n^2).
 
 For given weights of true and false positives the most violated labelling takes the best-scored samples of each class,
-so one sort of each class and a scan over tables is enough. How many tables the scan must visit depends on the shape of
-the loss; `scan_for_ratio` finds the shape of a ratio from its coefficients.
+so one sort per class and a scan over tables is enough. How many tables the scan must visit depends on the shape of
+the loss; `scan_for_ratio` chooses the scan of a ratio from its coefficients.
 
 Sample weights: a sample of weight 3 is three copies of it, each with a label of its own. If some weight is not a whole
 number, a labelling may split a sample at any point, which is the limit of ever finer copies. Losses that are convex
@@ -62,7 +62,7 @@ class RatioShape:
 
 
 class _Signs:
-    """The signs of sums, each given by its terms, which tell how large its rounding errors are."""
+    """The signs of sums, each given by its terms, which bound its rounding error."""
 
     def __init__(self, sums: list[list[float]]) -> None:
         values = [(sum(terms), 1e-12 * sum(map(abs, terms))) for terms in sums]
@@ -80,12 +80,12 @@ def scan_for_ratio(shape: RatioShape) -> Scan | None:
 
 
 class AdditiveOracle:
-    """Losses that add up over samples (error rate, balanced error): every sample decides for itself, without a sort.
+    """The oracle of losses that add up over samples (error rate, balanced error): no sort is needed.
 
     Parameters
     ----------
     pos_cost, neg_cost : float
-        Loss of mislabelling a unit of weight of each class.
+        Loss per unit of mislabelled weight of each class.
     """
 
     def __init__(self, pos_cost: float, neg_cost: float, classes: Classes, mistakes: float) -> None:
@@ -122,16 +122,16 @@ class AdditiveOracle:
 
 
 class TableOracle:
-    """Losses with a fast scan over tables.
+    """The oracle of losses with a fast scan over tables.
 
     Parameters
     ----------
     measure : CountsTable
-        What is lost.
+        The measure; the loss is 1 minus it.
     kind, par : int, array
-        The loss once more, as `metricwise.kernels.tables` names it.
+        The loss in the encoding of `metricwise.kernels.tables`.
     scan : str
-        Which scan is exact for it.
+        The scan that is exact for it.
     split : bool
         Whether samples with weights may have to be split (concave in the false positives).
     """
@@ -177,7 +177,7 @@ class TableOracle:
     def violate(self, scores: Floats) -> CutLabelling:
         classes, scale = self.classes, 1.0 / self.mistakes
         (pos, pos_weights), (neg, neg_weights) = both(
-            lambda: self._sorted_pos(scores), lambda: self._sorted_neg(scores), classes.sorting_threads
+            lambda: self._sort_pos(scores), lambda: self._sort_neg(scores), classes.sorting_threads
         )
         T, A = self._T[: pos.size + 1], self._A[: pos.size + 1]
         F, B = self._F[: neg.size + 1], self._B[: neg.size + 1]
@@ -213,7 +213,7 @@ class TableOracle:
         return value, float(T[a]), float(F[b])
 
     def _coordinates(self, T: Floats, F: Floats) -> tuple[Floats, Floats]:
-        """Return what the compiled loss is a function of."""
+        """Return the coordinates that the compiled loss is a function of."""
         if self.kind == tables.RATIO:
             return T, F
         tpr, tnr = T / self.classes.pos_weight, 1.0 - F / self.classes.neg_weight
@@ -228,7 +228,7 @@ class TableOracle:
     def _all_coordinates(self) -> tuple[Floats, Floats]:
         return self._coordinates(np.arange(self.classes.n_pos + 1.0), np.arange(self.classes.n_neg + 1.0))
 
-    def _sorted_pos(self, scores: Floats) -> tuple[Floats, Floats | None]:
+    def _sort_pos(self, scores: Floats) -> tuple[Floats, Floats | None]:
         n_pos, weights = self.classes.n_pos, self.classes.weights
         if weights is not None:
             order = np.argsort(scores[:n_pos])
@@ -238,7 +238,7 @@ class TableOracle:
         pos.sort()
         return pos, None
 
-    def _sorted_neg(self, scores: Floats) -> tuple[Floats, Floats | None]:
+    def _sort_neg(self, scores: Floats) -> tuple[Floats, Floats | None]:
         n_pos, weights = self.classes.n_pos, self.classes.weights
         if weights is not None:
             keys = -scores[n_pos:]

@@ -9,9 +9,9 @@ what lies between a and b of this, so that
 
 with s(t) the score of the negative at weight t of the order. Early negatives have more positives below them than late
 ones, so the order of the scores is the best one, and only the top b of it takes part. Given the order, every positive
-decides for itself. R is a maximum of linear functions of the scores, hence convex, and bounds from above the area that
-the ranking of the scores lacks: placing a positive below the negatives that are not lower adds nothing negative to the
-loss. From 0 to 1 it is the mean hinge loss over pairs.
+is placed independently. R is a maximum of linear functions of the scores, hence convex, and bounds from above the area
+that the ranking of the scores lacks: placing a positive below the negatives that are not lower adds nothing negative to
+the loss. From 0 to 1 it is the mean hinge loss over pairs.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from metricwise.oracles.base import Classes, cut_after, margin_tolerance
 from metricwise.oracles.ranking import PairLabelling
 from metricwise.threads import both
 
-Rows = NDArray[np.int32]
+SampleIndices = NDArray[np.int32]
 
 
 class PartialAreaOracle:
-    """The most violated labelling for the area between two false positive rates."""
+    """The oracle of the area between two false positive rates."""
 
     def __init__(self, fpr_range: tuple[float, float], classes: Classes, mistakes: float) -> None:
         self.classes = classes
@@ -37,7 +37,7 @@ class PartialAreaOracle:
         self._start, self._end = (rate * classes.neg_weight for rate in fpr_range)
         self._scale = 1.0 / (classes.pos_weight * (self._end - self._start))
         lightest = 1.0 if classes.weights is None else float(classes.weights[classes.n_pos :].min())
-        # So many negatives hold the weight of the top for sure, whichever they are.
+        # Any so many negatives hold at least the weight of the top.
         self._enough = int(min(np.ceil(self._end / lightest), classes.n_neg))
 
     def violate(self, scores: Floats) -> PairLabelling:
@@ -56,7 +56,7 @@ class PartialAreaOracle:
             pos,
             neg_indices,
             neg,
-            self._taken(neg_indices, neg),
+            self._top_weights(neg_indices, neg),
             classes.weight_array,
             classes.is_weighted,
             self._start,
@@ -68,7 +68,7 @@ class PartialAreaOracle:
         )
         return PairLabelling(loss + float(selection.dot(out, scores)), loss, out)
 
-    def _top_negatives(self, scores: Floats, limit: float, reach: float) -> tuple[Rows, Floats]:
+    def _top_negatives(self, scores: Floats, limit: float, reach: float) -> tuple[SampleIndices, Floats]:
         """Return the negatives above ``limit`` that may belong to the top, and those tied with them, ascending.
 
         Samples are left out from the bottom of the order only, so that those kept have the ranks they have among all.
@@ -77,10 +77,10 @@ class PartialAreaOracle:
         if self._enough < n_neg:
             last = n_neg - self._enough
             limit = max(limit, float(np.partition(scores[n_pos:], last)[last]) - reach)
-        found: tuple[Rows, Floats] = pairs.sort_near_margin(scores, n_pos, scores.size, 1.0, limit)
-        return found
+        selected: tuple[SampleIndices, Floats] = pairs.sort_near_margin(scores, n_pos, scores.size, 1.0, limit)
+        return selected
 
-    def _taken(self, neg_indices: Rows, neg: Floats) -> Floats:
+    def _top_weights(self, neg_indices: SampleIndices, neg: Floats) -> Floats:
         """Return how much of each negative's weight belongs to the top; tied ones share what is left for them."""
         weights = None if self.classes.weights is None else self.classes.weights[neg_indices]
         cut = cut_after(-neg[::-1], None if weights is None else weights[::-1], self._end)

@@ -1,6 +1,6 @@
 """Area under the ROC curve: the most violated labelling of the pairs (Joachims 2005, Algorithm 3).
 
-Pairs decide for themselves, so the violation is the mean hinge loss over pairs, found with one sort of each class.
+The pairs are independent, so the violation is the mean hinge loss over pairs; it takes one sort per class.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from metricwise.threads import both
 
 @dataclass(frozen=True)
 class PairLabelling:
-    """Calls every pair with a margin below one wrongly ordered."""
+    """The labelling that orders every pair with a margin below one wrongly."""
 
     value: float
     loss: float
@@ -32,7 +32,7 @@ class PairLabelling:
 
 
 class PairOracle:
-    """The most violated labelling of all pairs of a positive and a negative."""
+    """The oracle of all pairs of a positive and a negative."""
 
     def __init__(self, classes: Classes, mistakes: float) -> None:
         self.classes = classes

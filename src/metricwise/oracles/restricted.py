@@ -1,9 +1,9 @@
 """Measures of the top samples: precision and recall at k, and the break-even point.
 
-Which labellings compete? The paper allows those that call exactly k samples positive. If k is not the number of
-positives, the true labels are not among them, and the slack can be driven to zero by moving all scores together, which
-ranks nothing. So the true labels are let in by letting the size vary between them and k: at most k samples if there are
-fewer positives (`AtMostOracle`), at least k samples if there are more (`AtLeastOracle`). With as many positives as top
+The paper allows the labellings that predict exactly k samples positive. If k is not the number of positives, the true
+labels are not among them, and the slack can be driven to zero by moving all scores together, which ranks nothing. So
+the number predicted positive may vary between that of the true labels and k: at most k samples if there are fewer
+positives (`AtMostOracle`), at least k samples if there are more (`AtLeastOracle`). With as many positives as top
 samples, the break-even point, it is exactly k.
 
 The loss is that of `metricwise.measures.restricted.training_value`.
@@ -38,7 +38,7 @@ class _SortedClasses:
         self.neg, self.neg_weights = neg[neg_order], weights[classes.n_pos :][neg_order]
 
     def arrays(self) -> tuple[Floats, Floats, Floats, Floats, bool]:
-        """Return what the kernels take."""
+        """Return the arguments of the kernels."""
         none = self.classes.weight_array
         pos_weights = none if self.pos_weights is None else self.pos_weights
         neg_weights = none if self.neg_weights is None else self.neg_weights
@@ -60,7 +60,7 @@ class _SortedClasses:
 
 
 class AtMostOracle:
-    """At least as many top samples as positives: labellings with at most (or, if equal, exactly) ``size`` positives.
+    """The oracle for k >= n_pos: at most (or, if equal, exactly) ``size`` samples are predicted positive.
 
     A true positive given up costs the same everywhere, so the objective is concave: samples that gain on their own come
     first, then exchanges within the size. One walk along the sorted classes, with weights too.
@@ -90,14 +90,14 @@ class AtMostOracle:
         return ordered.labelling(scores, loss + value, loss, tp, alarms, scale)
 
     def _sort_exchangeable(self, scores: Floats, cost: float) -> _SortedClasses:
-        """Sort the samples that have a partner to gain by: exchanges start from the true labels."""
+        """Return the sorted samples that an exchange may gain by, starting from the true labels."""
         reach = self.mistakes * cost * (1.0 + 1e-9)
         pos, neg = scores[: self.classes.n_pos], scores[self.classes.n_pos :]
         return _SortedClasses(scores, self.classes, neg.max() + reach, pos.min() - reach)
 
 
 class AtLeastOracle:
-    """Fewer top samples than positives: labellings that call at least ``size`` positive, judged by their precision."""
+    """The oracle for k < n_pos: at least ``size`` samples are predicted positive; the loss is 1 - precision."""
 
     def __init__(self, size: float, classes: Classes, mistakes: float) -> None:
         self.size, self.classes, self.mistakes = size, classes, mistakes

@@ -31,7 +31,7 @@ class LossAt(Protocol):
         ...
 
     def hessian_product(self, direction: Floats) -> Floats:
-        """Return the second derivative times a direction."""
+        """Return the Hessian times a direction."""
         ...
 
 
@@ -41,13 +41,13 @@ class SmoothLoss(Protocol):
     def at(self, scores: Floats) -> LossAt: ...
 
     def sample(self, indices: NDArray[np.int64]) -> SmoothLoss:
-        """Return the loss of some samples, ascending, with both classes among them."""
+        """Return the loss of a subset of the samples; ``indices`` ascend and include both classes."""
         ...
 
 
 @dataclass(frozen=True)
 class PairLossAt:
-    """Squared hinge losses of pairs at certain scores: who is violated by whom."""
+    """Squared hinge losses of pairs at certain scores: and the partners of each violated sample."""
 
     value: float
     slopes: Floats
@@ -71,7 +71,7 @@ class PairLossAt:
 
 
 class SquaredPairHinge:
-    """The mean over all pairs of max(0, 1 - (s_i - s_j))^2, i a positive and j a negative; one sort of each class."""
+    """The mean over all pairs of max(0, 1 - (s_i - s_j))^2, i a positive and j a negative; one sort per class."""
 
     def __init__(self, classes: Classes) -> None:
         self.classes = classes

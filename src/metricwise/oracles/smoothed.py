@@ -1,11 +1,11 @@
 """The slack of a measure made smooth (Nesterov 2005; Zhang, Saha and Vishwanathan 2012).
 
-The slack R(s) is a maximum over labellings, hence over their convex combinations. Where these are told by shares q in
-[0, 1], one for each sample or pair, with a loss that is linear in them, a square holds the maximum back:
+The slack R(s) is a maximum over labellings, hence over their convex combinations. Where shares q in [0, 1], one per
+sample or pair, describe these, and the loss is linear in them, a quadratic prox-term smooths the maximum:
 
     R_m(s) = max over q of  D(q) + c(q) . s - m d(q),    d(q) = 1/2 sum of weights q^2
 
-Its maximiser is unique, so R_m has the slopes c(q), which change by at most 1/m a unit of score, and
+Its maximiser is unique, so R_m has the slopes c(q), which change by at most 1/m per unit of score, and
 
     R_m(s) <= R(s) <= R_m(s) + m max d.
 
@@ -13,11 +13,11 @@ D(q) + c(q) . s is a cut as any labelling's is, which makes q a dual solution. S
 smoothing m is in units of scores. The maximisers have closed forms:
 
 error rates
-    every sample by itself: the hinge loss with a rounded corner of width m (`SmoothedSamples`);
+    each sample independently: the hinge loss with a rounded corner of width m (`SmoothedSamples`);
 break-even point, recall at k with k not below the number of positives
     samples within a bound on the number predicted positive, which adds one multiplier (`SmoothedSamples`);
 area under the ROC curve
-    every pair by itself: a rounded hinge is the difference of two squared ones, over 2 m, and sums of squared hinges
+    each pair independently: a rounded hinge is the difference of two squared ones, over 2 m, and sums of squared hinges
     over all pairs cost a sort (`SmoothedPairs`).
 
 Other measures are left to cutting planes. The loss of F, Jaccard and the means of rates depends on the shares through
@@ -66,7 +66,7 @@ class SmoothedAt:
     slopes : array
         The derivative by every score, c(q).
     prox_term : float
-        m d(q), what the square takes off: value plus this is the violation D(q) + c(q) . s.
+        m d(q): value plus this is the violation D(q) + c(q) . s.
     """
 
     value: float
@@ -92,7 +92,7 @@ class SmoothedSamples:
     classes : Classes
         The samples.
     mistakes : float
-        u, one over the cost of a unit of score.
+        u, one over the weight of a unit of score.
     pos_cost, neg_cost : float
         Loss of mislabelling a unit of weight of each class.
     room : float, optional
@@ -107,16 +107,16 @@ class SmoothedSamples:
 
     def at(self, scores: Floats, smoothing: float) -> SmoothedAt:
         classes = self._classes
-        given = scores, classes.n_pos, *self._margins, classes.weight_array, classes.is_weighted, smoothing
+        arguments = scores, classes.n_pos, *self._margins, classes.weight_array, classes.is_weighted, smoothing
         slopes = np.empty(scores.size)
-        room, shift = self._room or 0.0, self._multiplier(given)
-        value, held = shares.smooth_violation(*given, room, shift, self._scale, slopes)
+        room, shift = self._room or 0.0, self._multiplier(arguments)
+        value, held = shares.smooth_violation(*arguments, room, shift, self._scale, slopes)
         return SmoothedAt(value, slopes, held)
 
-    def _multiplier(self, given: tuple[Any, ...]) -> float:
+    def _multiplier(self, arguments: tuple[Any, ...]) -> float:
         if self._room is None:
             return 0.0
-        shift = float(shares.find_balancing_shift(*given, self._room, 0.0))
+        shift = float(shares.find_balancing_shift(*arguments, self._room, 0.0))
         # With room for more samples than there are positives the bound is one-sided.
         return shift if self._room == 0.0 else max(shift, 0.0)
 
@@ -170,6 +170,6 @@ def make_smoothed_slack(
     if size < total_pos:
         raise TypeError(
             f"{measure!r} asks for {size:g} samples, fewer than the {total_pos:g} positives: its loss is then a ratio, "
-            "which has no smoothed slack. Train MultivariateSVC for it, or choose a larger k"
+            f"which has no smoothed slack. Train MultivariateSVC for it, or choose k >= {total_pos:g}"
         )
     return SmoothedSamples(classes, mistakes, 1.0 / total_pos, 0.0, room=size - total_pos)

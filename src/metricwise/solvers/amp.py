@@ -174,7 +174,7 @@ class AMP:
         reward = problem.ratio.numerator(*rates) / problem.ratio.denominator(*rates)
         return Certificate(1.0 - problem.level(state.w, state.scores), 1.0 - state.highest, 1.0 - reward)
 
-    def finished(self, problem: AmpProblem, state: AmpState, limits: Limits) -> Status | None:
+    def check_convergence(self, problem: AmpProblem, state: AmpState, limits: Limits) -> Status | None:
         """Return the status if the gap is small enough, or leaves no room for weights that are better than w = 0."""
         state.limits = limits
         if state.highest - problem.ratio.first <= _NO_BETTER * (problem.ratio.best - problem.ratio.first):

@@ -1,4 +1,4 @@
-"""The multivariate support vector problem of samples that are seen through histograms of their scores.
+"""The multivariate support vector problem of remote samples, known by histograms of their scores.
 
 The objective is that of `metricwise.solvers.problem`. What is known of it at a point is a bracket
 (`metricwise.oracles.histogram`): its upper end counts as the slack, so that upper bounds of the objective hold, and
@@ -75,27 +75,27 @@ class BinnedLabelling:
 
 
 class BinnedOracle:
-    """Bounds the slack at scores that cannot be looked at.
+    """The oracle of remote samples: bounds the slack from histograms of their scores.
 
     Parameters
     ----------
     measure : Measure
-        With a fast oracle.
+        A measure with a fast oracle.
     samples : FarRows
-        Whose scores they are.
+        The remote samples.
     n_bins : int
         Bins of each class.
     C : float
         The cost of one mistake.
     tol : float
-        Relative duality gap that is to be reached.
+        Relative duality gap to reach.
 
     Attributes
     ----------
     mistakes, cost : float
-        Mistakes that a full loss stands for, and what they cost.
+        Number of mistakes in a full loss, and their cost.
     last_error : float
-        Of the last answer.
+        Width of the last bracket.
     """
 
     def __init__(self, measure: Measure, samples: FarRows, n_bins: int, C: float, tol: float) -> None:
@@ -107,14 +107,14 @@ class BinnedOracle:
 
     def violate(self, scores: FarScores) -> BinnedLabelling:
         """Return the most violated labelling of the bins, finer ones where they are needed."""
-        best = self._counted(scores)
+        best = self._count(scores)
         w = self.samples.weights(scores)
         half_norm = 0.5 * float(w @ w) / self.cost
         for _ in range(_MOST_HISTOGRAMS - 1):
             if best.error <= _ACCURACY * self.tol * (half_norm + best.value):
                 break
-            self._edges = self._finer(best)
-            finer = self._counted(scores)
+            self._edges = self._refine_edges(best)
+            finer = self._count(scores)
             worth_it = finer.error <= _WORTH_IT * best.error
             best = min(best, finer, key=lambda labelling: labelling.error)
             if not worth_it:
@@ -122,13 +122,13 @@ class BinnedOracle:
         self.last_error = best.error
         return best
 
-    def _counted(self, scores: FarScores) -> BinnedLabelling:
+    def _count(self, scores: FarScores) -> BinnedLabelling:
         histogram = self.samples.histogram(scores, self._edges)
         rounding = histogram.rounding(scores) + _ROUNDING * self.samples.largest(scores)
         pos, neg = class_scores(histogram, scores)
         return BinnedLabelling(self.samples, scores, histogram, bracket_slack(self.measure, pos, neg, rounding))
 
-    def _finer(self, labelling: BinnedLabelling) -> Edges:
+    def _refine_edges(self, labelling: BinnedLabelling) -> Edges:
         classes = class_scores(labelling.histogram, labelling.scores)
         pairs = zip(classes, labelling.bracket.changes, strict=True)
         pos, neg = (refine_edges(bins, changes, self.n_bins) for bins, changes in pairs)
@@ -136,12 +136,14 @@ class BinnedOracle:
 
 
 def class_scores(histogram: ScoreHistogram, scores: FarScores) -> tuple[ClassScores, ClassScores]:
-    """Return a histogram as the oracles take it."""
-    pos, neg = (_known(bins, sums) for bins, sums in zip(histogram.classes, histogram.sums(scores), strict=True))
+    """Return the scores of both classes in a histogram."""
+    pos, neg = (
+        _make_class_scores(bins, sums) for bins, sums in zip(histogram.classes, histogram.sums(scores), strict=True)
+    )
     return pos, neg
 
 
-def _known(bins: Bins, sums: Floats) -> ClassScores:
+def _make_class_scores(bins: Bins, sums: Floats) -> ClassScores:
     counts = bins.counts.astype(np.float64)
     means = np.divide(sums, counts, out=np.zeros_like(sums), where=counts > 0.0)
     return ClassScores(counts, means, bins.low, bins.high)
@@ -149,7 +151,7 @@ def _known(bins: Bins, sums: Floats) -> ClassScores:
 
 @dataclass(frozen=True)
 class BinnedProblem:
-    """As `MultivariateProblem`, of samples that stay where they are."""
+    """The problem of `MultivariateProblem` for remote samples."""
 
     design: FarRows
     oracle: BinnedOracle
@@ -171,20 +173,20 @@ class BinnedProblem:
 
 
 def make_binned_problem(samples: FarRows, measure: Measure, n_bins: int, C: float, tol: float) -> BinnedProblem:
-    """Return the problem of samples that stay where they are.
+    """Return the problem of remote samples.
 
     Parameters
     ----------
     samples : FarRows
-        With both classes.
+        Remote samples of both classes.
     measure : Measure
-        What is trained for.
+        The measure to train for.
     n_bins : int
         Bins of each class.
     C : float
         The cost of one mistake.
     tol : float
-        Relative duality gap that is to be reached.
+        Relative duality gap to reach.
     """
     check_binnable(measure, float(samples.n_pos), float(samples.n_neg))
     return BinnedProblem(samples, BinnedOracle(measure, samples, n_bins, C, tol), measure)

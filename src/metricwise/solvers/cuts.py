@@ -1,7 +1,7 @@
 """The cutting-plane model of the slack and its quadratic programme.
 
 R(w) >= max over cuts k of loss_k + plane_k . w. Minimising 1/2 |w|^2 + cost * that model is, in the dual, a
-quadratic programme over the simplex in one share a cut; its Gram matrix grows by one sample with every cut.
+quadratic programme over the simplex with one share per cut; its Gram matrix grows by one row with every cut.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Cuts:
     length : int
         Number of weights.
     is_sparse : bool
-        Store the cuts sparsely.
+        Whether to store the cuts sparsely.
     """
 
     def __init__(self, length: int, is_sparse: bool) -> None:
@@ -60,9 +60,9 @@ class Cuts:
         return int(np.count_nonzero(self.shares))
 
     def add_truth(self, length: int) -> None:
-        """Add the cut of the true labels: no loss, no slope. It says that the slack is not negative."""
-        nothing = np.zeros(length)
-        self._add(nothing, nothing, nothing, 0.0, (np.nan, np.nan), truth=True)
+        """Add the cut of the true labels: no loss, no slope. It states that the slack is not negative."""
+        zero = np.zeros(length)
+        self._add(zero, zero, zero, 0.0, (np.nan, np.nan), truth=True)
 
     def add(self, plane: Floats, covector: Floats, point: Floats, loss: float, table: tuple[float, float]) -> None:
         """Add the cut of a labelling found at the weights ``point``; ``covector`` gives the plane's inner products."""
@@ -139,9 +139,9 @@ class Cuts:
 
 
 def _sparse_arrays(name: str, vectors: Any) -> dict[str, NDArray[Any]]:
-    """Return vectors as the arrays of a CSR matrix: those of sparse data are long."""
-    found = sparse.csr_array(vectors)
-    parts = {"data": found.data, "indices": found.indices, "indptr": found.indptr, "shape": np.array(found.shape)}
+    """Return vectors as the arrays of a CSR matrix, since those of sparse data are long."""
+    matrix = sparse.csr_array(vectors)
+    parts = {"data": matrix.data, "indices": matrix.indices, "indptr": matrix.indptr, "shape": np.array(matrix.shape)}
     return {f"{name}_{part}": values for part, values in parts.items()}
 
 

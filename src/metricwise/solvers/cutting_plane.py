@@ -76,15 +76,15 @@ class CuttingPlane:
     ----------
     beyond : float
         How far past the minimum of the line the next cut is made at most, as a share of the way to the target. Where
-        the minimum is near, the cut is as near to it: far-off cuts say little about the objective here.
+        the minimum is near, the cut is as near to it: distant cuts constrain the objective here only little.
     patience : int
         Minimisations after which a cut without a share is forgotten.
     sample_factor : int
-        How many times smaller the sample is that a large problem starts from; 0 for no sample.
+        Factor by which the sample that a large problem starts from is smaller; 0 for no sample.
     smallest_sample : int
-        Samples below which no sample is drawn.
+        Smallest sample that is drawn.
     seed : int
-        Of the sample.
+        Seed of the sample.
     """
 
     beyond: float = 0.1
@@ -204,7 +204,7 @@ class CuttingPlane:
 
     @staticmethod
     def _note_stall(state: CuttingPlaneState, before: tuple[float, float]) -> None:
-        """A solver that moves neither bound for long is at the end of floating-point accuracy."""
+        """Mark the solver as stalled if neither bound has moved for long: floating-point accuracy is exhausted."""
         moved = state.upper < before[0] or state.lower > before[1]
         state.idle_steps = 0 if moved else state.idle_steps + 1
         state.stalled = state.idle_steps >= _MOST_IDLE_STEPS
@@ -214,12 +214,14 @@ class CuttingPlane:
         # Rounding errors must not push the bounds past each other.
         return Certificate(state.upper, min(state.lower, state.upper), state.labelling.value)
 
-    def finished(self, problem: MultivariateProblem, state: CuttingPlaneState, limits: Limits) -> Status | None:
+    def check_convergence(
+        self, problem: MultivariateProblem, state: CuttingPlaneState, limits: Limits
+    ) -> Status | None:
         """Return the status if the gap is small enough.
 
-        Where w = 0 is within the tolerance of the optimum, a loose gap cannot tell a degenerate surrogate from strong
-        regularisation, whose small weights are as good as any. So the solver goes on until it has found such weights,
-        or the bounds leave no room for them.
+        Where w = 0 is within the tolerance of the optimum, a loose gap does not distinguish a degenerate surrogate from
+        strong regularisation, whose small weights are as good as any. So the solver goes on until it has found such
+        weights, or the bounds leave no room for them.
         """
         gap = state.upper - state.lower
         if gap > limits.tol * abs(state.upper) and gap > limits.gap:

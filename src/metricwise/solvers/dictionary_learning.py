@@ -26,7 +26,7 @@ _SWEEPS = 2
 
 
 def choose_first_atoms(X: Any, weights: Floats, n_atoms: int, seed: int) -> Floats:
-    """Return samples far from each other, scaled to length 1 (samples of zeros stay)."""
+    """Return samples far from each other as atoms, scaled to length 1 (zero samples stay)."""
     chosen, _ = kmeans_plusplus(X.astype(np.float64), n_atoms, sample_weight=weights, random_state=seed)
     atoms = np.asarray(chosen.toarray() if hasattr(chosen, "toarray") else chosen, dtype=np.float64)
     lengths = np.linalg.norm(atoms, axis=1, keepdims=True)
@@ -34,7 +34,7 @@ def choose_first_atoms(X: Any, weights: Floats, n_atoms: int, seed: int) -> Floa
 
 
 def project_atoms(atoms: Floats) -> Floats:
-    """Return atoms, those longer than 1 scaled to 1."""
+    """Return the atoms projected onto the unit ball."""
     scaled: Floats = atoms / np.maximum(np.linalg.norm(atoms, axis=-1, keepdims=True), 1.0)
     return scaled
 
@@ -47,7 +47,7 @@ def moments(design: Design, codes: Floats, weights: Floats) -> tuple[Floats, Flo
 
 
 def improve_atoms(dictionary: Floats, square: Floats, mixed: Floats) -> Floats:
-    """Minimise over every atom in turn; atoms that no sample uses stay as they are."""
+    """Return the atoms, each minimised in turn; atoms that no sample uses are unchanged."""
     atoms = dictionary.copy()
     for _ in range(_SWEEPS):
         for j in np.flatnonzero(np.diag(square) > 0.0):

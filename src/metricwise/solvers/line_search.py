@@ -1,4 +1,4 @@
-"""Minimising a convex function along a line, where values cost a sort but no product with the data."""
+"""Minimisation of a convex function along a line, where values cost a sort but no product with the data."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Trial(NamedTuple):
 
 @dataclass(frozen=True)
 class Line:
-    """The points w + t (target - w), told by their scores and by three inner products."""
+    """The points w + t (target - w), given by their scores and three inner products."""
 
     scores: Floats
     towards: Floats

@@ -7,7 +7,7 @@ Objective:
 Order of steps (`step`):
 
 1. solve (I + cost X' L'' X) p = -g approximately by conjugate gradients, g the gradient of J: two products with the
-   data and one walk over the sorted samples each, no sort;
+   data and one walk over the sorted samples per iteration, no sort;
 2. go the whole way along p, or back until the objective falls; along the line a trial costs a sort and no product.
 
 Bound: J - 1/2 |w|^2 is convex, so J has at least the curvature of its regulariser and no weights have an objective
@@ -38,7 +38,7 @@ _MOST_TRIALS = 30
 _SUFFICIENT = 1e-4  # of the fall that the slope promises
 _NO_BETTER = 1e-6
 _SAMPLE_TOL = 1e-2
-_SAMPLES_PER_WEIGHT = 20  # fewer are fitted too well by weights that are of no use for all samples
+_SAMPLES_PER_WEIGHT = 20  # fewer are fitted too well by weights that do not generalise to all samples
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class SmoothProblem:
     n_pos: int
 
     def sample(self, n_samples: int, random: np.random.Generator) -> SmoothProblem:
-        """Return the problem on a random sample with the same share of positives and the same cost."""
+        """Return the problem on a random subset with the same share of positives and the same cost."""
         indices, n_pos = draw_sample(self.n_pos, self.design.shape[0], n_samples, random)
         return replace(self, design=self.design.gathered(indices), loss=self.loss.sample(indices), n_pos=n_pos)
 
@@ -59,7 +59,7 @@ class SmoothProblem:
 def make_squared_problem(
     design: Design, positive: NDArray[np.bool_], measure: Any, C: float, weights: Floats | None = None
 ) -> SmoothProblem:
-    """Order the samples of a design and set the cost of the mean squared loss of pairs."""
+    """Return the problem of the mean squared pair loss of a design, positives first."""
     indices, ordered = order_positives_first(positive, weights)
     n_pos = int(np.count_nonzero(positive))
     classes = Classes(n_pos, indices.size - n_pos, ordered, design.threads)
@@ -92,13 +92,13 @@ class TruncatedNewton:
     Parameters
     ----------
     accuracy : float
-        Of the conjugate gradients: how much of the gradient may be left.
+        Share of the gradient that the conjugate gradients may leave.
     sample_factor : int
-        How many times smaller the sample is that a large problem starts from; 0 for no sample.
+        Factor by which the sample that a large problem starts from is smaller; 0 for no sample.
     smallest_sample : int
-        Samples below which no sample is drawn.
+        Smallest sample that is drawn.
     seed : int
-        Of the sample.
+        Seed of the sample.
     """
 
     accuracy: float = 0.3
@@ -114,7 +114,7 @@ class TruncatedNewton:
         loss = problem.loss.at(np.zeros(n_samples))
         upper = problem.cost * loss.value
         state = NewtonState(np.zeros(length), np.zeros(n_samples), loss, upper, upper)
-        self._look(problem, state)
+        self._update_bounds(problem, state)
         sampled = n_samples // self.sample_factor if self.sample_factor else 0
         sampled = min(sampled, problem.design.most_gathered)
         if warm is not None:
@@ -124,8 +124,8 @@ class TruncatedNewton:
             sample = problem.sample(sampled, np.random.default_rng(self.seed))
             if sample.design.shape[1] != length:
                 return state  # weights of a kernel matrix are functions of its samples: those of a sample do not fit
-            found, _ = run(self, sample, Limits(tol=_SAMPLE_TOL, max_seconds=seconds))
-            self._start_at(problem, state, found.weights)
+            result, _ = run(self, sample, Limits(tol=_SAMPLE_TOL, max_seconds=seconds))
+            self._start_at(problem, state, result.weights)
         return state
 
     def _start_at(self, problem: SmoothProblem, state: NewtonState, w: Floats) -> None:
@@ -135,11 +135,11 @@ class TruncatedNewton:
         upper = 0.5 * float(w @ problem.design.covector(w)) + problem.cost * loss.value
         if upper < state.upper:
             state.w, state.scores, state.loss, state.upper = w, scores, loss, upper
-            self._look(problem, state)
+            self._update_bounds(problem, state)
 
     @staticmethod
-    def _look(problem: SmoothProblem, state: NewtonState) -> None:
-        """Bring gradient and lower bound up to date."""
+    def _update_bounds(problem: SmoothProblem, state: NewtonState) -> None:
+        """Update the gradient and the lower bound."""
         state.gradient = state.w + problem.cost * problem.design.combine(state.loss.slopes)
         square = float(state.gradient @ problem.design.covector(state.gradient))
         state.lower = max(state.lower, state.upper - 0.5 * square)
@@ -169,12 +169,12 @@ class TruncatedNewton:
         # The norm is computed anew: along the line it would gather rounding errors.
         norm = 0.5 * float(state.w @ design.covector(state.w))
         state.scores, state.loss, state.upper = scores, loss, norm + problem.cost * loss.value
-        self._look(problem, state)
+        self._update_bounds(problem, state)
 
     def _direction(self, problem: SmoothProblem, state: NewtonState) -> Floats:
         """Return the Newton direction, as far as conjugate gradients take it."""
         design = problem.design
-        found = np.zeros_like(state.w)
+        direction = np.zeros_like(state.w)
         rest = -state.gradient
         square = float(rest @ design.covector(rest))
         enough = self.accuracy**2 * square
@@ -187,17 +187,17 @@ class TruncatedNewton:
             if curvature <= 0.0:
                 break
             length = square / curvature
-            found += length * towards
+            direction += length * towards
             rest -= length * bent
             before, square = square, float(rest @ design.covector(rest))
             towards = rest + (square / before) * towards
-        return found
+        return direction
 
     def certificate(self, problem: SmoothProblem, state: NewtonState) -> Certificate:
         """Return the bounds known so far."""
         return Certificate(state.upper, min(max(state.lower, 0.0), state.upper), state.loss.value)
 
-    def finished(self, problem: SmoothProblem, state: NewtonState, limits: Limits) -> Status | None:
+    def check_convergence(self, problem: SmoothProblem, state: NewtonState, limits: Limits) -> Status | None:
         """Return the status if the gap is small enough."""
         gap = state.upper - max(state.lower, 0.0)
         if gap > limits.tol * state.upper and gap > limits.gap:
@@ -218,13 +218,13 @@ class TruncatedNewton:
         loss = problem.loss.at(scores)
         upper = 0.5 * float(w @ problem.design.covector(w)) + problem.cost * loss.value
         state = NewtonState(w, scores, loss, upper, at_zero, lower=float(arrays["lower"]))
-        self._look(problem, state)
+        self._update_bounds(problem, state)
         set_progress(state, arrays)
         return state
 
     def result(self, problem: SmoothProblem, state: NewtonState, status: Status) -> Result:
         """Return the weights with their certificate, which they prove themselves."""
-        nothing = Witness(np.zeros(0), np.zeros((0, state.w.size)), np.zeros((0, 2)))
+        empty = Witness(np.zeros(0), np.zeros((0, state.w.size)), np.zeros((0, 2)))
         return Result(
             weights=state.w,
             certificate=self.certificate(problem, state),
@@ -232,5 +232,5 @@ class TruncatedNewton:
             n_iter=state.iteration,
             seconds=state.seconds,
             history=make_history(state),
-            witness=nothing,
+            witness=empty,
         )

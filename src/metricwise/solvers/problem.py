@@ -18,7 +18,7 @@ from metricwise.oracles import Labelling, Oracle, make_oracle
 class MultivariateProblem:
     """Minimise J(w) = 1/2 |w|^2 + cost * R(X w), R the slack of a measure's most violated labelling.
 
-    ``cost`` is C u: with u the mistakes that a full loss stands for, C is the cost of one mistake. The design has
+    ``cost`` is C u: with u the number of mistakes in a full loss, C is the cost of one mistake. The design has
     the positives first.
     """
 
@@ -38,7 +38,7 @@ class MultivariateProblem:
         return replace(self, cost=cost)
 
     def sample(self, n_samples: int, random: np.random.Generator) -> MultivariateProblem:
-        """Return the problem on a random sample with the same share of positives and the same cost."""
+        """Return the problem on a random subset with the same share of positives and the same cost."""
         indices, n_pos = draw_sample(self.n_pos, self.design.shape[0], n_samples, random)
         weights = None if self.weights is None else self.weights[indices]
         oracle = make_oracle(self.measure, n_pos, indices.size - n_pos, weights, threads=self.design.threads)
@@ -46,7 +46,7 @@ class MultivariateProblem:
 
 
 def draw_sample(n_pos: int, total: int, n_samples: int, random: np.random.Generator) -> tuple[Indices, int]:
-    """Return a random sample of samples, positives first, with the same share of them, and how many they are."""
+    """Return the indices of a random subset, positives first and in the same proportion, and how many are positive."""
     few_pos, few_neg = sample_sizes(n_pos, total - n_pos, n_samples)
     pos = np.sort(random.choice(n_pos, few_pos, replace=False))
     neg = n_pos + np.sort(random.choice(total - n_pos, few_neg, replace=False))
@@ -54,7 +54,7 @@ def draw_sample(n_pos: int, total: int, n_samples: int, random: np.random.Genera
 
 
 def order_positives_first(positive: NDArray[np.bool_], weights: Floats | None) -> tuple[Indices, Floats | None]:
-    """Return the samples, positives first, and their weights in that order; None if every sample counts once."""
+    """Return the indices of the samples, positives first, and their weights in that order (None if all are 1)."""
     indices = np.concatenate([np.flatnonzero(positive), np.flatnonzero(~positive)])
     if weights is None or np.all(weights == 1.0):
         return indices, None
@@ -64,16 +64,16 @@ def order_positives_first(positive: NDArray[np.bool_], weights: Floats | None) -
 def make_problem(
     design: Design, positive: NDArray[np.bool_], measure: Measure, C: float, weights: Floats | None = None
 ) -> MultivariateProblem:
-    """Order the samples of a design and set the cost of the slack.
+    """Return the problem of a design, positives first, with the cost of the slack.
 
     Parameters
     ----------
     design : Design
         Samples in any order.
     positive : array of bool
-        Which samples are positive; both classes must be there.
+        Which samples are positive; both classes must be present.
     measure : Measure
-        With a most violated labelling.
+        A measure with a most violated labelling.
     C : float
         The cost of one mistake.
     weights : array, optional

@@ -6,7 +6,7 @@ Objective: that of `metricwise.solvers.cutting_plane`, J(w) = 1/2 |w|^2 + cost *
 
 Order of steps (`step`):
 
-1. one move that brings J_m down: along the direction of L-BFGS to a point where the slope has become flat, or a
+1. one move that lowers J_m: along the direction of L-BFGS to a point where the slope has become flat, or a
    gradient step from a point with momentum; along both lines scores are linear, so trials cost no product with samples;
 2. bounds: J at the new point from above; from below the dual value of the labellings' shares q there,
 
@@ -45,7 +45,7 @@ _ROUNDING = 1e-14  # of the terms of the objective: a fall that is missed by les
 
 @dataclass(frozen=True)
 class SmoothedResult(Result):
-    """A result whose lower bound is that of the shares at ``witness.points[0]`` with a smoothing of so much."""
+    """A result whose lower bound is that of the shares at ``witness.points[0]`` with this ``smoothing``."""
 
     smoothing: float = float("nan")
 
@@ -92,9 +92,9 @@ class Smoothing:
     Parameters
     ----------
     method : {"lbfgs", "accelerated"}
-        How the smoothed objective is brought down.
+        How the smoothed objective is minimised.
     memory : int
-        Moves that L-BFGS learns the curvature from.
+        Number of moves from which L-BFGS estimates the curvature.
     share : float
         Part of the gap that the gradient may still have when the smoothing is lessened.
     """
@@ -116,12 +116,12 @@ class Smoothing:
         at_zero = problem.cost * exact
         if warm is not None:
             w, smoothing = warm.best, warm.smoothing
-        point = _look(problem, slack, w, problem.design.scores(w), smoothing)
+        point = _evaluate(problem, slack, w, problem.design.scores(w), smoothing)
         state = SmoothingState(slack, point, smoothing, np.zeros(length), at_zero, exact, at_zero, proof=w)
         if warm is not None:  # the best weights need not be where the bound was proved
-            proof = _look(problem, slack, warm.proof, problem.design.scores(warm.proof), warm.proof_smoothing)
+            proof = _evaluate(problem, slack, warm.proof, problem.design.scores(warm.proof), warm.proof_smoothing)
             _bound(problem, state, proof, warm.proof_smoothing)
-        _note(problem, state, point)
+        _update_bounds(problem, state, point)
         return state
 
     def step(self, problem: MultivariateProblem, state: SmoothingState) -> None:
@@ -135,8 +135,8 @@ class Smoothing:
             return
         state.smoothing *= _LESS
         state.last, state.momentum = None, 1.0
-        state.point = _look(problem, state.slack, state.point.w, state.point.scores, state.smoothing)
-        _note(problem, state, state.point)
+        state.point = _evaluate(problem, state.slack, state.point.w, state.point.scores, state.smoothing)
+        _update_bounds(problem, state, state.point)
 
     def _descend(self, problem: MultivariateProblem, state: SmoothingState) -> bool:
         """Go along the direction of L-BFGS; False if rounding errors hide the fall along it."""
@@ -151,20 +151,20 @@ class Smoothing:
             state.memory.clear()
             return False
         w = here.w + length * direction
-        state.point = _look(problem, state.slack, w, here.scores + length * towards, state.smoothing)
+        state.point = _evaluate(problem, state.slack, w, here.scores + length * towards, state.smoothing)
         change, turn = w - here.w, state.point.gradient - here.gradient
         # J_m is strongly convex, so the product is positive but for rounding.
         if float(change @ turn) > 0.0:
             state.memory.append((change, turn))
             del state.memory[: -self.memory]
-        _note(problem, state, state.point)
+        _update_bounds(problem, state, state.point)
         return True
 
     def certificate(self, problem: MultivariateProblem, state: SmoothingState) -> Certificate:
         """Return the bounds known so far."""
         return Certificate(state.upper, min(max(state.lower, 0.0), state.upper), state.loss_bound)
 
-    def finished(self, problem: MultivariateProblem, state: SmoothingState, limits: Limits) -> Status | None:
+    def check_convergence(self, problem: MultivariateProblem, state: SmoothingState, limits: Limits) -> Status | None:
         """Return the status if the gap is small enough; w = 0 must be shown to be the best before it is called so."""
         gap = state.upper - max(state.lower, 0.0)
         if gap > limits.tol * abs(state.upper) and gap > limits.gap:
@@ -188,13 +188,15 @@ class Smoothing:
         )
 
 
-def _look(problem: MultivariateProblem, slack: SmoothedSlack, w: Floats, scores: Floats, smoothing: float) -> _Point:
+def _evaluate(
+    problem: MultivariateProblem, slack: SmoothedSlack, w: Floats, scores: Floats, smoothing: float
+) -> _Point:
     at = slack.at(scores, smoothing)
     return _Point(w, scores, at, w + problem.cost * problem.design.combine(at.slopes))
 
 
-def _note(problem: MultivariateProblem, state: SmoothingState, point: _Point) -> None:
-    """Bring the bounds up to date with a point."""
+def _update_bounds(problem: MultivariateProblem, state: SmoothingState, point: _Point) -> None:
+    """Update the bounds with a point."""
     violation = problem.oracle.violate(point.scores).value
     state.smoothing_gap = problem.cost * max(violation - point.at.value - point.at.prox_term, 0.0)
     _keep_if_better(problem, state, point.w, violation)
@@ -215,7 +217,7 @@ def _bound(problem: MultivariateProblem, state: SmoothingState, point: _Point, s
 
 
 def _direction(memory: list[tuple[Floats, Floats]], gradient: Floats) -> Floats:
-    """Return minus the gradient times the inverse curvature that past moves tell (the two loops of L-BFGS)."""
+    """Return minus the gradient times the inverse curvature estimated from past moves (the two loops of L-BFGS)."""
     direction = -gradient
     used = []
     for change, turn in reversed(memory):
@@ -271,7 +273,7 @@ def _rounding(problem: MultivariateProblem, point: _Point) -> float:
 
 
 def _accelerate(problem: MultivariateProblem, state: SmoothingState) -> bool:
-    """Take a gradient step of a length that brings J_m down as far as promised, then go on with momentum.
+    """Take a gradient step that lowers J_m by as much as its slope predicts, then add momentum.
 
     Momentum is given up where it points uphill (O'Donoghue and Candes 2015), which makes the most of the curvature
     without knowing it.
@@ -303,6 +305,6 @@ def _accelerate(problem: MultivariateProblem, state: SmoothingState) -> bool:
         carried = (state.momentum - 1.0) / larger
         state.momentum = larger
     ahead, ahead_scores = w + carried * (w - before[0]), scores + carried * (scores - before[1])
-    state.point = _look(problem, state.slack, ahead, ahead_scores, smoothing)
-    _note(problem, state, state.point)
+    state.point = _evaluate(problem, state.slack, ahead, ahead_scores, smoothing)
+    _update_bounds(problem, state, state.point)
     return True

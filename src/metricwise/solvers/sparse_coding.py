@@ -5,15 +5,15 @@ every part is moved so that J falls. Order of steps (`step`):
 
 1. dictionary: every atom in turn, exactly, within its ball (the paper has a closed form of Lagrange multipliers, which
    holds only for the right ones);
-2. codes: with the slack replaced by a plane (a mixture of labellings), and a cost on the way from the present codes
-   (a proximal step: without it, atoms that depend on each other leave codes without a bound), the samples fall apart
-   into lassos; on the way to their solution the step is halved until J has fallen. The mixture is the predictor's dual
-   solution, at which most samples are on the margin; where J does not fall, the labelling that is most violated at the
-   lassos' solution joins it;
+2. codes: with the slack replaced by a plane (a mixture of labellings), and a proximal term at the present codes
+(without
+   it, linearly dependent atoms leave codes unbounded), every sample has a lasso of its own; on the way to their
+   solution the step is halved until J has decrease. The mixture is the predictor's dual solution, at which most samples
+   are on the margin; where J does not fall, the labelling that is most violated at the lassos' solution joins it;
 3. predictor: cutting planes on the codes, started from the last points of theirs and the present weights.
 
 `PaperSparseCoding` makes the paper's own moves. J has no useful lower bound, so the certificate's is minus infinity,
-and the solver is content when a step lowers J by less than the tolerance (`Status.STATIONARY`).
+and the solver stops when a step lowers J by less than the tolerance (`Status.STATIONARY`).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _PREDICTOR_TOL = 1e-2  # of its own objective
 _PREDICTOR_SHARE = 0.1  # of what J may still fall by at the end: no need to solve better than that
 _MOST_CUTS = 10  # in an iteration: the next one goes on from them
 _CODES_TOL = 1e-4  # of the codes of training samples, which change in the next step anyway
-_NEARNESS = 1.0  # the cost of a way of length one; atoms have a curvature of one
+_NEARNESS = 1.0  # weight of the proximal term; atoms have a curvature of one
 _MOST_MIXTURES = 3
 _MOST_HALVINGS = 6
 
@@ -74,7 +74,7 @@ class SparseCodingState:
     predictor_status: Status
     limits: Limits
     started: float
-    fallen: float = np.inf
+    decrease: float = np.inf
     iteration: int = 0
     seconds: float = 0.0
     stalled: bool = False
@@ -94,7 +94,7 @@ class SparseCoding:
     dictionary : array of shape (n_atoms, n_features)
         Where to start.
     moves_atoms, moves_predictor : bool
-        Whether dictionary and predictor are learnt. Without a predictor w stays zero, and labels have no part in codes.
+        Whether dictionary and predictor are learnt. Without a predictor, w stays zero and codes ignore the labels.
     inner : CuttingPlane
         Solves for the predictor.
     """
@@ -120,7 +120,7 @@ class SparseCoding:
         codes = encoder.encode(problem.C1, _CODES_TOL)
         w = np.zeros(codes.shape[1] + (problem.intercept != 0.0))
         slack = problem.slack(codes, w)
-        nothing = Witness(np.empty(0), np.empty((0, w.size)), np.empty((0, 2)))
+        empty = Witness(np.empty(0), np.empty((0, w.size)), np.empty((0, 2)))
         return SparseCodingState(
             dictionary,
             encoder,
@@ -129,7 +129,7 @@ class SparseCoding:
             slack,
             mixture=np.zeros(len(codes)),
             objective=problem.objective(encoder, codes, w, slack),
-            witness=nothing if warm is None else warm.witness,
+            witness=empty if warm is None else warm.witness,
             predictor_status=Status.MAX_ITER,
             limits=limits,
             started=time.perf_counter(),
@@ -143,7 +143,7 @@ class SparseCoding:
         self.move_codes(problem, state)
         if self.moves_predictor:
             self.move_predictor(problem, state)
-        state.fallen = before - state.objective
+        state.decrease = before - state.objective
 
     def move_atoms(self, problem: SparseCodingProblem, state: SparseCodingState) -> None:
         """Lower J by the dictionary."""
@@ -161,13 +161,13 @@ class SparseCoding:
         for attempt in range(_MOST_MIXTURES):
             pull = np.outer(problem.cost * mixture / problem.weights, weights)
             target = state.encoder.encode(problem.C1, _CODES_TOL, state.codes, pull, nearness)
-            if self._towards(problem, state, target):
+            if self._move_towards(problem, state, target):
                 return
             violated = problem.oracle.violate(problem.scores(target, state.w)).coefficients()
             mixture = mixture + (violated - mixture) / (attempt + 2)
 
     @staticmethod
-    def _towards(problem: SparseCodingProblem, state: SparseCodingState, target: Floats) -> bool:
+    def _move_towards(problem: SparseCodingProblem, state: SparseCodingState, target: Floats) -> bool:
         """Go towards other codes, by halves until J falls; return whether it does."""
         way = target - state.codes
         for halving in range(_MOST_HALVINGS):
@@ -184,7 +184,7 @@ class SparseCoding:
         predictor = problem.predictor(state.codes)
         enough = _PREDICTOR_SHARE * state.limits.tol * state.objective / problem.C2
         limits = Limits(_PREDICTOR_TOL, gap=enough, max_iter=_MOST_CUTS, max_seconds=_seconds_left(state))
-        start = self.inner.init_at(predictor, _distinct(np.vstack([state.w, state.witness.points])))
+        start = self.inner.init_at(predictor, _drop_duplicates(np.vstack([state.w, state.witness.points])))
         result, inner = run(self.inner, predictor, limits, start)
         slack = inner.labelling.value
         objective = problem.objective(state.encoder, state.codes, result.weights, slack)
@@ -198,14 +198,16 @@ class SparseCoding:
         """Return J; there is no lower bound."""
         return Certificate(state.objective, -np.inf, state.slack)
 
-    def finished(self, problem: SparseCodingProblem, state: SparseCodingState, limits: Limits) -> Status | None:
+    def check_convergence(
+        self, problem: SparseCodingProblem, state: SparseCodingState, limits: Limits
+    ) -> Status | None:
         """Return the status once a step has lowered J by no more than the tolerance."""
-        if state.fallen > max(limits.tol * abs(state.objective), limits.gap):
+        if state.decrease > max(limits.tol * abs(state.objective), limits.gap):
             return None
         return Status.DEGENERATE if state.predictor_status is Status.DEGENERATE else Status.STATIONARY
 
     def result(self, problem: SparseCodingProblem, state: SparseCodingState, status: Status) -> SparseCodingResult:
-        """Return the parts as they are."""
+        """Return the dictionary and the weights as the result."""
         return SparseCodingResult(
             weights=state.w,
             certificate=self.certificate(problem, state),
@@ -218,7 +220,7 @@ class SparseCoding:
         )
 
 
-def _distinct(points: Floats) -> Floats:
+def _drop_duplicates(points: Floats) -> Floats:
     """Return each point once, without w = 0, at which every model is cut anyway: equal cuts confuse its programme."""
     different: Floats = np.unique(points, axis=0)
     return different[np.any(different != 0.0, axis=1)]

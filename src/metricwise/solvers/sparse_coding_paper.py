@@ -6,7 +6,7 @@
 
 What differs from the print, and why:
 
-- the gradient of the reconstruction is -2 D (x - D' s); the paper prints it with a plus, which climbs;
+- the gradient of the reconstruction is -2 D (x - D' s); the paper prints a plus, which ascends;
 - the paper replaces |s| by s^2 / |s_old|, which has twice the slope of |s|, and so counts C1 twice;
 - a code of zero stays zero, where the paper divides by zero: the cost of leaving zero grows without bound there;
 - the paper has one fixed rate and no rule for it. Codes take steps of one over their curvature, weights take steps of a
@@ -82,8 +82,10 @@ class PaperSparseCoding(SparseCoding):
             state.dictionary, state.encoder, state.codes, state.w = atoms, encoder, codes, w
             state.slack, state.objective = slack, objective
 
-    def finished(self, problem: SparseCodingProblem, state: SparseCodingState, limits: Limits) -> Status | None:
-        """Return the status once several steps in a sample have found nothing better by more than the tolerance."""
+    def check_convergence(
+        self, problem: SparseCodingProblem, state: SparseCodingState, limits: Limits
+    ) -> Status | None:
+        """Return the status once several steps in a row have found nothing better by more than the tolerance."""
         assert isinstance(state, PaperState)
         return Status.STATIONARY if state.idle_steps >= _PATIENCE else None
 

@@ -1,6 +1,6 @@
 """Samples coded by a dictionary, and the problem of learning both together with a predictor (Wang et al. 2015).
 
-Over a dictionary D (one atom a sample, none longer than 1), codes S (one a sample of X) and weights w of the atoms:
+Over a dictionary D (one atom per row, none longer than 1), codes S (one row per sample) and weights w of the atoms:
 
     J = sum_i omega_i (|x_i - D' s_i|^2 + C1 |s_i|_1) + C2 (1/2 |w|^2 + C3 / C2 u R(S w))
 
@@ -30,7 +30,7 @@ _MOST_ROUNDS = 1000
 
 
 def squared_norms(X: Any) -> Floats:
-    """Return the squared length of every sample."""
+    """Return the squared norm of every sample."""
     if sparse.issparse(X):
         return np.asarray(X.astype(np.float64).multiply(X).sum(axis=1), dtype=np.float64).ravel()
     squares: Floats = np.einsum("ij,ij->i", X, X, dtype=np.float64)
@@ -67,7 +67,7 @@ def lasso_codes(gram: Floats, targets: Floats, penalty: float, codes: Floats, to
 
 @dataclass(frozen=True)
 class SampleEncoder:
-    """Samples of a design against a dictionary: all that coding them takes.
+    """An encoder of the samples of a design by a dictionary.
 
     Attributes
     ----------
@@ -83,7 +83,7 @@ class SampleEncoder:
 
     @classmethod
     def from_design(cls, design: Design, dictionary: Floats) -> SampleEncoder:
-        """Multiply the samples with every atom."""
+        """Return the encoder of a design and a dictionary; every atom costs one product."""
         products = np.empty((design.shape[0], len(dictionary)))
         for j, atom in enumerate(dictionary):
             products[:, j] = design.scores(atom)
@@ -134,7 +134,7 @@ class SparseCodingProblem:
         return self.C3 * self.oracle.mistakes
 
     def make_encoder(self, dictionary: Floats) -> SampleEncoder:
-        """Return the samples against a dictionary."""
+        """Return the encoder of the samples by a dictionary."""
         return SampleEncoder.from_design(self.design, dictionary)
 
     def predictor(self, codes: Floats) -> MultivariateProblem:
@@ -169,7 +169,7 @@ def make_sparse_problem(
     weights: Floats,
     intercept: float,
 ) -> SparseCodingProblem:
-    """Order the samples of a design, positives first; ``penalties`` are C1, C2 and C3."""
+    """Return the problem of a design, positives first; ``penalties`` are C1, C2 and C3."""
     indices, ordered = order_positives_first(positive, weights)
     n_pos = int(np.count_nonzero(positive))
     oracle = make_oracle(measure, n_pos, indices.size - n_pos, ordered, threads=design.threads)

@@ -7,7 +7,7 @@ is the direction in which the full problem would still improve. So the basis gro
 1. solve the restricted problem, not too exactly;
 2. take the combination of cuts (of slopes, for a smooth loss) at its solution, without the projection;
 3. add, one after the other, the sample whose function removes most of what lies outside of the span: the sample j with
-   the
+the
    largest r_j^2 / d_j, r_j the value of the rest at the sample and d_j the square of the sample's own part outside.
 
 The original method improves each cut on its own; the combination of all of them is what the solution depends on.
@@ -58,7 +58,7 @@ def pursue(
     subspace : Subspace
         Empty; it is given ``n_basis`` samples, or fewer if the others add nothing.
     samples : array of int
-        Samples of the data that take part.
+        Indices of the samples of the problem.
     positive : array of bool
         Which samples of the data are positive.
     n_basis : int
@@ -66,11 +66,11 @@ def pursue(
     solver : Solver
         Solves the restricted problems.
     make_problem : callable
-        Makes the problem restricted to a subspace; its ``design`` lists the samples by their place in the data.
+        Makes the problem restricted to a subspace; its ``design`` lists the samples by their index in the data.
     limits : Limits
-        Of the final training, whose seconds the stages may take half of.
+        Limits of the final training; the stages take at most half of its seconds.
     seed : int
-        Of everything drawn at random.
+        Seed of everything drawn at random.
     """
     random = np.random.default_rng(seed)
     growth = np.linspace(1.0, 0.0, _STAGES)
@@ -89,7 +89,7 @@ def pursue(
 
 
 def _combination(problem: Any, state: Any) -> Floats:
-    """Return the coefficients of the samples in the direction of the solution, one entry a sample of the problem."""
+    """Return the coefficients of the samples in the direction of the solution, one entry per sample of the problem."""
     if hasattr(state, "loss"):
         slopes: Floats = state.loss.slopes
         return slopes
@@ -122,7 +122,7 @@ def _select_samples(
 def _match_orthogonally(
     column: Callable[[int], Floats], rest: Floats, outside: Floats, least: Floats, count: int
 ) -> list[int]:
-    """Return the places of samples chosen by orthogonal matching pursuit.
+    """Return the indices of samples chosen by orthogonal matching pursuit.
 
     ``column`` gives a sample's inner products with all others outside of the span, ``rest`` those of the wanted
     function, and ``outside`` the squares of the samples, of which at least ``least`` must be left.

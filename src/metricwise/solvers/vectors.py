@@ -1,4 +1,4 @@
-"""Vectors that come and go: the cuts of a solver, stored densely or sparsely."""
+"""Growing lists of vectors, dense or sparse, which hold the cuts of a solver."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ class VectorStore(Protocol):
         ...
 
     def keep(self, mask: Mask) -> None:
-        """Forget the vectors outside the mask."""
+        """Drop the vectors outside the mask."""
         ...
 
     def matrix(self, mask: Mask) -> Any:
-        """Return the vectors inside the mask as the samples of a dense or sparse array."""
+        """Return the vectors inside the mask as the rows of a dense or sparse array."""
         ...
 
 
 class DenseVectors:
-    """Samples of one array that doubles when it is full."""
+    """Vectors in the rows of an array that doubles when it is full."""
 
     def __init__(self, length: int) -> None:
         self._vectors = np.empty((16, length))
@@ -65,7 +65,7 @@ class DenseVectors:
 
 
 class SparseVectors:
-    """Vectors with few entries other than zero, as pairs of positions and values."""
+    """Vectors with few entries other than zero, as pairs of indices and values."""
 
     def __init__(self, length: int) -> None:
         self._length = length
