@@ -137,7 +137,7 @@ def _ours(row: Row, chosen: Task, threads: int) -> Callable[[], tuple[Multivaria
 def _problem(row: Row, chosen: Task, threads: int = 1) -> MultivariateProblem:
     problem = pose(chosen.X, chosen.y, row.measure, threads=threads)
     mistakes = problem.oracle.mistakes
-    return problem.at_price(original.our_price(row.measure, row.c_perf, len(chosen.y), mistakes) * mistakes)
+    return problem.with_cost(original.our_price(row.measure, row.c_perf, len(chosen.y), mistakes) * mistakes)
 
 
 def _peer(row: Row, chosen: Task, program: Path, folder: Path) -> Callable[[], Timing]:
@@ -176,15 +176,15 @@ def _record(row: Row, chosen: Task, context: Context, found: dict[str, Timing], 
         "measure": row.measure,
         "task": row.task,
         "rows": len(chosen.y),
-        "C": problem.price / problem.oracle.mistakes,
+        "C": problem.cost / problem.oracle.mistakes,
         "c_perf": row.c_perf,
         "peer": peer.cpu_seconds,
         "peer_wall": peer.wall_seconds,
         "peer_timed_out": peer.timed_out,
         "iterations": result.n_iter,
         "status": result.status.value,
-        "our_gap": result.certificate.gap / problem.price,
-        "peer_gap": None if peer.objective is None else (peer.objective - lower) / problem.price,
+        "our_gap": result.certificate.gap / problem.cost,
+        "peer_gap": None if peer.objective is None else (peer.objective - lower) / problem.cost,
     }
     record["peer_text"] = f"{more}{peer.cpu_seconds:.2f}"
     for threads in context.thread_counts:

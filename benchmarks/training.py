@@ -12,7 +12,7 @@ from metricwise.designs import make_design
 from metricwise.measures import get_measure
 from metricwise.results import Result
 from metricwise.solvers import CuttingPlane, Limits, MultivariateProblem, make_problem, run
-from metricwise.solvers.newton import SmoothProblem, TruncatedNewton, squared_problem
+from metricwise.solvers.newton import SmoothProblem, TruncatedNewton, make_squared_problem
 
 Floats = NDArray[np.float64]
 
@@ -35,7 +35,7 @@ def pose(X: Any, y: NDArray[np.bool_], measure: str, C: float = 1.0, threads: in
 def train(X: Any, y: NDArray[np.bool_], measure: str, C: float = 1.0, tol: float = 1e-3, threads: int = 1) -> Trained:
     """Train to a relative duality gap."""
     if measure == SQUARED_PAIRS:
-        squared = squared_problem(make_design(X, threads=threads), y, get_measure("roc_auc"), C)
+        squared = make_squared_problem(make_design(X, threads=threads), y, get_measure("roc_auc"), C)
         return Trained(run(TruncatedNewton(), squared, Limits(tol=tol))[0], squared)
     problem = pose(X, y, measure, C, threads)
     result, _ = run(CuttingPlane(), problem, Limits(tol=tol))
@@ -44,7 +44,7 @@ def train(X: Any, y: NDArray[np.bool_], measure: str, C: float = 1.0, tol: float
 
 def train_to_loss_gap(problem: MultivariateProblem, share: float) -> Result:
     """Train until the duality gap is ``share`` of the price of a full loss."""
-    result, _ = run(CuttingPlane(), problem, Limits(tol=0.0, gap=problem.price * share))
+    result, _ = run(CuttingPlane(), problem, Limits(tol=0.0, gap=problem.cost * share))
     return result
 
 

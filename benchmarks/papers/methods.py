@@ -90,8 +90,8 @@ class MultivariateSVM:
         problem = _problem(X, positive, trained_for, intercept)
         solver, state = CuttingPlane(), None
         for setting in settings:
-            priced = problem.at_price(price(problem, trained_for, 2.0**setting.c))
-            limits = self._limits(trained_for, priced.price, final)
+            priced = problem.with_cost(price(problem, trained_for, 2.0**setting.c))
+            limits = self._limits(trained_for, priced.cost, final)
             state = solver.init(priced, warm=state)
             result, state = run(solver, priced, limits, state)
             yield Fitted((), setting, _linear(result.weights, intercept), result.status.reached_tolerance)

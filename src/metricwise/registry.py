@@ -109,7 +109,7 @@ _ENTRIES = (
         "svm",
         "smoothed-svm",
         "the multivariate SVM by smooth objectives (Zhang et al. 2012)",
-        ("metricwise.oracles.smoothed:LosesByShares",),
+        ("metricwise.oracles.smoothed:LinearInShares",),
         _MEMORY | _DISK | _CLUSTER,
         is_linear=True,
         has_certificate=True,

@@ -15,7 +15,8 @@ from scipy import sparse
 import metricwise.io
 from metricwise.designs import make_design
 from metricwise.measures import HasViolatedLabelling, PartialAuc, contingency_measure, get_measure, registered_names
-from metricwise.solvers import SOLVERS, make_problem
+from metricwise.solvers import make_problem
+from metricwise.solvers.registry import SOLVERS
 
 TOL = 1e-3
 
@@ -28,9 +29,10 @@ def _own(tp, fp, fn, tn):
 OWN = contingency_measure(_own, "own")
 LATER = PartialAuc(min_fpr=0.2, max_fpr=0.6)  # with two peaks a positive, where from 0 on there is one
 MEASURES = [get_measure(name) for name in registered_names(HasViolatedLabelling)] + [OWN, LATER]
-PAIRS = [
-    (name, measure) for name, solver in SOLVERS.items() for measure in MEASURES if isinstance(measure, solver.needs)
-]
+# Solvers of the multivariate problem in memory, all features included.
+SHARED = {name: entry for name, entry in SOLVERS.items() if entry.make_problem is make_problem}
+SHARED.pop("feature-selection")
+PAIRS = [(name, measure) for name, entry in SHARED.items() for measure in MEASURES if isinstance(measure, entry.needs)]
 PAIR_IDS = [f"{name}-{measure.name}" for name, measure in PAIRS]
 
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from metricwise.results import Status
-from metricwise.solvers import SOLVERS, Limits, run
+from metricwise.solvers import Limits, run
+from metricwise.solvers.registry import SOLVERS
 from metricwise.threads import block_bounds
 from tests.contracts.cases import (
     ALL_DESIGN_IDS,
@@ -27,7 +28,7 @@ each_pair = pytest.mark.parametrize(("solver", "measure"), PAIRS, ids=PAIR_IDS)
 
 
 def solve(solver, problem, tol=TOL, **limits):
-    return run(SOLVERS[solver](), problem, Limits(tol=tol, **limits))
+    return run(SOLVERS[solver].solver(), problem, Limits(tol=tol, **limits))
 
 
 def assert_sound(result, tol=TOL):
@@ -76,7 +77,7 @@ def test_the_weights_have_the_objective_that_is_certified_and_none_near_them_has
     problem, result = problem_of(measure, X, POSITIVE), reference(solver, measure)
     assert objective(problem, result.weights) == pytest.approx(result.certificate.upper, rel=1e-9)
     assert result.certificate.loss_bound == pytest.approx(
-        (result.certificate.upper - 0.5 * result.weights @ result.weights) / problem.price, rel=1e-9
+        (result.certificate.upper - 0.5 * result.weights @ result.weights) / problem.cost, rel=1e-9
     )
     rng = np.random.default_rng(1)
     length = max(float(np.linalg.norm(result.weights)), 1e-3)
@@ -118,7 +119,7 @@ def test_a_stopped_run_goes_on_to_the_same_result(solver, measure, kind):
     whole, _ = solve(solver, problem)
     first, state = solve(solver, problem, max_iter=3)
     assert first.n_iter == 3
-    resumed, _ = run(SOLVERS[solver](), problem, Limits(tol=TOL), state)
+    resumed, _ = run(SOLVERS[solver].solver(), problem, Limits(tol=TOL), state)
     assert_sound(resumed)
     assert resumed.n_iter > 3
     assert list(resumed.history)[:3] == list(first.history)
@@ -129,12 +130,12 @@ def test_a_stopped_run_goes_on_to_the_same_result(solver, measure, kind):
 @each_pair
 @pytest.mark.parametrize("kind", ["dense samples", "sparse"])
 @pytest.mark.parametrize("path", [(0.05, 0.3, 2.0), (2.0, 0.3, 0.05)], ids=["rising", "falling"])
-def test_a_path_of_prices_ends_where_cold_starts_do(solver, measure, kind, path):
-    made = SOLVERS[solver]()
+def test_a_path_of_costs_ends_where_cold_starts_do(solver, measure, kind, path):
+    made = SOLVERS[solver].solver()
     problem = problem_of(measure, stored(X, kind), POSITIVE, C=1.0)
     state = None
     for C in path:
-        at = problem.at_price(C * problem.price)
+        at = problem.with_cost(C * problem.cost)
         state = None if state is None else made.init(at, warm=state)
         warm, state = run(made, at, Limits(tol=TOL), state)
         cold, _ = run(made, at, Limits(tol=TOL))
@@ -144,8 +145,8 @@ def test_a_path_of_prices_ends_where_cold_starts_do(solver, measure, kind, path)
 
 
 @each_pair
-def test_a_warm_start_at_the_same_price_needs_hardly_any_iteration(solver, measure):
-    made, problem = SOLVERS[solver](), problem_of(measure, X, POSITIVE)
+def test_a_warm_start_at_the_same_cost_needs_hardly_any_iteration(solver, measure):
+    made, problem = SOLVERS[solver].solver(), problem_of(measure, X, POSITIVE)
     cold, state = run(made, problem, Limits(tol=TOL))
     warm, _ = run(made, problem, Limits(tol=TOL), made.init(problem, warm=state))
     assert_sound(warm)
@@ -157,7 +158,7 @@ def test_stops_after_the_most_iterations(solver, measure):
     result, state = solve(solver, problem_of(measure, X, POSITIVE), tol=NEVER, max_iter=2)
     assert (result.status, result.n_iter, len(result.history)) == (Status.MAX_ITER, 2, 2)
     assert result.certificate.lower <= result.certificate.upper
-    again, _ = run(SOLVERS[solver](), problem_of(measure, X, POSITIVE), Limits(tol=NEVER, max_iter=2), state)
+    again, _ = run(SOLVERS[solver].solver(), problem_of(measure, X, POSITIVE), Limits(tol=NEVER, max_iter=2), state)
     assert (again.status, again.n_iter) == (Status.MAX_ITER, 4)  # the limit is on a run, not on a life
 
 
@@ -176,7 +177,7 @@ def test_stops_when_the_callback_says_so(solver, measure):
         seen.append(entry)
         return len(seen) == 3
 
-    result, _ = run(SOLVERS[solver](), problem_of(measure, X, POSITIVE), Limits(tol=NEVER), callback=three)
+    result, _ = run(SOLVERS[solver].solver(), problem_of(measure, X, POSITIVE), Limits(tol=NEVER), callback=three)
     assert (result.status, result.n_iter) == (Status.STOPPED, 3)
     assert seen == list(result.history)
 
@@ -184,7 +185,7 @@ def test_stops_when_the_callback_says_so(solver, measure):
 @each_pair
 def test_a_gap_in_units_of_the_objective_stops_too(solver, measure):
     problem = problem_of(measure, X, POSITIVE)
-    wanted = 0.05 * problem.price
+    wanted = 0.05 * problem.cost
     result, _ = solve(solver, problem, tol=NEVER, gap=wanted)
     assert result.status.reached_tolerance
     assert result.certificate.gap <= wanted
@@ -207,7 +208,7 @@ def test_the_number_of_threads_changes_no_bit(solver, measure, kind):
 
 
 @each_pair
-def test_whole_weights_are_repeated_rows(solver, measure):
+def test_whole_weights_are_repeated_samples(solver, measure):
     copies = np.random.default_rng(3).integers(1, 4, size=POSITIVE.size)
     weighted, _ = solve(solver, problem_of(measure, X, POSITIVE, weights=copies.astype(float)))
     rows = np.repeat(np.arange(POSITIVE.size), copies)

@@ -212,7 +212,7 @@ def test_some_measures_do_not_fit():
 @pytest.mark.parametrize("measure", [PrecisionAtK(61), RecallAtK(61), PrecisionAtK(100.0)], ids=repr)
 def test_more_top_rows_than_rows(measure):
     expect_refusal(
-        ValueError, r"k=.* predicted positives but there are only 60 samples; choose a smaller k", measure=measure
+        ValueError, r"k=.* predicted positives but there are only 60 samples; choose k <= 60", measure=measure
     )
 
 

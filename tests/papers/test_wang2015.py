@@ -118,7 +118,7 @@ def test_features_do_not_know_the_truth(traffic):
 
 @pytest.mark.parametrize("seed", [0, 1])
 @pytest.mark.parametrize("kind", [PROFILES, VEHICLES])
-def test_simulated_rows_are_neither_hopeless_nor_trivial(kind, seed):
+def test_simulated_samples_are_neither_hopeless_nor_trivial(kind, seed):
     if kind == PROFILES:
         rated = profiles.simulated(300, 90, seed=seed)
         X, y, names = profiles.features(rated.ratings), rated.attack, profiles.FEATURES
@@ -130,7 +130,7 @@ def test_simulated_rows_are_neither_hopeless_nor_trivial(kind, seed):
 
 
 @pytest.mark.parametrize("kind", [PROFILES, VEHICLES])
-def test_the_same_seed_gives_the_same_rows(kind):
+def test_the_same_seed_gives_the_same_samples(kind):
     made = {
         PROFILES: lambda seed: profiles.simulated(40, 10, seed=seed),
         VEHICLES: lambda seed: vehicles.simulated(50, seed=seed),
@@ -168,7 +168,7 @@ def test_histograms_tell_a_sequence_from_its_reverse():
 
 
 @pytest.mark.data
-def test_actions_are_read_and_can_be_told_apart():
+def test_actions_are_read_and_can_be_separated():
     try:
         data = problem(ACTIONS, 0)
     except SkippedError as reason:
@@ -182,7 +182,7 @@ def test_actions_are_read_and_can_be_told_apart():
 # ------------------------------------------------------------------------------------------------- protocol and trials
 
 
-def test_folds_keep_test_rows_from_training_and_hold_every_row_out_once():
+def test_folds_keep_test_samples_from_training_and_hold_every_sample_out_once():
     data = problem(VEHICLES, 90)
     held = [fold.test for fold in folds(data, 10)]
     assert np.array_equal(np.sort(np.concatenate(held)), np.arange(90))
@@ -303,7 +303,7 @@ def test_the_test_over_folds_is_that_of_scipy(differences):
     assert signed_rank_p(np.zeros(4)) == 1.0
 
 
-def test_curves_keep_all_other_prices_in_the_middle():
+def test_curves_keep_all_other_costs_in_the_middle():
     found = recorded({})
     line = curve(found, ACTIONS, "C1", 1.0)
     assert line.prices == [0.1, 1.0, 10.0] and line.values == pytest.approx([0.4, 0.5, 0.6])

@@ -15,9 +15,9 @@ from metricwise.designs import make_design
 from metricwise.designs.kernel import KernelDesign
 from metricwise.measures import RocAuc
 from metricwise.oracles.base import Classes
-from metricwise.oracles.smooth import PairSquares, RowSquares
+from metricwise.oracles.smooth import SquaredHinge, SquaredPairHinge
 from metricwise.solvers import CuttingPlane, Limits, make_problem, run
-from metricwise.solvers.newton import TruncatedNewton, squared_problem
+from metricwise.solvers.newton import TruncatedNewton, make_squared_problem
 
 piqp = pytest.importorskip("piqp", minversion="0.6")
 
@@ -142,7 +142,7 @@ def test_whole_weights_are_copies(norm, kernel):
 
 
 @each_norm
-def test_price_keeps_its_meaning_as_rows_are_added(norm):
+def test_cost_keeps_its_meaning_as_samples_are_added(norm):
     """All samples twice: n times the mean over pairs doubles, so half of C gives the same model."""
     X, y, C = tiny(3)
     once = AUCSVC(C, norm, tol=1e-8, threshold=0.0).fit(X, y)
@@ -199,8 +199,10 @@ def test_bounds_of_newton_hold_for_kernels_of_any_size(size):
     features = np.sqrt(size) * cubic_features(X)  # ten for 60 samples: most of the matrix is dependent
     design = KernelDesign(features @ features.T, make_design(X), np.arange(60), 0.0, 1)
     for C in (1e-3, 1.0, 1e3):
-        by_kernel, _ = run(TruncatedNewton(), squared_problem(design, y, RocAuc(), C), Limits(tol=1e-7))
-        explicit, _ = run(TruncatedNewton(), squared_problem(make_design(features), y, RocAuc(), C), Limits(tol=1e-7))
+        by_kernel, _ = run(TruncatedNewton(), make_squared_problem(design, y, RocAuc(), C), Limits(tol=1e-7))
+        explicit, _ = run(
+            TruncatedNewton(), make_squared_problem(make_design(features), y, RocAuc(), C), Limits(tol=1e-7)
+        )
         best = explicit.certificate
         assert best.relative <= 1e-7
         assert by_kernel.certificate.upper == pytest.approx(best.upper, rel=1e-5)
@@ -240,11 +242,13 @@ def listed_squares(scores, n_pos, weights, direction):
 def expect_listed_squares(scores, n_pos, weights=None, threads=1, rtol=1e-9):
     scores = np.ascontiguousarray(scores, dtype=np.float64)
     direction = np.random.default_rng(scores.size).normal(size=scores.size)
-    loss = PairSquares(Classes(n_pos, scores.size - n_pos, weights, threads)).at(scores)
+    loss = SquaredPairHinge(Classes(n_pos, scores.size - n_pos, weights, threads)).at(scores)
     value, slopes, bent = listed_squares(scores, n_pos, weights, direction)
     assert loss.value == pytest.approx(value, rel=rtol, abs=rtol * rtol)
     np.testing.assert_allclose(loss.slopes, slopes, rtol=rtol, atol=rtol * max(np.abs(slopes).max(), 1e-6))
-    np.testing.assert_allclose(loss.bend(direction), bent, rtol=rtol, atol=rtol * max(np.abs(bent).max(), 1e-6))
+    np.testing.assert_allclose(
+        loss.hessian_product(direction), bent, rtol=rtol, atol=rtol * max(np.abs(bent).max(), 1e-6)
+    )
 
 
 whole_numbers = st.integers(-4, 4).map(lambda k: k / 2)  # with ties, and pairs exactly on the margin
@@ -291,14 +295,14 @@ def test_squares_where_all_scores_are_far_from_zero(offset):
     expect_listed_squares(scores, 150, rng.uniform(0.5, 2.0, size=400))
 
 
-def test_squares_of_many_rows_on_any_number_of_threads():
+def test_squares_of_many_samples_on_any_number_of_threads():
     rng = np.random.default_rng(2)
     scores = rng.normal(size=25_000)
     direction, weights = rng.normal(size=scores.size), rng.uniform(0.5, 2.0, size=scores.size)
-    one, two = (PairSquares(Classes(9000, 16_000, weights, threads)).at(scores) for threads in (1, 2))
+    one, two = (SquaredPairHinge(Classes(9000, 16_000, weights, threads)).at(scores) for threads in (1, 2))
     assert one.value == two.value
     np.testing.assert_array_equal(one.slopes, two.slopes)
-    np.testing.assert_array_equal(one.bend(direction), two.bend(direction))
+    np.testing.assert_array_equal(one.hessian_product(direction), two.hessian_product(direction))
     # The sums over pairs of few samples with all of the others.
     share = np.outer(weights[:20], weights[9000:]) / (weights[:9000].sum() * weights[9000:].sum())
     losses = np.maximum(1.0 - np.subtract.outer(scores[:20], scores[9000:]), 0.0)
@@ -309,30 +313,35 @@ def test_squares_of_weights_are_those_of_copies():
     rng = np.random.default_rng(3)
     scores, copies = np.round(4 * rng.normal(size=30)) / 4, rng.integers(1, 4, size=30)
     rows = np.repeat(np.arange(30), copies)
-    weighted = PairSquares(Classes(12, 18, copies.astype(float), 1)).at(scores)
-    repeated = PairSquares(Classes(int(copies[:12].sum()), int(copies[12:].sum()), None, 1)).at(scores[rows])
+    weighted = SquaredPairHinge(Classes(12, 18, copies.astype(float), 1)).at(scores)
+    repeated = SquaredPairHinge(Classes(int(copies[:12].sum()), int(copies[12:].sum()), None, 1)).at(scores[rows])
     assert weighted.value == pytest.approx(repeated.value, rel=1e-12)
     np.testing.assert_allclose(weighted.slopes, np.bincount(rows, repeated.slopes), atol=1e-12)
     direction = rng.normal(size=30)
     np.testing.assert_allclose(
-        weighted.bend(direction), np.bincount(rows, repeated.bend(direction[rows])), rtol=1e-9, atol=1e-12
+        weighted.hessian_product(direction),
+        np.bincount(rows, repeated.hessian_product(direction[rows])),
+        rtol=1e-9,
+        atol=1e-12,
     )
 
 
 def test_slopes_and_bends_are_derivatives():
     rng = np.random.default_rng(4)
     scores, direction = rng.normal(size=40), rng.normal(size=40)
-    for loss in (PairSquares(Classes(15, 25, None, 1)), RowSquares(rng.uniform(0.1, 1.0, size=40))):
+    for loss in (SquaredPairHinge(Classes(15, 25, None, 1)), SquaredHinge(rng.uniform(0.1, 1.0, size=40))):
         here, step = loss.at(scores), 1e-6
         ahead, behind = loss.at(scores + step * direction), loss.at(scores - step * direction)
         assert (ahead.value - behind.value) / (2 * step) == pytest.approx(here.slopes @ direction, rel=1e-6)
-        np.testing.assert_allclose((ahead.slopes - behind.slopes) / (2 * step), here.bend(direction), atol=1e-4)
+        np.testing.assert_allclose(
+            (ahead.slopes - behind.slopes) / (2 * step), here.hessian_product(direction), atol=1e-4
+        )
 
 
-def test_losses_of_some_rows():
+def test_losses_of_some_samples():
     rng = np.random.default_rng(5)
     scores, weights, rows = rng.normal(size=20), rng.uniform(0.5, 2.0, size=20), np.array([0, 3, 6, 9, 10, 17])
-    part = PairSquares(Classes(8, 12, weights, 1)).sample(rows)
+    part = SquaredPairHinge(Classes(8, 12, weights, 1)).sample(rows)
     value, slopes, _ = listed_squares(scores[rows], 3, weights[rows], np.zeros(6))
     assert part.at(scores[rows]).value == pytest.approx(value, rel=1e-12)
     np.testing.assert_allclose(part.at(scores[rows]).slopes, slopes, atol=1e-12)
@@ -344,7 +353,7 @@ def test_losses_of_some_rows():
 @pytest.mark.parametrize("kernel", [False, True], ids=["features", "kernel matrix"])
 @pytest.mark.parametrize(
     ("solver", "make"),
-    [(TruncatedNewton, squared_problem), (CuttingPlane, make_problem)],
+    [(TruncatedNewton, make_squared_problem), (CuttingPlane, make_problem)],
     ids=["newton", "cutting plane"],
 )
 def test_a_start_from_a_sample_reaches_the_same_optimum(solver, make, kernel):

@@ -19,7 +19,7 @@ from metricwise.inference import (
     meuf_approx,
     multinomial,
 )
-from metricwise.inference.exponential_sums import reciprocal
+from metricwise.inference.exponential_sums import approximate_reciprocal
 from tests.properties.expected_f import (
     every_set,
     f1_values_of_prefixes,
@@ -210,7 +210,7 @@ def test_the_error_of_long_vectors_is_bounded(m, shape):
 @given(st.floats(0.0, 16.0), st.floats(-12.0, -1.0))
 def test_the_error_of_exponential_sums_is_bounded(decades, exponent):
     largest = 10.0**decades
-    rule = reciprocal(largest, 10.0**exponent)
+    rule = approximate_reciprocal(largest, 10.0**exponent)
     assert rule.error <= 10.0**exponent
     x = np.exp(np.linspace(0.0, np.log(largest), 301))
     errors = np.abs(x * (np.exp(-np.outer(x, rule.nodes)) @ rule.weights) - 1.0)

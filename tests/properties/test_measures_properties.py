@@ -158,7 +158,7 @@ def test_ties_count_with_their_expectation(y, scores, k):
 @pytest.mark.parametrize("name", registered_names())
 @BRIEF
 @given(data=rows(), seed=st.integers(0, 1000))
-def test_the_order_of_rows_does_not_matter(name, data, seed):
+def test_the_order_of_samples_does_not_matter(name, data, seed):
     y, labels, scores, weight = data
     measure, order = get_measure(name), np.random.default_rng(seed).permutation(len(y))
     response = response_of(measure, labels, scores)
@@ -169,7 +169,7 @@ def test_the_order_of_rows_does_not_matter(name, data, seed):
 @pytest.mark.parametrize("name", registered_names())
 @BRIEF
 @given(data=rows(max_size=12, weights=st.integers(0, 4)))
-def test_integer_weights_equal_repeated_rows(name, data):
+def test_integer_weights_equal_repeated_samples(name, data):
     y, labels, scores, weight = data
     assume(weight is not None)
     measure = get_measure(name)

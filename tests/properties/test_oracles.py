@@ -62,7 +62,7 @@ def small_problems(draw, most=10, score=mixed_score):
     return n_pos, n_neg, np.array(scores)
 
 
-def missing_rows(measure, n_pos, n_samples):
+def missing_samples(measure, n_pos, n_samples):
     """How many samples a problem lacks for the number of predicted positives that the measure asks for."""
     if not isinstance(measure, RestrictsLabellings):
         return 0
@@ -101,7 +101,7 @@ def assert_consistent(labelling, scores):
 @settings(max_examples=60, deadline=None)
 def test_equals_brute_force_over_all_labellings(measure, problem):
     n_pos, n_neg, scores = problem
-    n_neg += missing_rows(measure, n_pos, n_pos + n_neg)
+    n_neg += missing_samples(measure, n_pos, n_pos + n_neg)
     scores = np.resize(scores, n_pos + n_neg)
     labelling = make_oracle(measure, n_pos, n_neg).violate(scores)
     assert labelling.value == pytest.approx(brute_force(measure, n_pos, n_neg, scores), abs=1e-9)
@@ -128,7 +128,7 @@ def test_roc_area_equals_all_pairs(problem, weighted, data):
 def test_whole_weights_are_copies(measure, problem, data):
     n_pos, n_neg, scores = problem
     weights = np.array(data.draw(st.lists(st.integers(1, 3), min_size=len(scores), max_size=len(scores))), dtype=float)
-    weights[-1] += missing_rows(measure, weights[:n_pos].sum(), weights.sum())
+    weights[-1] += missing_samples(measure, weights[:n_pos].sum(), weights.sum())
     weighted = make_oracle(measure, n_pos, n_neg, weights).violate(scores)
     copies = weights.astype(int)
     repeated = np.repeat(scores, copies)
@@ -143,10 +143,10 @@ def test_whole_weights_are_copies(measure, problem, data):
 @pytest.mark.parametrize("measure", TABLE_MEASURES + FIXED_SIZE[:1] + FIXED_SIZE[3:4], ids=by_name)
 @given(problem=small_problems(most=6), data=st.data())
 @settings(max_examples=25, deadline=None)
-def test_other_weights_split_rows(measure, problem, data):
+def test_other_weights_split_samples(measure, problem, data):
     n_pos, n_neg, scores = problem
     weights = np.array(data.draw(st.lists(st.floats(0.2, 4), min_size=len(scores), max_size=len(scores))))
-    weights[-1] += missing_rows(measure, weights[:n_pos].sum(), weights.sum()) + 0.123
+    weights[-1] += missing_samples(measure, weights[:n_pos].sum(), weights.sum()) + 0.123
     assume(np.any(weights != np.floor(weights)))
     oracle = make_oracle(measure, n_pos, n_neg, weights)
     labelling = oracle.violate(scores)
@@ -193,7 +193,7 @@ def test_generic_scan_prunes_and_stays_exact(measure):
 @given(problem=small_problems(most=8, score=half_steps), seed=st.integers(0, 99))
 @settings(max_examples=50, deadline=None)
 @pytest.mark.parametrize("measure", [FBeta(), Jaccard(), get_measure("prbep"), get_measure("g_mean")], ids=by_name)
-def test_does_not_depend_on_the_order_of_rows(measure, problem, seed):
+def test_does_not_depend_on_the_order_of_samples(measure, problem, seed):
     n_pos, n_neg, scores = problem
     rng = np.random.default_rng(seed)
     order = np.r_[rng.permutation(n_pos), n_pos + rng.permutation(n_neg)]

@@ -49,7 +49,7 @@ def test_a_labelling_is_a_lower_bound_everywhere(measure, kind):
 
 
 @pytest.mark.parametrize("measure", MEASURES, ids=lambda measure: measure.name)
-def test_rows_on_the_margin_are_on_one_side_of_it(measure):
+def test_samples_on_the_margin_are_on_one_side_of_it(measure):
     """Loss and slope of a labelling belong to the same samples, also where rounding decides what is violated."""
     for n_pos in (1, 3, 7, 15):
         for n_neg in (3, 7, 8, 31):

@@ -97,7 +97,7 @@ def test_equals_brute_force_with_any_weights(case):
 
 @given(case=tiny(weight=st.integers(1, 4)))
 @USUAL
-def test_whole_weights_are_repeated_rows(case):
+def test_whole_weights_are_repeated_samples(case):
     fpr_range, n_pos, n_neg, scores, weights = case
     copies = weights.astype(int)
     weighted = oracle_of(fpr_range, n_pos, n_neg, weights).violate(scores)
@@ -134,7 +134,7 @@ each_seed = pytest.mark.parametrize("seed", range(24))
 
 
 @each_seed
-def test_equals_the_best_of_all_places_on_many_rows(seed):
+def test_equals_the_best_of_all_places_on_many_samples(seed):
     case = random_case(seed)
     fpr_range, n_pos, n_neg, scores, weights = case
     labelling = oracle_of(fpr_range, n_pos, n_neg, weights).violate(scores)
@@ -167,7 +167,7 @@ def test_is_the_oracle_of_the_whole_area_from_0_to_1(seed):
 
 
 @each_seed
-def test_does_not_depend_on_the_order_of_rows(seed):
+def test_does_not_depend_on_the_order_of_samples(seed):
     fpr_range, n_pos, n_neg, scores, weights = random_case(seed)
     rng = np.random.default_rng(seed)
     order = np.r_[rng.permutation(n_pos), n_pos + rng.permutation(n_neg)]

@@ -47,7 +47,7 @@ def test_the_unit_of_the_weights_hides_no_labelling(measure, size):
 
 @pytest.mark.parametrize("levels", [(0.5, -1.3), (-2.0, -0.2), (0.0, 0.0)], ids=str)
 @pytest.mark.parametrize("measure", RATIOS, ids=repr)
-def test_very_many_rows_get_the_same_scan_as_few(measure, levels):
+def test_very_many_samples_get_the_same_scan_as_few(measure, levels):
     """All scores of a class alike: far from the convex and the concave case, where every scan would do."""
     n_pos, n_neg = 30_000, 300_000
     scores = np.r_[np.full(n_pos, levels[0]), np.full(n_neg, levels[1])]

@@ -139,7 +139,7 @@ def test_reaches_the_exact_optimum(measure, constant):
 
 
 @each_measure
-def test_whole_weights_reach_the_exact_optimum_of_repeated_rows(measure):
+def test_whole_weights_reach_the_exact_optimum_of_repeated_samples(measure):
     for seed in range(20, 28):
         X, positive, C = tiny(seed, n=6)
         copies = np.random.default_rng(seed).integers(1, 3, size=len(X))

@@ -28,7 +28,7 @@ from metricwise.designs import make_design
 from metricwise.measures import Accuracy, Ratio, RatioOfRates, registered_names
 from metricwise.solvers import CuttingPlane, Limits, run
 from metricwise.solvers.amp import AMP, table_rate
-from metricwise.solvers.amp_problem import level_ratio, make_amp_problem
+from metricwise.solvers.amp_problem import make_amp_problem, make_level_ratio
 
 RNG = np.random.default_rng(0)
 X = np.round(RNG.normal(size=(40, 3)), 2)
@@ -98,15 +98,15 @@ def regularised_ratio(measure, data, positive, weights, C, w):
 
 
 @pytest.mark.parametrize("level", [0.0, 0.3, 0.9])
-def test_prices_of_known_measures(level):
+def test_costs_of_known_measures(level):
     theta = 2.5
     for beta in (0.5, 1.0, 2.0):
         expected = np.array([1 + beta**2 - level, theta * level]) / (1 + beta**2)
-        np.testing.assert_allclose(level_ratio(FBeta(beta), theta).prices(level), expected)
-    np.testing.assert_allclose(level_ratio(Jaccard(), theta).prices(level), [1.0, theta * level])
+        np.testing.assert_allclose(make_level_ratio(FBeta(beta), theta).class_costs(level), expected)
+    np.testing.assert_allclose(make_level_ratio(Jaccard(), theta).class_costs(level), [1.0, theta * level])
     for sigma in (0.5, 2.0):
         expected = np.array([1.0, theta]) * (1 - level * (1 - sigma)) / (1 + theta)
-        np.testing.assert_allclose(level_ratio(GowerLegendre(sigma), theta).prices(level), expected)
+        np.testing.assert_allclose(make_level_ratio(GowerLegendre(sigma), theta).class_costs(level), expected)
 
 
 @each_measure
@@ -133,25 +133,25 @@ def test_the_inner_problem_is_a_support_vector_machine_with_class_weights(measur
     inner = problem.cost_sensitive(level)
     result, _ = run(CuttingPlane(), inner, Limits(tol=1e-7))
     n_pos = np.count_nonzero(POSITIVE)
-    p, q = problem.ratio.prices(level)
+    p, q = problem.ratio.class_costs(level)
     price = {True: p / (problem.ridge * n_pos), False: q / (problem.ridge * (40 - n_pos))}
     peer = LinearSVC(loss="hinge", C=1.0, class_weight=price, tol=1e-9, max_iter=10**6).fit(X, POSITIVE)
     np.testing.assert_allclose(result.weights, np.append(peer.coef_[0], peer.intercept_), atol=2e-3)
 
 
-def test_a_class_without_a_price():
+def test_a_class_without_a_cost():
     """At level 0, F1 asks for true positives only; the least weights that give all of them the full reward win."""
     problem = problem_of(
         FBeta(), data=np.array([[2.0], [2.0], [5.0], [-5.0]]), positive=np.arange(4) < 2, intercept=0.0
     )
     inner = problem.cost_sensitive(0.0)
-    assert problem.ratio.prices(0.0).neg == 0.0
+    assert problem.ratio.class_costs(0.0).neg == 0.0
     result, _ = run(CuttingPlane(), inner, Limits(tol=1e-9))
     assert result.weights == pytest.approx([0.5], rel=1e-6)
 
 
 @pytest.mark.parametrize("name", registered_names(RatioOfRates))
-def test_c_is_the_price_of_one_mistake_at_the_level_of_perfect_labels(name):
+def test_c_is_the_cost_of_one_mistake_at_the_level_of_perfect_labels(name):
     measure = get_measure(name)
     positive = np.arange(2000) < 400
     problem = problem_of(measure, data=np.zeros((2000, 1)), positive=positive, C=0.7)
@@ -208,11 +208,11 @@ def test_rates_of_table_2():
     theta = 3.7
     for beta in (0.5, 1.0, 2.0):
         expected = (1 + theta) / (1 + beta**2 + theta)
-        assert table_rate(level_ratio(FBeta(beta), theta)) == pytest.approx(expected)
-    assert table_rate(level_ratio(Jaccard(), theta)) == pytest.approx(theta / (1 + theta))
-    assert table_rate(level_ratio(GowerLegendre(0.3), theta)) == pytest.approx(0.7 / (0.7 + 0.3))
-    assert table_rate(level_ratio(GowerLegendre(3.0), theta)) == pytest.approx(2.0 / 3.0)
-    assert table_rate(level_ratio(Accuracy(), theta)) == 0.0
+        assert table_rate(make_level_ratio(FBeta(beta), theta)) == pytest.approx(expected)
+    assert table_rate(make_level_ratio(Jaccard(), theta)) == pytest.approx(theta / (1 + theta))
+    assert table_rate(make_level_ratio(GowerLegendre(0.3), theta)) == pytest.approx(0.7 / (0.7 + 0.3))
+    assert table_rate(make_level_ratio(GowerLegendre(3.0), theta)) == pytest.approx(2.0 / 3.0)
+    assert table_rate(make_level_ratio(Accuracy(), theta)) == 0.0
 
 
 # ------------------------------------------------------------------------------------------------- runs and statuses

@@ -59,11 +59,11 @@ def test_names():
 
 
 def test_what_has_no_average():
-    with pytest.raises(TypeError, match="only measures of the contingency table have averages"):
+    with pytest.raises(TypeError, match="base must be a measure of the contingency table"):
         Averaged(RocAuc())
     with pytest.raises(ValueError, match="average must be one of macro, micro, weighted, samples, got 'mean'"):
         Averaged(FBeta(), "mean")
-    with pytest.raises(ValueError, match="mean over samples with several labels"):
+    with pytest.raises(ValueError, match="averages over samples of a multilabel target"):
         Averaged(FBeta(), "samples").score(TRUTH, FOUND)
-    with pytest.raises(ValueError, match="must be alike, got shapes"):
+    with pytest.raises(ValueError, match="must have the same shape, got"):
         Averaged(FBeta()).score(TRUTH, FOUND[:-1])

@@ -25,7 +25,7 @@ from metricwise.decisions.binary import Chosen, HeldOut
 from metricwise.decisions.out_of_fold import Scores
 from metricwise.estimators.wrappers.cost_sensitive.learners import WeightedLearner
 from metricwise.estimators.wrappers.cost_sensitive.rounds import Trial, best_trial, least_gain
-from metricwise.solvers.amp_problem import Prices
+from metricwise.solvers.amp_problem import ClassCosts
 
 X, Y = make_classification(1500, 8, n_informative=4, weights=[0.85], flip_y=0.05, random_state=0)
 TRAIN, TEST = slice(0, 700), slice(700, 1500)
@@ -142,7 +142,7 @@ def trial_of(right, truth):
     expected = float(np.mean(right))
     everything, none = np.arange(truth.size), np.zeros(0, dtype=np.int64)
     scores = Scores(everything, held.scores, none, np.zeros(0))
-    return Trial(Prices(1.0, 1.0), Chosen(0.5, (0.5, 0.5), expected, (0.0, 1.0)), held, scores)
+    return Trial(ClassCosts(1.0, 1.0), Chosen(0.5, (0.5, 0.5), expected, (0.0, 1.0)), held, scores)
 
 
 def test_a_gain_is_kept_if_it_is_likely():

@@ -147,7 +147,7 @@ def test_extreme_beta(beta):
 # -------------------------------------------------------------------------------------------------------- long vectors
 
 
-def test_a_million_rows():
+def test_a_million_samples():
     p = np.random.default_rng(0).random(1_000_000) ** 5
     found = expected_f_labels(p, return_details=True)
     assert found.error < 1e-9
@@ -239,7 +239,7 @@ def test_sparse_instances_may_differ_in_samples_and_have_many_labels():
 def test_values_that_are_no_probabilities_are_named(function, value):
     p = np.full(5, 0.1)
     p[3] = value
-    place = r"p\[3\] \(row 3\)" if function is expected_f_labels else r"p\[3\] \(label 3\)"
+    place = r"p\[3\] \(sample 3\)" if function is expected_f_labels else r"p\[3\] \(label 3\)"
     with pytest.raises(ValueError, match=place + f" is {value}"):
         function(p)
     if function is not expected_f_labels:

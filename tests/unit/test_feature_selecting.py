@@ -69,7 +69,7 @@ def test_all_features_are_the_problem_of_the_multivariate_svm():
 
 
 def test_the_bound_is_near_the_optimum_of_the_relaxation():
-    """min 1/2 sum w^2 / d + price R with 0 <= d <= 1, sum d <= B, by a generic solver that lists all pairs."""
+    """min 1/2 sum w^2 / d + cost R with 0 <= d <= 1, sum d <= B, by a generic solver that lists all pairs."""
     X, y = data(14, 4, informative=2, seed=3)
     pairs = (X[y == 1][:, None, :] - X[y == 0][None, :, :]).reshape(-1, 4)
     price, most = 0.5 * y.size, 2
@@ -178,7 +178,7 @@ def test_weights_on_other_features_are_noticed():
         certify(model, X, y)
 
 
-def test_whole_weights_are_repeated_rows():
+def test_whole_weights_are_repeated_samples():
     X, y = data()
     copies = np.random.default_rng(3).integers(0, 3, y.size)
     weighted = FeatureSelectingSVC("prbep", 3, C=0.3, threshold=0.0).fit(X, y, sample_weight=copies)

@@ -77,7 +77,7 @@ def test_the_slack_is_within_the_bracket_and_planes_are_cuts(measure):
 
 
 @pytest.mark.parametrize("measure", [get_measure("f1"), get_measure("roc_auc")], ids=["f1", "roc_auc"])
-def test_ties_are_told_exactly_and_finer_bins_have_smaller_errors(measure):
+def test_ties_are_counted_exactly_and_finer_bins_have_smaller_errors(measure):
     rng = np.random.default_rng(1)
     data, w = rng.normal(size=(5000, 3)), rng.normal(size=4)
     positive = data[:, 0] > 1.0
@@ -91,7 +91,7 @@ def test_ties_are_told_exactly_and_finer_bins_have_smaller_errors(measure):
     assert errors[2] < max(errors[1] / 8, 1e-9)
 
 
-def test_slopes_along_a_line_are_those_of_the_rows():
+def test_slopes_along_a_line_are_those_of_the_samples():
     problem, rng = binned(get_measure("f1")), np.random.default_rng(2)
     design = make_design(X, intercept=1.0)
     w, target = rng.normal(size=(2, X.shape[1] + 1))
@@ -105,7 +105,7 @@ def test_slopes_along_a_line_are_those_of_the_rows():
     assert counts.tolist() == np.bincount(design.scores(0.5 * w + 0.5 * target)[POSITIVE] >= 0.0).tolist()
 
 
-def test_scores_do_not_depend_on_how_rows_are_shared_among_places():
+def test_scores_do_not_depend_on_how_samples_are_shared_among_places():
     first, second = binned(get_measure("f1")), binned(get_measure("f1"), X[::-1], POSITIVE[::-1])
     w = np.random.default_rng(3).normal(size=X.shape[1] + 1)
     labellings = [problem.oracle.violate(problem.design.scores(w)) for problem in (first, second)]
@@ -223,7 +223,7 @@ def test_training_goes_on_from_a_checkpoint(tmp_path):
     assert not path.exists()
 
 
-def test_degenerate_optima_are_told_as_without_bins():
+def test_degenerate_optima_are_reported_as_without_bins():
     rng = np.random.default_rng(0)
     data, positive = rng.normal(size=(400, 2)), rng.random(400) < 0.1
     with warnings.catch_warnings():

@@ -14,7 +14,7 @@ from metricwise.designs.kernel import KernelDesign
 from metricwise.designs.kernel_function import KernelFunction, KernelRows, check_positive
 from metricwise.designs.subspace import Subspace, SubspaceDesign
 from metricwise.estimators.svm.kernel_space import gamma_of
-from metricwise.solvers.subspace_pursuit import first_basis
+from metricwise.solvers.subspace_pursuit import draw_first_basis
 
 RNG = np.random.default_rng(0)
 N = 31
@@ -221,7 +221,7 @@ def test_subspace_designs(rows, constant):
 @pytest.mark.parametrize(("size", "n_pos"), [(6, 3), (10, 4), (1, 0), (31, 4), (30, 4), (7, 3)])
 def test_a_random_basis_is_half_positive_as_far_as_there_are_so_many(size, n_pos):
     positive = np.isin(np.arange(N), [3, 9, 20, 27])
-    basis = first_basis(np.arange(N), positive, size, np.random.default_rng(0))
+    basis = draw_first_basis(np.arange(N), positive, size, np.random.default_rng(0))
     assert basis.size == size == np.unique(basis).size
     assert np.count_nonzero(positive[basis]) == n_pos
 
@@ -229,7 +229,7 @@ def test_a_random_basis_is_half_positive_as_far_as_there_are_so_many(size, n_pos
 def test_a_random_basis_keeps_to_its_rows():
     positive, rows = np.arange(N) % 2 == 0, np.array([0, 1, 2, 3, 8, 10, 12])
     for size in range(1, 8):
-        basis = first_basis(rows, positive, size, np.random.default_rng(size))
+        basis = draw_first_basis(rows, positive, size, np.random.default_rng(size))
         assert np.unique(basis).size == size and set(basis) <= set(rows)
 
 

@@ -318,10 +318,10 @@ def test_at_k_without_positives_is_zero():
     assert RecallAtK().score([0, 0], [1, 2]) == 0.0
 
 
-def test_k_beyond_the_rows():
+def test_k_beyond_the_samples():
     with pytest.raises(ValueError, match="k=5 asks for 5 predicted positives but there are only 3 samples"):
         PrecisionAtK(5).score([1, 0, 1], [1, 2, 3])
-    with pytest.raises(ValueError, match=r"k=2.0 asks for 4 .* only 3 samples; choose a smaller k"):
+    with pytest.raises(ValueError, match=r"k=2.0 asks for 4 .* only 3 samples; choose k <= 3"):
         RecallAtK(2.0).score([1, 0, 1], [1, 2, 3])
 
 
@@ -332,7 +332,7 @@ def test_k_must_be_positive(measure, k):
         measure(k)
 
 
-def test_k_one_row_differs_from_as_many_rows_as_positives():
+def test_k_one_sample_differs_from_as_many_samples_as_positives():
     assert PrecisionAtK(1) != PrecisionAtK(1.0)
     assert repr(PrecisionAtK(np.int64(1))) == "PrecisionAtK(k=1)"
     assert repr(PrecisionAtK(np.float32(1))) == "PrecisionAtK(k=1.0)"

@@ -77,7 +77,7 @@ def test_centres_are_the_pairs_if_there_are_enough(kind):
 
 @each_norm
 def test_copies_share_a_cluster(norm):
-    """Every sample twice: four copies of each pair, and a model of the same weights at half the price."""
+    """Every sample twice: four copies of each pair, and a model of the same weights at half the cost."""
     data, y = np.vstack([X, X]), np.r_[Y, Y]
     settings = {"norm": norm, "tol": 1e-8, "threshold": 0.0, "pairs": "kmeans", "n_clusters": 4 * N_PAIRS}
     twice = AUCSVC(0.15, **settings).fit(data, y)
@@ -94,7 +94,7 @@ def test_shares_add_up_and_the_mean_pair_is_kept(norm, n_clusters):
     weights = RNG.uniform(0.2, 3.0, size=23)
     problem, centres, shares = clusters_of(n_clusters, norm, C=0.7, weights=weights)
     assert 2 <= len(centres) <= n_clusters
-    assert problem.price == pytest.approx(0.7 * weights.sum())
+    assert problem.cost == pytest.approx(0.7 * weights.sum())
     if norm == 1:
         assert problem.weights.sum() == pytest.approx(weights.sum())
         # The negatives of the problem are centres turned around.
@@ -142,7 +142,7 @@ def test_more_than_two_classes(norm):
 
 @pytest.mark.parametrize("batch", [256, 4 * 50, 4 * 7], ids=["whole", "two", "many"])
 def test_batches_do_not_lose_pairs(monkeypatch, batch):
-    monkeypatch.setattr(pair_clusters, "_ENTRIES_OF_A_BATCH", batch)
+    monkeypatch.setattr(pair_clusters, "_ENTRIES_PER_BATCH", batch)
     weights = RNG.uniform(0.5, 2.0, size=23)
     pairs = pair_clusters._Pairs(X, np.flatnonzero(Y), np.flatnonzero(~Y), weights[Y], weights[~Y], 3)
     for size in (7, 50, 120, 1000):

@@ -19,7 +19,7 @@ from metricwise.solvers.stream_data import StreamData
 from metricwise.solvers.stream_state import StreamState
 
 REGIONS = {
-    "fixed": streaming.FIXED_PRICES,
+    "fixed": streaming.FIXED_COSTS,
     "point": dual_regions.POINT,
     "simplex": dual_regions.SIMPLEX,
     "roots": dual_regions.ROOTS,
@@ -67,7 +67,7 @@ class Twin:
         margin = truth * (self.w @ u + self.b)
         side, share = (0, prior) if positive else (1, 1.0 - prior)
         price = weight * self.slopes[side] / share
-        if self.region != streaming.FIXED_PRICES:
+        if self.region != streaming.FIXED_COSTS:
             self.descend(side, share, weight, margin, prior, decay)
         self.w *= max(1.0 - eta * settings.alpha, 0.0)
         square = u @ u + settings.intercept

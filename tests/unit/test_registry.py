@@ -172,7 +172,7 @@ def test_register_wants_a_name(name):
         ("partial-auc:0.05", PartialAuc(max_fpr=0.05)),
         ("precision@100", PrecisionAtK(100)),
         ("precision-at-k:100", PrecisionAtK(100)),
-        ("recall@5%", RecallAtK(0.05, of="rows")),
+        ("recall@5%", RecallAtK(0.05, of="samples")),
         ("Recall@Precision:0.95", RecallAtPrecision(0.95)),
         ("precision@recall:0.7", PrecisionAtRecall(0.7)),
         ("f-beta:2-macro", Averaged(FBeta(2.0), "macro")),
@@ -202,7 +202,7 @@ def test_parameters_that_make_no_sense(text, message):
         get_measure(text)
 
 
-def test_a_share_of_all_rows():
+def test_a_share_of_all_samples():
     measure = get_measure("recall@50%")
     assert measure.predicted_positives(1.0, 8.0) == 4.0
     y, scores = [1, 0, 1, 0, 1, 0, 0, 0], [8, 7, 6, 5, 4, 3, 2, 1]

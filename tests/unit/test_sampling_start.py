@@ -41,7 +41,7 @@ def test_the_sample_leaves_cuts_to_start_from():
     assert WITH.init(small).n_cuts == WITHOUT.init(small).n_cuts  # an eighth of it is less than the smallest sample
 
 
-def test_fewer_steps_on_all_rows():
+def test_fewer_steps_on_all_samples():
     problem = problem_of(get_measure("f1"), X, POSITIVE, C=0.05)
     assert run(WITH, problem, Limits(tol=TOL))[0].n_iter < run(WITHOUT, problem, Limits(tol=TOL))[0].n_iter
 

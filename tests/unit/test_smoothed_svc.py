@@ -97,7 +97,7 @@ def test_value_is_the_maximum_over_shares(measure, weights, scores):
     found = make_smoothed_slack(measure, N_POS, N_NEG, weights).at(scores, 0.7)
     value, held = reference(some, scores, 0.7)
     assert found.value == pytest.approx(value, abs=1e-7)
-    assert found.held_back == pytest.approx(held, abs=1e-4)
+    assert found.prox_term == pytest.approx(held, abs=1e-4)
 
 
 @each_measure
@@ -109,7 +109,7 @@ def test_smoothing_bounds_the_slack_from_both_sides(measure, weights):
     for smoothing in (3.0, 0.5, 1e-3, 1e-7):
         found, exact = slack.at(SCORES, smoothing), oracle.violate(SCORES).value
         assert found.value <= exact + 1e-9 <= found.value + smoothing * most + 2e-9
-        assert found.value + found.held_back <= exact + 1e-8
+        assert found.value + found.prox_term <= exact + 1e-8
 
 
 @each_measure
@@ -216,7 +216,7 @@ def test_other_measures_are_refused_with_what_fits(name):
     assert name not in measure_names("SmoothedSVC")
 
 
-def test_fewer_top_rows_than_positives_are_refused():
+def test_fewer_top_samples_than_positives_are_refused():
     X, y = data()
     with pytest.raises(TypeError, match="Train MultivariateSVC for it, or choose a larger k"):
         SmoothedSVC(RecallAtK(0.5)).fit(X, y)

@@ -16,10 +16,10 @@ from metricwise.reporting.sections import convergence
 from metricwise.reporting.training_displays import ConvergenceDisplay
 from metricwise.results import Status
 from metricwise.solvers import Limits, run
-from metricwise.solvers.dictionary_learning import first_atoms, learn_dictionary
+from metricwise.solvers.dictionary_learning import choose_first_atoms, learn_dictionary
 from metricwise.solvers.sparse_coding import SparseCoding
 from metricwise.solvers.sparse_coding_paper import PaperSparseCoding, gradient_of_codes, gradient_of_weights
-from metricwise.solvers.sparse_problem import CodedRows, make_sparse_problem, row_squares
+from metricwise.solvers.sparse_problem import SampleEncoder, make_sparse_problem, squared_norms
 
 X, y = make_classification(150, 8, n_informative=5, weights=[0.7], flip_y=0.05, random_state=0)
 POSITIVE = y == 1
@@ -30,12 +30,12 @@ WEIGHTS = np.random.default_rng(1).uniform(0.5, 3.0, size=len(y))
 def problem_of(measure="f1", C1=1.0, C2=1.0, C3=2.0, weights=None, intercept=1.0):
     omega = np.ones(len(y)) if weights is None else weights
     return make_sparse_problem(
-        make_design(X), row_squares(X), POSITIVE, get_measure(measure), (C1, C2, C3), omega, intercept
+        make_design(X), squared_norms(X), POSITIVE, get_measure(measure), (C1, C2, C3), omega, intercept
     )
 
 
 def atoms_of(n_atoms=12):
-    return first_atoms(X, np.ones(len(y)), n_atoms, 0)
+    return choose_first_atoms(X, np.ones(len(y)), n_atoms, 0)
 
 
 def value_of(problem, coded, codes, w):
@@ -80,7 +80,7 @@ def test_codes_are_moved_to_where_none_near_them_are_better():
     assert fallen > 0
     for scale in np.repeat([1e-3, 1e-2, 0.1], 30):
         codes = state.codes + scale * rng.normal(size=state.codes.shape) * (state.codes != 0)
-        assert value_of(problem, state.coded, codes, state.w) >= state.objective - 0.05 * fallen
+        assert value_of(problem, state.encoder, codes, state.w) >= state.objective - 0.05 * fallen
 
 
 # sparse_encode has no tolerance to set, and before version 1.7 of scikit-learn it stops far from the optimum.
@@ -90,7 +90,7 @@ STOPS_LATE = tuple(int(part) for part in sklearn.__version__.split(".")[:2]) >= 
 @pytest.mark.parametrize("n_atoms", [10, 40])
 def test_the_lasso_agrees_with_two_independent_solvers(n_atoms):
     atoms, C1 = atoms_of(n_atoms), 0.7
-    codes = CodedRows.of(make_design(X), atoms).encode(C1, 1e-10)
+    codes = SampleEncoder.from_design(make_design(X), atoms).encode(C1, 1e-10)
     by_encoder = sparse_encode(X, atoms, algorithm="lasso_cd", alpha=C1 / 2, max_iter=20_000)
     lasso = Lasso(alpha=C1 / (2 * X.shape[1]), fit_intercept=False, tol=1e-12, max_iter=100_000)
     by_lasso = [lasso.fit(atoms.T, row).coef_ for row in X[:20]]
@@ -104,7 +104,7 @@ def test_codes_are_those_of_least_cost_where_atoms_are_alike():
     atoms, C1 = np.repeat(atoms_of(20), 2, axis=0), 1e-3
     atoms[1::2] += 1e-3 * np.random.default_rng(0).normal(size=(20, 8))
     atoms[5] = 0.0
-    codes = CodedRows.of(make_design(X), atoms).encode(C1, 1e-9)
+    codes = SampleEncoder.from_design(make_design(X), atoms).encode(C1, 1e-9)
     slopes = 2 * (X - codes @ atoms) @ atoms.T
     assert np.abs(slopes).max() <= C1 * (1 + 1e-3)
     np.testing.assert_allclose(slopes[codes != 0], C1 * np.sign(codes[codes != 0]), rtol=1e-3)
@@ -112,7 +112,7 @@ def test_codes_are_those_of_least_cost_where_atoms_are_alike():
 
 
 def test_atoms_fall_to_the_minimum_of_ordinary_dictionary_learning():
-    squares, one = row_squares(X), np.ones(len(y))
+    squares, one = squared_norms(X), np.ones(len(y))
     atoms, objectives = learn_dictionary(make_design(X), squares, one, atoms_of(), 0.5, 1e-8, 200)
     assert np.all(np.diff(objectives) <= 1e-9 * objectives[0])
     assert objectives[-1] < 0.97 * objectives[0]
@@ -123,7 +123,7 @@ def test_atoms_fall_to_the_minimum_of_ordinary_dictionary_learning():
 def test_gradients_agree_with_differences(measure):
     """At a random point the most violated labelling is unique, and the objective smooth but for codes of zero."""
     problem, rng = problem_of(measure, weights=WEIGHTS), np.random.default_rng(3)
-    coded = problem.coded(atoms_of())
+    coded = problem.make_encoder(atoms_of())
     codes, w, step = rng.normal(size=(len(y), 12)), rng.normal(size=13), 1e-6
     by_codes = gradient_of_codes(problem, coded, codes, w)
     by_weights = gradient_of_weights(problem, codes, w)
@@ -139,7 +139,7 @@ def test_gradients_agree_with_differences(measure):
 def test_the_gradient_of_the_reconstruction_points_uphill():
     """The paper prints it with the other sign."""
     problem = problem_of(C3=1e-9)
-    coded, codes = problem.coded(atoms_of()), np.full((len(y), 12), 0.5)
+    coded, codes = problem.make_encoder(atoms_of()), np.full((len(y), 12), 0.5)
     slope = gradient_of_codes(problem, coded, codes, np.zeros(13))
     rows = X[problem.design.rows]
     np.testing.assert_allclose(slope, -2 * (rows - codes @ atoms_of()) @ atoms_of().T + problem.C1, atol=1e-9)
@@ -213,14 +213,14 @@ def test_what_is_not_linear_in_the_features_is_not_taken_for_it(tmp_path):
     assert len(ConvergenceDisplay.from_estimator(model).lines_) == 1
 
 
-def test_rows_of_weight_two_are_rows_twice():
+def test_samples_of_weight_two_are_samples_twice():
     weights = np.random.default_rng(2).integers(0, 3, size=len(y))
     weighted = SparseCodingClassifier("f1", 12, threshold=0.0).fit(X, y, sample_weight=weights)
     repeated = SparseCodingClassifier("f1", 12, threshold=0.0).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
     np.testing.assert_allclose(weighted.decision_function(X), repeated.decision_function(X), atol=1e-6)
 
 
-def test_sparse_rows_single_precision_and_threads_change_nothing_that_matters():
+def test_sparse_samples_single_precision_and_threads_change_nothing_that_matters():
     rows = np.round(4 * X) / 4
     rows[np.abs(rows) < 0.5] = 0.0
     settings = {"n_atoms": 10, "threshold": 0.0}
@@ -233,7 +233,7 @@ def test_sparse_rows_single_precision_and_threads_change_nothing_that_matters():
         assert np.corrcoef(other.decision_function(kind), model.decision_function(rows))[0, 1] > 0.99
 
 
-def test_rows_are_coded_alike_alone_and_in_batches():
+def test_samples_are_coded_alike_alone_and_in_batches():
     model = SparseCodingClassifier("f1", 12, threshold=0.0).fit(X, y)
     codes = model.transform(X)
     assert codes.shape == (len(y), 12) and 0 < (codes == 0).mean() < 1

@@ -59,7 +59,7 @@ def test_no_cut_is_better(measure, case):
 
 @given(case=labelled_scores())
 @settings(max_examples=100, deadline=None)
-def test_without_weights_every_row_counts_once(case):
+def test_without_weights_every_sample_counts_once(case):
     positive, scores, _ = case
     assert best_threshold(FBeta(), positive, scores) == best_threshold(FBeta(), positive, scores, np.ones(scores.size))
 

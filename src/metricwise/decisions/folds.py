@@ -18,7 +18,7 @@ from sklearn.model_selection import check_cv
 
 from metricwise._typing import Indices, Mask
 from metricwise.designs import Design
-from metricwise.kernels.random_numbers import STEP, mixed
+from metricwise.kernels.random_numbers import STEP, mix
 
 DEFAULT_FOLDS = 5
 
@@ -82,7 +82,7 @@ def _told_apart(fingerprints: NDArray[np.uint64]) -> NDArray[np.uint64]:
     first = np.append(True, ordered[1:] != ordered[:-1])
     number = np.arange(order.size) - np.flatnonzero(first)[np.cumsum(first) - 1]
     told = np.empty_like(fingerprints)
-    told[order] = mixed(ordered + number.astype(np.uint64) * STEP)
+    told[order] = mix(ordered + number.astype(np.uint64) * STEP)
     return told
 
 

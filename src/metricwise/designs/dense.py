@@ -30,7 +30,7 @@ class DenseDesign(RowsOfMatrix):
         out = np.empty(len(rows))
         if self._by_columns:
             self._run(
-                lambda start, stop: products.columns_scores_of_rows(X, rows, w, out, start, stop), len(rows), work
+                lambda start, stop: products.columns_scores_of_subset(X, rows, w, out, start, stop), len(rows), work
             )
             return out + offset
         order = self.order
@@ -47,7 +47,7 @@ class DenseDesign(RowsOfMatrix):
             self._run(lambda start, stop: products.columns_combine(X, spread, out, start, stop), X.shape[1], X.size)
         elif self._by_columns:
             self._run(
-                lambda start, stop: products.columns_combine_of_rows(X, rows, c, out, start, stop), X.shape[1], work
+                lambda start, stop: products.columns_combine_of_subset(X, rows, c, out, start, stop), X.shape[1], work
             )
         else:
             order = self.order

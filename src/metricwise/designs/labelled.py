@@ -16,7 +16,7 @@ from metricwise._typing import Floats, Indices, Integers
 from metricwise.designs.base import Design
 from metricwise.designs.cluster.numbers import FewEntries, FewValues, by_entries, in_full
 from metricwise.kernels import histograms
-from metricwise.kernels.random_numbers import STEP, mixed
+from metricwise.kernels.random_numbers import STEP, mix
 
 Codes = NDArray[np.int32]
 Edges = tuple[Floats, Floats]
@@ -126,7 +126,7 @@ class LabelledRows:
         for number, mask in self._positives(positive).items():
             (a, b), c = self._vectors(number, point), np.zeros(mask.size)
             for by_bin, between, of_class in zip(coefficients, edges, (True, False), strict=True):
-                histograms.spread_over_rows(a, b, point.p, point.q, mask, between, of_class, in_full(by_bin), c)
+                histograms.spread_over_samples(a, b, point.p, point.q, mask, between, of_class, in_full(by_bin), c)
             answers.append((number, by_entries(self.designs[number].combine(c))))
         return answers
 
@@ -146,7 +146,7 @@ class LabelledRows:
         """Return a number that is another one if samples or their labels are others, whatever their order."""
         total = np.zeros(1, dtype=np.uint64)
         for number, design in self.designs.items():
-            total += mixed(design.fingerprints() + self.codes[number].astype(np.uint64) * STEP).sum(dtype=np.uint64)
+            total += mix(design.fingerprints() + self.codes[number].astype(np.uint64) * STEP).sum(dtype=np.uint64)
         return [int(total[0])]
 
     def _positives(self, positive: int) -> dict[int, NDArray[np.bool_]]:

@@ -1,4 +1,4 @@
-"""Labels from scores and probabilities."""
+"""Inference: labels from scores and probabilities."""
 
 from metricwise.inference.f_measure import LabelSets, gfm, gfm_from_samples, gfm_threshold
 from metricwise.inference.f_measure_marginals import hamming, lewis, meuf, meuf_approx, multinomial

@@ -1,4 +1,4 @@
-"""All thresholds that tell samples apart by their scores, and the contingency table of each."""
+"""All thresholds that separate samples by their scores, and the contingency table of each."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import numpy as np
 from metricwise._typing import Floats, Mask
 from metricwise.measures.base import CountsTable
 
-# Calling every sample positive is the most drastic labelling there is, and must be worth it.
+# Predicting every sample positive is accepted only for a noticeable gain.
 _NOTICEABLE = 1e-6
 
 
 @dataclass(frozen=True)
 class Candidates:
-    """Samples grouped by distinct score, greatest first; candidate k calls the first k groups positive.
+    """Samples grouped by distinct score, greatest first; candidate k predicts the first k groups positive.
 
     Attributes
     ----------
@@ -49,8 +49,8 @@ class Candidates:
 
     def tables(self, positives: Floats | None = None, negatives: Floats | None = None) -> tuple[Floats, ...]:
         """Return tp, fp, fn, tn of every candidate, for the samples' own weights or others."""
-        tp = _running(self.positives if positives is None else positives)
-        fp = _running(self.negatives if negatives is None else negatives)
+        tp = _prefix_sums(self.positives if positives is None else positives)
+        fp = _prefix_sums(self.negatives if negatives is None else negatives)
         return tp, fp, tp[-1] - tp, fp[-1] - fp
 
     def values(self, measure: CountsTable, positives: Floats | None = None, negatives: Floats | None = None) -> Floats:
@@ -73,7 +73,7 @@ class Candidates:
         return np.where((low <= middle) & (middle < high), middle, low)[()]
 
 
-def _running(weights: Floats) -> Floats:
+def _prefix_sums(weights: Floats) -> Floats:
     return np.concatenate([[0.0], np.cumsum(weights)])
 
 

@@ -38,7 +38,7 @@ class ExponentialSum(NamedTuple):
 
 
 @lru_cache(maxsize=64)
-def reciprocal(largest: float, tolerance: float) -> ExponentialSum:
+def approximate_reciprocal(largest: float, tolerance: float) -> ExponentialSum:
     """Return a sum of exponentials for 1 / x, for all x from 1 to ``largest``, with an error of at most ``tolerance``.
 
     Parameters
@@ -51,7 +51,7 @@ def reciprocal(largest: float, tolerance: float) -> ExponentialSum:
     Examples
     --------
     >>> import numpy as np
-    >>> rule = reciprocal(1000.0, 1e-3)
+    >>> rule = approximate_reciprocal(1000.0, 1e-3)
     >>> rule.nodes.size
     13
     >>> bool(abs(rule.weights @ np.exp(-37.0 * rule.nodes) * 37.0 - 1.0) < rule.error < 1e-3)
@@ -59,7 +59,7 @@ def reciprocal(largest: float, tolerance: float) -> ExponentialSum:
     """
     part = tolerance / 3.0
     step = 1.5
-    while (spacing := _of_spacing(step)) > part:
+    while (spacing := _spacing_error(step)) > part:
         step *= 0.99
     # All moments of the merged nodes are geometric series, in units of the smallest node that is kept.
     ratio = math.exp(-step)
@@ -78,7 +78,7 @@ def reciprocal(largest: float, tolerance: float) -> ExponentialSum:
     return ExponentialSum(nodes, weights, float(spacing + merging + tails[kept]))
 
 
-def _of_spacing(step: float) -> float:
+def _spacing_error(step: float) -> float:
     """Return the relative error of the trapezoidal rule with infinitely many nodes."""
     total = 0.0
     for harmonic in range(1, 9):  # each is below 0.002 times the one before, for steps of at most 1.5

@@ -21,7 +21,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from metricwise._typing import Floats, LabelMatrix
-from metricwise.inference.probabilities import dense_samples, joint_probabilities, shares_of_beta
+from metricwise.inference.probabilities import check_joint, check_samples, split_beta
 from metricwise.kernels.fmeasure import dense_sample_sets, joint_sets, sparse_sample_sets
 from metricwise.threads import available_threads, block_bounds, run_blocks
 
@@ -49,7 +49,7 @@ def gfm(
     Parameters
     ----------
     P : array of shape (m, m) or (instances, m, m)
-        ``P[i, s - 1]`` is the probability that label i is on *and* that s labels are on in all: samples are labels,
+        ``P[i, s - 1]`` is the probability that label i is on *and* that s labels are on in all: rows are labels,
         columns the sizes 1 to m. This, with ``p_zero``, is all that matters of the joint distribution.
     p_zero : float or array of shape (instances,)
         Probability that no label is on.
@@ -134,8 +134,8 @@ def gfm_threshold(
 def _from_joint(
     joint: ArrayLike, p_zero: ArrayLike, beta: float, consistent: bool, return_expected: bool, ordered: bool
 ) -> LabelMatrix | LabelSets:
-    shares = shares_of_beta(beta)
-    mass, zero, single = joint_probabilities(joint, p_zero, consistent)
+    shares = split_beta(beta)
+    mass, zero, single = check_joint(joint, p_zero, consistent)
     n, m = mass.shape[:2]
     labels, expected = np.zeros((n, m), np.int8), np.empty(n)
 
@@ -144,11 +144,13 @@ def _from_joint(
         joint_sets(mass[rows], zero[rows], ordered, *shares, labels[rows], expected[rows])
 
     run_blocks(task, block_bounds(n, float(n) * m * m * (1 if ordered else m)), available_threads())
-    return answer(labels, expected, single, return_expected)
+    return select_output(labels, expected, single, return_expected)
 
 
-def answer(labels: LabelMatrix, expected: Floats, single: bool, return_expected: bool) -> LabelMatrix | LabelSets:
-    """Return what was asked for, without the axis of instances where there is only one."""
+def select_output(
+    labels: LabelMatrix, expected: Floats, single: bool, return_expected: bool
+) -> LabelMatrix | LabelSets:
+    """Return the labels, with their expected measure if asked for, without the axis of a single instance."""
     if not return_expected:
         return labels[0] if single else labels
     return LabelSets(labels[0], float(expected[0])) if single else LabelSets(labels, expected)
@@ -193,12 +195,12 @@ def gfm_from_samples(
     >>> gfm_from_samples(samples, return_expected=True)
     LabelSets(labels=array([1, 1, 1], dtype=int8), expected=0.525)
     """
-    shares = shares_of_beta(beta)
+    shares = split_beta(beta)
     if sp.issparse(samples):
         return _from_sparse([samples], True, shares, ordered, return_expected)
     if isinstance(samples, (list, tuple)) and samples and sp.issparse(samples[0]):
         return _from_sparse(samples, False, shares, ordered, return_expected)
-    binary, single = dense_samples(samples)
+    binary, single = check_samples(samples)
     n, rows, m = binary.shape
     labels, expected = np.zeros((n, m), np.int8), np.empty(n)
 
@@ -207,7 +209,7 @@ def gfm_from_samples(
         dense_sample_sets(binary[part], ordered, *shares, labels[part], expected[part])
 
     run_blocks(task, block_bounds(n, float(n) * rows * m), available_threads())
-    return answer(labels, expected, single, return_expected)
+    return select_output(labels, expected, single, return_expected)
 
 
 def _from_sparse(
@@ -228,7 +230,7 @@ def _from_sparse(
         sparse_sample_sets(indptr, indices, starts, start, ordered, *shares, labels[part], expected[part])
 
     run_blocks(task, block_bounds(n, float(stacked.nnz) + n * m), available_threads())
-    return answer(labels, expected, single, return_expected)
+    return select_output(labels, expected, single, return_expected)
 
 
 def _check_sparse(matrix: Any, name: str, m: int) -> None:

@@ -22,11 +22,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from metricwise._typing import Floats, Integers, LabelMatrix
-from metricwise.inference.exponential_sums import ExponentialSum, reciprocal
-from metricwise.inference.f_measure import LabelSets, answer
-from metricwise.inference.probabilities import probabilities, shares_of_beta
+from metricwise.inference.exponential_sums import ExponentialSum, approximate_reciprocal
+from metricwise.inference.f_measure import LabelSets, select_output
+from metricwise.inference.probabilities import check_probabilities, split_beta
 from metricwise.kernels.fmeasure import independent_counts
-from metricwise.measures.checks import positive_number
+from metricwise.measures.checks import check_positive
 from metricwise.threads import available_threads, block_bounds, run_blocks
 
 EXACT = 2.0**-52  # the error of the sum of exponentials is then below that of adding it up
@@ -117,36 +117,36 @@ def meuf_approx(
     >>> meuf_approx(np.array([0.4, 0.3, 0.3, 0.2, 0.1]))
     array([1, 1, 1, 0, 0], dtype=int8)
     """
-    wanted = positive_number(tolerance, "tolerance")
+    wanted = check_positive(tolerance, "tolerance")
     if wanted > _LARGEST_TOLERANCE:
         raise ValueError(f"tolerance must be at most {_LARGEST_TOLERANCE}, got {tolerance!r}.")
     return _independent(p, beta, return_expected, max(wanted, EXACT))
 
 
 def _independent(p: ArrayLike, beta: float, return_expected: bool, tolerance: float) -> LabelMatrix | LabelSets:
-    shares = shares_of_beta(beta)
-    rows, order, single = _sorted(p)
+    shares = split_beta(beta)
+    rows, order, single = _sort(p)
     counts, expected = _counts(rows, shares, tolerance, None)
-    return answer(_labels(order, counts), expected, single, return_expected)
+    return select_output(_labels(order, counts), expected, single, return_expected)
 
 
-def _sorted(p: ArrayLike) -> tuple[Floats, Integers, bool]:
+def _sort(p: ArrayLike) -> tuple[Floats, Integers, bool]:
     """Return the probabilities of a batch in descending order, that order, and whether it was one instance."""
-    given = probabilities(p, "p", (1, 2), ("instances", "labels"))
+    given = check_probabilities(p, "p", (1, 2), ("instances", "labels"))
     rows = np.atleast_2d(given)
     order = np.argsort(-rows, axis=1, kind="stable")
     return np.take_along_axis(rows, order, axis=1), order, given.ndim == 1
 
 
 def _labels(order: Integers, counts: Integers) -> LabelMatrix:
-    """Return the labels that switch on the first ``counts`` of each sample's order."""
+    """Return the labels that switch on the first ``counts`` of each instance's order."""
     labels = np.empty(order.shape, np.int8)
     np.put_along_axis(labels, order, (np.arange(order.shape[1]) < counts[:, None]).astype(np.int8), axis=1)
     return labels
 
 
-def factors(rule: ExponentialSum, shares: tuple[float, float]) -> tuple[Floats, Floats]:
-    """Return what a label that is on, and a label that is chosen, multiply each node's term by."""
+def node_factors(rule: ExponentialSum, shares: tuple[float, float]) -> tuple[Floats, Floats]:
+    """Return the factors of each node's term for a label that is on and for a label that is chosen."""
     return np.exp(-shares[0] * rule.nodes), np.exp(-shares[1] * rule.nodes)
 
 
@@ -155,14 +155,16 @@ def _counts(
 ) -> tuple[Integers, Floats]:
     """Return the best numbers of labels, or the given ones, and the expected measure for independent labels."""
     n, m = rows.shape
-    rule = reciprocal(float(m), tolerance)
-    of_size, of_count = factors(rule, shares)
+    rule = approximate_reciprocal(float(m), tolerance)
+    size_factors, count_factors = node_factors(rule, shares)
     counts = np.zeros(n, np.int64) if given is None else given
     expected = np.empty(n)
 
     def task(_: int, start: int, stop: int) -> None:
         part = slice(start, stop)
-        independent_counts(rows[part], of_size, of_count, rule.weights, given is None, counts[part], expected[part])
+        independent_counts(
+            rows[part], size_factors, count_factors, rule.weights, given is None, counts[part], expected[part]
+        )
 
     run_blocks(task, block_bounds(n, float(n) * m * rule.nodes.size), available_threads())
     return counts, expected
@@ -199,8 +201,8 @@ def lewis(p: ArrayLike, *, beta: float = 1.0, return_expected: bool = False) -> 
     [1 1 0] 0.3524
     [0 0 0] 0.392
     """
-    shares = shares_of_beta(beta)
-    rows, order, single = _sorted(p)
+    shares = split_beta(beta)
+    rows, order, single = _sort(p)
     held = np.cumsum(rows, axis=1)
     ratios = held / (shares[0] * held[:, -1:] + shares[1] * np.arange(1, rows.shape[1] + 1))
     return _given(order, rows, _first_best(np.prod(1.0 - rows, axis=1), ratios), shares, single, return_expected)
@@ -217,7 +219,7 @@ def _given(
     order: Integers, rows: Floats, counts: Integers, shares: tuple[float, float], single: bool, return_expected: bool
 ) -> LabelMatrix | LabelSets:
     expected = _counts(rows, shares, EXACT, counts)[1] if return_expected else np.empty(0)
-    return answer(_labels(order, counts), expected, single, return_expected)
+    return select_output(_labels(order, counts), expected, single, return_expected)
 
 
 @overload
@@ -246,8 +248,8 @@ def hamming(p: ArrayLike, *, beta: float = 1.0, return_expected: bool = False) -
     >>> labels, round(expected, 6)
     (array([1, 0, 1], dtype=int8), 0.714)
     """
-    shares = shares_of_beta(beta)
-    rows, order, single = _sorted(p)
+    shares = split_beta(beta)
+    rows, order, single = _sort(p)
     return _given(order, rows, np.count_nonzero(rows >= 0.5, axis=1), shares, single, return_expected)
 
 
@@ -258,7 +260,7 @@ def multinomial(p: ArrayLike, *, beta: float = ..., return_expected: Literal[Tru
 def multinomial(p: ArrayLike, *, beta: float = 1.0, return_expected: bool = False) -> LabelMatrix | LabelSets:
     """Return the label set with the largest expected F-measure for labels of which at most one is on.
 
-    The classes of a multi-class problem are such labels: this is the best set-valued prediction.
+    The classes of a multiclass problem are such labels: this is the best set-valued prediction.
 
     Parameters
     ----------
@@ -283,8 +285,8 @@ def multinomial(p: ArrayLike, *, beta: float = 1.0, return_expected: bool = Fals
     >>> multinomial(np.array([0.45, 0.4, 0.1, 0.05]), return_expected=True)
     LabelSets(labels=array([1, 1, 0, 0], dtype=int8), expected=0.566...)
     """
-    shares = shares_of_beta(beta)
-    rows, order, single = _sorted(p)
+    shares = split_beta(beta)
+    rows, order, single = _sort(p)
     held = np.cumsum(rows, axis=1)
     above = held[:, -1] > 1.0 + _ABOVE_ONE
     if above.any():
@@ -297,4 +299,4 @@ def multinomial(p: ArrayLike, *, beta: float = 1.0, return_expected: bool = Fals
     of_none = np.maximum(1.0 - held[:, -1], 0.0)
     counts = _first_best(of_none, values)
     expected = np.column_stack([of_none, values])[np.arange(len(rows)), counts]
-    return answer(_labels(order, counts), expected, single, return_expected)
+    return select_output(_labels(order, counts), expected, single, return_expected)

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from metricwise._typing import Floats, LabelMatrix
-from metricwise.inference.exponential_sums import ExponentialSum, reciprocal
-from metricwise.inference.f_measure_marginals import EXACT, TIE, factors
-from metricwise.inference.probabilities import probabilities, shares_of_beta
+from metricwise.inference.exponential_sums import ExponentialSum, approximate_reciprocal
+from metricwise.inference.f_measure_marginals import EXACT, TIE, node_factors
+from metricwise.inference.probabilities import check_probabilities, split_beta
 from metricwise.kernels.fmeasure import advance_nodes, smallest_best, start_nodes
 from metricwise.threads import available_threads, block_bounds, run_blocks
 
@@ -80,11 +80,11 @@ def expected_f_labels(
     >>> found.error < 1e-10
     True
     """
-    shares = shares_of_beta(beta)
-    given = probabilities(p, "p", (1,), ("rows",))
+    shares = split_beta(beta)
+    given = check_probabilities(p, "p", (1,), ("samples",))
     order = np.argsort(-given, kind="stable")
     descending = given[order]
-    rule = reciprocal(float(given.size), EXACT)
+    rule = approximate_reciprocal(float(given.size), EXACT)
     values = _values_of_all_counts(descending, rule, shares)
     count = int(smallest_best(values))
     labels = np.zeros(given.size, np.int8)
@@ -97,7 +97,7 @@ def expected_f_labels(
 
 def _values_of_all_counts(descending: Floats, rule: ExponentialSum, shares: tuple[float, float]) -> Floats:
     """Return the expected measure of the first 0, 1, 2, ... samples."""
-    of_size, of_count = factors(rule, shares)
+    of_size, of_count = node_factors(rule, shares)
     powers, held = np.empty(rule.nodes.size), np.zeros(rule.nodes.size)
     bounds = block_bounds(rule.nodes.size, float(descending.size) * rule.nodes.size)
     threads = available_threads()

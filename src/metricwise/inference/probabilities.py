@@ -1,4 +1,4 @@
-"""Checks of probabilities and samples; every message names the entry and what to do about it."""
+"""Validation of probabilities and samples; every message names the entry and what to do about it."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from metricwise._typing import Floats
 from metricwise.kernels.fmeasure import first_not_binary
-from metricwise.measures.checks import positive_number
+from metricwise.measures.checks import check_positive
 
 _ROUNDING = 1e-9  # what sums and products of probabilities may exceed 1 by, or fall below 0
 _CONSISTENT = 1e-5  # what totals of probabilities in single precision may differ by
 
 
-def shares_of_beta(beta: object) -> tuple[float, float]:
+def split_beta(beta: object) -> tuple[float, float]:
     """Return beta^2 / (1 + beta^2) and 1 / (1 + beta^2); ValueError unless beta is a positive number."""
-    number = positive_number(beta, "beta")
+    number = check_positive(beta, "beta")
     if number <= 1.0:
         square = number * number
         return square / (1.0 + square), 1.0 / (1.0 + square)
@@ -25,7 +25,7 @@ def shares_of_beta(beta: object) -> tuple[float, float]:
     return 1.0 / (1.0 + inverse), inverse / (1.0 + inverse)
 
 
-def probabilities(values: ArrayLike, name: str, dimensions: tuple[int, ...], axes: tuple[str, ...]) -> Floats:
+def check_probabilities(values: ArrayLike, name: str, dimensions: tuple[int, ...], axes: tuple[str, ...]) -> Floats:
     """Return probabilities as a contiguous array of floats.
 
     ``dimensions`` are the permitted numbers of dimensions, ``axes`` the names of the last of them, for messages.
@@ -39,19 +39,19 @@ def probabilities(values: ArrayLike, name: str, dimensions: tuple[int, ...], axe
     if axes[-1] != "instances" and array.shape[-1] == 0:
         raise ValueError(f"{name} has no {axes[-1]}; got an array of shape {array.shape}.")
     floats = np.ascontiguousarray(array, dtype=np.float64).reshape(array.shape)
-    # Comparisons with nan are false, so that this finds it as well.
+    # Comparisons with NaN are false, so that this catches it as well.
     good = (floats >= -_ROUNDING) & (floats <= 1.0 + _ROUNDING)
     if not good.all():
         at = np.unravel_index(int(np.argmin(good)), floats.shape)
         raise ValueError(
-            f"{name} must hold probabilities from 0 to 1, but {entry(name, at, axes)} is {floats[at]}; "
+            f"{name} must hold probabilities from 0 to 1, but {describe_entry(name, at, axes)} is {floats[at]}; "
             "turn scores into probabilities first, and remove or repair missing values."
         )
     return np.clip(floats, 0.0, 1.0)
 
 
-def entry(name: str, at: tuple[Any, ...], axes: tuple[str, ...]) -> str:
-    """Return how to name one entry of an array: ``p[3, 7] (instance 3, label 7)``."""
+def describe_entry(name: str, at: tuple[Any, ...], axes: tuple[str, ...]) -> str:
+    """Return the description of one entry of an array: ``p[3, 7] (instance 3, label 7)``."""
     if not at:
         return name
     words = [word.removesuffix("s") for word in axes[len(axes) - len(at) :]]
@@ -60,20 +60,20 @@ def entry(name: str, at: tuple[Any, ...], axes: tuple[str, ...]) -> str:
     return f"{name}[{', '.join(map(str, index))}] ({where})"
 
 
-def joint_probabilities(joint: ArrayLike, p_zero: ArrayLike, consistent: bool) -> tuple[Floats, Floats, bool]:
+def check_joint(joint: ArrayLike, p_zero: ArrayLike, consistent: bool) -> tuple[Floats, Floats, bool]:
     """Return P for a batch, p_zero for a batch, and whether it was one instance; ValueError where they do not fit."""
     axes = ("instances", "labels", "sizes")
-    mass = probabilities(joint, "P", (2, 3), axes)
+    mass = check_probabilities(joint, "P", (2, 3), axes)
     if mass.shape[-1] != mass.shape[-2]:
         raise ValueError(
-            f"P must have as many columns (sizes 1 to m) as samples (labels), got an array of shape {mass.shape}; "
+            f"P must have as many columns (sizes 1 to m) as rows (labels), got an array of shape {mass.shape}; "
             "sizes that cannot occur are columns of zeros."
         )
     single = mass.ndim == 2
-    zero = probabilities(p_zero, "p_zero", (0,) if single else (1,), ("instances",))
+    zero = check_probabilities(p_zero, "p_zero", (0,) if single else (1,), ("instances",))
     mass, zero = (mass[None], zero.reshape(1)) if single else (mass, zero)
     if len(mass) != len(zero):
-        raise ValueError(f"P has {len(mass)} instances but p_zero has {len(zero)}; pass one value for each instance.")
+        raise ValueError(f"P has {len(mass)} instances but p_zero has {len(zero)}; pass one value per instance.")
     if consistent:
         _check_joint(mass, zero, single)
     return mass, zero, single
@@ -98,14 +98,14 @@ def _check_joint(mass: Floats, zero: Floats, single: bool) -> None:
     if above.any():
         at = tuple(int(i) for i in np.unravel_index(int(np.argmax(above)), above.shape))
         value, size = mass[at], of_size[at[0], at[2]]
-        name = entry("P", at[1:] if single else at, ("instances", "labels", "sizes"))
+        name = describe_entry("P", at[1:] if single else at, ("instances", "labels", "sizes"))
         raise ValueError(
             f"{name} is {value}, more than the probability {size} of that many labels, which is the sum of the column "
             f"divided by the size; {hint}."
         )
 
 
-def dense_samples(samples: ArrayLike) -> tuple[NDArray[np.int8], bool]:
+def check_samples(samples: ArrayLike) -> tuple[NDArray[np.int8], bool]:
     """Return samples of label sets as instances x samples x labels, and whether it was one instance."""
     axes = ("instances", "samples", "labels")
     array = np.asarray(samples)
@@ -122,7 +122,7 @@ def dense_samples(samples: ArrayLike) -> tuple[NDArray[np.int8], bool]:
     if bad >= 0:
         at = np.unravel_index(bad, array.shape)
         raise ValueError(
-            f"samples must hold 0 and 1, but {entry('samples', at, axes)} is {array[at]}; "
+            f"samples must hold 0 and 1, but {describe_entry('samples', at, axes)} is {array[at]}; "
             "draw label sets, not probabilities."
         )
     binary = np.ascontiguousarray(array).astype(np.int8, copy=False)

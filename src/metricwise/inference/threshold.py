@@ -1,4 +1,4 @@
-"""The threshold of a scorer that serves a measure best, exact over all distinct scores."""
+"""The best threshold for a measure, exact over all distinct scores."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class BestThreshold(NamedTuple):
 def best_threshold(
     measure: CountsTable, positive: Mask, scores: Floats, weights: Floats | None = None
 ) -> BestThreshold:
-    """Return the threshold with the largest measure among all that tell scores apart.
+    """Return the threshold with the largest measure among all that separate the scores.
 
     The threshold lies halfway between two neighbouring scores. Of several best ones the one in the widest gap is
     taken: it leaves most room for new samples.
@@ -71,15 +71,19 @@ def threshold_for(
     """Return the threshold that suits a measure on given scores.
 
     That is the one with the largest value for functions of the table, the one that selects as many samples as the
-    measure asks for where it fixes their number, and the one with the best balanced accuracy for measures of the
-    ranking, which do not depend on it.
+    measure asks for where it fixes their number, and the one with the best balanced accuracy for ranking measures,
+    which do not depend on it.
 
     Parameters
     ----------
     measure : Measure
-        What the labels are judged by.
-    positive, scores, weights
-        As in `best_threshold`.
+        The measure of the labels.
+    positive : array of bool
+        The truth.
+    scores : array
+        Greater means more positive.
+    weights : array, optional
+        Weights of the samples.
     fraction : float, optional
         Share of the samples to select instead of the share that the measure asks for on these samples.
 

@@ -4,12 +4,12 @@ import numba as nb
 import numpy as np
 from scipy.special import logit
 
-from metricwise.kernels.random_numbers import STEP, mixed
+from metricwise.kernels.random_numbers import STEP, mix
 
-_ONE = np.uint64(1)  # places of labels are unsigned: signed ones might count from the end, which hinders vector code
+_ONE = np.uint64(1)  # indices of labels are unsigned: signed ones might count from the end, which hinders vector code
 
 # A label is on if its random number u is below its probability, that is, if its score exceeds logit(u). The first bits
-# of u tell between which two of these limits logit(u) lies, which settles all but one draw in a thousand without an
+# of u give two limits between which logit(u) lies, which settles all but one draw in a thousand without an
 # exponential.
 _BITS = 10
 _LIMITS = logit(np.arange(2**_BITS + 1) / 2**_BITS)
@@ -18,7 +18,7 @@ _AFTER_BITS = np.uint64(64 - _BITS)
 
 @nb.njit(cache=True, nogil=True)
 def _is_on(number, score):
-    """Whether a random number is below the probability of a score that exceeds the lower of its limits."""
+    """Return whether a random number is below the probability of a score that exceeds the lower of its limits."""
     if score > _LIMITS[(number >> _AFTER_BITS) + _ONE]:
         return True
     uniform = np.int64(number >> np.uint64(11)) * (1.0 / 9007199254740992.0)
@@ -26,7 +26,7 @@ def _is_on(number, score):
 
 
 @nb.njit(cache=True, nogil=True)
-def sample_chain(logits, weights, order, seed, first_row, samples, start, stop):
+def sample_chain(logits, weights, order, seed, first_sample, samples, start, stop):
     """Draw label vectors for the samples ``start`` to ``stop``.
 
     ``logits[i, k]`` is the score of the k-th label of the chain for sample i if no label before is on, and
@@ -42,11 +42,11 @@ def sample_chain(logits, weights, order, seed, first_row, samples, start, stop):
     scores, limits = np.zeros(n_labels + _ONE), np.empty(n_labels + _ONE)
     limits[n_labels] = -np.inf  # ends the search for the next label
     for i in range(start, stop):
-        state = mixed(np.uint64(seed) + STEP * np.uint64(first_row + i + 1))
+        state = mix(np.uint64(seed) + STEP * np.uint64(first_sample + i + 1))
         for s in range(n_samples):
             for label in range(n_labels):
                 state += STEP
-                numbers[label] = mixed(state)
+                numbers[label] = mix(state)
                 limits[label] = _LIMITS[numbers[label] >> _AFTER_BITS]
                 scores[label] = logits[i, label]
             k = np.uint64(0)

@@ -1,4 +1,4 @@
-"""Numbers as codes of few values."""
+"""Codes for vectors of few distinct values."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from numba import njit
 
 @njit(cache=True, nogil=True)
 def code_values(vector, values, other, codes):
-    """Write to ``codes`` the place of every entry among the values, ``other`` for those that are none of them.
+    """Write to ``codes`` the index of every entry among ``values``, or ``other``; return how many are ``other``.
 
-    Returns how many are none. Neighbours are often equal: the value of the last entry is tried first.
+    Neighbours are often equal: the value of the last entry is tried first.
     """
     n_others = 0
     last = 0

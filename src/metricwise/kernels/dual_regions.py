@@ -20,14 +20,14 @@ _LAST_STEP = 1e-5  # leaves an error of its cube
 
 @nb.njit(cache=True, nogil=True)
 def _halley(x, value, slope, curvature):
-    """Where the root of a rising function is expected, from its value and two derivatives at x; inf if far away."""
+    """Return the Halley step to the root of a rising function, from value and derivatives at x; inf if far away."""
     square, bend = slope * slope, value * curvature
     return x - 2.0 * value * slope / (2.0 * square - bend) if slope > 0.0 and abs(bend) < square else math.inf
 
 
 @nb.njit(cache=True, nogil=True)
 def _on_roots(a, b, near):
-    """The nearest point of the curve alpha = 2 s^2, beta = 2 (1 - s)^2, 0 <= s <= 1, for a point below it."""
+    """Return the nearest point of the curve alpha = 2 s^2, beta = 2 (1 - s)^2, 0 <= s <= 1, for a point below it."""
     low, high = 0.0, 1.0
     s = min(math.sqrt(0.5 * near), 1.0)
     for _ in range(_ROUNDS):
@@ -47,7 +47,7 @@ def _on_roots(a, b, near):
 
 @nb.njit(cache=True, nogil=True)
 def _on_hyperbola(a, b, near):
-    """The nearest point of the curve alpha beta = 1/4, for a point below it."""
+    """Return the nearest point of the curve alpha beta = 1/4, for a point below it."""
     # Where the normal of the curve passes through the point, alpha^4 - a alpha^3 + b alpha / 4 - 1/16 = 0: the only
     # root above zero, as the point is nearest to one place of the boundary of a convex set.
     low, high = 0.0, 1.0 + abs(a) + abs(b)
@@ -69,7 +69,7 @@ def _on_hyperbola(a, b, near):
 
 @nb.njit(cache=True, nogil=True)
 def project(region, a, b, near=0.5):
-    """The point of a region that is nearest to (a, b); the search for its alpha starts at ``near``, above zero."""
+    """Return the point of a region nearest to (a, b); the search for its alpha starts at ``near``, above zero."""
     if region == POINT:
         return 0.5, 0.5
     if region == SIMPLEX:

@@ -17,7 +17,7 @@ _VANISHED = 1e-280
 
 @nb.njit(cache=True, nogil=True)
 def smallest_best(values):
-    """Index of the first value that reaches the largest one, up to rounding."""
+    """Return the index of the first value that reaches the largest one, up to rounding."""
     enough = values.max() * (1.0 - _TIE)
     for k in range(values.size):
         if values[k] >= enough:
@@ -56,7 +56,7 @@ def _select(values, k):
 
 @nb.njit(cache=True, nogil=True)
 def _gains(mass, sizes, k, size_share, count_share, out):
-    """What each label adds to the expected measure of a set with k labels."""
+    """Write to ``out`` what each label adds to the expected measure of a set with k labels."""
     out[:] = 0.0
     for row in range(sizes.size):
         weight = 1.0 / (size_share * sizes[row] + count_share * k)
@@ -66,7 +66,7 @@ def _gains(mass, sizes, k, size_share, count_share, out):
 
 @nb.njit(cache=True, nogil=True)
 def _free_set(mass, sizes, p_zero, size_share, count_share, values, gains, labels):
-    """Mark the best set among all; mass[sample, i] is the probability of label i with sizes[sample] labels in all.
+    """Mark the best set among all; mass[row, i] is the probability of label i with sizes[row] labels in all.
 
     A label of a set with k labels gains sum over s of p(y_i = 1, s labels) / (size_share s + count_share k), so the
     best k labels are those with the largest gains. Each k has a bound that is cheap: the k best labels of one size
@@ -166,7 +166,7 @@ def joint_sets(joint, p_zero, ordered, size_share, count_share, labels, expected
 
 @nb.njit(cache=True, nogil=True)
 def first_not_binary(values):
-    """Position of the first value that is neither 0 nor 1, or -1."""
+    """Return the position of the first value that is neither 0 nor 1, or -1."""
     for i in range(values.size):
         if values[i] != 0 and values[i] != 1:
             return i
@@ -175,7 +175,7 @@ def first_not_binary(values):
 
 @nb.njit(cache=True, nogil=True)
 def _sampled_set(counts, sizes, found, rows, empty, ordered, size_share, count_share, labels):
-    """Mark the best set given counts[sample, i], how often label i came with sizes[sample] labels in all."""
+    """Mark the best set given counts[row, i], how often label i came with sizes[row] labels in all."""
     m = labels.size
     active = np.empty(m, np.int64)
     used = 0
@@ -185,7 +185,7 @@ def _sampled_set(counts, sizes, found, rows, empty, ordered, size_share, count_s
             total += counts[row, i]
         active[used] = i
         used += total > 0.0
-    # A label that no sample has only makes a set larger, so it can be left out before the search.
+    # A label that no sample has only makes a set larger, so the search leaves it out.
     mass = np.empty((found, used))
     for row in range(found):
         for j in range(used):
@@ -229,7 +229,7 @@ def dense_sample_sets(samples, ordered, size_share, count_share, labels, expecte
 
 @nb.njit(cache=True, nogil=True)
 def sparse_sample_sets(indptr, indices, starts, first, ordered, size_share, count_share, labels, expected):
-    """As `dense_sample_sets`, with the samples of instance j in samples starts[first + j] to starts[first + j + 1]."""
+    """As `dense_sample_sets`, with the samples of instance j in rows starts[first + j] to starts[first + j + 1]."""
     n, m = labels.shape
     row_of_size = np.empty(m + 1, np.int64)
     for instance in range(n):
@@ -260,7 +260,7 @@ def sparse_sample_sets(indptr, indices, starts, first, ordered, size_share, coun
 
 @nb.njit(cache=True, nogil=True)
 def start_nodes(p, size_factors, weights, powers):
-    """powers = weights times the expectation of size_factor^S, S the number of labels; factors ascend."""
+    """Set powers to weights times the expectation of size_factor^S, S the number of labels; factors ascend."""
     powers[:] = weights
     first = 0
     for i in range(p.size):
@@ -296,9 +296,9 @@ def advance_nodes(p, size_factors, count_factors, powers, shares, out):
 
 @nb.njit(cache=True, nogil=True)
 def independent_counts(p, size_factors, count_factors, weights, search, counts, expected):
-    """For each sample of descending probabilities, the expected measure of its first ``counts`` labels.
+    """For each instance, with descending probabilities, evaluate the expected measure of its first ``counts`` labels.
 
-    With ``search`` the best count is found first, and stored.
+    With ``search``, the best counts are found first, and stored.
     """
     n, m = p.shape
     powers, shares, values = np.empty(weights.size), np.empty(weights.size), np.empty(m + 1)

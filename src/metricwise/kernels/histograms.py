@@ -1,7 +1,7 @@
-"""Scores counted in bins, both classes in one pass.
+"""Histograms of scores, one per class.
 
-A score is a mixture of two vectors, p a + q b, as it is along a line. Bins are told by the edges between them, which
-ascend; a bin begins with its lower edge. Sums are kept in whole units, so that they do not depend on the order in which
+A score is a mixture of two vectors, p a + q b, as it is along a line. Bins are given by the ascending edges between
+them; a bin includes its lower edge. Sums are kept in whole units, so that they do not depend on the order in which
 samples, or parts of them, are added up.
 """
 
@@ -11,7 +11,7 @@ import numpy as np
 
 @nb.njit(cache=True, nogil=True)
 def _first_edges(edges, cells):
-    """For every cell of an even grid over the edges: how many edges are at or below its lower end."""
+    """Return, for every cell of an even grid over the edges, how many edges are at or below its lower end."""
     first = np.empty(cells + 1, np.int64)
     if edges.size == 0:
         first[:] = 0
@@ -28,7 +28,7 @@ def _first_edges(edges, cells):
 
 @nb.njit(cache=True, nogil=True, inline="always")
 def _bin_of(score, edges, first, cells, per_score):
-    """The number of edges at or below a score: bisection between the edges of its cell and the neighbours'."""
+    """Return the number of edges at or below a score, by bisection between the edges of its cell and neighbours."""
     if edges.size == 0 or score < edges[0]:
         return 0
     if score >= edges[-1]:
@@ -48,7 +48,7 @@ def _bin_of(score, edges, first, cells, per_score):
 
 @nb.njit(cache=True, nogil=True)
 def _cells_per_score(edges, cells):
-    """How many cells there are a unit of score; 0 where the edges are too near to each other for a grid."""
+    """Return the number of cells per unit of score; 0 where the edges are too close together for a grid."""
     width = edges[-1] - edges[0] if edges.size else 0.0
     return cells / width if cells * 1e-290 < width < 1e290 else 0.0
 
@@ -57,7 +57,7 @@ def _cells_per_score(edges, cells):
 def count_scores(a, b, p, q, of_class, edges, class_number, a_units, b_units, counts, low, high, a_sums, b_sums):
     """Add the samples of a class to its bins: how many, least and greatest score, and the sums of a and b.
 
-    ``a_units`` and ``b_units`` are how many units make one.
+    ``a_units`` and ``b_units`` are the units per 1.0.
     """
     cells = 2 * (edges.size + 1)
     first, per_score = _first_edges(edges, cells), _cells_per_score(edges, cells)
@@ -74,8 +74,8 @@ def count_scores(a, b, p, q, of_class, edges, class_number, a_units, b_units, co
 
 
 @nb.njit(cache=True, nogil=True)
-def spread_over_rows(a, b, p, q, of_class, edges, class_number, by_bin, out):
-    """Give every sample of a class the number that belongs to its bin."""
+def spread_over_samples(a, b, p, q, of_class, edges, class_number, by_bin, out):
+    """Write to ``out`` the value of its bin for every sample of a class."""
     cells = 2 * (edges.size + 1)
     first, per_score = _first_edges(edges, cells), _cells_per_score(edges, cells)
     for i in range(a.size):

@@ -33,7 +33,7 @@ def _descend(gram, code, slope, threshold):
 
 @nb.njit(cache=True, nogil=True)
 def _part(gram, active):
-    """Return the lines and columns of some coordinates, so that steps among them take no time for the others."""
+    """Return the rows and columns of some coordinates, so that steps among them do not touch the others."""
     part = np.empty((active.size, active.size))
     for a in range(active.size):
         for b in range(active.size):
@@ -67,8 +67,8 @@ def _descend_active(gram, code, slope, threshold, least):
 
 
 @nb.njit(cache=True, nogil=True)
-def _solved(matrix, right):
-    """Return the solution of a symmetric system, by Cholesky's triangle in its place, pivots kept above zero."""
+def _solve(matrix, right):
+    """Return the solution of a symmetric system by an in-place Cholesky factor, pivots kept above zero."""
     solution = right.copy()
     for j in range(right.size):
         least = RIDGE * matrix[j, j]
@@ -97,7 +97,7 @@ def _jump(gram, code, slope, threshold):
     active = np.flatnonzero(code)
     part, here = _part(gram, active), code[active]
     uphill = slope[active] + threshold * np.sign(here)
-    way = _solved(part, uphill)
+    way = _solve(part, uphill)
     fall, bend = 0.0, 0.0  # the bend rather too large: a step that is too long would climb
     for a in range(active.size):
         fall += way[a] * uphill[a]
@@ -118,11 +118,11 @@ def _jump(gram, code, slope, threshold):
 
 
 @nb.njit(cache=True, nogil=True)
-def encode_rows(gram, targets, penalty, codes, tol, most_rounds, start, stop):
+def encode_samples(gram, targets, penalty, codes, tol, most_rounds, start, stop):
     """Minimise s' gram s - 2 targets[i] . s + penalty |s|_1 over s = codes[i] for the samples start..stop.
 
     Codes are changed in place and never get worse than they were. A sample is done when a sweep over all coordinates
-    changes no slope by more than ``tol`` of its largest target. Returns how many samples were not done in time.
+    changes no slope by more than ``tol`` of its largest target. Returns how many samples did not converge.
     """
     slope = np.empty(gram.shape[0])
     threshold, unfinished = 0.5 * penalty, 0

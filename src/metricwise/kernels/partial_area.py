@@ -5,8 +5,10 @@ import numpy as np
 
 
 @nb.njit(cache=True, nogil=True)
-def violated_at_top(pos_rows, pos, neg_rows, neg, taken, weights, weighted, start, scale, margin, reach, tie, out):
-    """The most violated placement of every positive among the top negatives; returns its scaled loss.
+def violated_at_top(
+    pos_indices, pos, neg_indices, neg, taken, weights, weighted, start, scale, margin, reach, tie, out
+):
+    """Find the most violated placement of every positive among the top negatives; return its scaled loss.
 
     ``pos`` and ``neg`` are ascending scores, and taken[b] is the weight of a negative that belongs to the top. Weight
     beyond ``start``, counted from the top, is lost when a positive is placed below it. Placing positive i below the
@@ -39,12 +41,12 @@ def violated_at_top(pos_rows, pos, neg_rows, neg, taken, weights, weighted, star
             # Equal peaks are common at solutions; the nearer one is taken unless the other is clearly higher.
             if total[far] - total[near] - more * pos[a] + beyond <= tie:
                 k = near
-        weight = weights[pos_rows[a]] if weighted else 1.0
+        weight = weights[pos_indices[a]] if weighted else 1.0
         placed[k] += weight
         loss += weight * max(0.0, amount[k] - start)
-        out[pos_rows[a]] = -scale * weight * amount[k]
+        out[pos_indices[a]] = -scale * weight * amount[k]
     partners = 0.0
     for k in range(n, 0, -1):
         partners += placed[k]
-        out[neg_rows[n - k]] = scale * taken[n - k] * partners
+        out[neg_indices[n - k]] = scale * taken[n - k] * partners
     return scale * loss

@@ -1,8 +1,8 @@
-"""Products of a data matrix with a vector, over a list of its samples.
+"""Products of a data matrix with a vector, over a list of its rows.
 
-Every function takes a list of samples of the matrix, so that one matrix serves the whole problem, a fold of it or a
+Every function takes a list of rows of the matrix, so that one matrix serves the whole problem, a fold of it or a
 sample, and a range ``start, stop``, so that several threads can share the work; none of them holds the interpreter
-lock. Where samples are contiguous, ``order`` lists the positions in ``rows`` by their place in memory, and the range is
+lock. Where rows are contiguous, ``order`` lists the positions in ``rows`` by their place in memory, and the range is
 one of ``order``: a list that names the positives first would walk the memory twice and leave half of what it loads
 unused. Sums may be reassociated (that is what lets the compiler use vector registers), but equal samples always get
 equal scores, because a sample is summed in the same order wherever it stands.
@@ -20,7 +20,7 @@ _REASSOCIATE = {"reassoc", "contract", "nsz"}
 
 @nb.njit(cache=True, nogil=True, fastmath=_REASSOCIATE)
 def dense_scores(X, rows, order, w, offset, out, start, stop):
-    """out[k] = X[samples[k]] . w + offset, samples contiguous in memory."""
+    """out[k] = X[rows[k]] . w + offset, rows contiguous in memory."""
     for i in range(start, stop):
         k = order[i]
         row = X[rows[k]]
@@ -32,7 +32,7 @@ def dense_scores(X, rows, order, w, offset, out, start, stop):
 
 @nb.njit(cache=True, nogil=True, fastmath=_REASSOCIATE)
 def dense_combine(X, rows, order, c, out, start, stop):
-    """out += sum over k of c[k] X[samples[k]], samples contiguous in memory; samples with c = 0 are not read."""
+    """out += sum over k of c[k] X[rows[k]], rows contiguous in memory; rows with c = 0 are not read."""
     for i in range(start, stop):
         k = order[i]
         factor = c[k]
@@ -44,7 +44,7 @@ def dense_combine(X, rows, order, c, out, start, stop):
 
 @nb.njit(cache=True, nogil=True, fastmath=_REASSOCIATE)
 def columns_scores(X, w, out, start, stop):
-    """out[i] = X[i] . w for the samples start..stop of a matrix whose columns are contiguous."""
+    """out[i] = X[i] . w for the rows start..stop of a matrix whose columns are contiguous."""
     block = 2048  # the slice of out stays in the first-level cache while the columns stream by
     n_columns = X.shape[1]
     fours = n_columns - n_columns % 4  # four columns at a time: a fourth of the reads and writes of out
@@ -75,8 +75,8 @@ def columns_combine(X, c, out, start, stop):
 
 
 @nb.njit(cache=True, nogil=True)
-def columns_scores_of_rows(X, rows, w, out, start, stop):
-    """As `columns_scores`, but only for the listed samples: for samples much smaller than the matrix."""
+def columns_scores_of_subset(X, rows, w, out, start, stop):
+    """As `columns_scores`, but only for the listed rows: for samples much smaller than the matrix."""
     block = 2048
     for first in range(start, stop, block):
         last = min(first + block, stop)
@@ -89,8 +89,8 @@ def columns_scores_of_rows(X, rows, w, out, start, stop):
 
 
 @nb.njit(cache=True, nogil=True)
-def columns_combine_of_rows(X, rows, c, out, start, stop):
-    """As `columns_combine`, but only over the listed samples."""
+def columns_combine_of_subset(X, rows, c, out, start, stop):
+    """As `columns_combine`, but only over the listed rows."""
     for j in range(start, stop):
         total = 0.0
         for k in range(rows.size):
@@ -100,7 +100,7 @@ def columns_combine_of_rows(X, rows, c, out, start, stop):
 
 @nb.njit(cache=True, nogil=True, fastmath=_REASSOCIATE)
 def sparse_scores(data, indices, indptr, rows, order, w, offset, out, start, stop):
-    """out[k] = X[samples[k]] . w + offset for a matrix in compressed samples."""
+    """out[k] = X[rows[k]] . w + offset for a matrix in compressed rows (CSR)."""
     for i in range(start, stop):
         k = order[i]
         total = 0.0
@@ -111,7 +111,7 @@ def sparse_scores(data, indices, indptr, rows, order, w, offset, out, start, sto
 
 @nb.njit(cache=True, nogil=True)
 def sparse_combine(data, indices, indptr, rows, order, c, out, start, stop):
-    """out += sum over k of c[k] X[samples[k]] for a matrix in compressed samples."""
+    """out += sum over k of c[k] X[rows[k]] for a matrix in compressed rows (CSR)."""
     for i in range(start, stop):
         k = order[i]
         factor = c[k]

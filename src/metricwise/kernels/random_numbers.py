@@ -1,4 +1,4 @@
-"""Random numbers that depend on a seed and a count alone (splitmix64), so that nothing has to be kept to go on."""
+"""Random numbers that depend on a seed and a count alone (splitmix64), so that a generator has no state to store."""
 
 import numba as nb
 import numpy as np
@@ -8,8 +8,8 @@ _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 
 @nb.njit(cache=True, nogil=True)
-def mixed(state):
-    """A number every bit of which depends on every bit of ``state``."""
+def mix(state):
+    """Return a number every bit of which depends on every bit of ``state``."""
     state = (state ^ (state >> np.uint64(30))) * _FIRST
     state = (state ^ (state >> np.uint64(27))) * _SECOND
     return state ^ (state >> np.uint64(31))
@@ -17,14 +17,14 @@ def mixed(state):
 
 @nb.njit(cache=True, nogil=True)
 def uniform(state):
-    """A number in [0, 1) for every state."""
-    return (mixed(state) >> np.uint64(11)) * (1.0 / 9007199254740992.0)
+    """Return a number in [0, 1) for a state."""
+    return (mix(state) >> np.uint64(11)) * (1.0 / 9007199254740992.0)
 
 
 @nb.njit(cache=True, nogil=True)
 def shuffle(values, seed):
     """Put values into a random order, in place; every order is as likely, but for the rounding of 53 bits."""
-    state = mixed(np.uint64(seed))
+    state = mix(np.uint64(seed))
     for i in range(values.size - 1, 0, -1):
         state += STEP
         j = int(uniform(state) * (i + 1))

@@ -1,6 +1,6 @@
 """Labellings given by a cut in the order of each class: which samples they change, and by how much.
 
-Scores come with the positives first. A labelling misses the positives whose score is below ``pos_low`` and calls
+Scores come with the positives first. A labelling misses the positives whose score is below ``pos_low`` and predicts
 positive the negatives whose score is above ``neg_high``. Samples on the cut, between its low and its high end, are
 changed by a share: among samples with equal scores every choice is equally violated, and their average is the one that
 does not depend on the order of the samples, nor on the last digits of their scores.
@@ -32,9 +32,9 @@ def gather_above(scores, start, stop, floor, out):
 
 @nb.njit(cache=True, nogil=True)
 def prefix_sums(values, weights, weighted, total, missing, scale, weight_out, sum_out):
-    """Weight predicted positive, and scaled cumulated score, when ever more of a sorted class is mislabelled.
+    """Cumulate the weight predicted positive and the scaled score as more of a sorted class is mislabelled.
 
-    ``missing`` says whether mislabelled samples leave the ``total`` weight (positives; filled downwards) or add to
+    ``missing`` is whether mislabelled samples leave the ``total`` weight (positives; filled downwards) or add to
     nothing (negatives; filled upwards).
     """
     n = values.size
@@ -56,13 +56,13 @@ def prefix_sums(values, weights, weighted, total, missing, scale, weight_out, su
 
 @nb.njit(cache=True, nogil=True)
 def _missed(score, low, high, share):
-    """How much of a positive a labelling misses. Selections, no branches: which samples are beyond a cut is random."""
+    """Return the share of a positive that a labelling misses. No branches, as the side of a cut is random."""
     return 1.0 if score < low else (share if score <= high else 0.0)
 
 
 @nb.njit(cache=True, nogil=True)
 def _alarmed(score, low, high, share):
-    """How much of a negative a labelling calls positive."""
+    """Return the share of a negative that a labelling predicts positive."""
     return 1.0 if score > high else (share if score >= low else 0.0)
 
 
@@ -84,7 +84,7 @@ def labelling_coefficients(
 def labelling_slope(
     scores, direction, n_pos, pos_low, pos_high, pos_share, neg_low, neg_high, neg_share, weights, weighted, scale
 ):
-    """The product of `labelling_coefficients` with ``direction``, without storing them."""
+    """Return the product of `labelling_coefficients` with ``direction``, without storing them."""
     missed, alarmed = 0.0, 0.0
     if weighted:
         for i in range(n_pos):
@@ -101,7 +101,7 @@ def labelling_slope(
 
 @nb.njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
 def dot(a, b):
-    """The inner product, on this thread: for long vectors BLAS would wake threads that disturb our own."""
+    """Return the inner product, on this thread: for long vectors BLAS would wake threads that disturb our own."""
     total = 0.0
     for i in range(a.size):
         total += a[i] * b[i]
@@ -109,10 +109,10 @@ def dot(a, b):
 
 
 @nb.njit(cache=True, nogil=True)
-def independent_violations(scores, n_pos, pos_price, neg_price, pos_cut, neg_cut, weights, weighted, scale):
-    """For a loss that adds up over samples: value and both wrong weights of the most violated labelling.
+def independent_violations(scores, n_pos, pos_cost, neg_cost, pos_cut, neg_cut, weights, weighted, scale):
+    """Return value, missed and false positive weight of the most violated labelling, for a loss that adds up.
 
-    A missed positive costs ``pos_price`` a unit of weight, and is chosen when its score is below ``pos_cut``, where
+    A missed positive costs ``pos_cost`` per unit of weight, and is chosen when its score is below ``pos_cut``, where
     that exceeds its scaled score.
     """
     value, missed, alarms = 0.0, 0.0, 0.0
@@ -120,10 +120,10 @@ def independent_violations(scores, n_pos, pos_price, neg_price, pos_cut, neg_cut
         weight = weights[i] if weighted else 1.0
         if i < n_pos:
             if scores[i] < pos_cut:
-                value += weight * (pos_price - scale * scores[i])
+                value += weight * (pos_cost - scale * scores[i])
                 missed += weight
         elif scores[i] > neg_cut:
-            value += weight * (neg_price + scale * scores[i])
+            value += weight * (neg_cost + scale * scores[i])
             alarms += weight
     return value, missed, alarms
 
@@ -147,7 +147,7 @@ def _take(keys, weights, weighted, amount):
 
 @nb.njit(cache=True, nogil=True)
 def weight_below(keys, weights, weighted, limit):
-    """Weight of the ascending keys below ``limit``."""
+    """Return the weight of the ascending keys below ``limit``."""
     count, total = np.searchsorted(keys, limit), 0.0
     if not weighted:
         return float(count)
@@ -157,19 +157,19 @@ def weight_below(keys, weights, weighted, limit):
 
 
 @nb.njit(cache=True, nogil=True)
-def exchange(pos, pos_weight, neg, neg_weight, weighted, missed, alarms, price, scale):
+def exchange(pos, pos_weight, neg, neg_weight, weighted, missed, alarms, cost, scale):
     """Give up true for false positives, weight for weight, as long as that gains.
 
     ``pos`` holds the positives' scores ascending, ``neg`` the negatives' negated scores ascending (best first). From
     the labelling with the given weights of missed and of false positives, weight is exchanged between the worst
-    positive still predicted positive and the best negative not yet called so. Each unit gains
-    price + scale (s_neg - s_pos), which only falls, so stopping at the first exchange without gain is exact. Returns
+    positive still predicted positive and the best negative not yet predicted so. Each unit gains
+    cost + scale (s_neg - s_pos), which only falls, so stopping at the first exchange without gain is exact. Returns
     the score part of the objective, the weight of missed positives and of false positives.
     """
     i, pos_rest, pos_sum = _take(pos, pos_weight, weighted, missed)
     j, neg_rest, neg_sum = _take(neg, neg_weight, weighted, alarms)
     total = pos_sum + neg_sum
-    while i < pos.size and j < neg.size and price - scale * (neg[j] + pos[i]) > 0.0:
+    while i < pos.size and j < neg.size and cost - scale * (neg[j] + pos[i]) > 0.0:
         step = min(pos_rest, neg_rest)
         total += step * (neg[j] + pos[i])
         missed += step
@@ -189,7 +189,7 @@ def exchange(pos, pos_weight, neg, neg_weight, weighted, missed, alarms, price, 
 
 @nb.njit(cache=True, nogil=True)
 def score_part(pos, pos_weight, neg, neg_weight, weighted, missed, alarms, scale):
-    """The score part of the objective for given weights of missed and of false positives."""
+    """Return the score part of the objective for given weights of missed and of false positives."""
     pos_sum = _take(pos, pos_weight, weighted, missed)[2]
     neg_sum = _take(neg, neg_weight, weighted, alarms)[2]
     return -scale * (pos_sum + neg_sum)

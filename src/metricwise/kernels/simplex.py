@@ -11,7 +11,7 @@ _DEPENDENT = 1e-13
 
 @nb.njit(cache=True, nogil=True)
 def _append(L, size, G, members, new, shift):
-    """Extend the factor of G[members, members] + shift by the sample of ``new``, unless it depends on the others.
+    """Extend the factor of G[members, members] + shift by the row of ``new``, unless it depends on the others.
 
     Returns the square of the new pivot, or 0 if there is none.
     """
@@ -32,12 +32,12 @@ def _append(L, size, G, members, new, shift):
 
 @nb.njit(cache=True, nogil=True)
 def _remove(L, size, at):
-    """Delete sample ``at`` of the factor and restore its triangle by plane rotations."""
+    """Delete row ``at`` of the factor and restore its triangle by plane rotations."""
     for i in range(at, size - 1):
         for j in range(i + 2):
             L[i, j] = L[i + 1, j]
     for k in range(at, size - 1):
-        # Sample k now reaches one column past its diagonal: rotate columns k and k + 1.
+        # Row k now reaches one column past its diagonal: rotate columns k and k + 1.
         x, y = L[k, k], L[k, k + 1]
         radius = math.hypot(x, y)
         cosine, sine = x / radius, y / radius
@@ -78,7 +78,7 @@ def _make_room(L, size, members, inside, alpha, new, work):
     The new column is a combination of the members' with coefficients that add up to one, so along this exchange the
     quadratic part does not change and the linear part, which made the column enter, only gains.
     """
-    for i in range(size - 1, -1, -1):  # L' z = the sample that `_append` has left behind the factor
+    for i in range(size - 1, -1, -1):  # L' z = the row that `_append` has left behind the factor
         value = L[size, i]
         for j in range(i + 1, size):
             value -= L[j, i] * work[j]

@@ -1,4 +1,4 @@
-"""One pass of point updates over samples, dense or in compressed samples (Narasimhan et al. 2015, Algorithms 1 and 3).
+"""One pass of point updates over dense or compressed (CSR) rows (Narasimhan et al. 2015, Algorithms 1 and 3).
 
 The model is s(x) = a (v . x - m) + b with m = v . mean: its weights a v are those of the raw features, and b belongs to
 features from which the mean has been taken. Steps are those of gradient ascent on standardised features,
@@ -26,7 +26,7 @@ from metricwise.kernels.prefetching import prefetch
 SCALE, OFFSET, BIAS = 0, 1, 2  # a, m, b
 SUM_SCALE, SUM_BIAS, SUM_SHARES = 3, 4, 5  # A, sum of theta (b - a m), sum of theta
 ROWS, POS_WEIGHT, NEG_WEIGHT = 6, 7, 8  # seen so far
-ALPHA, BETA = 9, 10  # the dual variables, or the prices of the two classes
+ALPHA, BETA = 9, 10  # the dual variables, or the costs of the two classes
 PACE = 11  # first of the numbers of `_pace`
 _PACE_NUMBERS = 6
 N_NUMBERS = PACE + _PACE_NUMBERS
@@ -35,19 +35,19 @@ N_NUMBERS = PACE + _PACE_NUMBERS
 STEP, STEP_ROWS, DUAL_STEP, SHRINKING, PRIOR = 0, 1, 2, 3, 4
 N_SETTINGS = 5
 
-# What the prices of the two classes do during a pass: they stay, or follow the dual region of a measure.
-FIXED_PRICES = -1
+# The costs of the two classes stay fixed during a pass, or follow the dual region of a measure.
+FIXED_COSTS = -1
 
 _REASSOCIATE = {"reassoc", "contract", "nsz"}
 _SMALL_SCALE = 1e-3
 _FARTHEST = 1e4  # variances: the square of the distance at which an outlier counts in the statistics
 _AHEAD = 2  # samples to fetch early: in random order, waiting for memory would take longer than the arithmetic
-_EVERY_ROW_UNTIL, _ROWS_OF_A_PACE = 256, 16
+_EVERY_SAMPLE_UNTIL, _SAMPLES_PER_PACE = 256, 16
 
 
 @nb.njit(cache=True, nogil=True)
-def _loaded(numbers):
-    """The numbers that a pass changes, in the order of their positions."""
+def _load(numbers):
+    """Return the numbers that a pass changes, in the order of their positions."""
     return (
         numbers[SCALE],
         numbers[OFFSET],
@@ -64,7 +64,7 @@ def _loaded(numbers):
 
 
 @nb.njit(cache=True, nogil=True)
-def _loaded_pace(numbers):
+def _load_pace(numbers):
     return (
         numbers[PACE],
         numbers[PACE + 1],
@@ -82,7 +82,7 @@ def _store(numbers, values, first):
 
 
 @nb.njit(cache=True, nogil=True)
-def _counted(count, pos_weight, neg_weight, is_positive, weight):
+def _count(count, pos_weight, neg_weight, is_positive, weight):
     if is_positive:
         return count + 1.0, pos_weight + weight, neg_weight
     return count + 1.0, pos_weight, neg_weight + weight
@@ -90,16 +90,16 @@ def _counted(count, pos_weight, neg_weight, is_positive, weight):
 
 @nb.njit(cache=True, nogil=True)
 def _is_due(rows, plain):
-    """Whether `_pace` is due: it changes slowly, and its roots and divisions would cost as much as a short sample."""
-    return plain or rows <= _EVERY_ROW_UNTIL or int(rows) % _ROWS_OF_A_PACE == 0
+    """Return whether `_pace` is due: it changes slowly, and would cost as much as a short sample."""
+    return plain or rows <= _EVERY_SAMPLE_UNTIL or int(rows) % _SAMPLES_PER_PACE == 0
 
 
 @nb.njit(cache=True, nogil=True)
 def _pace(settings, rows, positives, negatives, plain):
-    """What follows from the samples seen so far.
+    """Return the quantities that depend on the number of samples seen.
 
-    How far steps have shrunk, one over the share of either class, the step of the dual variables, by how much rewards
-    are raised for the geometric mean, and its largest slope at such rewards.
+    These are the decay of the steps, one over the share of either class, the step of the dual variables, the amount by
+    which rewards are raised for the geometric mean, and its largest slope at such rewards.
     """
     prior = settings[PRIOR] if settings[PRIOR] > 0.0 else (positives + 1.0) / (positives + negatives + 2.0)
     # Steps shrink as one over the root of the samples; unless plain, they begin to after some samples only.
@@ -133,7 +133,7 @@ def _descend_dual(region, alpha, beta, positive, step, margin, per_share, raised
 
 @nb.njit(cache=True, nogil=True)
 def _step_length(step, margin, square, capped):
-    """How far to move: not beyond the margin, so that neither an outlier nor a long step can overshoot."""
+    """Return how far to move: not beyond the margin, so that neither an outlier nor a long step can overshoot."""
     if square <= 0.0:
         return 0.0
     return min(step, (1.0 - margin) / square) if capped else step
@@ -164,15 +164,15 @@ def dense_pass(
     X, rows, positive, weights, mean, precision, v, z, numbers, settings, region, plain, intercept, start, stop
 ):
     """Update the model with the samples ``rows[start:stop]``, one after the other."""
-    scale, offset, bias, sum_scale, sum_bias, sum_shares, count, pos_weight, neg_weight, alpha, beta = _loaded(numbers)
-    decay, per_pos, per_neg, dual_step, raised, steepest = _loaded_pace(numbers)
+    scale, offset, bias, sum_scale, sum_bias, sum_shares, count, pos_weight, neg_weight, alpha, beta = _load(numbers)
+    decay, per_pos, per_neg, dual_step, raised, steepest = _load_pace(numbers)
     for k in range(start, stop):
         i = rows[k]
         if k + _AHEAD < stop:
             row = X[rows[k + _AHEAD]]
             prefetch(row, 0, row.size)
         row, weight, is_positive = X[i], weights[i], positive[i]
-        count, pos_weight, neg_weight = _counted(count, pos_weight, neg_weight, is_positive, weight)
+        count, pos_weight, neg_weight = _count(count, pos_weight, neg_weight, is_positive, weight)
         if _is_due(count, plain):
             decay, per_pos, per_neg, dual_step, raised, steepest = _pace(settings, count, pos_weight, neg_weight, plain)
         step, per_share = settings[STEP] * decay, per_pos if is_positive else per_neg
@@ -181,8 +181,8 @@ def dense_pass(
             product += row[j] * v[j]
         truth = 1.0 if is_positive else -1.0
         margin = truth * (scale * (product - offset) + bias)
-        price = weight * (alpha if is_positive else beta) * per_share
-        if region != FIXED_PRICES:
+        cost = weight * (alpha if is_positive else beta) * per_share
+        if region != FIXED_COSTS:
             alpha, beta = _descend_dual(
                 region, alpha, beta, is_positive, dual_step * weight, margin, per_share, raised, steepest
             )
@@ -190,14 +190,14 @@ def dense_pass(
         if scale < _SMALL_SCALE:
             _fold_scale(v, z, scale, sum_scale)
             scale, offset, sum_scale = 1.0, offset * scale, 0.0
-        if margin < 1.0 and price > 0.0:
+        if margin < 1.0 and cost > 0.0:
             square, change = intercept, 0.0
             for j in range(row.size):
                 centred = row[j] - mean[j]
                 scaled = centred * precision[j]
                 square += centred * scaled
                 change += mean[j] * scaled
-            length = truth * _step_length(step * price, margin, square, not plain)
+            length = truth * _step_length(step * cost, margin, square, not plain)
             move = length / scale
             summed = move * sum_scale
             for j in range(row.size):
@@ -226,7 +226,7 @@ def _meet_features(data, indices, first, last, precision):
         j = nb.uint64(indices[p])
         if precision[j] == 0.0 and data[p] != 0.0:
             precision[j] = 1.0 / max(data[p] * data[p], 1e-300)
-        if precision[j] > 0.0:  # else the square may be no number
+        if precision[j] > 0.0:  # else the square may be NaN
             square += data[p] * data[p] * precision[j]
     return square
 
@@ -250,9 +250,9 @@ def sparse_pass(
     start,
     stop,
 ):
-    """`dense_pass` for compressed samples, whose features keep their mean."""
-    scale, offset, bias, sum_scale, sum_bias, sum_shares, count, pos_weight, neg_weight, alpha, beta = _loaded(numbers)
-    decay, per_pos, per_neg, dual_step, raised, steepest = _loaded_pace(numbers)
+    """Update the model as `dense_pass` does, with compressed rows whose features keep their mean."""
+    scale, offset, bias, sum_scale, sum_bias, sum_shares, count, pos_weight, neg_weight, alpha, beta = _load(numbers)
+    decay, per_pos, per_neg, dual_step, raised, steepest = _load_pace(numbers)
     for k in range(start, stop):
         i = rows[k]
         if k + _AHEAD < stop:
@@ -261,7 +261,7 @@ def sparse_pass(
             prefetch(indices, indptr[later], indptr[later + 1])
         weight, is_positive = weights[i], positive[i]
         first, last = nb.uint64(indptr[i]), nb.uint64(indptr[i + 1])
-        count, pos_weight, neg_weight = _counted(count, pos_weight, neg_weight, is_positive, weight)
+        count, pos_weight, neg_weight = _count(count, pos_weight, neg_weight, is_positive, weight)
         if _is_due(count, plain):
             decay, per_pos, per_neg, dual_step, raised, steepest = _pace(settings, count, pos_weight, neg_weight, plain)
         step, per_share = settings[STEP] * decay, per_pos if is_positive else per_neg
@@ -270,8 +270,8 @@ def sparse_pass(
             product += data[p] * v[nb.uint64(indices[p])]
         truth = 1.0 if is_positive else -1.0
         margin = truth * (scale * product + bias)
-        price = weight * (alpha if is_positive else beta) * per_share
-        if region != FIXED_PRICES:
+        cost = weight * (alpha if is_positive else beta) * per_share
+        if region != FIXED_COSTS:
             alpha, beta = _descend_dual(
                 region, alpha, beta, is_positive, dual_step * weight, margin, per_share, raised, steepest
             )
@@ -279,7 +279,7 @@ def sparse_pass(
         if scale < _SMALL_SCALE:
             _fold_scale(v, z, scale, sum_scale)
             scale, sum_scale = 1.0, 0.0
-        if margin < 1.0 and price > 0.0:
+        if margin < 1.0 and cost > 0.0:
             square, least = intercept, math.inf
             for p in range(first, last):
                 j = nb.uint64(indices[p])
@@ -287,7 +287,7 @@ def sparse_pass(
                 least = min(least, precision[j])
             if least == 0.0:
                 square = intercept + _meet_features(data, indices, first, last, precision)
-            length = truth * _step_length(step * price, margin, square, not plain)
+            length = truth * _step_length(step * cost, margin, square, not plain)
             move = length / scale
             summed = move * sum_scale
             for p in range(first, last):

@@ -6,7 +6,7 @@ weight. All scans take these four arrays, so samples with weights need no code o
 
 A loss is named by an integer ``kind`` and, for ratios, its constants ``par``. It is a function of two coordinates of a
 table: the weights themselves for ratios, the rates for means of the rates, their roots for the geometric mean. The
-scans take the coordinates, so that roots and divisions are done once a sample and not once a table.
+scans take the coordinates, so that roots and divisions are done once per sample and not once per table.
 """
 
 import math
@@ -23,7 +23,7 @@ _TIE = 1e-13
 
 @nb.njit(cache=True, nogil=True, inline="always")
 def table_loss(kind, par, x, y):
-    """1 - measure, from the coordinates of a table."""
+    """Return 1 - measure, from the coordinates of a table."""
     if kind == 0:  # a ratio of affine functions, 0/0 counting as a measure of 0
         below = par[5] + par[6] * x + par[7] * y
         return 1.0 - (par[2] + par[3] * x + par[4] * y) / below if below != 0.0 else 1.0
@@ -75,7 +75,7 @@ def scan_bisection(kind, par, T, A, F, B):
 
 @nb.njit(cache=True, nogil=True)
 def _bound(kind, par, T, A, F, B, first, last, low, high, a_peak, b_peak):
-    """No table of a rectangle has a larger value.
+    """Return an upper bound of the value over a rectangle of tables.
 
     Along either axis every loss here is monotone, so its largest value is in a corner; A and B are concave, so theirs
     is at the peak or at the end next to it.
@@ -130,7 +130,7 @@ def scan_monge(kind, par, T, A, F, B, rising):
 
 @nb.njit(cache=True, nogil=True)
 def _best_share(par, tp, f_low, f_high, slope, whole):
-    """The best weight of false positives between f_low and f_high for a ratio, where B rises by ``slope`` a unit."""
+    """Return the best weight of false positives between f_low and f_high for a ratio; B has this ``slope``."""
     # The loss falls in F as -(p + q F) / (r + t F); its slope is (p t - q r) / (r + t F)^2, and we want it = -slope.
     p = par[2] + par[3] * tp
     r = par[5] + par[6] * tp

@@ -1,6 +1,6 @@
-"""What is optimised: measures of how well labels or scores agree with the truth.
+"""Measures of how well predicted labels or scores agree with the true labels.
 
-A measure is a frozen dataclass; what else it can do is told by the capabilities in `metricwise.measures.base`.
+A measure is a frozen dataclass; the protocols of `metricwise.measures.base` name what else it can do.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from metricwise._typing import Floats
 from metricwise.measures.base import CountsTable, Measure, Response, Table
-from metricwise.measures.checks import finite, same_length
+from metricwise.measures.checks import check_finite, check_same_length
 from metricwise.measures.tables import divide
 
 Average = Literal["macro", "micro", "weighted", "samples"]
@@ -19,16 +19,16 @@ AVERAGES: tuple[str, ...] = get_args(Average)
 
 @dataclass(frozen=True)
 class Averaged:
-    """A measure of the contingency table for several classes or labels.
+    """The average of a measure over the classes of a multiclass, or the labels of a multilabel, problem.
 
     Parameters
     ----------
     base : measure
         A function of the contingency table, such as `FBeta`.
     average : {"macro", "micro", "weighted", "samples"}, default="macro"
-        "macro" is the mean over classes, each against the rest; "weighted" the same with the number of true samples of
-        a class as its weight; "micro" the measure of the sum of all tables; "samples" the mean over samples, for a
-        matrix of labels only.
+        "macro" is the mean over classes, one class vs the rest; "weighted" weights each class by its number of true
+        samples; "micro" is the measure of the sum of all tables; "samples" is the mean over samples, for multilabel
+        targets only.
 
     Examples
     --------
@@ -46,7 +46,7 @@ class Averaged:
 
     def __post_init__(self) -> None:
         if not (isinstance(self.base, Measure) and isinstance(self.base, CountsTable)) or isinstance(self.base, type):
-            raise TypeError(f"only measures of the contingency table have averages, got {self.base!r}.")
+            raise TypeError(f"base must be a measure of the contingency table, such as FBeta(), got {self.base!r}.")
         if self.average not in AVERAGES:
             raise ValueError(f"average must be one of {', '.join(AVERAGES)}, got {self.average!r}.")
 
@@ -56,7 +56,7 @@ class Averaged:
         return f"{self.base.name}_{self.average}"
 
     def of_tables(self, tp: Floats, fp: Floats, fn: Floats, tn: Floats) -> Any:
-        """Return the average of tables whose last axis runs over classes (over samples for "samples")."""
+        """Return the average over tables whose last axis runs over the classes (over the samples for "samples")."""
         if self.average == "micro":
             return self.base.value(*(np.sum(count, axis=-1) for count in (tp, fp, fn, tn)))
         values = np.asarray(self.base.value(tp, fp, fn, tn), dtype=np.float64)
@@ -67,33 +67,34 @@ class Averaged:
 
     def score(self, y: ArrayLike, response: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Evaluate predicted classes, or a 0/1 matrix of predicted labels, against the truth ``y``."""
-        truth, found = np.asarray(y), np.asarray(response)
-        if truth.shape != found.shape or truth.ndim not in (1, 2):
-            raise ValueError(f"truth and prediction must be alike, got shapes {truth.shape} and {found.shape}.")
+        truth, predicted = np.asarray(y), np.asarray(response)
+        if truth.shape != predicted.shape or truth.ndim not in (1, 2):
+            raise ValueError(f"y and the prediction must have the same shape, got {truth.shape} and {predicted.shape}.")
         if truth.ndim == 1:
             if self.average == "samples":
                 raise ValueError(
-                    f"{self.name!r} is a mean over samples with several labels each, but y has one dimension."
+                    f"{self.name!r} averages over samples of a multilabel target, but y has one dimension; "
+                    "pass a matrix of 0 and 1, one column per label."
                 )
-            classes = np.unique(np.concatenate([truth, found]))
-            truth, found = truth[:, None] == classes, found[:, None] == classes
+            classes = np.unique(np.concatenate([truth, predicted]))
+            truth, predicted = truth[:, None] == classes, predicted[:, None] == classes
         weight = np.ones(len(truth))
         if sample_weight is not None:
-            weight = finite(sample_weight, "sample_weight")
-            same_length(weight, "sample_weight", truth, "y")
+            weight = check_finite(sample_weight, "sample_weight")
+            check_same_length(weight, "sample_weight", truth, "y")
         if self.average == "samples":
-            cells = matrix_table(truth.T != 0, found.T != 0, np.ones(truth.shape[1]))
-            return float(np.average(self.of_rows(cells), weights=weight))
-        table = matrix_table(truth != 0, found != 0, weight)
+            cells = matrix_table(truth.T != 0, predicted.T != 0, np.ones(truth.shape[1]))
+            return float(np.average(self.evaluate_tables(cells), weights=weight))
+        table = matrix_table(truth != 0, predicted != 0, weight)
         return float(self.of_tables(table.tp, table.fp, table.fn, table.tn))
 
-    def of_rows(self, cells: Table) -> Floats:
-        """Return the measure of every table."""
+    def evaluate_tables(self, cells: Table) -> Floats:
+        """Return the base measure of each table, without averaging."""
         return np.asarray(self.base.value(cells.tp, cells.fp, cells.fn, cells.tn), dtype=np.float64)
 
 
-def matrix_table(truth: NDArray[np.bool_], found: NDArray[np.bool_], weight: Floats) -> Table:
-    """Return the weighted table of every column.
+def matrix_table(truth: NDArray[np.bool_], predicted: NDArray[np.bool_], weight: Floats) -> Table:
+    """Return the weighted contingency table of each column.
 
     Examples
     --------
@@ -101,5 +102,5 @@ def matrix_table(truth: NDArray[np.bool_], found: NDArray[np.bool_], weight: Flo
     >>> matrix_table(np.array([[True, False]]), np.array([[True, True]]), np.ones(1)).fp
     array([0., 1.])
     """
-    tp, called, true = weight @ (truth & found), weight @ found, weight @ truth
-    return Table(tp, called - tp, true - tp, weight.sum() - called - true + tp)
+    tp, n_predicted, n_true = weight @ (truth & predicted), weight @ predicted, weight @ truth
+    return Table(tp, n_predicted - tp, n_true - tp, weight.sum() - n_predicted - n_true + tp)

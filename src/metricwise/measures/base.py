@@ -1,8 +1,8 @@
-"""What a measure is, and what else it may be able to do.
+"""The protocol of a measure, and the protocols of its optional capabilities.
 
-A measure says how well labels or scores agree with the truth. It knows nothing of data matrices or optimisation.
-Beyond its value, a measure may offer *capabilities*: small runtime-checkable protocols. A solver names the one it
-needs, so which solvers fit a measure is decided by what the measure can do and never by its name.
+A measure evaluates predicted labels or scores against the true labels. It depends neither on the features nor on a
+solver. Beyond its value, a measure may offer *capabilities*: small runtime-checkable protocols. A solver names the
+capability it needs, so what a measure can do, and never its name, decides which solvers fit it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Ratio(NamedTuple):
 
 @runtime_checkable
 class Measure(Protocol):
-    """Greater is better. ``response`` says whether `score` takes 0/1 labels or real scores."""
+    """A measure of agreement: greater is better. ``response`` is what `score` takes: 0/1 labels or real scores."""
 
     @property
     def name(self) -> str: ...
@@ -53,7 +53,7 @@ class CountsTable(Protocol):
 class HasViolatedLabelling(Protocol):
     """The loss 1 - measure has a most violated labelling that an oracle can find.
 
-    ``mistakes_per_loss`` is u of the objective: the number of single mistakes that a loss of one stands for.
+    ``mistakes_per_loss`` is u of the objective: the number of single mistakes that make up a loss of one.
     """
 
     def mistakes_per_loss(self, n_pos: float, n_neg: float) -> float: ...
@@ -67,17 +67,17 @@ class RestrictsLabellings(Protocol):
 
 
 @runtime_checkable
-class CountsTopRows(Protocol):
-    """The number of predicted positives may be given as such, and then belongs to data of one size."""
+class CountsTopSamples(Protocol):
+    """The number of predicted positives may be an absolute count, which fits data of one size only."""
 
     def relative_to(self, n_pos: float) -> Measure:
-        """Return the measure that asks for the same share of the samples in data with another number of positives."""
+        """Return the measure with the count as a multiple of the positives, of which there are ``n_pos`` here."""
         ...
 
 
 @runtime_checkable
 class RanksPairs(Protocol):
-    """The measure averages over pairs of a positive and a negative, over a range of false positive rates."""
+    """A ranking measure: an average over pairs of a positive and a negative, in a range of false positive rates."""
 
     @property
     def fpr_range(self) -> tuple[float, float]: ...
@@ -119,14 +119,14 @@ class HasDualRegion(Protocol):
 
 @runtime_checkable
 class HasMulticlassValue(Protocol):
-    """Has a definition for more than two classes that is not an average over one-versus-rest problems."""
+    """The measure has a multiclass definition that is not an average over one-vs-rest problems."""
 
     def multiclass_score(self, y: ArrayLike, labels: ArrayLike, sample_weight: ArrayLike | None = None) -> float: ...
 
 
 @runtime_checkable
 class CountsClassTables(Protocol):
-    """The measure of several classes is a function of their one-versus-rest tables, which the last axis runs over."""
+    """The multiclass measure is a function of the one-vs-rest tables, along the last axis."""
 
     def of_tables(self, tp: Floats, fp: Floats, fn: Floats, tn: Floats) -> Any: ...
 

@@ -1,4 +1,4 @@
-"""Checks of what users pass to measures; every message names the argument and what to do about it."""
+"""Validation of the arguments of measures; every message names the argument and what to do about it."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from metricwise._typing import Floats, Mask
 
-_SHOWN = 5  # How many of the values found are shown in a message.
+_MAX_SHOWN = 5  # values listed in a message
 
 
-def positive_number(value: object, name: str) -> float:
-    """Return ``value`` as a float; ValueError unless it is a finite number above zero."""
+def check_positive(value: object, name: str) -> float:
+    """Return ``value`` as a float; raise ValueError unless it is a finite number above zero."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
         raise ValueError(f"{name} must be a positive finite number, got {value!r}.")
     number = float(value)
@@ -24,16 +24,16 @@ def positive_number(value: object, name: str) -> float:
     return number
 
 
-def share(value: object, name: str) -> float:
-    """Return ``value`` as a float; ValueError unless it lies in (0, 1]."""
-    number = positive_number(value, name)
+def check_share(value: object, name: str) -> float:
+    """Return ``value`` as a float; raise ValueError unless it lies in (0, 1]."""
+    number = check_positive(value, name)
     if number > 1:
         raise ValueError(f"{name} must be in (0, 1], got {value!r}; write 90 percent as 0.9.")
     return number
 
 
-def count_or_share(value: object, name: str) -> int | float:
-    """Return ``value`` as int (so many samples) or float (a multiple of the positives); ValueError unless positive."""
+def check_count_or_share(value: object, name: str) -> int | float:
+    """Return ``value`` as an int (a number of samples) or a float (a fraction); raise ValueError unless positive."""
     fix = "pass a positive integer for that many samples or a positive float for that fraction of the positives"
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
         raise ValueError(f"{name} must be a positive number, got {value!r}; {fix}.")
@@ -43,8 +43,8 @@ def count_or_share(value: object, name: str) -> int | float:
     return number
 
 
-def one_dimensional(values: ArrayLike, name: str) -> NDArray[Any]:
-    """Return ``values`` as a one-dimensional array of at least one sample, in a native dtype where there is one."""
+def check_one_dimensional(values: ArrayLike, name: str) -> NDArray[Any]:
+    """Return ``values`` as a non-empty one-dimensional array, in a native dtype where there is one."""
     array = np.asarray(values)
     if array.dtype == object:
         # Nullable pandas columns arrive as objects although they hold plain numbers.
@@ -52,42 +52,41 @@ def one_dimensional(values: ArrayLike, name: str) -> NDArray[Any]:
     if array.ndim != 1:
         raise ValueError(
             f"{name} must be one-dimensional, got an array of shape {array.shape}; "
-            "pass one value a sample (numpy.ravel turns a column into that)."
+            "pass one value per sample (numpy.ravel flattens a column)."
         )
     if array.size == 0:
         raise ValueError(f"{name} is empty; pass at least one sample.")
     return array
 
 
-def same_length(array: NDArray[Any], name: str, reference: NDArray[Any], reference_name: str) -> None:
+def check_same_length(array: NDArray[Any], name: str, reference: NDArray[Any], reference_name: str) -> None:
     """Raise ValueError, naming both lengths, unless the two arrays are equally long."""
     if len(array) != len(reference):
         raise ValueError(
-            f"{reference_name} has {len(reference)} samples but {name} has {len(array)}; pass one value for each "
-            "sample."
+            f"{reference_name} has {len(reference)} samples but {name} has {len(array)}; pass one value per sample."
         )
 
 
-def binary(values: ArrayLike, name: str) -> Mask:
-    """Return which samples are positive; ``values`` hold 0 and 1, -1 and 1, or booleans."""
-    array = one_dimensional(values, name)
+def check_binary(values: ArrayLike, name: str) -> Mask:
+    """Return the mask of the positives; raise ValueError unless ``values`` hold 0 and 1, -1 and 1, or booleans."""
+    array = check_one_dimensional(values, name)
     if array.dtype.kind == "b":
         return array
     if array.dtype.kind in "iuf":
         positive: Mask = array == 1
         if np.all(positive | (array == 0)) or np.all(positive | (array == -1)):
             return positive
-    found = list(dict.fromkeys(array.tolist()))
-    listing = ", ".join(map(repr, found[:_SHOWN])) + (", ..." if len(found) > _SHOWN else "")
+    distinct = list(dict.fromkeys(array.tolist()))
+    listing = ", ".join(map(repr, distinct[:_MAX_SHOWN])) + (", ..." if len(distinct) > _MAX_SHOWN else "")
     raise ValueError(
         f"{name} must hold 0 and 1, -1 and 1, or booleans, but these values were found: {listing}. "
         f"Encode the labels first, for instance with {name} == positive_class."
     )
 
 
-def finite(values: ArrayLike, name: str) -> Floats:
-    """Return ``values`` as floats; ValueError, with the first bad position, unless all are finite and real."""
-    array = one_dimensional(values, name)
+def check_finite(values: ArrayLike, name: str) -> Floats:
+    """Return ``values`` as floats; raise ValueError, with the first bad position, at NaN or infinity."""
+    array = check_one_dimensional(values, name)
     if array.dtype.kind not in "biuf":
         bad = next((i for i, v in enumerate(array.tolist()) if not isinstance(v, Real)), 0)
         raise ValueError(f"{name} must be real numbers, but {name}[{bad}] is {array.tolist()[bad]!r}.")
@@ -99,12 +98,12 @@ def finite(values: ArrayLike, name: str) -> Floats:
     return floats
 
 
-def weights(sample_weight: ArrayLike | None, y: Mask) -> Floats:
-    """Return one weight for each sample of ``y``, ones by default; ValueError if negative, not finite or all zero."""
+def check_weights(sample_weight: ArrayLike | None, y: Mask) -> Floats:
+    """Return one weight per sample of ``y``, ones by default; raise ValueError if negative, not finite or all zero."""
     if sample_weight is None:
         return np.ones(len(y))
-    weight = finite(sample_weight, "sample_weight")
-    same_length(weight, "sample_weight", y, "y")
+    weight = check_finite(sample_weight, "sample_weight")
+    check_same_length(weight, "sample_weight", y, "y")
     if weight.min() < 0:
         bad = int(np.argmax(weight < 0))
         raise ValueError(f"sample_weight must not be negative, but sample_weight[{bad}] is {weight[bad]}.")
@@ -113,21 +112,19 @@ def weights(sample_weight: ArrayLike | None, y: Mask) -> Floats:
     return weight
 
 
-def labels_and_weights(
-    y: ArrayLike, labels: ArrayLike, sample_weight: ArrayLike | None = None
-) -> tuple[Mask, Mask, Floats]:
-    """Check the truth, predicted labels and weights of the same samples."""
-    truth = binary(y, "y")
-    predicted = binary(labels, "labels")
-    same_length(predicted, "labels", truth, "y")
-    return truth, predicted, weights(sample_weight, truth)
+def check_labels(y: ArrayLike, labels: ArrayLike, sample_weight: ArrayLike | None = None) -> tuple[Mask, Mask, Floats]:
+    """Return the truth, the predicted labels and the weights of the same samples, checked."""
+    truth = check_binary(y, "y")
+    predicted = check_binary(labels, "labels")
+    check_same_length(predicted, "labels", truth, "y")
+    return truth, predicted, check_weights(sample_weight, truth)
 
 
-def scores_and_weights(
+def check_scores(
     y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None
 ) -> tuple[Mask, Floats, Floats]:
-    """Check the truth, scores and weights of the same samples."""
-    truth = binary(y, "y")
-    real = finite(scores, "scores")
-    same_length(real, "scores", truth, "y")
-    return truth, real, weights(sample_weight, truth)
+    """Return the truth, the scores and the weights of the same samples, checked."""
+    truth = check_binary(y, "y")
+    real = check_finite(scores, "scores")
+    check_same_length(real, "scores", truth, "y")
+    return truth, real, check_weights(sample_weight, truth)

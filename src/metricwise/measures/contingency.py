@@ -1,7 +1,7 @@
 """Measures that are functions of the contingency table.
 
-Every measure is a frozen dataclass. Its ``value`` works on arrays of tables and never warns; what it gives where its
-formula reads 0/0 is stated in its docstring. P = tp/n+ and N = tn/n- are the rates, theta = n-/n+.
+Every measure is a frozen dataclass. Its ``value`` takes arrays of tables and never warns; its docstring defines the
+value where the formula is 0/0. P = tp/n+ and N = tn/n- are the rates, theta = n-/n+.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from metricwise._typing import Floats
 from metricwise.measures.base import DualRegion, Ratio
-from metricwise.measures.checks import positive_number
+from metricwise.measures.checks import check_positive
 from metricwise.measures.tables import TableMeasure, divide
 
 
@@ -44,7 +44,7 @@ class FBeta(TableMeasure):
     beta: float = 1.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "beta", positive_number(self.beta, "beta"))
+        object.__setattr__(self, "beta", check_positive(self.beta, "beta"))
 
     @property
     def name(self) -> str:
@@ -93,9 +93,9 @@ class GowerLegendre(TableMeasure):
     Parameters
     ----------
     sigma : float, default=2.0
-        The price of a mistake; above zero. 1 is the accuracy and 0.5 the first coefficient of Sokal and Sneath. The
-        default is the coefficient of Rogers and Tanimoto: it differs from the accuracy, and 1 minus it is a metric,
-        as for every sigma >= 1 (Gower and Legendre 1986).
+        The cost of a mistake; above zero. 1 is the accuracy, 0.5 the first coefficient of Sokal and Sneath, and 2 the
+        coefficient of Rogers and Tanimoto. For every sigma >= 1, 1 minus the measure is a metric (Gower and Legendre
+        1986).
 
     Examples
     --------
@@ -109,7 +109,7 @@ class GowerLegendre(TableMeasure):
     name: ClassVar[str] = "gower_legendre"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "sigma", positive_number(self.sigma, "sigma"))
+        object.__setattr__(self, "sigma", check_positive(self.sigma, "sigma"))
 
     def _value(self, tp: Floats, fp: Floats, fn: Floats, tn: Floats) -> Floats:
         return divide(tp + tn, tp + tn + self.sigma * (fp + fn))
@@ -121,7 +121,7 @@ class GowerLegendre(TableMeasure):
 
 
 class _RateMeasure(TableMeasure):
-    """A concave function of the two rates; the rate of a class that is absent counts as 0."""
+    """A concave function of the two rates; the rate of an absent class is 0."""
 
     @abstractmethod
     def rate_value(self, tpr: Any, tnr: Any) -> Any:
@@ -219,8 +219,8 @@ class MinRate(_RateMeasure):
 class MCC(TableMeasure):
     """The correlation of truth and prediction, in [-1, 1] (Matthews).
 
-    (tp tn - fp fn) / sqrt((tp + fp)(tp + fn)(tn + fp)(tn + fn)). Where truth or prediction has one class only it is
-    0, as in scikit-learn.
+    (tp tn - fp fn) / sqrt((tp + fp)(tp + fn)(tn + fp)(tn + fn)). It is 0 where truth or
+    prediction has one class only, as in scikit-learn.
 
     Examples
     --------
@@ -237,11 +237,11 @@ class MCC(TableMeasure):
         return divide(tp * tn - fp * fn, spread)
 
     def of_tables(self, tp: Floats, fp: Floats, fn: Floats, tn: Floats) -> Any:
-        """Evaluate the multi-class coefficient (Gorodkin 2004) on tables of all classes."""
-        total, right, chance = _agreement(tp, fp, fn, tn)
-        # Rounding may leave less than zero where one class is all there is.
-        called, true = (np.maximum(total**2 - ((tp + wrong) ** 2).sum(axis=-1), 0.0) for wrong in (fp, fn))
-        return divide(right * total - chance, np.sqrt(called * true))[()]
+        """Evaluate the multiclass coefficient (Gorodkin 2004) on the one-vs-rest tables of all classes."""
+        total, correct, chance = _agreement(tp, fp, fn, tn)
+        # With one class only, rounding may leave less than zero.
+        of_predicted, of_true = (np.maximum(total**2 - ((tp + wrong) ** 2).sum(axis=-1), 0.0) for wrong in (fp, fn))
+        return divide(correct * total - chance, np.sqrt(of_predicted * of_true))[()]
 
     def multiclass_score(self, y: ArrayLike, labels: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Evaluate labels of any number of classes with `sklearn.metrics.matthews_corrcoef`."""
@@ -255,7 +255,7 @@ class CohenKappa(TableMeasure):
     """Agreement of truth and prediction beyond chance, in [-1, 1] (Cohen).
 
     2 (tp tn - fp fn) / ((tp + fp)(fp + tn) + (tp + fn)(fn + tn)). Where truth and prediction are the same single
-    class it is 0, where scikit-learn returns nan by default.
+    class it is 0, where scikit-learn returns NaN by default.
 
     Examples
     --------
@@ -274,15 +274,15 @@ class CohenKappa(TableMeasure):
         return Ratio(-2 * theta, 2 * theta, 2 * theta, 1 + theta**2, theta - 1, theta * (1 - theta))
 
     def of_tables(self, tp: Floats, fp: Floats, fn: Floats, tn: Floats) -> Any:
-        """Evaluate the multi-class coefficient on tables of all classes."""
-        total, right, chance = _agreement(tp, fp, fn, tn)
-        return divide(right * total - chance, total**2 - chance)[()]
+        """Evaluate the multiclass coefficient on the one-vs-rest tables of all classes."""
+        total, correct, chance = _agreement(tp, fp, fn, tn)
+        return divide(correct * total - chance, total**2 - chance)[()]
 
     def multiclass_score(self, y: ArrayLike, labels: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Evaluate labels of any number of classes with `sklearn.metrics.cohen_kappa_score`; 0 where that is 0/0."""
         from sklearn.metrics import cohen_kappa_score
 
-        # Of a single class, older versions of scikit-learn divide by zero and newer ones warn; both return nan.
+        # With a single class, older versions of scikit-learn divide by zero and newer ones warn; both return NaN.
         with warnings.catch_warnings(), np.errstate(invalid="ignore"):
             warnings.simplefilter("ignore", UserWarning)
             kappa = float(cohen_kappa_score(y, labels, sample_weight=sample_weight))
@@ -291,7 +291,7 @@ class CohenKappa(TableMeasure):
 
 @dataclass(frozen=True)
 class Accuracy(TableMeasure):
-    """The share of samples labelled rightly, (tp + tn) / n; 0 for an empty table.
+    """The share of correctly labelled samples, (tp + tn) / n; 0 for an empty table.
 
     Examples
     --------
@@ -310,9 +310,9 @@ class Accuracy(TableMeasure):
         return Ratio(0.0, 1.0, theta, 1 + theta, 0.0, 0.0)
 
     def of_tables(self, tp: Floats, fp: Floats, fn: Floats, tn: Floats) -> Any:
-        """Evaluate the share of samples labelled rightly on tables of all classes."""
-        total, right, _ = _agreement(tp, fp, fn, tn)
-        return divide(right, total)[()]
+        """Evaluate the share of correctly labelled samples on the one-vs-rest tables of all classes."""
+        total, correct, _ = _agreement(tp, fp, fn, tn)
+        return divide(correct, total)[()]
 
     def multiclass_score(self, y: ArrayLike, labels: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Evaluate labels of any number of classes with `sklearn.metrics.accuracy_score`."""
@@ -351,7 +351,7 @@ class BalancedAccuracy(TableMeasure):
         return Ratio(0.0, 1.0, 1.0, 2.0, 0.0, 0.0)
 
     def of_tables(self, tp: Floats, fp: Floats, fn: Floats, tn: Floats) -> Any:
-        """Evaluate the mean recall of the classes that have samples on tables of all classes."""
+        """Evaluate the mean recall of the classes that have samples, on the one-vs-rest tables of all classes."""
         true = tp + fn
         return divide(divide(tp, true).sum(axis=-1), np.count_nonzero(true > 0, axis=-1))[()]
 
@@ -363,5 +363,5 @@ class BalancedAccuracy(TableMeasure):
 
 
 def _agreement(tp: Floats, fp: Floats, fn: Floats, tn: Floats) -> tuple[Any, Any, Any]:
-    """Return, of tables of all classes: the samples, the correct ones, and the samples times those right by chance."""
+    """Return the number of samples n, the number of correct labels, and n times the number correct by chance."""
     return (tp + fp + fn + tn)[..., 0], tp.sum(axis=-1), ((tp + fp) * (tp + fn)).sum(axis=-1)

@@ -1,4 +1,4 @@
-"""Measures of the user's own, given as a function of the contingency table."""
+"""User-defined measures, given as functions of the contingency table."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from metricwise.measures.tables import TableMeasure
 TableFunction = Callable[[Any, Any, Any, Any], Any]
 RatioFunction = Callable[[float], Iterable[float]]
 
-# Tables (tp, fp, fn, tn) with all kinds of samples, so that no sensible measure is 0/0; of different size and balance.
+# Tables (tp, fp, fn, tn) of different size and balance, without zeros, so that no sensible measure is 0/0.
 _PROBE = (
     np.array([40.0, 3.0, 70.0, 1.5, 12.0]),
     np.array([10.0, 2.0, 6.0, 0.5, 9.0]),
@@ -26,43 +26,47 @@ _PROBE = (
 
 @dataclass(frozen=True)
 class ContingencyMeasure(TableMeasure):
-    """A user's own function of the table; made by `contingency_measure`, which checks it.
+    """A user-defined function of the contingency table; `contingency_measure` checks and makes it.
 
-    Where the function gives nan (0/0), the value is 0.
+    Where the function returns NaN (0/0), the value is 0.
 
     Parameters
     ----------
     function : callable
-        Of (tp, fp, fn, tn).
+        A function of (tp, fp, fn, tn).
     name : str
         The name of the measure.
     elementwise : bool
-        Whether the function takes numbers only, so that it has to be called table by table.
+        Whether the function takes numbers only, so that it is called once per table.
     """
 
     function: TableFunction
     name: str
     elementwise: bool
-    monotone: ClassVar[bool] = False  # nothing is known of a user's function
+    monotone: ClassVar[bool] = False  # nothing is known about a user's function
 
     def _value(self, tp: Floats, fp: Floats, fn: Floats, tn: Floats) -> Floats:
         # Copies with one dimension: what the function was checked on, and safe if it writes to its arguments.
         flat = tuple(count.flatten() for count in (tp, fp, fn, tn))
-        evaluate = _table_by_table if self.elementwise else _at_once
+        evaluate = _evaluate_one_by_one if self.elementwise else _evaluate_arrays
         values = evaluate(self.function, flat).astype(np.float64)
         return np.where(np.isnan(values), 0.0, values).reshape(tp.shape)
 
 
 @dataclass(frozen=True)
 class RatioContingencyMeasure(ContingencyMeasure):
-    """A user's own function of the table that is a ratio of affine functions of the rates.
+    """A user-defined measure that is a ratio of affine functions of the rates.
 
     Parameters
     ----------
-    function, name, elementwise
-        As in `ContingencyMeasure`.
+    function : callable
+        A function of (tp, fp, fn, tn).
+    name : str
+        The name of the measure.
+    elementwise : bool
+        Whether the function takes numbers only, so that it is called once per table.
     ratio_function : callable
-        Gives the six coefficients of `Ratio` at theta = n-/n+.
+        Returns the six coefficients of `Ratio` at theta = n-/n+.
     """
 
     ratio_function: RatioFunction
@@ -75,19 +79,19 @@ class RatioContingencyMeasure(ContingencyMeasure):
 def contingency_measure(
     function: TableFunction, name: str, *, ratio: RatioFunction | None = None
 ) -> ContingencyMeasure | RatioContingencyMeasure:
-    """Make a measure of a function of the contingency table.
+    """Make a measure from a function of the contingency table.
 
     Parameters
     ----------
     function : callable
-        Of (tp, fp, fn, tn), greater is better, 1 for perfect labels. It may take arrays (fast) or numbers only, in
-        which case it is called table by table. Counts are floats: with sample weights they are sums of weights.
-        Where it gives nan (0/0) the measure is 0.
+        A function of (tp, fp, fn, tn); greater is better, 1 for perfect labels. It may take arrays (fast) or numbers
+        only, in which case it is called once per table. Counts are floats: with sample weights they are sums of
+        weights. Where it returns NaN (0/0), the measure is 0.
     name : str
         The name of the measure.
     ratio : callable, optional
-        Of theta = n-/n+, giving the six coefficients of `metricwise.measures.Ratio`, for a function that is a ratio
-        of affine functions of the rates. It opens the solvers for such measures.
+        A function of theta = n-/n+ that returns the six coefficients of `metricwise.measures.Ratio`, for a measure
+        that is a ratio of affine functions of the rates. Solvers for such measures then accept it.
 
     Returns
     -------
@@ -100,7 +104,7 @@ def contingency_measure(
     TypeError
         If ``function`` or ``ratio`` cannot be called as described or ``name`` is not text.
     ValueError
-        If ``function`` does not give finite numbers, or ``ratio`` disagrees with it.
+        If ``function`` returns NaN or infinity, or ``ratio`` disagrees with it.
 
     Examples
     --------
@@ -121,30 +125,30 @@ def contingency_measure(
     return RatioContingencyMeasure(function, name, elementwise, ratio)
 
 
-def _copies(tables: tuple[Floats, ...]) -> tuple[Floats, ...]:
+def _copy(tables: tuple[Floats, ...]) -> tuple[Floats, ...]:
     return tuple(count.copy() for count in tables)
 
 
-def _at_once(function: TableFunction, tables: tuple[Floats, ...]) -> Any:
+def _evaluate_arrays(function: TableFunction, tables: tuple[Floats, ...]) -> Any:
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(function(*tables))
 
 
-def _table_by_table(function: TableFunction, tables: tuple[Floats, ...]) -> Any:
+def _evaluate_one_by_one(function: TableFunction, tables: tuple[Floats, ...]) -> Any:
     # numpy's floats, unlike Python's, divide by zero without raising.
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.array([function(*table) for table in zip(*tables, strict=True)])
 
 
 def _check_values(function: TableFunction) -> Floats:
-    """Return the function's values on the probe tables, taken one by one; raise unless they are finite numbers."""
+    """Return the function's values on the probe tables, one call per table; raise unless they are finite numbers."""
     try:
-        values = _table_by_table(function, _PROBE)
+        values = _evaluate_one_by_one(function, _PROBE)
     except TypeError as error:
         raise TypeError(f"function must take four numbers (tp, fp, fn, tn), but calling it failed: {error}") from error
     if values.ndim != 1 or values.dtype.kind not in "biuf":
         raise TypeError(
-            "function must return one real number for each table, but for "
+            "function must return one real number per table, but for "
             f"(tp, fp, fn, tn) = {_first_table()} it returned {function(*_first_table())!r}."
         )
     if not np.isfinite(values).all():
@@ -163,16 +167,16 @@ def _first_table() -> tuple[np.float64, ...]:
 
 
 def _takes_arrays(function: TableFunction, reference: Floats) -> bool:
-    """Whether the function, given arrays of tables, returns what it returns table by table."""
+    """Return whether the function, given arrays of tables, returns what it returns for each table."""
     try:
-        values = _at_once(function, _copies(_PROBE))
-    except Exception:  # Whatever a function meant for numbers raises when it meets an array.
+        values = _evaluate_arrays(function, _copy(_PROBE))
+    except Exception:  # a function of numbers may raise anything when it gets an array
         return False
     return values.shape == reference.shape and values.dtype.kind in "biuf" and np.allclose(values, reference)
 
 
 def _check_ratio(ratio: RatioFunction, reference: Floats) -> None:
-    """Raise unless the ratio gives the reference values on the probe tables."""
+    """Raise unless the ratio equals the reference values on the probe tables."""
     if not callable(ratio):
         raise TypeError(f"ratio must be callable with theta = n-/n+ or None, got {ratio!r}.")
     for tp, fp, fn, tn, expected in zip(*_PROBE, reference, strict=True):
@@ -184,10 +188,10 @@ def _check_ratio(ratio: RatioFunction, reference: Floats) -> None:
                 f"ratio must return the six coefficients of metricwise.measures.Ratio at theta: {error}"
             ) from error
         tpr, tnr = tp / n_pos, tn / n_neg
-        found = (a0 + a1 * tpr + a2 * tnr) / (b0 + b1 * tpr + b2 * tnr)
-        if not np.isclose(found, expected, rtol=1e-6):
+        value = (a0 + a1 * tpr + a2 * tnr) / (b0 + b1 * tpr + b2 * tnr)
+        if not np.isclose(value, expected, rtol=1e-6):
             raise ValueError(
                 f"ratio disagrees with function: for tp={tp:g}, fp={fp:g}, fn={fn:g}, tn={tn:g} they give "
-                f"{found:g} and {expected:g}. The ratio is (a0 + a1 P + a2 N) / (b0 + b1 P + b2 N) of the rates "
+                f"{value:g} and {expected:g}. The ratio is (a0 + a1 P + a2 N) / (b0 + b1 P + b2 N) of the rates "
                 "P = tp/n+ and N = tn/n-."
             )

@@ -1,4 +1,4 @@
-"""Measures of how scores rank the positives above the negatives."""
+"""Ranking measures: how well scores rank the positives above the negatives."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from metricwise.measures.thresholds import ScoreGroups, group_by_score
 
 @dataclass(frozen=True)
 class RocAuc:
-    """The area under the ROC curve: the share of pairs of a positive and a negative that are ranked rightly.
+    """The area under the ROC curve: the share of pairs of a positive and a negative that are ranked correctly.
 
-    Ties count one half. With one class only there are no pairs and the measure is nan, as in scikit-learn.
+    Ties count one half. With one class only there are no pairs, and the measure is NaN, as in scikit-learn.
 
     Examples
     --------
@@ -31,7 +31,7 @@ class RocAuc:
 
     @property
     def fpr_range(self) -> tuple[float, float]:
-        """The false positive rates that count: all."""
+        """The range of false positive rates that count: all."""
         return (0.0, 1.0)
 
     def score(self, y: ArrayLike, response: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
@@ -39,7 +39,7 @@ class RocAuc:
         return roc_area(group_by_score(y, response, sample_weight), 0.0, 1.0)
 
     def mistakes_per_loss(self, n_pos: float, n_neg: float) -> float:
-        """Return the number of single mistakes that a loss of one stands for: all samples."""
+        """Return the number of single mistakes that make up a loss of one: all samples."""
         return float(n_pos + n_neg)
 
 
@@ -47,7 +47,7 @@ class RocAuc:
 class PartialAuc:
     """The area under a part of the ROC curve, between two false positive rates.
 
-    With one class only the measure is nan, as in scikit-learn.
+    With one class only, the measure is NaN, as in scikit-learn.
 
     Parameters
     ----------
@@ -84,13 +84,13 @@ class PartialAuc:
     def __post_init__(self) -> None:
         low, high = float(self.min_fpr), float(self.max_fpr)
         if not 0 <= low < high <= 1:
-            raise ValueError(f"Need 0 <= min_fpr < max_fpr <= 1, got min_fpr={low!r} and max_fpr={high!r}.")
+            raise ValueError(f"min_fpr and max_fpr must satisfy 0 <= min_fpr < max_fpr <= 1, got {low!r} and {high!r}.")
         object.__setattr__(self, "min_fpr", low)
         object.__setattr__(self, "max_fpr", high)
 
     @property
     def fpr_range(self) -> tuple[float, float]:
-        """The false positive rates that count."""
+        """The range of false positive rates that count."""
         return (self.min_fpr, self.max_fpr)
 
     def score(self, y: ArrayLike, response: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
@@ -104,12 +104,12 @@ class PartialAuc:
         return 0.5 * (1 + (area - least) / (greatest - least))
 
     def mistakes_per_loss(self, n_pos: float, n_neg: float) -> float:
-        """Return the number of single mistakes that a loss of one stands for: all samples, as for the whole area."""
+        """Return the number of single mistakes that make up a loss of one: all samples, as for the whole area."""
         return float(n_pos + n_neg)
 
 
 def roc_area(groups: ScoreGroups, low: float, high: float) -> float:
-    """Return the area under the ROC curve between two false positive rates; nan with one class only.
+    """Return the area under the ROC curve between two false positive rates; NaN with one class only.
 
     The curve joins the points of successive distinct scores by straight lines, which gives ties one half.
     """
@@ -122,6 +122,6 @@ def roc_area(groups: ScoreGroups, low: float, high: float) -> float:
     left = np.clip(start, low * n_neg, high * n_neg)
     right = np.clip(fp, low * n_neg, high * n_neg)
     width = right - left
-    along = np.divide((left + right) / 2 - start, groups.negatives, out=np.zeros_like(width), where=width > 0)
-    height = tp - groups.positives + along * groups.positives
+    fraction = np.divide((left + right) / 2 - start, groups.negatives, out=np.zeros_like(width), where=width > 0)
+    height = tp - groups.positives + fraction * groups.positives
     return float(width @ height / (n_pos * n_neg))

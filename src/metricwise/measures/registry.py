@@ -1,4 +1,4 @@
-"""Measures by name."""
+"""The registry of measures: look up by name, register new ones."""
 
 from __future__ import annotations
 
@@ -26,45 +26,45 @@ from metricwise.measures.ranking import PartialAuc, RocAuc
 from metricwise.measures.restricted import PRBEP, PrecisionAtK, PrecisionAtRecall, RecallAtK, RecallAtPrecision
 
 _FACTORIES: dict[str, Callable[[], Measure]] = {}
-# What a parameter in text makes of a measure, by key; "f-beta" has no default and so no name without one.
+# Makes a measure from the text of its parameter, by key; "f-beta" has no default and so no name without one.
 _PARAMETRIC: dict[str, Callable[[str], Measure]] = {
     "fbeta": lambda text: FBeta(float(text)),
     "gowerlegendre": lambda text: GowerLegendre(float(text)),
     "partialauc": lambda text: PartialAuc(max_fpr=float(text)),
     "partialrocauc": lambda text: PartialAuc(max_fpr=float(text)),
-    "precisionatk": lambda text: _top(PrecisionAtK, text),
-    "recallatk": lambda text: _top(RecallAtK, text),
+    "precisionatk": lambda text: _make_top_k(PrecisionAtK, text),
+    "recallatk": lambda text: _make_top_k(RecallAtK, text),
     "precisionatrecall": lambda text: PrecisionAtRecall(float(text)),
     "recallatprecision": lambda text: RecallAtPrecision(float(text)),
 }
-_NAMES: dict[str, str] = {}  # From what is left of a name or an alias once spelling is ignored, to the name.
+_NAMES: dict[str, str] = {}  # from the normalised spelling of a name or alias to the name
 
 
-def _key(name: str) -> str:
-    """Forget what should not matter: case, hyphens, underscores and spaces."""
+def _normalise(name: str) -> str:
+    """Normalise the spelling of a name: drop case, hyphens, underscores and spaces."""
     return name.lower().translate(str.maketrans("", "", "-_ "))
 
 
 def register(
     name: str, factory: Callable[[], Measure], aliases: Iterable[str] = (), *, overwrite: bool = False
 ) -> None:
-    """Make a measure known by a name.
+    """Register a measure under a name.
 
     Parameters
     ----------
     name : str
-        The name; case, hyphens, underscores and spaces do not count.
+        The name; case, hyphens, underscores and spaces are ignored.
     factory : callable
-        Called without arguments, gives the measure. The class of a measure whose parameters have defaults will do.
+        Returns the measure when called without arguments, as the class of a measure with default parameters does.
     aliases : iterable of str, optional
-        Other names of the same measure, which `registered_names` does not list.
+        Other names of the same measure; `registered_names` does not list them.
     overwrite : bool, default=False
         Whether to replace a measure of exactly this name, if there is one; its aliases stay.
 
     Raises
     ------
     TypeError
-        If the factory does not give a measure.
+        If the factory does not return a measure.
     ValueError
         If a name or alias is empty or taken.
 
@@ -75,7 +75,7 @@ def register(
     >>> get_measure("Dice")
     FBeta(beta=1.0)
     """
-    keys = [_key(spelling) for spelling in (name, *aliases)]
+    keys = [_normalise(spelling) for spelling in (name, *aliases)]
     for spelling, key in zip((name, *aliases), keys, strict=True):
         owner = _NAMES.get(key)
         if not key:
@@ -91,28 +91,28 @@ def register(
 
 
 def get_measure(measure: str | Measure) -> Measure:
-    """Return the measure of a name; a measure is returned as it is.
+    """Return the measure with a given name; a measure is returned unchanged.
 
     Parameters
     ----------
     measure : str or Measure
-        A registered name, in which case, hyphens, underscores and spaces do not count, or a measure. The name of a
-        measure of the contingency table followed by "macro", "micro", "weighted" or "samples" is an average of it over
-        several classes or labels, as in scikit-learn. A parameter may follow: "f-beta:2", "gower-legendre:0.5",
+        A measure, or a registered name; case, hyphens, underscores and spaces are ignored. The name of a measure of the
+        contingency table followed by "macro", "micro", "weighted" or "samples" is its multiclass or multilabel average,
+        as in scikit-learn. A parameter may follow: "f-beta:2", "gower-legendre:0.5",
         "partial-auc:0.05" (the largest false positive rate), "precision@100" (samples), "recall@5%" (of all samples),
         "recall@precision:0.9", "precision@recall:0.8".
 
     Returns
     -------
     Measure
-        The measure, with its default parameters if it was named without.
+        The measure, with default parameters if the name has none.
 
     Raises
     ------
     ValueError
-        If no measure has the name; the message suggests some.
+        If no measure has the name; the message suggests similar names.
     TypeError
-        If given neither text nor a measure.
+        If ``measure`` is neither text nor a measure.
 
     Examples
     --------
@@ -124,17 +124,17 @@ def get_measure(measure: str | Measure) -> Measure:
     >>> get_measure("recall@precision:0.95")
     RecallAtPrecision(precision=0.95)
     >>> get_measure("recall@5%")
-    RecallAtK(k=0.05, of='rows')
+    RecallAtK(k=0.05, of='samples')
     """
     if isinstance(measure, str):
-        return _averaged(measure) or _named(measure)
+        return _find_average(measure) or _make_named(measure)
     if isinstance(measure, type):
         raise TypeError(f"measure is the class {measure.__name__}; call it to get a measure: {measure.__name__}().")
     if _is_measure(measure):
         return measure
     raise TypeError(
         f"measure must be the name of a measure or a measure, got {measure!r} of type {type(measure).__name__}. "
-        "A function of (tp, fp, fn, tn) becomes a measure by metricwise.contingency_measure."
+        "metricwise.contingency_measure makes a measure from a function of (tp, fp, fn, tn)."
     )
 
 
@@ -165,58 +165,58 @@ def _is_measure(value: object) -> bool:
     return isinstance(value, Measure) and not isinstance(value, type)
 
 
-def _averaged(name: str) -> Measure | None:
+def _find_average(name: str) -> Measure | None:
     """Return the average that a name such as "f1_macro" stands for, or None."""
     for average in AVERAGES:
         text = name.strip()
         if not text.lower().endswith(average):
             continue
         base = text[: -len(average)].rstrip("-_ ")
-        if not _with_parameter(base) and _key(base) not in _NAMES:
+        if not _split_parameter(base) and _normalise(base) not in _NAMES:
             continue
-        measure = _named(base)
+        measure = _make_named(base)
         if isinstance(measure, CountsTable):
             return Averaged(measure, average)  # type: ignore[arg-type]
     return None
 
 
-def _named(name: str) -> Measure:
+def _make_named(name: str) -> Measure:
     """Return the measure of a name, with the parameter that follows it if there is one."""
-    found = _with_parameter(name)
-    if found is None:
-        return _FACTORIES[_known(name)]()
-    key, value = found
+    parts = _split_parameter(name)
+    if parts is None:
+        return _FACTORIES[_find_name(name)]()
+    key, value = parts
     if key not in _PARAMETRIC:
         takers = "f-beta:2, gower-legendre:0.5, partial-auc:0.05, precision@100, recall@5%, recall@precision:0.9"
-        raise ValueError(f"There is no measure with a parameter {name!r}; such as there are: {takers}.")
+        raise ValueError(f"There is no measure with a parameter {name!r}; measures with one are written as {takers}.")
     try:
         return _PARAMETRIC[key](value)
     except ValueError as error:
         raise ValueError(f"The parameter {value!r} of the measure {name!r} does not fit: {error}") from error
 
 
-def _with_parameter(name: str) -> tuple[str, str] | None:
-    """Divide "recall@precision:0.9" into the key of "recall at precision" and "0.9"; None without a parameter."""
-    before, at, behind = name.partition("@")
+def _split_parameter(name: str) -> tuple[str, str] | None:
+    """Split "recall@precision:0.9" into the key of "recall at precision" and "0.9"; None without a parameter."""
+    before, at, after = name.partition("@")
     if not at:
         before, colon, value = name.partition(":")
-        return (_key(before), value.strip()) if colon else None
-    limited, colon, value = behind.partition(":")
+        return (_normalise(before), value.strip()) if colon else None
+    limited, colon, value = after.partition(":")
     if colon:
-        return f"{_key(before)}at{_key(limited)}", value.strip()
-    return f"{_key(before)}atk", behind.strip()
+        return f"{_normalise(before)}at{_normalise(limited)}", value.strip()
+    return f"{_normalise(before)}atk", after.strip()
 
 
-def _top(measure: type[PrecisionAtK] | type[RecallAtK], text: str) -> Measure:
-    """Return the measure at so many samples, or at a percentage of all samples."""
+def _make_top_k(measure: type[PrecisionAtK] | type[RecallAtK], text: str) -> Measure:
+    """Return the measure at a number of samples, or at a percentage of all samples."""
     if text.endswith("%"):
-        return measure(float(text[:-1]) / 100.0, of="rows")
+        return measure(float(text[:-1]) / 100.0, of="samples")
     return measure(int(text))
 
 
-def _known(name: str) -> str:
-    """Return the registered spelling of a name, or raise ValueError with suggestions."""
-    key = _key(name)
+def _find_name(name: str) -> str:
+    """Return the registered spelling of a name; raise ValueError with suggestions if there is none."""
+    key = _normalise(name)
     if key in _NAMES:
         return _NAMES[key]
     close = dict.fromkeys(_NAMES[match] for match in get_close_matches(key, _NAMES))

@@ -1,4 +1,4 @@
-"""Measures of scores that look at a part of the ranking only: its top samples, or thresholds that keep a promise."""
+"""Ranking measures of a part of the ranking: its top samples, or the thresholds that meet a constraint."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from numpy.typing import ArrayLike
 
 from metricwise._typing import Floats
 from metricwise.measures.base import Response
-from metricwise.measures.checks import count_or_share, share
+from metricwise.measures.checks import check_count_or_share, check_share
 from metricwise.measures.tables import divide
 from metricwise.measures.thresholds import ScoreGroups, group_by_score
 
-# Sums of weights depend on the order of the samples in their last digits; a promise may be missed by as little.
+# The last digits of a sum of weights depend on the order of the samples; a constraint may be missed by as little.
 _ROUNDING = 1e-12
 
 
-class _TopRows(ABC):
+class _TopSamples(ABC):
     """A measure of labellings with a fixed number of predicted positives: the samples of greatest score."""
 
     response: ClassVar[Response] = "scores"
 
     @abstractmethod
     def predicted_positives(self, n_pos: float, n_samples: float) -> float:
-        """Return how many of ``n_samples`` samples are predicted positive when ``n_pos`` are."""
+        """Return how many of ``n_samples`` samples are predicted positive when ``n_pos`` are positive."""
 
     @abstractmethod
     def value(self, tp: Any, fp: Any, fn: Any, tn: Any) -> Any:
@@ -36,9 +36,9 @@ class _TopRows(ABC):
     def score(self, y: ArrayLike, response: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Evaluate scores ``response`` against the truth ``y`` (0 and 1, -1 and 1, or booleans).
 
-        The samples of greatest score are predicted positive. Of samples tied at the boundary the fraction that fits
-        counts: the expectation over breaking ties at random, whatever the order of the samples. With sample weights the
-        number of predicted positives is a sum of weights, so that a weight of 2 equals a sample given twice.
+        The samples of greatest score are predicted positive. Samples tied at the boundary count in part: the
+        expectation over breaking ties at random, which does not depend on the order of the samples. With sample weights
+        the number of predicted positives is a sum of weights, so that a weight of 2 equals a sample given twice.
         """
         groups = group_by_score(y, response, sample_weight)
         n_pos, n_neg = float(groups.positives.sum()), float(groups.negatives.sum())
@@ -48,7 +48,7 @@ class _TopRows(ABC):
 
 
 def _positives_on_top(groups: ScoreGroups, count: float) -> float:
-    """Weight of the positives among the top samples of weight ``count``, a group at the boundary counting in part."""
+    """Return the weight of the positives among the top samples of weight ``count``; ties at the end count in part."""
     weight = groups.positives + groups.negatives
     above = np.cumsum(weight) - weight
     taken = np.clip(divide(count - above, weight), 0.0, 1.0)
@@ -56,8 +56,8 @@ def _positives_on_top(groups: ScoreGroups, count: float) -> float:
 
 
 @dataclass(frozen=True)
-class PRBEP(_TopRows):
-    """The precision/recall break-even point: both, when as many samples are predicted positive as are.
+class PRBEP(_TopSamples):
+    """The precision/recall break-even point: both rates when as many samples are predicted positive as are positive.
 
     Without positives it is 0.
 
@@ -71,7 +71,7 @@ class PRBEP(_TopRows):
     name: ClassVar[str] = "prbep"
 
     def predicted_positives(self, n_pos: float, n_samples: float) -> float:
-        """Return how many samples are predicted positive: as many as are."""
+        """Return how many samples are predicted positive: as many as are positive."""
         return float(n_pos)
 
     def value(self, tp: Any, fp: Any, fn: Any, tn: Any) -> Any:
@@ -79,26 +79,28 @@ class PRBEP(_TopRows):
         return divide(tp, np.add(tp, fn))[()]
 
     def mistakes_per_loss(self, n_pos: float, n_neg: float) -> float:
-        """Return the number of single mistakes that a loss of one stands for: the positives."""
-        return _priced(n_pos, self.name)
+        """Return the number of single mistakes that make up a loss of one: the positives."""
+        return _check_has_positives(n_pos, self.name)
 
 
 @dataclass(frozen=True, repr=False)
-class _TopK(_TopRows):
-    """Predicts k samples positive, or k times as many as there are positives, or a share k of all samples."""
+class _TopK(_TopSamples):
+    """A measure with k samples predicted positive: a count, a multiple of the positives, or a share of all samples."""
 
     k: float
-    # 1 and 1.0 mean different things but compare equal; this keeps measures with them apart.
+    # 1 and 1.0 mean different things but compare equal; this field makes the measures differ.
     relative: bool = field(init=False, repr=False)
     of: str = "positives"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "k", count_or_share(self.k, "k"))
+        object.__setattr__(self, "k", check_count_or_share(self.k, "k"))
         object.__setattr__(self, "relative", isinstance(self.k, float))
-        if self.of not in ("positives", "rows"):
+        if self.of not in ("positives", "samples"):
             raise ValueError(f"of must be 'positives' or 'samples', got {self.of!r}.")
-        if self.of == "rows" and not (self.relative and self.k <= 1.0):
-            raise ValueError(f"k of all samples must be a float, at most 1.0, got {self.k!r}; write 5 percent as 0.05.")
+        if self.of == "samples" and not (self.relative and self.k <= 1.0):
+            raise ValueError(
+                f"with of='samples', k must be a float of at most 1.0, got {self.k!r}; write 5 percent as 0.05."
+            )
 
     def __repr__(self) -> str:
         of = "" if self.of == "positives" else f", of={self.of!r}"
@@ -107,20 +109,20 @@ class _TopK(_TopRows):
     def predicted_positives(self, n_pos: float, n_samples: float) -> float:
         """Return how many samples are predicted positive.
 
-        That is k if it is an integer, else k times ``n_pos`` (or ``n_samples``) rounded to the nearest whole number and
-        at least 1.
+        An integer k is that number; a float k is multiplied by ``n_pos`` (or ``n_samples``) and rounded to the nearest
+        whole number, at least 1.
 
         Raises
         ------
         ValueError
-            If there are fewer samples than that.
+            If k exceeds the number of samples.
         """
-        whole = n_samples if self.of == "rows" else n_pos
+        whole = n_samples if self.of == "samples" else n_pos
         count = max(1.0, math.floor(self.k * whole + 0.5)) if self.relative else float(self.k)
         if count > n_samples * (1 + _ROUNDING):
             raise ValueError(
                 f"k={self.k!r} asks for {count:g} predicted positives but there are only {n_samples:g} samples; "
-                "choose a smaller k."
+                f"choose k <= {n_samples:g}, or a fraction such as k=0.1."
             )
         return min(count, float(n_samples))
 
@@ -131,9 +133,9 @@ class _TopK(_TopRows):
 
 @dataclass(frozen=True, repr=False)
 class PrecisionAtK(_TopK):
-    """The share of positives among the k samples of greatest score.
+    """The share of positives among the k samples with the greatest scores.
 
-    Never 0/0, since k is at least 1.
+    It is never 0/0, since k is at least 1.
 
     Parameters
     ----------
@@ -161,13 +163,13 @@ class PrecisionAtK(_TopK):
         return divide(tp, np.add(tp, fp))[()]
 
     def mistakes_per_loss(self, n_pos: float, n_neg: float) -> float:
-        """Return the number of single mistakes that a loss of one stands for: true positives at best."""
-        return min(self.predicted_positives(n_pos, n_pos + n_neg), _priced(n_pos, self.name))
+        """Return the number of single mistakes that make up a loss of one: the largest number of true positives."""
+        return min(self.predicted_positives(n_pos, n_pos + n_neg), _check_has_positives(n_pos, self.name))
 
 
 @dataclass(frozen=True, repr=False)
 class RecallAtK(_TopK):
-    """The share of the positives that is found among the k samples of greatest score.
+    """The share of the positives that are among the k samples with the greatest scores.
 
     Without positives it is 0.
 
@@ -195,16 +197,16 @@ class RecallAtK(_TopK):
         return divide(tp, np.add(tp, fn))[()]
 
     def mistakes_per_loss(self, n_pos: float, n_neg: float) -> float:
-        """Return the number of single mistakes that a loss of one stands for: true positives at best."""
-        return min(self.predicted_positives(n_pos, n_pos + n_neg), _priced(n_pos, self.name))
+        """Return the number of single mistakes that make up a loss of one: the largest number of true positives."""
+        return min(self.predicted_positives(n_pos, n_pos + n_neg), _check_has_positives(n_pos, self.name))
 
 
 def training_value(tp: Any, fp: Any, n_pos: float, size: float) -> Any:
-    """Evaluate what training for the top ``size`` samples maximises.
+    """Return the measure that training for the top ``size`` samples maximises.
 
-    Precision and recall at k rank classifiers alike: both count the positives among the top k. Training takes the one
-    that is 1 for the true labels, as a loss must be 0 there: recall where k is at least the number of positives, and
-    precision where it is less.
+    Precision and recall at k rank classifiers in the same order: both count the positives among the top k. The loss
+    must be 0 for the true labels, so training takes the measure that is 1 there: recall where k is at least the number
+    of positives, and precision where it is less.
 
     Parameters
     ----------
@@ -221,28 +223,28 @@ def training_value(tp: Any, fp: Any, n_pos: float, size: float) -> Any:
     return divide(tp, n_pos)[()] if size >= n_pos else divide(tp, np.add(tp, fp))[()]
 
 
-def _priced(n_pos: float, name: str) -> float:
+def _check_has_positives(n_pos: float, name: str) -> float:
     if not n_pos > 0:
-        raise ValueError(f"Measure {name!r} needs positives to price a mistake, got n_pos={n_pos:g}.")
+        raise ValueError(f"Measure {name!r} needs positives to define the cost of a mistake, got n_pos={n_pos:g}.")
     return float(n_pos)
 
 
 def _precision_and_recall(groups: ScoreGroups) -> tuple[Floats, Floats]:
-    """Precision and recall with the threshold at each distinct score; 0/0 is 0."""
+    """Return precision and recall with the threshold at each distinct score; 0/0 is 0."""
     tp, fp = np.cumsum(groups.positives), np.cumsum(groups.negatives)
     return divide(tp, tp + fp), divide(tp, tp[-1])
 
 
 @dataclass(frozen=True)
 class RecallAtPrecision:
-    """The greatest recall of any threshold whose precision is at least a given one.
+    """The greatest recall of any threshold with at least a given precision.
 
-    0 if no threshold has that precision, hence also without positives.
+    It is 0 if no threshold has that precision, hence also without positives.
 
     Parameters
     ----------
     precision : float, default=0.9
-        The precision to keep, in (0, 1].
+        The least precision, in (0, 1].
 
     Examples
     --------
@@ -259,7 +261,7 @@ class RecallAtPrecision:
     response: ClassVar[Response] = "scores"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "precision", share(self.precision, "precision"))
+        object.__setattr__(self, "precision", check_share(self.precision, "precision"))
 
     def score(self, y: ArrayLike, response: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Evaluate scores ``response`` against the truth ``y`` (0 and 1, -1 and 1, or booleans)."""
@@ -269,14 +271,14 @@ class RecallAtPrecision:
 
 @dataclass(frozen=True)
 class PrecisionAtRecall:
-    """The greatest precision of any threshold whose recall is at least a given one.
+    """The greatest precision of any threshold with at least a given recall.
 
     Without positives it is 0.
 
     Parameters
     ----------
     recall : float, default=0.8
-        The recall to keep, in (0, 1].
+        The least recall, in (0, 1].
 
     Examples
     --------
@@ -293,7 +295,7 @@ class PrecisionAtRecall:
     response: ClassVar[Response] = "scores"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "recall", share(self.recall, "recall"))
+        object.__setattr__(self, "recall", check_share(self.recall, "recall"))
 
     def score(self, y: ArrayLike, response: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Evaluate scores ``response`` against the truth ``y`` (0 and 1, -1 and 1, or booleans)."""

@@ -1,4 +1,4 @@
-"""Contingency tables, and what all measures of such a table share."""
+"""Contingency tables, and the base class of the measures of one."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from numpy.typing import ArrayLike
 
 from metricwise._typing import Floats
 from metricwise.measures.base import Response, Table
-from metricwise.measures.checks import labels_and_weights
+from metricwise.measures.checks import check_labels
 
 
 def contingency_table(y: ArrayLike, labels: ArrayLike, sample_weight: ArrayLike | None = None) -> Table:
-    """Count, or weigh, the samples by truth and predicted label.
+    """Return the contingency table: the samples counted, or weighted, by truth and predicted label.
 
     Parameters
     ----------
     y, labels : array-like of shape (n_samples,)
         The truth and the predicted labels: 0 and 1, -1 and 1, or booleans.
     sample_weight : array-like of shape (n_samples,), optional
-        Weights of the samples; one each by default.
+        Weights of the samples; all 1 by default.
 
     Returns
     -------
@@ -35,30 +35,30 @@ def contingency_table(y: ArrayLike, labels: ArrayLike, sample_weight: ArrayLike 
     >>> contingency_table([1, 1, 0, 0, 0], [1, 0, 1, 0, 0])
     Table(tp=1.0, fp=1.0, fn=1.0, tn=2.0)
     """
-    truth, predicted, weight = labels_and_weights(y, labels, sample_weight)
+    truth, predicted, weight = check_labels(y, labels, sample_weight)
     cells = np.bincount(2 * truth + predicted, weights=weight, minlength=4)
     tn, fp, fn, tp = map(float, cells)
     return Table(tp, fp, fn, tn)
 
 
 def divide(numerator: Any, denominator: Any) -> Floats:
-    """Divide elementwise; where the denominator is zero the result is zero, without a warning."""
+    """Divide elementwise; the result is zero where the denominator is, without a warning."""
     top, bottom = np.broadcast_arrays(np.asarray(numerator, np.float64), np.asarray(denominator, np.float64))
     quotient = np.zeros(top.shape)
-    with np.errstate(over="ignore"):  # weights may be so small that a quotient of them is no number
+    with np.errstate(over="ignore"):  # the quotient of tiny weights may overflow
         np.divide(top, bottom, out=quotient, where=bottom != 0)
     return quotient
 
 
 class NamedTableMeasure(Protocol):
-    """What `TableMeasure` needs of the classes it is mixed into."""
+    """The attributes that `TableMeasure` needs of its subclasses."""
 
     @property
     def name(self) -> str:
         """The name of the measure, for messages."""
 
     def value(self, tp: Any, fp: Any, fn: Any, tn: Any) -> Any:
-        """The measure of each table."""
+        """Return the measure of each table."""
 
 
 class TableMeasure(ABC):
@@ -74,7 +74,7 @@ class TableMeasure(ABC):
     def value(self, tp: Any, fp: Any, fn: Any, tn: Any) -> Any:
         """Evaluate the measure on one table or on arrays of tables, which broadcast.
 
-        Counts may be weights. Those below zero, as the rounding of a difference can produce, count as zero.
+        Counts may be weights. Negative counts, which rounding can produce, are taken as zero.
         """
         counts = (np.maximum(np.asarray(count, np.float64), 0.0) for count in (tp, fp, fn, tn))
         return self._value(*np.broadcast_arrays(*counts))[()]
@@ -88,10 +88,10 @@ class TableMeasure(ABC):
         return float(self.value(table.tp, table.fp, table.fn, table.tn))
 
     def mistakes_per_loss(self: NamedTableMeasure, n_pos: float, n_neg: float) -> float:
-        """Return the number of single mistakes that a loss of one stands for.
+        """Return the number of single mistakes that make up a loss of one.
 
-        This is one over the loss of missing one unit of positive weight, all else being right. Where the positives
-        weigh less than one, all of them are missed and the loss is scaled up to one unit.
+        This is one over the loss of missing one unit of positive weight, with all other labels correct. Where the
+        positives weigh less than one, all of them are missed and the loss is scaled up to one unit.
 
         Raises
         ------
@@ -100,7 +100,9 @@ class TableMeasure(ABC):
         """
         missed = min(1.0, n_pos)
         if not missed > 0:
-            raise ValueError(f"Measure {self.name!r} needs positives to price a mistake, got n_pos={n_pos:g}.")
+            raise ValueError(
+                f"Measure {self.name!r} needs positives to define the cost of a mistake, got n_pos={n_pos:g}."
+            )
         loss = 1.0 - float(self.value(n_pos - missed, 0.0, missed, n_neg))
         if not (math.isfinite(loss) and loss > 0):
             raise ValueError(

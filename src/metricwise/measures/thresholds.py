@@ -1,4 +1,4 @@
-"""The samples grouped by score: what every threshold on the scores can tell apart."""
+"""Samples grouped by score: no threshold separates samples with equal scores."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from metricwise._typing import Floats
-from metricwise.measures.checks import scores_and_weights
+from metricwise.measures.checks import check_scores
 
 
 class ScoreGroups(NamedTuple):
@@ -19,7 +19,7 @@ class ScoreGroups(NamedTuple):
 
 
 def group_by_score(y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | None = None) -> ScoreGroups:
-    """Check the input and add up the weights of samples with equal scores.
+    """Return the weights of positives and negatives at each distinct score; the input is checked.
 
     Examples
     --------
@@ -27,7 +27,7 @@ def group_by_score(y: ArrayLike, scores: ArrayLike, sample_weight: ArrayLike | N
     >>> group_by_score([1, 0, 1, 0], [0.9, 0.5, 0.5, 0.1])
     ScoreGroups(positives=array([1., 1., 0.]), negatives=array([0., 1., 1.]))
     """
-    truth, real, weight = scores_and_weights(y, scores, sample_weight)
+    truth, real, weight = check_scores(y, scores, sample_weight)
     _, group = np.unique(-real, return_inverse=True)
     positives = np.bincount(group, weights=weight * truth)
     negatives = np.bincount(group, weights=weight * ~truth)

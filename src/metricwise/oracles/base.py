@@ -1,11 +1,11 @@
-"""What an oracle answers: given scores, the labelling that violates the margin most.
+"""The oracle protocol: find the labelling that violates the margin most at given scores.
 
 Scores come with the positives first. With u the measure's mistakes per loss and D = 1 - measure, the oracle finds
 
     R = max over labellings y' of  D(y') + sum_i c_i s_i,   c_i = weight_i (y'_i - y_i) / (2 u),
 
-which is the slack of the multivariate support vector machine at these scores. The true labels (D = 0, c = 0) always
-count as one of the labellings, so the slack is never negative.
+which is the slack of the multivariate support vector machine at these scores. The true labels (D = 0, c = 0) are always
+one of the labellings, so the slack is never negative.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ class Labelling(Protocol):
 
     @property
     def table(self) -> tuple[float, float]:
-        """Weights of true and of false positives; nan where a labelling of pairs has no table."""
+        """Weights of true and of false positives; NaN where a labelling of pairs has no table."""
         ...
 
     def coefficients(self) -> Floats:
-        """Return c, one entry a sample."""
+        """Return c, one entry per sample."""
         ...
 
     def slope(self, direction: Floats) -> float:
@@ -61,7 +61,7 @@ class Oracle(Protocol):
 class Classes:
     """The samples of a problem: positives first, with their weights (None: every sample counts once).
 
-    ``threads`` is how many may work on them.
+    ``threads`` is the number of threads that may work on them.
     """
 
     n_pos: int
@@ -72,10 +72,10 @@ class Classes:
     @property
     def sorting_threads(self) -> int:
         """How many threads sort the two classes: a short sort is over before a second thread has woken up."""
-        return self.threads if min(self.n_pos, self.n_neg) >= _ROWS_WORTH_SHARING else 1
+        return self.threads if min(self.n_pos, self.n_neg) >= _SAMPLES_WORTH_SHARING else 1
 
     @property
-    def weighted(self) -> bool:
+    def is_weighted(self) -> bool:
         return self.weights is not None
 
     @property
@@ -91,43 +91,43 @@ class Classes:
         return float(self.n_neg if self.weights is None else self.weights[self.n_pos :].sum())
 
     @property
-    def whole_weights(self) -> bool:
+    def has_whole_weights(self) -> bool:
         """Whether every weight is a whole number, so that a sample stands for that many copies of it."""
         return self.weights is None or bool(np.all(self.weights == np.floor(self.weights)))
 
 
 class Cut(NamedTuple):
-    """Where a labelling divides one class: samples beyond it change, samples from ``low`` to ``high`` by ``share``."""
+    """The cut of a labelling in one class: samples beyond it are mislabelled, those on it by ``share``."""
 
     low: float
     high: float
     share: float
 
-    def mirrored(self) -> Cut:
+    def negate(self) -> Cut:
         """Return the cut of the negated scores."""
         return Cut(-self.high, -self.low, self.share)
 
 
 NO_CUT = Cut(-np.inf, -np.inf, 0.0)
 
-_ROWS_WORTH_SHARING = 10_000
+_SAMPLES_WORTH_SHARING = 10_000
 
 # Scores that differ by less than this share of the largest one are tied: rounding errors must not choose among samples.
 _TIED = 1e-11
 
-# Solutions like to put samples and pairs exactly on the margin. Those so near to it count as beyond it, which costs a
-# violation of that size and keeps the choice among them out of the hands of rounding errors.
+# At solutions many samples and pairs lie exactly on the margin. Those this close to it count as beyond it: the
+# violation changes by no more than this, and rounding errors do not choose among them.
 ON_MARGIN = 1e-10
 
 
-def reach_of_margin(scores: Floats, margin: float) -> float:
+def margin_tolerance(scores: Floats, margin: float) -> float:
     """Return the distance from the margin within which samples count as beyond it."""
     return ON_MARGIN * max(abs(margin), float(scores.max()), -float(scores.min()))
 
 
 @dataclass(frozen=True)
 class CutLabelling:
-    """Misses the positives below one cut and calls positive the negatives above another."""
+    """A labelling that misses the positives below one cut and predicts positive the negatives above another."""
 
     value: float
     loss: float
@@ -139,8 +139,8 @@ class CutLabelling:
     scale: float
 
     def _arguments(self) -> tuple[Any, ...]:
-        rows = self.classes
-        return rows.n_pos, *self.pos, *self.neg, rows.weight_array, rows.weighted, self.scale
+        classes = self.classes
+        return classes.n_pos, *self.pos, *self.neg, classes.weight_array, classes.is_weighted, self.scale
 
     def coefficients(self) -> Floats:
         out = np.empty(self.scores.size)
@@ -152,7 +152,7 @@ class CutLabelling:
 
 
 def cut_after(keys: Floats, weights: Floats | None, amount: float) -> Cut:
-    """Return the cut that takes ``amount`` of weight off the front of the ascending ``keys``, ties sharing alike."""
+    """Return the cut that takes ``amount`` of weight off the front of the ascending ``keys``; ties get equal shares."""
     if amount <= 0.0 or keys.size == 0:
         return NO_CUT
     if weights is None:

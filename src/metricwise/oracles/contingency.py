@@ -1,8 +1,8 @@
 """Measures of the contingency table: the best table by a fast scan (Joachims 2005, Algorithm 2, without its n^2).
 
 For given weights of true and false positives the most violated labelling takes the best-scored samples of each class,
-so one sort of each class and a scan over tables is enough. How many tables the scan must visit depends on the shape of
-the loss; `scan_for_ratio` finds the shape of a ratio from its coefficients.
+so one sort per class and a scan over tables is enough. How many tables the scan must visit depends on the shape of
+the loss; `scan_for_ratio` chooses the scan of a ratio from its coefficients.
 
 Sample weights: a sample of weight 3 is three copies of it, each with a label of its own. If some weight is not a whole
 number, a labelling may split a sample at any point, which is the limit of ever finer copies. Losses that are convex
@@ -20,7 +20,7 @@ import numpy as np
 from metricwise._typing import Floats
 from metricwise.kernels import selection, tables
 from metricwise.measures.base import CountsTable, Ratio
-from metricwise.oracles.base import Classes, Cut, CutLabelling, cut_after, reach_of_margin
+from metricwise.oracles.base import Classes, Cut, CutLabelling, cut_after, margin_tolerance
 from metricwise.threads import both
 
 Scan = Literal["pointers", "bisection", "rising", "falling"]
@@ -62,7 +62,7 @@ class RatioShape:
 
 
 class _Signs:
-    """The signs of sums, each given by its terms, which tell how large its rounding errors are."""
+    """The signs of sums, each given by its terms, which bound its rounding error."""
 
     def __init__(self, sums: list[list[float]]) -> None:
         values = [(sum(terms), 1e-12 * sum(map(abs, terms))) for terms in sums]
@@ -80,58 +80,58 @@ def scan_for_ratio(shape: RatioShape) -> Scan | None:
 
 
 class AdditiveOracle:
-    """Losses that add up over samples (error rate, balanced error): every sample decides for itself, without a sort.
+    """The oracle of losses that add up over samples (error rate, balanced error): no sort is needed.
 
     Parameters
     ----------
-    pos_price, neg_price : float
-        Loss of mislabelling a unit of weight of each class.
+    pos_cost, neg_cost : float
+        Loss per unit of mislabelled weight of each class.
     """
 
-    def __init__(self, pos_price: float, neg_price: float, classes: Classes, mistakes: float) -> None:
+    def __init__(self, pos_cost: float, neg_cost: float, classes: Classes, mistakes: float) -> None:
         self.classes = classes
         self.mistakes = mistakes
-        self._pos_price, self._neg_price = pos_price, neg_price
+        self._pos_cost, self._neg_cost = pos_cost, neg_cost
 
     def violate(self, scores: Floats) -> CutLabelling:
-        rows, scale = self.classes, 1.0 / self.mistakes
-        pos_cut, neg_cut = self._pos_price * self.mistakes, -self._neg_price * self.mistakes
-        pos_cut -= reach_of_margin(scores, pos_cut)
-        neg_cut += reach_of_margin(scores, neg_cut)
+        classes, scale = self.classes, 1.0 / self.mistakes
+        pos_cut, neg_cut = self._pos_cost * self.mistakes, -self._neg_cost * self.mistakes
+        pos_cut -= margin_tolerance(scores, pos_cut)
+        neg_cut += margin_tolerance(scores, neg_cut)
         value, missed, alarms = selection.independent_violations(
             scores,
-            rows.n_pos,
-            self._pos_price,
-            self._neg_price,
+            classes.n_pos,
+            self._pos_cost,
+            self._neg_cost,
             pos_cut,
             neg_cut,
-            rows.weight_array,
-            rows.weighted,
+            classes.weight_array,
+            classes.is_weighted,
             scale,
         )
         return CutLabelling(
             value=value,
-            loss=missed * self._pos_price + alarms * self._neg_price,
-            table=(rows.pos_weight - missed, alarms),
+            loss=missed * self._pos_cost + alarms * self._neg_cost,
+            table=(classes.pos_weight - missed, alarms),
             pos=Cut(pos_cut, pos_cut, 0.0),
             neg=Cut(neg_cut, neg_cut, 0.0),
             scores=scores,
-            classes=rows,
+            classes=classes,
             scale=scale,
         )
 
 
 class TableOracle:
-    """Losses with a fast scan over tables.
+    """The oracle of losses with a fast scan over tables.
 
     Parameters
     ----------
     measure : CountsTable
-        What is lost.
+        The measure; the loss is 1 minus it.
     kind, par : int, array
-        The loss once more, as `metricwise.kernels.tables` names it.
+        The loss in the encoding of `metricwise.kernels.tables`.
     scan : str
-        Which scan is exact for it.
+        The scan that is exact for it.
     split : bool
         Whether samples with weights may have to be split (concave in the false positives).
     """
@@ -147,7 +147,7 @@ class TableOracle:
         mistakes: float,
     ) -> None:
         self.measure, self.kind, self.par, self.scan = measure, kind, par, scan
-        self.split = split and classes.weighted
+        self.split = split and classes.is_weighted
         self.classes = classes
         self.mistakes = mistakes
         self._ceiling, self._floor = self._margins(measure)
@@ -161,7 +161,7 @@ class TableOracle:
         either axis the loss is convex or concave, so the steepest step is at an end of the axis. With weights there
         are steps of any length, and no bound is used.
         """
-        if self.classes.weighted:
+        if self.classes.is_weighted:
             return np.inf, -np.inf
         n_pos, n_neg = self.classes.n_pos, self.classes.n_neg
 
@@ -175,35 +175,35 @@ class TableOracle:
         return float(self.mistakes * pos_step * slack), float(-self.mistakes * neg_step * slack)
 
     def violate(self, scores: Floats) -> CutLabelling:
-        rows, scale = self.classes, 1.0 / self.mistakes
+        classes, scale = self.classes, 1.0 / self.mistakes
         (pos, pos_weights), (neg, neg_weights) = both(
-            lambda: self._sorted_pos(scores), lambda: self._sorted_neg(scores), rows.sorting_threads
+            lambda: self._sort_pos(scores), lambda: self._sort_neg(scores), classes.sorting_threads
         )
         T, A = self._T[: pos.size + 1], self._A[: pos.size + 1]
         F, B = self._F[: neg.size + 1], self._B[: neg.size + 1]
-        weight = pos_weights if rows.weighted else rows.weight_array
-        selection.prefix_sums(pos, weight, rows.weighted, rows.pos_weight, True, scale, T, A)
-        weight = neg_weights if rows.weighted else rows.weight_array
-        selection.prefix_sums(neg, weight, rows.weighted, rows.neg_weight, False, scale, F, B)
+        weight = pos_weights if classes.is_weighted else classes.weight_array
+        selection.prefix_sums(pos, weight, classes.is_weighted, classes.pos_weight, True, scale, T, A)
+        weight = neg_weights if classes.is_weighted else classes.weight_array
+        selection.prefix_sums(neg, weight, classes.is_weighted, classes.neg_weight, False, scale, F, B)
         value, tp, fp = self._best_table(T, A, F, B)
-        pos_cut = cut_after(pos, pos_weights, rows.pos_weight - tp)
+        pos_cut = cut_after(pos, pos_weights, classes.pos_weight - tp)
         neg_cut = cut_after(neg, neg_weights, fp)
         return CutLabelling(
             value=value,
-            loss=1.0 - float(self.measure.value(tp, fp, rows.pos_weight - tp, rows.neg_weight - fp)),
+            loss=1.0 - float(self.measure.value(tp, fp, classes.pos_weight - tp, classes.neg_weight - fp)),
             table=(tp, fp),
             pos=pos_cut,
-            neg=neg_cut.mirrored(),
+            neg=neg_cut.negate(),
             scores=scores,
-            classes=rows,
+            classes=classes,
             scale=scale,
         )
 
     def _best_table(self, T: Floats, A: Floats, F: Floats, B: Floats) -> tuple[float, float, float]:
         if self.split:
-            value, a, fp = tables.scan_splitting(self.par, T, A, F, B, self.classes.whole_weights, 0.0)
+            value, a, fp = tables.scan_splitting(self.par, T, A, F, B, self.classes.has_whole_weights, 0.0)
             return value, float(T[a]), fp
-        x, y = self._coordinates(T, F) if self.classes.weighted else self._whole_coordinates(T.size, F.size)
+        x, y = self._coordinates(T, F) if self.classes.is_weighted else self._whole_coordinates(T.size, F.size)
         if self.scan == "pointers":
             value, a, b = tables.scan_pointers(self.kind, self.par, x, A, y, B)
         elif self.scan == "bisection":
@@ -213,7 +213,7 @@ class TableOracle:
         return value, float(T[a]), float(F[b])
 
     def _coordinates(self, T: Floats, F: Floats) -> tuple[Floats, Floats]:
-        """Return what the compiled loss is a function of."""
+        """Return the coordinates that the compiled loss is a function of."""
         if self.kind == tables.RATIO:
             return T, F
         tpr, tnr = T / self.classes.pos_weight, 1.0 - F / self.classes.neg_weight
@@ -228,7 +228,7 @@ class TableOracle:
     def _all_coordinates(self) -> tuple[Floats, Floats]:
         return self._coordinates(np.arange(self.classes.n_pos + 1.0), np.arange(self.classes.n_neg + 1.0))
 
-    def _sorted_pos(self, scores: Floats) -> tuple[Floats, Floats | None]:
+    def _sort_pos(self, scores: Floats) -> tuple[Floats, Floats | None]:
         n_pos, weights = self.classes.n_pos, self.classes.weights
         if weights is not None:
             order = np.argsort(scores[:n_pos])
@@ -238,7 +238,7 @@ class TableOracle:
         pos.sort()
         return pos, None
 
-    def _sorted_neg(self, scores: Floats) -> tuple[Floats, Floats | None]:
+    def _sort_neg(self, scores: Floats) -> tuple[Floats, Floats | None]:
         n_pos, weights = self.classes.n_pos, self.classes.weights
         if weights is not None:
             keys = -scores[n_pos:]

@@ -1,4 +1,4 @@
-"""Which oracle finds the most violated labelling of a measure: decided by what the measure can do."""
+"""The oracle of a measure, chosen by the measure's capabilities."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from metricwise.oracles.contingency import AdditiveOracle, RatioShape, TableOrac
 from metricwise.oracles.generic import GenericOracle
 from metricwise.oracles.partial_area import PartialAreaOracle
 from metricwise.oracles.ranking import PairOracle
-from metricwise.oracles.restricted import AtLeastOracle, TopRowsOracle
+from metricwise.oracles.restricted import AtLeastOracle, AtMostOracle
 
-# Concave functions of the rates that have a compiled loss; all are convex losses whose best table moves one way.
+# Concave functions of the rates with a compiled loss; each loss is convex, and its best table is monotone.
 _RATE_KINDS: dict[type, int] = {
     GMean: tables.G_MEAN,
     HMean: tables.H_MEAN,
@@ -47,13 +47,13 @@ def make_oracle(
     measure : Measure
         Must have a most violated labelling.
     n_pos, n_neg : int
-        Samples of each class.
+        Numbers of samples of each class.
     weights : array of shape (n_pos + n_neg,), optional
         Weights above zero.
     threads : int
-        How many may sort; the result does not depend on it.
+        Threads that may sort; the result does not depend on it.
     generic : bool
-        Take the generic scan even where there is a faster one; for checking the latter.
+        Use the generic scan even where there is a faster one, to check the latter.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def make_oracle(
     (1.0, 1.0)
     """
     if not isinstance(measure, HasViolatedLabelling):
-        raise TypeError(f"{measure!r} has no most violated labelling")
+        raise TypeError(f"{measure!r} has no most violated labelling: give it a method mistakes_per_loss(n_pos, n_neg)")
     if weights is not None and np.all(weights == 1.0):
         weights = None
     classes = Classes(n_pos, n_neg, weights, threads)
@@ -75,14 +75,14 @@ def make_oracle(
     assert isinstance(measure, CountsTable)
     if isinstance(measure, RestrictsLabellings):
         size = float(measure.predicted_positives(classes.pos_weight, classes.pos_weight + classes.neg_weight))
-        top = TopRowsOracle if size >= classes.pos_weight else AtLeastOracle
+        top = AtMostOracle if size >= classes.pos_weight else AtLeastOracle
         return top(size, classes, mistakes)
     fast = None if generic else _fast_oracle(measure, classes, mistakes)
     return fast or GenericOracle(measure, getattr(measure, "monotone", False), classes, mistakes)
 
 
 def has_fast_oracle(measure: Measure, n_pos: float, n_neg: float) -> bool:
-    """Whether the oracle of a measure takes samples with weights in a time that does not depend on the weights.
+    """Return whether the time that the oracle of a measure takes does not depend on the sample weights.
 
     Examples
     --------
@@ -113,6 +113,10 @@ def _fast_oracle(measure: CountsTable, classes: Classes, mistakes: float) -> Ora
     if scan is None:
         return None
     split = not (shape.convex_in_pos and shape.convex_in_neg)
-    if classes.weighted and split and not (shape.convex_in_pos and shape.concave_in_neg and shape.loss_grows_with_neg):
+    if (
+        classes.is_weighted
+        and split
+        and not (shape.convex_in_pos and shape.concave_in_neg and shape.loss_grows_with_neg)
+    ):
         return None
     return TableOracle(measure, tables.RATIO, par, scan, split, classes, mistakes)

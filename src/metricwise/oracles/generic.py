@@ -1,12 +1,12 @@
 """Any function of the contingency table: an exact scan of all tables that skips blocks which cannot win.
 
 The grid of tables is divided into square blocks. Within a block the objective is at most the largest loss of the block
-plus the largest score part of its samples and of its columns, so blocks are visited from the most promising bound on
+plus the largest score part of its rows and of its columns, so blocks are visited from the most promising bound on
 and the scan stops when no bound exceeds the best table found. The largest loss of a block lies in its corner if the
 measure is monotone (more true positives never hurt, more false positives never help); otherwise all losses are
 evaluated once, when the oracle is made.
 
-Sample weights: a sample is divided into pieces of one size a class, each with a label of its own. If all weights of a
+Sample weights: a sample is divided into pieces of one size per class, each with a label of its own. If all weights of a
 class are whole numbers, a piece is a copy; if all are equal, a piece is a sample; otherwise weights are rounded to
 sixteenths of their mean, and the oracle is exact for the rounded weights. Pieces put the tables on a fixed grid,
 whatever the order of the samples, and make the slack a maximum over labellings that do not depend on the scores, as it
@@ -26,22 +26,24 @@ from metricwise.measures.base import CountsTable
 from metricwise.oracles.base import Classes, CutLabelling, cut_after
 
 _SMALLEST_BLOCK = 16
-_BLOCKS_AN_AXIS = 1500
+_BLOCKS_PER_AXIS = 1500
 _BLOCKS_AT_ONCE = 32
 _MOST_COPIES = 5_000_000
-_PIECES_A_ROW = 16
+_PIECES_PER_SAMPLE = 16
 
 
 class GenericOracle:
-    """Exact for every function of (tp, fp, fn, tn)."""
+    """The oracle of any function of (tp, fp, fn, tn), by an exact scan."""
 
     def __init__(self, measure: CountsTable, monotone: bool, classes: Classes, mistakes: float) -> None:
         self._measure, self._monotone = measure, monotone
         self.mistakes = mistakes
         n_pos = classes.n_pos
         weights = classes.weights
-        self._pos_pieces, self._pos_unit = pieces_of(None if weights is None else weights[:n_pos], n_pos)
-        self._neg_pieces, self._neg_unit = pieces_of(None if weights is None else weights[n_pos:], classes.n_neg)
+        self._pos_pieces, self._pos_unit = split_into_pieces(None if weights is None else weights[:n_pos], n_pos)
+        self._neg_pieces, self._neg_unit = split_into_pieces(
+            None if weights is None else weights[n_pos:], classes.n_neg
+        )
         if weights is not None:
             pieces = np.concatenate([self._pos_pieces * self._pos_unit, self._neg_pieces * self._neg_unit])
             classes = replace(classes, weights=pieces)
@@ -53,9 +55,9 @@ class GenericOracle:
         self._block_losses = self._largest_losses(self._T, self._F)
 
     def violate(self, scores: Floats) -> CutLabelling:
-        rows, scale, n_pos = self.classes, 1.0 / self.mistakes, self.classes.n_pos
-        pos = _sorted_pieces(scores[:n_pos], self._pos_pieces)
-        neg = _sorted_pieces(-scores[n_pos:], self._neg_pieces)
+        classes, scale, n_pos = self.classes, 1.0 / self.mistakes, self.classes.n_pos
+        pos = _sort_pieces(scores[:n_pos], self._pos_pieces)
+        neg = _sort_pieces(-scores[n_pos:], self._neg_pieces)
         A = -scale * self._pos_unit * _prefix_sums(pos)[::-1]
         B = -scale * self._neg_unit * _prefix_sums(neg)
         value, a, b = self._search(self._T, A, self._F, B)
@@ -65,9 +67,9 @@ class GenericOracle:
             loss=float(self.losses(tp, fp)),
             table=(tp, fp),
             pos=cut_after(pos, None, pos.size - a),
-            neg=cut_after(neg, None, b).mirrored(),
+            neg=cut_after(neg, None, b).negate(),
             scores=scores,
-            classes=rows,
+            classes=classes,
             scale=scale,
         )
 
@@ -80,7 +82,7 @@ class GenericOracle:
         """Return the largest loss of every block of tables."""
         a_edges, b_edges = _edges(T.size), _edges(F.size)
         if self._monotone:
-            # Few true and many false positives: the first sample and the last column of each block.
+            # Few true and many false positives: the first row and the last column of each block.
             last = np.append(b_edges[1:], F.size) - 1
             corners: Floats = self.losses(T[a_edges, None], F[None, last])
             return corners
@@ -99,7 +101,7 @@ class GenericOracle:
         # The winner of the last call is a good guess, and blocks that cannot beat it need not even be sorted.
         near = (np.searchsorted(a_edges, np.searchsorted(T, self._last[0]), "right") - 1) * b_edges.size
         near += np.searchsorted(b_edges, np.searchsorted(F, self._last[1]), "right") - 1
-        best = grid.best_of(np.array([min(int(near), bounds.size - 1)]), b_edges.size)
+        best = grid.find_best(np.array([min(int(near), bounds.size - 1)]), b_edges.size)
         flat = bounds.ravel()
         rest = np.flatnonzero(flat > best[0])
         rest = rest[np.argsort(-flat[rest])]
@@ -107,7 +109,7 @@ class GenericOracle:
             batch = rest[start : start + _BLOCKS_AT_ONCE]
             if flat[batch[0]] <= best[0]:
                 break
-            best = max(best, grid.best_of(batch, b_edges.size), key=lambda found: found[0])
+            best = max(best, grid.find_best(batch, b_edges.size), key=lambda candidate: candidate[0])
         self._last = float(T[best[1]]), float(F[best[2]])
         return best
 
@@ -121,10 +123,10 @@ class _Grid:
         self.oracle, self.T, self.A, self.F, self.B = oracle, T, A, F, B
         self.a_block, self.b_block = a_block, b_block
 
-    def best_of(self, blocks: NDArray[np.int64], blocks_a_row: int) -> tuple[float, int, int]:
-        """Return the largest value in some blocks, given by number, and where it is."""
-        rows, columns = np.divmod(blocks, blocks_a_row)
-        # Blocks at the border repeat its last sample and column.
+    def find_best(self, blocks: NDArray[np.int64], blocks_per_row: int) -> tuple[float, int, int]:
+        """Return the largest value in some blocks, given by their indices, and its position."""
+        rows, columns = np.divmod(blocks, blocks_per_row)
+        # Blocks at the border repeat its last row and column.
         a = np.minimum(rows[:, None] * self.a_block + np.arange(self.a_block), self.T.size - 1)[:, :, None]
         b = np.minimum(columns[:, None] * self.b_block + np.arange(self.b_block), self.F.size - 1)[:, None, :]
         values = self.oracle.losses(self.T[a], self.F[b]) + self.A[a] + self.B[b]
@@ -134,7 +136,7 @@ class _Grid:
 
 def _block(size: int) -> int:
     """Return the length of a block along an axis of tables."""
-    return max(_SMALLEST_BLOCK, -(-size // _BLOCKS_AN_AXIS))
+    return max(_SMALLEST_BLOCK, -(-size // _BLOCKS_PER_AXIS))
 
 
 def _edges(size: int) -> NDArray[np.int64]:
@@ -142,8 +144,8 @@ def _edges(size: int) -> NDArray[np.int64]:
     return np.arange(0, size, _block(size))
 
 
-def pieces_of(weights: Floats | None, n_samples: int) -> tuple[NDArray[np.int64], float]:
-    """Return how many pieces every sample of a class is divided into, and the weight of a piece."""
+def split_into_pieces(weights: Floats | None, n_samples: int) -> tuple[NDArray[np.int64], float]:
+    """Return the number of pieces of every sample of a class, and the weight of a piece."""
     if weights is None:
         return np.ones(n_samples, dtype=np.int64), 1.0
     if np.all(weights == np.floor(weights)) and weights.sum() <= _MOST_COPIES:
@@ -151,16 +153,16 @@ def pieces_of(weights: Floats | None, n_samples: int) -> tuple[NDArray[np.int64]
     elif np.all(weights == weights[0]):
         unit = float(weights[0])
     else:
-        unit = float(weights.mean()) / _PIECES_A_ROW
+        unit = float(weights.mean()) / _PIECES_PER_SAMPLE
     return np.maximum(np.rint(weights / unit), 1.0).astype(np.int64), unit
 
 
-def _sorted_pieces(keys: Floats, pieces: NDArray[np.int64]) -> Floats:
+def _sort_pieces(keys: Floats, pieces: NDArray[np.int64]) -> Floats:
     order = np.argsort(keys)
     repeated: Floats = np.repeat(keys[order], pieces[order])
     return repeated
 
 
 def _prefix_sums(keys: Floats) -> Floats:
-    """Return the cumulated keys, from nothing on."""
+    """Return the cumulated keys, starting with zero."""
     return np.concatenate([[0.0], np.cumsum(keys)])

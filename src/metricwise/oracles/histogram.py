@@ -1,15 +1,15 @@
-"""The slack of a measure from histograms of the scores: between two bounds that meet as bins get finer.
+"""Bounds of a measure's slack from histograms of the scores; they meet as bins get finer.
 
 The slack R is convex in the scores, and does not change if samples of a class exchange theirs. So it is greater the
-more spread out the scores of a class are (it is Schur-convex). Of a bin with so many samples of a class, known by their
-least and greatest score and their sum, two arrangements bound all others:
+more spread out the scores of a class are (it is Schur-convex). For a bin, the number of samples of a class, their
+least and greatest score and the sum of their scores are known, and two arrangements bound all others:
 
 - every sample has the mean score: the average over all exchanges, so that R is no larger than it is;
 - as many samples as possible have the greatest score, the others the least, and one what is left of the sum: no other
   scores with that sum are spread further, so that R is no smaller than it is.
 
-Both are problems of few samples with whole weights, for the usual oracles. The bounds differ by bins in which the most
-violated labelling changes its mind, and there by a part of their width: with B bins that is about 1 / B^2.
+Both are problems of few samples with whole weights, for the usual oracles. The bounds differ in bins where the
+coefficients of the most violated labelling change, by a part of their width: with B bins that is about 1 / B^2.
 
 The labelling of the means is a labelling (or an average of some with the same table) of the samples, too: those of a
 bin are changed alike. Its plane is therefore an exact cut, whatever the bins.
@@ -29,7 +29,7 @@ from metricwise.oracles.factory import make_oracle
 
 
 class ClassScores(NamedTuple):
-    """What is known of the scores of a class in every bin; of bins without samples, nothing but that."""
+    """Number, mean, least and greatest score of a class's samples in each bin; empty bins have a count of 0."""
 
     counts: Floats
     means: Floats
@@ -81,7 +81,7 @@ def bracket_slack(measure: Measure, pos: ClassScores, neg: ClassScores, rounding
     pos, neg : ClassScores
         The classes.
     rounding : float
-        By how much the means may be off.
+        Largest error of the means.
 
     Examples
     --------
@@ -93,20 +93,20 @@ def bracket_slack(measure: Measure, pos: ClassScores, neg: ClassScores, rounding
     >>> bracket.lower <= slack <= bracket.upper
     True
     """
-    labelling, by_bin = _violated(measure, _means(pos), _means(neg))
+    labelling, by_bin = _find_violated(measure, _means(pos), _means(neg))
     total = sum(float(np.abs(c) @ bins.counts) for c, bins in zip(by_bin, (pos, neg), strict=True))
     lower = max(labelling.value - rounding * total, 0.0)
     if not (pos.width.any() or neg.width.any()):
         return Bracket(labelling.value, labelling.value, labelling, by_bin, _changes(by_bin))
     # The slack falls with the scores of positives and rises with those of negatives.
-    spread, spread_by_bin = _violated(measure, _spread(pos, -rounding), _spread(neg, rounding))
+    spread, spread_by_bin = _find_violated(measure, _spread(pos, -rounding), _spread(neg, rounding))
     first, second = _changes(by_bin), _changes(spread_by_bin)
     changes = first[0] + second[0], first[1] + second[1]
     return Bracket(lower, max(spread.value, labelling.value), labelling, by_bin, changes)
 
 
-class _Rows(NamedTuple):
-    """Samples that stand for those of a class: scores, how many samples have them, and of which bin they are."""
+class _Representatives(NamedTuple):
+    """Weighted samples that represent those of a class: scores, weights, bins, and the counts of all bins."""
 
     scores: Floats
     weights: Floats
@@ -114,13 +114,13 @@ class _Rows(NamedTuple):
     counts: Floats
 
 
-def _means(bins: ClassScores) -> _Rows:
+def _means(bins: ClassScores) -> _Representatives:
     where = np.flatnonzero(bins.filled)
     means = np.clip(bins.means[where], bins.low[where], bins.high[where])
-    return _Rows(means, bins.counts[where], where, bins.counts)
+    return _Representatives(means, bins.counts[where], where, bins.counts)
 
 
-def _spread(bins: ClassScores, shift: float) -> _Rows:
+def _spread(bins: ClassScores, shift: float) -> _Representatives:
     """Return the samples spread out as far as their number, their sum and their range allow."""
     where = np.flatnonzero(bins.filled)
     count, low, high = bins.counts[where], bins.low[where], bins.high[where]
@@ -132,10 +132,12 @@ def _spread(bins: ClassScores, shift: float) -> _Rows:
     scores = np.concatenate([high, between, low])
     weights = np.concatenate([at_top, np.ones_like(count), count - at_top - 1.0])
     kept = weights > 0.0
-    return _Rows(scores[kept], weights[kept], np.tile(where, 3)[kept], bins.counts)
+    return _Representatives(scores[kept], weights[kept], np.tile(where, 3)[kept], bins.counts)
 
 
-def _violated(measure: Measure, pos: _Rows, neg: _Rows) -> tuple[Labelling, tuple[Floats, Floats]]:
+def _find_violated(
+    measure: Measure, pos: _Representatives, neg: _Representatives
+) -> tuple[Labelling, tuple[Floats, Floats]]:
     """Return the most violated labelling, and its coefficient for a sample of every bin."""
     weights = np.concatenate([pos.weights, neg.weights])
     oracle = make_oracle(measure, pos.scores.size, neg.scores.size, weights)
@@ -145,12 +147,12 @@ def _violated(measure: Measure, pos: _Rows, neg: _Rows) -> tuple[Labelling, tupl
     return labelling, (of_pos, _by_bin(neg, coefficients[pos.scores.size :]))
 
 
-def _by_bin(rows: _Rows, coefficients: Floats) -> Floats:
+def _by_bin(samples: _Representatives, coefficients: Floats) -> Floats:
     """Return the mean coefficient of the samples of every bin; bins without samples have that of the bin before."""
-    total = np.bincount(rows.bins, weights=coefficients, minlength=rows.counts.size)
-    filled = rows.counts > 0.0
+    total = np.bincount(samples.bins, weights=coefficients, minlength=samples.counts.size)
+    filled = samples.counts > 0.0
     before = np.maximum.accumulate(np.where(filled, np.arange(filled.size), np.argmax(filled)))
-    mean: Floats = np.divide(total, rows.counts, out=np.zeros_like(total), where=filled)[before]
+    mean: Floats = np.divide(total, samples.counts, out=np.zeros_like(total), where=filled)[before]
     return mean
 
 
@@ -158,13 +160,13 @@ def _changes(by_bin: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
     return np.abs(np.diff(by_bin[0])), np.abs(np.diff(by_bin[1]))
 
 
-def finer_edges(bins: ClassScores, changes: Floats, n_bins: int) -> Floats:
+def refine_edges(bins: ClassScores, changes: Floats, n_bins: int) -> Floats:
     """Return the edges of bins that bring the two bounds of the slack closer.
 
     Half of the edges are placed where samples are: bins of width w and m samples can be wrong by about m w, which is
     the same everywhere if there are edges in proportion to the root of the density. The others are placed where the
-    labelling changes its mind; the error of a bin there is in proportion to change, samples and width, and the sum over
-    bins is least with edges in proportion to the cube root.
+    coefficients of the labelling change; the error of a bin there is in proportion to change, samples and width, and
+    the sum over bins is least with edges in proportion to the cube root.
 
     Parameters
     ----------
@@ -173,20 +175,20 @@ def finer_edges(bins: ClassScores, changes: Floats, n_bins: int) -> Floats:
     changes : array
         How far the coefficients of samples change from bin to bin.
     n_bins : int
-        How many bins there may be.
+        Largest number of bins.
     """
     where = np.flatnonzero(bins.filled)
     count, low, high = bins.counts[where], bins.low[where], bins.high[where]
     # Stretches of score: bins and the gaps between them in turn. A gap parts samples that would else share a bin.
     ends = np.column_stack([low, high]).ravel()
     width = np.diff(ends)
-    rows = np.empty(width.size)
-    rows[::2], rows[1::2] = count, np.minimum(count[1:], count[:-1])
+    counts_between = np.empty(width.size)
+    counts_between[::2], counts_between[1::2] = count, np.minimum(count[1:], count[:-1])
     steps = np.concatenate([[0.0], np.cumsum(changes)])[where]
     change = np.zeros(width.size)
     change[1::2] = np.diff(steps)
     change[::2] += np.append(change[1::2], 0.0) + np.append(0.0, change[1::2])
-    parts = _shares(np.sqrt(rows * width)) + _shares(np.cbrt(change * rows * width))
+    parts = _shares(np.sqrt(counts_between * width)) + _shares(np.cbrt(change * counts_between * width))
     reach = np.concatenate([[0.0], np.cumsum(parts)])
     if reach[-1] <= 0.0:  # every bin holds equal scores
         return np.array(0.5 * (high[:-1] + low[1:]))[: n_bins - 1]

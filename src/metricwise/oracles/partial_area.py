@@ -9,9 +9,9 @@ what lies between a and b of this, so that
 
 with s(t) the score of the negative at weight t of the order. Early negatives have more positives below them than late
 ones, so the order of the scores is the best one, and only the top b of it takes part. Given the order, every positive
-decides for itself. R is a maximum of linear functions of the scores, hence convex, and bounds from above the area that
-the ranking of the scores lacks: placing a positive below the negatives that are not lower adds nothing negative to the
-loss. From 0 to 1 it is the mean hinge loss over pairs.
+is placed independently. R is a maximum of linear functions of the scores, hence convex, and bounds from above the area
+that the ranking of the scores lacks: placing a positive below the negatives that are not lower adds nothing negative to
+the loss. From 0 to 1 it is the mean hinge loss over pairs.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from numpy.typing import NDArray
 
 from metricwise._typing import Floats
 from metricwise.kernels import pairs, partial_area, selection
-from metricwise.oracles.base import Classes, cut_after, reach_of_margin
+from metricwise.oracles.base import Classes, cut_after, margin_tolerance
 from metricwise.oracles.ranking import PairLabelling
 from metricwise.threads import both
 
-Rows = NDArray[np.int32]
+SampleIndices = NDArray[np.int32]
 
 
 class PartialAreaOracle:
-    """The most violated labelling for the area between two false positive rates."""
+    """The oracle of the area between two false positive rates."""
 
     def __init__(self, fpr_range: tuple[float, float], classes: Classes, mistakes: float) -> None:
         self.classes = classes
@@ -37,28 +37,28 @@ class PartialAreaOracle:
         self._start, self._end = (rate * classes.neg_weight for rate in fpr_range)
         self._scale = 1.0 / (classes.pos_weight * (self._end - self._start))
         lightest = 1.0 if classes.weights is None else float(classes.weights[classes.n_pos :].min())
-        # So many negatives hold the weight of the top for sure, whichever they are.
+        # Any so many negatives hold at least the weight of the top.
         self._enough = int(min(np.ceil(self._end / lightest), classes.n_neg))
 
     def violate(self, scores: Floats) -> PairLabelling:
-        rows, n_pos = self.classes, self.classes.n_pos
-        reach = reach_of_margin(scores, 1.0)
+        classes, n_pos = self.classes, self.classes.n_pos
+        reach = margin_tolerance(scores, 1.0)
         margin = 1.0 - reach
         lowest, highest = float(scores[:n_pos].min()), float(scores[n_pos:].max())
-        (pos_rows, pos), (neg_rows, neg) = both(
-            lambda: pairs.near_rows(scores, 0, n_pos, -1.0, -(highest + margin)),
+        (pos_indices, pos), (neg_indices, neg) = both(
+            lambda: pairs.sort_near_margin(scores, 0, n_pos, -1.0, -(highest + margin)),
             lambda: self._top_negatives(scores, lowest - margin, reach),
-            rows.sorting_threads,
+            classes.sorting_threads,
         )
         out = np.zeros(scores.size)
         loss = partial_area.violated_at_top(
-            pos_rows,
+            pos_indices,
             pos,
-            neg_rows,
+            neg_indices,
             neg,
-            self._taken(neg_rows, neg),
-            rows.weight_array,
-            rows.weighted,
+            self._top_weights(neg_indices, neg),
+            classes.weight_array,
+            classes.is_weighted,
             self._start,
             self._scale,
             margin,
@@ -68,7 +68,7 @@ class PartialAreaOracle:
         )
         return PairLabelling(loss + float(selection.dot(out, scores)), loss, out)
 
-    def _top_negatives(self, scores: Floats, limit: float, reach: float) -> tuple[Rows, Floats]:
+    def _top_negatives(self, scores: Floats, limit: float, reach: float) -> tuple[SampleIndices, Floats]:
         """Return the negatives above ``limit`` that may belong to the top, and those tied with them, ascending.
 
         Samples are left out from the bottom of the order only, so that those kept have the ranks they have among all.
@@ -77,12 +77,12 @@ class PartialAreaOracle:
         if self._enough < n_neg:
             last = n_neg - self._enough
             limit = max(limit, float(np.partition(scores[n_pos:], last)[last]) - reach)
-        found: tuple[Rows, Floats] = pairs.near_rows(scores, n_pos, scores.size, 1.0, limit)
-        return found
+        selected: tuple[SampleIndices, Floats] = pairs.sort_near_margin(scores, n_pos, scores.size, 1.0, limit)
+        return selected
 
-    def _taken(self, neg_rows: Rows, neg: Floats) -> Floats:
+    def _top_weights(self, neg_indices: SampleIndices, neg: Floats) -> Floats:
         """Return how much of each negative's weight belongs to the top; tied ones share what is left for them."""
-        weights = None if self.classes.weights is None else self.classes.weights[neg_rows]
+        weights = None if self.classes.weights is None else self.classes.weights[neg_indices]
         cut = cut_after(-neg[::-1], None if weights is None else weights[::-1], self._end)
         share = np.where(-neg < cut.low, 1.0, np.where(-neg <= cut.high, cut.share, 0.0))
         return share if weights is None else share * weights

@@ -1,6 +1,6 @@
 """Area under the ROC curve: the most violated labelling of the pairs (Joachims 2005, Algorithm 3).
 
-Pairs decide for themselves, so the violation is the mean hinge loss over pairs, found with one sort of each class.
+The pairs are independent, so the violation is the mean hinge loss over pairs; it takes one sort per class.
 """
 
 from __future__ import annotations
@@ -11,28 +11,28 @@ import numpy as np
 
 from metricwise._typing import Floats
 from metricwise.kernels import pairs, selection
-from metricwise.oracles.base import Classes, reach_of_margin
+from metricwise.oracles.base import Classes, margin_tolerance
 from metricwise.threads import both
 
 
 @dataclass(frozen=True)
 class PairLabelling:
-    """Calls every pair with a margin below one wrongly ordered."""
+    """The labelling that orders every pair with a margin below one wrongly."""
 
     value: float
     loss: float
-    weights_of_rows: Floats
+    sample_coefficients: Floats
     table: tuple[float, float] = (float("nan"), float("nan"))
 
     def coefficients(self) -> Floats:
-        return self.weights_of_rows
+        return self.sample_coefficients
 
     def slope(self, direction: Floats) -> float:
-        return float(selection.dot(self.weights_of_rows, direction))
+        return float(selection.dot(self.sample_coefficients, direction))
 
 
 class PairOracle:
-    """The most violated labelling of all pairs of a positive and a negative."""
+    """The oracle of all pairs of a positive and a negative."""
 
     def __init__(self, classes: Classes, mistakes: float) -> None:
         self.classes = classes
@@ -40,19 +40,19 @@ class PairOracle:
         self._scale = 1.0 / (classes.pos_weight * classes.neg_weight)
 
     def violate(self, scores: Floats) -> PairLabelling:
-        rows, n_pos = self.classes, self.classes.n_pos
-        margin = 1.0 - reach_of_margin(scores, 1.0)
+        classes, n_pos = self.classes, self.classes.n_pos
+        margin = 1.0 - margin_tolerance(scores, 1.0)
         lowest, highest = float(scores[:n_pos].min()), float(scores[n_pos:].max())
-        (pos_rows, pos), (neg_rows, neg) = both(
-            lambda: pairs.near_rows(scores, 0, n_pos, -1.0, -(highest + margin)),
-            lambda: pairs.near_rows(scores, n_pos, scores.size, 1.0, lowest - margin),
-            rows.sorting_threads,
+        (pos_indices, pos), (neg_indices, neg) = both(
+            lambda: pairs.sort_near_margin(scores, 0, n_pos, -1.0, -(highest + margin)),
+            lambda: pairs.sort_near_margin(scores, n_pos, scores.size, 1.0, lowest - margin),
+            classes.sorting_threads,
         )
         out = np.zeros(scores.size)
-        walk = pos_rows, pos, neg_rows, neg, rows.weight_array, rows.weighted, self._scale, margin, out
+        walk = pos_indices, pos, neg_indices, neg, classes.weight_array, classes.is_weighted, self._scale, margin, out
         (value, loss), _ = both(
             lambda: pairs.violated_by_negatives(*walk),
             lambda: pairs.violated_by_positives(*walk),
-            rows.sorting_threads,
+            classes.sorting_threads,
         )
         return PairLabelling(value, loss, out)

@@ -1,9 +1,9 @@
 """Measures of the top samples: precision and recall at k, and the break-even point.
 
-Which labellings compete? The paper allows those that call exactly k samples positive. If k is not the number of
-positives, the true labels are not among them, and the slack can be driven to zero by moving all scores together, which
-ranks nothing. So the true labels are let in by letting the size vary between them and k: at most k samples if there are
-fewer positives (`TopRowsOracle`), at least k samples if there are more (`AtLeastOracle`). With as many positives as top
+The paper allows the labellings that predict exactly k samples positive. If k is not the number of positives, the true
+labels are not among them, and the slack can be driven to zero by moving all scores together, which ranks nothing. So
+the number predicted positive may vary between that of the true labels and k: at most k samples if there are fewer
+positives (`AtMostOracle`), at least k samples if there are more (`AtLeastOracle`). With as many positives as top
 samples, the break-even point, it is exactly k.
 
 The loss is that of `metricwise.measures.restricted.training_value`.
@@ -38,11 +38,11 @@ class _SortedClasses:
         self.neg, self.neg_weights = neg[neg_order], weights[classes.n_pos :][neg_order]
 
     def arrays(self) -> tuple[Floats, Floats, Floats, Floats, bool]:
-        """Return what the kernels take."""
+        """Return the arguments of the kernels."""
         none = self.classes.weight_array
         pos_weights = none if self.pos_weights is None else self.pos_weights
         neg_weights = none if self.neg_weights is None else self.neg_weights
-        return self.pos, pos_weights, self.neg, neg_weights, self.classes.weighted
+        return self.pos, pos_weights, self.neg, neg_weights, self.classes.is_weighted
 
     def labelling(self, scores: Floats, value: float, loss: float, tp: float, fp: float, scale: float) -> CutLabelling:
         """Return the labelling that takes the best samples of either class."""
@@ -52,15 +52,15 @@ class _SortedClasses:
             loss=loss,
             table=(tp, fp),
             pos=cut_after(self.pos, self.pos_weights, self.classes.pos_weight - tp),
-            neg=neg_cut.mirrored(),
+            neg=neg_cut.negate(),
             scores=scores,
             classes=self.classes,
             scale=scale,
         )
 
 
-class TopRowsOracle:
-    """At least as many top samples as positives: labellings with at most (or, if equal, exactly) ``size`` positives.
+class AtMostOracle:
+    """The oracle for k >= n_pos: at most (or, if equal, exactly) ``size`` samples are predicted positive.
 
     A true positive given up costs the same everywhere, so the objective is concave: samples that gain on their own come
     first, then exchanges within the size. One walk along the sorted classes, with weights too.
@@ -71,33 +71,33 @@ class TopRowsOracle:
         self.n_pos, self.n_neg = classes.pos_weight, classes.neg_weight
 
     def violate(self, scores: Floats) -> CutLabelling:
-        scale, price = 1.0 / self.mistakes, 1.0 / self.n_pos
+        scale, cost = 1.0 / self.mistakes, 1.0 / self.n_pos
         exact = self.size == self.n_pos
-        rows = self._rows_that_matter(scores, price) if exact else _SortedClasses(scores, self.classes)
+        ordered = self._sort_exchangeable(scores, cost) if exact else _SortedClasses(scores, self.classes)
         missed, alarms, exchanging = 0.0, 0.0, True
         if not exact:
-            pos, pos_weight, neg, neg_weight, weighted = rows.arrays()
-            missed = float(selection.weight_below(pos, pos_weight, weighted, price / scale))
+            pos, pos_weight, neg, neg_weight, weighted = ordered.arrays()
+            missed = float(selection.weight_below(pos, pos_weight, weighted, cost / scale))
             wanted = float(selection.weight_below(neg, neg_weight, weighted, 0.0))
             alarms = min(wanted, self.size - self.n_pos + missed)
             exchanging = alarms < wanted
         if exchanging:
-            value, missed, alarms = selection.exchange(*rows.arrays(), missed, alarms, price, scale)
+            value, missed, alarms = selection.exchange(*ordered.arrays(), missed, alarms, cost, scale)
         else:
-            value = selection.score_part(*rows.arrays(), missed, alarms, scale)
+            value = selection.score_part(*ordered.arrays(), missed, alarms, scale)
         tp = self.n_pos - missed
         loss = 1.0 - float(training_value(tp, alarms, self.n_pos, self.size))
-        return rows.labelling(scores, loss + value, loss, tp, alarms, scale)
+        return ordered.labelling(scores, loss + value, loss, tp, alarms, scale)
 
-    def _rows_that_matter(self, scores: Floats, price: float) -> _SortedClasses:
-        """Sort the samples that have a partner to gain by: exchanges start from the true labels."""
-        reach = self.mistakes * price * (1.0 + 1e-9)
+    def _sort_exchangeable(self, scores: Floats, cost: float) -> _SortedClasses:
+        """Return the sorted samples that an exchange may gain by, starting from the true labels."""
+        reach = self.mistakes * cost * (1.0 + 1e-9)
         pos, neg = scores[: self.classes.n_pos], scores[self.classes.n_pos :]
         return _SortedClasses(scores, self.classes, neg.max() + reach, pos.min() - reach)
 
 
 class AtLeastOracle:
-    """Fewer top samples than positives: labellings that call at least ``size`` positive, judged by their precision."""
+    """The oracle for k < n_pos: at least ``size`` samples are predicted positive; the loss is 1 - precision."""
 
     def __init__(self, size: float, classes: Classes, mistakes: float) -> None:
         self.size, self.classes, self.mistakes = size, classes, mistakes
@@ -106,18 +106,18 @@ class AtLeastOracle:
         self._par = np.array([self.n_pos, self.n_neg, 0.0, 1.0, 0.0, 0.0, 1.0, 1.0])
 
     def violate(self, scores: Floats) -> CutLabelling:
-        rows, scale = _SortedClasses(scores, self.classes), 1.0 / self.mistakes
-        pos, pos_weight, neg, neg_weight, weighted = rows.arrays()
+        ordered, scale = _SortedClasses(scores, self.classes), 1.0 / self.mistakes
+        pos, pos_weight, neg, neg_weight, weighted = ordered.arrays()
         T, A = np.empty(pos.size + 1), np.empty(pos.size + 1)
         F, B = np.empty(neg.size + 1), np.empty(neg.size + 1)
         selection.prefix_sums(pos, pos_weight, weighted, self.n_pos, True, scale, T, A)
         selection.prefix_sums(neg, neg_weight, weighted, self.n_neg, False, scale, F, B)
         if weighted:
             T, A, F, B = self._with_bound(T, A, F, B)
-        value, a, fp = tables.scan_splitting(self._par, T, A, F, B, self.classes.whole_weights, self.size)
+        value, a, fp = tables.scan_splitting(self._par, T, A, F, B, self.classes.has_whole_weights, self.size)
         tp = float(T[a])
         loss = 1.0 - float(training_value(tp, fp, self.n_pos, self.size))
-        return rows.labelling(scores, value, loss, tp, float(fp), scale)
+        return ordered.labelling(scores, value, loss, tp, float(fp), scale)
 
     def _with_bound(self, T: Floats, A: Floats, F: Floats, B: Floats) -> tuple[Floats, Floats, Floats, Floats]:
         """Add the points where the bound T + F = size meets the grid: within samples, A and B are linear."""

@@ -30,8 +30,8 @@ class LossAt(Protocol):
         """The derivative by every score."""
         ...
 
-    def bend(self, direction: Floats) -> Floats:
-        """Return the second derivative times a direction."""
+    def hessian_product(self, direction: Floats) -> Floats:
+        """Return the Hessian times a direction."""
         ...
 
 
@@ -40,92 +40,92 @@ class SmoothLoss(Protocol):
 
     def at(self, scores: Floats) -> LossAt: ...
 
-    def sample(self, rows: NDArray[np.int64]) -> SmoothLoss:
-        """Return the loss of some samples, ascending, with both classes among them."""
+    def sample(self, indices: NDArray[np.int64]) -> SmoothLoss:
+        """Return the loss of a subset of the samples; ``indices`` ascend and include both classes."""
         ...
 
 
 @dataclass(frozen=True)
-class PairsAt:
-    """Squared hinge losses of pairs at certain scores: who is violated by whom."""
+class PairLossAt:
+    """Squared hinge losses of pairs at certain scores: and the partners of each violated sample."""
 
     value: float
     slopes: Floats
     classes: Classes
     scale: float
-    pos_rows: Integers
-    neg_rows: Integers
+    pos_indices: Integers
+    neg_indices: Integers
     first_pos: Integers
     last_neg: Integers
 
-    def bend(self, direction: Floats) -> Floats:
+    def hessian_product(self, direction: Floats) -> Floats:
         out = np.zeros(direction.size)
-        rows = self.classes
-        shared = rows.weight_array, rows.weighted, self.scale, direction, out
+        classes = self.classes
+        shared = classes.weight_array, classes.is_weighted, self.scale, direction, out
         both(
-            lambda: squared_pairs.curvature_of_negatives(self.pos_rows, self.neg_rows, self.first_pos, *shared),
-            lambda: squared_pairs.curvature_of_positives(self.pos_rows, self.neg_rows, self.last_neg, *shared),
-            rows.sorting_threads,
+            lambda: squared_pairs.curvature_of_negatives(self.pos_indices, self.neg_indices, self.first_pos, *shared),
+            lambda: squared_pairs.curvature_of_positives(self.pos_indices, self.neg_indices, self.last_neg, *shared),
+            classes.sorting_threads,
         )
         return out
 
 
-class PairSquares:
-    """The mean over all pairs of max(0, 1 - (s_i - s_j))^2, i a positive and j a negative; one sort of each class."""
+class SquaredPairHinge:
+    """The mean over all pairs of max(0, 1 - (s_i - s_j))^2, i a positive and j a negative; one sort per class."""
 
     def __init__(self, classes: Classes) -> None:
         self.classes = classes
         self._scale = 1.0 / (classes.pos_weight * classes.neg_weight)
 
-    def at(self, scores: Floats) -> PairsAt:
-        rows, n_pos = self.classes, self.classes.n_pos
+    def at(self, scores: Floats) -> PairLossAt:
+        classes, n_pos = self.classes, self.classes.n_pos
         lowest, highest = float(scores[:n_pos].min()), float(scores[n_pos:].max())
         # A little more than can be violated: the partners are counted exactly.
         near = 1.0 + 1e-9 * max(1.0, abs(lowest), abs(highest))
-        (pos_rows, pos), (neg_rows, neg) = both(
-            lambda: pairs.near_rows(scores, 0, n_pos, -1.0, -(highest + near)),
-            lambda: pairs.near_rows(scores, n_pos, scores.size, 1.0, lowest - near),
-            rows.sorting_threads,
+        (pos_indices, pos), (neg_indices, neg) = both(
+            lambda: pairs.sort_near_margin(scores, 0, n_pos, -1.0, -(highest + near)),
+            lambda: pairs.sort_near_margin(scores, n_pos, scores.size, 1.0, lowest - near),
+            classes.sorting_threads,
         )
         first_pos, last_neg = np.empty(neg.size, np.int32), np.empty(pos.size, np.int32)
         squared_pairs.count_partners(pos, neg, first_pos, last_neg)
         slopes = np.zeros(scores.size)
-        weights = rows.weight_array, rows.weighted, self._scale, slopes
+        weights = classes.weight_array, classes.is_weighted, self._scale, slopes
         (value, _), _ = both(
-            lambda: squared_pairs.squares_by_negatives(pos_rows, pos, neg_rows, neg, first_pos, *weights),
-            lambda: squared_pairs.slopes_of_positives(pos_rows, pos, neg_rows, neg, last_neg, *weights),
-            rows.sorting_threads,
+            lambda: squared_pairs.squares_by_negatives(pos_indices, pos, neg_indices, neg, first_pos, *weights),
+            lambda: squared_pairs.slopes_of_positives(pos_indices, pos, neg_indices, neg, last_neg, *weights),
+            classes.sorting_threads,
         )
-        return PairsAt(value, slopes, rows, self._scale, pos_rows, neg_rows, first_pos, last_neg)
+        return PairLossAt(value, slopes, classes, self._scale, pos_indices, neg_indices, first_pos, last_neg)
 
-    def sample(self, rows: NDArray[np.int64]) -> PairSquares:
-        weights = None if self.classes.weights is None else self.classes.weights[rows]
-        n_pos = int(np.searchsorted(rows, self.classes.n_pos))
-        return PairSquares(Classes(n_pos, rows.size - n_pos, weights, self.classes.threads))
+    def sample(self, indices: NDArray[np.int64]) -> SquaredPairHinge:
+        weights = None if self.classes.weights is None else self.classes.weights[indices]
+        n_pos = int(np.searchsorted(indices, self.classes.n_pos))
+        return SquaredPairHinge(Classes(n_pos, indices.size - n_pos, weights, self.classes.threads))
 
 
 @dataclass(frozen=True)
-class RowsAt:
+class SampleLossAt:
     """Squared hinge losses of samples at certain scores."""
 
     value: float
     slopes: Floats
     curvature: Floats
 
-    def bend(self, direction: Floats) -> Floats:
+    def hessian_product(self, direction: Floats) -> Floats:
         return self.curvature * direction
 
 
-class RowSquares:
+class SquaredHinge:
     """The weighted sum of max(0, 1 - s)^2."""
 
     def __init__(self, weights: Floats) -> None:
         self.weights = weights
 
-    def at(self, scores: Floats) -> RowsAt:
+    def at(self, scores: Floats) -> SampleLossAt:
         losses = np.maximum(1.0 - scores, 0.0)
         slopes = -2.0 * self.weights * losses
-        return RowsAt(float(self.weights @ losses**2), slopes, 2.0 * self.weights * (losses > 0.0))
+        return SampleLossAt(float(self.weights @ losses**2), slopes, 2.0 * self.weights * (losses > 0.0))
 
-    def sample(self, rows: NDArray[np.int64]) -> RowSquares:
-        return RowSquares(self.weights[rows])
+    def sample(self, indices: NDArray[np.int64]) -> SquaredHinge:
+        return SquaredHinge(self.weights[indices])

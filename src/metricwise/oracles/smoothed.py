@@ -1,11 +1,11 @@
 """The slack of a measure made smooth (Nesterov 2005; Zhang, Saha and Vishwanathan 2012).
 
-The slack R(s) is a maximum over labellings, hence over their convex combinations. Where these are told by shares q in
-[0, 1], one for each sample or pair, with a loss that is linear in them, a square holds the maximum back:
+The slack R(s) is a maximum over labellings, hence over their convex combinations. Where shares q in [0, 1], one per
+sample or pair, describe these, and the loss is linear in them, a quadratic prox-term smooths the maximum:
 
     R_m(s) = max over q of  D(q) + c(q) . s - m d(q),    d(q) = 1/2 sum of weights q^2
 
-Its maximiser is unique, so R_m has the slopes c(q), which change by at most 1/m a unit of score, and
+Its maximiser is unique, so R_m has the slopes c(q), which change by at most 1/m per unit of score, and
 
     R_m(s) <= R(s) <= R_m(s) + m max d.
 
@@ -13,11 +13,11 @@ D(q) + c(q) . s is a cut as any labelling's is, which makes q a dual solution. S
 smoothing m is in units of scores. The maximisers have closed forms:
 
 error rates
-    every sample by itself: the hinge loss with a rounded corner of width m (`SmoothedRows`);
+    each sample independently: the hinge loss with a rounded corner of width m (`SmoothedSamples`);
 break-even point, recall at k with k not below the number of positives
-    samples within a bound on the number predicted positive, which adds one multiplier (`SmoothedRows`);
+    samples within a bound on the number predicted positive, which adds one multiplier (`SmoothedSamples`);
 area under the ROC curve
-    every pair by itself: a rounded hinge is the difference of two squared ones, over 2 m, and sums of squared hinges
+    each pair independently: a rounded hinge is the difference of two squared ones, over 2 m, and sums of squared hinges
     over all pairs cost a sort (`SmoothedPairs`).
 
 Other measures are left to cutting planes. The loss of F, Jaccard and the means of rates depends on the shares through
@@ -36,14 +36,14 @@ from typing import Any, Protocol
 import numpy as np
 
 from metricwise._typing import Floats
-from metricwise.kernels import selection, smoothed_rows
+from metricwise.kernels import selection, shares
 from metricwise.measures import PRBEP, Accuracy, BalancedAccuracy, Measure, RecallAtK, RocAuc
 from metricwise.measures.base import HasViolatedLabelling, RanksPairs, RatioOfRates, RestrictsLabellings
 from metricwise.oracles.base import Classes
-from metricwise.oracles.smooth import PairSquares
+from metricwise.oracles.smooth import SquaredPairHinge
 
 
-class LosesByShares(ABC):  # noqa: B024 - measures are registered with it, not derived from it
+class LinearInShares(ABC):  # noqa: B024 - measures are registered with it, not derived from it
     """Measures whose loss is linear in the shares of mislabelled samples or pairs.
 
     A ratio that does not depend on the table's sums is one; whether a measure at k is one depends on k, too, which
@@ -52,7 +52,7 @@ class LosesByShares(ABC):  # noqa: B024 - measures are registered with it, not d
 
 
 for _measure in (Accuracy, BalancedAccuracy, PRBEP, RecallAtK, RocAuc):
-    LosesByShares.register(_measure)
+    LinearInShares.register(_measure)
 
 
 @dataclass(frozen=True)
@@ -65,13 +65,13 @@ class SmoothedAt:
         R_m.
     slopes : array
         The derivative by every score, c(q).
-    held_back : float
-        m d(q), what the square takes off: value plus this is the violation D(q) + c(q) . s.
+    prox_term : float
+        m d(q): value plus this is the violation D(q) + c(q) . s.
     """
 
     value: float
     slopes: Floats
-    held_back: float
+    prox_term: float
 
     def slope(self, direction: Floats) -> float:
         """Return the derivative along a direction."""
@@ -84,7 +84,7 @@ class SmoothedSlack(Protocol):
     def at(self, scores: Floats, smoothing: float) -> SmoothedAt: ...
 
 
-class SmoothedRows:
+class SmoothedSamples:
     """Shares of samples, within a bound on the weight predicted positive if there is one.
 
     Parameters
@@ -92,31 +92,31 @@ class SmoothedRows:
     classes : Classes
         The samples.
     mistakes : float
-        u, one over the price of a unit of score.
-    pos_price, neg_price : float
+        u, one over the weight of a unit of score.
+    pos_cost, neg_cost : float
         Loss of mislabelling a unit of weight of each class.
     room : float, optional
         By how much the weight predicted positive may exceed that of the positives; None for any.
     """
 
     def __init__(
-        self, classes: Classes, mistakes: float, pos_price: float, neg_price: float, room: float | None = None
+        self, classes: Classes, mistakes: float, pos_cost: float, neg_cost: float, room: float | None = None
     ) -> None:
         self._classes, self._scale, self._room = classes, 1.0 / mistakes, room
-        self._margins = mistakes * pos_price, mistakes * neg_price
+        self._margins = mistakes * pos_cost, mistakes * neg_cost
 
     def at(self, scores: Floats, smoothing: float) -> SmoothedAt:
-        rows = self._classes
-        given = scores, rows.n_pos, *self._margins, rows.weight_array, rows.weighted, smoothing
+        classes = self._classes
+        arguments = scores, classes.n_pos, *self._margins, classes.weight_array, classes.is_weighted, smoothing
         slopes = np.empty(scores.size)
-        room, shift = self._room or 0.0, self._multiplier(given)
-        value, held = smoothed_rows.smoothed_shares(*given, room, shift, self._scale, slopes)
+        room, shift = self._room or 0.0, self._multiplier(arguments)
+        value, held = shares.smooth_violation(*arguments, room, shift, self._scale, slopes)
         return SmoothedAt(value, slopes, held)
 
-    def _multiplier(self, given: tuple[Any, ...]) -> float:
+    def _multiplier(self, arguments: tuple[Any, ...]) -> float:
         if self._room is None:
             return 0.0
-        shift = float(smoothed_rows.balancing_shift(*given, self._room, 0.0))
+        shift = float(shares.find_balancing_shift(*arguments, self._room, 0.0))
         # With room for more samples than there are positives the bound is one-sided.
         return shift if self._room == 0.0 else max(shift, 0.0)
 
@@ -125,7 +125,7 @@ class SmoothedPairs:
     """Shares of all pairs of a positive and a negative."""
 
     def __init__(self, classes: Classes) -> None:
-        self._classes, self._squares = classes, PairSquares(classes)
+        self._classes, self._squares = classes, SquaredPairHinge(classes)
 
     def at(self, scores: Floats, smoothing: float) -> SmoothedAt:
         nearer = scores.copy()
@@ -149,10 +149,10 @@ def make_smoothed_slack(
     >>> from metricwise.measures import RocAuc
     >>> slack = make_smoothed_slack(RocAuc(), n_pos=1, n_neg=1)
     >>> at = slack.at(np.array([0.0, 0.0]), smoothing=0.5)
-    >>> at.value, at.held_back  # one pair without a margin: a loss of one, less half of the smoothing
+    >>> at.value, at.prox_term  # one pair without a margin: a loss of one, less half of the smoothing
     (0.75, 0.25)
     """
-    if not isinstance(measure, LosesByShares):
+    if not isinstance(measure, LinearInShares):
         raise TypeError(
             f"the loss of {measure!r} is not linear in shares of samples or pairs: it has no smoothed slack"
         )
@@ -164,12 +164,12 @@ def make_smoothed_slack(
     mistakes = float(measure.mistakes_per_loss(total_pos, total_neg))
     if isinstance(measure, RatioOfRates):
         _, of_tpr, of_tnr, whole, _, _ = measure.ratio(total_neg / total_pos)
-        return SmoothedRows(classes, mistakes, of_tpr / (whole * total_pos), of_tnr / (whole * total_neg))
+        return SmoothedSamples(classes, mistakes, of_tpr / (whole * total_pos), of_tnr / (whole * total_neg))
     assert isinstance(measure, RestrictsLabellings)
     size = float(measure.predicted_positives(total_pos, total_pos + total_neg))
     if size < total_pos:
         raise TypeError(
             f"{measure!r} asks for {size:g} samples, fewer than the {total_pos:g} positives: its loss is then a ratio, "
-            "which has no smoothed slack. Train MultivariateSVC for it, or choose a larger k"
+            f"which has no smoothed slack. Train MultivariateSVC for it, or choose k >= {total_pos:g}"
         )
-    return SmoothedRows(classes, mistakes, 1.0 / total_pos, 0.0, room=size - total_pos)
+    return SmoothedSamples(classes, mistakes, 1.0 / total_pos, 0.0, room=size - total_pos)

@@ -32,7 +32,7 @@ _CLASSES: dict[str, str] = {
     ),
     "metricwise.results": "Certificate History HistoryEntry Result Status StreamEntry StreamResult Witness",
     "metricwise.solvers.amp": "AmpResult",
-    "metricwise.solvers.amp_problem": "Prices",
+    "metricwise.solvers.amp_problem": "ClassCosts",
     "metricwise.solvers.feature_selection": "SelectionResult",
     "metricwise.solvers.newton": "SquaredPairsResult",
     "metricwise.solvers.smoothing": "SmoothedResult",

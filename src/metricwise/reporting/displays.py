@@ -11,7 +11,7 @@ from sklearn.utils.validation import column_or_1d
 from metricwise._typing import Floats
 from metricwise.decisions.targets import positive_class
 from metricwise.measures import Measure, get_measure
-from metricwise.measures.checks import finite, same_length
+from metricwise.measures.checks import check_finite, check_same_length
 from metricwise.reporting.evaluation import measure_curve, threshold_measure
 from metricwise.reporting.models import measure_of, name_of, title_of
 from metricwise.reporting.predictions import NOUNS, Problem, collect_predictions
@@ -189,8 +189,8 @@ class MeasureCurveDisplay:
         MeasureCurveDisplay
         """
         labels = column_or_1d(np.asarray(y_true))
-        scores = finite(y_score, "y_score")
-        same_length(scores, "y_score", labels, "y_true")
+        scores = check_finite(y_score, "y_score")
+        check_same_length(scores, "y_score", labels, "y_true")
         classes = np.unique(labels)
         if classes.size != 2:
             raise ValueError(f"y_true must have two classes, got {classes.tolist()[:5]}")

@@ -147,10 +147,12 @@ def _draw_weights(counts: Floats, resamples: int, random: np.random.Generator) -
 
 
 def _values_of(measure: Any, truth: Mask, found: list[Mask], two: bool) -> Callable[[Floats], Floats]:
-    """Return the measure of every model (columns) as a function of weights of the patterns (a resample a sample)."""
+    """Return the measure of every model (columns) as a function of weights of the patterns (one resample per row)."""
     if getattr(measure, "average", None) == "samples":
         ones = np.ones(truth.shape[1])
-        of_rows = np.column_stack([measure.of_rows(matrix_table(truth.T, predicted.T, ones)) for predicted in found])
+        of_rows = np.column_stack(
+            [measure.evaluate_tables(matrix_table(truth.T, predicted.T, ones)) for predicted in found]
+        )
         return lambda weights: np.asarray(weights @ of_rows / weights.sum(axis=1, keepdims=True))
 
     def values(weights: Floats) -> Floats:

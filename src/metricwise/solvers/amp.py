@@ -33,11 +33,10 @@ from typing import Any
 import numpy as np
 
 from metricwise._typing import Floats
-from metricwise.measures.base import RatioOfRates
 from metricwise.results import Certificate, HistoryEntry, Objective, ProblemDescription, Result, Status
 from metricwise.solvers.amp_problem import AmpProblem, LevelRatio
 from metricwise.solvers.cutting_plane import CuttingPlane, CuttingPlaneState
-from metricwise.solvers.loop import Limits, history_of, run
+from metricwise.solvers.loop import Limits, make_history, run
 from metricwise.solvers.problem import MultivariateProblem
 from metricwise.solvers.saved import Arrays, progress_arrays, set_progress
 
@@ -129,8 +128,6 @@ class AMP:
     share: float = 0.05
     inner: CuttingPlane = field(default_factory=CuttingPlane)
 
-    needs = RatioOfRates
-
     def init(self, problem: AmpProblem, limits: Limits | None = None, warm: AmpState | None = None) -> AmpState:
         """Return a state to start from: w = 0, or the weights of ``warm``, a state of a similar problem, if better."""
         n_samples, length = problem.design.shape
@@ -182,7 +179,7 @@ class AMP:
         reward = problem.ratio.numerator(*rates) / problem.ratio.denominator(*rates)
         return Certificate(1.0 - problem.level(state.w, state.scores), 1.0 - state.highest, 1.0 - reward)
 
-    def finished(self, problem: AmpProblem, state: AmpState, limits: Limits) -> Status | None:
+    def check_convergence(self, problem: AmpProblem, state: AmpState, limits: Limits) -> Status | None:
         """Return the status if the gap is small enough, or leaves no room for weights that are better than w = 0."""
         state.limits = limits
         if state.highest - problem.ratio.first <= _NO_BETTER * (problem.ratio.best - problem.ratio.first):
@@ -215,7 +212,7 @@ class AMP:
             status=status,
             n_iter=state.iteration,
             seconds=state.seconds,
-            history=history_of(state),
+            history=make_history(state),
             witness=state.inner.cuts.witness(),
             levels=tuple(state.levels),
             inner_iterations=tuple(state.inner_iterations),
@@ -245,10 +242,10 @@ def table_rate(ratio: LevelRatio) -> float:
     Examples
     --------
     >>> from metricwise.measures import FBeta, Jaccard
-    >>> from metricwise.solvers.amp_problem import level_ratio
-    >>> table_rate(level_ratio(FBeta(), theta=3.0))  # (1 + theta) / (1 + beta^2 + theta)
+    >>> from metricwise.solvers.amp_problem import make_level_ratio
+    >>> table_rate(make_level_ratio(FBeta(), theta=3.0))  # (1 + theta) / (1 + beta^2 + theta)
     0.8
-    >>> table_rate(level_ratio(Jaccard(), theta=3.0))  # theta / (1 + theta)
+    >>> table_rate(make_level_ratio(Jaccard(), theta=3.0))  # theta / (1 + theta)
     0.75
     """
     corners = [ratio.denominator(tpr, tnr) for tpr in (0.0, 1.0) for tnr in (0.0, 1.0)]

@@ -14,9 +14,9 @@ solution. At the challenge level v that problem, maximising numerator - v denomi
 
     min 1/2 |w|^2 + p / (lambda n+) sum_pos hinge + q / (lambda n-) sum_neg hinge,    p = a1 - v b1,  q = a2 - v b2,
 
-a support vector machine with a price for each class. At level 1, the level of perfect labels, the price of a positive
-sample is C u (a1 - b1) / n+, which is C up to one part in u: the price of one mistake, as everywhere in this library.
-For the accuracy the prices are C at every level.
+a support vector machine with class costs. At level 1, the level of perfect labels, the cost of a positive
+sample is C u (a1 - b1) / n+, which is C up to one part in u: the cost of one mistake, as everywhere in this library.
+For the accuracy the costs are C at every level.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ from metricwise.solvers.problem import MultivariateProblem
 _ROUNDING = 1e-12
 
 
-class Prices(NamedTuple):
-    """What a unit of the rates P and N is worth at a challenge level."""
+class ClassCosts(NamedTuple):
+    """The costs of mistakes on positives and on negatives, or the value of a unit of the rates P and N."""
 
     pos: float
     neg: float
@@ -47,21 +47,21 @@ class Prices(NamedTuple):
 
 @dataclass(frozen=True)
 class LevelRatio:
-    """A ratio of the rates whose denominator is 1 for perfect labels, seen from challenge levels.
+    """A ratio of the rates, scaled so that the denominator is 1 for perfect labels.
 
     Parameters
     ----------
     coefficients : Ratio
-        Scaled.
+        The scaled coefficients.
 
     Examples
     --------
     >>> from metricwise.measures import FBeta
-    >>> ratio = level_ratio(FBeta(), theta=3.0)
+    >>> ratio = make_level_ratio(FBeta(), theta=3.0)
     >>> ratio.first, ratio.best
     (0.0, 1.0)
-    >>> ratio.prices(0.5)  # for F1 proportional to 2 - v and theta v
-    Prices(pos=0.75, neg=0.75)
+    >>> ratio.class_costs(0.5)  # for F1 proportional to 2 - v and theta v
+    ClassCosts(pos=0.75, neg=0.75)
     """
 
     coefficients: Ratio
@@ -86,24 +86,24 @@ class LevelRatio:
         """The level of perfect labels."""
         return self.numerator(1.0, 1.0)
 
-    def prices(self, level: float) -> Prices:
-        """Return a1 - v b1 and a2 - v b2, rounding errors below zero taken off."""
+    def class_costs(self, level: float) -> ClassCosts:
+        """Return a1 - v b1 and a2 - v b2 at the level v, with rounding errors set to zero."""
         _, a1, a2, _, b1, b2 = self.coefficients
         values = []
         for a, b in ((a1, b1), (a2, b2)):
-            price = a - level * b
-            values.append(0.0 if abs(price) <= _ROUNDING * (abs(a) + abs(level * b)) else price)
-        return Prices(*values)
+            cost = a - level * b
+            values.append(0.0 if abs(cost) <= _ROUNDING * (abs(a) + abs(level * b)) else cost)
+        return ClassCosts(*values)
 
     def least_denominator(self, level: float) -> float:
         """Return a lower bound of the denominator over all weights that reach a level.
 
         Such weights have p P + q N + a0 - v b0 >= lambda/2 |w|^2 >= 0 and rewards of at most 1: in the plane of the
-        rates that is a triangle, and the denominator is least at one of its corners. Without a price of a class, the
-        reward of that class may fall without end.
+        rates that is a triangle, and the denominator is least at one of its corners. If a class has no cost, its reward
+        may fall without bound.
         """
         a0, _, _, b0, b1, b2 = self.coefficients
-        p, q = self.prices(level)
+        p, q = self.class_costs(level)
         rest = a0 - level * b0
         corners = [self.denominator(1.0, 1.0)]
         if q > 0.0:
@@ -117,13 +117,13 @@ class LevelRatio:
         return min(corners)
 
 
-def level_ratio(measure: Measure, theta: float) -> LevelRatio:
+def make_level_ratio(measure: Measure, theta: float) -> LevelRatio:
     """Return the ratio of a measure at theta = n-/n+.
 
     Raises
     ------
     ValueError
-        If a challenge level could ask for fewer right labels, so that the inner problem is not concave, or if the
+        If a challenge level could ask for fewer correct labels, so that the inner problem is not concave, or if the
         denominator could vanish.
     """
     assert isinstance(measure, RatioOfRates)
@@ -151,21 +151,21 @@ def level_ratio(measure: Measure, theta: float) -> LevelRatio:
 
 
 def _check_concave(measure: Measure, ratio: LevelRatio, theta: float) -> None:
-    """The prices are affine in the level, so both ends decide about all levels in between."""
+    """Raise ValueError unless the costs are non-negative at both ends, hence at all levels: they are affine in it."""
     for level in (ratio.first, ratio.best):
-        p, q = ratio.prices(level)
+        p, q = ratio.class_costs(level)
         if p < 0.0 or q < 0.0 or p + q == 0.0:
             raise ValueError(
-                f"measure {measure.name!r} pays {p:g} for true positives and {q:g} for true negatives at the level "
+                f"measure {measure.name!r} values true positives at {p:g} and true negatives at {q:g} at the level "
                 f"{level:g} (theta={theta:g}); AMP needs a measure for which neither is negative at any level between "
-                "that of w = 0 and that of perfect labels, and not both are zero: more right labels must not lower "
+                "that of w = 0 and that of perfect labels, and not both are zero: more correct labels must not lower "
                 "the measure. MultivariateSVC trains for any measure"
             )
 
 
 @dataclass(frozen=True)
 class AmpProblem:
-    """Maximise the regularised ratio on samples that come positives first."""
+    """The problem of maximising the regularised ratio; the design has the positives first."""
 
     design: Design
     n_pos: int
@@ -192,7 +192,7 @@ class AmpProblem:
         Its objective J makes numerator - v denominator = best - v - lambda J.
         """
         pos_total, neg_total = float(self.weights[: self.n_pos].sum()), float(self.weights[self.n_pos :].sum())
-        p, q = self.ratio.prices(level)
+        p, q = self.ratio.class_costs(level)
         weights = self.weights.copy()
         weights[: self.n_pos] *= p / (self.ridge * pos_total)
         weights[self.n_pos :] *= q / (self.ridge * neg_total)
@@ -206,38 +206,38 @@ class AmpProblem:
 def make_amp_problem(
     design: Design, positive: NDArray[np.bool_], measure: Measure, C: float, weights: Floats | None = None
 ) -> AmpProblem:
-    """Order the samples of a design and scale the ratio of a measure.
+    """Return the problem with the positives first and the measure's ratio scaled.
 
     Parameters
     ----------
     design : Design
         Samples in any order.
     positive : array of bool
-        Which samples are positive; both classes must be there.
+        Which samples are positive; both classes must be present.
     measure : Measure
         A ratio of rates.
     C : float
-        The price of one mistake.
+        The cost of one mistake.
     weights : array, optional
         Weights of the samples, above zero.
     """
-    rows = np.concatenate([np.flatnonzero(positive), np.flatnonzero(~positive)])
-    ordered = np.ones(rows.size) if weights is None else np.asarray(weights, dtype=np.float64)[rows]
+    indices = np.concatenate([np.flatnonzero(positive), np.flatnonzero(~positive)])
+    ordered = np.ones(indices.size) if weights is None else np.asarray(weights, dtype=np.float64)[indices]
     n_pos = int(np.count_nonzero(positive))
     pos_total, neg_total = float(ordered[:n_pos].sum()), float(ordered[n_pos:].sum())
-    ratio = level_ratio(measure, neg_total / pos_total)
+    ratio = make_level_ratio(measure, neg_total / pos_total)
     ridge = 1.0 / (C * _mistakes(measure, ratio, pos_total, neg_total))
-    return AmpProblem(design.take(rows), n_pos, ratio, ridge, ordered)
+    return AmpProblem(design.take(indices), n_pos, ratio, ridge, ordered)
 
 
 def _mistakes(measure: Measure, ratio: LevelRatio, n_pos: float, n_neg: float) -> float:
-    """Return u, from the slope of the ratio at perfect labels if the measure does not tell."""
+    """Return u, from the slope of the ratio at perfect labels if the measure does not define it."""
     if isinstance(measure, HasViolatedLabelling):
         return float(measure.mistakes_per_loss(n_pos, n_neg))
-    slope = ratio.prices(ratio.best).pos
+    slope = ratio.class_costs(ratio.best).pos
     if slope == 0.0:
         raise ValueError(
-            f"measure {measure.name!r} loses nothing by missing a positive, so that there is no price of a mistake: "
+            f"measure {measure.name!r} loses nothing by missing a positive, so the cost of a mistake is undefined: "
             "give it a method mistakes_per_loss(n_pos, n_neg)"
         )
     return n_pos / slope

@@ -1,16 +1,16 @@
-"""Cutting planes for samples whose scores are known by histograms only.
+"""Cutting planes for remote samples, whose scores are known by histograms only.
 
-Objective: that of `metricwise.solvers.cutting_plane`, whose steps these are, on a problem of far samples:
+Objective: that of `metricwise.solvers.cutting_plane`, whose steps these are, on a problem of remote samples:
 
 1. minimise the model: the target, and the lower bound, which is exact since planes are those of labellings of the
    samples;
 2. one product X w, where the samples are; only the largest score comes back;
 3. search the line to the target; along it scores are mixtures of two vectors that are with the samples, so that a trial
-   costs a histogram a class, and no product;
-4. cut a little beyond the minimum: a coefficient a bin is sent, one vector of weights a chunk comes back;
+   costs one histogram per class, and no product;
+4. cut a little beyond the minimum: one coefficient per bin is sent, one vector of weights per chunk comes back;
 5. make the scores of the best point one vector, and forget all others.
 
-The upper bound counts the error of the bins in. If it alone keeps the gap above the tolerance, training stops, since
+The upper bound includes the error of the bins. If it alone keeps the gap above the tolerance, training stops, since
 more steps cannot help (`Status.COARSE`).
 """
 
@@ -60,18 +60,18 @@ class BinnedCuttingPlane(CuttingPlane):
         lower = min(state.lower, state.upper)
         return Certificate(state.upper, lower, state.labelling.value, _error(problem, state))
 
-    def finished(self, problem: Any, state: CuttingPlaneState, limits: Limits) -> Status | None:
+    def check_convergence(self, problem: Any, state: CuttingPlaneState, limits: Limits) -> Status | None:
         """Return the status if the gap is small enough, or if nothing but finer bins would make it so."""
-        status = super().finished(problem, state, limits)
+        status = super().check_convergence(problem, state, limits)
         allowed, gap = max(limits.tol * abs(state.upper), limits.gap), state.upper - state.lower
         if status is not None or gap <= allowed:
             return status
-        in_the_way = gap - _error(problem, state) <= _NEARLY_THERE * allowed
+        bins_limit = gap - _error(problem, state) <= _NEARLY_THERE * allowed
         # Points that would be better may look worse than the best one for their errors.
-        lost = state.idle_steps >= _PATIENCE and problem.price * problem.oracle.last_error > _NOTICEABLE * gap
-        return Status.COARSE if in_the_way or lost else None
+        stuck = state.idle_steps >= _PATIENCE and problem.cost * problem.oracle.last_error > _NOTICEABLE * gap
+        return Status.COARSE if bins_limit or stuck else None
 
 
 def _error(problem: Any, state: Any) -> float:
     """Return by how much the objective may be smaller than its upper bound."""
-    return float(problem.price * state.labelling.error)
+    return float(problem.cost * state.labelling.error)

@@ -1,9 +1,9 @@
-"""The multivariate support vector problem of samples that are seen through histograms of their scores.
+"""The multivariate support vector problem of remote samples, known by histograms of their scores.
 
 The objective is that of `metricwise.solvers.problem`. What is known of it at a point is a bracket
 (`metricwise.oracles.histogram`): its upper end counts as the slack, so that upper bounds of the objective hold, and
 planes are those of labellings of the samples, so that lower bounds hold, whatever the bins. Where the ends are further
-apart than the tolerance allows, the same scores are counted again in bins that fit them better, at the price of one
+apart than the tolerance allows, the same scores are counted again in bins that fit them better, at the cost of one
 more histogram and no product.
 """
 
@@ -21,7 +21,7 @@ from metricwise.measures import get_measure, registered_names
 from metricwise.measures.base import Measure
 from metricwise.oracles import make_oracle
 from metricwise.oracles.factory import has_fast_oracle
-from metricwise.oracles.histogram import Bracket, ClassScores, bracket_slack, finer_edges
+from metricwise.oracles.histogram import Bracket, ClassScores, bracket_slack, refine_edges
 from metricwise.solvers.problem import MultivariateProblem
 
 _MOST_HISTOGRAMS = 4  # of the same scores
@@ -34,7 +34,7 @@ _ROUNDING = 8.0 * float(np.finfo(np.float64).eps)  # of sums, relative to the la
 class BinnedLabelling:
     """The most violated labelling of the bins' means, with the slack of the samples between two bounds."""
 
-    rows: FarRows
+    samples: FarRows
     scores: FarScores
     histogram: ScoreHistogram
     bracket: Bracket
@@ -65,7 +65,7 @@ class BinnedLabelling:
         """Return c . direction."""
         histogram = self.histogram
         if not set(direction.mixture) <= set(histogram.keys):
-            histogram = self.rows.histogram(self.scores + 0.0 * direction, histogram.edges)
+            histogram = self.samples.histogram(self.scores + 0.0 * direction, histogram.edges)
         sums = histogram.sums(direction)
         return float(sum(c @ total for c, total in zip(self.bracket.by_bin, sums, strict=True)))
 
@@ -75,46 +75,46 @@ class BinnedLabelling:
 
 
 class BinnedOracle:
-    """Bounds the slack at scores that cannot be looked at.
+    """The oracle of remote samples: bounds the slack from histograms of their scores.
 
     Parameters
     ----------
     measure : Measure
-        With a fast oracle.
+        A measure with a fast oracle.
     samples : FarRows
-        Whose scores they are.
+        The remote samples.
     n_bins : int
         Bins of each class.
     C : float
-        The price of one mistake.
+        The cost of one mistake.
     tol : float
-        Relative duality gap that is to be reached.
+        Relative duality gap to reach.
 
     Attributes
     ----------
-    mistakes, price : float
-        Mistakes that a full loss stands for, and what they cost.
+    mistakes, cost : float
+        Number of mistakes in a full loss, and their cost.
     last_error : float
-        Of the last answer.
+        Width of the last bracket.
     """
 
-    def __init__(self, measure: Measure, rows: FarRows, n_bins: int, C: float, tol: float) -> None:
-        self.measure, self.rows, self.n_bins, self.tol = measure, rows, n_bins, tol
-        self.mistakes = float(measure.mistakes_per_loss(float(rows.n_pos), float(rows.n_neg)))  # type: ignore[attr-defined]
-        self.price = C * self.mistakes
+    def __init__(self, measure: Measure, samples: FarRows, n_bins: int, C: float, tol: float) -> None:
+        self.measure, self.samples, self.n_bins, self.tol = measure, samples, n_bins, tol
+        self.mistakes = float(measure.mistakes_per_loss(float(samples.n_pos), float(samples.n_neg)))  # type: ignore[attr-defined]
+        self.cost = C * self.mistakes
         self.last_error = 0.0
         self._edges: Edges = (np.empty(0), np.empty(0))  # those of the last scores: the next ones are similar
 
     def violate(self, scores: FarScores) -> BinnedLabelling:
         """Return the most violated labelling of the bins, finer ones where they are needed."""
-        best = self._counted(scores)
-        w = self.rows.weights(scores)
-        half_norm = 0.5 * float(w @ w) / self.price
+        best = self._count(scores)
+        w = self.samples.weights(scores)
+        half_norm = 0.5 * float(w @ w) / self.cost
         for _ in range(_MOST_HISTOGRAMS - 1):
             if best.error <= _ACCURACY * self.tol * (half_norm + best.value):
                 break
-            self._edges = self._finer(best)
-            finer = self._counted(scores)
+            self._edges = self._refine_edges(best)
+            finer = self._count(scores)
             worth_it = finer.error <= _WORTH_IT * best.error
             best = min(best, finer, key=lambda labelling: labelling.error)
             if not worth_it:
@@ -122,26 +122,28 @@ class BinnedOracle:
         self.last_error = best.error
         return best
 
-    def _counted(self, scores: FarScores) -> BinnedLabelling:
-        histogram = self.rows.histogram(scores, self._edges)
-        rounding = histogram.rounding(scores) + _ROUNDING * self.rows.largest(scores)
+    def _count(self, scores: FarScores) -> BinnedLabelling:
+        histogram = self.samples.histogram(scores, self._edges)
+        rounding = histogram.rounding(scores) + _ROUNDING * self.samples.largest(scores)
         pos, neg = class_scores(histogram, scores)
-        return BinnedLabelling(self.rows, scores, histogram, bracket_slack(self.measure, pos, neg, rounding))
+        return BinnedLabelling(self.samples, scores, histogram, bracket_slack(self.measure, pos, neg, rounding))
 
-    def _finer(self, labelling: BinnedLabelling) -> Edges:
+    def _refine_edges(self, labelling: BinnedLabelling) -> Edges:
         classes = class_scores(labelling.histogram, labelling.scores)
         pairs = zip(classes, labelling.bracket.changes, strict=True)
-        pos, neg = (finer_edges(bins, changes, self.n_bins) for bins, changes in pairs)
+        pos, neg = (refine_edges(bins, changes, self.n_bins) for bins, changes in pairs)
         return pos, neg
 
 
 def class_scores(histogram: ScoreHistogram, scores: FarScores) -> tuple[ClassScores, ClassScores]:
-    """Return a histogram as the oracles take it."""
-    pos, neg = (_known(bins, sums) for bins, sums in zip(histogram.classes, histogram.sums(scores), strict=True))
+    """Return the scores of both classes in a histogram."""
+    pos, neg = (
+        _make_class_scores(bins, sums) for bins, sums in zip(histogram.classes, histogram.sums(scores), strict=True)
+    )
     return pos, neg
 
 
-def _known(bins: Bins, sums: Floats) -> ClassScores:
+def _make_class_scores(bins: Bins, sums: Floats) -> ClassScores:
     counts = bins.counts.astype(np.float64)
     means = np.divide(sums, counts, out=np.zeros_like(sums), where=counts > 0.0)
     return ClassScores(counts, means, bins.low, bins.high)
@@ -149,45 +151,45 @@ def _known(bins: Bins, sums: Floats) -> ClassScores:
 
 @dataclass(frozen=True)
 class BinnedProblem:
-    """As `MultivariateProblem`, of samples that stay where they are."""
+    """The problem of `MultivariateProblem` for remote samples."""
 
     design: FarRows
     oracle: BinnedOracle
     measure: Measure
 
     @property
-    def price(self) -> float:
-        return self.oracle.price
+    def cost(self) -> float:
+        return self.oracle.cost
 
     def objective(self, w: Floats, labelling: BinnedLabelling) -> float:
         """Return an upper bound of J(w), given the most violated labelling at w."""
-        return 0.5 * float(w @ w) + self.price * labelling.value
+        return 0.5 * float(w @ w) + self.cost * labelling.value
 
     def sample(self, n_samples: int, random: np.random.Generator) -> MultivariateProblem:
-        """Return the problem on a random sample in memory, with the same share of positives and the same price."""
+        """Return the problem on a random sample in memory, with the same share of positives and the same cost."""
         design, n_pos = self.design.sample(n_samples, int(random.integers(2**31)))
         oracle = make_oracle(self.measure, n_pos, design.shape[0] - n_pos, threads=design.threads)
-        return MultivariateProblem(design, oracle, self.measure, n_pos, self.price)
+        return MultivariateProblem(design, oracle, self.measure, n_pos, self.cost)
 
 
-def make_binned_problem(rows: FarRows, measure: Measure, n_bins: int, C: float, tol: float) -> BinnedProblem:
-    """Return the problem of samples that stay where they are.
+def make_binned_problem(samples: FarRows, measure: Measure, n_bins: int, C: float, tol: float) -> BinnedProblem:
+    """Return the problem of remote samples.
 
     Parameters
     ----------
     samples : FarRows
-        With both classes.
+        Remote samples of both classes.
     measure : Measure
-        What is trained for.
+        The measure to train for.
     n_bins : int
         Bins of each class.
     C : float
-        The price of one mistake.
+        The cost of one mistake.
     tol : float
-        Relative duality gap that is to be reached.
+        Relative duality gap to reach.
     """
-    check_binnable(measure, float(rows.n_pos), float(rows.n_neg))
-    return BinnedProblem(rows, BinnedOracle(measure, rows, n_bins, C, tol), measure)
+    check_binnable(measure, float(samples.n_pos), float(samples.n_neg))
+    return BinnedProblem(samples, BinnedOracle(measure, samples, n_bins, C, tol), measure)
 
 
 def check_binnable(measure: Any, n_pos: float, n_neg: float) -> None:

@@ -1,7 +1,7 @@
 """The cutting-plane model of the slack and its quadratic programme.
 
-R(w) >= max over cuts k of loss_k + plane_k . w. Minimising 1/2 |w|^2 + price * that model is, in the dual, a
-quadratic programme over the simplex in one share a cut; its Gram matrix grows by one sample with every cut.
+R(w) >= max over cuts k of loss_k + plane_k . w. Minimising 1/2 |w|^2 + cost * that model is, in the dual, a
+quadratic programme over the simplex with one share per cut; its Gram matrix grows by one row with every cut.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from scipy import sparse
 from metricwise._typing import Floats, Mask
 from metricwise.kernels.simplex import solve_simplex
 from metricwise.results import Witness
-from metricwise.solvers.rows import DenseRows, RowStore, SparseRows
+from metricwise.solvers.vectors import DenseVectors, SparseVectors, VectorStore
 
 _QP_TOLERANCE = 1e-11
 
@@ -36,14 +36,14 @@ class Cuts:
     ----------
     length : int
         Number of weights.
-    sparse_rows : bool
-        Store the cuts sparsely.
+    is_sparse : bool
+        Whether to store the cuts sparsely.
     """
 
-    def __init__(self, length: int, sparse_rows: bool) -> None:
-        make = SparseRows if sparse_rows else DenseRows
-        self._planes: RowStore = make(length)
-        self._points: RowStore = make(length)
+    def __init__(self, length: int, is_sparse: bool) -> None:
+        make = SparseVectors if is_sparse else DenseVectors
+        self._planes: VectorStore = make(length)
+        self._points: VectorStore = make(length)
         self._gram = np.zeros((16, 16))
         self.losses = np.empty(0)
         self.tables = np.empty((0, 2))
@@ -60,9 +60,9 @@ class Cuts:
         return int(np.count_nonzero(self.shares))
 
     def add_truth(self, length: int) -> None:
-        """Add the cut of the true labels: no loss, no slope. It says that the slack is not negative."""
-        nothing = np.zeros(length)
-        self._add(nothing, nothing, nothing, 0.0, (np.nan, np.nan), truth=True)
+        """Add the cut of the true labels: no loss, no slope. It states that the slack is not negative."""
+        zero = np.zeros(length)
+        self._add(zero, zero, zero, 0.0, (np.nan, np.nan), truth=True)
 
     def add(self, plane: Floats, covector: Floats, point: Floats, loss: float, table: tuple[float, float]) -> None:
         """Add the cut of a labelling found at the weights ``point``; ``covector`` gives the plane's inner products."""
@@ -87,14 +87,14 @@ class Cuts:
         self._idle = np.append(self._idle, 0)
         self._is_truth = np.append(self._is_truth, truth)
 
-    def minimise(self, price: float) -> Minimum:
-        """Return the minimum of 1/2 |w|^2 + price * model, starting from the shares of the last call."""
-        solve_simplex(self._gram, self.losses, price, self.shares, _QP_TOLERANCE)
-        w = -price * self._planes.combine(self.shares)
+    def minimise(self, cost: float) -> Minimum:
+        """Return the minimum of 1/2 |w|^2 + cost * model, starting from the shares of the last call."""
+        solve_simplex(self._gram, self.losses, cost, self.shares, _QP_TOLERANCE)
+        w = -cost * self._planes.combine(self.shares)
         active = np.flatnonzero(self.shares)
         shares = self.shares[active]
-        square = price**2 * float(shares @ self._gram[np.ix_(active, active)] @ shares)
-        return Minimum(w, float(price * (self.losses @ self.shares) - 0.5 * square))
+        square = cost**2 * float(shares @ self._gram[np.ix_(active, active)] @ shares)
+        return Minimum(w, float(cost * (self.losses @ self.shares) - 0.5 * square))
 
     def forget_idle(self, patience: int) -> None:
         """Drop the cuts that had no share for more than ``patience`` minimisations."""
@@ -138,10 +138,10 @@ class Cuts:
         return Witness(self.shares[active], self._points.matrix(active), self.tables[active])
 
 
-def _sparse_arrays(name: str, rows: Any) -> dict[str, NDArray[Any]]:
-    """Return vectors as the arrays of a CSR matrix: those of sparse data are long."""
-    found = sparse.csr_array(rows)
-    parts = {"data": found.data, "indices": found.indices, "indptr": found.indptr, "shape": np.array(found.shape)}
+def _sparse_arrays(name: str, vectors: Any) -> dict[str, NDArray[Any]]:
+    """Return vectors as the arrays of a CSR matrix, since those of sparse data are long."""
+    matrix = sparse.csr_array(vectors)
+    parts = {"data": matrix.data, "indices": matrix.indices, "indptr": matrix.indptr, "shape": np.array(matrix.shape)}
     return {f"{name}_{part}": values for part, values in parts.items()}
 
 

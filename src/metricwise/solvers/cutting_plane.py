@@ -2,11 +2,11 @@
 
 Objective (Joachims 2005, in the scaling of `metricwise.solvers.problem`):
 
-    J(w) = 1/2 |w|^2 + price * R(w),    R(w) = max over labellings of loss + plane . w
+    J(w) = 1/2 |w|^2 + cost * R(w),    R(w) = max over labellings of loss + plane . w
 
 Order of steps (`step`):
 
-1. minimise 1/2 |w|^2 + price * model over the cuts so far: the target, and the lower bound;
+1. minimise 1/2 |w|^2 + cost * model over the cuts so far: the target, and the lower bound;
 2. one product X w for the target's scores;
 3. search the line from the best point to the target; along it scores are linear, so trials cost a sort and no
    product (Franc and Sonnenburg 2008);
@@ -27,12 +27,11 @@ from typing import Any
 import numpy as np
 
 from metricwise._typing import Floats
-from metricwise.measures.base import HasViolatedLabelling
 from metricwise.oracles import Labelling
 from metricwise.results import Certificate, HistoryEntry, Result, Status
 from metricwise.solvers.cuts import Cuts
 from metricwise.solvers.line_search import Line, minimise_along
-from metricwise.solvers.loop import Limits, history_of, run
+from metricwise.solvers.loop import Limits, make_history, run
 from metricwise.solvers.problem import MultivariateProblem
 from metricwise.solvers.saved import Arrays, progress_arrays, set_progress
 
@@ -77,15 +76,15 @@ class CuttingPlane:
     ----------
     beyond : float
         How far past the minimum of the line the next cut is made at most, as a share of the way to the target. Where
-        the minimum is near, the cut is as near to it: far-off cuts say little about the objective here.
+        the minimum is near, the cut is as near to it: distant cuts constrain the objective here only little.
     patience : int
         Minimisations after which a cut without a share is forgotten.
     sample_factor : int
-        How many times smaller the sample is that a large problem starts from; 0 for no sample.
+        Factor by which the sample that a large problem starts from is smaller; 0 for no sample.
     smallest_sample : int
-        Samples below which no sample is drawn.
+        Smallest sample that is drawn.
     seed : int
-        Of the sample.
+        Seed of the sample.
     """
 
     beyond: float = 0.1
@@ -94,14 +93,12 @@ class CuttingPlane:
     smallest_sample: int = 10_000
     seed: int = 0
 
-    needs = HasViolatedLabelling
-
     def init(
         self, problem: MultivariateProblem, limits: Limits | None = None, warm: CuttingPlaneState | None = None
     ) -> CuttingPlaneState:
         """Return a state to start from.
 
-        ``warm`` is a state of the same samples and measure at any price: its cuts stay valid. A start from a sample
+        ``warm`` is a state of the same samples and measure at any cost: its cuts stay valid. A start from a sample
         takes no more than half of the seconds that ``limits`` allow.
         """
         if warm is not None:
@@ -138,7 +135,7 @@ class CuttingPlane:
         return self
 
     def _from_state(self, problem: MultivariateProblem, warm: CuttingPlaneState) -> CuttingPlaneState:
-        at_zero = problem.price * problem.oracle.violate(self._zero_scores(problem)).value
+        at_zero = problem.cost * problem.oracle.violate(self._zero_scores(problem)).value
         upper = problem.objective(warm.w, warm.labelling)
         return CuttingPlaneState(warm.cuts, warm.w, warm.scores, warm.labelling, upper, -np.inf, at_zero)
 
@@ -180,7 +177,7 @@ class CuttingPlane:
     def step(self, problem: MultivariateProblem, state: CuttingPlaneState) -> None:
         """Improve the state by one cut."""
         before = state.upper, state.lower
-        target, lower = state.cuts.minimise(problem.price)
+        target, lower = state.cuts.minimise(problem.cost)
         state.lower = max(state.lower, lower)
         state.cuts.forget_idle(self.patience)
         line = Line.between(problem.design, (state.w, state.scores), (target, problem.design.scores(target)))
@@ -207,7 +204,7 @@ class CuttingPlane:
 
     @staticmethod
     def _note_stall(state: CuttingPlaneState, before: tuple[float, float]) -> None:
-        """A solver that moves neither bound for long is at the end of floating-point accuracy."""
+        """Mark the solver as stalled if neither bound has moved for long: floating-point accuracy is exhausted."""
         moved = state.upper < before[0] or state.lower > before[1]
         state.idle_steps = 0 if moved else state.idle_steps + 1
         state.stalled = state.idle_steps >= _MOST_IDLE_STEPS
@@ -217,12 +214,14 @@ class CuttingPlane:
         # Rounding errors must not push the bounds past each other.
         return Certificate(state.upper, min(state.lower, state.upper), state.labelling.value)
 
-    def finished(self, problem: MultivariateProblem, state: CuttingPlaneState, limits: Limits) -> Status | None:
+    def check_convergence(
+        self, problem: MultivariateProblem, state: CuttingPlaneState, limits: Limits
+    ) -> Status | None:
         """Return the status if the gap is small enough.
 
-        Where w = 0 is within the tolerance of the optimum, a loose gap cannot tell a degenerate surrogate from strong
-        regularisation, whose small weights are as good as any. So the solver goes on until it has found such weights,
-        or the bounds leave no room for them.
+        Where w = 0 is within the tolerance of the optimum, a loose gap does not distinguish a degenerate surrogate from
+        strong regularisation, whose small weights are as good as any. So the solver goes on until it has found such
+        weights, or the bounds leave no room for them.
         """
         gap = state.upper - state.lower
         if gap > limits.tol * abs(state.upper) and gap > limits.gap:
@@ -262,7 +261,7 @@ class CuttingPlane:
             status=status,
             n_iter=state.iteration,
             seconds=state.seconds,
-            history=history_of(state),
+            history=make_history(state),
             witness=state.cuts.witness(),
         )
 

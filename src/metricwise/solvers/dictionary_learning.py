@@ -19,22 +19,22 @@ from sklearn.cluster import kmeans_plusplus
 
 from metricwise._typing import Floats
 from metricwise.designs import Design
-from metricwise.solvers.sparse_problem import CodedRows
+from metricwise.solvers.sparse_problem import SampleEncoder
 
 _CODES_TOL = 1e-3  # of codes that change in the next step anyway
 _SWEEPS = 2
 
 
-def first_atoms(X: Any, weights: Floats, n_atoms: int, seed: int) -> Floats:
-    """Return samples far from each other, scaled to length 1 (samples of zeros stay)."""
+def choose_first_atoms(X: Any, weights: Floats, n_atoms: int, seed: int) -> Floats:
+    """Return samples far from each other as atoms, scaled to length 1 (zero samples stay)."""
     chosen, _ = kmeans_plusplus(X.astype(np.float64), n_atoms, sample_weight=weights, random_state=seed)
     atoms = np.asarray(chosen.toarray() if hasattr(chosen, "toarray") else chosen, dtype=np.float64)
     lengths = np.linalg.norm(atoms, axis=1, keepdims=True)
     return atoms / np.where(lengths > 0.0, lengths, 1.0)
 
 
-def projected(atoms: Floats) -> Floats:
-    """Return atoms, those longer than 1 scaled to 1."""
+def project_atoms(atoms: Floats) -> Floats:
+    """Return the atoms projected onto the unit ball."""
     scaled: Floats = atoms / np.maximum(np.linalg.norm(atoms, axis=-1, keepdims=True), 1.0)
     return scaled
 
@@ -46,12 +46,12 @@ def moments(design: Design, codes: Floats, weights: Floats) -> tuple[Floats, Flo
     return codes.T @ weighted, mixed
 
 
-def improved_atoms(dictionary: Floats, square: Floats, mixed: Floats) -> Floats:
-    """Minimise over every atom in turn; atoms that no sample uses stay as they are."""
+def improve_atoms(dictionary: Floats, square: Floats, mixed: Floats) -> Floats:
+    """Return the atoms, each minimised in turn; atoms that no sample uses are unchanged."""
     atoms = dictionary.copy()
     for _ in range(_SWEEPS):
         for j in np.flatnonzero(np.diag(square) > 0.0):
-            atoms[j] = projected(atoms[j] + (mixed[j] - square[j] @ atoms) / square[j, j])
+            atoms[j] = project_atoms(atoms[j] + (mixed[j] - square[j] @ atoms) / square[j, j])
     return atoms
 
 
@@ -77,15 +77,15 @@ def learn_dictionary(
     (array([[1., 0.]]), True)
     """
     started = time.perf_counter()
-    coded = CodedRows.of(design, atoms)
-    codes = coded.encode(penalty, _CODES_TOL)
+    encoder = SampleEncoder.from_design(design, atoms)
+    codes = encoder.encode(penalty, _CODES_TOL)
     objectives: list[float] = []
     for _ in range(max_iter):
-        atoms = improved_atoms(atoms, *moments(design, codes, weights))
-        coded = CodedRows.of(design, atoms)
-        codes = coded.encode(penalty, _CODES_TOL, codes)
-        by_row = coded.residuals(squares, codes) + penalty * np.abs(codes).sum(axis=1)
-        objectives.append(float(weights @ by_row))
+        atoms = improve_atoms(atoms, *moments(design, codes, weights))
+        encoder = SampleEncoder.from_design(design, atoms)
+        codes = encoder.encode(penalty, _CODES_TOL, codes)
+        per_sample = encoder.residuals(squares, codes) + penalty * np.abs(codes).sum(axis=1)
+        objectives.append(float(weights @ per_sample))
         if len(objectives) > 1 and objectives[-2] - objectives[-1] <= tol * objectives[-2]:
             break
         if max_seconds is not None and time.perf_counter() - started >= max_seconds:

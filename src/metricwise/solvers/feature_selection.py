@@ -2,11 +2,11 @@
 
 Objective, over choices of at most B features and weights of these:
 
-    min over d in {0, 1}^m, sum d <= B, of F(d),    F(d) = min over w of 1/2 sum_j w_j^2 / d_j + price * R(X w)
+    min over d in {0, 1}^m, sum d <= B, of F(d),    F(d) = min over w of 1/2 sum_j w_j^2 / d_j + cost * R(X w)
 
 With d anywhere in 0 <= d_j <= 1 this is a convex problem, whose dual has one share a for every labelling:
 
-    max over a of  price * loss . a - 1/2 price^2 * (sum of the B largest g_j^2),    g = X' c, c the labellings' sum.
+    max over a of  cost * loss . a - 1/2 cost^2 * (sum of the B largest g_j^2),    g = X' c, c the labellings' sum.
 
 Any shares bound all choices of B features from below. Order of steps (`step`):
 
@@ -31,17 +31,16 @@ from scipy import sparse
 
 from metricwise._typing import Floats, Indices
 from metricwise.designs import make_design
-from metricwise.measures.base import HasViolatedLabelling
 from metricwise.results import Certificate, HistoryEntry, ProblemDescription, Result, Status, Witness
 from metricwise.solvers.cutting_plane import CuttingPlane
-from metricwise.solvers.loop import Limits, history_of, run
+from metricwise.solvers.loop import Limits, make_history, run
 from metricwise.solvers.problem import MultivariateProblem
 
 _ROUND_TOL = 1e-2  # of the problems on the way
 _MOST_ROUNDS = 30
 _PATIENCE = 3  # rounds without a better choice
 _BETTER = 2e-3  # of the objective: less is no better choice
-_NO_PART = 1e-6  # of the largest d: features with less are left out until they are called again
+_NO_PART = 1e-6  # of the largest d: features with less are dropped until they are selected again
 
 
 @dataclass(frozen=True)
@@ -85,7 +84,7 @@ class SelectionState:
     best: Result | None = None
     chosen: Indices = field(default_factory=lambda: np.zeros(0, np.int64))
     lower: float = -np.inf
-    waited: int = 0
+    idle_rounds: int = 0
     trained: bool = False
     iteration: int = 0
     seconds: float = 0.0
@@ -117,19 +116,17 @@ class FeatureSelection:
     n_features: int
     inner: CuttingPlane = field(default_factory=CuttingPlane)
 
-    needs = HasViolatedLabelling
-
     def init(
         self, problem: MultivariateProblem, limits: Limits | None = None, warm: SelectionState | None = None
     ) -> SelectionState:
-        """Return a state whose features are those that w = 0 calls for, or the ones of ``warm``."""
+        """Return a state whose features are those selected at w = 0, or those of ``warm``."""
         limits = limits or Limits()
         seconds = np.inf if limits.max_seconds is None else limits.max_seconds
         deadline = time.perf_counter() + seconds
         if warm is not None:
             return SelectionState(warm.columns, warm.parts, limits, deadline)
-        dual = _combination(problem, np.ones(1), np.zeros((1, problem.design.shape[0])))
-        columns = _largest(np.abs(dual.slopes), self.n_features)
+        dual = _combine_labellings(problem, np.ones(1), np.zeros((1, problem.design.shape[0])))
+        columns = _find_largest(np.abs(dual.slopes), self.n_features)
         return SelectionState(columns, np.ones(columns.size), limits, deadline)
 
     def step(self, problem: MultivariateProblem, state: SelectionState) -> None:
@@ -139,41 +136,41 @@ class FeatureSelection:
         self._choose(problem, state, weights)
         self._outer_layer(problem, state, weights, dual)
         better = state.upper < before * (1.0 - _BETTER) or np.isinf(before)
-        state.waited = 0 if better else state.waited + 1
+        state.idle_rounds = 0 if better else state.idle_rounds + 1
         no_room = state.upper - state.lower <= state.limits.tol * state.upper
-        everything = state.chosen.size == problem.design.shape[1] - _constants(problem.design)
-        if no_room or everything or state.waited >= _PATIENCE or state.iteration + 1 >= _MOST_ROUNDS:
+        everything = state.chosen.size == problem.design.shape[1] - _count_constants(problem.design)
+        if no_room or everything or state.idle_rounds >= _PATIENCE or state.iteration + 1 >= _MOST_ROUNDS:
             self._train(problem, state)
 
     def _inner_layer(self, problem: MultivariateProblem, state: SelectionState) -> tuple[Floats, _Dual]:
         """Solve F(d); return the weights of the features with a part, and the dual solution."""
         scale = np.sqrt(state.parts)
-        restricted = _restricted(problem, state.columns, scale)
-        result = self._solved(restricted, state, _ROUND_TOL)
+        restricted = _restrict(problem, state.columns, scale)
+        result = self._solve(restricted, state, _ROUND_TOL)
         points = _dense(result.witness.points)
         scores = np.array([restricted.design.scores(point) for point in points]).reshape(len(points), -1)
-        dual = _combination(problem, result.witness.shares, scores)
+        dual = _combine_labellings(problem, result.witness.shares, scores)
         largest = float(np.sort(dual.slopes**2)[-self.n_features :].sum()) + dual.constant**2
-        state.lower = max(state.lower, problem.price * dual.loss - 0.5 * problem.price**2 * largest)
+        state.lower = max(state.lower, problem.cost * dual.loss - 0.5 * problem.cost**2 * largest)
         return scale * result.weights[: state.columns.size], dual
 
     def _choose(self, problem: MultivariateProblem, state: SelectionState, weights: Floats) -> None:
         """Train the features of largest weight, and keep them if they are the best choice so far."""
-        chosen = state.columns[_largest(np.abs(weights), self.n_features)]
+        chosen = state.columns[_find_largest(np.abs(weights), self.n_features)]
         if np.array_equal(chosen, state.chosen):
             return
-        result = self._solved(_restricted(problem, chosen), state, max(state.limits.tol, _ROUND_TOL))
+        result = self._solve(_restrict(problem, chosen), state, max(state.limits.tol, _ROUND_TOL))
         if result.certificate.upper < state.upper:
             state.best, state.chosen = result, chosen
 
     def _outer_layer(self, problem: MultivariateProblem, state: SelectionState, weights: Floats, dual: _Dual) -> None:
-        """Let the features join that the dual solution calls for."""
-        called = _largest(np.abs(dual.slopes), self.n_features)
+        """Add the features that the dual solution selects."""
+        selected = _find_largest(np.abs(dual.slopes), self.n_features)
         parts = np.zeros(dual.slopes.size)
         parts[state.columns] = best_parts(weights, self.n_features)
         step = 2.0 / (state.iteration + 3.0)
         parts *= 1.0 - step
-        parts[called] += step
+        parts[selected] += step
         state.columns = np.flatnonzero(parts > _NO_PART)
         state.parts = parts[state.columns]
 
@@ -181,12 +178,12 @@ class FeatureSelection:
         """Train the best choice to the tolerance."""
         assert state.best is not None
         if state.best.certificate.relative > state.limits.tol or not state.best.status.reached_tolerance:
-            result = self._solved(_restricted(problem, state.chosen), state, state.limits.tol)
+            result = self._solve(_restrict(problem, state.chosen), state, state.limits.tol)
             if result.certificate.upper <= state.upper or result.status.reached_tolerance:
                 state.best = result
         state.trained = True
 
-    def _solved(self, problem: MultivariateProblem, state: SelectionState, tol: float) -> Result:
+    def _solve(self, problem: MultivariateProblem, state: SelectionState, tol: float) -> Result:
         left = state.deadline - time.perf_counter()
         seconds = None if np.isinf(left) else max(left, 1e-3)
         limits = Limits(tol=tol, max_iter=state.limits.max_iter, max_seconds=seconds)
@@ -198,7 +195,7 @@ class FeatureSelection:
         lower = min(max(state.lower, 0.0), state.upper)
         return Certificate(state.upper, lower, state.best.certificate.loss_bound)
 
-    def finished(self, problem: MultivariateProblem, state: SelectionState, limits: Limits) -> Status | None:
+    def check_convergence(self, problem: MultivariateProblem, state: SelectionState, limits: Limits) -> Status | None:
         """Return how the training of the best choice ended, once it has."""
         return state.best.status if state.trained and state.best is not None else None
 
@@ -207,7 +204,7 @@ class FeatureSelection:
         assert state.best is not None
         best, length = state.best, problem.design.shape[1]
         places = state.chosen
-        if _constants(problem.design):
+        if _count_constants(problem.design):
             places = np.append(places, length - 1)
         weights = np.zeros(length)
         weights[places] = best.weights
@@ -219,7 +216,7 @@ class FeatureSelection:
             status=status,
             n_iter=state.iteration,
             seconds=state.seconds,
-            history=history_of(state),
+            history=make_history(state),
             witness=Witness(best.witness.shares, spread, best.witness.tables),
             columns=places[: state.chosen.size],
             selection=self.certificate(problem, state),
@@ -248,12 +245,12 @@ def best_parts(weights: Floats, most: int) -> Floats:
     return parts
 
 
-def _constants(design: Any) -> int:
+def _count_constants(design: Any) -> int:
     """Return how many constant columns a design has: one or none."""
     return int(design.shape[1] - design.X.shape[1])
 
 
-def _restricted(problem: MultivariateProblem, columns: Indices, scale: Floats | None = None) -> MultivariateProblem:
+def _restrict(problem: MultivariateProblem, columns: Indices, scale: Floats | None = None) -> MultivariateProblem:
     """Return the problem of some features, each times a number if ``scale`` is given."""
     design: Any = problem.design
     X = design.X[:, columns]
@@ -265,19 +262,19 @@ def _restricted(problem: MultivariateProblem, columns: Indices, scale: Floats | 
     return replace(problem, design=made.take(design.rows))
 
 
-def _combination(problem: MultivariateProblem, shares: Floats, scores: Floats) -> _Dual:
-    """Combine the most violated labellings at given scores, a sample each."""
+def _combine_labellings(problem: MultivariateProblem, shares: Floats, scores: Floats) -> _Dual:
+    """Combine the most violated labellings at given scores, one per row of ``scores``."""
     loss, combined = 0.0, np.zeros(problem.design.shape[0])
     for share, at in zip(shares, scores, strict=True):
         labelling = problem.oracle.violate(at)
         loss += float(share) * labelling.loss
         combined += share * labelling.coefficients()
     slopes = problem.design.combine(combined)
-    return _Dual(loss, slopes[:-1], float(slopes[-1])) if _constants(problem.design) else _Dual(loss, slopes, 0.0)
+    return _Dual(loss, slopes[:-1], float(slopes[-1])) if _count_constants(problem.design) else _Dual(loss, slopes, 0.0)
 
 
-def _largest(sizes: Floats, count: int) -> Indices:
-    """Return the places of the largest numbers, ascending; of equal ones the first."""
+def _find_largest(sizes: Floats, count: int) -> Indices:
+    """Return the indices of the largest numbers, ascending; of equal ones the first."""
     return np.sort(np.argsort(-sizes, kind="stable")[:count])
 
 

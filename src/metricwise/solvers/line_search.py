@@ -1,4 +1,4 @@
-"""Minimising a convex function along a line, where values cost a sort but no product with the data."""
+"""Minimisation of a convex function along a line, where values cost a sort but no product with the data."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Trial(NamedTuple):
 
 @dataclass(frozen=True)
 class Line:
-    """The points w + t (target - w), told by their scores and by three inner products."""
+    """The points w + t (target - w), given by their scores and three inner products."""
 
     scores: Floats
     towards: Floats
@@ -48,8 +48,8 @@ class Line:
         if labelling is None:
             labelling = problem.oracle.violate(self.scores_at(step))
         half_norm = 0.5 * self.square + step * self.mixed + 0.5 * step * step * self.target_square
-        slope = self.mixed + step * self.target_square + problem.price * labelling.slope(self.towards)
-        return Trial(step, half_norm + problem.price * labelling.value, slope, labelling)
+        slope = self.mixed + step * self.target_square + problem.cost * labelling.slope(self.towards)
+        return Trial(step, half_norm + problem.cost * labelling.value, slope, labelling)
 
 
 def minimise_along(

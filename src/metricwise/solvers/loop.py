@@ -1,4 +1,4 @@
-"""The one loop of the library: steps of a solver until a limit is met."""
+"""The training loop of all solvers: steps until a limit is met."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Limits:
 
 
 class State(Protocol):
-    """Everything a solver needs to go on from where it stopped."""
+    """Everything a solver needs to resume."""
 
     iteration: int
     seconds: float
@@ -62,8 +62,8 @@ class Solver(Protocol[Problem, S]):
 
     def certificate(self, problem: Problem, state: S) -> Certificate: ...
 
-    def finished(self, problem: Problem, state: S, limits: Limits) -> Status | None:
-        """Return the status with which the solver is content, or None while it is not."""
+    def check_convergence(self, problem: Problem, state: S, limits: Limits) -> Status | None:
+        """Return the final status if the solver has converged, else None."""
         ...
 
     def result(self, problem: Problem, state: S, status: Status) -> Result: ...
@@ -77,7 +77,7 @@ def run(
     callback: Callback | None = None,
     watch: Callable[[S], None] | None = None,
 ) -> tuple[Result, S]:
-    """Run a solver until a limit is met or the callback returns a true value; go on from ``state`` if given.
+    """Run a solver until a limit is met or the callback returns a true value; resume from ``state`` if given.
 
     ``watch`` is called with the state before the first iteration and after each.
 
@@ -89,7 +89,7 @@ def run(
 
 
 def blas_on_one_thread() -> Any:
-    """Return a context in which BLAS keeps to this thread, so that its sums do not depend on how many there are."""
+    """Return a context in which BLAS keeps to this thread, so that its sums do not depend on the number of threads."""
     return _blas().limit(limits=1, user_api="blas")
 
 
@@ -125,7 +125,7 @@ def _run(
         if watch is not None:
             watch(state)
         stop = callback is not None and bool(callback(entry))
-        status = solver.finished(problem, state, limits)
+        status = solver.check_convergence(problem, state, limits)
         if status is None and stop:
             status = Status.STOPPED
         if status is None:
@@ -135,7 +135,7 @@ def _run(
 
 
 def _bytes_moved(problem: Any) -> int:
-    """Return the bytes that products with the samples of a problem have moved so far; 0 where they are at hand."""
+    """Return the bytes that products with the samples of a problem have moved so far; 0 for local data."""
     return int(getattr(getattr(problem, "design", None), "bytes_moved", 0))
 
 
@@ -147,6 +147,6 @@ def _limit_met(state: State, limits: Limits, iterations: int, seconds: float) ->
     return Status.MAX_ITER if iterations >= limits.max_iter else None
 
 
-def history_of(state: State) -> History[HistoryEntry]:
+def make_history(state: State) -> History[HistoryEntry]:
     """Return the history kept in a state."""
     return History(tuple(state.history))

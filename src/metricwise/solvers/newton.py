@@ -2,16 +2,16 @@
 
 Objective:
 
-    J(w) = 1/2 |w|^2 + price * L(X w),    L convex with a derivative (`metricwise.oracles.smooth`)
+    J(w) = 1/2 |w|^2 + cost * L(X w),    L convex with a derivative (`metricwise.oracles.smooth`)
 
 Order of steps (`step`):
 
-1. solve (I + price X' L'' X) p = -g approximately by conjugate gradients, g the gradient of J: two products with the
-   data and one walk over the sorted samples each, no sort;
+1. solve (I + cost X' L'' X) p = -g approximately by conjugate gradients, g the gradient of J: two products with the
+   data and one walk over the sorted samples per iteration, no sort;
 2. go the whole way along p, or back until the objective falls; along the line a trial costs a sort and no product.
 
 Bound: J - 1/2 |w|^2 is convex, so J has at least the curvature of its regulariser and no weights have an objective
-below J(w) - 1/2 |g|^2. This is also the dual value of the multipliers 2 price loss_ij of the pairs.
+below J(w) - 1/2 |g|^2. This is also the dual value of the multipliers 2 cost loss_ij of the pairs.
 
 Large problems start from the solution of a sample.
 """
@@ -27,10 +27,10 @@ from numpy.typing import NDArray
 from metricwise._typing import Floats
 from metricwise.designs import Design
 from metricwise.oracles.base import Classes
-from metricwise.oracles.smooth import LossAt, PairSquares, SmoothLoss
+from metricwise.oracles.smooth import LossAt, SmoothLoss, SquaredPairHinge
 from metricwise.results import Certificate, HistoryEntry, Objective, ProblemDescription, Result, Status, Witness
-from metricwise.solvers.loop import Limits, history_of, run
-from metricwise.solvers.problem import positives_first, sampled_rows
+from metricwise.solvers.loop import Limits, make_history, run
+from metricwise.solvers.problem import draw_sample, order_positives_first
 from metricwise.solvers.saved import Arrays, progress_arrays, set_progress
 
 _MOST_PRODUCTS = 100
@@ -38,33 +38,33 @@ _MOST_TRIALS = 30
 _SUFFICIENT = 1e-4  # of the fall that the slope promises
 _NO_BETTER = 1e-6
 _SAMPLE_TOL = 1e-2
-_SAMPLE_ROWS_A_WEIGHT = 20  # fewer are fitted too well by weights that are of no use for all samples
+_SAMPLES_PER_WEIGHT = 20  # fewer are fitted too well by weights that do not generalise to all samples
 
 
 @dataclass(frozen=True)
 class SmoothProblem:
-    """Minimise J(w) = 1/2 |w|^2 + price * loss(X w); the design has the positives first."""
+    """Minimise J(w) = 1/2 |w|^2 + cost * loss(X w); the design has the positives first."""
 
     design: Design
     loss: SmoothLoss
-    price: float
+    cost: float
     n_pos: int
 
     def sample(self, n_samples: int, random: np.random.Generator) -> SmoothProblem:
-        """Return the problem on a random sample with the same share of positives and the same price."""
-        rows, n_pos = sampled_rows(self.n_pos, self.design.shape[0], n_samples, random)
-        return replace(self, design=self.design.gathered(rows), loss=self.loss.sample(rows), n_pos=n_pos)
+        """Return the problem on a random subset with the same share of positives and the same cost."""
+        indices, n_pos = draw_sample(self.n_pos, self.design.shape[0], n_samples, random)
+        return replace(self, design=self.design.gathered(indices), loss=self.loss.sample(indices), n_pos=n_pos)
 
 
-def squared_problem(
+def make_squared_problem(
     design: Design, positive: NDArray[np.bool_], measure: Any, C: float, weights: Floats | None = None
 ) -> SmoothProblem:
-    """Order the samples of a design and set the price of the mean squared loss of pairs."""
-    rows, ordered = positives_first(positive, weights)
+    """Return the problem of the mean squared pair loss of a design, positives first."""
+    indices, ordered = order_positives_first(positive, weights)
     n_pos = int(np.count_nonzero(positive))
-    classes = Classes(n_pos, rows.size - n_pos, ordered, design.threads)
+    classes = Classes(n_pos, indices.size - n_pos, ordered, design.threads)
     total = classes.pos_weight + classes.neg_weight
-    return SmoothProblem(design.take(rows), PairSquares(classes), C * total, n_pos)
+    return SmoothProblem(design.take(indices), SquaredPairHinge(classes), C * total, n_pos)
 
 
 @dataclass(frozen=True)
@@ -102,13 +102,13 @@ class TruncatedNewton:
     Parameters
     ----------
     accuracy : float
-        Of the conjugate gradients: how much of the gradient may be left.
+        Share of the gradient that the conjugate gradients may leave.
     sample_factor : int
-        How many times smaller the sample is that a large problem starts from; 0 for no sample.
+        Factor by which the sample that a large problem starts from is smaller; 0 for no sample.
     smallest_sample : int
-        Samples below which no sample is drawn.
+        Smallest sample that is drawn.
     seed : int
-        Of the sample.
+        Seed of the sample.
     """
 
     accuracy: float = 0.3
@@ -122,35 +122,35 @@ class TruncatedNewton:
         """Return a state to start from: the solution of a sample, or w = 0."""
         n_samples, length = problem.design.shape
         loss = problem.loss.at(np.zeros(n_samples))
-        upper = problem.price * loss.value
+        upper = problem.cost * loss.value
         state = NewtonState(np.zeros(length), np.zeros(n_samples), loss, upper, upper)
-        self._look(problem, state)
+        self._update_bounds(problem, state)
         sampled = n_samples // self.sample_factor if self.sample_factor else 0
         sampled = min(sampled, problem.design.most_gathered)
         if warm is not None:
             self._start_at(problem, state, warm.w)
-        elif sampled >= max(self.smallest_sample, _SAMPLE_ROWS_A_WEIGHT * length):
+        elif sampled >= max(self.smallest_sample, _SAMPLES_PER_WEIGHT * length):
             seconds = None if limits is None or limits.max_seconds is None else 0.5 * limits.max_seconds
             sample = problem.sample(sampled, np.random.default_rng(self.seed))
             if sample.design.shape[1] != length:
                 return state  # weights of a kernel matrix are functions of its samples: those of a sample do not fit
-            found, _ = run(self, sample, Limits(tol=_SAMPLE_TOL, max_seconds=seconds))
-            self._start_at(problem, state, found.weights)
+            result, _ = run(self, sample, Limits(tol=_SAMPLE_TOL, max_seconds=seconds))
+            self._start_at(problem, state, result.weights)
         return state
 
     def _start_at(self, problem: SmoothProblem, state: NewtonState, w: Floats) -> None:
         """Start from given weights, if they are better than zero."""
         scores = problem.design.scores(w)
         loss = problem.loss.at(scores)
-        upper = 0.5 * float(w @ problem.design.covector(w)) + problem.price * loss.value
+        upper = 0.5 * float(w @ problem.design.covector(w)) + problem.cost * loss.value
         if upper < state.upper:
             state.w, state.scores, state.loss, state.upper = w, scores, loss, upper
-            self._look(problem, state)
+            self._update_bounds(problem, state)
 
     @staticmethod
-    def _look(problem: SmoothProblem, state: NewtonState) -> None:
-        """Bring gradient and lower bound up to date."""
-        state.gradient = state.w + problem.price * problem.design.combine(state.loss.slopes)
+    def _update_bounds(problem: SmoothProblem, state: NewtonState) -> None:
+        """Update the gradient and the lower bound."""
+        state.gradient = state.w + problem.cost * problem.design.combine(state.loss.slopes)
         square = float(state.gradient @ problem.design.covector(state.gradient))
         state.lower = max(state.lower, state.upper - 0.5 * square)
 
@@ -162,12 +162,12 @@ class TruncatedNewton:
         covector = design.covector(direction)
         mixed, square = float(state.w @ covector), float(direction @ covector)
         slope = float(state.gradient @ covector)
-        half_norm = state.upper - problem.price * state.loss.value
+        half_norm = state.upper - problem.cost * state.loss.value
         length = 1.0
         for _ in range(_MOST_TRIALS):
             scores = state.scores + length * towards
             loss = problem.loss.at(scores)
-            upper = half_norm + length * mixed + 0.5 * length**2 * square + problem.price * loss.value
+            upper = half_norm + length * mixed + 0.5 * length**2 * square + problem.cost * loss.value
             if upper <= state.upper + _SUFFICIENT * length * slope:
                 break
             length *= 0.5
@@ -178,13 +178,13 @@ class TruncatedNewton:
         state.w = state.w + length * direction
         # The norm is computed anew: along the line it would gather rounding errors.
         norm = 0.5 * float(state.w @ design.covector(state.w))
-        state.scores, state.loss, state.upper = scores, loss, norm + problem.price * loss.value
-        self._look(problem, state)
+        state.scores, state.loss, state.upper = scores, loss, norm + problem.cost * loss.value
+        self._update_bounds(problem, state)
 
     def _direction(self, problem: SmoothProblem, state: NewtonState) -> Floats:
         """Return the Newton direction, as far as conjugate gradients take it."""
         design = problem.design
-        found = np.zeros_like(state.w)
+        direction = np.zeros_like(state.w)
         rest = -state.gradient
         square = float(rest @ design.covector(rest))
         enough = self.accuracy**2 * square
@@ -192,22 +192,22 @@ class TruncatedNewton:
         for _ in range(_MOST_PRODUCTS):
             if square <= enough:
                 break
-            bent = towards + problem.price * design.combine(state.loss.bend(design.scores(towards)))
+            bent = towards + problem.cost * design.combine(state.loss.hessian_product(design.scores(towards)))
             curvature = float(towards @ design.covector(bent))
             if curvature <= 0.0:
                 break
             length = square / curvature
-            found += length * towards
+            direction += length * towards
             rest -= length * bent
             before, square = square, float(rest @ design.covector(rest))
             towards = rest + (square / before) * towards
-        return found
+        return direction
 
     def certificate(self, problem: SmoothProblem, state: NewtonState) -> Certificate:
         """Return the bounds known so far."""
         return Certificate(state.upper, min(max(state.lower, 0.0), state.upper), state.loss.value)
 
-    def finished(self, problem: SmoothProblem, state: NewtonState, limits: Limits) -> Status | None:
+    def check_convergence(self, problem: SmoothProblem, state: NewtonState, limits: Limits) -> Status | None:
         """Return the status if the gap is small enough."""
         gap = state.upper - max(state.lower, 0.0)
         if gap > limits.tol * state.upper and gap > limits.gap:
@@ -223,24 +223,24 @@ class TruncatedNewton:
     def restored(self, problem: SmoothProblem, arrays: Arrays, limits: Limits) -> NewtonState:
         """Return the state that was saved for the same problem."""
         w = np.asarray(arrays["w"], dtype=np.float64)
-        at_zero = problem.price * problem.loss.at(np.zeros(problem.design.shape[0])).value
+        at_zero = problem.cost * problem.loss.at(np.zeros(problem.design.shape[0])).value
         scores = problem.design.scores(w)
         loss = problem.loss.at(scores)
-        upper = 0.5 * float(w @ problem.design.covector(w)) + problem.price * loss.value
+        upper = 0.5 * float(w @ problem.design.covector(w)) + problem.cost * loss.value
         state = NewtonState(w, scores, loss, upper, at_zero, lower=float(arrays["lower"]))
-        self._look(problem, state)
+        self._update_bounds(problem, state)
         set_progress(state, arrays)
         return state
 
     def result(self, problem: SmoothProblem, state: NewtonState, status: Status) -> SquaredPairsResult:
         """Return the weights with their certificate, which they prove themselves."""
-        nothing = Witness(np.zeros(0), np.zeros((0, state.w.size)), np.zeros((0, 2)))
+        empty = Witness(np.zeros(0), np.zeros((0, state.w.size)), np.zeros((0, 2)))
         return SquaredPairsResult(
             weights=state.w,
             certificate=self.certificate(problem, state),
             status=status,
             n_iter=state.iteration,
             seconds=state.seconds,
-            history=history_of(state),
-            witness=nothing,
+            history=make_history(state),
+            witness=empty,
         )

@@ -20,13 +20,13 @@ from threadpoolctl import threadpool_limits
 from metricwise._typing import Floats, Indices, Mask
 from metricwise.designs import Design, make_design
 from metricwise.measures import Accuracy
-from metricwise.oracles.smooth import RowSquares
+from metricwise.oracles.smooth import SquaredHinge
 from metricwise.solvers.newton import SmoothProblem
 from metricwise.solvers.problem import MultivariateProblem, make_problem
 
 MOST_PAIRS = 1_000_000
-_ENTRIES_OF_A_BATCH = 4_000_000  # of the differences held at once, if dense
-_PAIRS_A_CLUSTER = 10  # in a batch
+_ENTRIES_PER_BATCH = 4_000_000  # of the differences held at once, if dense
+_PAIRS_PER_CLUSTER = 10  # in a batch
 
 
 @dataclass(frozen=True)
@@ -36,11 +36,11 @@ class PairClusters:
     Parameters
     ----------
     n_clusters : int
-        Most clusters; there are no more than pairs.
+        Largest number of clusters; never more than there are pairs.
     norm : {1, 2}
         Whether losses are squared.
     seed : int
-        Of the sample of pairs and of the clustering.
+        Seed of the sample of pairs and of the clustering.
     """
 
     n_clusters: int
@@ -50,34 +50,34 @@ class PairClusters:
     def make_problem(
         self, design: Design, positive: Mask, measure: Any, C: float, weights: Floats
     ) -> MultivariateProblem | SmoothProblem:
-        """Return the problem over the centres, with the price of all pairs."""
+        """Return the problem over the centres, with the cost of all pairs."""
         X, rows = design.X, design.rows  # type: ignore[attr-defined]
-        used = _used_columns(X, rows)
+        used = _find_used_columns(X, rows)
         some = X if used is None else X[:, used]
         pairs = _Pairs(some, rows[positive], rows[~positive], weights[positive], weights[~positive], self.seed)
         # Batches are too small to share: threads would wait for each other, and add up in an order of their own.
         with threadpool_limits(limits=1, user_api="openmp"):
             centres, shares = self._cluster(pairs)
         if used is not None:
-            found, centres = centres, np.zeros((len(centres), X.shape[1]))
-            centres[:, used] = found
+            used_centres, centres = centres, np.zeros((len(centres), X.shape[1]))
+            centres[:, used] = used_centres
         total = float(weights.sum())
         if self.norm == 2:
             whole = make_design(centres, threads=design.threads)
-            return SmoothProblem(whole, RowSquares(shares), C * total, max(len(shares) // 2, 1))
+            return SmoothProblem(whole, SquaredHinge(shares), C * total, max(len(shares) // 2, 1))
         turned = np.arange(len(shares)) % 2 == 1
         whole = make_design(np.where(turned[:, None], -centres, centres), threads=design.threads)
         return make_problem(whole, ~turned, Accuracy(), C, total * shares)
 
     def _cluster(self, pairs: _Pairs) -> tuple[Floats, Floats]:
         n_clusters = min(self.n_clusters, pairs.count)
-        size = min(_PAIRS_A_CLUSTER * n_clusters, max(_ENTRIES_OF_A_BATCH // max(pairs.n_features, 1), 256))
+        size = min(_PAIRS_PER_CLUSTER * n_clusters, max(_ENTRIES_PER_BATCH // max(pairs.n_features, 1), 256))
         means = MiniBatchKMeans(n_clusters, random_state=self.seed % 2**31, n_init=1, batch_size=size)
         waiting: list[Any] = []
         for differences, _ in pairs.batches(size):
             waiting.append(differences)
             if sum(part.shape[0] for part in waiting) >= n_clusters:  # as many as the first centres need
-                means.partial_fit(_stacked(waiting))
+                means.partial_fit(_stack(waiting))
                 waiting = []
         sums, shares = np.zeros((n_clusters, pairs.n_features)), np.zeros(n_clusters)
         for differences, weights in pairs.batches(size):
@@ -87,19 +87,19 @@ class PairClusters:
                 (spread @ differences).todense() if sparse.issparse(differences) else spread @ differences
             )
             shares += np.bincount(nearest, weights, n_clusters)
-        found = shares > 0.0
-        centres: Floats = sums[found] / shares[found, None]
+        filled = shares > 0.0
+        centres: Floats = sums[filled] / shares[filled, None]
         if len(centres) == 1:  # two classes need two centres
-            centres, shares, found = np.repeat(centres, 2, axis=0), np.repeat(shares[found] / 2, 2), np.ones(2, bool)
-        return centres, shares[found] / shares[found].sum()
+            centres, shares, filled = np.repeat(centres, 2, axis=0), np.repeat(shares[filled] / 2, 2), np.ones(2, bool)
+        return centres, shares[filled] / shares[filled].sum()
 
 
-def _used_columns(X: Any, rows: Indices) -> Indices | None:
+def _find_used_columns(X: Any, rows: Indices) -> Indices | None:
     """Return the columns of a sparse matrix that are not zero in all of the samples: the others only cost time."""
     return np.unique(X[rows].indices).astype(np.int64) if sparse.issparse(X) else None
 
 
-def _stacked(parts: list[Any]) -> Any:
+def _stack(parts: list[Any]) -> Any:
     if len(parts) == 1:
         return parts[0]
     return sparse.vstack(parts).tocsr() if sparse.issparse(parts[0]) else np.concatenate(parts)
@@ -128,14 +128,14 @@ class _Pairs:
                 i, j = np.divmod(order[start:stop], self.neg.size)
                 weights = self.pos_weights[i] * self.neg_weights[j]
             else:
-                i = _drawn(random, self.pos_weights, stop - start)
-                j = _drawn(random, self.neg_weights, stop - start)
+                i = _draw(random, self.pos_weights, stop - start)
+                j = _draw(random, self.neg_weights, stop - start)
                 weights = np.ones(stop - start)
             yield self.X[self.pos[i]] - self.X[self.neg[j]], weights
 
 
-def _drawn(random: np.random.Generator, weights: Floats, count: int) -> Indices:
-    """Draw places with probabilities proportional to weights."""
+def _draw(random: np.random.Generator, weights: Floats, count: int) -> Indices:
+    """Return indices drawn with probabilities proportional to weights."""
     edges = np.cumsum(weights)
     drawn: Indices = np.searchsorted(edges, random.random(count) * edges[-1], "right")
     return np.minimum(drawn, weights.size - 1)

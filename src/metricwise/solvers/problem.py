@@ -1,4 +1,4 @@
-"""The multivariate support vector problem: data, oracle and the price of the slack."""
+"""The multivariate support vector problem: data, oracle and the cost of the slack."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from metricwise.oracles import Labelling, Oracle, make_oracle
 
 @dataclass(frozen=True)
 class MultivariateProblem:
-    """Minimise J(w) = 1/2 |w|^2 + price * R(X w), R the slack of a measure's most violated labelling.
+    """Minimise J(w) = 1/2 |w|^2 + cost * R(X w), R the slack of a measure's most violated labelling.
 
-    ``price`` is C u: with u the mistakes that a full loss stands for, C is the price of one mistake. The design has
+    ``cost`` is C u: with u the number of mistakes in a full loss, C is the cost of one mistake. The design has
     the positives first.
     """
 
@@ -26,60 +26,60 @@ class MultivariateProblem:
     oracle: Oracle
     measure: Measure
     n_pos: int
-    price: float
+    cost: float
     weights: Floats | None = None
 
     def objective(self, w: Floats, labelling: Labelling) -> float:
         """Return J(w), given the most violated labelling at w."""
-        return 0.5 * float(w @ self.design.covector(w)) + self.price * labelling.value
+        return 0.5 * float(w @ self.design.covector(w)) + self.cost * labelling.value
 
-    def at_price(self, price: float) -> MultivariateProblem:
-        """Return the same problem with another price of the slack."""
-        return replace(self, price=price)
+    def with_cost(self, cost: float) -> MultivariateProblem:
+        """Return the same problem with another cost of the slack."""
+        return replace(self, cost=cost)
 
     def sample(self, n_samples: int, random: np.random.Generator) -> MultivariateProblem:
-        """Return the problem on a random sample with the same share of positives and the same price."""
-        rows, n_pos = sampled_rows(self.n_pos, self.design.shape[0], n_samples, random)
-        weights = None if self.weights is None else self.weights[rows]
-        oracle = make_oracle(self.measure, n_pos, rows.size - n_pos, weights, threads=self.design.threads)
-        return replace(self, design=self.design.gathered(rows), oracle=oracle, n_pos=n_pos, weights=weights)
+        """Return the problem on a random subset with the same share of positives and the same cost."""
+        indices, n_pos = draw_sample(self.n_pos, self.design.shape[0], n_samples, random)
+        weights = None if self.weights is None else self.weights[indices]
+        oracle = make_oracle(self.measure, n_pos, indices.size - n_pos, weights, threads=self.design.threads)
+        return replace(self, design=self.design.gathered(indices), oracle=oracle, n_pos=n_pos, weights=weights)
 
 
-def sampled_rows(n_pos: int, total: int, n_samples: int, random: np.random.Generator) -> tuple[Indices, int]:
-    """Return a random sample of samples, positives first, with the same share of them, and how many they are."""
+def draw_sample(n_pos: int, total: int, n_samples: int, random: np.random.Generator) -> tuple[Indices, int]:
+    """Return the indices of a random subset, positives first and in the same proportion, and how many are positive."""
     few_pos, few_neg = sample_sizes(n_pos, total - n_pos, n_samples)
     pos = np.sort(random.choice(n_pos, few_pos, replace=False))
     neg = n_pos + np.sort(random.choice(total - n_pos, few_neg, replace=False))
     return np.concatenate([pos, neg]), few_pos
 
 
-def positives_first(positive: NDArray[np.bool_], weights: Floats | None) -> tuple[Indices, Floats | None]:
-    """Return the samples, positives first, and their weights in that order; None if every sample counts once."""
-    rows = np.concatenate([np.flatnonzero(positive), np.flatnonzero(~positive)])
+def order_positives_first(positive: NDArray[np.bool_], weights: Floats | None) -> tuple[Indices, Floats | None]:
+    """Return the indices of the samples, positives first, and their weights in that order (None if all are 1)."""
+    indices = np.concatenate([np.flatnonzero(positive), np.flatnonzero(~positive)])
     if weights is None or np.all(weights == 1.0):
-        return rows, None
-    return rows, np.asarray(weights, dtype=np.float64)[rows]
+        return indices, None
+    return indices, np.asarray(weights, dtype=np.float64)[indices]
 
 
 def make_problem(
     design: Design, positive: NDArray[np.bool_], measure: Measure, C: float, weights: Floats | None = None
 ) -> MultivariateProblem:
-    """Order the samples of a design and set the price of the slack.
+    """Return the problem of a design, positives first, with the cost of the slack.
 
     Parameters
     ----------
     design : Design
         Samples in any order.
     positive : array of bool
-        Which samples are positive; both classes must be there.
+        Which samples are positive; both classes must be present.
     measure : Measure
-        With a most violated labelling.
+        A measure with a most violated labelling.
     C : float
-        The price of one mistake.
+        The cost of one mistake.
     weights : array, optional
         Weights of the samples, above zero.
     """
-    rows, ordered = positives_first(positive, weights)
+    indices, ordered = order_positives_first(positive, weights)
     n_pos = int(np.count_nonzero(positive))
-    oracle = make_oracle(measure, n_pos, rows.size - n_pos, ordered, threads=design.threads)
-    return MultivariateProblem(design.take(rows), oracle, measure, n_pos, C * oracle.mistakes, ordered)
+    oracle = make_oracle(measure, n_pos, indices.size - n_pos, ordered, threads=design.threads)
+    return MultivariateProblem(design.take(indices), oracle, measure, n_pos, C * oracle.mistakes, ordered)

@@ -1,21 +1,21 @@
 """Descent on a smoothed slack: L-BFGS or accelerated gradients (MPMS; Zhang, Saha and Vishwanathan 2012).
 
-Objective: that of `metricwise.solvers.cutting_plane`, J(w) = 1/2 |w|^2 + price * R(X w), approached through
+Objective: that of `metricwise.solvers.cutting_plane`, J(w) = 1/2 |w|^2 + cost * R(X w), approached through
 
-    J_m(w) = 1/2 |w|^2 + price * R_m(X w),    R_m the slack smoothed by m (`metricwise.oracles.smoothed`)
+    J_m(w) = 1/2 |w|^2 + cost * R_m(X w),    R_m the slack smoothed by m (`metricwise.oracles.smoothed`)
 
 Order of steps (`step`):
 
-1. one move that brings J_m down: along the direction of L-BFGS to a point where the slope has become flat, or a
+1. one move that lowers J_m: along the direction of L-BFGS to a point where the slope has become flat, or a
    gradient step from a point with momentum; along both lines scores are linear, so trials cost no product with samples;
 2. bounds: J at the new point from above; from below the dual value of the labellings' shares q there,
 
-       price * D(q) - 1/2 |price * X' c(q)|^2 = J_m(w) - 1/2 |gradient|^2 + price * m d(q),
+       cost * D(q) - 1/2 |cost * X' c(q)|^2 = J_m(w) - 1/2 |gradient|^2 + cost * m d(q),
 
    which is the bound of strong convexity for J_m, plus what smoothing has taken off;
 3. where the gradient has less part in the gap than the smoothing, smooth less.
 
-The gap is price * (R - R_m - m d(q)) + 1/2 |gradient|^2, whatever the smoothing, and ends the run as for every solver.
+The gap is cost * (R - R_m - m d(q)) + 1/2 |gradient|^2, whatever the smoothing, and ends the run as for every solver.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from metricwise._typing import Floats
-from metricwise.oracles.smoothed import LosesByShares, SmoothedAt, SmoothedSlack, make_smoothed_slack
+from metricwise.oracles.smoothed import SmoothedAt, SmoothedSlack, make_smoothed_slack
 from metricwise.results import Certificate, HistoryEntry, ProblemDescription, Result, Status, Witness
-from metricwise.solvers.loop import Limits, history_of
+from metricwise.solvers.loop import Limits, make_history
 from metricwise.solvers.problem import MultivariateProblem
 
 Method = Literal["lbfgs", "accelerated"]
@@ -45,7 +45,7 @@ _ROUNDING = 1e-14  # of the terms of the objective: a fall that is missed by les
 
 @dataclass(frozen=True)
 class SmoothedResult(Result):
-    """A result whose lower bound is that of the shares at ``witness.points[0]`` with a smoothing of so much."""
+    """A result whose lower bound is that of the shares at ``witness.points[0]`` with this ``smoothing``."""
 
     smoothing: float = float("nan")
 
@@ -97,9 +97,9 @@ class Smoothing:
     Parameters
     ----------
     method : {"lbfgs", "accelerated"}
-        How the smoothed objective is brought down.
+        How the smoothed objective is minimised.
     memory : int
-        Moves that L-BFGS learns the curvature from.
+        Number of moves from which L-BFGS estimates the curvature.
     share : float
         Part of the gap that the gradient may still have when the smoothing is lessened.
     """
@@ -108,27 +108,25 @@ class Smoothing:
     memory: int = 20
     share: float = 0.5
 
-    needs = LosesByShares
-
     def init(
         self, problem: MultivariateProblem, limits: Limits | None = None, warm: SmoothingState | None = None
     ) -> SmoothingState:
-        """Return a state to start from; ``warm`` is one of the same samples and measure at any price."""
+        """Return a state to start from; ``warm`` is one of the same samples and measure at any cost."""
         n_samples, length = problem.design.shape
         slack = make_smoothed_slack(
             problem.measure, problem.n_pos, n_samples - problem.n_pos, problem.weights, threads=problem.design.threads
         )
         w, smoothing = np.zeros(length), _FIRST_SMOOTHING
         exact = problem.oracle.violate(np.zeros(n_samples)).value
-        at_zero = problem.price * exact
+        at_zero = problem.cost * exact
         if warm is not None:
             w, smoothing = warm.best, warm.smoothing
-        point = _look(problem, slack, w, problem.design.scores(w), smoothing)
+        point = _evaluate(problem, slack, w, problem.design.scores(w), smoothing)
         state = SmoothingState(slack, point, smoothing, np.zeros(length), at_zero, exact, at_zero, proof=w)
         if warm is not None:  # the best weights need not be where the bound was proved
-            proof = _look(problem, slack, warm.proof, problem.design.scores(warm.proof), warm.proof_smoothing)
+            proof = _evaluate(problem, slack, warm.proof, problem.design.scores(warm.proof), warm.proof_smoothing)
             _bound(problem, state, proof, warm.proof_smoothing)
-        _note(problem, state, point)
+        _update_bounds(problem, state, point)
         return state
 
     def step(self, problem: MultivariateProblem, state: SmoothingState) -> None:
@@ -142,8 +140,8 @@ class Smoothing:
             return
         state.smoothing *= _LESS
         state.last, state.momentum = None, 1.0
-        state.point = _look(problem, state.slack, state.point.w, state.point.scores, state.smoothing)
-        _note(problem, state, state.point)
+        state.point = _evaluate(problem, state.slack, state.point.w, state.point.scores, state.smoothing)
+        _update_bounds(problem, state, state.point)
 
     def _descend(self, problem: MultivariateProblem, state: SmoothingState) -> bool:
         """Go along the direction of L-BFGS; False if rounding errors hide the fall along it."""
@@ -158,20 +156,20 @@ class Smoothing:
             state.memory.clear()
             return False
         w = here.w + length * direction
-        state.point = _look(problem, state.slack, w, here.scores + length * towards, state.smoothing)
+        state.point = _evaluate(problem, state.slack, w, here.scores + length * towards, state.smoothing)
         change, turn = w - here.w, state.point.gradient - here.gradient
         # J_m is strongly convex, so the product is positive but for rounding.
         if float(change @ turn) > 0.0:
             state.memory.append((change, turn))
             del state.memory[: -self.memory]
-        _note(problem, state, state.point)
+        _update_bounds(problem, state, state.point)
         return True
 
     def certificate(self, problem: MultivariateProblem, state: SmoothingState) -> Certificate:
         """Return the bounds known so far."""
         return Certificate(state.upper, min(max(state.lower, 0.0), state.upper), state.loss_bound)
 
-    def finished(self, problem: MultivariateProblem, state: SmoothingState, limits: Limits) -> Status | None:
+    def check_convergence(self, problem: MultivariateProblem, state: SmoothingState, limits: Limits) -> Status | None:
         """Return the status if the gap is small enough; w = 0 must be shown to be the best before it is called so."""
         gap = state.upper - max(state.lower, 0.0)
         if gap > limits.tol * abs(state.upper) and gap > limits.gap:
@@ -189,40 +187,42 @@ class Smoothing:
             status=status,
             n_iter=state.iteration,
             seconds=state.seconds,
-            history=history_of(state),
+            history=make_history(state),
             witness=Witness(np.ones(1), state.proof[None, :], np.full((1, 2), np.nan)),
             smoothing=state.proof_smoothing,
         )
 
 
-def _look(problem: MultivariateProblem, slack: SmoothedSlack, w: Floats, scores: Floats, smoothing: float) -> _Point:
+def _evaluate(
+    problem: MultivariateProblem, slack: SmoothedSlack, w: Floats, scores: Floats, smoothing: float
+) -> _Point:
     at = slack.at(scores, smoothing)
-    return _Point(w, scores, at, w + problem.price * problem.design.combine(at.slopes))
+    return _Point(w, scores, at, w + problem.cost * problem.design.combine(at.slopes))
 
 
-def _note(problem: MultivariateProblem, state: SmoothingState, point: _Point) -> None:
-    """Bring the bounds up to date with a point."""
+def _update_bounds(problem: MultivariateProblem, state: SmoothingState, point: _Point) -> None:
+    """Update the bounds with a point."""
     violation = problem.oracle.violate(point.scores).value
-    state.smoothing_gap = problem.price * max(violation - point.at.value - point.at.held_back, 0.0)
+    state.smoothing_gap = problem.cost * max(violation - point.at.value - point.at.prox_term, 0.0)
     _keep_if_better(problem, state, point.w, violation)
     _bound(problem, state, point, state.smoothing)
 
 
 def _keep_if_better(problem: MultivariateProblem, state: SmoothingState, w: Floats, violation: float) -> None:
-    objective = 0.5 * float(w @ w) + problem.price * violation
+    objective = 0.5 * float(w @ w) + problem.cost * violation
     if objective < state.upper:
         state.best, state.upper, state.loss_bound = w, objective, violation
 
 
 def _bound(problem: MultivariateProblem, state: SmoothingState, point: _Point, smoothing: float) -> None:
-    smoothed = 0.5 * float(point.w @ point.w) + problem.price * point.at.value
-    dual = smoothed - 0.5 * float(point.gradient @ point.gradient) + problem.price * point.at.held_back
+    smoothed = 0.5 * float(point.w @ point.w) + problem.cost * point.at.value
+    dual = smoothed - 0.5 * float(point.gradient @ point.gradient) + problem.cost * point.at.prox_term
     if dual > state.lower:
         state.lower, state.proof, state.proof_smoothing = dual, point.w, smoothing
 
 
 def _direction(memory: list[tuple[Floats, Floats]], gradient: Floats) -> Floats:
-    """Return minus the gradient times the inverse curvature that past moves tell (the two loops of L-BFGS)."""
+    """Return minus the gradient times the inverse curvature estimated from past moves (the two loops of L-BFGS)."""
     direction = -gradient
     used = []
     for change, turn in reversed(memory):
@@ -251,8 +251,8 @@ def _flat_step(problem: MultivariateProblem, state: SmoothingState, direction: F
     step = 1.0 if state.memory else min(1.0, 1.0 / max(float(np.abs(towards).max()), 1e-300))
     for _ in range(_MOST_TRIALS):
         at = state.slack.at(here.scores + step * towards, state.smoothing)
-        fall = step * mixed + 0.5 * step**2 * square + problem.price * (at.value - value)
-        slope = mixed + step * square + problem.price * at.slope(towards)
+        fall = step * mixed + 0.5 * step**2 * square + problem.cost * (at.value - value)
+        slope = mixed + step * square + problem.cost * at.slope(towards)
         fell = fall <= _SUFFICIENT * step * first + noise
         if fell and abs(slope) <= _FLAT * abs(first):
             return step
@@ -274,11 +274,11 @@ def _flat_step(problem: MultivariateProblem, state: SmoothingState, direction: F
 def _rounding(problem: MultivariateProblem, point: _Point) -> float:
     """Return about how exactly J_m is known: its terms may be much larger than their sum."""
     terms = float(np.abs(point.at.slopes) @ np.abs(point.scores)) + point.at.value
-    return _ROUNDING * (0.5 * float(point.w @ point.w) + problem.price * terms)
+    return _ROUNDING * (0.5 * float(point.w @ point.w) + problem.cost * terms)
 
 
 def _accelerate(problem: MultivariateProblem, state: SmoothingState) -> bool:
-    """Take a gradient step of a length that brings J_m down as far as promised, then go on with momentum.
+    """Take a gradient step that lowers J_m by as much as its slope predicts, then add momentum.
 
     Momentum is given up where it points uphill (O'Donoghue and Candes 2015), which makes the most of the curvature
     without knowing it.
@@ -292,7 +292,7 @@ def _accelerate(problem: MultivariateProblem, state: SmoothingState) -> bool:
         step = 1.0 / state.lipschitz
         scores = here.scores - step * towards
         value = state.slack.at(scores, smoothing).value
-        fall = -step * mixed + 0.5 * step**2 * square + problem.price * (value - here.at.value)
+        fall = -step * mixed + 0.5 * step**2 * square + problem.cost * (value - here.at.value)
         if fall <= -0.5 * step * square + noise:
             break
         state.lipschitz *= 2.0
@@ -310,6 +310,6 @@ def _accelerate(problem: MultivariateProblem, state: SmoothingState) -> bool:
         carried = (state.momentum - 1.0) / larger
         state.momentum = larger
     ahead, ahead_scores = w + carried * (w - before[0]), scores + carried * (scores - before[1])
-    state.point = _look(problem, state.slack, ahead, ahead_scores, smoothing)
-    _note(problem, state, state.point)
+    state.point = _evaluate(problem, state.slack, ahead, ahead_scores, smoothing)
+    _update_bounds(problem, state, state.point)
     return True

@@ -5,15 +5,15 @@ every part is moved so that J falls. Order of steps (`step`):
 
 1. dictionary: every atom in turn, exactly, within its ball (the paper has a closed form of Lagrange multipliers, which
    holds only for the right ones);
-2. codes: with the slack replaced by a plane (a mixture of labellings), and a price on the way from the present codes
-   (a proximal step: without it, atoms that depend on each other leave codes without a bound), the samples fall apart
-   into lassos; on the way to their solution the step is halved until J has fallen. The mixture is the predictor's dual
-   solution, at which most samples are on the margin; where J does not fall, the labelling that is most violated at the
-   lassos' solution joins it;
+2. codes: with the slack replaced by a plane (a mixture of labellings), and a proximal term at the present codes
+(without
+   it, linearly dependent atoms leave codes unbounded), every sample has a lasso of its own; on the way to their
+   solution the step is halved until J has decrease. The mixture is the predictor's dual solution, at which most samples
+   are on the margin; where J does not fall, the labelling that is most violated at the lassos' solution joins it;
 3. predictor: cutting planes on the codes, started from the last points of theirs and the present weights.
 
 `PaperSparseCoding` makes the paper's own moves. J has no useful lower bound, so the certificate's is minus infinity,
-and the solver is content when a step lowers J by less than the tolerance (`Status.STATIONARY`).
+and the solver stops when a step lowers J by less than the tolerance (`Status.STATIONARY`).
 """
 
 from __future__ import annotations
@@ -24,19 +24,18 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from metricwise._typing import Floats
-from metricwise.measures.base import HasViolatedLabelling
 from metricwise.results import Certificate, HistoryEntry, Objective, ProblemDescription, Result, Status, Witness
 from metricwise.solvers.cutting_plane import CuttingPlane, CuttingPlaneState
-from metricwise.solvers.dictionary_learning import improved_atoms, moments
-from metricwise.solvers.loop import Limits, history_of, run
+from metricwise.solvers.dictionary_learning import improve_atoms, moments
+from metricwise.solvers.loop import Limits, make_history, run
 from metricwise.solvers.problem import MultivariateProblem
-from metricwise.solvers.sparse_problem import CodedRows, SparseCodingProblem
+from metricwise.solvers.sparse_problem import SampleEncoder, SparseCodingProblem
 
 _PREDICTOR_TOL = 1e-2  # of its own objective
 _PREDICTOR_SHARE = 0.1  # of what J may still fall by at the end: no need to solve better than that
 _MOST_CUTS = 10  # in an iteration: the next one goes on from them
 _CODES_TOL = 1e-4  # of the codes of training samples, which change in the next step anyway
-_NEARNESS = 1.0  # the price of a way of length one; atoms have a curvature of one
+_NEARNESS = 1.0  # weight of the proximal term; atoms have a curvature of one
 _MOST_MIXTURES = 3
 _MOST_HALVINGS = 6
 
@@ -70,7 +69,7 @@ class SparseCodingState:
     """
 
     dictionary: Floats
-    coded: CodedRows
+    encoder: SampleEncoder
     codes: Floats
     w: Floats
     slack: float
@@ -80,7 +79,7 @@ class SparseCodingState:
     predictor_status: Status
     limits: Limits
     started: float
-    fallen: float = np.inf
+    decrease: float = np.inf
     iteration: int = 0
     seconds: float = 0.0
     stalled: bool = False
@@ -100,7 +99,7 @@ class SparseCoding:
     dictionary : array of shape (n_atoms, n_features)
         Where to start.
     moves_atoms, moves_predictor : bool
-        Whether dictionary and predictor are learnt. Without a predictor w stays zero, and labels have no part in codes.
+        Whether dictionary and predictor are learnt. Without a predictor, w stays zero and codes ignore the labels.
     inner : CuttingPlane
         Solves for the predictor.
     """
@@ -109,8 +108,6 @@ class SparseCoding:
     moves_atoms: bool = True
     moves_predictor: bool = True
     inner: CuttingPlane = field(default_factory=CuttingPlane)
-
-    needs = HasViolatedLabelling
 
     def init(
         self, problem: SparseCodingProblem, limits: Limits | None = None, warm: SparseCodingState | None = None
@@ -124,20 +121,20 @@ class SparseCoding:
     def _state(self, problem: SparseCodingProblem, limits: Limits, warm: SparseCodingState | None) -> SparseCodingState:
         """Return plain codes and w = 0."""
         dictionary = self.dictionary if warm is None else warm.dictionary
-        coded = problem.coded(dictionary)
-        codes = coded.encode(problem.C1, _CODES_TOL)
+        encoder = problem.make_encoder(dictionary)
+        codes = encoder.encode(problem.C1, _CODES_TOL)
         w = np.zeros(codes.shape[1] + (problem.intercept != 0.0))
         slack = problem.slack(codes, w)
-        nothing = Witness(np.empty(0), np.empty((0, w.size)), np.empty((0, 2)))
+        empty = Witness(np.empty(0), np.empty((0, w.size)), np.empty((0, 2)))
         return SparseCodingState(
             dictionary,
-            coded,
+            encoder,
             codes,
             w,
             slack,
             mixture=np.zeros(len(codes)),
-            objective=problem.objective(coded, codes, w, slack),
-            witness=nothing if warm is None else warm.witness,
+            objective=problem.objective(encoder, codes, w, slack),
+            witness=empty if warm is None else warm.witness,
             predictor_status=Status.MAX_ITER,
             limits=limits,
             started=time.perf_counter(),
@@ -151,37 +148,37 @@ class SparseCoding:
         self.move_codes(problem, state)
         if self.moves_predictor:
             self.move_predictor(problem, state)
-        state.fallen = before - state.objective
+        state.decrease = before - state.objective
 
     def move_atoms(self, problem: SparseCodingProblem, state: SparseCodingState) -> None:
         """Lower J by the dictionary."""
         square, mixed = moments(problem.design, state.codes, problem.weights)
-        atoms = improved_atoms(state.dictionary, square, mixed)
-        coded = problem.coded(atoms)
-        objective = problem.objective(coded, state.codes, state.w, state.slack)
+        atoms = improve_atoms(state.dictionary, square, mixed)
+        encoder = problem.make_encoder(atoms)
+        objective = problem.objective(encoder, state.codes, state.w, state.slack)
         if objective < state.objective:
-            state.dictionary, state.coded, state.objective = atoms, coded, objective
+            state.dictionary, state.encoder, state.objective = atoms, encoder, objective
 
     def move_codes(self, problem: SparseCodingProblem, state: SparseCodingState) -> None:
         """Lower J by the codes."""
         weights, mixture = state.w[: len(state.dictionary)], state.mixture
         nearness = _NEARNESS if self.moves_predictor else 0.0
         for attempt in range(_MOST_MIXTURES):
-            pull = np.outer(problem.price * mixture / problem.weights, weights)
-            target = state.coded.encode(problem.C1, _CODES_TOL, state.codes, pull, nearness)
-            if self._towards(problem, state, target):
+            pull = np.outer(problem.cost * mixture / problem.weights, weights)
+            target = state.encoder.encode(problem.C1, _CODES_TOL, state.codes, pull, nearness)
+            if self._move_towards(problem, state, target):
                 return
             violated = problem.oracle.violate(problem.scores(target, state.w)).coefficients()
             mixture = mixture + (violated - mixture) / (attempt + 2)
 
     @staticmethod
-    def _towards(problem: SparseCodingProblem, state: SparseCodingState, target: Floats) -> bool:
+    def _move_towards(problem: SparseCodingProblem, state: SparseCodingState, target: Floats) -> bool:
         """Go towards other codes, by halves until J falls; return whether it does."""
         way = target - state.codes
         for halving in range(_MOST_HALVINGS):
             codes = state.codes + 0.5**halving * way
             slack = problem.slack(codes, state.w)
-            objective = problem.objective(state.coded, codes, state.w, slack)
+            objective = problem.objective(state.encoder, codes, state.w, slack)
             if objective < state.objective:
                 state.codes, state.slack, state.objective = codes, slack, objective
                 return True
@@ -192,10 +189,10 @@ class SparseCoding:
         predictor = problem.predictor(state.codes)
         enough = _PREDICTOR_SHARE * state.limits.tol * state.objective / problem.C2
         limits = Limits(_PREDICTOR_TOL, gap=enough, max_iter=_MOST_CUTS, max_seconds=_seconds_left(state))
-        start = self.inner.init_at(predictor, _distinct(np.vstack([state.w, state.witness.points])))
+        start = self.inner.init_at(predictor, _drop_duplicates(np.vstack([state.w, state.witness.points])))
         result, inner = run(self.inner, predictor, limits, start)
         slack = inner.labelling.value
-        objective = problem.objective(state.coded, state.codes, result.weights, slack)
+        objective = problem.objective(state.encoder, state.codes, result.weights, slack)
         if objective <= state.objective:
             state.w, state.slack, state.objective = result.weights, slack, objective
         state.predictor_status = result.status
@@ -206,27 +203,29 @@ class SparseCoding:
         """Return J; there is no lower bound."""
         return Certificate(state.objective, -np.inf, state.slack)
 
-    def finished(self, problem: SparseCodingProblem, state: SparseCodingState, limits: Limits) -> Status | None:
+    def check_convergence(
+        self, problem: SparseCodingProblem, state: SparseCodingState, limits: Limits
+    ) -> Status | None:
         """Return the status once a step has lowered J by no more than the tolerance."""
-        if state.fallen > max(limits.tol * abs(state.objective), limits.gap):
+        if state.decrease > max(limits.tol * abs(state.objective), limits.gap):
             return None
         return Status.DEGENERATE if state.predictor_status is Status.DEGENERATE else Status.STATIONARY
 
     def result(self, problem: SparseCodingProblem, state: SparseCodingState, status: Status) -> SparseCodingResult:
-        """Return the parts as they are."""
+        """Return the dictionary and the weights as the result."""
         return SparseCodingResult(
             weights=state.w,
             certificate=self.certificate(problem, state),
             status=status,
             n_iter=state.iteration,
             seconds=state.seconds,
-            history=history_of(state),
+            history=make_history(state),
             witness=state.witness,
             dictionary=state.dictionary,
         )
 
 
-def _distinct(points: Floats) -> Floats:
+def _drop_duplicates(points: Floats) -> Floats:
     """Return each point once, without w = 0, at which every model is cut anyway: equal cuts confuse its programme."""
     different: Floats = np.unique(points, axis=0)
     return different[np.any(different != 0.0, axis=1)]

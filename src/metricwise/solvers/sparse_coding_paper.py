@@ -6,9 +6,9 @@
 
 What differs from the print, and why:
 
-- the gradient of the reconstruction is -2 D (x - D' s); the paper prints it with a plus, which climbs;
+- the gradient of the reconstruction is -2 D (x - D' s); the paper prints a plus, which ascends;
 - the paper replaces |s| by s^2 / |s_old|, which has twice the slope of |s|, and so counts C1 twice;
-- a code of zero stays zero, where the paper divides by zero: the price of leaving zero grows without bound there;
+- a code of zero stays zero, where the paper divides by zero: the cost of leaving zero grows without bound there;
 - the paper has one fixed rate and no rule for it. Codes take steps of one over their curvature, weights take steps of a
   length that falls with the root of the number of steps, from a fiftieth of the longest that the best weights can be;
 - atoms are scaled into their ball, which multipliers that are still rising do not guarantee.
@@ -25,10 +25,10 @@ import numpy as np
 
 from metricwise._typing import Floats
 from metricwise.results import Status
-from metricwise.solvers.dictionary_learning import moments, projected
+from metricwise.solvers.dictionary_learning import moments, project_atoms
 from metricwise.solvers.loop import Limits
 from metricwise.solvers.sparse_coding import SparseCoding, SparseCodingState
-from metricwise.solvers.sparse_problem import CodedRows, SparseCodingProblem
+from metricwise.solvers.sparse_problem import SampleEncoder, SparseCodingProblem
 
 _PATIENCE = 20  # steps without a better point
 _FIRST_LENGTH = 0.02
@@ -61,29 +61,31 @@ class PaperSparseCoding(SparseCoding):
         assert isinstance(state, PaperState)
         atoms, codes, w = state.moving
         atoms = closed_form_atoms(problem, state, atoms, codes)
-        coded = problem.coded(atoms)
-        curvature = 2.0 * float(np.linalg.eigvalsh(coded.gram)[-1])
-        codes = codes - gradient_of_codes(problem, coded, codes, w) / problem.weights[:, None] / curvature
+        encoder = problem.make_encoder(atoms)
+        curvature = 2.0 * float(np.linalg.eigvalsh(encoder.gram)[-1])
+        codes = codes - gradient_of_codes(problem, encoder, codes, w) / problem.weights[:, None] / curvature
         slope = gradient_of_weights(problem, codes, w)
-        at_zero = problem.price * problem.slack(codes, np.zeros_like(w))
+        at_zero = problem.cost * problem.slack(codes, np.zeros_like(w))
         length = _FIRST_LENGTH * np.sqrt(2.0 * at_zero / problem.C2 / (state.iteration + 1.0))
         w = w - length * slope / max(float(np.linalg.norm(slope)), _SMALLEST)
         state.moving = atoms, codes, w
-        self._keep_if_better(problem, state, coded)
+        self._keep_if_better(problem, state, encoder)
 
     @staticmethod
-    def _keep_if_better(problem: SparseCodingProblem, state: PaperState, coded: CodedRows) -> None:
+    def _keep_if_better(problem: SparseCodingProblem, state: PaperState, encoder: SampleEncoder) -> None:
         atoms, codes, w = state.moving
         slack = problem.slack(codes, w)
-        objective = problem.objective(coded, codes, w, slack)
+        objective = problem.objective(encoder, codes, w, slack)
         enough = state.limits.tol * abs(state.objective)
         state.idle_steps = 0 if state.objective - objective > enough else state.idle_steps + 1
         if objective < state.objective:
-            state.dictionary, state.coded, state.codes, state.w = atoms, coded, codes, w
+            state.dictionary, state.encoder, state.codes, state.w = atoms, encoder, codes, w
             state.slack, state.objective = slack, objective
 
-    def finished(self, problem: SparseCodingProblem, state: SparseCodingState, limits: Limits) -> Status | None:
-        """Return the status once several steps in a sample have found nothing better by more than the tolerance."""
+    def check_convergence(
+        self, problem: SparseCodingProblem, state: SparseCodingState, limits: Limits
+    ) -> Status | None:
+        """Return the status once several steps in a row have found nothing better by more than the tolerance."""
         assert isinstance(state, PaperState)
         return Status.STATIONARY if state.idle_steps >= _PATIENCE else None
 
@@ -97,14 +99,14 @@ def closed_form_atoms(problem: SparseCodingProblem, state: PaperState, atoms: Fl
     free = np.linalg.pinv(square + np.diag(state.multipliers), hermitian=True) @ mixed
     rate = float(np.diag(square)[used].mean())
     state.multipliers = np.maximum(state.multipliers + rate * ((free**2).sum(axis=1) - 1.0), 0.0)
-    return np.where(used[:, None], projected(free), atoms)
+    return np.where(used[:, None], project_atoms(free), atoms)
 
 
-def gradient_of_codes(problem: SparseCodingProblem, coded: CodedRows, codes: Floats, w: Floats) -> Floats:
+def gradient_of_codes(problem: SparseCodingProblem, encoder: SampleEncoder, codes: Floats, w: Floats) -> Floats:
     """Return the slope of J in every code that is not zero, and 0 for the others."""
     coefficients = problem.oracle.violate(problem.scores(codes, w)).coefficients()
-    slope = 2.0 * (codes @ coded.gram - coded.products) + problem.C1 * np.sign(codes)
-    gradient = problem.weights[:, None] * slope + problem.price * np.outer(coefficients, w[: codes.shape[1]])
+    slope = 2.0 * (codes @ encoder.gram - encoder.products) + problem.C1 * np.sign(codes)
+    gradient = problem.weights[:, None] * slope + problem.cost * np.outer(coefficients, w[: codes.shape[1]])
     return np.where(codes == 0.0, 0.0, gradient)
 
 
@@ -112,4 +114,4 @@ def gradient_of_weights(problem: SparseCodingProblem, codes: Floats, w: Floats) 
     """Return the slope of J in the weights of the atoms and of the constant."""
     design = problem.predictor(codes).design
     coefficients = problem.oracle.violate(design.scores(w)).coefficients()
-    return problem.C2 * w + problem.price * design.combine(coefficients)
+    return problem.C2 * w + problem.cost * design.combine(coefficients)

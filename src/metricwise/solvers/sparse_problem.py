@@ -1,11 +1,11 @@
 """Samples coded by a dictionary, and the problem of learning both together with a predictor (Wang et al. 2015).
 
-Over a dictionary D (one atom a sample, none longer than 1), codes S (one a sample of X) and weights w of the atoms:
+Over a dictionary D (one atom per row, none longer than 1), codes S (one row per sample) and weights w of the atoms:
 
     J = sum_i omega_i (|x_i - D' s_i|^2 + C1 |s_i|_1) + C2 (1/2 |w|^2 + C3 / C2 u R(S w))
 
 with omega_i the weights of the samples. The last bracket is the multivariate support vector problem
-(`metricwise.solvers.problem`) on the codes at the price C3 / C2, so that C3 is the price of one mistake. The paper adds
+(`metricwise.solvers.problem`) on the codes at the cost C3 / C2, so that C3 is the cost of one mistake. The paper adds
 up (y' - y) w.s without the factor 1 / (2u); its C2 is 4 u^2 times the one here, and its C3 is u times the one here.
 """
 
@@ -23,14 +23,14 @@ from metricwise._typing import Floats, Mask
 from metricwise.designs import Design, make_design
 from metricwise.measures.base import Measure
 from metricwise.oracles import Oracle, make_oracle
-from metricwise.solvers.problem import MultivariateProblem, positives_first
+from metricwise.solvers.problem import MultivariateProblem, order_positives_first
 from metricwise.threads import block_bounds, run_blocks
 
 _MOST_ROUNDS = 1000
 
 
-def row_squares(X: Any) -> Floats:
-    """Return the squared length of every sample."""
+def squared_norms(X: Any) -> Floats:
+    """Return the squared norm of every sample."""
     if sparse.issparse(X):
         return np.asarray(X.astype(np.float64).multiply(X).sum(axis=1), dtype=np.float64).ravel()
     squares: Floats = np.einsum("ij,ij->i", X, X, dtype=np.float64)
@@ -47,13 +47,13 @@ def lasso_codes(gram: Floats, targets: Floats, penalty: float, codes: Floats, to
     >>> codes
     array([[1.5, 0. ]])
     """
-    from metricwise.kernels.lasso import encode_rows
+    from metricwise.kernels.lasso import encode_samples
 
     bounds = block_bounds(len(codes), float(codes.size) * len(gram))
     unfinished = [0] * len(bounds)
 
     def task(block: int, start: int, stop: int) -> None:
-        unfinished[block] = encode_rows(gram, targets, penalty, codes, tol, _MOST_ROUNDS, start, stop)
+        unfinished[block] = encode_samples(gram, targets, penalty, codes, tol, _MOST_ROUNDS, start, stop)
 
     run_blocks(task, bounds, threads)
     if any(unfinished):
@@ -66,8 +66,8 @@ def lasso_codes(gram: Floats, targets: Floats, penalty: float, codes: Floats, to
 
 
 @dataclass(frozen=True)
-class CodedRows:
-    """Samples of a design against a dictionary: all that coding them takes.
+class SampleEncoder:
+    """An encoder of the samples of a design by a dictionary.
 
     Attributes
     ----------
@@ -82,8 +82,8 @@ class CodedRows:
     threads: int
 
     @classmethod
-    def of(cls, design: Design, dictionary: Floats) -> CodedRows:
-        """Multiply the samples with every atom."""
+    def from_design(cls, design: Design, dictionary: Floats) -> SampleEncoder:
+        """Return the encoder of a design and a dictionary; every atom costs one product."""
         products = np.empty((design.shape[0], len(dictionary)))
         for j, atom in enumerate(dictionary):
             products[:, j] = design.scores(atom)
@@ -91,8 +91,8 @@ class CodedRows:
 
     def residuals(self, squares: Floats, codes: Floats) -> Floats:
         """Return |x - D' s|^2 of every sample, given |x|^2."""
-        by_row: Floats = squares + np.einsum("ij,ij->i", codes, codes @ self.gram - 2.0 * self.products)
-        return by_row
+        per_sample: Floats = squares + np.einsum("ij,ij->i", codes, codes @ self.gram - 2.0 * self.products)
+        return per_sample
 
     def encode(
         self,
@@ -129,35 +129,35 @@ class SparseCodingProblem:
     intercept: float
 
     @property
-    def price(self) -> float:
+    def cost(self) -> float:
         """What a full loss costs."""
         return self.C3 * self.oracle.mistakes
 
-    def coded(self, dictionary: Floats) -> CodedRows:
-        """Return the samples against a dictionary."""
-        return CodedRows.of(self.design, dictionary)
+    def make_encoder(self, dictionary: Floats) -> SampleEncoder:
+        """Return the encoder of the samples by a dictionary."""
+        return SampleEncoder.from_design(self.design, dictionary)
 
     def predictor(self, codes: Floats) -> MultivariateProblem:
         """Return the problem of the weights w, given the codes."""
         design = make_design(codes, intercept=self.intercept, threads=self.design.threads)
-        price = self.price / self.C2
-        return MultivariateProblem(design, self.oracle, self.measure, self.n_pos, price, self.weights)
+        cost = self.cost / self.C2
+        return MultivariateProblem(design, self.oracle, self.measure, self.n_pos, cost, self.weights)
 
     def scores(self, codes: Floats, w: Floats) -> Floats:
         """Return the scores of coded samples."""
         return make_design(codes, intercept=self.intercept, threads=self.design.threads).scores(w)
 
-    def coding_cost(self, coded: CodedRows, codes: Floats) -> float:
+    def coding_cost(self, encoder: SampleEncoder, codes: Floats) -> float:
         """Return the part of J that does not see the labels."""
-        return float(self.weights @ (coded.residuals(self.squares, codes) + self.C1 * np.abs(codes).sum(axis=1)))
+        return float(self.weights @ (encoder.residuals(self.squares, codes) + self.C1 * np.abs(codes).sum(axis=1)))
 
     def slack(self, codes: Floats, w: Floats) -> float:
         """Return the loss of the most violated labelling, and by how much it is violated."""
         return self.oracle.violate(self.scores(codes, w)).value
 
-    def objective(self, coded: CodedRows, codes: Floats, w: Floats, slack: float) -> float:
+    def objective(self, encoder: SampleEncoder, codes: Floats, w: Floats, slack: float) -> float:
         """Return J, given the slack."""
-        return self.coding_cost(coded, codes) + 0.5 * self.C2 * float(w @ w) + self.price * slack
+        return self.coding_cost(encoder, codes) + 0.5 * self.C2 * float(w @ w) + self.cost * slack
 
 
 def make_sparse_problem(
@@ -169,11 +169,11 @@ def make_sparse_problem(
     weights: Floats,
     intercept: float,
 ) -> SparseCodingProblem:
-    """Order the samples of a design, positives first; ``penalties`` are C1, C2 and C3."""
-    rows, ordered = positives_first(positive, weights)
+    """Return the problem of a design, positives first; ``penalties`` are C1, C2 and C3."""
+    indices, ordered = order_positives_first(positive, weights)
     n_pos = int(np.count_nonzero(positive))
-    oracle = make_oracle(measure, n_pos, rows.size - n_pos, ordered, threads=design.threads)
-    omega = np.ones(rows.size) if ordered is None else ordered
+    oracle = make_oracle(measure, n_pos, indices.size - n_pos, ordered, threads=design.threads)
+    omega = np.ones(indices.size) if ordered is None else ordered
     return SparseCodingProblem(
-        design.take(rows), squares[rows], omega, oracle, measure, n_pos, *penalties, intercept=intercept
+        design.take(indices), squares[indices], omega, oracle, measure, n_pos, *penalties, intercept=intercept
     )

@@ -52,7 +52,7 @@ class Stamp(PointLearner):
 
     def _train(self, state: StreamState, data: StreamData, rows: Indices) -> None:
         if not state.estimating:
-            self._update(state, data, rows, streaming.FIXED_PRICES)
+            self._update(state, data, rows, streaming.FIXED_COSTS)
 
     def _after(self, state: StreamState) -> None:
         if state.position < state.stage_end:

@@ -1,13 +1,13 @@
 """Cutting-plane subspace pursuit: a basis of few samples that lower the objective most (Joachims and Yu 2009).
 
 Weights are restricted to the span of k(b, .) over some basis samples b (`metricwise.designs.subspace`). The solution of
-the restricted problem is -price times a combination of cuts, projected onto that span; what the projection takes away
+the restricted problem is -cost times a combination of cuts, projected onto that span; what the projection takes away
 is the direction in which the full problem would still improve. So the basis grows in stages:
 
 1. solve the restricted problem, not too exactly;
 2. take the combination of cuts (of slopes, for a smooth loss) at its solution, without the projection;
 3. add, one after the other, the sample whose function removes most of what lies outside of the span: the sample j with
-   the
+the
    largest r_j^2 / d_j, r_j the value of the rest at the sample and d_j the square of the sample's own part outside.
 
 The original method improves each cut on its own; the combination of all of them is what the solution depends on.
@@ -33,9 +33,9 @@ _STAGE_TOL = 0.02
 _DEPENDENT = 1e-8  # of a sample's square: what is so small outside of the span adds nothing but rounding errors
 
 
-def first_basis(rows: Indices, positive: NDArray[np.bool_], size: int, random: np.random.Generator) -> Indices:
+def draw_first_basis(samples: Indices, positive: NDArray[np.bool_], size: int, random: np.random.Generator) -> Indices:
     """Return samples drawn at random: half of them positives, as far as there are so many."""
-    pos, neg = rows[positive[rows]], rows[~positive[rows]]
+    pos, neg = samples[positive[samples]], samples[~positive[samples]]
     n_pos = min(pos.size, max(size // 2, size - neg.size))
     chosen = [random.choice(pos, n_pos, replace=False), random.choice(neg, size - n_pos, replace=False)]
     return np.sort(np.concatenate(chosen))
@@ -43,7 +43,7 @@ def first_basis(rows: Indices, positive: NDArray[np.bool_], size: int, random: n
 
 def pursue(
     subspace: Subspace,
-    rows: Indices,
+    samples: Indices,
     positive: NDArray[np.bool_],
     n_basis: int,
     solver: Any,
@@ -58,7 +58,7 @@ def pursue(
     subspace : Subspace
         Empty; it is given ``n_basis`` samples, or fewer if the others add nothing.
     samples : array of int
-        Samples of the data that take part.
+        Indices of the samples of the problem.
     positive : array of bool
         Which samples of the data are positive.
     n_basis : int
@@ -66,30 +66,30 @@ def pursue(
     solver : Solver
         Solves the restricted problems.
     make_problem : callable
-        Makes the problem restricted to a subspace; its ``design`` lists the samples by their place in the data.
+        Makes the problem restricted to a subspace; its ``design`` lists the samples by their index in the data.
     limits : Limits
-        Of the final training, whose seconds the stages may take half of.
+        Limits of the final training; the stages take at most half of its seconds.
     seed : int
-        Of everything drawn at random.
+        Seed of everything drawn at random.
     """
     random = np.random.default_rng(seed)
     growth = np.linspace(1.0, 0.0, _STAGES)
     sizes = sorted({max(round(n_basis * _FIRST_SHARE**share), 1) for share in growth})
-    subspace.extend(first_basis(rows, positive, sizes[0], random))
+    subspace.extend(draw_first_basis(samples, positive, sizes[0], random))
     seconds = None if limits.max_seconds is None else 0.5 * limits.max_seconds / _STAGES
     quick = Limits(tol=max(_STAGE_TOL, limits.tol), max_iter=limits.max_iter, max_seconds=seconds)
     for size in sizes[1:]:
         problem = make_problem(subspace)
         _, state = run(solver, problem, quick)
         wanted = _combination(problem, state)
-        chosen = _best_rows(subspace, problem.design.rows, wanted, rows, size - subspace.basis.size, random)
+        chosen = _select_samples(subspace, problem.design.rows, wanted, samples, size - subspace.basis.size, random)
         if chosen.size == 0:
             return
         subspace.extend(chosen)
 
 
 def _combination(problem: Any, state: Any) -> Floats:
-    """Return the coefficients of the samples in the direction of the solution, one entry a sample of the problem."""
+    """Return the coefficients of the samples in the direction of the solution, one entry per sample of the problem."""
     if hasattr(state, "loss"):
         slopes: Floats = state.loss.slopes
         return slopes
@@ -100,11 +100,11 @@ def _combination(problem: Any, state: Any) -> Floats:
     return combined
 
 
-def _best_rows(
-    subspace: Subspace, listed: Indices, wanted: Floats, rows: Indices, count: int, random: np.random.Generator
+def _select_samples(
+    subspace: Subspace, listed: Indices, wanted: Floats, samples: Indices, count: int, random: np.random.Generator
 ) -> Indices:
     """Return samples whose functions come nearest to the wanted one outside of the span, one after the other."""
-    candidates = np.setdiff1d(rows, subspace.basis)
+    candidates = np.setdiff1d(samples, subspace.basis)
     if candidates.size > _CANDIDATES:
         candidates = np.sort(random.choice(candidates, _CANDIDATES, replace=False))
     source, features = subspace.source, subspace.features
@@ -115,12 +115,14 @@ def _best_rows(
     whole = source.diagonal()[candidates]
     outside = whole - np.einsum("ij,ij->i", known, known)
     column = source.columns_among(candidates)
-    chosen = _pursued(lambda k: column(k) - known @ known[k], rest, outside, _DEPENDENT * whole, count)
+    chosen = _match_orthogonally(lambda k: column(k) - known @ known[k], rest, outside, _DEPENDENT * whole, count)
     return candidates[np.array(chosen, dtype=np.int64)]
 
 
-def _pursued(column: Callable[[int], Floats], rest: Floats, outside: Floats, least: Floats, count: int) -> list[int]:
-    """Return the places of samples chosen by orthogonal matching pursuit.
+def _match_orthogonally(
+    column: Callable[[int], Floats], rest: Floats, outside: Floats, least: Floats, count: int
+) -> list[int]:
+    """Return the indices of samples chosen by orthogonal matching pursuit.
 
     ``column`` gives a sample's inner products with all others outside of the span, ``rest`` those of the wanted
     function, and ``outside`` the squares of the samples, of which at least ``least`` must be left.

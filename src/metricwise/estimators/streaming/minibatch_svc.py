@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from metricwise._sklearn import Interval
 from metricwise.estimators.streaming.base import StreamingClassifier
 from metricwise.measures import Measure
-from metricwise.measures.base import CountsTopRows
+from metricwise.measures.base import CountsTopSamples
 from metricwise.results import StreamEntry
 from metricwise.solvers.mini_batches import MiniBatches
 from metricwise.solvers.point_updates import Schedule
@@ -164,7 +164,7 @@ class MiniBatchSVC(StreamingClassifier):
 
     def _checked_measure(self) -> Measure:
         measure = super()._checked_measure()
-        if isinstance(measure, CountsTopRows) and measure.relative_to(1.0) != measure.relative_to(2.0):
+        if isinstance(measure, CountsTopSamples) and measure.relative_to(1.0) != measure.relative_to(2.0):
             raise ValueError(
                 f"measure {measure!r} counts top samples, but a stream has no number of samples: give k as a share of "
                 "the positives, for example k=2.0 for twice as many"

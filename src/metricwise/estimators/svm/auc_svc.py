@@ -20,7 +20,7 @@ from metricwise.estimators.svm.kernel import KernelClassifier
 from metricwise.estimators.svm.training import Training
 from metricwise.measures import Measure, RocAuc
 from metricwise.solvers import CuttingPlane, make_problem
-from metricwise.solvers.newton import TruncatedNewton, squared_problem
+from metricwise.solvers.newton import TruncatedNewton, make_squared_problem
 from metricwise.solvers.pair_clusters import PairClusters
 
 
@@ -197,7 +197,7 @@ class AUCSVC(KernelClassifier):
     def _training(self, measure: Measure, X: Any, design: Design, seed: int, n_problems: int) -> Training:
         self._check_combination(measure)
         solver: Any = CuttingPlane(seed=seed) if self.norm == 1 else TruncatedNewton(seed=seed)
-        make: Any = make_problem if self.norm == 1 else squared_problem
+        make: Any = make_problem if self.norm == 1 else make_squared_problem
         if self.pairs == "kmeans":
             if is_chunked(X):
                 refuse_chunks("pairs='kmeans'")

@@ -21,7 +21,7 @@ from metricwise.estimators.svm.training_file import TrainingFile
 from metricwise.inference import threshold_for
 from metricwise.measures import Measure
 from metricwise.measures.base import RestrictsLabellings
-from metricwise.oracles.histogram import ClassScores, finer_edges
+from metricwise.oracles.histogram import ClassScores, refine_edges
 from metricwise.results import Result
 from metricwise.solvers.binned_cutting_plane import BinnedCuttingPlane
 from metricwise.solvers.binned_problem import BinnedProblem, make_binned_problem
@@ -109,7 +109,7 @@ class BinnedTraining(Training):
         for _ in range(_FINER_THRESHOLDS):
             threshold, bins, change = self._between_bins(problem.design, scores, edges)
             # The threshold is an edge again, so that it can only be replaced by a better one.
-            edges = np.union1d(finer_edges(bins, change, self.n_bins), np.nextafter(threshold, np.inf))
+            edges = np.union1d(refine_edges(bins, change, self.n_bins), np.nextafter(threshold, np.inf))
         return self._between_bins(problem.design, scores, edges)[0]
 
     def _between_bins(self, rows: FarRows, scores: FarScores, edges: Floats) -> tuple[float, ClassScores, Floats]:

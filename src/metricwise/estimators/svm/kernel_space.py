@@ -21,7 +21,7 @@ from metricwise.designs.kernel_function import (
 )
 from metricwise.designs.subspace import Subspace, SubspaceDesign
 from metricwise.solvers import Limits
-from metricwise.solvers.subspace_pursuit import first_basis, pursue
+from metricwise.solvers.subspace_pursuit import draw_first_basis, pursue
 
 if TYPE_CHECKING:
     from metricwise.estimators.svm.kernel import KernelClassifier
@@ -85,7 +85,7 @@ class KernelSpace:
         size = self._basis_size(rows.size)
         subspace = Subspace(self.source, size)
         if self.approximation == "nystroem":
-            subspace.extend(first_basis(rows, positive, size, np.random.default_rng(training.seed)))
+            subspace.extend(draw_first_basis(rows, positive, size, np.random.default_rng(training.seed)))
             return self._features(subspace)
 
         def restricted(grown: Subspace) -> Any:

@@ -13,11 +13,11 @@ from metricwise.estimators.svm.training import Training
 from metricwise.measures import Measure
 from metricwise.results import Result, Status
 from metricwise.solvers import CuttingPlane, Limits, run
-from metricwise.solvers.dictionary_learning import first_atoms, learn_dictionary
+from metricwise.solvers.dictionary_learning import choose_first_atoms, learn_dictionary
 from metricwise.solvers.loop import blas_on_one_thread
 from metricwise.solvers.sparse_coding import SparseCoding, SparseCodingResult
 from metricwise.solvers.sparse_coding_paper import PaperSparseCoding
-from metricwise.solvers.sparse_problem import CodedRows, SparseCodingProblem, make_sparse_problem, row_squares
+from metricwise.solvers.sparse_problem import SampleEncoder, SparseCodingProblem, make_sparse_problem, squared_norms
 
 if TYPE_CHECKING:
     from metricwise.estimators.svm.sparse_coding import SparseCodingClassifier
@@ -34,7 +34,8 @@ def codes_of(design: Design, dictionary: Floats, penalty: float) -> Floats:
     """Return the lasso codes of samples, block by block."""
     with blas_on_one_thread():
         blocks = [
-            CodedRows.of(block, dictionary).encode(penalty, _CODES_TOL) for block in design.row_blocks(_ROWS_A_BLOCK)
+            SampleEncoder.from_design(block, dictionary).encode(penalty, _CODES_TOL)
+            for block in design.row_blocks(_ROWS_A_BLOCK)
         ]
     return np.concatenate(blocks)
 
@@ -49,7 +50,7 @@ class SparseCodingTraining(Training):
     ) -> None:
         settings: dict[str, Any] = {"solver": None, "make_problem": make_sparse_problem}
         super().__init__(model, measure, X, design, seed=seed, n_problems=n_problems, **settings)
-        self.squares = row_squares(X)
+        self.squares = squared_norms(X)
 
     def fit(self, k: int, positive: Mask, weights: Floats) -> tuple[Result, float]:
         """Solve one binary problem and choose its threshold; the first one learns the dictionary to start from."""
@@ -79,7 +80,7 @@ class SparseCodingTraining(Training):
             random = np.random.default_rng(self.seed)
             distinct = random.choice(distinct, max(_MOST_CANDIDATES, n_atoms), replace=False)
         distinct = np.sort(distinct)
-        return first_atoms(self.X[rows[distinct]], weights[distinct], n_atoms, self.seed)
+        return choose_first_atoms(self.X[rows[distinct]], weights[distinct], n_atoms, self.seed)
 
     def _n_atoms(self, distinct: int) -> int:
         wanted = self.model.n_atoms

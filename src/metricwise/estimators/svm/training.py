@@ -16,7 +16,7 @@ from metricwise.designs import Design
 from metricwise.estimators.svm.training_file import TrainingFile
 from metricwise.inference import threshold_for
 from metricwise.measures import Measure
-from metricwise.measures.base import CountsTopRows, RestrictsLabellings
+from metricwise.measures.base import CountsTopSamples, RestrictsLabellings
 from metricwise.results import Result
 from metricwise.solvers import Limits, run
 
@@ -159,7 +159,7 @@ class Training:
         self, train: Indices, test: Indices, positive: Mask, weights: Floats, limits: Limits
     ) -> Floats:
         n_pos = float(weights[positive].sum())
-        measure = self.measure.relative_to(n_pos) if isinstance(self.measure, CountsTopRows) else self.measure
+        measure = self.measure.relative_to(n_pos) if isinstance(self.measure, CountsTopSamples) else self.measure
         problem = self._problem(train, positive, weights, measure)
         return self._scores(self._trained(problem, limits), test)
 

@@ -55,7 +55,7 @@ from metricwise.estimators.svm.multivariate_svc import MultivariateSVC
 from metricwise.estimators.wrappers.adapted.adapter import Adapter
 from metricwise.estimators.wrappers.adapted.inputs import ADAPTED, Inputs
 from metricwise.estimators.wrappers.cost_sensitive.rounds import CONFIDENCE, least_gain
-from metricwise.measures.base import CountsTopRows
+from metricwise.measures.base import CountsTopSamples
 from metricwise.results import DegenerateOptimumWarning, Status
 
 _FEWEST_FOLDS = 3  # where inputs are trained without two of them
@@ -253,7 +253,7 @@ class Contest:
         """Return a machine trained on some samples, whose scores by the inputs are given."""
         machine = clone(self.machine)
         measure = self.aim.measure
-        if of_fold and isinstance(measure, CountsTopRows):  # a fold has fewer samples to choose the top k from
+        if of_fold and isinstance(measure, CountsTopSamples):  # a fold has fewer samples to choose the top k from
             machine.set_params(measure=measure.relative_to(float(self.sample_weights_of[self.truth].sum())))
         with warnings.catch_warnings():
             # A degenerate machine is not kept; of slow convergence the machine of all samples tells.

@@ -20,7 +20,7 @@ from metricwise.estimators.wrappers.cost_sensitive.learners import WeightedLearn
 from metricwise.estimators.wrappers.cost_sensitive.rounds import Rounds, best_trial
 from metricwise.estimators.wrappers.plug_in import PlugInClassifier
 from metricwise.measures import Measure, get_measure, registered_names
-from metricwise.solvers.class_prices import NEEDS
+from metricwise.solvers.class_costs import NEEDS
 
 
 class CostSensitiveClassifier(PlugInClassifier):
@@ -61,7 +61,7 @@ class CostSensitiveClassifier(PlugInClassifier):
     ----------
     estimator_ : classifier
         The classifier, trained on all samples with the prices that were kept.
-    prices_ : Prices
+    prices_ : ClassCosts
         The weights of a positive (``pos``) and a negative (``neg``) sample in training; their mean over the samples is
         1, and both are 1 if the plug-in was kept.
     threshold_ : float

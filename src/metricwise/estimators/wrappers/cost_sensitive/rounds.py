@@ -3,7 +3,7 @@
 Order of steps (`Rounds.run`):
 
 1. train without prices and choose the threshold: this is `PlugInClassifier`;
-2. take the prices at the contingency table of the last round (`metricwise.solvers.class_prices`);
+2. take the prices at the contingency table of the last round (`metricwise.solvers.class_costs`);
 3. train with weights by these prices on the same folds, choose the threshold again in the same way;
 4. go on while the measure rises and the prices change.
 
@@ -37,8 +37,8 @@ from metricwise.decisions.out_of_fold import (
 )
 from metricwise.estimators.wrappers.cost_sensitive.learners import WeightedLearner
 from metricwise.measures.base import CountsTable
-from metricwise.solvers.amp_problem import Prices
-from metricwise.solvers.class_prices import row_prices
+from metricwise.solvers.amp_problem import ClassCosts
+from metricwise.solvers.class_costs import compute_class_costs
 
 # A gain is believed if this interval for it lies above zero, that is with a chance of three in four. On average, as
 # measured, more doubt throws away more than it saves, and less lets noise in where positives are few.
@@ -50,7 +50,7 @@ class Round(NamedTuple):
 
     Attributes
     ----------
-    prices : Prices
+    prices : ClassCosts
         Weights of a positive (``pos``) and a negative (``neg``) sample in training.
     score : float
         The measure of held-out samples.
@@ -58,7 +58,7 @@ class Round(NamedTuple):
         The threshold chosen: a probability, or a decision value, of models trained with these prices.
     """
 
-    prices: Prices
+    prices: ClassCosts
     score: float
     threshold: float
 
@@ -69,7 +69,7 @@ class Trial(NamedTuple):
     ``scores`` are those of the models, with the prices.
     """
 
-    prices: Prices
+    prices: ClassCosts
     chosen: Chosen
     held: HeldOut
     scores: Scores
@@ -122,10 +122,10 @@ class Rounds:
 
     def run(self) -> list[Trial]:
         """Return the trials of all rounds."""
-        trials = [self._trial(Prices(1.0, 1.0))]
+        trials = [self._trial(ClassCosts(1.0, 1.0))]
         while len(trials) <= self.most:
             last = trials[-1]
-            prices = row_prices(self.aim.measure, last.table)
+            prices = compute_class_costs(self.aim.measure, last.table)
             # A class without a price cannot be learnt.
             if min(prices) <= 0.0 or self._settled(last.prices, prices):
                 break
@@ -134,17 +134,17 @@ class Rounds:
                 break
         return trials
 
-    def _settled(self, last: Prices, prices: Prices) -> bool:
+    def _settled(self, last: ClassCosts, prices: ClassCosts) -> bool:
         return all(abs(new - old) <= self.tol * old for old, new in zip(last, prices, strict=True))
 
-    def weights(self, prices: Prices) -> Floats | None:
+    def weights(self, prices: ClassCosts) -> Floats | None:
         """Return the weights of the samples in training; None if the user gave none and the prices are alike."""
         if prices.pos == prices.neg:
             return self.fitting.weights
         weights: Floats = self.fitting.sample_weights_of * np.where(self.y == self.positive, prices.pos, prices.neg)
         return weights
 
-    def _trial(self, prices: Prices) -> Trial:
+    def _trial(self, prices: ClassCosts) -> Trial:
         scored = partial(self._scored, self.weights(prices))
         found = Parallel(n_jobs=self.fitting.n_jobs)(
             delayed(scored)(*split, start)
@@ -168,7 +168,7 @@ class Rounds:
         known = binary_scores(model, take_samples(self.fitting.X, seen), self.positive)
         return model if self.learner.continues(model) else None, unseen, known
 
-    def _shift(self, prices: Prices) -> float:
+    def _shift(self, prices: ClassCosts) -> float:
         """Return how far prices move the scores of a learner: its log-odds, if it has them."""
         return math.log(prices.pos / prices.neg) if self.fitting.probabilities else 0.0
 

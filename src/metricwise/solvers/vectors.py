@@ -1,4 +1,4 @@
-"""Vectors that come and go: the cuts of a solver, stored densely or sparsely."""
+"""Growing lists of vectors, dense or sparse, which hold the cuts of a solver."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scipy import sparse
 from metricwise._typing import Floats, Mask
 
 
-class RowStore(Protocol):
+class VectorStore(Protocol):
     """A growing list of vectors of one length."""
 
     def append(self, vector: Floats) -> None: ...
@@ -25,72 +25,72 @@ class RowStore(Protocol):
         ...
 
     def keep(self, mask: Mask) -> None:
-        """Forget the vectors outside the mask."""
+        """Drop the vectors outside the mask."""
         ...
 
     def matrix(self, mask: Mask) -> Any:
-        """Return the vectors inside the mask as the samples of a dense or sparse array."""
+        """Return the vectors inside the mask as the rows of a dense or sparse array."""
         ...
 
 
-class DenseRows:
-    """Samples of one array that doubles when it is full."""
+class DenseVectors:
+    """Vectors in the rows of an array that doubles when it is full."""
 
     def __init__(self, length: int) -> None:
-        self._rows = np.empty((16, length))
+        self._vectors = np.empty((16, length))
         self._size = 0
 
     def append(self, vector: Floats) -> None:
-        if self._size == len(self._rows):
-            self._rows = np.concatenate([self._rows, np.empty_like(self._rows)])
-        self._rows[self._size] = vector
+        if self._size == len(self._vectors):
+            self._vectors = np.concatenate([self._vectors, np.empty_like(self._vectors)])
+        self._vectors[self._size] = vector
         self._size += 1
 
     def dot(self, vector: Floats) -> Floats:
-        product: Floats = self._rows[: self._size] @ vector
+        product: Floats = self._vectors[: self._size] @ vector
         return product
 
     def combine(self, shares: Floats) -> Floats:
         active = np.flatnonzero(shares)
-        combined: Floats = shares[active] @ self._rows[active]
+        combined: Floats = shares[active] @ self._vectors[active]
         return combined
 
     def keep(self, mask: Mask) -> None:
         kept = np.flatnonzero(mask)
-        self._rows[: kept.size] = self._rows[kept]
+        self._vectors[: kept.size] = self._vectors[kept]
         self._size = kept.size
 
     def matrix(self, mask: Mask) -> Floats:
-        return self._rows[: self._size][mask]
+        return self._vectors[: self._size][mask]
 
 
-class SparseRows:
-    """Vectors with few entries other than zero, as pairs of positions and values."""
+class SparseVectors:
+    """Vectors with few entries other than zero, as pairs of indices and values."""
 
     def __init__(self, length: int) -> None:
         self._length = length
-        self._rows: list[tuple[NDArray[np.int64], Floats]] = []
+        self._vectors: list[tuple[NDArray[np.int64], Floats]] = []
 
     def append(self, vector: Floats) -> None:
         where = np.flatnonzero(vector)
-        self._rows.append((where, vector[where]))
+        self._vectors.append((where, vector[where]))
 
     def dot(self, vector: Floats) -> Floats:
-        return np.array([values @ vector[where] for where, values in self._rows])
+        return np.array([values @ vector[where] for where, values in self._vectors])
 
     def combine(self, shares: Floats) -> Floats:
         out = np.zeros(self._length)
-        for share, (where, values) in zip(shares, self._rows, strict=True):
+        for share, (where, values) in zip(shares, self._vectors, strict=True):
             if share != 0.0:
                 out[where] += share * values
         return out
 
     def keep(self, mask: Mask) -> None:
-        self._rows = [row for row, kept in zip(self._rows, mask, strict=True) if kept]
+        self._vectors = [vector for vector, kept in zip(self._vectors, mask, strict=True) if kept]
 
     def matrix(self, mask: Mask) -> sparse.csr_array:
-        kept = [row for row, inside in zip(self._rows, mask, strict=True) if inside]
+        kept = [vector for vector, inside in zip(self._vectors, mask, strict=True) if inside]
         starts = np.cumsum([0] + [where.size for where, _ in kept])
-        where = np.concatenate([row[0] for row in kept] or [np.empty(0, np.int64)])
-        values = np.concatenate([row[1] for row in kept] or [np.empty(0)])
+        where = np.concatenate([vector[0] for vector in kept] or [np.empty(0, np.int64)])
+        values = np.concatenate([vector[1] for vector in kept] or [np.empty(0)])
         return sparse.csr_array((values, where, starts), shape=(len(kept), self._length))

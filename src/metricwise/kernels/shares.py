@@ -1,4 +1,4 @@
-"""Labellings whose samples are mislabelled by shares, each held back by a square: closed forms, up to one multiplier.
+"""Smoothed labellings: each sample is mislabelled by a share with a quadratic penalty, in closed form.
 
 Scores come with the positives first. A positive is missed by the share clip((pos_margin - s + shift) / smoothing, 0, 1)
 and a negative predicted positive by clip((neg_margin + s - shift) / smoothing, 0, 1); ``shift`` is the multiplier of a
@@ -14,7 +14,7 @@ _BALANCED = 1e-13  # of the weight of all samples
 
 @nb.njit(cache=True, nogil=True)
 def _excess(scores, n_pos, pos_margin, neg_margin, weights, weighted, smoothing, shift):
-    """Weight predicted positive beyond that of the positives, and how fast it falls as ``shift`` grows."""
+    """Return the weight predicted positive beyond that of the positives, and how fast it falls with ``shift``."""
     excess, slope = 0.0, 0.0
     for i in range(scores.size):
         if i < n_pos:
@@ -30,8 +30,8 @@ def _excess(scores, n_pos, pos_margin, neg_margin, weights, weighted, smoothing,
 
 
 @nb.njit(cache=True, nogil=True)
-def balancing_shift(scores, n_pos, pos_margin, neg_margin, weights, weighted, smoothing, room, start):
-    """The multiplier at which the excess is ``room``, by Newton steps within a shrinking bracket from ``start`` on.
+def find_balancing_shift(scores, n_pos, pos_margin, neg_margin, weights, weighted, smoothing, room, start):
+    """Return the multiplier at which the excess is ``room``, by Newton steps in a shrinking bracket from ``start``.
 
     The excess falls with the multiplier and is piecewise linear, so that Newton steps end exactly; a step that leaves
     the bracket is replaced by its middle.
@@ -60,10 +60,10 @@ def balancing_shift(scores, n_pos, pos_margin, neg_margin, weights, weighted, sm
 
 
 @nb.njit(cache=True, nogil=True)
-def smoothed_shares(scores, n_pos, pos_margin, neg_margin, weights, weighted, smoothing, room, shift, scale, out):
-    """The smoothed violation of the shares, what the squares hold back of it, and its slopes in ``out``.
+def smooth_violation(scores, n_pos, pos_margin, neg_margin, weights, weighted, smoothing, room, shift, scale, out):
+    """Return the smoothed violation and its quadratic penalty; write its slopes to ``out``.
 
-    ``scale`` is the price of a unit of score. The multiplier's part is left in the violation: it is zero at the exact
+    ``scale`` is the cost of a unit of score. The multiplier's part is left in the violation: it is zero at the exact
     multiplier, and takes the error of the first order away that rounding leaves elsewhere.
     """
     value, held = scale * shift * room, 0.0

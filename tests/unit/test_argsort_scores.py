@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from metricwise.kernels.pairs import sort_rows
+from metricwise.kernels.pairs import argsort_scores
 
 RNG = np.random.default_rng(0)
 
@@ -22,7 +22,7 @@ RNG = np.random.default_rng(0)
     ids=["normal", "ties", "equal", "last bits", "tiny", "extremes", "empty"],
 )
 def test_sorts_like_numpy(scores):
-    order, values = sort_rows(scores)
+    order, values = argsort_scores(scores)
     np.testing.assert_array_equal(values, np.sort(scores))
     np.testing.assert_array_equal(scores[order], values)
     assert sorted(order) == list(range(scores.size))
