@@ -53,7 +53,7 @@ class SmoothProblem:
     def sample(self, n_samples: int, random: np.random.Generator) -> SmoothProblem:
         """Return the problem on a random sample with the same share of positives and the same price."""
         rows, n_pos = sampled_rows(self.n_pos, self.design.shape[0], n_samples, random)
-        return replace(self, design=self.design.gathered(rows), loss=self.loss.sample(rows), n_pos=n_pos)
+        return replace(self, design=self.design.gather(rows), loss=self.loss.sample(rows), n_pos=n_pos)
 
 
 def squared_problem(

@@ -42,7 +42,7 @@ class MultivariateProblem:
         rows, n_pos = sampled_rows(self.n_pos, self.design.shape[0], n_samples, random)
         weights = None if self.weights is None else self.weights[rows]
         oracle = make_oracle(self.measure, n_pos, rows.size - n_pos, weights, threads=self.design.threads)
-        return replace(self, design=self.design.gathered(rows), oracle=oracle, n_pos=n_pos, weights=weights)
+        return replace(self, design=self.design.gather(rows), oracle=oracle, n_pos=n_pos, weights=weights)
 
 
 def sampled_rows(n_pos: int, total: int, n_samples: int, random: np.random.Generator) -> tuple[Indices, int]:

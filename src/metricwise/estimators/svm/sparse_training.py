@@ -9,6 +9,7 @@ import numpy as np
 
 from metricwise._typing import Floats, Indices, Mask
 from metricwise.designs import Design, make_design
+from metricwise.designs.base import iterate_blocks
 from metricwise.estimators.svm.training import Training
 from metricwise.measures import Measure
 from metricwise.results import Result, Status
@@ -34,7 +35,8 @@ def codes_of(design: Design, dictionary: Floats, penalty: float) -> Floats:
     """Return the lasso codes of samples, block by block."""
     with blas_on_one_thread():
         blocks = [
-            CodedRows.of(block, dictionary).encode(penalty, _CODES_TOL) for block in design.row_blocks(_ROWS_A_BLOCK)
+            CodedRows.of(block, dictionary).encode(penalty, _CODES_TOL)
+            for block in iterate_blocks(design, _ROWS_A_BLOCK)
         ]
     return np.concatenate(blocks)
 
