@@ -15,6 +15,7 @@ from benchmarks.cluster_process import SETTINGS
 from benchmarks.context import Context
 from benchmarks.report import Column, Record, Section, Table
 from metricwise.designs import make_design
+from metricwise.designs.cluster.blocks import persist_blocks
 from metricwise.designs.cluster.source import DaskSource
 from metricwise.measures import FBeta
 from metricwise.results import Result
@@ -45,7 +46,7 @@ class TimedSource(DaskSource):
     """A source that notes, of every product, the work of the workers and the time beside it."""
 
     def __init__(self, rows: Any, client: Client) -> None:
-        super().__init__(rows, client)
+        super().__init__(persist_blocks(rows, client))
         self.overheads: dict[str, list[float]] = {"scores": [], "combine": []}
         self.works: dict[str, list[float]] = {"scores": [], "combine": []}
 
@@ -56,9 +57,9 @@ class TimedSource(DaskSource):
         return self._timed("combine", lambda: super(TimedSource, self).combine(c, chunks))
 
     def _timed(self, name: str, product: Callable[[], np.ndarray]) -> np.ndarray:
-        started, before = time.perf_counter(), self.worker_seconds
+        started, before = time.perf_counter(), self.pool.worker_seconds
         found = product()
-        work = self.worker_seconds - before
+        work = self.pool.worker_seconds - before
         self.works[name].append(work)
         self.overheads[name].append(time.perf_counter() - started - work)
         return found

@@ -28,9 +28,11 @@ from benchmarks.report import Column, Record, Section, Table
 from benchmarks.timing import LONG, Timing, take_turns, timed
 from metricwise import MultivariateSVC
 from metricwise.designs import make_design
-from metricwise.designs.cluster.labelled import LabelledDaskSource
-from metricwise.designs.cluster.workers import HeldChunks
-from metricwise.designs.remote_scores import FarRows
+from metricwise.designs.cluster.blocks import persist_blocks
+from metricwise.designs.cluster.labelled import ClusterData
+from metricwise.designs.cluster.messages import AnswerT, ComputeScores, DataActor, Request, keep_blocks
+from metricwise.designs.labelled import LabelledSamples
+from metricwise.designs.remote_design import RemoteDesign
 from metricwise.io import DiskData
 from metricwise.measures import FBeta
 from metricwise.results import HistoryEntry
@@ -193,15 +195,15 @@ def _iterations(path: Path, labels: np.ndarray, n_iterations: int, client: Clien
     }
 
 
-class CountedSource(LabelledDaskSource):
+class CountedSource(ClusterData):
     """A source that counts the questions that its workers are asked, and the seconds waited for answers."""
 
     questions = 0
     waited = 0.0
 
-    def ask(self, method: str, *arguments: Any) -> list[Any]:
+    def ask(self, request: Request[LabelledSamples, AnswerT]) -> list[AnswerT]:
         started = time.perf_counter()
-        found = super().ask(method, *arguments)
+        found = super().ask(request)
         self.questions += 1
         self.waited += time.perf_counter() - started
         return found
@@ -209,12 +211,13 @@ class CountedSource(LabelledDaskSource):
 
 def _binned_iterations(path: Path, labels: np.ndarray, n_iterations: int, client: Client) -> Record:
     """Return what an iteration of training with bins takes on the cluster."""
-    source = CountedSource(_chunks(path, client), labels, client, intercept=1.0, threads=1)
-    problem = make_binned_problem(FarRows(source, positive=1), FBeta(), BINS, C=PRICE / len(labels), tol=TOL)
+    X = _chunks(path, client)
+    source = CountedSource(persist_blocks(X, client), X, labels, intercept=1.0, threads=1)
+    problem = make_binned_problem(RemoteDesign(source, positive=1), FBeta(), BINS, C=PRICE / len(labels), tol=TOL)
     notes: list[tuple[float, ...]] = []
 
     def note(entry: HistoryEntry) -> None:
-        notes.append((entry.seconds, source.worker_seconds, entry.bytes_moved, source.questions, source.waited))
+        notes.append((entry.seconds, source.pool.worker_seconds, entry.bytes_moved, source.questions, source.waited))
 
     run(BinnedCuttingPlane(sample_factor=0), problem, Limits(tol=NEVER, max_iter=n_iterations), callback=note)
     seconds, work, moved, questions, waited = np.median(np.diff(notes, axis=0), axis=0)
@@ -247,12 +250,12 @@ def _whole(rows: Callable[[], Any], labels: np.ndarray) -> Callable[[], Timing]:
 def _seconds_a_call(client: Client) -> float:
     """Return the seconds that one more call of a worker takes, among many at the same time."""
     block, w = np.zeros((1, 1)), np.zeros(1)
-    futures = [client.submit(HeldChunks, [k], block, actor=True, pure=False) for k in range(CALLS)]
+    futures = [client.submit(DataActor, keep_blocks, [k], 0.0, block, actor=True, pure=False) for k in range(CALLS)]
     actors = [future.result() for future in futures]
 
     def seconds(count: int) -> float:
         started = time.perf_counter()
-        for answer in [actor.scores([k], w) for k, actor in enumerate(actors[:count])]:
+        for answer in [actor.reply(ComputeScores([k], w)) for k, actor in enumerate(actors[:count])]:
             answer.result()
         return time.perf_counter() - started
 

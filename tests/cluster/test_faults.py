@@ -7,7 +7,9 @@ import pytest
 
 from benchmarks.fault_cases import CASES, MOST_SECONDS, labels_of, rows, train, wait_for_fewer_workers
 from metricwise import AUCSVC, AMPClassifier
-from metricwise.designs.cluster import source as dask_source
+from metricwise.designs.cluster import pool
+from metricwise.designs.cluster.blocks import persist_blocks
+from metricwise.designs.cluster.source import DaskSource
 
 
 @pytest.fixture(scope="module")
@@ -30,19 +32,19 @@ def test_training_survives(case, cluster, client, labels, undisturbed):
 
 
 def test_workers_that_join_get_chunks_and_those_that_leave_give_them_back(cluster, client, monkeypatch):
-    monkeypatch.setattr(dask_source, "_BETWEEN_LOOKS", 0.0)
-    source = dask_source.DaskSource(rows(), client)
+    monkeypatch.setattr(pool, "_JOIN_CHECK_INTERVAL", 0.0)
+    source = DaskSource(persist_blocks(rows(), client))
     w, everything = np.linspace(-1.0, 1.0, source.shape[1]), np.arange(len(source.bounds) - 1)
     expected = source.scores(w, everything)
-    assert [len(holder.chunks) for holder in source._holders] == [4, 4]
+    assert source.pool.count_chunks() == [4, 4]
     cluster.scale(3)
     client.wait_for_workers(3, timeout=MOST_SECONDS)
     np.testing.assert_array_equal(source.scores(w, everything), expected)
-    assert sorted(len(holder.chunks) for holder in source._holders) == [2, 3, 3]
+    assert sorted(source.pool.count_chunks()) == [2, 3, 3]
     cluster.scale(2)
     wait_for_fewer_workers(client, 2)
     np.testing.assert_array_equal(source.scores(w, everything), expected)
-    assert [len(holder.chunks) for holder in source._holders] == [4, 4]
+    assert source.pool.count_chunks() == [4, 4]
 
 
 @pytest.mark.parametrize("model", [AUCSVC(norm=2), AMPClassifier("f1"), AUCSVC()], ids=["newton", "amp", "pairs"])

@@ -10,8 +10,9 @@ import pytest
 from scipy import sparse
 
 from metricwise import MultivariateSVC
-from metricwise.designs.cluster.labelled import LabelledDaskSource
-from metricwise.designs.remote_scores import FarRows
+from metricwise.designs.cluster.blocks import persist_blocks
+from metricwise.designs.cluster.labelled import ClusterData
+from metricwise.designs.remote_design import RemoteDesign
 from tests.contracts.cases import TOL, make_data
 
 X, POSITIVE = make_data(n_samples=200)
@@ -71,12 +72,12 @@ def test_bytes_an_iteration_do_not_grow_with_the_rows(client):
 
 
 def test_scores_are_computed_again_where_rows_have_moved(client):
-    source = LabelledDaskSource(DATA, LABELS, client, 1.0, 1)
-    rows = FarRows(source, 1)
+    source = ClusterData(persist_blocks(DATA, client), DATA, LABELS, 1.0, 1)
+    rows = RemoteDesign(source, 1)
     w = np.random.default_rng(0).normal(size=X.shape[1] + 1)
     scores, edges = rows.scores(w), (np.zeros(1), np.zeros(1))
     before = rows.histogram(scores, edges).classes
-    source._holders = []  # as when a worker was lost: objects are made anew, without scores
+    source.pool.forget_workers()  # as when a worker was lost: actors are started anew, without scores
     after = rows.histogram(scores, edges).classes
     for old, new in zip(before, after, strict=True):
         for part, again in zip(old, new, strict=True):

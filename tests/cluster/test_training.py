@@ -15,6 +15,7 @@ from scipy import sparse
 import metricwise
 from metricwise import AUCSVC, MultivariateSVC, certify
 from metricwise.designs import make_design
+from metricwise.designs.cluster.blocks import persist_blocks
 from metricwise.designs.cluster.source import DaskSource
 from tests.contracts.cases import TOL, make_data
 
@@ -54,7 +55,7 @@ def assert_same_optimum(found, expected):
 
 @pytest.fixture(scope="module")
 def sources(client):
-    return {kind: DaskSource(make(X), client) for kind, make in KINDS.items()}
+    return {kind: DaskSource(persist_blocks(make(X), client)) for kind, make in KINDS.items()}
 
 
 @each_kind
@@ -66,7 +67,7 @@ def test_products_are_those_of_rows_in_memory(kind, sources):
     np.testing.assert_allclose(there.scores(w), here.scores(w), rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(there.combine(c), here.combine(c), rtol=1e-12, atol=1e-12)
     np.testing.assert_array_equal(there.fingerprints(3), here.fingerprints(3))
-    gathered = there.gathered(np.array([5, 3, 3, 60]))
+    gathered = there.gather(np.array([5, 3, 3, 60]))
     np.testing.assert_allclose(gathered.scores(w), here.take(np.array([5, 3, 3, 60])).scores(w), rtol=1e-12, atol=1e-12)
 
 

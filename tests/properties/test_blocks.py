@@ -45,4 +45,4 @@ def test_any_blocks_of_any_matrix(X, block_rows, is_sparse, constant, data):
             np.testing.assert_allclose(part.combine(c), same.combine(c), atol=1e-12)
             np.testing.assert_array_equal(part.fingerprints(3), same.fingerprints(3))
         if listed.size:
-            np.testing.assert_allclose(there.gathered(listed).scores(w), here.take(listed).scores(w), atol=1e-12)
+            np.testing.assert_allclose(there.gather(listed).scores(w), here.take(listed).scores(w), atol=1e-12)

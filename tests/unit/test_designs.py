@@ -9,6 +9,7 @@ import pytest
 from scipy import sparse
 
 from metricwise.designs import make_design
+from metricwise.designs.base import iterate_blocks
 from tests.contracts.cases import ALL_DESIGN_IDS, ALL_DESIGNS, DESIGN_IDS, DESIGNS, STORAGE, stored
 
 RNG = np.random.default_rng(0)
@@ -88,9 +89,9 @@ def test_many_rows_in_any_order(kind, dtype):
 
 @each_design
 @pytest.mark.parametrize("size", [1, 10, 37, 1000])
-def test_row_blocks_cover_all_rows_in_order(kind, dtype, size):
+def test_blocks_cover_all_samples_in_order(kind, dtype, size):
     design = make_design(stored(X, kind, dtype), intercept=1.0)
-    blocks = list(design.row_blocks(size))
+    blocks = list(iterate_blocks(design, size))
     w = RNG.normal(size=10)
     assert max(block.shape[0] for block in blocks) <= size
     np.testing.assert_allclose(np.concatenate([block.scores(w) for block in blocks]), design.scores(w), atol=1e-12)
@@ -225,7 +226,7 @@ def test_nothing_as_large_as_the_data_is_allocated(kind, dtype):
             part.scores(w)
             part.combine(factors)
             part.fingerprints()
-        for block in design.row_blocks(1000):
+        for block in iterate_blocks(design, 1000):
             block.scores(w)
 
     touch()  # the first time, kernels are compiled or loaded
@@ -242,7 +243,7 @@ def test_nothing_as_large_as_the_data_is_allocated(kind, dtype):
 def test_the_matrix_is_shared(kind, dtype):
     data = stored(X, kind, dtype)
     design = make_design(data)
-    for part in (design, design.take(np.array([1, 2, 3])), next(design.row_blocks(5))):
+    for part in (design, design.take(np.array([1, 2, 3])), next(iterate_blocks(design, 5))):
         if kind == "sparse":
             assert all(np.shares_memory(getattr(part.X, n), getattr(data, n)) for n in ("data", "indices", "indptr"))
         else:

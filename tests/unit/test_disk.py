@@ -125,7 +125,7 @@ def test_gather_reads_the_blocks_it_needs_and_no_others(npy):
 
     design = make_design(Watched(), intercept=1.0)
     wanted = np.array([2999, 150, 5, 199, 150])
-    part = design.gathered(wanted)
+    part = design.gather(wanted)
     assert asked == [0, 1, 29]
     w = RNG.normal(size=7)
     np.testing.assert_allclose(part.scores(w), np.column_stack([X, np.ones(3000)])[wanted] @ w, atol=1e-12)
@@ -350,7 +350,7 @@ def test_a_number_that_is_not_finite_is_named(value, suffix, tmp_path):
 
 
 def spread(design):
-    return design.gathered(np.array([0, 2345]))
+    return design.gather(np.array([0, 2345]))
 
 
 def test_scores_beyond_all_numbers_are_no_fault_of_the_rows(npy):

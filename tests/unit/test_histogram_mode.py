@@ -13,7 +13,7 @@ import metricwise
 import metricwise.io
 from metricwise import MultivariateSVC, certify
 from metricwise.designs import make_design
-from metricwise.designs.remote_scores import FarRows, OnePlace
+from metricwise.designs.remote_design import LocalData, RemoteDesign
 from metricwise.measures import FBeta, PartialAuc, PrecisionAtK, RecallAtK, get_measure
 from metricwise.oracles import make_oracle
 from metricwise.oracles.factory import has_fast_oracle
@@ -31,7 +31,7 @@ each_measure = pytest.mark.parametrize("measure", FITTING + EXTRA, ids=repr)
 
 
 def binned(measure, data=X, positive=POSITIVE, n_bins=16, C=0.5, tol=TOL):
-    rows = FarRows(OnePlace(make_design(data, intercept=1.0), positive.astype(np.int64)), 1)
+    rows = RemoteDesign(LocalData(make_design(data, intercept=1.0), positive.astype(np.int64)), 1)
     return make_binned_problem(rows, measure, n_bins, C, tol)
 
 
@@ -100,7 +100,7 @@ def test_slopes_along_a_line_are_those_of_the_samples():
     assert labelling.slope(end - start) == pytest.approx(
         problem.design.combine(labelling.coefficients()) @ (target - w)
     )
-    half = problem.design.settled(start + 0.5 * (end - start))
+    half = problem.design.store_combination(start + 0.5 * (end - start))
     counts = problem.design.histogram(half, (np.zeros(1), np.zeros(1))).classes[0].counts
     assert counts.tolist() == np.bincount(design.scores(0.5 * w + 0.5 * target)[POSITIVE] >= 0.0).tolist()
 

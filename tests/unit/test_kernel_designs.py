@@ -10,8 +10,9 @@ from sklearn.svm import SVC
 
 from metricwise import MultivariateSVC
 from metricwise.designs import kernel_function, make_design
+from metricwise.designs.base import iterate_blocks
 from metricwise.designs.kernel import KernelDesign
-from metricwise.designs.kernel_function import KernelFunction, KernelRows, check_positive
+from metricwise.designs.kernel_function import KernelFunction, KernelMatrix, check_positive
 from metricwise.designs.subspace import Subspace, SubspaceDesign
 from metricwise.estimators.svm.kernel_space import gamma_of
 from metricwise.solvers.subspace_pursuit import draw_first_basis
@@ -94,7 +95,7 @@ def test_take_of_take_and_blocks():
     part = design.take(np.array([6, 0, 0]))
     np.testing.assert_array_equal(part.rows, [29, 5, 5])
     assert part.matrix is K
-    blocks = list(design.row_blocks(3))
+    blocks = list(iterate_blocks(design, 3))
     np.testing.assert_array_equal(np.concatenate([block.rows for block in blocks]), design.rows)
     assert [block.shape[0] for block in blocks] == [3, 3, 1]
 
@@ -125,7 +126,7 @@ def test_same_numbers_on_any_number_of_threads():
 
 
 def subspace_of(basis, *, steps=1, function=RBF, data=X):
-    subspace = Subspace(KernelRows(data, function), len(basis))
+    subspace = Subspace(KernelMatrix(data, function), len(basis))
     for part in np.array_split(np.asarray(basis), steps):
         subspace.extend(part)
     return subspace
@@ -156,7 +157,7 @@ def test_a_basis_of_all_rows_reproduces_all_of_the_kernel():
 
 
 def test_growth_leaves_old_features_as_they_are():
-    subspace = Subspace(KernelRows(X, RBF), 9)
+    subspace = Subspace(KernelMatrix(X, RBF), 9)
     subspace.extend(np.array([4, 30, 11]))
     features, factor = subspace.features.copy(), subspace.factor.copy()
     subspace.extend(np.array([0, 7]))
@@ -214,7 +215,7 @@ def test_subspace_designs(rows, constant):
     np.testing.assert_allclose(whole.scores_by(model), features @ w, atol=1e-8)
     np.testing.assert_allclose(design.scores_by(model), features[rows] @ w, atol=1e-8)
     np.testing.assert_allclose(K @ model[:-1] + model[-1], features @ w, atol=1e-6)
-    blocks = list(design.row_blocks(3))
+    blocks = list(iterate_blocks(design, 3))
     np.testing.assert_allclose(np.concatenate([block.scores(w) for block in blocks]), design.scores(w), atol=1e-12)
 
 
@@ -278,13 +279,13 @@ def test_blocks_give_the_same_matrix(monkeypatch, kernel, kind):
     direct = function.between(data, data)
     sizes = []
 
-    def counted(self, down, across, original=KernelRows.block):
+    def counted(self, down, across, original=KernelMatrix.block):
         sizes.append(down.size)
         return original(self, down, across)
 
     monkeypatch.setattr(kernel_function, "BLOCK_ROWS", 7)
-    monkeypatch.setattr(KernelRows, "block", counted)
-    source = KernelRows(data, function)
+    monkeypatch.setattr(KernelMatrix, "block", counted)
+    source = KernelMatrix(data, function)
     matrix, across = source.matrix(""), np.array([3, 30, 3])
     atol = 1e-12
     np.testing.assert_allclose(matrix, direct, atol=atol)
@@ -295,7 +296,7 @@ def test_blocks_give_the_same_matrix(monkeypatch, kernel, kind):
 
 
 def test_rows_of_a_given_matrix():
-    source = KernelRows(K.astype(np.float32), KernelFunction("precomputed"))
+    source = KernelMatrix(K.astype(np.float32), KernelFunction("precomputed"))
     down, across = np.array([5, 1, 5]), np.array([0, 30])
     np.testing.assert_array_equal(source.block(down, across), K.astype(np.float32)[np.ix_(down, across)])
     np.testing.assert_array_equal(source.columns(across), K.astype(np.float32)[:, across])

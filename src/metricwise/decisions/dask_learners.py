@@ -13,7 +13,7 @@ from sklearn.base import clone
 from metricwise._typing import Floats, Indices, Labels
 from metricwise.decisions.weighting import weight_setting
 from metricwise.designs.cluster.source import DaskSource
-from metricwise.designs.cluster.tasks import ChunkTasks
+from metricwise.designs.cluster.tasks import WorkerTasks
 
 
 def trains_on_dask(estimator: Any) -> bool:
@@ -66,7 +66,7 @@ def fitted_on_dask(estimator: Any, source: DaskSource, y: Labels, weights: Float
     parts = _Parts(source, counted)
     X, labels = parts.rows(), parts.numbers(y.astype(np.int64))
     setting = weight_setting(estimator, None if weights is None else parts.numbers(weights))
-    model = for_memory(source.on_cluster(lambda client: clone(estimator).fit(X, labels, **setting)))
+    model = for_memory(source.pool.run(lambda client: clone(estimator).fit(X, labels, **setting)))
     if not hasattr(model, "classes_"):  # linear models of dask-ml
         model.classes_ = np.unique(y)
     return model
@@ -91,7 +91,7 @@ class _Parts:
     """Dask arrays of the samples with weight and of their numbers, in the chunks that have such samples."""
 
     def __init__(self, source: DaskSource, counted: NDArray[np.bool_]) -> None:
-        self.source, self.tasks = source, ChunkTasks(source)
+        self.source, self.tasks = source, WorkerTasks(source)
         bounds = source.bounds
         found = {k: np.flatnonzero(counted[bounds[k] : bounds[k + 1]]) for k in range(len(bounds) - 1)}
         self.found = {k: own for k, own in found.items() if own.size}

@@ -26,9 +26,9 @@ from metricwise.decisions.fitting import Binary, Fitting
 from metricwise.decisions.folds import DEFAULT_FOLDS, deal_chunks
 from metricwise.decisions.out_of_fold import Scores, draw_probe
 from metricwise.decisions.weighting import weight_setting
-from metricwise.designs.cluster.numbers import n_bytes
+from metricwise.designs.cluster.encoding import count_bytes
 from metricwise.designs.cluster.source import DaskSource
-from metricwise.designs.cluster.tasks import ChunkTasks
+from metricwise.designs.cluster.tasks import WorkerTasks
 from metricwise.registry import entries, listed, trains_on
 
 Score = Callable[[Any, Any], Floats]
@@ -60,7 +60,7 @@ class ClusterFitting(Fitting):
     n_passes: int = 1
 
     def __post_init__(self) -> None:
-        self.tasks = ChunkTasks(self.X)
+        self.tasks = WorkerTasks(self.X)
         self.n_chunks = len(self.X.bounds) - 1
 
     def _promise(self, aim: Aim, y: Labels, positive: Any, confidence: float) -> Binary:
@@ -159,7 +159,7 @@ class ClusterFitting(Fitting):
     def _targets(self, y: Labels, k: int) -> Any:
         own = slice(self.X.bounds[k], self.X.bounds[k + 1])
         targets = Targets(y[own], None if self.weights is None else self.weights[own])
-        return self.tasks.keep(targets, n_bytes(part for part in targets if part is not None), beside=k)
+        return self.tasks.keep(targets, count_bytes([part for part in targets if part is not None]), beside=k)
 
     def _taught(self, chunks: Sequence[int], targets: Sequence[Any], classes: Labels) -> Any:
         """Return the future of a model that has visited chunks in their order, some times."""

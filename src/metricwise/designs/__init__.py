@@ -1,7 +1,7 @@
-"""How the data are touched: two products with a vector, and subsets of samples."""
+"""How the data are accessed: products with the matrix of all samples, and subsets of samples."""
 
-from metricwise.designs.base import Design, make_design
-from metricwise.designs.chunked import ChunkSource
-from metricwise.designs.disk import StoredRows
+from metricwise.designs.base import Design, MatrixProducts, SampleAccess, make_design
+from metricwise.designs.disk import BlockReader
+from metricwise.designs.partitioned import DataSource
 
-__all__ = ["ChunkSource", "Design", "StoredRows", "make_design"]
+__all__ = ["BlockReader", "DataSource", "Design", "MatrixProducts", "SampleAccess", "make_design"]

@@ -1,40 +1,45 @@
-"""The design: what every solver knows of the data."""
+"""The design: all that solvers and decisions know of the data matrix X.
+
+Two protocols describe it. `MatrixProducts` is what can be multiplied: X w and X' c. `SampleAccess` is what can be
+looked at: subsets, copies in memory and fingerprints of samples. A `Design` is both.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Protocol
+from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
 from scipy import sparse
 
 from metricwise._typing import Floats, Hashes, Indices
 
+ScoresT_co = TypeVar("ScoresT_co", covariant=True)
+CoefficientsT_contra = TypeVar("CoefficientsT_contra", contravariant=True)
 
-class Design(Protocol):
+
+class MatrixProducts(Protocol[ScoresT_co, CoefficientsT_contra]):
     """A data matrix X, with a constant column at the end if there is an intercept, seen through its products.
 
     ``shape`` counts that virtual column. Implementations never copy, densify or extend the matrix they are given.
-    Weights are vectors as long as a sample of X, or stand for functions that are not written down as such
-    (`KernelDesign`): solvers add and scale them, and measure them by `covector`.
+    Weights are vectors with one entry per column of X, or represent functions that are not written down as such
+    (`KernelDesign`): solvers add and scale them, and measure them by `covector`. Scores are one number per sample, or a
+    handle of numbers that stay with the samples (`RemoteDesign`).
     """
 
     @property
     def shape(self) -> tuple[int, int]: ...
 
     @property
-    def is_sparse(self) -> bool: ...
-
-    @property
     def threads(self) -> int:
-        """How many threads may work on the samples."""
+        """How many threads may compute products."""
         ...
 
-    def scores(self, w: Floats) -> Floats:
+    def scores(self, w: Floats) -> ScoresT_co:
         """Return X w."""
         ...
 
-    def combine(self, c: Floats) -> Floats:
+    def combine(self, c: CoefficientsT_contra) -> Floats:
         """Return X' c."""
         ...
 
@@ -46,34 +51,69 @@ class Design(Protocol):
         """Return weights in a form that does not depend on which samples this design lists."""
         ...
 
-    def scores_by(self, model: Floats) -> Floats:
-        """Return the scores that portable weights give to the samples of this design."""
-        ...
 
-    def take(self, rows: Indices) -> Design:
-        """Return the design of some samples (positions within this design), sharing the matrix."""
-        ...
+class SampleAccess(Protocol):
+    """Samples that can be selected, brought into memory and compared."""
+
+    @property
+    def is_sparse(self) -> bool: ...
 
     @property
     def most_gathered(self) -> int:
-        """How many samples `gathered` may bring into memory."""
+        """How many samples `gather` may bring into memory."""
         ...
 
-    def gathered(self, rows: Indices) -> Design:
+    def take(self, rows: Indices) -> Self:
+        """Return the design of some samples, by their positions within this design; the matrix is shared."""
+        ...
+
+    def gather(self, rows: Indices) -> Design:
         """Return the design of some samples, as `take` does, with all of them in memory."""
         ...
 
     def fingerprints(self, seed: int = 0) -> Hashes:
-        """Return a hash for every sample, equal for equal samples whatever their storage."""
+        """Return one hash per sample, equal for equal samples whatever their storage."""
         ...
 
-    def row_blocks(self, size: int) -> Iterator[Design]:
-        """Yield designs of consecutive samples, at most ``size`` each."""
+
+class Design(MatrixProducts[Floats, Floats], SampleAccess, Protocol):
+    """A data matrix whose scores are vectors and whose samples can be looked at."""
+
+    def scores_by(self, model: Floats) -> Floats:
+        """Return the scores that portable weights give to the samples of this design."""
         ...
+
+
+class LinearWeights:
+    """Weights that are plain vectors: they are their own covectors and portable as they are."""
+
+    def covector(self, w: Floats) -> Floats:
+        """Return ``w``."""
+        return w
+
+    def portable(self, w: Floats) -> Floats:
+        """Return ``w``."""
+        return w
+
+
+DesignT = TypeVar("DesignT", bound=Design)
+
+
+def iterate_blocks(design: DesignT, size: int) -> Iterator[DesignT]:
+    """Yield the designs of consecutive samples, at most ``size`` each.
+
+    Examples
+    --------
+    >>> [block.shape[0] for block in iterate_blocks(make_design(np.eye(5)), 2)]
+    [2, 2, 1]
+    """
+    n_samples = design.shape[0]
+    for start in range(0, n_samples, size):
+        yield design.take(np.arange(start, min(start + size, n_samples)))
 
 
 def sample_sizes(n_pos: int, n_neg: int, n_samples: int) -> tuple[int, int]:
-    """Return how many samples of both classes a sample has: their shares, and one of each at least.
+    """Return how many samples of both classes a stratified subsample has, at least one of each.
 
     Examples
     --------
@@ -85,7 +125,16 @@ def sample_sizes(n_pos: int, n_neg: int, n_samples: int) -> tuple[int, int]:
 
 
 def make_design(X: Any, *, intercept: float = 0.0, threads: int = 1) -> Design:
-    """Return the design of an array, a CSR matrix, data on disk or chunks, with ``intercept`` as the constant column.
+    """Return the design of an array, a CSR matrix, data on disk or on a cluster.
+
+    Parameters
+    ----------
+    X : array, CSR matrix, BlockReader or DataSource
+        The samples.
+    intercept : float
+        Value of the constant column; 0 if there is none.
+    threads : int
+        How many threads may compute products.
 
     Examples
     --------
@@ -96,9 +145,9 @@ def make_design(X: Any, *, intercept: float = 0.0, threads: int = 1) -> Design:
     >>> design.scores(np.array([1.0, 2.0, 10.0]))
     array([11., 12.])
     """
-    from metricwise.designs.chunked import ChunkedDesign, ChunkSource
     from metricwise.designs.dense import DenseDesign
-    from metricwise.designs.disk import DiskSource, StoredRows
+    from metricwise.designs.disk import BlockReader, DiskSource
+    from metricwise.designs.partitioned import DataSource, PartitionedDesign
     from metricwise.designs.sparse import SparseDesign
 
     rows = np.arange(X.shape[0], dtype=np.int64)
@@ -106,9 +155,9 @@ def make_design(X: Any, *, intercept: float = 0.0, threads: int = 1) -> Design:
         if X.format != "csr":
             raise TypeError(f"sparse X must be in CSR format, got {X.format!r}: convert it with X.tocsr()")
         return SparseDesign(X, rows, intercept, threads)
-    if not isinstance(X, np.ndarray):  # asking for protocols takes longer than small products
-        if isinstance(X, StoredRows):
+    if not isinstance(X, np.ndarray):  # checking protocols takes longer than small products
+        if isinstance(X, BlockReader):
             X = DiskSource(X, threads)
-        if isinstance(X, ChunkSource):
-            return ChunkedDesign(X, rows, intercept, threads)
+        if isinstance(X, DataSource):
+            return PartitionedDesign(X, rows, intercept, threads)
     return DenseDesign(np.asarray(X), rows, intercept, threads)

@@ -1,16 +1,16 @@
-"""Dense matrices, float32 or float64, with contiguous samples or contiguous columns."""
+"""Dense matrices, float32 or float64, with contiguous rows or contiguous columns."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from metricwise._typing import Floats, Hashes, Indices
-from metricwise.designs.rows import RowsOfMatrix
+from metricwise.designs.matrix import MatrixDesign
 from metricwise.kernels import hashing, products
 
 
-class DenseDesign(RowsOfMatrix):
-    """Samples of a dense matrix. Anything but contiguous columns is read sample by sample."""
+class DenseDesign(MatrixDesign):
+    """Samples of a dense matrix. Any layout but contiguous columns is read row by row."""
 
     is_sparse = False
 

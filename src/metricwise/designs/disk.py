@@ -1,4 +1,4 @@
-"""Samples on disk: products block by block, the next block being read while the kernels work on one."""
+"""Samples on disk: products block by block; the next block is read while the current one is multiplied."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from scipy import sparse
 
 from metricwise._typing import Floats, Hashes, Indices
 from metricwise.designs.base import Design, make_design
-from metricwise.designs.chunked import RowChunks
-from metricwise.designs.finite import first_not_finite
+from metricwise.designs.finite import find_non_finite
+from metricwise.designs.partitioned import PartitionedData
 
 
 @runtime_checkable
-class StoredRows(RowChunks, Protocol):
-    """Chunks that can be read.
+class BlockReader(PartitionedData, Protocol):
+    """Samples that are read in blocks.
 
     Attributes
     ----------
     path : str
-        Where they are, for messages.
+        The file, for error messages.
     dtype : dtype
-        Of the numbers.
+        Type of the entries.
     """
 
     @property
@@ -33,28 +33,29 @@ class StoredRows(RowChunks, Protocol):
     def dtype(self) -> np.dtype[Any]: ...
 
     def blocks(self, which: Iterable[int] | None = None) -> Iterator[tuple[int, Any]]:
-        """Yield blocks with the numbers of their first samples; a block is gone when the next one is asked for."""
+        """Yield the first sample of every block and the block, which is valid until the next one is read."""
         ...
 
 
 class DiskSource:
-    """The `ChunkSource` of samples that are read in blocks.
+    """The `DataSource` of samples that are read in blocks.
 
-    A number that is not finite is found without looking for it: it makes the score of its sample so, and every
-    combination with it.
+    Entries are not checked one by one: NaN or infinity in a sample shows in its score and in every combination with it.
 
     Parameters
     ----------
-    stored : StoredRows
-        The samples.
+    reader : BlockReader
+        Reads the samples.
     threads : int
-        How many threads may work on a block.
+        How many threads may multiply with a block.
     """
 
-    def __init__(self, stored: StoredRows, threads: int) -> None:
-        self.stored, self.threads = stored, threads
-        self.shape, self.is_sparse, self.bounds = stored.shape, stored.is_sparse, stored.bounds
-        self.most_gathered = stored.most_gathered
+    bytes_moved = 0
+
+    def __init__(self, reader: BlockReader, threads: int) -> None:
+        self.reader, self.threads = reader, threads
+        self.shape, self.is_sparse, self.bounds = reader.shape, reader.is_sparse, reader.bounds
+        self.most_gathered = reader.most_gathered
 
     def scores(self, w: Floats, chunks: Indices) -> Floats:
         """Return X w for the samples of some blocks."""
@@ -69,7 +70,7 @@ class DiskSource:
     def combine(self, c: Floats, chunks: Indices) -> Floats:
         """Return X' c, where c is zero outside of some blocks."""
         out = np.zeros(self.shape[1])
-        # Backwards: what the last product has read last may still be in the memory of the system.
+        # Backwards: the blocks that the last product read last may still be in the page cache.
         for first, block, design in self._designs(chunks[::-1]):
             part = design.combine(c[first : first + block.shape[0]])
             if not np.isfinite(part).all():
@@ -78,17 +79,17 @@ class DiskSource:
         return out
 
     def fingerprints(self, seed: int, chunks: Indices) -> Hashes:
-        """Return a number for every sample of some blocks."""
+        """Return one hash per sample of some blocks."""
         out = np.zeros(self.shape[0], dtype=np.uint64)
         for first, block, design in self._designs(chunks):
             out[first : first + block.shape[0]] = design.fingerprints(seed)
         return out
 
     def gather(self, rows: Indices) -> Any:
-        """Return samples, ascending, as one matrix in memory."""
+        """Return distinct samples, in ascending order, as one matrix in memory."""
         starts = np.searchsorted(rows, self.bounds)
         wanted = np.flatnonzero(np.diff(starts))
-        parts: Any = [] if self.is_sparse else np.empty((len(rows), self.shape[1]), dtype=self.stored.dtype)
+        parts: Any = [] if self.is_sparse else np.empty((len(rows), self.shape[1]), dtype=self.reader.dtype)
         for number, (first, block, _) in zip(wanted.tolist(), self._designs(wanted), strict=True):
             self._check_finite(first, block)
             listed = slice(*starts[number : number + 2])
@@ -99,14 +100,14 @@ class DiskSource:
         return sparse.vstack(parts, format="csr") if isinstance(parts, list) else parts
 
     def _designs(self, chunks: Indices) -> Iterator[tuple[int, Any, Design]]:
-        for first, block in self.stored.blocks(chunks.tolist()):
+        for first, block in self.reader.blocks(chunks.tolist()):
             yield first, block, make_design(block, threads=self.threads)
 
     def _check_finite(self, first: int, block: Any) -> None:
-        """Raise if a number of a block is not finite."""
-        found = first_not_finite(block)
+        """Raise a ValueError if a block contains NaN or infinity."""
+        found = find_non_finite(block)
         if found is not None:
             raise ValueError(
-                f"{self.stored.path} holds {found.value} in sample {first + found.row}, column {found.column} (counted "
+                f"{self.reader.path} holds {found.value} in sample {first + found.row}, column {found.column} (counted "
                 "from 0) where a finite number belongs: fill it in or drop the sample, and write the file again"
             )

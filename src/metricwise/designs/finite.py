@@ -1,4 +1,4 @@
-"""Where a matrix has a number that is missing or infinite."""
+"""Find NaN and infinity in matrices."""
 
 from __future__ import annotations
 
@@ -8,32 +8,32 @@ import numpy as np
 from scipy import sparse
 
 
-class NotFinite(NamedTuple):
-    """An entry that is no finite number, and its place, counted from 0."""
+class NonFiniteEntry(NamedTuple):
+    """An entry that is NaN or infinite, and its position, counted from 0."""
 
     value: float
     row: int
     column: int
 
 
-def first_not_finite(block: Any) -> NotFinite | None:
-    """Return the first entry of an array or a CSR matrix that is not finite; None if there is none.
+def find_non_finite(block: Any) -> NonFiniteEntry | None:
+    """Return the first entry of an array or a CSR matrix that is NaN or infinite; None if there is none.
 
     Examples
     --------
-    >>> first_not_finite(np.array([[1.0, 2.0], [3.0, np.inf]]))
-    NotFinite(value=inf, row=1, column=1)
+    >>> find_non_finite(np.array([[1.0, 2.0], [3.0, np.inf]]))
+    NonFiniteEntry(value=inf, row=1, column=1)
     """
     values = block.data if sparse.issparse(block) else block
     with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(values.sum(dtype=np.float64)):  # quick, and hardly ever wrong the other way
+        if np.isfinite(values.sum(dtype=np.float64)):  # one pass; only overflow can make it infinite otherwise
             return None
     wrong = np.flatnonzero(~np.isfinite(values))
     if not wrong.size:
         return None
-    place = int(wrong[0])
+    position = int(wrong[0])
     if sparse.issparse(block):
-        row, column = int(np.searchsorted(block.indptr, place, side="right")) - 1, int(block.indices[place])
+        row, column = int(np.searchsorted(block.indptr, position, side="right")) - 1, int(block.indices[position])
     else:
-        row, column = divmod(place, block.shape[1])
-    return NotFinite(float(values.ravel()[place]), row, column)
+        row, column = divmod(position, block.shape[1])
+    return NonFiniteEntry(float(values.ravel()[position]), row, column)

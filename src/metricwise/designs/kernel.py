@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Self
 
 import numpy as np
@@ -84,12 +83,8 @@ class KernelDesign:
     def most_gathered(self) -> int:
         return len(self.rows)
 
-    def gathered(self, rows: Indices) -> Self:
+    def gather(self, rows: Indices) -> Self:
         return self.take(rows)
 
     def fingerprints(self, seed: int = 0) -> Hashes:
         return self.content.take(self.rows).fingerprints(seed)
-
-    def row_blocks(self, size: int) -> Iterator[Self]:
-        for start in range(0, len(self.rows), size):
-            yield self.take(np.arange(start, min(start + size, len(self.rows))))

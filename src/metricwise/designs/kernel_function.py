@@ -77,7 +77,7 @@ class KernelFunction:
         return np.ascontiguousarray(values)
 
 
-class KernelRows:
+class KernelMatrix:
     """Training samples seen through a kernel; with "precomputed", X is the kernel matrix itself."""
 
     def __init__(self, X: Any, function: KernelFunction) -> None:

@@ -1,4 +1,4 @@
-"""Matrices in compressed sparse samples."""
+"""Matrices in compressed sparse row format (CSR)."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from typing import Any
 import numpy as np
 
 from metricwise._typing import Floats, Hashes, Indices
-from metricwise.designs.rows import RowsOfMatrix
+from metricwise.designs.matrix import MatrixDesign
 from metricwise.kernels import hashing, products
 
 
-class SparseDesign(RowsOfMatrix):
+class SparseDesign(MatrixDesign):
     """Samples of a CSR matrix; the work is proportional to the stored entries."""
 
     is_sparse = True
 
     def __init__(self, X: Any, rows: Indices, intercept: float, threads: int) -> None:
         super().__init__(X, rows, intercept, threads)
-        self._entries_a_row = X.nnz / max(X.shape[0], 1)
+        self._entries_per_row = X.nnz / max(X.shape[0], 1)
 
     def _scores(self, w: Floats, offset: float) -> Floats:
         X, rows, order = self.X, self.rows, self.order
@@ -28,14 +28,14 @@ class SparseDesign(RowsOfMatrix):
                 X.data, X.indices, X.indptr, rows, order, w, offset, out, start, stop
             ),
             len(rows),
-            self._entries_a_row * len(rows),
+            self._entries_per_row * len(rows),
         )
         return out
 
     def _combine(self, c: Floats, out: Floats) -> None:
         X, rows, order = self.X, self.rows, self.order
-        work = self._entries_a_row * np.count_nonzero(c)
-        # Every block needs an accumulator as long as a sample, which must not cost more than the block itself.
+        work = self._entries_per_row * np.count_nonzero(c)
+        # Every block needs an accumulator with one entry per column, which must not cost more than the block itself.
         if work < 8 * X.shape[1]:
             work = 0.0
         self._sum_blocks(

@@ -16,7 +16,7 @@ from scipy.linalg import LinAlgError, cholesky, solve_triangular
 from metricwise._typing import Floats, Hashes, Indices
 from metricwise.designs.base import Design
 from metricwise.designs.dense import DenseDesign
-from metricwise.designs.kernel_function import KernelRows
+from metricwise.designs.kernel_function import KernelMatrix
 
 _RIDGE = (
     1e-10  # of the mean of the kernel's diagonal, added to the rest so that nearly dependent samples can be factored
@@ -30,13 +30,13 @@ class Subspace:
 
     Parameters
     ----------
-    source : KernelRows
+    source : KernelMatrix
         The samples and their kernel.
     capacity : int
         Most basis samples.
     """
 
-    def __init__(self, source: KernelRows, capacity: int) -> None:
+    def __init__(self, source: KernelMatrix, capacity: int) -> None:
         self.source = source
         self.basis: Indices = np.empty(0, dtype=np.int64)
         self._features = np.empty((source.n_samples, capacity), order="F")

@@ -8,6 +8,7 @@ import numpy as np
 
 from metricwise.clusters import at_hand, is_dask, refuse_client, refuse_other_collections, running_client
 from metricwise.decisions.on_cluster import light_copy, refuse_kernels
+from metricwise.designs.cluster.blocks import persist_blocks
 from metricwise.designs.cluster.source import DaskSource
 from metricwise.registry import trains_on
 
@@ -38,7 +39,7 @@ def chunks_of_cluster(X: Any, y: Any, sample_weight: Any, client: Any) -> tuple[
         return X, at_hand(y), at_hand(sample_weight)
     client = running_client(client)
     labels, weights = at_hand(y, client), at_hand(sample_weight, client)
-    return DaskSource(X, client), labels, weights
+    return DaskSource(persist_blocks(X, client)), labels, weights
 
 
 def lazy_scores(model: Any, X: Any) -> Any:

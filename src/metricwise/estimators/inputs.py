@@ -11,7 +11,7 @@ from sklearn.utils.validation import column_or_1d, validate_data
 
 from metricwise._sklearn import check_n_features
 from metricwise.clusters import is_dask
-from metricwise.designs import ChunkSource, StoredRows
+from metricwise.designs import BlockReader, DataSource
 from metricwise.registry import entries, listed
 
 
@@ -73,7 +73,7 @@ def validate_samples(
 
 def is_chunked(X: Any) -> bool:
     """Whether samples are in chunks that are not all in memory."""
-    return isinstance(X, StoredRows | ChunkSource)
+    return isinstance(X, BlockReader | DataSource)
 
 
 def refuse_chunks(who: str) -> NoReturn:

@@ -52,7 +52,7 @@ class BinnedCuttingPlane(CuttingPlane):
 
     @staticmethod
     def _settle(problem: Any, state: Any) -> None:
-        state.scores = problem.design.settled(state.scores)
+        state.scores = problem.design.store_combination(state.scores)
         state.labelling = state.labelling.settled(state.scores)
 
     def certificate(self, problem: Any, state: CuttingPlaneState) -> Certificate:

@@ -16,7 +16,8 @@ import numpy as np
 
 from metricwise._typing import Floats
 from metricwise.designs.labelled import Bins, Edges
-from metricwise.designs.remote_scores import BinCoefficients, FarRows, FarScores, ScoreHistogram
+from metricwise.designs.remote_design import RemoteDesign
+from metricwise.designs.remote_scores import BinCoefficients, RemoteScores, ScoreHistogram
 from metricwise.measures import get_measure, registered_names
 from metricwise.measures.base import Measure
 from metricwise.oracles import make_oracle
@@ -34,8 +35,8 @@ _ROUNDING = 8.0 * float(np.finfo(np.float64).eps)  # of sums, relative to the la
 class BinnedLabelling:
     """The most violated labelling of the bins' means, with the slack of the samples between two bounds."""
 
-    samples: FarRows
-    scores: FarScores
+    samples: RemoteDesign
+    scores: RemoteScores
     histogram: ScoreHistogram
     bracket: Bracket
 
@@ -61,15 +62,15 @@ class BinnedLabelling:
         """Return the coefficient of the samples of every bin."""
         return BinCoefficients(self.scores, self.histogram.edges, self.bracket.by_bin)
 
-    def slope(self, direction: FarScores) -> float:
+    def slope(self, direction: RemoteScores) -> float:
         """Return c . direction."""
         histogram = self.histogram
-        if not set(direction.mixture) <= set(histogram.keys):
+        if not set(direction.factors) <= set(histogram.keys):
             histogram = self.samples.histogram(self.scores + 0.0 * direction, histogram.edges)
         sums = histogram.sums(direction)
         return float(sum(c @ total for c, total in zip(self.bracket.by_bin, sums, strict=True)))
 
-    def settled(self, scores: FarScores) -> BinnedLabelling:
+    def settled(self, scores: RemoteScores) -> BinnedLabelling:
         """Return the same labelling where its scores have become one vector."""
         return replace(self, scores=scores)
 
@@ -81,7 +82,7 @@ class BinnedOracle:
     ----------
     measure : Measure
         A measure with a fast oracle.
-    samples : FarRows
+    samples : RemoteDesign
         The remote samples.
     n_bins : int
         Bins of each class.
@@ -98,14 +99,14 @@ class BinnedOracle:
         Width of the last bracket.
     """
 
-    def __init__(self, measure: Measure, samples: FarRows, n_bins: int, C: float, tol: float) -> None:
+    def __init__(self, measure: Measure, samples: RemoteDesign, n_bins: int, C: float, tol: float) -> None:
         self.measure, self.samples, self.n_bins, self.tol = measure, samples, n_bins, tol
         self.mistakes = float(measure.mistakes_per_loss(float(samples.n_pos), float(samples.n_neg)))  # type: ignore[attr-defined]
         self.cost = C * self.mistakes
         self.last_error = 0.0
         self._edges: Edges = (np.empty(0), np.empty(0))  # those of the last scores: the next ones are similar
 
-    def violate(self, scores: FarScores) -> BinnedLabelling:
+    def violate(self, scores: RemoteScores) -> BinnedLabelling:
         """Return the most violated labelling of the bins, finer ones where they are needed."""
         best = self._count(scores)
         w = self.samples.weights(scores)
@@ -122,7 +123,7 @@ class BinnedOracle:
         self.last_error = best.error
         return best
 
-    def _count(self, scores: FarScores) -> BinnedLabelling:
+    def _count(self, scores: RemoteScores) -> BinnedLabelling:
         histogram = self.samples.histogram(scores, self._edges)
         rounding = histogram.rounding(scores) + _ROUNDING * self.samples.largest(scores)
         pos, neg = class_scores(histogram, scores)
@@ -135,7 +136,7 @@ class BinnedOracle:
         return pos, neg
 
 
-def class_scores(histogram: ScoreHistogram, scores: FarScores) -> tuple[ClassScores, ClassScores]:
+def class_scores(histogram: ScoreHistogram, scores: RemoteScores) -> tuple[ClassScores, ClassScores]:
     """Return the scores of both classes in a histogram."""
     pos, neg = (
         _make_class_scores(bins, sums) for bins, sums in zip(histogram.classes, histogram.sums(scores), strict=True)
@@ -153,7 +154,7 @@ def _make_class_scores(bins: Bins, sums: Floats) -> ClassScores:
 class BinnedProblem:
     """The problem of `MultivariateProblem` for remote samples."""
 
-    design: FarRows
+    design: RemoteDesign
     oracle: BinnedOracle
     measure: Measure
 
@@ -172,12 +173,12 @@ class BinnedProblem:
         return MultivariateProblem(design, oracle, self.measure, n_pos, self.cost)
 
 
-def make_binned_problem(samples: FarRows, measure: Measure, n_bins: int, C: float, tol: float) -> BinnedProblem:
+def make_binned_problem(samples: RemoteDesign, measure: Measure, n_bins: int, C: float, tol: float) -> BinnedProblem:
     """Return the problem of remote samples.
 
     Parameters
     ----------
-    samples : FarRows
+    samples : RemoteDesign
         Remote samples of both classes.
     measure : Measure
         The measure to train for.

@@ -53,7 +53,7 @@ class SmoothProblem:
     def sample(self, n_samples: int, random: np.random.Generator) -> SmoothProblem:
         """Return the problem on a random subset with the same share of positives and the same cost."""
         indices, n_pos = draw_sample(self.n_pos, self.design.shape[0], n_samples, random)
-        return replace(self, design=self.design.gathered(indices), loss=self.loss.sample(indices), n_pos=n_pos)
+        return replace(self, design=self.design.gather(indices), loss=self.loss.sample(indices), n_pos=n_pos)
 
 
 def make_squared_problem(

@@ -42,7 +42,7 @@ class MultivariateProblem:
         indices, n_pos = draw_sample(self.n_pos, self.design.shape[0], n_samples, random)
         weights = None if self.weights is None else self.weights[indices]
         oracle = make_oracle(self.measure, n_pos, indices.size - n_pos, weights, threads=self.design.threads)
-        return replace(self, design=self.design.gathered(indices), oracle=oracle, n_pos=n_pos, weights=weights)
+        return replace(self, design=self.design.gather(indices), oracle=oracle, n_pos=n_pos, weights=weights)
 
 
 def draw_sample(n_pos: int, total: int, n_samples: int, random: np.random.Generator) -> tuple[Indices, int]:

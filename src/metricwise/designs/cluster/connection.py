@@ -1,48 +1,78 @@
-"""The way of numbers between coordinator and workers: directly where workers can be reached, else by the scheduler.
+"""The connection to a Dask cluster: direct to its workers where they can be reached, and what is lost with it.
 
-A client sends questions to the objects on workers (actors) through the scheduler, unless it was made with
-``direct_to_workers=True``: then every score is copied twice more, in a process that has other things to do. Whether
-workers can be reached from here is found out by knocking at their ports.
+A client sends requests to the objects on workers (actors) through the scheduler, unless it was made with
+``direct_to_workers=True``. Every array is then copied twice more, by a process that has other work to do. Whether the
+workers can be reached from this process is found out by opening connections to their ports.
 """
 
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
-from urllib.parse import urlsplit
+from typing import Any, TypeVar
+from urllib.parse import SplitResult, urlsplit
 
-_PATIENCE = 2.0  # seconds; a port behind a wall does not answer at all
+_TIMEOUT = 2.0  # seconds; a port behind a firewall does not answer at all
+
+T = TypeVar("T")
+
+
+class SchedulerLostError(ConnectionError):
+    """The scheduler of a Dask cluster was lost, and with it the samples that its workers kept."""
+
+    def __init__(self, cause: BaseException) -> None:
+        super().__init__(
+            f"the scheduler of the Dask cluster was lost ({type(cause).__name__}: {cause}), and with it the samples "
+            "that its workers kept. Connect a new client, build the Dask collections with it and call fit again; with "
+            "checkpoint='run.npz' training resumes where it stopped"
+        )
+
+
+def run_on_cluster(client: Any, action: Callable[[], T]) -> T:
+    """Return the result of an action that uses a client.
+
+    Raises
+    ------
+    SchedulerLostError
+        If a future is cancelled, which happens when the scheduler forgets everything.
+    """
+    from distributed import CancelledError
+
+    try:
+        with client.as_current():  # waiting, and the actors that are received, use the current client
+            return action()
+    except CancelledError as error:
+        raise SchedulerLostError(error) from error
 
 
 def can_reach(addresses: Iterable[str]) -> bool:
-    """Whether a connection to each of the addresses can be opened from this process.
+    """Return whether a connection to each of the addresses can be opened from this process.
 
     Examples
     --------
     >>> can_reach([]), can_reach(["tcp://127.0.0.1:1"])
     (True, False)
     """
-    return all(_answers(urlsplit(address)) for address in addresses)
+    return all(_accepts_connections(urlsplit(address)) for address in addresses)
 
 
-def _answers(parts: Any) -> bool:
-    if parts.scheme not in ("tcp", "tls") or parts.port is None:
-        return False  # what is behind other schemes is left to Dask
+def _accepts_connections(address: SplitResult) -> bool:
+    if address.scheme not in ("tcp", "tls") or address.port is None:
+        return False  # other schemes are left to Dask
     try:
-        with socket.create_connection((parts.hostname, parts.port), timeout=_PATIENCE):
+        with socket.create_connection((address.hostname, address.port), timeout=_TIMEOUT):
             return True
     except OSError:
         return False
 
 
 @contextmanager
-def direct(client: Any, reachable: bool) -> Iterator[None]:
-    """Let a client speak to workers directly, if it can and its user has not forbidden it; afterwards as before."""
+def connect_directly(client: Any, is_reachable: bool) -> Iterator[None]:
+    """Let a client send to workers directly if they can be reached, unless its user has chosen; restore it then."""
     before = client.direct_to_workers
     if before is None:
-        client.direct_to_workers = reachable
+        client.direct_to_workers = is_reachable
     try:
         yield
     finally:

@@ -1,30 +1,31 @@
-"""Samples of Dask collections with their labels: both stay with the workers, and so do scores.
+"""Samples of Dask collections with their labels: both stay on the workers, and so do scores.
 
-Every worker has its samples, labels and scores in one object (`LabelledRows` in a Dask actor). If it is lost, the
-samples are computed again by Dask and the scores from the weights that the coordinator still knows.
+Every worker keeps its samples, labels and scores (`LabelledSamples`) in a Dask actor. If it is lost, Dask computes the
+samples again, and the scores are computed from the weights that the coordinator still knows.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from metricwise._typing import Integers
 from metricwise.clusters import is_dask
 from metricwise.designs.base import Design, make_design
-from metricwise.designs.cluster.source import DaskSource
-from metricwise.designs.cluster.workers import HeldChunks, Timed
-from metricwise.designs.labelled import Codes, LabelledRows
+from metricwise.designs.cluster.blocks import PersistedBlocks
+from metricwise.designs.cluster.connection import run_on_cluster
+from metricwise.designs.cluster.messages import AnswerT, Request, keep_blocks
+from metricwise.designs.cluster.pool import WorkerPool
+from metricwise.designs.cluster.source import stack_blocks
+from metricwise.designs.labelled import Codes, LabelledSamples
 
-_MOST_LABELS = 10_000  # of a chunk: what has more is no label
+_MAX_LABELS = 10_000  # per chunk: more are not class labels
 
 
-class LabelFacts(NamedTuple):
+class LabelSummary(NamedTuple):
     """What the coordinator knows of the labels of a chunk."""
 
     n_samples: int
@@ -32,7 +33,7 @@ class LabelFacts(NamedTuple):
     counts: Integers
 
 
-def prepared_labels(block: Any, number: int) -> NDArray[Any]:
+def prepare_labels(block: Any, number: int) -> NDArray[Any]:
     """Return the labels of a chunk as an array."""
     labels = np.asarray(block)
     if labels.ndim == 2 and labels.shape[1] == 1:
@@ -47,129 +48,118 @@ def prepared_labels(block: Any, number: int) -> NDArray[Any]:
     return labels
 
 
-def label_facts(labels: NDArray[Any], number: int) -> LabelFacts:
+def summarize_labels(labels: NDArray[Any], number: int) -> LabelSummary:
     """Return what the coordinator must know of the labels of a chunk."""
     found, counts = np.unique(labels, return_counts=True)
-    if found.size > _MOST_LABELS:
+    if found.size > _MAX_LABELS:
         raise ValueError(
             f"chunk {number} of y has {found.size:,} different labels, such as {found[:1].tolist()[0]!r}: training "
             "needs classes. Make some, for example by y > limit"
         )
-    return LabelFacts(labels.size, found, counts)
+    return LabelSummary(labels.size, found, counts)
 
 
-def encoded(labels: NDArray[Any], classes: NDArray[Any]) -> Codes:
-    """Return the places of labels among the sorted classes."""
+def encode_labels(labels: NDArray[Any], classes: NDArray[Any]) -> Codes:
+    """Return the positions of labels among the sorted classes."""
     return np.searchsorted(classes, labels).astype(np.int32)
 
 
-class HeldLabelledChunks(HeldChunks):
-    """The chunks of one worker with their labels; lives on the worker.
+def keep_labelled_blocks(chunks: Sequence[int], intercept: float, *parts: Any) -> LabelledSamples:
+    """Return chunks with their labels for a worker.
 
     Parameters
     ----------
-    numbers : sequence of int
-        Of the chunks.
+    chunks : sequence of int
+        Numbers of the chunks.
     intercept : float
         Value of the constant column; 0 if there is none.
     *parts
         The chunks, then the codes of their labels.
     """
-
-    def __init__(self, numbers: Sequence[int], intercept: float, *parts: Any) -> None:
-        super().__init__(numbers, *parts[: len(numbers)])
-        designs = {
-            number: make_design(block, intercept=intercept, threads=self.designs[number].threads)
-            for number, block in self.blocks.items()
-        }
-        codes = dict(zip(numbers, parts[len(numbers) :], strict=True))
-        self.rows = LabelledRows(designs, codes, lambda number, rows: self.blocks[number][rows])
-
-    def answer(self, numbers: Sequence[int], method: str, *arguments: Any) -> Timed:
-        """Return what the samples answer."""
-        started = time.perf_counter()
-        answers = getattr(self.rows, method)(*arguments)
-        return Timed(answers, time.perf_counter() - started)
+    blocks = keep_blocks(chunks, intercept, *parts[: len(chunks)])
+    codes = dict(zip(chunks, parts[len(chunks) :], strict=True))
+    return LabelledSamples(blocks.designs, codes, lambda number, rows: blocks.matrices[number][rows])
 
 
-class LabelledDaskSource(DaskSource):
-    """The chunks of a Dask array or data frame with their labels; see `metricwise.designs.remote_scores.Places`.
+class ClusterData:
+    """The `LabelledData` of a Dask array or data frame.
 
     Parameters
     ----------
+    blocks : PersistedBlocks
+        The samples.
     X : dask array or dask data frame
-        Samples.
+        Where they came from.
     y : dask array, dask series or array
-        Labels; of Dask collections, the same samples in every chunk.
-    client : distributed.Client
-        Knows the workers.
+        Labels; a Dask collection must have the same samples in every chunk.
     intercept : float
         Value of the constant column; 0 if there is none.
     threads : int
-        How many threads may work on samples that are gathered.
+        How many threads may compute products with gathered samples.
 
     Attributes
     ----------
     classes : array
-        The labels there are, sorted.
+        The distinct labels, sorted.
     """
 
-    def __init__(self, X: Any, y: Any, client: Any, intercept: float, threads: int) -> None:
-        super().__init__(X, client)
+    def __init__(self, blocks: PersistedBlocks, X: Any, y: Any, intercept: float, threads: int) -> None:
+        self._blocks = blocks
+        self.is_sparse, self.most_gathered = blocks.is_sparse, blocks.count_samples_that_fit()
         self.intercept, self.threads = float(intercept), threads
-        futures = self._label_futures(X, y)
-        known: list[LabelFacts] = self._cluster(
-            lambda: client.gather(client.map(label_facts, futures, range(len(futures)), pure=False))
+        self.n_samples, n_features = blocks.shape
+        self.n_weights = n_features + (self.intercept != 0.0)
+        client, futures = blocks.client, self._persist_labels(X, y)
+        summaries: list[LabelSummary] = run_on_cluster(
+            client, lambda: client.gather(client.map(summarize_labels, futures, range(len(futures)), pure=False))
         )
-        for k, (size, facts) in enumerate(zip(self._sizes, known, strict=True)):
-            if size != facts.n_samples:
-                raise ValueError(
-                    f"chunk {k} of X has {size} samples and chunk {k} of y {facts.n_samples} labels: they must be the "
-                    "same samples. Make both from one collection, or use y.rechunk((X.chunks[0],))"
-                )
-        filled = [k for k, size in enumerate(self._sizes) if size > 0]
-        self.classes: NDArray[Any] = np.unique(np.concatenate([known[k].labels for k in filled]))
-        self._codes = client.map(encoded, [futures[k] for k in filled], classes=self.classes, pure=False)
+        _check_sizes(blocks.sizes, summaries)
+        filled = [k for k, size in enumerate(blocks.sizes) if size > 0]
+        self.classes: NDArray[Any] = np.unique(np.concatenate([summaries[k].labels for k in filled]))
+        self._codes = client.map(encode_labels, [futures[k] for k in filled], classes=self.classes, pure=False)
         self.class_counts = np.zeros((len(filled), self.classes.size), dtype=np.int64)
-        for place, k in enumerate(filled):
-            self.class_counts[place, np.searchsorted(self.classes, known[k].labels)] = known[k].counts
+        for row, k in enumerate(filled):
+            self.class_counts[row, np.searchsorted(self.classes, summaries[k].labels)] = summaries[k].counts
+        self.pool: WorkerPool[LabelledSamples] = WorkerPool(client, blocks.futures, self._describe_data)
 
     @property
-    def n_samples(self) -> int:
-        """All samples."""
-        return self.shape[0]
+    def bytes_moved(self) -> int:
+        """Bytes of arrays that were exchanged with the workers so far."""
+        return self.pool.bytes_moved
 
-    @property
-    def n_weights(self) -> int:
-        """All features and the constant."""
-        return self.shape[1] + (self.intercept != 0.0)
-
-    def ask(self, method: str, *arguments: Any) -> list[Any]:
+    def ask(self, request: Request[LabelledSamples, AnswerT]) -> list[AnswerT]:
         """Return the answers of all workers."""
-        everything = np.arange(len(self._futures))
-        replies = self._replies("answer", everything, lambda _: (method, *arguments))
-        return [answer for _, answers in replies for answer in answers]
+        return self.pool.ask_all(request)
 
-    def stacked(self, blocks: Sequence[Any]) -> Design:
+    def stack(self, blocks: Sequence[Any]) -> Design:
         """Return the design of gathered samples."""
-        matrix = sparse.vstack(blocks, format="csr") if self.is_sparse else np.concatenate(blocks)
-        return make_design(matrix, intercept=self.intercept, threads=self.threads)
+        return make_design(stack_blocks(blocks, self.is_sparse), intercept=self.intercept, threads=self.threads)
 
-    def _holding(self, numbers: Sequence[int]) -> tuple[Any, ...]:
-        parts = [*(self._futures[k] for k in numbers), *(self._codes[k] for k in numbers)]
-        return HeldLabelledChunks, numbers, self.intercept, *parts
+    def _describe_data(self, chunks: Sequence[int]) -> tuple[Any, ...]:
+        parts = [*(self._blocks.futures[k] for k in chunks), *(self._codes[k] for k in chunks)]
+        return keep_labelled_blocks, chunks, self.intercept, *parts
 
-    def _label_futures(self, X: Any, y: Any) -> list[Any]:
-        blocks = _label_blocks(X, y, self._sizes)
+    def _persist_labels(self, X: Any, y: Any) -> list[Any]:
+        """Return the futures of the labels of every chunk."""
+        client, blocks = self._blocks.client, _label_blocks(X, y, self._blocks.sizes)
         if not is_dask(y):
-            submit = self._client.submit
-            return [submit(prepared_labels, block, number, pure=False) for number, block in enumerate(blocks)]
+            return [client.submit(prepare_labels, block, number, pure=False) for number, block in enumerate(blocks)]
         from dask import delayed
 
-        make = delayed(prepared_labels, pure=False)
-        tasks = [make(block, number) for number, block in enumerate(blocks)]
-        futures: list[Any] = self._cluster(lambda: self._client.compute(tasks))
+        prepare = delayed(prepare_labels, pure=False)
+        tasks = [prepare(block, number) for number, block in enumerate(blocks)]
+        futures: list[Any] = run_on_cluster(client, lambda: client.compute(tasks))
         return futures
+
+
+def _check_sizes(sizes: Sequence[int], summaries: Sequence[LabelSummary]) -> None:
+    """Raise a ValueError if a chunk has more samples than labels, or fewer."""
+    for k, (size, labels) in enumerate(zip(sizes, summaries, strict=True)):
+        if size != labels.n_samples:
+            raise ValueError(
+                f"chunk {k} of X has {size} samples and chunk {k} of y {labels.n_samples} labels: they must be the "
+                "same samples. Make both from one collection, or use y.rechunk((X.chunks[0],))"
+            )
 
 
 def _label_blocks(X: Any, y: Any, sizes: Sequence[int]) -> list[Any]:

@@ -9,9 +9,9 @@ import numpy as np
 from metricwise._typing import Floats, Indices, Mask
 from metricwise.decisions.folds import deal_chunks
 from metricwise.designs.base import make_design
-from metricwise.designs.cluster.numbers import n_bytes
+from metricwise.designs.cluster.encoding import count_bytes
 from metricwise.designs.cluster.source import DaskSource
-from metricwise.designs.cluster.tasks import ChunkTasks
+from metricwise.designs.cluster.tasks import WorkerTasks
 from metricwise.estimators.streaming.memory import MemoryJob
 from metricwise.estimators.streaming.passes import BinaryFitting, Passes, Pauses, Progress, seed_of_pass
 from metricwise.measures import Measure
@@ -42,7 +42,7 @@ class ClusterRows(StreamData):
     def __init__(self, source: DaskSource, positive: Mask, weights: Floats) -> None:
         self.X, self.positive, self.weights = source, positive, weights
         self.is_sparse = source.is_sparse
-        self.tasks = ChunkTasks(source)
+        self.tasks = WorkerTasks(source)
         self._placed: tuple[Indices, list[tuple[int, Indices, Any]]] = np.zeros(0, dtype=np.int64), []
 
     def scores(self, rows: Indices, w: Floats, intercept: float) -> Floats:
@@ -77,7 +77,7 @@ def _array_bytes(array: Floats) -> int:
 
 
 def _state_bytes(state: StreamState) -> int:
-    return n_bytes(state.to_arrays().values())
+    return count_bytes(state.to_arrays())
 
 
 class ShardedFitting(BinaryFitting):
@@ -113,7 +113,7 @@ class ShardedFitting(BinaryFitting):
         for k in (k for shard in self.shards for k in shard):
             own = slice(bounds[k], bounds[k + 1])
             labels = ChunkLabels(data.positive[own], None if even else data.weights[own], learnt[own])
-            size = n_bytes(part for part in labels if part is not None)
+            size = count_bytes([part for part in labels if part is not None])
             self._labels[k] = data.tasks.keep(labels, size, beside=k)
 
     def _few_rows(self, rows: Indices) -> tuple[StreamData, Indices]:

@@ -11,8 +11,11 @@ from sklearn.utils.multiclass import check_classification_targets
 from metricwise._typing import Floats
 from metricwise.clusters import is_dask, running_client
 from metricwise.decisions.targets import classes_of
-from metricwise.designs.cluster.labelled import LabelledDaskSource
-from metricwise.designs.remote_scores import FarRows, FarScores, OnePlace, Places
+from metricwise.designs.cluster.blocks import persist_blocks
+from metricwise.designs.cluster.labelled import ClusterData
+from metricwise.designs.cluster.source import DaskSource
+from metricwise.designs.remote_design import LabelledData, LocalData, RemoteDesign
+from metricwise.designs.remote_scores import RemoteScores
 from metricwise.estimators.checkpoints import digest, settings_of
 from metricwise.estimators.dask_inputs import data_of_cluster
 from metricwise.estimators.inputs import validate_samples
@@ -53,17 +56,18 @@ def check_for_bins(model: MultivariateSVC, sample_weight: Any) -> None:
         )
 
 
-def labelled_rows(model: MultivariateSVC, X: Any, y: Any, client: Any) -> tuple[Places, NDArray[Any]]:
+def labelled_rows(model: MultivariateSVC, X: Any, y: Any, client: Any) -> tuple[LabelledData, NDArray[Any]]:
     """Return the samples with their labels, where they are, and the classes."""
     if not is_dask(X):
         X, y, _ = data_of_cluster(model, X, y, None, client)
         X, y = validate_samples(model, X, y, least=2, chunks=True)
         classes = classes_of(y, np.ones(len(y)))
-        return OnePlace(model._design(X), np.searchsorted(classes, y)), classes
-    source = LabelledDaskSource(X, y, running_client(client), model.intercept_value, model.threads)
-    validate_samples(model, source, chunks=True)
-    check_classification_targets(source.classes)
-    return source, classes_of(source.classes, np.ones(source.classes.size))
+        return LocalData(model._design(X), np.searchsorted(classes, y)), classes
+    blocks = persist_blocks(X, running_client(client))
+    data = ClusterData(blocks, X, y, model.intercept_value, model.threads)
+    validate_samples(model, DaskSource(blocks), chunks=True)
+    check_classification_targets(data.classes)
+    return data, classes_of(data.classes, np.ones(data.classes.size))
 
 
 class BinnedTraining(Training):
@@ -75,7 +79,7 @@ class BinnedTraining(Training):
         Whose parameters count.
     measure : Measure
         What is trained for.
-    places : Places
+    places : LabelledData
         Where the samples are.
     seed : int
         Of the sample to start from.
@@ -83,27 +87,29 @@ class BinnedTraining(Training):
         Binary problems among which the time is divided.
     """
 
-    def __init__(self, model: MultivariateSVC, measure: Measure, places: Places, seed: int, n_problems: int) -> None:
+    def __init__(
+        self, model: MultivariateSVC, measure: Measure, places: LabelledData, seed: int, n_problems: int
+    ) -> None:
         solver = BinnedCuttingPlane(seed=seed)
         settings: dict[str, Any] = {"solver": solver, "make_problem": make_binned_problem}
         nothing: Any = None  # neither samples nor scores are here
         super().__init__(model, measure, nothing, nothing, seed=seed, n_problems=n_problems, **settings)
         self.n_bins, self.places = int(model.score_bins or 0), places
         if model.checkpoint is not None:
-            content = places.n_samples, places.n_weights, FarRows(places, 0).fingerprint(), seed
+            content = places.n_samples, places.n_weights, RemoteDesign(places, 0).fingerprint(), seed
             self.file = TrainingFile(model.checkpoint, digest(settings_of(model), *content))
 
     def fit_label(self, positive: int) -> tuple[Result, float]:
         """Solve the problem of one label against all others, and choose its threshold."""
-        rows = FarRows(self.places, positive)
+        rows = RemoteDesign(self.places, positive)
         problem = make_binned_problem(rows, self.measure, self.n_bins, self.model.C, self.model.tol)
         result, state = self._run(problem, self._limits(n_runs=1), None, self.model.callback)
         threshold = self.model.threshold
         chosen = float(threshold) if not isinstance(threshold, str) else self._on_edges(problem, state.scores)
-        rows.settled(rows.scores(np.zeros(rows.shape[1])))  # nothing stays behind
+        rows.drop_scores()
         return portable(result, rows), chosen  # type: ignore[arg-type]
 
-    def _on_edges(self, problem: BinnedProblem, scores: FarScores) -> float:
+    def _on_edges(self, problem: BinnedProblem, scores: RemoteScores) -> float:
         """Return the best threshold between bins of the training scores, which are made finer around it."""
         edges = np.union1d(*problem.oracle.violate(scores).histogram.edges)
         for _ in range(_FINER_THRESHOLDS):
@@ -112,10 +118,12 @@ class BinnedTraining(Training):
             edges = np.union1d(refine_edges(bins, change, self.n_bins), np.nextafter(threshold, np.inf))
         return self._between_bins(problem.design, scores, edges)[0]
 
-    def _between_bins(self, rows: FarRows, scores: FarScores, edges: Floats) -> tuple[float, ClassScores, Floats]:
+    def _between_bins(
+        self, rows: RemoteDesign, scores: RemoteScores, edges: Floats
+    ) -> tuple[float, ClassScores, Floats]:
         """Return the best threshold between bins, the bins of all samples, and behind which of them labels change."""
         pos, neg = rows.histogram(scores, (edges, edges)).classes
-        both = pos.with_rows_of(neg)
+        both = pos.merge(neg)
         filled = np.flatnonzero(both.counts)
         counts = np.concatenate([pos.counts[filled], neg.counts[filled]]).astype(np.float64)
         truth = np.repeat([True, False], filled.size)

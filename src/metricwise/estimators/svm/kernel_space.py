@@ -15,7 +15,7 @@ from metricwise.designs.kernel import KernelDesign
 from metricwise.designs.kernel_function import (
     PRECOMPUTED,
     KernelFunction,
-    KernelRows,
+    KernelMatrix,
     check_kernel_matrix,
     check_positive,
 )
@@ -54,7 +54,7 @@ class KernelSpace:
             check_kernel_matrix(X)
         self.model, self.content = model, content
         self.function = KernelFunction(model.kernel, gamma_of(model, X), model.degree, model.coef0)
-        self.source = KernelRows(X, self.function)
+        self.source = KernelMatrix(X, self.function)
         self.approximation = self._chosen_approximation()
         # With an approximation, the design of a problem is known once its basis is.
         self.design: Design = self._exact_design(X) if self.approximation == "exact" else content

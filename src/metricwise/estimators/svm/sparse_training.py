@@ -9,6 +9,7 @@ import numpy as np
 
 from metricwise._typing import Floats, Indices, Mask
 from metricwise.designs import Design, make_design
+from metricwise.designs.base import iterate_blocks
 from metricwise.estimators.svm.training import Training
 from metricwise.measures import Measure
 from metricwise.results import Result, Status
@@ -35,7 +36,7 @@ def codes_of(design: Design, dictionary: Floats, penalty: float) -> Floats:
     with blas_on_one_thread():
         blocks = [
             SampleEncoder.from_design(block, dictionary).encode(penalty, _CODES_TOL)
-            for block in design.row_blocks(_ROWS_A_BLOCK)
+            for block in iterate_blocks(design, _ROWS_A_BLOCK)
         ]
     return np.concatenate(blocks)
 

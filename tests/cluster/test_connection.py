@@ -10,8 +10,9 @@ from sklearn.base import clone
 from sklearn.linear_model import SGDClassifier
 
 from metricwise import MultivariateSVC, PlugInClassifier, SPADEClassifier, certify
-from metricwise.designs.cluster import source as dask_source
-from metricwise.designs.cluster.connection import can_reach, direct
+from metricwise.designs.cluster import pool
+from metricwise.designs.cluster.blocks import persist_blocks
+from metricwise.designs.cluster.connection import can_reach, connect_directly
 from metricwise.designs.cluster.source import DaskSource
 
 X = np.random.default_rng(0).normal(size=(60, 3))
@@ -20,15 +21,15 @@ EVERYTHING = np.arange(3)
 
 def asked(client):
     """Return scores, and the way that the second question has taken."""
-    source = DaskSource(da.from_array(X, chunks=(20, 3)), client)
+    source = DaskSource(persist_blocks(da.from_array(X, chunks=(20, 3)), client))
     source.scores(np.ones(3), EVERYTHING)
-    ways, asked = [], source._asked
+    ways, asked = [], source.pool._ask_once
 
     def noting(*arguments):
         ways.append(client.direct_to_workers)
         return asked(*arguments)
 
-    source._asked = noting
+    source.pool._ask_once = noting
     return source.scores(np.array([1.0, -2.0, 0.5]), EVERYTHING), ways
 
 
@@ -42,7 +43,7 @@ def test_the_direct_way_is_taken_unless_the_user_has_forbidden_it(cluster, wish,
 
 
 def test_workers_behind_a_wall_are_asked_by_the_scheduler(client, monkeypatch):
-    monkeypatch.setattr(dask_source, "can_reach", lambda addresses: False)
+    monkeypatch.setattr(pool, "can_reach", lambda addresses: False)
     found, ways = asked(client)
     assert ways == [False]
     np.testing.assert_allclose(found, X @ [1.0, -2.0, 0.5])
@@ -56,7 +57,7 @@ def test_ports_that_nobody_listens_at_and_schemes_of_others_are_not_reached(clie
 
 
 def test_the_way_is_as_before_after_an_error(client):
-    with pytest.raises(ValueError, match="wrong"), direct(client, True):
+    with pytest.raises(ValueError, match="wrong"), connect_directly(client, True):
         assert client.direct_to_workers is True
         raise ValueError("wrong")
     assert client.direct_to_workers is None
@@ -65,7 +66,7 @@ def test_the_way_is_as_before_after_an_error(client):
 def test_the_client_that_was_given_is_the_one_that_asks(cluster):
     with Client(cluster, set_as_default=False) as given:
         current = Client(cluster)
-        source = DaskSource(da.from_array(X, chunks=(20, 3)), given)
+        source = DaskSource(persist_blocks(da.from_array(X, chunks=(20, 3)), given))
         source.scores(np.ones(3), EVERYTHING)
         current.close()
         np.testing.assert_allclose(source.scores(np.ones(3), EVERYTHING), X.sum(axis=1))

@@ -1,21 +1,21 @@
-"""What dense and sparse designs share: a list of samples of one matrix, and the virtual constant column."""
+"""What dense and sparse designs share: positions of samples in one matrix, and the virtual constant column."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 
 from metricwise._typing import Floats, Indices
+from metricwise.designs.base import LinearWeights
 from metricwise.threads import block_bounds, run_blocks
 
-_MANY_ROWS = 5000
+_MANY_SAMPLES = 5000
 
 
-class RowsOfMatrix(ABC):
+class MatrixDesign(LinearWeights, ABC):
     """Some samples of a matrix, in a given order, with ``intercept`` as the value of a constant last column."""
 
     is_sparse: bool
@@ -32,11 +32,11 @@ class RowsOfMatrix(ABC):
 
     @cached_property
     def order(self) -> Indices:
-        """The order in which products read the samples: by their place in memory, if there are many.
+        """The order in which products read the samples: by their position in memory, if there are many.
 
         Few samples fit into the cache and are read as listed, so that sums over them depend on the list alone.
         """
-        if len(self.rows) < _MANY_ROWS:
+        if len(self.rows) < _MANY_SAMPLES:
             return np.arange(len(self.rows))
         return np.argsort(self.rows, kind="stable")  # linear time for a few ascending runs, such as the two classes
 
@@ -47,12 +47,8 @@ class RowsOfMatrix(ABC):
     def most_gathered(self) -> int:
         return len(self.rows)
 
-    def gathered(self, rows: Indices) -> Self:
+    def gather(self, rows: Indices) -> Self:
         return self.take(rows)
-
-    def row_blocks(self, size: int) -> Iterator[Self]:
-        for start in range(0, len(self.rows), size):
-            yield self.take(np.arange(start, min(start + size, len(self.rows))))
 
     def scores(self, w: Floats) -> Floats:
         weights, offset = self._split(w)
@@ -64,12 +60,6 @@ class RowsOfMatrix(ABC):
         if self.intercept != 0.0:
             out[-1] = self.intercept * c.sum()
         return out
-
-    def covector(self, w: Floats) -> Floats:
-        return w
-
-    def portable(self, w: Floats) -> Floats:
-        return w
 
     def scores_by(self, model: Floats) -> Floats:
         return self.scores(model)
