@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from metricwise._typing import Floats
-from metricwise.designs import Design
 from metricwise.estimators.svm.base import BatchClassifier
-from metricwise.estimators.svm.training import Training
+from metricwise.estimators.svm.training import BinaryFit, TrainingData, TrainingPlan
 from metricwise.measures import Measure
-from metricwise.results import Result
 from metricwise.solvers.amp import AMP, AmpResult
 from metricwise.solvers.amp_problem import make_amp_problem
 from metricwise.solvers.cutting_plane import CuttingPlane
+from metricwise.solvers.loop import Callback
 
 
 class AMPClassifier(BatchClassifier):
@@ -111,7 +111,7 @@ class AMPClassifier(BatchClassifier):
     array([0.  , 0.82, 0.94])
     """
 
-    _way_out = (
+    _degenerate_remedy = (
         "If C is very small, raise it. Otherwise fit an intercept, or train MultivariateSVC with measure='roc_auc' and "
         "choose the threshold for {measure!r}"
     )
@@ -127,13 +127,13 @@ class AMPClassifier(BatchClassifier):
         max_seconds: float | None = None,
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
-        class_weight: Any = None,
+        class_weight: dict[Any, float] | str | None = None,
         multi_class: str | None = "ovr",
         pos_label: Any = None,
         cv: Any = None,
         n_jobs: int | None = None,
-        random_state: Any = 0,
-        callback: Any = None,
+        random_state: int | np.random.RandomState | None = 0,
+        callback: Callback | None = None,
         checkpoint: str | Path | None = None,
     ) -> None:
         self.measure = measure
@@ -153,13 +153,11 @@ class AMPClassifier(BatchClassifier):
         self.callback = callback
         self.checkpoint = checkpoint
 
-    def _training(self, measure: Measure, X: Any, design: Design, seed: int, n_problems: int) -> Training:
-        solver = AMP(inner=CuttingPlane(seed=seed))
-        return Training(
-            self, measure, X, design, seed=seed, n_problems=n_problems, solver=solver, make_problem=make_amp_problem
-        )
+    def _plan(self, measure: Measure, data: TrainingData) -> TrainingPlan:
+        plan = self._plan_cutting_planes(measure, self.C)
+        return replace(plan, solver=AMP(inner=CuttingPlane(seed=plan.seed)), make_problem=make_amp_problem)
 
-    def _store(self, training: Training, fits: Sequence[tuple[Result, float]]) -> None:
-        super()._store(training, fits)
-        levels = [np.array(result.levels) for result, _ in fits if isinstance(result, AmpResult)]
+    def _store(self, plan: TrainingPlan, fits: Sequence[BinaryFit]) -> None:
+        super()._store(plan, fits)
+        levels = [np.array(fit.result.levels) for fit in fits if isinstance(fit.result, AmpResult)]
         self.challenge_levels_: Floats | list[Floats] = levels[0] if len(levels) == 1 else levels

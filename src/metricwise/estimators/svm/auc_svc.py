@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import replace
 from itertools import combinations
 from numbers import Integral
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from metricwise._sklearn import Interval, Options, StrOptions, votes_of_pairs
-from metricwise._typing import Floats, Mask
+from metricwise._sklearn import Options, StrOptions, votes_of_pairs
+from metricwise._typing import Floats, Labels
 from metricwise.clusters import is_dask
-from metricwise.designs import Design
 from metricwise.estimators.inputs import is_chunked, refuse_chunks
-from metricwise.estimators.svm.kernel import KernelClassifier
-from metricwise.estimators.svm.training import Training
+from metricwise.estimators.svm.base import AT_LEAST_ONE, BatchClassifier
+from metricwise.estimators.svm.kernel import Kernel
+from metricwise.estimators.svm.training import BinaryTarget, TrainingData, TrainingPlan
 from metricwise.measures import Measure, RocAuc
-from metricwise.solvers import CuttingPlane, make_problem
+from metricwise.solvers.loop import Callback
 from metricwise.solvers.newton import TruncatedNewton, squared_problem
 from metricwise.solvers.pair_clusters import PairClusters
 
 
-class AUCSVC(KernelClassifier):
+class AUCSVC(BatchClassifier):
     """Support vector machine that ranks positives above negatives (Brefeld and Scheffer 2005).
 
     Minimises ``1/2 |w|^2 + C n mean over pairs of max(0, 1 - (s_i - s_j))^norm`` over all pairs of a positive i and a
@@ -126,21 +125,22 @@ class AUCSVC(KernelClassifier):
     True
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = KernelClassifier._parameter_constraints | {
+    _parameter_constraints: ClassVar[dict[str, Any]] = BatchClassifier._parameter_constraints | {
         "norm": [Options(Integral, {1, 2})],
         "pairs": [StrOptions({"exact", "kmeans"})],
-        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        "n_clusters": [AT_LEAST_ONE],
         "multi_class": [StrOptions({"ovr", "ovo", "off"}), None],
     }
-    class_weight: Any = None  # weights of classes cancel in the mean over pairs
-    _way_out = "If C is very small, raise it; more features also help"
+    class_weight = None  # class weights cancel in the mean over pairs
+    fit_intercept = False  # a ranking has no constant term
+    _degenerate_remedy = "If C is very small, raise it; more features also help"
 
     def __init__(
         self,
         C: float = 1.0,
         norm: int = 1,
         *,
-        kernel: str | Callable[[Any, Any], Any] = "linear",
+        kernel: Kernel = "linear",
         gamma: str | float = "scale",
         degree: int = 3,
         coef0: float = 0.0,
@@ -157,8 +157,8 @@ class AUCSVC(KernelClassifier):
         pos_label: Any = None,
         cv: Any = None,
         n_jobs: int | None = None,
-        random_state: Any = 0,
-        callback: Any = None,
+        random_state: int | np.random.RandomState | None = 0,
+        callback: Callback | None = None,
         checkpoint: str | Path | None = None,
     ) -> None:
         self.C = C
@@ -189,21 +189,17 @@ class AUCSVC(KernelClassifier):
         tags.classifier_tags.multi_class = self.multi_class in ("ovr", "ovo")
         return tags
 
-    @property
-    def intercept_value(self) -> float:
-        """Zero: a ranking has no constant term."""
-        return 0.0
-
-    def _training(self, measure: Measure, X: Any, design: Design, seed: int, n_problems: int) -> Training:
+    def _plan(self, measure: Measure, data: TrainingData) -> TrainingPlan:
         self._check_combination(measure)
-        solver: Any = CuttingPlane(seed=seed) if self.norm == 1 else TruncatedNewton(seed=seed)
-        make: Any = make_problem if self.norm == 1 else squared_problem
+        plan = self._plan_cutting_planes(measure, self.C)
+        if self.norm == 2:
+            plan = replace(plan, solver=TruncatedNewton(seed=plan.seed), make_problem=squared_problem)
         if self.pairs == "kmeans":
-            if is_chunked(X):
+            if is_chunked(data.X):
                 refuse_chunks("pairs='kmeans'")
-            make = PairClusters(int(self.n_clusters), int(self.norm), seed).make_problem
-        settings = {"solver": solver, "make_problem": make, "space": self._space(X, design)}
-        return Training(self, measure, X, design, seed=seed, n_problems=n_problems, **settings)
+            clusters = PairClusters(int(self.n_clusters), int(self.norm), plan.seed)
+            plan = replace(plan, make_problem=clusters.make_problem)
+        return replace(plan, kernel=self._make_kernel_space(data))
 
     def _check_combination(self, measure: Measure) -> None:
         partial = not isinstance(measure, RocAuc)
@@ -218,17 +214,18 @@ class AUCSVC(KernelClassifier):
                 "pairs='exact', or kernel='linear' with features of your own (Nystroem, PolynomialFeatures)"
             )
 
-    # ------------------------------------------------------------------------------------------- one class against one
+    # ------------------------------------------------------------------------------------------- one class vs another
 
-    def _one_vs_one(self, classes: NDArray[Any]) -> bool:
+    def _is_one_vs_one(self, classes: Labels) -> bool:
         return self.multi_class == "ovo" and classes.size > 2
 
-    def _problems(self, y: NDArray[Any], classes: NDArray[Any], weights: Floats) -> list[tuple[Mask, Floats]]:
-        if not self._one_vs_one(classes):
-            return super()._problems(y, classes, weights)
+    def _binary_targets(self, y: Labels, classes: Labels, weights: Floats) -> list[BinaryTarget]:
+        if not self._is_one_vs_one(classes):
+            return super()._binary_targets(y, classes, weights)
         # The first of the two classes is the positive one, as in scikit-learn's votes.
         return [
-            (y == one, np.where((y == one) | (y == other), weights, 0.0)) for one, other in combinations(classes, 2)
+            BinaryTarget(y == one, np.where((y == one) | (y == other), weights, 0.0))
+            for one, other in combinations(classes, 2)
         ]
 
     def decision_function(self, X: Any) -> Any:
@@ -245,7 +242,7 @@ class AUCSVC(KernelClassifier):
             With one problem for every two classes: votes, and within equal votes the sum of the scores.
         """
         scores = super().decision_function(X)
-        if is_dask(X) or not self._one_vs_one(self.classes_):
+        if is_dask(X) or not self._is_one_vs_one(self.classes_):
             return scores  # of Dask collections, chunk by chunk, by this function
         votes: Floats = votes_of_pairs(scores < 0.0, -scores, self.classes_.size)
         return votes

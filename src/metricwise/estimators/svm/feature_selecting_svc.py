@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Integral
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from metricwise._sklearn import Interval
-from metricwise._typing import Mask
-from metricwise.designs import Design
-from metricwise.estimators.svm.base import BatchClassifier
-from metricwise.estimators.svm.training import Training
+from metricwise._typing import Labels, Mask
+from metricwise.estimators.svm.base import AT_LEAST_ONE, BatchClassifier
+from metricwise.estimators.svm.training import BinaryFit, TrainingData, TrainingPlan
 from metricwise.measures import Measure
-from metricwise.results import Result
-from metricwise.solvers import CuttingPlane, make_problem
+from metricwise.solvers import CuttingPlane
 from metricwise.solvers.feature_selection import FeatureSelection, SelectionResult
+from metricwise.solvers.loop import Callback
 
 _MOST_BY_DEFAULT = 100
 
@@ -110,9 +107,9 @@ class FeatureSelectingSVC(SelectorMixin, BatchClassifier):
     multi_class: str | None = None  # one choice of features belongs to one problem
 
     _parameter_constraints: ClassVar[dict[str, Any]] = BatchClassifier._parameter_constraints | {
-        "n_features": [Interval(Integral, 1, None, closed="left"), None]
+        "n_features": [AT_LEAST_ONE, None]
     }
-    _way_out = "If C is very small, raise it; otherwise raise n_features, or train measure='roc_auc'"
+    _degenerate_remedy = "If C is very small, raise it; otherwise raise n_features, or train measure='roc_auc'"
 
     def __init__(
         self,
@@ -126,12 +123,12 @@ class FeatureSelectingSVC(SelectorMixin, BatchClassifier):
         max_seconds: float | None = None,
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
-        class_weight: Any = None,
+        class_weight: dict[Any, float] | str | None = None,
         pos_label: Any = None,
         cv: Any = None,
         n_jobs: int | None = None,
-        random_state: Any = 0,
-        callback: Any = None,
+        random_state: int | np.random.RandomState | None = 0,
+        callback: Callback | None = None,
     ) -> None:
         self.measure = measure
         self.n_features = n_features
@@ -149,7 +146,7 @@ class FeatureSelectingSVC(SelectorMixin, BatchClassifier):
         self.random_state = random_state
         self.callback = callback
 
-    def _positives(self, y: NDArray[Any], classes: NDArray[Any]) -> list[Mask]:
+    def _positives(self, y: Labels, classes: Labels) -> list[Mask]:
         if classes.size > 2:
             raise ValueError(
                 f"Only binary classification is supported by FeatureSelectingSVC, but y has {classes.size} classes: "
@@ -157,19 +154,17 @@ class FeatureSelectingSVC(SelectorMixin, BatchClassifier):
             )
         return super()._positives(y, classes)
 
-    def _training(self, measure: Measure, X: Any, design: Design, seed: int, n_problems: int) -> Training:
-        there = X.shape[1]
-        most = min(max(there // 2, 1), _MOST_BY_DEFAULT) if self.n_features is None else int(self.n_features)
-        if most > there:
-            raise ValueError(f"n_features={most} asks for more features than X has, {there}: choose at most {there}")
-        solver = FeatureSelection(most, CuttingPlane(seed=seed))
-        return Training(
-            self, measure, X, design, seed=seed, n_problems=n_problems, solver=solver, make_problem=make_problem
-        )
+    def _plan(self, measure: Measure, data: TrainingData) -> TrainingPlan:
+        available = data.X.shape[1]
+        most = min(max(available // 2, 1), _MOST_BY_DEFAULT) if self.n_features is None else int(self.n_features)
+        if most > available:
+            raise ValueError(f"n_features={most} exceeds the {available} features of X: choose at most {available}")
+        plan = self._plan_cutting_planes(measure, self.C)
+        return replace(plan, solver=FeatureSelection(most, CuttingPlane(seed=plan.seed)))
 
-    def _store(self, training: Training, fits: Sequence[tuple[Result, float]]) -> None:
-        super()._store(training, fits)
-        result = fits[0][0]
+    def _store(self, plan: TrainingPlan, fits: Sequence[BinaryFit]) -> None:
+        super()._store(plan, fits)
+        result = fits[0].result
         assert isinstance(result, SelectionResult)
         self.support_ = np.zeros(self.n_features_in_, dtype=bool)
         self.support_[result.columns] = True

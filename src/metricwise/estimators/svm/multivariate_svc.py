@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from numbers import Integral
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from sklearn.utils.multiclass import check_classification_targets
 
 from metricwise._sklearn import Interval
-from metricwise.designs import Design
-from metricwise.estimators.svm.binned_training import BinnedTraining, check_for_bins, labelled_rows
-from metricwise.estimators.svm.kernel import KernelClassifier
-from metricwise.estimators.svm.multivariate_training import MultivariateTraining
-from metricwise.estimators.svm.training import Training
+from metricwise._typing import Labels
+from metricwise.clusters import is_dask, running_client
+from metricwise.decisions.targets import classes_of
+from metricwise.designs.cluster.labelled import LabelledDaskSource
+from metricwise.designs.remote_scores import FarRows, OnePlace, Places
+from metricwise.estimators.checkpoints import digest, settings_of
+from metricwise.estimators.dask_inputs import data_of_cluster
+from metricwise.estimators.inputs import validate_samples
+from metricwise.estimators.svm.base import BatchClassifier
+from metricwise.estimators.svm.binned_training import fit_binned_problems
+from metricwise.estimators.svm.kernel import Kernel
+from metricwise.estimators.svm.training import BinaryFit, TrainingData, TrainingPlan
+from metricwise.estimators.svm.training_file import TrainingFile
 from metricwise.measures import Measure
-from metricwise.results import Result
+from metricwise.solvers.binned_cutting_plane import BinnedCuttingPlane
+from metricwise.solvers.loop import Callback
 
 
-class MultivariateSVC(KernelClassifier):
+class MultivariateSVC(BatchClassifier):
     """Linear classifier trained for a measure of all labels together (Joachims 2005).
 
     Minimises ``1/2 |w|^2 + C u R(w)``, where R is a convex upper bound of the training loss 1 - measure and u the
@@ -134,11 +144,11 @@ class MultivariateSVC(KernelClassifier):
     'optimal'
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = KernelClassifier._parameter_constraints | {
+    _parameter_constraints: ClassVar[dict[str, Any]] = BatchClassifier._parameter_constraints | {
         "warm_start": ["boolean"],
         "score_bins": [Interval(Integral, 2, None, closed="left"), None],
     }
-    _way_out = (
+    _degenerate_remedy = (
         "If C is very small, raise it. Otherwise train measure='roc_auc', or measure='accuracy' with "
         "class_weight='balanced', and choose the threshold for {measure!r}; more features also help"
     )
@@ -148,7 +158,7 @@ class MultivariateSVC(KernelClassifier):
         measure: str | Measure = "f1",
         C: float = 1.0,
         *,
-        kernel: str | Callable[[Any, Any], Any] = "linear",
+        kernel: Kernel = "linear",
         gamma: str | float = "scale",
         degree: int = 3,
         coef0: float = 0.0,
@@ -160,14 +170,14 @@ class MultivariateSVC(KernelClassifier):
         max_seconds: float | None = None,
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
-        class_weight: Any = None,
+        class_weight: dict[Any, float] | str | None = None,
         multi_class: str | None = "ovr",
         pos_label: Any = None,
         cv: Any = None,
         warm_start: bool = False,
         n_jobs: int | None = None,
-        random_state: Any = 0,
-        callback: Any = None,
+        random_state: int | np.random.RandomState | None = 0,
+        callback: Callback | None = None,
         checkpoint: str | Path | None = None,
         score_bins: int | None = None,
     ) -> None:
@@ -196,20 +206,59 @@ class MultivariateSVC(KernelClassifier):
         self.checkpoint = checkpoint
         self.score_bins = score_bins
 
-    def _trained(
+    def _plan(self, measure: Measure, data: TrainingData) -> TrainingPlan:
+        plan = replace(self._plan_cutting_planes(measure, self.C), kernel=self._make_kernel_space(data))
+        return replace(plan, warm_states=getattr(self, "_warm_states", None) or {}) if self.warm_start else plan
+
+    def _store(self, plan: TrainingPlan, fits: Sequence[BinaryFit]) -> None:
+        super()._store(plan, fits)
+        states = {number: fit.warm_state for number, fit in enumerate(fits)}
+        self._warm_states = states if self.warm_start else None
+
+    # ----------------------------------------------------------------------------------------- scores seen through bins
+
+    def _train(
         self, measure: Measure, X: Any, y: Any, sample_weight: Any, client: Any
-    ) -> tuple[NDArray[Any], Training, list[tuple[Result, float]]]:
+    ) -> tuple[Labels, TrainingPlan, list[BinaryFit]]:
         if self.score_bins is None:
-            return super()._trained(measure, X, y, sample_weight, client)
-        check_for_bins(self, sample_weight)
-        places, classes = labelled_rows(self, X, y, client)
-        positives = [int(np.argmax(mask)) for mask in self._positives(classes, classes)]
-        training = BinnedTraining(self, measure, places, self._seed(), len(positives))
-        return classes, training, [training.fit_label(positive) for positive in positives]
+            return super()._train(measure, X, y, sample_weight, client)
+        self._check_for_bins(sample_weight)
+        places, classes = self._locate_samples(X, y, client)
+        plan = self._plan_cutting_planes(measure, self.C)
+        plan = replace(plan, solver=BinnedCuttingPlane(seed=plan.seed))
+        if self.checkpoint is not None:
+            content = places.n_samples, places.n_weights, FarRows(places, 0).fingerprint(), plan.seed
+            plan = replace(plan, checkpoint=TrainingFile(self.checkpoint, digest(settings_of(self), *content)))
+        labels = [int(np.argmax(positive)) for positive in self._positives(classes, classes)]
+        return classes, plan, fit_binned_problems(plan, places, labels, int(self.score_bins))
 
-    def _training(self, measure: Measure, X: Any, design: Design, seed: int, n_problems: int) -> Training:
-        return MultivariateTraining(self, measure, X, design, seed=seed, n_problems=n_problems)
+    def _check_for_bins(self, sample_weight: Any) -> None:
+        """Raise a ValueError if a parameter needs scores that histograms do not contain."""
+        if self.kernel != "linear":
+            raise ValueError("score_bins is for linear models: set kernel='linear', or score_bins=None")
+        if self.threshold == "cv":
+            raise ValueError(
+                "threshold='cv' needs the scores of all samples in one place, which score_bins avoids: set "
+                "threshold='train' or a number, or score_bins=None"
+            )
+        if sample_weight is not None or self.class_weight is not None:
+            raise ValueError(
+                "score_bins counts samples, and takes no weights: leave out sample_weight and class_weight, or set "
+                "score_bins=None"
+            )
+        if self.warm_start:
+            raise ValueError(
+                "warm_start needs the scores of the last fit, which score_bins keeps with the samples: set one"
+            )
 
-    def _store(self, training: Training, fits: Sequence[tuple[Result, float]]) -> None:
-        super()._store(training, fits)
-        self._warm_states = training.states if isinstance(training, MultivariateTraining) and self.warm_start else None
+    def _locate_samples(self, X: Any, y: Any, client: Any) -> tuple[Places, Labels]:
+        """Return the samples with their labels, where they are, and the classes."""
+        if not is_dask(X):
+            X, y, _ = data_of_cluster(self, X, y, None, client)
+            X, y = validate_samples(self, X, y, least=2, chunks=True)
+            classes = classes_of(y, np.ones(len(y)))
+            return OnePlace(self._make_design(X), np.searchsorted(classes, y)), classes
+        source = LabelledDaskSource(X, y, running_client(client), self.intercept_value, self._n_threads)
+        validate_samples(self, source, chunks=True)
+        check_classification_targets(source.classes)
+        return source, classes_of(source.classes, np.ones(source.classes.size))

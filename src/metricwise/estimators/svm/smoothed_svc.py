@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar, cast
 
+import numpy as np
+
 from metricwise._sklearn import StrOptions
-from metricwise.designs import Design
 from metricwise.estimators.svm.base import BatchClassifier
-from metricwise.estimators.svm.training import Training
+from metricwise.estimators.svm.training import TrainingData, TrainingPlan
 from metricwise.measures import Measure
-from metricwise.solvers import Smoothing, make_problem
+from metricwise.solvers import Smoothing
+from metricwise.solvers.loop import Callback
 from metricwise.solvers.smoothing import Method
 
 
@@ -98,7 +101,7 @@ class SmoothedSVC(BatchClassifier):
     _parameter_constraints: ClassVar[dict[str, Any]] = BatchClassifier._parameter_constraints | {
         "method": [StrOptions({"lbfgs", "accelerated"})]
     }
-    _way_out = (
+    _degenerate_remedy = (
         "If C is very small, raise it. Otherwise train measure='roc_auc', or measure='accuracy' with "
         "class_weight='balanced', and choose the threshold for {measure!r}; more features also help"
     )
@@ -115,13 +118,13 @@ class SmoothedSVC(BatchClassifier):
         max_seconds: float | None = None,
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
-        class_weight: Any = None,
+        class_weight: dict[Any, float] | str | None = None,
         multi_class: str | None = "ovr",
         pos_label: Any = None,
         cv: Any = None,
         n_jobs: int | None = None,
-        random_state: Any = 0,
-        callback: Any = None,
+        random_state: int | np.random.RandomState | None = 0,
+        callback: Callback | None = None,
     ) -> None:
         self.measure = measure
         self.C = C
@@ -140,8 +143,5 @@ class SmoothedSVC(BatchClassifier):
         self.random_state = random_state
         self.callback = callback
 
-    def _training(self, measure: Measure, X: Any, design: Design, seed: int, n_problems: int) -> Training:
-        solver = Smoothing(cast(Method, self.method))
-        return Training(
-            self, measure, X, design, seed=seed, n_problems=n_problems, solver=solver, make_problem=make_problem
-        )
+    def _plan(self, measure: Measure, data: TrainingData) -> TrainingPlan:
+        return replace(self._plan_cutting_planes(measure, self.C), solver=Smoothing(cast(Method, self.method)))

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from metricwise._sklearn import Interval, StrOptions
+from metricwise._sklearn import StrOptions
 from metricwise._typing import Floats
 from metricwise.designs import Design, make_design
 from metricwise.estimators.inputs import validate_samples
-from metricwise.estimators.svm.base import BatchClassifier
-from metricwise.estimators.svm.sparse_training import SparseCodingTraining, codes_of
-from metricwise.estimators.svm.training import Training
+from metricwise.estimators.svm.base import ABOVE_ZERO, AT_LEAST_ONE, BatchClassifier
+from metricwise.estimators.svm.sparse_training import SparseCodingSettings, encode, plan_sparse_coding
+from metricwise.estimators.svm.training import BinaryFit, TrainingData, TrainingPlan
 from metricwise.measures import Measure
 from metricwise.results import Result
+from metricwise.solvers.loop import Callback
 from metricwise.solvers.sparse_coding import SparseCodingResult
 from metricwise.threads import available_threads
-
-_PENALTY = [Interval(Real, 0.0, None, closed="neither")]
 
 
 class SparseCodingClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchClassifier):
@@ -112,16 +110,15 @@ class SparseCodingClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     ((569, 20), (20, 30))
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **{name: allowed for name, allowed in BatchClassifier._parameter_constraints.items() if name != "C"},
-        "n_atoms": [Interval(Integral, 1, None, closed="left"), None],
-        "C1": _PENALTY,
-        "C2": _PENALTY,
-        "C3": _PENALTY,
+    _parameter_constraints: ClassVar[dict[str, Any]] = BatchClassifier._parameter_constraints | {
+        "n_atoms": [AT_LEAST_ONE, None],
+        "C1": [ABOVE_ZERO],
+        "C2": [ABOVE_ZERO],
+        "C3": [ABOVE_ZERO],
         "variant": [StrOptions({"joint", "fixed", "reconstruct", "paper"})],
         "refit": ["boolean"],
     }
-    _way_out = (
+    _degenerate_remedy = (
         "If C3 is very small, raise it; lower C1, or add atoms. Otherwise train measure='roc_auc' and choose the "
         "threshold for {measure!r}"
     )
@@ -142,13 +139,13 @@ class SparseCodingClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         max_seconds: float | None = None,
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
-        class_weight: Any = None,
+        class_weight: dict[Any, float] | str | None = None,
         multi_class: str | None = "ovr",
         pos_label: Any = None,
         cv: Any = None,
         n_jobs: int | None = None,
-        random_state: Any = 0,
-        callback: Any = None,
+        random_state: int | np.random.RandomState | None = 0,
+        callback: Callback | None = None,
     ) -> None:
         self.measure = measure
         self.n_atoms = n_atoms
@@ -171,19 +168,19 @@ class SparseCodingClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         self.random_state = random_state
         self.callback = callback
 
-    def _design(self, X: Any) -> Design:
-        threads = available_threads() if self.n_jobs in (None, -1) else int(self.n_jobs)
-        return make_design(X, threads=threads)  # the constant belongs to the codes
+    def _make_design(self, X: Any) -> Design:
+        return make_design(X, threads=self._n_threads)  # the constant belongs to the codes
 
-    def _training(self, measure: Measure, X: Any, design: Design, seed: int, n_problems: int) -> Training:
-        return SparseCodingTraining(self, measure, X, design, seed=seed, n_problems=n_problems)
+    def _plan(self, measure: Measure, data: TrainingData) -> TrainingPlan:
+        settings = SparseCodingSettings(self.n_atoms, self.C1, self.C2, self.variant, self.refit)
+        return plan_sparse_coding(self._plan_cutting_planes(measure, self.C3), settings, data)
 
-    def _store(self, training: Training, fits: Sequence[tuple[Result, float]]) -> None:
-        super()._store(training, fits)
-        atoms = np.array([result.dictionary for result, _ in fits if isinstance(result, SparseCodingResult)])
+    def _store(self, plan: TrainingPlan, fits: Sequence[BinaryFit]) -> None:
+        super()._store(plan, fits)
+        atoms = np.array([fit.result.dictionary for fit in fits if isinstance(fit.result, SparseCodingResult)])
         self.dictionary_: Floats = atoms[0] if len(atoms) == 1 else atoms
 
-    def _distance(self, results: list[Result]) -> str:
+    def _describe_gap(self, results: Sequence[Result]) -> str:
         return f"while the objective still fell by more than tol={self.tol:g} of it in an iteration"
 
     @property
@@ -204,7 +201,7 @@ class SparseCodingClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         """
         check_is_fitted(self, "result_")
         design = make_design(validate_samples(self, X, reset=False), threads=available_threads())
-        return np.hstack([codes_of(design, atoms, self.C1) for atoms in self._dictionaries])
+        return np.hstack([encode(design, atoms, self.C1) for atoms in self._dictionaries])
 
     @property
     def _dictionaries(self) -> Floats:
@@ -213,5 +210,5 @@ class SparseCodingClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     def _raw_scores(self, X: Any) -> Floats:
         design = make_design(validate_samples(self, X, reset=False), threads=available_threads())
         pairs = zip(self._dictionaries, self.coef_, strict=True)
-        columns = [make_design(codes_of(design, atoms, self.C1)).scores(w) for atoms, w in pairs]
+        columns = [make_design(encode(design, atoms, self.C1)).scores(w) for atoms, w in pairs]
         return np.column_stack(columns) + self.intercept_
