@@ -33,20 +33,25 @@ class AUCSVC(BatchClassifier):
     Parameters
     ----------
     C : float, default=1.0
-        The price of the losses; smaller values regularise more. It keeps its meaning as samples are added. The paper
+        Cost of the losses; smaller values regularise more. It keeps its meaning as samples are added. The paper
         has the sum over pairs instead of n times the mean: its C is ``C n / (n_pos n_neg)`` here.
     norm : {1, 2}, default=1
         Whether the losses of pairs are added up as they are or squared.
     kernel : {"linear", "rbf", "poly", "sigmoid", "precomputed"} or callable, default="linear"
-        As in `sklearn.svm.SVC`. A callable takes two arrays of samples and returns the matrix of their kernel values.
+        "linear" is x'z, "rbf" exp(-gamma |x - z|^2), "poly" (gamma x'z + coef0)^degree and "sigmoid"
+        tanh(gamma x'z + coef0), as in `sklearn.svm.SVC`; with "precomputed", X is the kernel matrix. A callable takes
+        two arrays of samples and returns the matrix of their kernel values.
     gamma : {"scale", "auto"} or float, default="scale"
-        Of "rbf", "poly" and "sigmoid"; "scale" is 1 / (n_features * X.var()), "auto" 1 / n_features.
+        Coefficient of "rbf", "poly" and "sigmoid"; "scale" is 1 / (n_features * X.var()), "auto" 1 / n_features.
     degree : int, default=3
-        Of "poly".
+        Degree of "poly".
     coef0 : float, default=0.0
-        Of "poly" and "sigmoid".
+        Constant term of "poly" and "sigmoid".
     approximation : {"auto", "exact", "cpsp", "nystroem"}, default="auto"
-        How a kernel is used, as in `MultivariateSVC`.
+        How a kernel is used. "exact" keeps the whole kernel matrix. The others look for the best function among the
+        combinations of ``n_basis`` samples: "nystroem" draws them at random, half of them positives; "cpsp"
+        (cutting-plane subspace pursuit) adds those that lower the objective. "auto" is exact up to 5000 samples and
+        "cpsp" beyond; ``approximation_`` reports which.
     n_basis : int, optional
         Basis samples of an approximation; by default a tenth of the samples, at least 100 and at most 1000.
     pairs : {"exact", "kmeans"}, default="exact"
@@ -67,8 +72,8 @@ class AUCSVC(BatchClassifier):
     max_seconds : float, optional
         About how long `fit` may take, out-of-fold scores included.
     multi_class : {"ovr", "ovo", "off"} or None, default="ovr"
-        One binary problem a class against the rest, or one for every two classes; "off" or None: an error for more
-        than two classes.
+        One binary problem per class (one class vs the rest), or one per pair of classes; "off" or None: an error for
+        more than two classes.
     pos_label : label, optional
         The positive class of a binary problem; the greater label by default.
     cv : int, splitter or iterable of splits, optional
@@ -89,7 +94,7 @@ class AUCSVC(BatchClassifier):
     coef_ : array of shape (1, n_features) or (n_problems, n_features)
         Weights of the features, signed towards ``classes_[1]`` in a binary problem; of linear models only.
     support_, support_vectors_, dual_coef_ : arrays
-        With a kernel: numbers of the samples that scores depend on, these samples, and their coefficients, one sample a
+        With a kernel: indices of the samples that scores depend on, these samples, and their coefficients, one row per
         binary problem.
     approximation_, gamma_
         With a kernel: how it was used, and gamma as a number.
@@ -100,18 +105,25 @@ class AUCSVC(BatchClassifier):
     classes_ : array
         Labels.
     measure_ : Measure
-        What was trained for.
+        What the model was trained for.
     n_iter_ : int
         Iterations, the most over the binary problems.
     result_ : Result or list of Result
         Certificate, history, status; a list with an entry for every binary problem for more than two classes.
     n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
+        Number and names of the features seen during `fit`.
 
     See Also
     --------
     MultivariateSVC : The same for other measures.
     metricwise.certify : Recomputes the certificate from data and model.
+
+    References
+    ----------
+    .. [1] U. Brefeld and T. Scheffer (2005). AUC maximizing support vector learning. *ICML workshop on ROC analysis
+       in machine learning*.
+    .. [2] T. Joachims and C.-N. J. Yu (2009). Sparse kernel SVMs via cutting-plane training. *Machine Learning* 76,
+       179-193.
 
     Examples
     --------

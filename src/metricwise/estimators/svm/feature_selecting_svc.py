@@ -36,9 +36,13 @@ class FeatureSelectingSVC(SelectorMixin, BatchClassifier):
     n_features : int, optional
         The most features (B); by default half of them, but no more than 100.
     C : float, default=1.0
-        The price of one mistake; smaller values regularise more.
+        Cost of one mistake; smaller values regularise more.
     threshold : {"cv", "train"} or float, default="cv"
-        Where scores are cut into labels, as in `MultivariateSVC`. Out of fold, features are chosen anew in every fold.
+        Where scores are cut into labels. "cv" selects the best threshold for the measure on out-of-fold scores, exact
+        over all of them; "train" on the training scores; a number is used as it is (0.0 reproduces the paper). For
+        measures that fix the number of predicted positives, the threshold selects the same fraction of the samples; for
+        areas under ROC curves, which do not depend on it, the one with the best balanced accuracy. Every fold
+        selects its own features.
     tol : float, default=1e-3
         Relative duality gap to which the weights of the chosen features are trained.
     max_iter : int, default=10000
@@ -61,14 +65,14 @@ class FeatureSelectingSVC(SelectorMixin, BatchClassifier):
     random_state : int, RandomState instance or None, default=0
         Seeds the sample that large problems start from and the folds.
     callback : callable, optional
-        Called with a `HistoryEntry` after every round of choosing features; a true answer stops it.
+        Called with a `HistoryEntry` after every iteration of feature selection; a true answer stops it.
 
     Attributes
     ----------
     coef_ : array of shape (1, n_features)
         Weights of all features, zero for those not chosen, signed towards ``classes_[1]``.
     support_ : array of bool of shape (n_features,)
-        Which features are chosen.
+        Which features are selected.
     intercept_ : array of shape (1,)
         Constant term of the scores.
     threshold_ : float
@@ -76,20 +80,25 @@ class FeatureSelectingSVC(SelectorMixin, BatchClassifier):
     classes_ : array
         Labels.
     measure_ : Measure
-        What was trained for.
+        What the model was trained for.
     n_iter_ : int
-        Rounds of choosing features.
+        Iterations of feature selection.
     result_ : SelectionResult
         ``certificate`` bounds the objective on the chosen features, ``selection`` that of every choice of as many;
         ``history`` has the objective of the best choice so far and the bound of all choices. ``columns`` are the
         numbers of the chosen features.
     n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
+        Number and names of the features seen during `fit`.
 
     See Also
     --------
     MultivariateSVC : The same on all features.
     metricwise.certify : Recomputes the certificate on the chosen features.
+
+    References
+    ----------
+    .. [1] Q. Mao and I. W. Tsang (2013). A feature selection method for multivariate performance measures. *IEEE
+       Transactions on Pattern Analysis and Machine Intelligence* 35, 2051-2063.
 
     Examples
     --------

@@ -30,11 +30,14 @@ class SmoothedSVC(BatchClassifier):
         positives) or "roc_auc". The losses of other measures have no smooth version that is as cheap;
         `MultivariateSVC` takes them.
     C : float, default=1.0
-        The price of one mistake; smaller values regularise more.
+        Cost of one mistake; smaller values regularise more.
     method : {"lbfgs", "accelerated"}, default="lbfgs"
         How smooth objectives are minimised: L-BFGS, or Nesterov's accelerated gradients.
     threshold : {"cv", "train"} or float, default="cv"
-        Where scores are cut into labels, as in `MultivariateSVC`.
+        Where scores are cut into labels. "cv" selects the best threshold for the measure on out-of-fold scores, exact
+        over all of them; "train" on the training scores; a number is used as it is (0.0 reproduces the paper). For
+        measures that fix the number of predicted positives, the threshold selects the same fraction of the samples; for
+        areas under ROC curves, which do not depend on it, the one with the best balanced accuracy.
     tol : float, default=1e-3
         Relative duality gap at which training stops.
     max_iter : int, default=10000
@@ -48,7 +51,7 @@ class SmoothedSVC(BatchClassifier):
     class_weight : dict or "balanced", optional
         Weights of the classes; they multiply the sample weights. In the area under the ROC curve they cancel.
     multi_class : {"ovr", "off"} or None, default="ovr"
-        One binary problem a class against the rest; "off" or None: an error for more than two classes.
+        One binary problem per class (one class vs the rest); "off" or None: an error for more than two classes.
     pos_label : label, optional
         The positive class of a binary problem; the greater label by default.
     cv : int, splitter or iterable of splits, optional
@@ -72,19 +75,24 @@ class SmoothedSVC(BatchClassifier):
     classes_ : array
         Labels.
     measure_ : Measure
-        What was trained for.
+        What the model was trained for.
     n_iter_ : int
         Iterations, the most over the binary problems.
     result_ : SmoothedResult or list of SmoothedResult
         Certificate, history, status; a list in the order of ``classes_`` for more than two classes. ``smoothing`` is
         how far corners were rounded, in units of scores, where the lower bound was proved.
     n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
+        Number and names of the features seen during `fit`.
 
     See Also
     --------
     MultivariateSVC : The same problem by cutting planes, for more measures and with kernels.
     metricwise.certify : Recomputes the certificate from data and model.
+
+    References
+    ----------
+    .. [1] X. Zhang, A. Saha and S. V. N. Vishwanathan (2012). Smoothing multivariate performance measures. *Journal
+       of Machine Learning Research* 13, 3623-3680.
 
     Examples
     --------

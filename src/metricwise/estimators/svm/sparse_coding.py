@@ -43,12 +43,12 @@ class SparseCodingClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         Atoms of the dictionary, at most as many as there are distinct samples; by default twice the number of features,
         at most 100.
     C1 : float, default=1.0
-        The price of the codes' size. An atom has a part in a sample's code where it explains more than C1 / 2 of it, in
-        units of the features: scale these first.
+        Cost of the size of the codes. An atom has a part in a sample's code where it explains more than C1 / 2 of it,
+        in units of the features: scale these first.
     C2 : float, default=1.0
-        The price of the size of the weights.
+        Cost of the size of the weights.
     C3 : float, default=1.0
-        The price of one mistake. With given codes, the weights are those of ``MultivariateSVC(C=C3 / C2)``.
+        Cost of one mistake. With given codes, the weights are those of ``MultivariateSVC(C=C3 / C2)``.
     variant : {"joint", "fixed", "reconstruct", "paper"}, default="joint"
         What is learnt. "joint": all three. "fixed": the dictionary stays the one that was learnt without labels, codes
         and weights are learnt together. "reconstruct": dictionary and codes are learnt without labels (the objective
@@ -58,16 +58,30 @@ class SparseCodingClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         in, as those of new samples have none. False: the weights that were learnt together with the codes, as in the
         paper.
     threshold : {"cv", "train"} or float, default="cv"
-        Where scores are cut into labels, as in `MultivariateSVC`. Every fold learns its own dictionary, codes and
-        weights; all start from one dictionary that was learnt without labels.
+        Where scores are cut into labels. "cv" selects the best threshold for the measure on out-of-fold scores, exact
+        over all of them; "train" on the training scores; a number is used as it is (0.0 reproduces the paper). For
+        measures that fix the number of predicted positives, the threshold selects the same fraction of the samples; for
+        areas under ROC curves, which do not depend on it, the one with the best balanced accuracy. Every fold
+        learns its own dictionary, codes and weights; all start from one dictionary learnt without labels.
     tol : float, default=1e-4
         Training ends when an iteration lowers the objective by less than this share of it.
     max_iter : int, default=100
         Most iterations.
     max_seconds : float, optional
         About how long `fit` may take, out-of-fold scores included.
-    fit_intercept, intercept_scaling, class_weight, multi_class, pos_label, cv
-        As in `MultivariateSVC`. With more than two classes, each has a dictionary of its own.
+    fit_intercept : bool, default=True
+        Whether scores have a constant term.
+    intercept_scaling : float, default=1.0
+        Size of the constant feature whose weight is the intercept; the larger, the less it is regularised.
+    class_weight : dict or "balanced", optional
+        Weights of the classes; they multiply the sample weights.
+    multi_class : {"ovr", "off"} or None, default="ovr"
+        One binary problem per class (one class vs the rest), each with its own dictionary; "off" or None: an error for
+        more than two classes.
+    pos_label : label, optional
+        The positive class of a binary problem; the greater label by default.
+    cv : int, splitter or iterable of splits, optional
+        Folds of the out-of-fold scores. By default five that keep equal samples together.
     n_jobs : int, optional
         Threads. None and -1 mean all cores this process may use. Results do not depend on it.
     random_state : int, RandomState instance or None, default=0
@@ -81,8 +95,18 @@ class SparseCodingClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         The atoms.
     coef_ : array of shape (1, n_atoms) or (n_classes, n_atoms)
         Weights of the atoms, signed towards ``classes_[1]`` in a binary problem.
-    intercept_, threshold_, classes_, measure_, n_iter_, n_features_in_, feature_names_in_
-        As in `MultivariateSVC`.
+    intercept_ : array of shape (1,) or (n_classes,)
+        Constant terms of the scores.
+    threshold_ : float or array of shape (n_classes,)
+        What `decision_function` subtracts from the scores.
+    classes_ : array
+        Labels.
+    measure_ : Measure
+        What the model was trained for.
+    n_iter_ : int
+        Iterations, the most over the binary problems.
+    n_features_in_, feature_names_in_
+        Number and names of the features seen during `fit`.
     result_ : SparseCodingResult or list of SparseCodingResult
         History of the objective, and status. The certificate's ``upper`` is the objective that training reached, before
         weights were trained once more; there is no lower bound, and ``lower`` is minus infinity.
@@ -95,6 +119,11 @@ class SparseCodingClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     See Also
     --------
     MultivariateSVC : The same classifier on features as they are.
+
+    References
+    ----------
+    .. [1] J. Yang, Z. Ding, F. Guo, H. Wang and N. Hughes (2015). A novel multivariate performance optimization method
+       based on sparse coding and hyper-predictor learning. *Neural Networks* 71, 45-54.
 
     Examples
     --------
