@@ -154,11 +154,10 @@ class BatchClassifier(LinearClassifier):
         classes = classes_of(y, weights)
         data = TrainingData(X, self._make_design(X), self._binary_targets(y, classes, weights))
         plan = self._plan(measure, data)
-        if self.checkpoint is not None:
-            if plan.kernel is not None:
-                raise ValueError("checkpoint is for linear models: set kernel='linear', or checkpoint=None")
-            content = data.design.shape, data.design.fingerprints(), y, weights, plan.seed
-            plan = replace(plan, checkpoint=TrainingFile(self.checkpoint, digest(settings_of(self), *content)))
+        if self.checkpoint is not None:  # fingerprints read all samples
+            plan = self._add_checkpoint(
+                plan, self.checkpoint, data.design.shape, data.design.fingerprints(), y, weights
+            )
         return classes, plan, fit_binary_problems(plan, data)
 
     def _make_design(self, X: Any) -> Design:
@@ -186,6 +185,13 @@ class BatchClassifier(LinearClassifier):
             self.intercept_value,
             self.callback,
         )
+
+    def _add_checkpoint(self, plan: TrainingPlan, path: str | Path, *content: Any) -> TrainingPlan:
+        """Return the plan with the file from which the training of these parameters and this content resumes."""
+        if plan.kernel is not None:
+            raise ValueError("checkpoint is for linear models: set kernel='linear', or checkpoint=None")
+        training = digest(settings_of(self), *content, plan.seed)
+        return replace(plan, checkpoint=TrainingFile(path, training))
 
     def _make_kernel_space(self, data: TrainingData) -> KernelSpace | None:
         """Return the kernel on the training samples; None if scores are linear in the features."""

@@ -17,14 +17,12 @@ from metricwise.clusters import is_dask, running_client
 from metricwise.decisions.targets import classes_of
 from metricwise.designs.cluster.labelled import LabelledDaskSource
 from metricwise.designs.remote_scores import FarRows, OnePlace, Places
-from metricwise.estimators.checkpoints import digest, settings_of
 from metricwise.estimators.dask_inputs import data_of_cluster
 from metricwise.estimators.inputs import validate_samples
 from metricwise.estimators.svm.base import BatchClassifier
 from metricwise.estimators.svm.binned_training import fit_binned_problems
 from metricwise.estimators.svm.kernel import Kernel
 from metricwise.estimators.svm.training import BinaryFit, TrainingData, TrainingPlan
-from metricwise.estimators.svm.training_file import TrainingFile
 from metricwise.estimators.svm.warm_start import WarmState
 from metricwise.measures import Measure
 from metricwise.solvers.binned_cutting_plane import BinnedCuttingPlane
@@ -238,8 +236,8 @@ class MultivariateSVC(BatchClassifier):
         plan = self._plan_cutting_planes(measure, self.C)
         plan = replace(plan, solver=BinnedCuttingPlane(seed=plan.seed))
         if self.checkpoint is not None:
-            content = places.n_samples, places.n_weights, FarRows(places, 0).fingerprint(), plan.seed
-            plan = replace(plan, checkpoint=TrainingFile(self.checkpoint, digest(settings_of(self), *content)))
+            fingerprint = FarRows(places, 0).fingerprint()
+            plan = self._add_checkpoint(plan, self.checkpoint, places.n_samples, places.n_weights, fingerprint)
         labels = [int(np.argmax(positive)) for positive in self._positives(classes, classes)]
         return classes, plan, fit_binned_problems(plan, places, labels, int(self.score_bins))
 

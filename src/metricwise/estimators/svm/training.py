@@ -228,8 +228,7 @@ def select_threshold(
     positive, weights = target.positive, target.weights
     if splits:
         score = partial(_score_fold, plan, design, target, limits)
-        scores = score_out_of_fold(score, splits, np.empty(0, dtype=np.int64), n_jobs=1).unseen
-        samples = np.concatenate([test for _, test in splits])
+        samples, scores, *_ = score_out_of_fold(score, splits, np.empty(0, dtype=np.int64), n_jobs=1)
     else:
         samples = target.samples
         scores = plan.score(result, design.take(samples))
