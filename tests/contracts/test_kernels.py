@@ -260,10 +260,10 @@ def test_the_objective_of_an_approximation_is_that_of_its_function(estimator, ap
 
 
 def test_many_rows_are_approximated_unless_one_wants_otherwise(monkeypatch):
-    monkeypatch.setattr("metricwise.estimators.svm.kernel_space._MOST_ROWS_FOR_EXACT", 69)
+    monkeypatch.setattr("metricwise.estimators.svm.kernel._MOST_SAMPLES_FOR_EXACT", 69)
     assert MultivariateSVC("f1", kernel="rbf").fit(X, POSITIVE).approximation_ == "cpsp"
     assert MultivariateSVC("f1", kernel="rbf", approximation="exact").fit(X, POSITIVE).approximation_ == "exact"
-    monkeypatch.setattr("metricwise.estimators.svm.kernel_space._MOST_ROWS_FOR_EXACT", 70)
+    monkeypatch.setattr("metricwise.estimators.svm.kernel._MOST_SAMPLES_FOR_EXACT", 70)
     assert MultivariateSVC("f1", kernel="rbf").fit(X, POSITIVE).approximation_ == "exact"
 
 

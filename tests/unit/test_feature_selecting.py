@@ -228,7 +228,7 @@ def test_more_features_than_there_are_is_an_error_that_leaves_the_model():
     X, y = data()
     model = FeatureSelectingSVC("f1", 2, threshold=0.0).fit(X, y)
     before = model.coef_.copy()
-    with pytest.raises(ValueError, match="n_features=9 asks for more features than X has, 8: choose at most 8"):
+    with pytest.raises(ValueError, match="n_features=9 exceeds the 8 features of X: choose at most 8"):
         model.set_params(n_features=9).fit(X, y)
     np.testing.assert_array_equal(model.coef_, before)
 

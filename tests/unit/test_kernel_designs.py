@@ -14,7 +14,7 @@ from metricwise.designs.base import iterate_blocks
 from metricwise.designs.kernel import KernelDesign
 from metricwise.designs.kernel_function import KernelFunction, KernelMatrix, check_positive
 from metricwise.designs.subspace import Subspace, SubspaceDesign
-from metricwise.estimators.svm.kernel_space import gamma_of
+from metricwise.estimators.svm.kernel import resolve_gamma
 from metricwise.solvers.subspace_pursuit import draw_first_basis
 
 RNG = np.random.default_rng(0)
@@ -262,13 +262,13 @@ def test_kernel_values_are_those_of_scikit_learn(kernel, kind):
 def test_words_for_gamma_mean_what_they_mean_elsewhere(gamma, kind):
     data, y = MATRICES[kind](X), np.arange(N) % 2
     reference = SVC(kernel="rbf", gamma=gamma).fit(data, y)
-    assert gamma_of(MultivariateSVC(kernel="rbf", gamma=gamma), data) == pytest.approx(reference._gamma, rel=1e-6)
+    assert resolve_gamma(gamma, "rbf", data) == pytest.approx(reference._gamma, rel=1e-6)
     model = MultivariateSVC(kernel="rbf", gamma=gamma, threshold=0.0).fit(data, y)
     assert model.gamma_ == pytest.approx(reference._gamma, rel=1e-6)
 
 
 def test_gamma_of_features_without_variance():
-    assert gamma_of(MultivariateSVC(kernel="rbf"), np.ones((5, 3))) == 1.0
+    assert resolve_gamma("scale", "rbf", np.ones((5, 3))) == 1.0
     assert SVC(kernel="rbf").fit(np.ones((5, 3)), [0, 1, 0, 1, 0])._gamma == 1.0
 
 

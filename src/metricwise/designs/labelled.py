@@ -23,7 +23,7 @@ from metricwise.designs.cluster.encoding import (
 )
 from metricwise.designs.cluster.messages import Request
 from metricwise.kernels import histograms
-from metricwise.kernels.random_numbers import STEP
+from metricwise.kernels.random_numbers import STEP, mix
 
 Codes = NDArray[np.int32]
 Edges = tuple[Floats, Floats]

@@ -1,4 +1,4 @@
-"""Dask collections at the door of the estimators: to training with samples on a cluster, and to lazy predictions."""
+"""Dask collections: training on the cluster that holds them, and lazy predictions."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from metricwise.registry import trains_on
 
 
 def data_of_cluster(model: Any, X: Any, y: Any, sample_weight: Any, client: Any) -> tuple[Any, Any, Any]:
-    """Return what `fit` was given, with a Dask collection as chunks on its cluster, and labels and weights at hand.
+    """Return the data of `fit`: a Dask collection as chunks on its cluster, labels and weights in memory.
 
     Parameters
     ----------
     model : estimator
-        That is to be trained.
+        The estimator to train.
     X, y, sample_weight
-        As users give them.
+        What the user passed to `fit`.
     client : distributed.Client or None
         Of the cluster; None for the one started last.
     """
@@ -33,7 +33,7 @@ def data_of_cluster(model: Any, X: Any, y: Any, sample_weight: Any, client: Any)
 
 
 def chunks_of_cluster(X: Any, y: Any, sample_weight: Any, client: Any) -> tuple[Any, Any, Any]:
-    """Return a Dask collection as chunks on its cluster, and labels and weights at hand; other samples as they are."""
+    """Return a Dask collection as chunks on its cluster, other samples unchanged; labels and weights in memory."""
     refuse_client(client, X)
     if not is_dask(X):
         return X, at_hand(y), at_hand(sample_weight)

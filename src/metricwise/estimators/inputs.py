@@ -1,4 +1,4 @@
-"""Samples as users give them, checked once."""
+"""Validate the samples that users pass."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ def validate_samples(
     Parameters
     ----------
     estimator : estimator
-        Takes note of number and names of the features, or (``reset=False``) is asked for them.
+        Its number and names of the features are set, or (``reset=False``) compared.
     X, y : array-like
         Samples and, if given, their labels.
     reset : bool
         Whether these are the first samples.
     least : int
-        Fewest samples.
+        Least number of samples.
     order : {"C"}, optional
-        "C" if the entries of a sample must lie one behind the other in memory.
+        "C" if the features of a sample must be contiguous in memory.
     missing : bool
-        Whether numbers may be missing (NaN).
+        Whether values may be missing (NaN).
     chunks : bool
         Whether samples may be in chunks that are not all in memory.
     """
@@ -49,7 +49,7 @@ def validate_samples(
     if is_chunked(X):
         if not chunks:
             refuse_chunks(type(estimator).__name__)
-        return _checked_chunks(estimator, X, y, reset)
+        return _validate_chunks(estimator, X, y, reset)
     refuse_empty_frame(X)
     try:
         return validate_data(
@@ -77,7 +77,7 @@ def is_chunked(X: Any) -> bool:
 
 
 def refuse_chunks(who: str) -> NoReturn:
-    """Raise the error of what needs all samples in memory."""
+    """Raise a ValueError because something needs all samples in memory."""
     raise ValueError(
         f"{who} needs all samples in memory, and these are in chunks that are not: train "
         f"{listed(entries(trains_on='disk'))} without a kernel and with all pairs; or, with fit_stream, "
@@ -90,8 +90,8 @@ def labels_of(X: Any, y: Any) -> Any:
     return getattr(X, "y", None) if y is None and is_chunked(X) else y
 
 
-def _checked_chunks(estimator: Any, X: Any, y: Any, reset: bool) -> Any:
-    """Return chunks as they are, whose numbers are checked when they are read, with labels that fit them."""
+def _validate_chunks(estimator: Any, X: Any, y: Any, reset: bool) -> Any:
+    """Return chunks, whose values are checked when they are read, with labels of the same length."""
     _check_names(estimator, getattr(X, "feature_names", None), reset)
     check_n_features(estimator, X, reset=reset)
     if isinstance(y, str) and y == "no_validation":
@@ -109,7 +109,7 @@ def _checked_chunks(estimator: Any, X: Any, y: Any, reset: bool) -> Any:
 
 
 def _check_names(estimator: Any, names: Sequence[str] | None, reset: bool) -> None:
-    """Take note of the names of the features, or raise if they are others than those of training."""
+    """Set the names of the features, or raise a ValueError if they differ from those of training."""
     if reset:
         vars(estimator).pop("feature_names_in_", None)
         if names is not None:
@@ -119,12 +119,14 @@ def _check_names(estimator: Any, names: Sequence[str] | None, reset: bool) -> No
     if names is None or known is None or list(names) == list(known):
         return
     differ = [(old, new) for old, new in zip(known, names, strict=False) if old != new][:1]
-    told = f": {differ[0][1]!r} stands where {differ[0][0]!r} did" if differ else f" in number: {len(names)}"
-    raise ValueError(f"the names of the features differ from those in training{told}. Bring the columns into its order")
+    difference = f": {differ[0][1]!r} stands where {differ[0][0]!r} did" if differ else f" in number: {len(names)}"
+    raise ValueError(
+        f"the names of the features differ from those in training{difference}. Bring the columns into its order"
+    )
 
 
 def refuse_dask(estimator: Any, X: Any) -> None:
-    """Raise a ValueError if X is a Dask collection, which would be brought into memory without a word."""
+    """Raise a ValueError if X is a Dask collection, which would otherwise be loaded into memory silently."""
     if is_dask(X):
         raise ValueError(
             f"{type(estimator).__name__} needs all samples in memory, and X is a Dask collection: use X.compute(), or "
@@ -135,7 +137,7 @@ def refuse_dask(estimator: Any, X: Any) -> None:
 
 
 def refuse_dask_in_order(method: str, X: Any) -> None:
-    """Raise a ValueError if samples that are to be learnt from one by one are a Dask collection."""
+    """Raise a ValueError if samples for a method that reads them in order are a Dask collection."""
     if is_dask(X):
         raise ValueError(
             f"{method} learns from sample after sample in one process, and X is a Dask collection: use fit of "
@@ -154,7 +156,7 @@ def refuse_empty_frame(X: Any) -> None:
 
 @contextmanager
 def restore_on_error(estimator: Any) -> Iterator[None]:
-    """Leave an estimator as it was, its note of the features included, if what is done meanwhile fails."""
+    """Restore all attributes of an estimator if the body of the with statement raises."""
     before = vars(estimator).copy()
     try:
         yield
@@ -165,7 +167,7 @@ def restore_on_error(estimator: Any) -> Iterator[None]:
 
 
 def _text_column(X: Any) -> str:
-    """Say which column holds text."""
+    """Return a phrase that names the column with text."""
     values = X.to_numpy() if hasattr(X, "to_numpy") else np.asarray(X, dtype=object)
     names = list(X.columns) if hasattr(X, "columns") else list(range(values.shape[1])) if values.ndim == 2 else []
     for number, name in enumerate(names):

@@ -1,4 +1,4 @@
-"""What all linear classifiers here share: binary problems out of classes, scores, labels and the measure."""
+"""What all linear classifiers share: the binary problems of their classes, scores, labels and the measure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from metricwise.threads import available_threads
 
 
 class LinearClassifier(ClassifierMixin, BaseEstimator):
-    """Prediction from `coef_`, `intercept_` and `threshold_`; one binary problem, or one a class against the rest.
+    """Prediction from `coef_`, `intercept_` and `threshold_`; one binary problem, or one per class vs the rest.
 
     Subclasses have the parameters ``multi_class`` and ``pos_label``, and set `measure_`, `classes_` and `result_`.
     """
@@ -46,7 +46,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         if self.multi_class != "ovr":
             raise ValueError(
                 f"Only binary classification is supported with multi_class={self.multi_class!r}, but y has "
-                f"{classes.size} classes: set multi_class='ovr' to train one classifier a class"
+                f"{classes.size} classes: set multi_class='ovr' to train one classifier per class"
             )
         return [y == label for label in classes]
 
@@ -76,7 +76,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def _raw_scores(self, X: Any) -> Floats:
-        """Return the scores of every binary problem, one a column."""
+        """Return the scores of every binary problem, one column per problem."""
         design = make_design(validate_samples(self, X, reset=False, chunks=True), threads=available_threads())
         return np.column_stack([design.scores(w) for w in self.coef_]) + self.intercept_
 
@@ -103,7 +103,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the measure the model was trained for.
 
-        For more than two classes it is the measure's own multi-class value where there is one (accuracy, balanced
+        For more than two classes it is the measure's own multiclass value where there is one (accuracy, balanced
         accuracy, Matthews' and Cohen's coefficients), else the mean over one-versus-rest problems.
 
         Parameters

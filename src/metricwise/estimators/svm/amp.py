@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from metricwise._typing import Floats
-from metricwise.designs import Design
 from metricwise.estimators.svm.base import BatchClassifier
-from metricwise.estimators.svm.training import Training
+from metricwise.estimators.svm.training import BinaryFit, TrainingData, TrainingPlan
 from metricwise.measures import Measure
-from metricwise.results import Result
 from metricwise.solvers.amp import AMP, AmpResult
 from metricwise.solvers.amp_problem import make_amp_problem
 from metricwise.solvers.cutting_plane import CuttingPlane
+from metricwise.solvers.loop import Callback
 
 
 class AMPClassifier(BatchClassifier):
@@ -25,8 +25,8 @@ class AMPClassifier(BatchClassifier):
     F-beta, Jaccard, Gower-Legendre, Cohen's kappa and others are ratios of affine functions of the true positive and
     the true negative rate. With rewards min(1, score) in place of right labels, the ratio less ``1/2 |w|^2 / (C u)``
     in its numerator is maximised: the level that a classifier reaches is the challenge for the next one, which is a
-    support vector machine with a price for each class. The levels rise to the best one, fast and without a search
-    over prices. For "accuracy" the result is that of ``LinearSVC(loss="hinge", C=C)``.
+    support vector machine with a cost for each class. The levels rise to the best one, fast and without a search
+    over costs. For "accuracy" the result is that of ``LinearSVC(loss="hinge", C=C)``.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class AMPClassifier(BatchClassifier):
         What to train for: a name from ``measure_names("AMPClassifier")``, a measure such as ``FBeta(2.0)``, or one of
         your own from ``contingency_measure(..., ratio=...)``. More right labels must never lower it.
     C : float, default=1.0
-        The price of one mistake, near perfect labels; smaller values regularise more. It is the C of
+        Cost of one mistake, near perfect labels; smaller values regularise more. It is the C of
         `MultivariateSVC`: u is the number of mistakes that a full loss stands for.
     threshold : {"cv", "train"} or float, default="cv"
         Where scores are cut into labels. "cv" finds the best threshold for the measure on out-of-fold scores, exact
@@ -53,7 +53,7 @@ class AMPClassifier(BatchClassifier):
     class_weight : dict or "balanced", optional
         Weights of the classes; they multiply the sample weights, and change the rates' share in the measure.
     multi_class : {"ovr", "off"} or None, default="ovr"
-        One binary problem a class against the rest; "off" or None: an error for more than two classes.
+        One binary problem per class (one class vs the rest); "off" or None: an error for more than two classes.
     pos_label : label, optional
         The positive class of a binary problem; the greater label by default.
     cv : int, splitter or iterable of splits, optional
@@ -80,7 +80,7 @@ class AMPClassifier(BatchClassifier):
     classes_ : array
         Labels.
     measure_ : Measure
-        What was trained for.
+        What the model was trained for.
     challenge_levels_ : array or list of array
         The regularised ratio of w = 0, then of the weights after every challenge; they never fall. A list in the order
         of ``classes_`` for more than two classes.
@@ -90,12 +90,17 @@ class AMPClassifier(BatchClassifier):
         Certificate (bounds of 1 minus the best level that any weights reach), history, status; a list in the order of
         ``classes_`` for more than two classes.
     n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
+        Number and names of the features seen during `fit`.
 
     See Also
     --------
     MultivariateSVC : Takes other measures, too, and bounds the loss of all labels together.
     metricwise.certify : Recomputes the certificate from data and model.
+
+    References
+    ----------
+    .. [1] H. Narasimhan, P. Kar and P. Jain (2015). Optimizing non-decomposable performance measures: a tale of two
+       classes. *Proceedings of the 32nd International Conference on Machine Learning*, 199-208.
 
     Examples
     --------
@@ -111,7 +116,7 @@ class AMPClassifier(BatchClassifier):
     array([0.  , 0.82, 0.94])
     """
 
-    _way_out = (
+    _degenerate_remedy = (
         "If C is very small, raise it. Otherwise fit an intercept, or train MultivariateSVC with measure='roc_auc' and "
         "choose the threshold for {measure!r}"
     )
@@ -127,13 +132,13 @@ class AMPClassifier(BatchClassifier):
         max_seconds: float | None = None,
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
-        class_weight: Any = None,
+        class_weight: dict[Any, float] | str | None = None,
         multi_class: str | None = "ovr",
         pos_label: Any = None,
         cv: Any = None,
         n_jobs: int | None = None,
-        random_state: Any = 0,
-        callback: Any = None,
+        random_state: int | np.random.RandomState | None = 0,
+        callback: Callback | None = None,
         checkpoint: str | Path | None = None,
     ) -> None:
         self.measure = measure
@@ -153,13 +158,11 @@ class AMPClassifier(BatchClassifier):
         self.callback = callback
         self.checkpoint = checkpoint
 
-    def _training(self, measure: Measure, X: Any, design: Design, seed: int, n_problems: int) -> Training:
-        solver = AMP(inner=CuttingPlane(seed=seed))
-        return Training(
-            self, measure, X, design, seed=seed, n_problems=n_problems, solver=solver, make_problem=make_amp_problem
-        )
+    def _plan(self, measure: Measure, data: TrainingData) -> TrainingPlan:
+        plan = self._plan_cutting_planes(measure, self.C)
+        return replace(plan, solver=AMP(inner=CuttingPlane(seed=plan.seed)), make_problem=make_amp_problem)
 
-    def _store(self, training: Training, fits: Sequence[tuple[Result, float]]) -> None:
-        super()._store(training, fits)
-        levels = [np.array(result.levels) for result, _ in fits if isinstance(result, AmpResult)]
+    def _store(self, plan: TrainingPlan, fits: Sequence[BinaryFit]) -> None:
+        super()._store(plan, fits)
+        levels = [np.array(fit.result.levels) for fit in fits if isinstance(fit.result, AmpResult)]
         self.challenge_levels_: Floats | list[Floats] = levels[0] if len(levels) == 1 else levels

@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import replace
 from itertools import combinations
 from numbers import Integral
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from metricwise._sklearn import Interval, Options, StrOptions, votes_of_pairs
-from metricwise._typing import Floats, Mask
+from metricwise._sklearn import Options, StrOptions, votes_of_pairs
+from metricwise._typing import Floats, Labels
 from metricwise.clusters import is_dask
-from metricwise.designs import Design
 from metricwise.estimators.inputs import is_chunked, refuse_chunks
-from metricwise.estimators.svm.kernel import KernelClassifier
-from metricwise.estimators.svm.training import Training
+from metricwise.estimators.svm.base import AT_LEAST_ONE, BatchClassifier
+from metricwise.estimators.svm.kernel import Kernel
+from metricwise.estimators.svm.training import BinaryTarget, TrainingData, TrainingPlan
 from metricwise.measures import Measure, RocAuc
-from metricwise.solvers import CuttingPlane, make_problem
+from metricwise.solvers.loop import Callback
 from metricwise.solvers.newton import TruncatedNewton, make_squared_problem
 from metricwise.solvers.pair_clusters import PairClusters
 
 
-class AUCSVC(KernelClassifier):
+class AUCSVC(BatchClassifier):
     """Support vector machine that ranks positives above negatives (Brefeld and Scheffer 2005).
 
     Minimises ``1/2 |w|^2 + C n mean over pairs of max(0, 1 - (s_i - s_j))^norm`` over all pairs of a positive i and a
@@ -34,20 +33,25 @@ class AUCSVC(KernelClassifier):
     Parameters
     ----------
     C : float, default=1.0
-        The price of the losses; smaller values regularise more. It keeps its meaning as samples are added. The paper
+        Cost of the losses; smaller values regularise more. It keeps its meaning as samples are added. The paper
         has the sum over pairs instead of n times the mean: its C is ``C n / (n_pos n_neg)`` here.
     norm : {1, 2}, default=1
         Whether the losses of pairs are added up as they are or squared.
     kernel : {"linear", "rbf", "poly", "sigmoid", "precomputed"} or callable, default="linear"
-        As in `sklearn.svm.SVC`. A callable takes two arrays of samples and returns the matrix of their kernel values.
+        "linear" is x'z, "rbf" exp(-gamma |x - z|^2), "poly" (gamma x'z + coef0)^degree and "sigmoid"
+        tanh(gamma x'z + coef0), as in `sklearn.svm.SVC`; with "precomputed", X is the kernel matrix. A callable takes
+        two arrays of samples and returns the matrix of their kernel values.
     gamma : {"scale", "auto"} or float, default="scale"
-        Of "rbf", "poly" and "sigmoid"; "scale" is 1 / (n_features * X.var()), "auto" 1 / n_features.
+        Coefficient of "rbf", "poly" and "sigmoid"; "scale" is 1 / (n_features * X.var()), "auto" 1 / n_features.
     degree : int, default=3
-        Of "poly".
+        Degree of "poly".
     coef0 : float, default=0.0
-        Of "poly" and "sigmoid".
+        Constant term of "poly" and "sigmoid".
     approximation : {"auto", "exact", "cpsp", "nystroem"}, default="auto"
-        How a kernel is used, as in `MultivariateSVC`.
+        How a kernel is used. "exact" keeps the whole kernel matrix. The others look for the best function among the
+        combinations of ``n_basis`` samples: "nystroem" draws them at random, half of them positives; "cpsp"
+        (cutting-plane subspace pursuit) adds those that lower the objective. "auto" is exact up to 5000 samples and
+        "cpsp" beyond; ``approximation_`` reports which.
     n_basis : int, optional
         Basis samples of an approximation; by default a tenth of the samples, at least 100 and at most 1000.
     pairs : {"exact", "kmeans"}, default="exact"
@@ -68,8 +72,8 @@ class AUCSVC(KernelClassifier):
     max_seconds : float, optional
         About how long `fit` may take, out-of-fold scores included.
     multi_class : {"ovr", "ovo", "off"} or None, default="ovr"
-        One binary problem a class against the rest, or one for every two classes; "off" or None: an error for more
-        than two classes.
+        One binary problem per class (one class vs the rest), or one per pair of classes; "off" or None: an error for
+        more than two classes.
     pos_label : label, optional
         The positive class of a binary problem; the greater label by default.
     cv : int, splitter or iterable of splits, optional
@@ -90,7 +94,7 @@ class AUCSVC(KernelClassifier):
     coef_ : array of shape (1, n_features) or (n_problems, n_features)
         Weights of the features, signed towards ``classes_[1]`` in a binary problem; of linear models only.
     support_, support_vectors_, dual_coef_ : arrays
-        With a kernel: numbers of the samples that scores depend on, these samples, and their coefficients, one sample a
+        With a kernel: indices of the samples that scores depend on, these samples, and their coefficients, one row per
         binary problem.
     approximation_, gamma_
         With a kernel: how it was used, and gamma as a number.
@@ -101,18 +105,25 @@ class AUCSVC(KernelClassifier):
     classes_ : array
         Labels.
     measure_ : Measure
-        What was trained for.
+        What the model was trained for.
     n_iter_ : int
         Iterations, the most over the binary problems.
     result_ : Result or list of Result
         Certificate, history, status; a list with an entry for every binary problem for more than two classes.
     n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
+        Number and names of the features seen during `fit`.
 
     See Also
     --------
     MultivariateSVC : The same for other measures.
     metricwise.certify : Recomputes the certificate from data and model.
+
+    References
+    ----------
+    .. [1] U. Brefeld and T. Scheffer (2005). AUC maximizing support vector learning. *ICML workshop on ROC analysis
+       in machine learning*.
+    .. [2] T. Joachims and C.-N. J. Yu (2009). Sparse kernel SVMs via cutting-plane training. *Machine Learning* 76,
+       179-193.
 
     Examples
     --------
@@ -126,21 +137,22 @@ class AUCSVC(KernelClassifier):
     True
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = KernelClassifier._parameter_constraints | {
+    _parameter_constraints: ClassVar[dict[str, Any]] = BatchClassifier._parameter_constraints | {
         "norm": [Options(Integral, {1, 2})],
         "pairs": [StrOptions({"exact", "kmeans"})],
-        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        "n_clusters": [AT_LEAST_ONE],
         "multi_class": [StrOptions({"ovr", "ovo", "off"}), None],
     }
-    class_weight: Any = None  # weights of classes cancel in the mean over pairs
-    _way_out = "If C is very small, raise it; more features also help"
+    class_weight = None  # class weights cancel in the mean over pairs
+    fit_intercept = False  # a ranking has no constant term
+    _degenerate_remedy = "If C is very small, raise it; more features also help"
 
     def __init__(
         self,
         C: float = 1.0,
         norm: int = 1,
         *,
-        kernel: str | Callable[[Any, Any], Any] = "linear",
+        kernel: Kernel = "linear",
         gamma: str | float = "scale",
         degree: int = 3,
         coef0: float = 0.0,
@@ -157,8 +169,8 @@ class AUCSVC(KernelClassifier):
         pos_label: Any = None,
         cv: Any = None,
         n_jobs: int | None = None,
-        random_state: Any = 0,
-        callback: Any = None,
+        random_state: int | np.random.RandomState | None = 0,
+        callback: Callback | None = None,
         checkpoint: str | Path | None = None,
     ) -> None:
         self.C = C
@@ -189,21 +201,17 @@ class AUCSVC(KernelClassifier):
         tags.classifier_tags.multi_class = self.multi_class in ("ovr", "ovo")
         return tags
 
-    @property
-    def intercept_value(self) -> float:
-        """Zero: a ranking has no constant term."""
-        return 0.0
-
-    def _training(self, measure: Measure, X: Any, design: Design, seed: int, n_problems: int) -> Training:
+    def _plan(self, measure: Measure, data: TrainingData) -> TrainingPlan:
         self._check_combination(measure)
-        solver: Any = CuttingPlane(seed=seed) if self.norm == 1 else TruncatedNewton(seed=seed)
-        make: Any = make_problem if self.norm == 1 else make_squared_problem
+        plan = self._plan_cutting_planes(measure, self.C)
+        if self.norm == 2:
+            plan = replace(plan, solver=TruncatedNewton(seed=plan.seed), make_problem=make_squared_problem)
         if self.pairs == "kmeans":
-            if is_chunked(X):
+            if is_chunked(data.X):
                 refuse_chunks("pairs='kmeans'")
-            make = PairClusters(int(self.n_clusters), int(self.norm), seed).make_problem
-        settings = {"solver": solver, "make_problem": make, "space": self._space(X, design)}
-        return Training(self, measure, X, design, seed=seed, n_problems=n_problems, **settings)
+            clusters = PairClusters(int(self.n_clusters), int(self.norm), plan.seed)
+            plan = replace(plan, make_problem=clusters.make_problem)
+        return replace(plan, kernel=self._make_kernel_space(data))
 
     def _check_combination(self, measure: Measure) -> None:
         partial = not isinstance(measure, RocAuc)
@@ -218,17 +226,18 @@ class AUCSVC(KernelClassifier):
                 "pairs='exact', or kernel='linear' with features of your own (Nystroem, PolynomialFeatures)"
             )
 
-    # ------------------------------------------------------------------------------------------- one class against one
+    # ------------------------------------------------------------------------------------------- one class vs another
 
-    def _one_vs_one(self, classes: NDArray[Any]) -> bool:
+    def _is_one_vs_one(self, classes: Labels) -> bool:
         return self.multi_class == "ovo" and classes.size > 2
 
-    def _problems(self, y: NDArray[Any], classes: NDArray[Any], weights: Floats) -> list[tuple[Mask, Floats]]:
-        if not self._one_vs_one(classes):
-            return super()._problems(y, classes, weights)
+    def _binary_targets(self, y: Labels, classes: Labels, weights: Floats) -> list[BinaryTarget]:
+        if not self._is_one_vs_one(classes):
+            return super()._binary_targets(y, classes, weights)
         # The first of the two classes is the positive one, as in scikit-learn's votes.
         return [
-            (y == one, np.where((y == one) | (y == other), weights, 0.0)) for one, other in combinations(classes, 2)
+            BinaryTarget(y == one, np.where((y == one) | (y == other), weights, 0.0))
+            for one, other in combinations(classes, 2)
         ]
 
     def decision_function(self, X: Any) -> Any:
@@ -245,7 +254,7 @@ class AUCSVC(KernelClassifier):
             With one problem for every two classes: votes, and within equal votes the sum of the scores.
         """
         scores = super().decision_function(X)
-        if is_dask(X) or not self._one_vs_one(self.classes_):
+        if is_dask(X) or not self._is_one_vs_one(self.classes_):
             return scores  # of Dask collections, chunk by chunk, by this function
         votes: Floats = votes_of_pairs(scores < 0.0, -scores, self.classes_.size)
         return votes

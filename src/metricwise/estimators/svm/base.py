@@ -1,10 +1,10 @@
-"""What the linear classifiers that train on all samples at once share: validation, thresholds out of fold, warnings."""
+"""What the classifiers that train on all samples at once share: parameters, `fit`, prediction by kernels, warnings."""
 
 from __future__ import annotations
 
 import warnings
-from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -16,33 +16,43 @@ from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_random_state
 
 from metricwise._sklearn import Interval, Options, StrOptions
-from metricwise._typing import Floats, Mask
+from metricwise._typing import Floats, Labels
 from metricwise.decisions.targets import classes_of, sample_weights_of
 from metricwise.designs import Design, make_design
+from metricwise.designs.kernel_function import PRECOMPUTED, KernelFunction
 from metricwise.estimators.checkpoints import digest, settings_of
 from metricwise.estimators.dask_inputs import data_of_cluster
-from metricwise.estimators.inputs import restore_on_error, validate_samples
+from metricwise.estimators.inputs import is_chunked, refuse_chunks, restore_on_error, validate_samples
 from metricwise.estimators.linear import LinearClassifier
-from metricwise.estimators.svm.training import Training
+from metricwise.estimators.svm.kernel import Kernel, KernelSettings, KernelSpace, make_kernel_space, score_by_kernel
+from metricwise.estimators.svm.training import BinaryFit, BinaryTarget, TrainingData, TrainingPlan, fit_binary_problems
 from metricwise.estimators.svm.training_file import TrainingFile
 from metricwise.measures import Measure, get_measure
 from metricwise.measures.base import RanksPairs
 from metricwise.registry import check_trainable, trains_on
 from metricwise.results import DegenerateOptimumWarning, Result, Status
+from metricwise.solvers import CuttingPlane, Limits
+from metricwise.solvers.loop import Callback
 from metricwise.threads import available_threads
 
+ABOVE_ZERO = Interval(Real, 0.0, None, closed="neither")
+AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
+
+_FINITE = Interval(Real, None, None, closed="neither")
 _REMEDIES = {
     Status.MAX_ITER: "increase max_iter",
     Status.MAX_SECONDS: "increase max_seconds",
     Status.COARSE: "increase score_bins",
     Status.STALLED: "scale the features to comparable size (StandardScaler) or lower C",
 }
+_KERNEL_ATTRIBUTES = ("dual_coef_", "support_", "support_vectors_", "approximation_", "gamma_")
 
 
 class BatchClassifier(LinearClassifier):
-    """A linear classifier that a solver trains to a duality gap on all samples.
+    """A classifier that a solver trains on all samples, to a duality gap where there is one.
 
-    Subclasses have the parameters below, and give the trainings of a call of `fit`.
+    Subclasses have parameters among those below, and plan the training. Unless they change the plan, it is that of the
+    multivariate support vector machine by cutting planes.
     """
 
     measure: str | Measure
@@ -53,44 +63,58 @@ class BatchClassifier(LinearClassifier):
     max_seconds: float | None
     fit_intercept: bool
     intercept_scaling: float
-    class_weight: Any
+    class_weight: dict[Any, float] | str | None
     cv: Any
     n_jobs: int | None
-    random_state: Any
-    callback: Any
+    random_state: int | np.random.RandomState | None
+    callback: Callback | None
     checkpoint: str | Path | None = None
+    kernel: Kernel = "linear"
+    gamma: str | float
+    degree: int
+    coef0: float
+    approximation: str
+    n_basis: int | None
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "measure": "no_validation",
-        "C": [Interval(Real, 0.0, None, closed="neither")],
-        "threshold": [StrOptions({"cv", "train"}), Interval(Real, None, None, closed="neither")],
-        "tol": [Interval(Real, 0.0, None, closed="neither")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "max_seconds": [Interval(Real, 0.0, None, closed="neither"), None],
+        "C": [ABOVE_ZERO],
+        "threshold": [StrOptions({"cv", "train"}), _FINITE],
+        "tol": [ABOVE_ZERO],
+        "max_iter": [AT_LEAST_ONE],
+        "max_seconds": [ABOVE_ZERO, None],
         "fit_intercept": ["boolean"],
-        "intercept_scaling": [Interval(Real, 0.0, None, closed="neither")],
+        "intercept_scaling": [ABOVE_ZERO],
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "multi_class": [StrOptions({"ovr", "off"}), None],
         "pos_label": "no_validation",
         "cv": ["cv_object"],
-        "n_jobs": [Interval(Integral, 1, None, closed="left"), Options(Integral, {-1}), None],
+        "n_jobs": [AT_LEAST_ONE, Options(Integral, {-1}), None],
         "random_state": ["random_state"],
         "callback": [callable, None],
         "checkpoint": [str, Path, None],
+        "kernel": [StrOptions({"linear", "rbf", "poly", "sigmoid", PRECOMPUTED}), callable],
+        "gamma": [StrOptions({"scale", "auto"}), ABOVE_ZERO],
+        "degree": [AT_LEAST_ONE],
+        "coef0": [_FINITE],
+        "approximation": [StrOptions({"auto", "exact", "nystroem", "cpsp"})],
+        "n_basis": [AT_LEAST_ONE, None],
     }
 
     # A client belongs to a call and to no pipeline: it is not routed.
     __metadata_request__fit: ClassVar[dict[str, str]] = {"client": UNUSED}
 
     # What to do where no weights are better than w = 0; {measure!r} stands for the name of the measure.
-    _way_out: ClassVar[str]
+    _degenerate_remedy: ClassVar[str]
 
-    @abstractmethod
-    def _training(self, measure: Measure, X: Any, design: Design, seed: int, n_problems: int) -> Training:
-        """Return the trainings of a call of `fit`."""
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.kernel == PRECOMPUTED
+        tags.input_tags.sparse = self.kernel != PRECOMPUTED
+        return tags
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, client: Any = None) -> Self:
-        """Train.
+        """Train on samples and their labels.
 
         Parameters
         ----------
@@ -113,102 +137,137 @@ class BatchClassifier(LinearClassifier):
         measure = get_measure(self.measure)
         check_trainable(measure, self)
         with restore_on_error(self):
-            classes, training, fits = self._trained(measure, X, y, sample_weight, client)
-            if training.file is not None:
-                training.file.finish()
+            classes, plan, fits = self._train(measure, X, y, sample_weight, client)
         # Only now, so that a failed fit leaves the model as it was.
         self.measure_, self.classes_ = measure, classes
-        self._store(training, fits)
-        self._warn([result for result, _ in fits], training.too_few_for_folds)
+        self._store(plan, fits)
+        self._warn(fits)
         return self
 
-    def _trained(
+    def _train(
         self, measure: Measure, X: Any, y: Any, sample_weight: Any, client: Any
-    ) -> tuple[NDArray[Any], Training, list[tuple[Result, float]]]:
-        """Return the classes, the trainings, and of each its result and threshold."""
+    ) -> tuple[Labels, TrainingPlan, list[BinaryFit]]:
+        """Return the classes, the plan, and the solution and threshold of every binary problem."""
         X, y, sample_weight = data_of_cluster(self, X, y, sample_weight, client)
         X, y = validate_samples(self, X, y, least=2, chunks=trains_on(self, "disk"))
         weights = sample_weights_of(X, y, sample_weight, self.class_weight)
         classes = classes_of(y, weights)
-        problems = self._problems(y, classes, weights)
-        seed = self._seed()
-        training = self._training(measure, X, self._design(X), seed, len(problems))
-        training.file = self._training_file(training, y, weights)
-        return classes, training, [training.fit(k, *problem) for k, problem in enumerate(problems)]
+        data = TrainingData(X, self._make_design(X), self._binary_targets(y, classes, weights))
+        plan = self._plan(measure, data)
+        if self.checkpoint is not None:  # fingerprints read all samples
+            plan = self._add_checkpoint(
+                plan, self.checkpoint, data.design.shape, data.design.fingerprints(), y, weights
+            )
+        return classes, plan, fit_binary_problems(plan, data)
 
-    def _seed(self) -> int:
-        return int(check_random_state(self.random_state).randint(2**31 - 1))
+    def _make_design(self, X: Any) -> Design:
+        return make_design(X, intercept=self.intercept_value, threads=self._n_threads)
 
-    def _problems(self, y: NDArray[Any], classes: NDArray[Any], weights: Floats) -> list[tuple[Mask, Floats]]:
-        """Return the positives and the weights of all samples for each binary problem."""
-        return [(positive, weights) for positive in self._positives(y, classes)]
+    def _binary_targets(self, y: Labels, classes: Labels, weights: Floats) -> list[BinaryTarget]:
+        """Return the positives and the weights of all samples for every binary problem."""
+        return [BinaryTarget(positive, weights) for positive in self._positives(y, classes)]
+
+    def _plan(self, measure: Measure, data: TrainingData) -> TrainingPlan:
+        """Return everything that training needs beside the samples."""
+        return self._plan_cutting_planes(measure, self.C)
+
+    def _plan_cutting_planes(self, measure: Measure, C: float) -> TrainingPlan:
+        """Return the plan of a linear multivariate support vector machine, from which others differ in some fields."""
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        return TrainingPlan(
+            measure,
+            C,
+            CuttingPlane(seed=seed),
+            Limits(tol=self.tol, max_iter=self.max_iter, max_seconds=self.max_seconds),
+            self.threshold,
+            self.cv,
+            seed,
+            self.intercept_value,
+            self.callback,
+        )
+
+    def _add_checkpoint(self, plan: TrainingPlan, path: str | Path, *content: Any) -> TrainingPlan:
+        """Return the plan with the file from which the training of these parameters and this content resumes."""
+        if plan.kernel is not None:
+            raise ValueError("checkpoint is for linear models: set kernel='linear', or checkpoint=None")
+        training = digest(settings_of(self), *content, plan.seed)
+        return replace(plan, checkpoint=TrainingFile(path, training))
+
+    def _make_kernel_space(self, data: TrainingData) -> KernelSpace | None:
+        """Return the kernel on the training samples; None if scores are linear in the features."""
+        if self.kernel == "linear":
+            return None
+        if is_chunked(data.X):
+            refuse_chunks(f"kernel={self.kernel!r}")
+        settings = KernelSettings(self.kernel, self.gamma, self.degree, self.coef0, self.approximation, self.n_basis)
+        return make_kernel_space(settings, data.X, data.design, self.intercept_value)
 
     @property
     def intercept_value(self) -> float:
-        """Size of the constant feature; 0 if there is none, as for ROC areas, which do not see it."""
-        sees_it = not isinstance(get_measure(self.measure), RanksPairs)
-        return float(self.intercept_scaling) if self.fit_intercept and sees_it else 0.0
+        """Size of the constant feature; 0 without one, as for areas under ROC curves, which do not depend on it."""
+        depends_on_it = not isinstance(get_measure(self.measure), RanksPairs)
+        return float(self.intercept_scaling) if depends_on_it and self.fit_intercept else 0.0
 
     @property
-    def threads(self) -> int:
-        """How many threads may work on the samples."""
-        return available_threads() if self.n_jobs in (None, -1) else int(self.n_jobs)
+    def _n_threads(self) -> int:
+        return available_threads() if self.n_jobs is None or self.n_jobs == -1 else int(self.n_jobs)
 
-    def _design(self, X: Any) -> Design:
-        return make_design(X, intercept=self.intercept_value, threads=self.threads)
-
-    def _training_file(self, training: Training, y: NDArray[Any], weights: Floats) -> TrainingFile | None:
-        """Return the file from which this training goes on after an interruption; None if there is to be none."""
-        if self.checkpoint is None:
-            return None
-        if training.space is not None:
-            raise ValueError("checkpoint is for linear models: set kernel='linear', or checkpoint=None")
-        design = training.design
-        content = design.shape, design.fingerprints(), y, weights, training.seed
-        return TrainingFile(self.checkpoint, digest(settings_of(self), *content))
-
-    def _store(self, training: Training, fits: Sequence[tuple[Result, float]]) -> None:
-        """Keep what training found."""
-        self._store_results(fits)
-        weights = self._sign * np.array([result.weights for result, _ in fits])
-        constant = self.intercept_value
-        self.coef_ = weights[:, :-1] if constant else weights
-        self.intercept_ = constant * weights[:, -1] if constant else np.zeros(len(fits))
-
-    def _store_results(self, fits: Sequence[tuple[Result, float]]) -> None:
-        thresholds = self._sign * np.array([threshold for _, threshold in fits])
+    def _store(self, plan: TrainingPlan, fits: Sequence[BinaryFit]) -> None:
+        """Set the fitted attributes."""
+        for name in ("coef_", *_KERNEL_ATTRIBUTES):  # the last fit may have had another kernel
+            self.__dict__.pop(name, None)
+        weights = self._sign * np.array([fit.result.weights for fit in fits])
+        if plan.kernel is None:
+            self.coef_ = weights[:, :-1] if plan.intercept else weights
+            self.intercept_ = plan.intercept * weights[:, -1] if plan.intercept else np.zeros(len(fits))
+        else:
+            source = plan.kernel.source
+            self.support_: NDArray[Any] = np.flatnonzero(np.any(weights[:, :-1] != 0.0, axis=0))
+            self.dual_coef_, self.intercept_ = weights[:, self.support_], weights[:, -1]
+            self.support_vectors_ = None if source.precomputed else source.X[self.support_]
+            self.approximation_, self.gamma_ = plan.kernel.approximation, source.function.gamma
+        thresholds = self._sign * np.array([fit.threshold for fit in fits])
         self.threshold_ = float(thresholds[0]) if len(fits) == 1 else thresholds
-        self.n_iter_ = max(result.n_iter for result, _ in fits)
-        self.result_ = fits[0][0] if len(fits) == 1 else [result for result, _ in fits]
+        self.n_iter_ = max(fit.result.n_iter for fit in fits)
+        self.result_ = fits[0].result if len(fits) == 1 else [fit.result for fit in fits]
 
-    def _warn(self, results: list[Result], too_few_for_folds: bool) -> None:
-        """Say once what a user should know of the training."""
-        if too_few_for_folds:
+    def _raw_scores(self, X: Any) -> Floats:
+        if self.kernel == "linear":
+            return super()._raw_scores(X)
+        X = validate_samples(self, X, reset=False)
+        function = KernelFunction(self.kernel, self.gamma_, self.degree, self.coef0)
+        return score_by_kernel(function, X, self.support_, self.support_vectors_, self.dual_coef_) + self.intercept_
+
+    def _warn(self, fits: Sequence[BinaryFit]) -> None:
+        """Warn once about each thing that a user should know of the training."""
+        if any(fit.lacks_folds for fit in fits):
             warnings.warn(
                 "threshold='cv' needs at least two distinct samples of each class in training and samples held out: "
-                "the threshold was chosen on the training scores instead. Collect more samples of the rare class, or "
-                "set threshold='train' or a number",
+                "the threshold was chosen on the training scores instead. Collect more samples of the minority class, "
+                "or set threshold='train' or a number",
                 UserWarning,
                 stacklevel=3,
             )
+        results = [fit.result for fit in fits]
         statuses = [result.status for result in results]
         for status, remedy in _REMEDIES.items():
             if status in statuses:
                 warnings.warn(
-                    f"training stopped ({status.value}) {self._distance(results)}: {remedy}, or accept that by a "
+                    f"training stopped ({status.value}) {self._describe_gap(results)}: {remedy}, or accept that by a "
                     "larger tol",
                     ConvergenceWarning,
                     stacklevel=3,
                 )
         if Status.DEGENERATE in statuses:
+            name = self.measure_.name
             warnings.warn(
-                f"the surrogate of {self.measure_.name!r} is degenerate on these data: no weights are better than "
-                f"w = 0, so the scores carry little information. {self._way_out.format(measure=self.measure_.name)}",
+                f"the surrogate of {name!r} is degenerate on these data: no weights are better than w = 0, so the "
+                f"scores carry little information. {self._degenerate_remedy.format(measure=name)}",
                 DegenerateOptimumWarning,
                 stacklevel=3,
             )
 
-    def _distance(self, results: list[Result]) -> str:
-        """Say how far from its end a training was stopped."""
+    def _describe_gap(self, results: Sequence[Result]) -> str:
+        """Return how far from its end training was stopped."""
         worst = max(result.certificate.relative for result in results)
         return f"at a relative duality gap of {worst:.2g}, above tol={self.tol:g}"

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Integral
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from metricwise._sklearn import Interval
-from metricwise._typing import Mask
-from metricwise.designs import Design
-from metricwise.estimators.svm.base import BatchClassifier
-from metricwise.estimators.svm.training import Training
+from metricwise._typing import Labels, Mask
+from metricwise.estimators.svm.base import AT_LEAST_ONE, BatchClassifier
+from metricwise.estimators.svm.training import BinaryFit, TrainingData, TrainingPlan
 from metricwise.measures import Measure
-from metricwise.results import Result
-from metricwise.solvers import CuttingPlane, make_problem
+from metricwise.solvers import CuttingPlane
 from metricwise.solvers.feature_selection import FeatureSelection, SelectionResult
+from metricwise.solvers.loop import Callback
 
 _MOST_BY_DEFAULT = 100
 
@@ -39,9 +36,13 @@ class FeatureSelectingSVC(SelectorMixin, BatchClassifier):
     n_features : int, optional
         The most features (B); by default half of them, but no more than 100.
     C : float, default=1.0
-        The price of one mistake; smaller values regularise more.
+        Cost of one mistake; smaller values regularise more.
     threshold : {"cv", "train"} or float, default="cv"
-        Where scores are cut into labels, as in `MultivariateSVC`. Out of fold, features are chosen anew in every fold.
+        Where scores are cut into labels. "cv" selects the best threshold for the measure on out-of-fold scores, exact
+        over all of them; "train" on the training scores; a number is used as it is (0.0 reproduces the paper). For
+        measures that fix the number of predicted positives, the threshold selects the same fraction of the samples; for
+        areas under ROC curves, which do not depend on it, the one with the best balanced accuracy. Every fold
+        selects its own features.
     tol : float, default=1e-3
         Relative duality gap to which the weights of the chosen features are trained.
     max_iter : int, default=10000
@@ -64,14 +65,14 @@ class FeatureSelectingSVC(SelectorMixin, BatchClassifier):
     random_state : int, RandomState instance or None, default=0
         Seeds the sample that large problems start from and the folds.
     callback : callable, optional
-        Called with a `HistoryEntry` after every round of choosing features; a true answer stops it.
+        Called with a `HistoryEntry` after every iteration of feature selection; a true answer stops it.
 
     Attributes
     ----------
     coef_ : array of shape (1, n_features)
         Weights of all features, zero for those not chosen, signed towards ``classes_[1]``.
     support_ : array of bool of shape (n_features,)
-        Which features are chosen.
+        Which features are selected.
     intercept_ : array of shape (1,)
         Constant term of the scores.
     threshold_ : float
@@ -79,20 +80,25 @@ class FeatureSelectingSVC(SelectorMixin, BatchClassifier):
     classes_ : array
         Labels.
     measure_ : Measure
-        What was trained for.
+        What the model was trained for.
     n_iter_ : int
-        Rounds of choosing features.
+        Iterations of feature selection.
     result_ : SelectionResult
         ``certificate`` bounds the objective on the chosen features, ``selection`` that of every choice of as many;
         ``history`` has the objective of the best choice so far and the bound of all choices. ``columns`` are the
         numbers of the chosen features.
     n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
+        Number and names of the features seen during `fit`.
 
     See Also
     --------
     MultivariateSVC : The same on all features.
     metricwise.certify : Recomputes the certificate on the chosen features.
+
+    References
+    ----------
+    .. [1] Q. Mao and I. W. Tsang (2013). A feature selection method for multivariate performance measures. *IEEE
+       Transactions on Pattern Analysis and Machine Intelligence* 35, 2051-2063.
 
     Examples
     --------
@@ -110,9 +116,9 @@ class FeatureSelectingSVC(SelectorMixin, BatchClassifier):
     multi_class: str | None = None  # one choice of features belongs to one problem
 
     _parameter_constraints: ClassVar[dict[str, Any]] = BatchClassifier._parameter_constraints | {
-        "n_features": [Interval(Integral, 1, None, closed="left"), None]
+        "n_features": [AT_LEAST_ONE, None]
     }
-    _way_out = "If C is very small, raise it; otherwise raise n_features, or train measure='roc_auc'"
+    _degenerate_remedy = "If C is very small, raise it; otherwise raise n_features, or train measure='roc_auc'"
 
     def __init__(
         self,
@@ -126,12 +132,12 @@ class FeatureSelectingSVC(SelectorMixin, BatchClassifier):
         max_seconds: float | None = None,
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
-        class_weight: Any = None,
+        class_weight: dict[Any, float] | str | None = None,
         pos_label: Any = None,
         cv: Any = None,
         n_jobs: int | None = None,
-        random_state: Any = 0,
-        callback: Any = None,
+        random_state: int | np.random.RandomState | None = 0,
+        callback: Callback | None = None,
     ) -> None:
         self.measure = measure
         self.n_features = n_features
@@ -149,7 +155,7 @@ class FeatureSelectingSVC(SelectorMixin, BatchClassifier):
         self.random_state = random_state
         self.callback = callback
 
-    def _positives(self, y: NDArray[Any], classes: NDArray[Any]) -> list[Mask]:
+    def _positives(self, y: Labels, classes: Labels) -> list[Mask]:
         if classes.size > 2:
             raise ValueError(
                 f"Only binary classification is supported by FeatureSelectingSVC, but y has {classes.size} classes: "
@@ -157,19 +163,17 @@ class FeatureSelectingSVC(SelectorMixin, BatchClassifier):
             )
         return super()._positives(y, classes)
 
-    def _training(self, measure: Measure, X: Any, design: Design, seed: int, n_problems: int) -> Training:
-        there = X.shape[1]
-        most = min(max(there // 2, 1), _MOST_BY_DEFAULT) if self.n_features is None else int(self.n_features)
-        if most > there:
-            raise ValueError(f"n_features={most} asks for more features than X has, {there}: choose at most {there}")
-        solver = FeatureSelection(most, CuttingPlane(seed=seed))
-        return Training(
-            self, measure, X, design, seed=seed, n_problems=n_problems, solver=solver, make_problem=make_problem
-        )
+    def _plan(self, measure: Measure, data: TrainingData) -> TrainingPlan:
+        available = data.X.shape[1]
+        most = min(max(available // 2, 1), _MOST_BY_DEFAULT) if self.n_features is None else int(self.n_features)
+        if most > available:
+            raise ValueError(f"n_features={most} exceeds the {available} features of X: choose at most {available}")
+        plan = self._plan_cutting_planes(measure, self.C)
+        return replace(plan, solver=FeatureSelection(most, CuttingPlane(seed=plan.seed)))
 
-    def _store(self, training: Training, fits: Sequence[tuple[Result, float]]) -> None:
-        super()._store(training, fits)
-        result = fits[0][0]
+    def _store(self, plan: TrainingPlan, fits: Sequence[BinaryFit]) -> None:
+        super()._store(plan, fits)
+        result = fits[0].result
         assert isinstance(result, SelectionResult)
         self.support_ = np.zeros(self.n_features_in_, dtype=bool)
         self.support_[result.columns] = True

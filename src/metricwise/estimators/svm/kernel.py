@@ -1,94 +1,190 @@
-"""What the classifiers with kernels share: parameters, support vectors, prediction."""
+"""Kernels: the functions among which training looks for the best, and the scores of the one it found."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from numbers import Integral, Real
-from typing import Any, ClassVar
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from scipy import sparse
 
-from metricwise._sklearn import Interval, StrOptions
-from metricwise._typing import Floats
+from metricwise._typing import Floats, Indices, Mask
 from metricwise.designs import Design
-from metricwise.designs.kernel_function import PRECOMPUTED, KernelFunction, check_dense_matrix, row_blocks
-from metricwise.estimators.inputs import is_chunked, refuse_chunks, validate_samples
-from metricwise.estimators.svm.base import BatchClassifier
-from metricwise.estimators.svm.kernel_space import KernelSpace
-from metricwise.estimators.svm.training import Training
-from metricwise.results import Result
+from metricwise.designs.kernel import KernelDesign
+from metricwise.designs.kernel_function import (
+    PRECOMPUTED,
+    KernelFunction,
+    KernelMatrix,
+    check_dense_matrix,
+    check_kernel_matrix,
+    check_positive,
+    row_blocks,
+)
+from metricwise.designs.subspace import Subspace, SubspaceDesign
+from metricwise.solvers import Limits
+from metricwise.solvers.loop import Solver
+from metricwise.solvers.subspace_pursuit import draw_first_basis, pursue
 
-_OF_KERNELS = ("dual_coef_", "support_", "support_vectors_", "approximation_", "gamma_")
+Kernel = str | Callable[[Any, Any], Any]
+
+_LOG = logging.getLogger("metricwise")
+_MOST_SAMPLES_FOR_EXACT = 5000
+_LEAST_BASIS, _MOST_BASIS, _SAMPLES_PER_BASIS_SAMPLE = 100, 1000, 10
+_TOO_LARGE = "set approximation='cpsp' or 'nystroem', which need n_basis columns of it, or use fewer samples"
+_REMEDY = "Choose another kernel, or other values of gamma and coef0"
+_REMEDY_PRECOMPUTED = "Add a multiple of the identity to it, or mend what made it"
 
 
-class KernelClassifier(BatchClassifier):
-    """A classifier that is linear in the features, or in those of a kernel.
+@dataclass(frozen=True)
+class KernelSettings:
+    """The parameters of an estimator that describe its kernel and how to use it."""
 
-    Subclasses have the parameters below beside those of `BatchClassifier`.
-    """
-
-    kernel: str | Callable[[Any, Any], Any]
+    kernel: Kernel
     gamma: str | float
     degree: int
     coef0: float
     approximation: str
     n_basis: int | None
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = BatchClassifier._parameter_constraints | {
-        "kernel": [StrOptions({"linear", "rbf", "poly", "sigmoid", PRECOMPUTED}), callable],
-        "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0.0, None, closed="neither")],
-        "degree": [Interval(Integral, 1, None, closed="left")],
-        "coef0": [Interval(Real, None, None, closed="neither")],
-        "approximation": [StrOptions({"auto", "exact", "nystroem", "cpsp"})],
-        "n_basis": [Interval(Integral, 1, None, closed="left"), None],
-    }
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.kernel == PRECOMPUTED
-        tags.input_tags.sparse = self.kernel != PRECOMPUTED
-        return tags
+@dataclass(frozen=True)
+class KernelSpace:
+    """A kernel on the training samples.
 
-    def _space(self, X: Any, content: Design) -> KernelSpace | None:
-        """Return the space of the kernel on the training samples; None if there is none but the features."""
-        if self.kernel == "linear":
-            return None
-        if is_chunked(X):
-            refuse_chunks(f"kernel={self.kernel!r}")
-        return KernelSpace(self, X, content)
+    Parameters
+    ----------
+    source : KernelMatrix
+        The samples seen through the kernel.
+    content : Design
+        The samples themselves, by which equal ones are recognised.
+    approximation : {"exact", "cpsp", "nystroem"}
+        How the kernel is used.
+    n_basis : int, optional
+        Basis samples of an approximation.
+    intercept : float
+        Size of the constant feature.
+    exact_design : KernelDesign, optional
+        With the whole kernel matrix; None for an approximation, whose design depends on the binary problem.
+    """
 
-    def _store(self, training: Training, fits: Sequence[tuple[Result, float]]) -> None:
-        for name in ("coef_", *_OF_KERNELS):
-            self.__dict__.pop(name, None)
-        space = training.space
-        if space is None:
-            super()._store(training, fits)
-            return
-        self._store_results(fits)
-        weights = self._sign * np.array([result.weights for result, _ in fits])
-        self.support_ = np.flatnonzero(np.any(weights[:, :-1] != 0.0, axis=0))
-        self.dual_coef_ = weights[:, self.support_]
-        self.intercept_ = weights[:, -1]
-        self.support_vectors_ = None if space.source.precomputed else training.X[self.support_]
-        self.approximation_, self.gamma_ = space.approximation, space.function.gamma
+    source: KernelMatrix
+    content: Design
+    approximation: str
+    n_basis: int | None
+    intercept: float
+    exact_design: KernelDesign | None
 
-    @property
-    def kernel_function(self) -> KernelFunction:
-        """The kernel of a fitted model with its parameters."""
-        return KernelFunction(self.kernel, self.gamma_, self.degree, self.coef0)
 
-    def _raw_scores(self, X: Any) -> Floats:
-        if self.kernel == "linear":
-            return super()._raw_scores(X)
-        X = validate_samples(self, X, reset=False)
-        parts = [self._kernel_values(X[rows]) @ self.dual_coef_.T for rows in row_blocks(X.shape[0])]
-        scores: Floats = np.concatenate(parts) + self.intercept_
-        return scores
+def make_kernel_space(settings: KernelSettings, X: Any, content: Design, intercept: float) -> KernelSpace:
+    """Return a kernel on checked training samples, or on their kernel matrix, with the matrix if it is used exactly."""
+    if settings.kernel == PRECOMPUTED:
+        check_kernel_matrix(X)
+    gamma = resolve_gamma(settings.gamma, settings.kernel, X)
+    source = KernelMatrix(X, KernelFunction(settings.kernel, gamma, settings.degree, settings.coef0))
+    approximation = _select_approximation(settings.approximation, source.n_samples)
+    exact = _make_exact_design(source, content, intercept) if approximation == "exact" else None
+    return KernelSpace(source, content, approximation, settings.n_basis, intercept, exact)
 
-    def _kernel_values(self, X: Any) -> Floats:
-        if self.kernel == PRECOMPUTED:
-            check_dense_matrix(X)
-            return np.asarray(X[:, self.support_], dtype=np.float64)
-        if self.support_.size == 0:  # no weights were better than zero
-            return np.zeros((X.shape[0], 0))
-        return self.kernel_function.between(X, self.support_vectors_)
+
+def resolve_gamma(gamma: str | float, kernel: Kernel, X: Any) -> float:
+    """Return gamma as a number; "scale" and "auto" mean what they mean in `sklearn.svm.SVC`."""
+    if not isinstance(gamma, str):
+        return float(gamma)
+    if kernel == PRECOMPUTED or gamma == "auto":
+        return 1.0 / int(X.shape[1])
+    variance = float(X.multiply(X).mean() - X.mean() ** 2) if sparse.issparse(X) else float(X.var())
+    return 1.0 / (int(X.shape[1]) * variance) if variance > 0.0 else 1.0
+
+
+def _select_approximation(approximation: str, n_samples: int) -> str:
+    if approximation != "auto":
+        return approximation
+    selected = "exact" if n_samples <= _MOST_SAMPLES_FOR_EXACT else "cpsp"
+    _LOG.info("approximation='auto': %r for %d samples", selected, n_samples)
+    return selected
+
+
+def _make_exact_design(source: KernelMatrix, content: Design, intercept: float) -> KernelDesign:
+    matrix = source.matrix(_TOO_LARGE)
+    if not source.function.is_safe:
+        check_positive(matrix, source.X.dtype, _REMEDY_PRECOMPUTED if source.precomputed else _REMEDY)
+    return KernelDesign(matrix, content, np.arange(source.n_samples), intercept, content.threads)
+
+
+def select_kernel_design(
+    space: KernelSpace,
+    samples: Indices,
+    positive: Mask,
+    solver: Solver[Any, Any],
+    restrict: Callable[[Design], Any],
+    limits: Limits,
+    seed: int,
+) -> Design:
+    """Return the exact design, or that of a basis selected for one binary problem.
+
+    Parameters
+    ----------
+    space : KernelSpace
+        The kernel on the training samples.
+    samples, positive : arrays
+        The samples of the binary problem, and which of all samples are positive.
+    solver, limits
+        Solve the problems that ``restrict`` makes of the design of a basis.
+    seed : int
+        Of the first basis samples.
+    """
+    if space.exact_design is not None:
+        return space.exact_design
+    size = _basis_size(space.n_basis, samples.size)
+    subspace = Subspace(space.source, size)
+    if space.approximation == "nystroem":
+        subspace.extend(draw_first_basis(samples, positive, size, np.random.default_rng(seed)))
+    else:
+        pursue(
+            subspace,
+            samples,
+            positive,
+            size,
+            solver,
+            lambda grown: restrict(_make_subspace_design(space, grown)),
+            limits,
+            seed,
+        )
+    return _make_subspace_design(space, subspace)
+
+
+def _basis_size(n_basis: int | None, n_samples: int) -> int:
+    if n_basis is None:
+        n_basis = min(max(n_samples // _SAMPLES_PER_BASIS_SAMPLE, _LEAST_BASIS), _MOST_BASIS)
+    return min(int(n_basis), n_samples)
+
+
+def _make_subspace_design(space: KernelSpace, subspace: Subspace) -> SubspaceDesign:
+    everything = np.arange(space.source.n_samples)
+    return SubspaceDesign(
+        subspace.features,
+        everything,
+        space.intercept,
+        space.content.threads,
+        subspace=subspace,
+        content=space.content,
+    )
+
+
+def score_by_kernel(
+    function: KernelFunction, X: Any, support: Indices, support_vectors: Any, dual_coef: Floats
+) -> Floats:
+    """Return the scores of new samples, or of the rows of their kernel matrix; one column per binary problem."""
+    parts = []
+    for block in row_blocks(X.shape[0]):
+        if function.kernel == PRECOMPUTED:
+            check_dense_matrix(X[block])
+            values = np.asarray(X[block][:, support], dtype=np.float64)
+        elif support.size == 0:  # no weights were better than zero
+            values = np.zeros((block.size, 0))
+        else:
+            values = function.between(X[block], support_vectors)
+        parts.append(values @ dual_coef.T)
+    return np.concatenate(parts)

@@ -2,29 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from numbers import Integral
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from sklearn.utils.multiclass import check_classification_targets
 
 from metricwise._sklearn import Interval
-from metricwise.designs import Design
-from metricwise.estimators.svm.binned_training import BinnedTraining, check_for_bins, labelled_rows
-from metricwise.estimators.svm.kernel import KernelClassifier
-from metricwise.estimators.svm.multivariate_training import MultivariateTraining
-from metricwise.estimators.svm.training import Training
+from metricwise._typing import Labels
+from metricwise.clusters import is_dask, running_client
+from metricwise.decisions.targets import classes_of
+from metricwise.designs.cluster.blocks import persist_blocks
+from metricwise.designs.cluster.labelled import ClusterData
+from metricwise.designs.cluster.source import DaskSource
+from metricwise.designs.remote_design import LabelledData, LocalData, RemoteDesign
+from metricwise.estimators.dask_inputs import data_of_cluster
+from metricwise.estimators.inputs import validate_samples
+from metricwise.estimators.svm.base import BatchClassifier
+from metricwise.estimators.svm.binned_training import fit_binned_problems
+from metricwise.estimators.svm.kernel import Kernel
+from metricwise.estimators.svm.training import BinaryFit, TrainingData, TrainingPlan
+from metricwise.estimators.svm.warm_start import WarmState
 from metricwise.measures import Measure
-from metricwise.results import Result
+from metricwise.solvers.binned_cutting_plane import BinnedCuttingPlane
+from metricwise.solvers.loop import Callback
 
 
-class MultivariateSVC(KernelClassifier):
+class MultivariateSVC(BatchClassifier):
     """Linear classifier trained for a measure of all labels together (Joachims 2005).
 
     Minimises ``1/2 |w|^2 + C u R(w)``, where R is a convex upper bound of the training loss 1 - measure and u the
-    number of mistakes that a full loss stands for; C is therefore the price of one mistake, whatever the measure. For
+    number of mistakes that a full loss stands for; C is therefore the cost of one mistake, whatever the measure. For
     "accuracy" the objective is that of ``LinearSVC(loss="hinge", C=C)``.
 
     Parameters
@@ -32,27 +43,29 @@ class MultivariateSVC(KernelClassifier):
     measure : str or Measure, default="f1"
         What to train for: a name from `metricwise.measure_names` or a measure such as ``FBeta(2.0)``.
     C : float, default=1.0
-        The price of one mistake; smaller values regularise more.
+        Cost of one mistake; smaller values regularise more.
     kernel : {"linear", "rbf", "poly", "sigmoid", "precomputed"} or callable, default="linear"
-        As in `sklearn.svm.SVC`. A callable takes two arrays of samples and returns the matrix of their kernel values.
+        "linear" is x'z, "rbf" exp(-gamma |x - z|^2), "poly" (gamma x'z + coef0)^degree and "sigmoid"
+        tanh(gamma x'z + coef0), as in `sklearn.svm.SVC`; with "precomputed", X is the kernel matrix. A callable takes
+        two arrays of samples and returns the matrix of their kernel values.
     gamma : {"scale", "auto"} or float, default="scale"
-        Of "rbf", "poly" and "sigmoid"; "scale" is 1 / (n_features * X.var()), "auto" 1 / n_features.
+        Coefficient of "rbf", "poly" and "sigmoid"; "scale" is 1 / (n_features * X.var()), "auto" 1 / n_features.
     degree : int, default=3
-        Of "poly".
+        Degree of "poly".
     coef0 : float, default=0.0
-        Of "poly" and "sigmoid".
+        Constant term of "poly" and "sigmoid".
     approximation : {"auto", "exact", "cpsp", "nystroem"}, default="auto"
         How a kernel is used. "exact" keeps the whole kernel matrix. The others look for the best function among the
         combinations of ``n_basis`` samples: "nystroem" draws them at random, half of them positives; "cpsp"
-        (cutting-plane subspace pursuit) adds those that bring the objective down. "auto" is exact up to 5000 samples
-        and "cpsp" beyond; ``approximation_`` says which it was.
+        (cutting-plane subspace pursuit) adds those that lower the objective. "auto" is exact up to 5000 samples and
+        "cpsp" beyond; ``approximation_`` reports which.
     n_basis : int, optional
         Basis samples of an approximation; by default a tenth of the samples, at least 100 and at most 1000.
     threshold : {"cv", "train"} or float, default="cv"
-        Where scores are cut into labels. "cv" finds the best threshold for the measure on out-of-fold scores, exact
+        Where scores are cut into labels. "cv" selects the best threshold for the measure on out-of-fold scores, exact
         over all of them; "train" on the training scores; a number is used as it is (0.0 reproduces the paper). For
         measures that fix the number of predicted positives, the threshold selects the same fraction of the samples; for
-        ROC areas, which do not depend on it, the one with the best balanced accuracy.
+        areas under ROC curves, which do not depend on it, the one with the best balanced accuracy.
     tol : float, default=1e-3
         Relative duality gap at which training stops.
     max_iter : int, default=10000
@@ -66,7 +79,7 @@ class MultivariateSVC(KernelClassifier):
     class_weight : dict or "balanced", optional
         Weights of the classes; they multiply the sample weights.
     multi_class : {"ovr", "off"} or None, default="ovr"
-        One binary problem a class against the rest; "off" or None: an error for more than two classes.
+        One binary problem per class (one class vs the rest); "off" or None: an error for more than two classes.
     pos_label : label, optional
         The positive class of a binary problem; the greater label by default.
     cv : int, splitter or iterable of splits, optional
@@ -85,10 +98,10 @@ class MultivariateSVC(KernelClassifier):
         File to which the state of a linear training is written every half minute and if it fails, such as by the loss
         of a cluster; with the same parameters and data, `fit` goes on from it. Removed when training is finished.
     score_bins : int, optional
-        Of linear models: count the scores of each class in so many bins, instead of sorting them. On a cluster, scores
+        For linear models: count the scores of each class in so many bins, instead of sorting them. On a cluster, scores
         and labels then stay with the workers, and the process that calls `fit` needs memory for bins and features only.
         Bounds stay bounds of the exact problem: what bins leave open is part of the upper one, and
-        ``result_.score_error`` tells how much it is. Begin with 256; if they are too few, a warning says so. The
+        ``result_.score_error`` is how much. Begin with 256; if they are too few, a warning says so. The
         threshold must be "train", the best one between bins, or a number; weights of samples or classes are not taken.
         None: every score is looked at.
 
@@ -97,7 +110,7 @@ class MultivariateSVC(KernelClassifier):
     coef_ : array of shape (1, n_features) or (n_classes, n_features)
         Weights of the features, signed towards ``classes_[1]`` in a binary problem; of linear models only.
     support_, support_vectors_, dual_coef_ : arrays
-        With a kernel: numbers of the samples that scores depend on, these samples, and their coefficients, one sample a
+        With a kernel: indices of the samples that scores depend on, these samples, and their coefficients, one row per
         binary problem. The time of a prediction is proportional to their number.
     approximation_, gamma_
         With a kernel: how it was used, and gamma as a number.
@@ -108,17 +121,24 @@ class MultivariateSVC(KernelClassifier):
     classes_ : array
         Labels.
     measure_ : Measure
-        What was trained for.
+        What the model was trained for.
     n_iter_ : int
         Iterations, the most over the binary problems.
     result_ : Result or list of Result
         Certificate, history, status; a list in the order of ``classes_`` for more than two classes.
     n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
+        Number and names of the features seen during `fit`.
 
     See Also
     --------
     metricwise.certify : Recomputes the certificate from data and model.
+
+    References
+    ----------
+    .. [1] T. Joachims (2005). A support vector method for multivariate performance measures. *Proceedings of the 22nd
+       International Conference on Machine Learning*, 377-384.
+    .. [2] T. Joachims and C.-N. J. Yu (2009). Sparse kernel SVMs via cutting-plane training. *Machine Learning* 76,
+       179-193.
 
     Examples
     --------
@@ -134,11 +154,12 @@ class MultivariateSVC(KernelClassifier):
     'optimal'
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = KernelClassifier._parameter_constraints | {
+    _parameter_constraints: ClassVar[dict[str, Any]] = BatchClassifier._parameter_constraints | {
         "warm_start": ["boolean"],
         "score_bins": [Interval(Integral, 2, None, closed="left"), None],
     }
-    _way_out = (
+    _warm_states: dict[int, WarmState] | None = None  # of the last fit with warm_start
+    _degenerate_remedy = (
         "If C is very small, raise it. Otherwise train measure='roc_auc', or measure='accuracy' with "
         "class_weight='balanced', and choose the threshold for {measure!r}; more features also help"
     )
@@ -148,7 +169,7 @@ class MultivariateSVC(KernelClassifier):
         measure: str | Measure = "f1",
         C: float = 1.0,
         *,
-        kernel: str | Callable[[Any, Any], Any] = "linear",
+        kernel: Kernel = "linear",
         gamma: str | float = "scale",
         degree: int = 3,
         coef0: float = 0.0,
@@ -160,14 +181,14 @@ class MultivariateSVC(KernelClassifier):
         max_seconds: float | None = None,
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
-        class_weight: Any = None,
+        class_weight: dict[Any, float] | str | None = None,
         multi_class: str | None = "ovr",
         pos_label: Any = None,
         cv: Any = None,
         warm_start: bool = False,
         n_jobs: int | None = None,
-        random_state: Any = 0,
-        callback: Any = None,
+        random_state: int | np.random.RandomState | None = 0,
+        callback: Callback | None = None,
         checkpoint: str | Path | None = None,
         score_bins: int | None = None,
     ) -> None:
@@ -196,20 +217,60 @@ class MultivariateSVC(KernelClassifier):
         self.checkpoint = checkpoint
         self.score_bins = score_bins
 
-    def _trained(
+    def _plan(self, measure: Measure, data: TrainingData) -> TrainingPlan:
+        plan = replace(self._plan_cutting_planes(measure, self.C), kernel=self._make_kernel_space(data))
+        return replace(plan, warm_states=self._warm_states or {}) if self.warm_start else plan
+
+    def _store(self, plan: TrainingPlan, fits: Sequence[BinaryFit]) -> None:
+        super()._store(plan, fits)
+        states = {number: fit.warm_state for number, fit in enumerate(fits) if fit.warm_state is not None}
+        self._warm_states = states or None
+
+    # ----------------------------------------------------------------------------------------- scores seen through bins
+
+    def _train(
         self, measure: Measure, X: Any, y: Any, sample_weight: Any, client: Any
-    ) -> tuple[NDArray[Any], Training, list[tuple[Result, float]]]:
+    ) -> tuple[Labels, TrainingPlan, list[BinaryFit]]:
         if self.score_bins is None:
-            return super()._trained(measure, X, y, sample_weight, client)
-        check_for_bins(self, sample_weight)
-        places, classes = labelled_rows(self, X, y, client)
-        positives = [int(np.argmax(mask)) for mask in self._positives(classes, classes)]
-        training = BinnedTraining(self, measure, places, self._seed(), len(positives))
-        return classes, training, [training.fit_label(positive) for positive in positives]
+            return super()._train(measure, X, y, sample_weight, client)
+        self._check_for_bins(sample_weight)
+        data, classes = self._locate_samples(X, y, client)
+        plan = self._plan_cutting_planes(measure, self.C)
+        plan = replace(plan, solver=BinnedCuttingPlane(seed=plan.seed))
+        if self.checkpoint is not None:
+            fingerprint = RemoteDesign(data, 0).fingerprint()
+            plan = self._add_checkpoint(plan, self.checkpoint, data.n_samples, data.n_weights, fingerprint)
+        labels = [int(np.argmax(positive)) for positive in self._positives(classes, classes)]
+        return classes, plan, fit_binned_problems(plan, data, labels, int(self.score_bins))
 
-    def _training(self, measure: Measure, X: Any, design: Design, seed: int, n_problems: int) -> Training:
-        return MultivariateTraining(self, measure, X, design, seed=seed, n_problems=n_problems)
+    def _check_for_bins(self, sample_weight: Any) -> None:
+        """Raise a ValueError if a parameter needs scores that histograms do not contain."""
+        if self.kernel != "linear":
+            raise ValueError("score_bins is for linear models: set kernel='linear', or score_bins=None")
+        if self.threshold == "cv":
+            raise ValueError(
+                "threshold='cv' needs the scores of all samples in one place, which score_bins avoids: set "
+                "threshold='train' or a number, or score_bins=None"
+            )
+        if sample_weight is not None or self.class_weight is not None:
+            raise ValueError(
+                "score_bins counts samples, and takes no weights: leave out sample_weight and class_weight, or set "
+                "score_bins=None"
+            )
+        if self.warm_start:
+            raise ValueError(
+                "warm_start needs the scores of the last fit, which score_bins keeps with the samples: set one"
+            )
 
-    def _store(self, training: Training, fits: Sequence[tuple[Result, float]]) -> None:
-        super()._store(training, fits)
-        self._warm_states = training.states if isinstance(training, MultivariateTraining) and self.warm_start else None
+    def _locate_samples(self, X: Any, y: Any, client: Any) -> tuple[LabelledData, Labels]:
+        """Return the samples with their labels, where they are, and the classes."""
+        if not is_dask(X):
+            X, y, _ = data_of_cluster(self, X, y, None, client)
+            X, y = validate_samples(self, X, y, least=2, chunks=True)
+            classes = classes_of(y, np.ones(len(y)))
+            return LocalData(self._make_design(X), np.searchsorted(classes, y)), classes
+        blocks = persist_blocks(X, running_client(client))
+        data = ClusterData(blocks, X, y, self.intercept_value, self._n_threads)
+        validate_samples(self, DaskSource(blocks), chunks=True)
+        check_classification_targets(data.classes)
+        return data, classes_of(data.classes, np.ones(data.classes.size))

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar, cast
 
+import numpy as np
+
 from metricwise._sklearn import StrOptions
-from metricwise.designs import Design
 from metricwise.estimators.svm.base import BatchClassifier
-from metricwise.estimators.svm.training import Training
+from metricwise.estimators.svm.training import TrainingData, TrainingPlan
 from metricwise.measures import Measure
-from metricwise.solvers import Smoothing, make_problem
+from metricwise.solvers import Smoothing
+from metricwise.solvers.loop import Callback
 from metricwise.solvers.smoothing import Method
 
 
@@ -27,11 +30,14 @@ class SmoothedSVC(BatchClassifier):
         positives) or "roc_auc". The losses of other measures have no smooth version that is as cheap;
         `MultivariateSVC` takes them.
     C : float, default=1.0
-        The price of one mistake; smaller values regularise more.
+        Cost of one mistake; smaller values regularise more.
     method : {"lbfgs", "accelerated"}, default="lbfgs"
         How smooth objectives are minimised: L-BFGS, or Nesterov's accelerated gradients.
     threshold : {"cv", "train"} or float, default="cv"
-        Where scores are cut into labels, as in `MultivariateSVC`.
+        Where scores are cut into labels. "cv" selects the best threshold for the measure on out-of-fold scores, exact
+        over all of them; "train" on the training scores; a number is used as it is (0.0 reproduces the paper). For
+        measures that fix the number of predicted positives, the threshold selects the same fraction of the samples; for
+        areas under ROC curves, which do not depend on it, the one with the best balanced accuracy.
     tol : float, default=1e-3
         Relative duality gap at which training stops.
     max_iter : int, default=10000
@@ -45,7 +51,7 @@ class SmoothedSVC(BatchClassifier):
     class_weight : dict or "balanced", optional
         Weights of the classes; they multiply the sample weights. In the area under the ROC curve they cancel.
     multi_class : {"ovr", "off"} or None, default="ovr"
-        One binary problem a class against the rest; "off" or None: an error for more than two classes.
+        One binary problem per class (one class vs the rest); "off" or None: an error for more than two classes.
     pos_label : label, optional
         The positive class of a binary problem; the greater label by default.
     cv : int, splitter or iterable of splits, optional
@@ -69,19 +75,24 @@ class SmoothedSVC(BatchClassifier):
     classes_ : array
         Labels.
     measure_ : Measure
-        What was trained for.
+        What the model was trained for.
     n_iter_ : int
         Iterations, the most over the binary problems.
     result_ : SmoothedResult or list of SmoothedResult
         Certificate, history, status; a list in the order of ``classes_`` for more than two classes. ``smoothing`` is
         how far corners were rounded, in units of scores, where the lower bound was proved.
     n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
+        Number and names of the features seen during `fit`.
 
     See Also
     --------
     MultivariateSVC : The same problem by cutting planes, for more measures and with kernels.
     metricwise.certify : Recomputes the certificate from data and model.
+
+    References
+    ----------
+    .. [1] X. Zhang, A. Saha and S. V. N. Vishwanathan (2012). Smoothing multivariate performance measures. *Journal
+       of Machine Learning Research* 13, 3623-3680.
 
     Examples
     --------
@@ -98,7 +109,7 @@ class SmoothedSVC(BatchClassifier):
     _parameter_constraints: ClassVar[dict[str, Any]] = BatchClassifier._parameter_constraints | {
         "method": [StrOptions({"lbfgs", "accelerated"})]
     }
-    _way_out = (
+    _degenerate_remedy = (
         "If C is very small, raise it. Otherwise train measure='roc_auc', or measure='accuracy' with "
         "class_weight='balanced', and choose the threshold for {measure!r}; more features also help"
     )
@@ -115,13 +126,13 @@ class SmoothedSVC(BatchClassifier):
         max_seconds: float | None = None,
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
-        class_weight: Any = None,
+        class_weight: dict[Any, float] | str | None = None,
         multi_class: str | None = "ovr",
         pos_label: Any = None,
         cv: Any = None,
         n_jobs: int | None = None,
-        random_state: Any = 0,
-        callback: Any = None,
+        random_state: int | np.random.RandomState | None = 0,
+        callback: Callback | None = None,
     ) -> None:
         self.measure = measure
         self.C = C
@@ -140,8 +151,5 @@ class SmoothedSVC(BatchClassifier):
         self.random_state = random_state
         self.callback = callback
 
-    def _training(self, measure: Measure, X: Any, design: Design, seed: int, n_problems: int) -> Training:
-        solver = Smoothing(cast(Method, self.method))
-        return Training(
-            self, measure, X, design, seed=seed, n_problems=n_problems, solver=solver, make_problem=make_problem
-        )
+    def _plan(self, measure: Measure, data: TrainingData) -> TrainingPlan:
+        return replace(self._plan_cutting_planes(measure, self.C), solver=Smoothing(cast(Method, self.method)))

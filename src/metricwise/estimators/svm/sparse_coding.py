@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from metricwise._sklearn import Interval, StrOptions
+from metricwise._sklearn import StrOptions
 from metricwise._typing import Floats
 from metricwise.designs import Design, make_design
 from metricwise.estimators.inputs import validate_samples
-from metricwise.estimators.svm.base import BatchClassifier
-from metricwise.estimators.svm.sparse_training import SparseCodingTraining, codes_of
-from metricwise.estimators.svm.training import Training
+from metricwise.estimators.svm.base import ABOVE_ZERO, AT_LEAST_ONE, BatchClassifier
+from metricwise.estimators.svm.sparse_training import SparseCodingSettings, encode, plan_sparse_coding
+from metricwise.estimators.svm.training import BinaryFit, TrainingData, TrainingPlan
 from metricwise.measures import Measure
 from metricwise.results import Result
+from metricwise.solvers.loop import Callback
 from metricwise.solvers.sparse_coding import SparseCodingResult
 from metricwise.threads import available_threads
-
-_PENALTY = [Interval(Real, 0.0, None, closed="neither")]
 
 
 class SparseCodingClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchClassifier):
@@ -45,12 +43,12 @@ class SparseCodingClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         Atoms of the dictionary, at most as many as there are distinct samples; by default twice the number of features,
         at most 100.
     C1 : float, default=1.0
-        The price of the codes' size. An atom has a part in a sample's code where it explains more than C1 / 2 of it, in
-        units of the features: scale these first.
+        Cost of the size of the codes. An atom has a part in a sample's code where it explains more than C1 / 2 of it,
+        in units of the features: scale these first.
     C2 : float, default=1.0
-        The price of the size of the weights.
+        Cost of the size of the weights.
     C3 : float, default=1.0
-        The price of one mistake. With given codes, the weights are those of ``MultivariateSVC(C=C3 / C2)``.
+        Cost of one mistake. With given codes, the weights are those of ``MultivariateSVC(C=C3 / C2)``.
     variant : {"joint", "fixed", "reconstruct", "paper"}, default="joint"
         What is learnt. "joint": all three. "fixed": the dictionary stays the one that was learnt without labels, codes
         and weights are learnt together. "reconstruct": dictionary and codes are learnt without labels (the objective
@@ -60,16 +58,30 @@ class SparseCodingClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         in, as those of new samples have none. False: the weights that were learnt together with the codes, as in the
         paper.
     threshold : {"cv", "train"} or float, default="cv"
-        Where scores are cut into labels, as in `MultivariateSVC`. Every fold learns its own dictionary, codes and
-        weights; all start from one dictionary that was learnt without labels.
+        Where scores are cut into labels. "cv" selects the best threshold for the measure on out-of-fold scores, exact
+        over all of them; "train" on the training scores; a number is used as it is (0.0 reproduces the paper). For
+        measures that fix the number of predicted positives, the threshold selects the same fraction of the samples; for
+        areas under ROC curves, which do not depend on it, the one with the best balanced accuracy. Every fold
+        learns its own dictionary, codes and weights; all start from one dictionary learnt without labels.
     tol : float, default=1e-4
         Training ends when an iteration lowers the objective by less than this share of it.
     max_iter : int, default=100
         Most iterations.
     max_seconds : float, optional
         About how long `fit` may take, out-of-fold scores included.
-    fit_intercept, intercept_scaling, class_weight, multi_class, pos_label, cv
-        As in `MultivariateSVC`. With more than two classes, each has a dictionary of its own.
+    fit_intercept : bool, default=True
+        Whether scores have a constant term.
+    intercept_scaling : float, default=1.0
+        Size of the constant feature whose weight is the intercept; the larger, the less it is regularised.
+    class_weight : dict or "balanced", optional
+        Weights of the classes; they multiply the sample weights.
+    multi_class : {"ovr", "off"} or None, default="ovr"
+        One binary problem per class (one class vs the rest), each with its own dictionary; "off" or None: an error for
+        more than two classes.
+    pos_label : label, optional
+        The positive class of a binary problem; the greater label by default.
+    cv : int, splitter or iterable of splits, optional
+        Folds of the out-of-fold scores. By default five that keep equal samples together.
     n_jobs : int, optional
         Threads. None and -1 mean all cores this process may use. Results do not depend on it.
     random_state : int, RandomState instance or None, default=0
@@ -83,8 +95,18 @@ class SparseCodingClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         The atoms.
     coef_ : array of shape (1, n_atoms) or (n_classes, n_atoms)
         Weights of the atoms, signed towards ``classes_[1]`` in a binary problem.
-    intercept_, threshold_, classes_, measure_, n_iter_, n_features_in_, feature_names_in_
-        As in `MultivariateSVC`.
+    intercept_ : array of shape (1,) or (n_classes,)
+        Constant terms of the scores.
+    threshold_ : float or array of shape (n_classes,)
+        What `decision_function` subtracts from the scores.
+    classes_ : array
+        Labels.
+    measure_ : Measure
+        What the model was trained for.
+    n_iter_ : int
+        Iterations, the most over the binary problems.
+    n_features_in_, feature_names_in_
+        Number and names of the features seen during `fit`.
     result_ : SparseCodingResult or list of SparseCodingResult
         History of the objective, and status. The certificate's ``upper`` is the objective that training reached, before
         weights were trained once more; there is no lower bound, and ``lower`` is minus infinity.
@@ -97,6 +119,11 @@ class SparseCodingClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     See Also
     --------
     MultivariateSVC : The same classifier on features as they are.
+
+    References
+    ----------
+    .. [1] J. Yang, Z. Ding, F. Guo, H. Wang and N. Hughes (2015). A novel multivariate performance optimization method
+       based on sparse coding and hyper-predictor learning. *Neural Networks* 71, 45-54.
 
     Examples
     --------
@@ -112,16 +139,15 @@ class SparseCodingClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     ((569, 20), (20, 30))
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **{name: allowed for name, allowed in BatchClassifier._parameter_constraints.items() if name != "C"},
-        "n_atoms": [Interval(Integral, 1, None, closed="left"), None],
-        "C1": _PENALTY,
-        "C2": _PENALTY,
-        "C3": _PENALTY,
+    _parameter_constraints: ClassVar[dict[str, Any]] = BatchClassifier._parameter_constraints | {
+        "n_atoms": [AT_LEAST_ONE, None],
+        "C1": [ABOVE_ZERO],
+        "C2": [ABOVE_ZERO],
+        "C3": [ABOVE_ZERO],
         "variant": [StrOptions({"joint", "fixed", "reconstruct", "paper"})],
         "refit": ["boolean"],
     }
-    _way_out = (
+    _degenerate_remedy = (
         "If C3 is very small, raise it; lower C1, or add atoms. Otherwise train measure='roc_auc' and choose the "
         "threshold for {measure!r}"
     )
@@ -142,13 +168,13 @@ class SparseCodingClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         max_seconds: float | None = None,
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
-        class_weight: Any = None,
+        class_weight: dict[Any, float] | str | None = None,
         multi_class: str | None = "ovr",
         pos_label: Any = None,
         cv: Any = None,
         n_jobs: int | None = None,
-        random_state: Any = 0,
-        callback: Any = None,
+        random_state: int | np.random.RandomState | None = 0,
+        callback: Callback | None = None,
     ) -> None:
         self.measure = measure
         self.n_atoms = n_atoms
@@ -171,19 +197,19 @@ class SparseCodingClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         self.random_state = random_state
         self.callback = callback
 
-    def _design(self, X: Any) -> Design:
-        threads = available_threads() if self.n_jobs in (None, -1) else int(self.n_jobs)
-        return make_design(X, threads=threads)  # the constant belongs to the codes
+    def _make_design(self, X: Any) -> Design:
+        return make_design(X, threads=self._n_threads)  # the constant belongs to the codes
 
-    def _training(self, measure: Measure, X: Any, design: Design, seed: int, n_problems: int) -> Training:
-        return SparseCodingTraining(self, measure, X, design, seed=seed, n_problems=n_problems)
+    def _plan(self, measure: Measure, data: TrainingData) -> TrainingPlan:
+        settings = SparseCodingSettings(self.n_atoms, self.C1, self.C2, self.variant, self.refit)
+        return plan_sparse_coding(self._plan_cutting_planes(measure, self.C3), settings, data)
 
-    def _store(self, training: Training, fits: Sequence[tuple[Result, float]]) -> None:
-        super()._store(training, fits)
-        atoms = np.array([result.dictionary for result, _ in fits if isinstance(result, SparseCodingResult)])
+    def _store(self, plan: TrainingPlan, fits: Sequence[BinaryFit]) -> None:
+        super()._store(plan, fits)
+        atoms = np.array([fit.result.dictionary for fit in fits if isinstance(fit.result, SparseCodingResult)])
         self.dictionary_: Floats = atoms[0] if len(atoms) == 1 else atoms
 
-    def _distance(self, results: list[Result]) -> str:
+    def _describe_gap(self, results: Sequence[Result]) -> str:
         return f"while the objective still fell by more than tol={self.tol:g} of it in an iteration"
 
     @property
@@ -204,7 +230,7 @@ class SparseCodingClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         """
         check_is_fitted(self, "result_")
         design = make_design(validate_samples(self, X, reset=False), threads=available_threads())
-        return np.hstack([codes_of(design, atoms, self.C1) for atoms in self._dictionaries])
+        return np.hstack([encode(design, atoms, self.C1) for atoms in self._dictionaries])
 
     @property
     def _dictionaries(self) -> Floats:
@@ -213,5 +239,5 @@ class SparseCodingClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     def _raw_scores(self, X: Any) -> Floats:
         design = make_design(validate_samples(self, X, reset=False), threads=available_threads())
         pairs = zip(self._dictionaries, self.coef_, strict=True)
-        columns = [make_design(codes_of(design, atoms, self.C1)).scores(w) for atoms, w in pairs]
+        columns = [make_design(encode(design, atoms, self.C1)).scores(w) for atoms, w in pairs]
         return np.column_stack(columns) + self.intercept_

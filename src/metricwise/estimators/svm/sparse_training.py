@@ -1,16 +1,17 @@
-"""The binary trainings of joint sparse coding: one dictionary without labels to start from, then all three parts."""
+"""Plan the training of joint sparse coding: a first dictionary learnt without labels, then all three parts."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from metricwise._typing import Floats, Indices, Mask
 from metricwise.designs import Design, make_design
 from metricwise.designs.base import iterate_blocks
-from metricwise.estimators.svm.training import Training
+from metricwise.estimators.svm.training import TrainingData, TrainingPlan, merge_equal_samples
 from metricwise.measures import Measure
 from metricwise.results import Result, Status
 from metricwise.solvers import CuttingPlane, Limits, run
@@ -20,106 +21,114 @@ from metricwise.solvers.sparse_coding import SparseCoding, SparseCodingResult
 from metricwise.solvers.sparse_coding_paper import PaperSparseCoding
 from metricwise.solvers.sparse_problem import SampleEncoder, SparseCodingProblem, make_sparse_problem, squared_norms
 
-if TYPE_CHECKING:
-    from metricwise.estimators.svm.sparse_coding import SparseCodingClassifier
-
 MOST_ATOMS = 100  # by default
 _CODES_TOL = 1e-8  # of codes that scores are computed from
-_ROWS_A_BLOCK = 8192
-_MOST_CANDIDATES = 10_000  # samples that atoms are chosen from
+_SAMPLES_PER_BLOCK = 8192
+_MOST_CANDIDATES = 10_000  # samples that atoms are drawn from
 _START_TOL, _START_ITERATIONS = 1e-3, 20  # of a dictionary that is going to change
 _REFIT_TOL = 1e-3
 
 
-def codes_of(design: Design, dictionary: Floats, penalty: float) -> Floats:
-    """Return the lasso codes of samples, block by block."""
+@dataclass(frozen=True)
+class SparseCodingSettings:
+    """What is particular to sparse coding: number of atoms, costs, and which parts are learnt from labels."""
+
+    n_atoms: int | None
+    C1: float
+    C2: float
+    variant: str
+    refit: bool
+
+
+def encode(design: Design, dictionary: Floats, penalty: float) -> Floats:
+    """Return the lasso codes of samples, computed block by block."""
     with blas_on_one_thread():
-        blocks = [
-            SampleEncoder.from_design(block, dictionary).encode(penalty, _CODES_TOL)
-            for block in iterate_blocks(design, _ROWS_A_BLOCK)
-        ]
-    return np.concatenate(blocks)
+        encoders = (
+            SampleEncoder.from_design(block, dictionary) for block in iterate_blocks(design, _SAMPLES_PER_BLOCK)
+        )
+        return np.concatenate([encoder.encode(penalty, _CODES_TOL) for encoder in encoders])
 
 
-class SparseCodingTraining(Training):
-    """Trainings that start from one dictionary, which was learnt without labels from all samples."""
+def plan_sparse_coding(plan: TrainingPlan, settings: SparseCodingSettings, data: TrainingData) -> TrainingPlan:
+    """Learn the first dictionary, and return the plan of a training that starts from it."""
+    squares = squared_norms(data.X)
+    with blas_on_one_thread():
+        start = _learn_first_dictionary(plan, settings, data, squares)
+    make_solver = PaperSparseCoding if settings.variant == "paper" else SparseCoding
+    learns = settings.variant != "fixed", settings.variant != "reconstruct"
+    refits = settings.refit or settings.variant == "reconstruct"
+    return replace(
+        plan,
+        solver=make_solver(start, *learns, CuttingPlane(seed=plan.seed)),
+        make_problem=partial(_make_problem, settings, squares, plan.intercept),
+        refit=partial(_refit_weights, plan.seed) if refits else None,
+        score=partial(_score_codes, settings.C1, plan.intercept),
+    )
 
-    make_problem: Any  # of more than others get
 
-    def __init__(
-        self, model: SparseCodingClassifier, measure: Measure, X: Any, design: Design, *, seed: int, n_problems: int
-    ) -> None:
-        settings: dict[str, Any] = {"solver": None, "make_problem": make_sparse_problem}
-        super().__init__(model, measure, X, design, seed=seed, n_problems=n_problems, **settings)
-        self.squares = squared_norms(X)
+def _learn_first_dictionary(
+    plan: TrainingPlan, settings: SparseCodingSettings, data: TrainingData, squares: Floats
+) -> Floats:
+    design, weights = data.design, data.targets[0].weights
+    one_class = np.zeros(weights.size, dtype=bool)
+    samples, merged = merge_equal_samples(design, data.targets[0].samples, one_class, weights)
+    atoms = _draw_atoms(plan.seed, settings.n_atoms, data, samples, merged)
+    limits = plan.limits
+    tol, max_iter = _START_TOL, min(limits.max_iter, _START_ITERATIONS)
+    if settings.variant == "fixed":
+        tol, max_iter = limits.tol, limits.max_iter
+    seconds = None if limits.max_seconds is None else 0.2 * limits.max_seconds
+    problem = design.take(samples), squares[samples], merged
+    return learn_dictionary(*problem, atoms, settings.C1, tol, max_iter, seconds)[0]
 
-    def fit(self, k: int, positive: Mask, weights: Floats) -> tuple[Result, float]:
-        """Solve one binary problem and choose its threshold; the first one learns the dictionary to start from."""
-        if self.solver is None:
-            with blas_on_one_thread():
-                self.solver = self._solver(weights)
-        return super().fit(k, positive, weights)
 
-    def _solver(self, weights: Floats) -> SparseCoding:
-        """Learn the first dictionary."""
-        model = self.model
-        rows, merged = self._merged(np.flatnonzero(weights > 0.0), np.zeros(weights.size, dtype=bool), weights)
-        atoms = self._first_atoms(rows, merged)
-        stays = model.variant == "fixed"
-        tol, most = (model.tol, model.max_iter) if stays else (_START_TOL, min(model.max_iter, _START_ITERATIONS))
-        seconds = None if model.max_seconds is None else 0.2 * model.max_seconds
-        design, squares = self.design.take(rows), self.squares[rows]
-        start, _ = learn_dictionary(design, squares, merged, atoms, model.C1, tol, most, seconds)
-        solver = PaperSparseCoding if model.variant == "paper" else SparseCoding
-        return solver(start, not stays, model.variant != "reconstruct", CuttingPlane(seed=self.seed))
+def _draw_atoms(seed: int, n_atoms: int | None, data: TrainingData, samples: Indices, weights: Floats) -> Floats:
+    """Return some distinct samples, drawn from all or, where these are many, from a random part of them."""
+    _, distinct = np.unique(data.design.take(samples).fingerprints(), return_index=True)
+    n_atoms = _count_atoms(n_atoms, distinct.size, data.design.shape[1])
+    if distinct.size > max(_MOST_CANDIDATES, n_atoms):
+        random = np.random.default_rng(seed)
+        distinct = random.choice(distinct, max(_MOST_CANDIDATES, n_atoms), replace=False)
+    distinct = np.sort(distinct)
+    return choose_first_atoms(data.X[samples[distinct]], weights[distinct], n_atoms, seed)
 
-    def _first_atoms(self, rows: Indices, weights: Floats) -> Floats:
-        """Return some of the samples, none twice, chosen among all or, where these are many, among a sample."""
-        _, distinct = np.unique(self.design.take(rows).fingerprints(), return_index=True)
-        n_atoms = self._n_atoms(distinct.size)
-        if distinct.size > max(_MOST_CANDIDATES, n_atoms):
-            random = np.random.default_rng(self.seed)
-            distinct = random.choice(distinct, max(_MOST_CANDIDATES, n_atoms), replace=False)
-        distinct = np.sort(distinct)
-        return choose_first_atoms(self.X[rows[distinct]], weights[distinct], n_atoms, self.seed)
 
-    def _n_atoms(self, distinct: int) -> int:
-        wanted = self.model.n_atoms
-        if wanted is None:
-            return int(min(distinct, 2 * self.design.shape[1], MOST_ATOMS))
-        if wanted > distinct:
-            raise ValueError(
-                f"n_atoms={wanted}, but X has only {distinct} distinct samples with weight: set n_atoms to {distinct} "
-                "or less, or leave it out"
-            )
-        return int(wanted)
+def _count_atoms(n_atoms: int | None, n_distinct: int, n_features: int) -> int:
+    if n_atoms is None:
+        return min(n_distinct, 2 * n_features, MOST_ATOMS)
+    if n_atoms > n_distinct:
+        raise ValueError(
+            f"n_atoms={n_atoms}, but X has only {n_distinct} distinct samples with weight: set n_atoms to {n_distinct} "
+            "or less, or leave it out"
+        )
+    return int(n_atoms)
 
-    def _problem(self, rows: Indices, positive: Mask, weights: Floats, measure: Measure) -> SparseCodingProblem:
-        rows, merged = self._merged(rows, positive, weights)
-        model = self.model
-        penalties = float(model.C1), float(model.C2), float(model.C3)
-        data = self.design.take(rows), self.squares[rows], positive[rows]
-        problem: SparseCodingProblem = self.make_problem(*data, measure, penalties, merged, model.intercept_value)
-        return problem
 
-    def _trained(self, problem: SparseCodingProblem, limits: Limits, callback: Any = None) -> Result:
-        if not self.model.refit and self.model.variant != "reconstruct":
-            return run(self.solver, problem, limits, callback=callback)[0]
-        half = replace(limits, max_seconds=None if limits.max_seconds is None else 0.5 * limits.max_seconds)
-        result = run(self.solver, problem, half, callback=callback)[0]
-        return self._refitted(problem, result, half.max_seconds)
+def _make_problem(
+    settings: SparseCodingSettings,
+    squares: Floats,
+    intercept: float,
+    design: Any,
+    positive: Mask,
+    measure: Measure,
+    C3: float,
+    weights: Floats,
+) -> SparseCodingProblem:
+    """Make the problem of samples of a matrix, whose squared lengths are among ``squares``."""
+    penalties = float(settings.C1), float(settings.C2), float(C3)
+    return make_sparse_problem(design, squares[design.rows], positive, measure, penalties, weights, intercept)
 
-    def _refitted(self, problem: SparseCodingProblem, result: Result, seconds: float | None) -> Result:
-        """Train the predictor once more, on codes that labels had no part in, as those of new samples."""
-        assert isinstance(result, SparseCodingResult)
-        predictor = problem.predictor(codes_of(problem.design, result.dictionary, problem.C1))
-        limits = Limits(tol=_REFIT_TOL, max_seconds=seconds)
-        again = run(CuttingPlane(seed=self.seed), predictor, limits)[0]
-        status = again.status if again.status is Status.DEGENERATE else result.status
-        return replace(result, weights=again.weights, witness=again.witness, status=status)
 
-    def _scores(self, result: Result, rows: Indices) -> Floats:
-        assert isinstance(result, SparseCodingResult)
-        codes = codes_of(self.design.take(rows), result.dictionary, self.model.C1)
-        coded = make_design(codes, intercept=self.model.intercept_value, threads=self.design.threads)
-        return coded.scores(result.weights)
+def _refit_weights(seed: int, problem: SparseCodingProblem, result: Result, seconds: float | None) -> Result:
+    """Train the weights once more, on codes computed without labels, as those of new samples are."""
+    assert isinstance(result, SparseCodingResult)
+    predictor = problem.predictor(encode(problem.design, result.dictionary, problem.C1))
+    again, _ = run(CuttingPlane(seed=seed), predictor, Limits(tol=_REFIT_TOL, max_seconds=seconds))
+    status = again.status if again.status is Status.DEGENERATE else result.status
+    return replace(result, weights=again.weights, witness=again.witness, status=status)
+
+
+def _score_codes(penalty: float, intercept: float, result: Result, design: Design) -> Floats:
+    assert isinstance(result, SparseCodingResult)
+    codes = encode(design, result.dictionary, penalty)
+    return make_design(codes, intercept=intercept, threads=design.threads).scores(result.weights)

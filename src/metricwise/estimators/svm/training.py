@@ -1,172 +1,261 @@
-"""The binary trainings of one call of `fit`: the solution, and the threshold out of fold."""
+"""Solve the binary problems of a classifier and select their thresholds: functions of a plan and the data."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from metricwise._typing import Floats, Indices, Mask
 from metricwise.decisions.folds import merge_copies, split_samples
+from metricwise.decisions.out_of_fold import Splits, score_out_of_fold
 from metricwise.designs import Design
+from metricwise.estimators.svm.kernel import KernelSpace, select_kernel_design
 from metricwise.estimators.svm.training_file import TrainingFile
+from metricwise.estimators.svm.warm_start import WarmState, fingerprint_problem, warm_start
 from metricwise.inference import threshold_for
 from metricwise.measures import Measure
 from metricwise.measures.base import CountsTopSamples, RestrictsLabellings
 from metricwise.results import Result
-from metricwise.solvers import Limits, run
+from metricwise.solvers import Limits, make_problem, run
+from metricwise.solvers.loop import Callback, Solver
 
-if TYPE_CHECKING:
-    from metricwise.estimators.svm.base import BatchClassifier
-    from metricwise.estimators.svm.kernel_space import KernelSpace
+ProblemFactory = Callable[[Design, Mask, Measure, float, Floats], Any]
 
-
-# Copies of samples are merged into weights where that costs nothing, so that a sample of weight two and the same sample
-# twice give the same numbers to the last digit. On large data both end within the tolerance, and unit weights are
-# faster.
-_MOST_ROWS_TO_MERGE = 2000
+# Equal samples are merged into one with their total weight where that costs nothing, so that a sample of weight two and
+# the same sample twice give the same numbers to the last digit. On large data both end within the tolerance, and unit
+# weights are faster.
+_MOST_SAMPLES_TO_MERGE = 2000
 
 
-class Training:
-    """The binary trainings of one call of `fit`.
+@dataclass(frozen=True)
+class BinaryTarget:
+    """Which samples are positive in a binary problem, and how much each counts; those of weight zero are left out."""
+
+    positive: Mask
+    weights: Floats
+
+    @property
+    def samples(self) -> Indices:
+        """The samples with weight."""
+        return np.flatnonzero(self.weights > 0.0)
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    """Validated samples, for splitters (X) and for solvers (design), and the binary problems of their classes."""
+
+    X: Any
+    design: Design
+    targets: list[BinaryTarget]
+
+
+def score_by_weights(result: Result, design: Design) -> Floats:
+    """Return the scores that the weights of a solution give to the samples of a design."""
+    return design.scores_by(result.weights)
+
+
+@dataclass(frozen=True)
+class TrainingPlan:
+    """Everything that training needs beside the samples.
 
     Parameters
     ----------
-    model : BatchClassifier
-        Whose parameters count.
     measure : Measure
-        What is trained for.
-    X, design
-        The data as they came, for splitters, and as solvers take them.
-    seed : int
-        Of the folds.
-    n_problems : int
-        Binary problems among which the time is divided.
+        What to train for.
+    C : float
+        Cost of one mistake.
     solver : Solver
-        Solves the problems that ``make_problem`` makes of (design, positive, measure, C, weights).
-    space : KernelSpace, optional
-        The functions of a kernel, if they are not linear in the features.
+        Solves the problems of ``make_problem``.
+    limits : Limits
+        Of the whole call of `fit`; its seconds are divided among the solver runs.
+    threshold : {"cv", "train"} or float
+        How scores are cut into labels.
+    cv : int, splitter, iterable of splits or None
+        Folds of the out-of-fold scores.
+    seed : int
+        Of solver and folds.
+    intercept : float
+        Size of the constant feature; 0 if there is none.
+    callback : callable, optional
+        Called with every history entry of the final training.
+    make_problem : callable
+        Makes the problem of a design, its positives, a measure, C and weights.
+    kernel : KernelSpace, optional
+        The functions of a kernel, unless scores are linear in the features.
+    warm_states : mapping, optional
+        Solver states of the last fit by the number of the problem. None: states are neither used nor kept.
+    refit : callable, optional
+        Improves the solution of a problem in the other half of the time, given the problem, the result and the seconds.
+    score : callable
+        Scores the samples of a design by a solution.
+    checkpoint : TrainingFile, optional
+        File from which solver runs are resumed.
     """
 
-    def __init__(
-        self,
-        model: BatchClassifier,
-        measure: Measure,
-        X: Any,
-        design: Design,
-        *,
-        seed: int,
-        n_problems: int,
-        solver: Any,
-        make_problem: Callable[[Design, Mask, Measure, float, Floats], Any],
-        space: KernelSpace | None = None,
-    ) -> None:
-        self.model, self.measure, self.X, self.seed = model, measure, X, seed
-        self.design = design if space is None else space.design
-        self.solver, self.make_problem = solver, make_problem
-        self.space = space
-        self.n_problems = n_problems
-        self.too_few_for_folds = False
-        self.file: TrainingFile | None = None
-
-    def fit(self, k: int, positive: Mask, weights: Floats) -> tuple[Result, float]:
-        """Solve one binary problem and choose its threshold."""
-        rows = np.flatnonzero(weights > 0.0)
-        splits = self._splits(positive, weights) if self.model.threshold == "cv" else []
-        limits = self._limits(n_runs=len(splits) + 1)
-        if self.space is not None and self.space.choose_design is not None:
-            self.design = self.space.choose_design(self, rows, positive, weights, limits)
-        result = self._solve(k, rows, positive, weights, limits)
-        return result, self._threshold(result, rows, positive, weights, splits, limits)
-
-    def _solve(self, k: int, rows: Indices, positive: Mask, weights: Floats, limits: Limits) -> Result:
-        """Solve binary problem k on all samples with weight."""
-        return self._trained(self._problem(rows, positive, weights, self.measure), limits, self.model.callback)
-
-    def _trained(self, problem: Any, limits: Limits, callback: Any = None) -> Result:
-        """Solve a problem; the weights do not depend on the order of its samples."""
-        return portable(self._run(problem, limits, None, callback)[0], problem.design)
-
-    def _run(self, problem: Any, limits: Limits, state: Any, callback: Any) -> tuple[Result, Any]:
-        """Run the solver, from where the file of the training has it if there is one."""
-        if self.file is None:
-            return run(self.solver, problem, limits, state, callback)
-        return self.file.run(self.solver, problem, limits, state, callback)
-
-    def _scores(self, result: Result, rows: Indices) -> Floats:
-        """Return the scores that a solution gives to samples."""
-        return self.design.take(rows).scores_by(result.weights)
-
-    def _problem(self, rows: Indices, positive: Mask, weights: Floats, measure: Measure) -> Any:
-        rows, merged = self._merged(rows, positive, weights)
-        return self.make_problem(self.design.take(rows), positive[rows], measure, self.model.C, merged)
-
-    def _merged(self, rows: Indices, positive: Mask, weights: Floats) -> tuple[Indices, Floats]:
-        """Return samples and their weights, copies merged where that costs nothing."""
-        whole = bool(np.all(weights[rows] == np.floor(weights[rows])))
-        if whole and rows.size <= _MOST_ROWS_TO_MERGE:
-            return merge_copies(self.design.take(rows), rows, positive[rows], weights[rows])
-        return rows, weights[rows]
-
-    def _limits(self, n_runs: int) -> Limits:
-        seconds = self.model.max_seconds
-        share = None if seconds is None else seconds / (n_runs * self.n_problems)
-        return Limits(tol=self.model.tol, max_iter=self.model.max_iter, max_seconds=share)
-
-    def _splits(self, positive: Mask, weights: Floats) -> list[tuple[Indices, Indices]]:
-        """Return training and held-out samples of every fold, samples without weight left out."""
-        with_weight = weights > 0.0
-        rows = np.flatnonzero(with_weight)
-        if self.model.cv is None or isinstance(self.model.cv, Integral):
-            found = split_samples(self.model.cv, self.design.take(rows), None, positive[rows], self.seed)
-            pairs = [(rows[train], rows[test]) for train, test in found or ()]
-        else:
-            found = split_samples(self.model.cv, self.design, self.X, positive, self.seed)
-            pairs = [(train[with_weight[train]], test[with_weight[test]]) for train, test in found or ()]
-        both_classes = all(0 < np.count_nonzero(positive[train]) < train.size for train, _ in pairs)
-        if both_classes and any(test.size for _, test in pairs):
-            return pairs
-        self.too_few_for_folds = True
-        return []
-
-    def _threshold(
-        self,
-        result: Result,
-        rows: Indices,
-        positive: Mask,
-        weights: Floats,
-        splits: list[tuple[Indices, Indices]],
-        limits: Limits,
-    ) -> float:
-        if not isinstance(self.model.threshold, str):
-            return float(self.model.threshold)
-        fraction = None
-        if isinstance(self.measure, RestrictsLabellings):  # of all samples: fewer may be held out
-            total = float(weights.sum())
-            fraction = self.measure.predicted_positives(float(weights[positive].sum()), total) / total
-        if splits:
-            scores = np.concatenate([self._held_out_scores(*split, positive, weights, limits) for split in splits])
-            rows = np.concatenate([test for _, test in splits])
-        else:
-            scores = self._scores(result, rows)
-        return threshold_for(self.measure, positive[rows], scores, weights[rows], fraction)
-
-    def _held_out_scores(
-        self, train: Indices, test: Indices, positive: Mask, weights: Floats, limits: Limits
-    ) -> Floats:
-        n_pos = float(weights[positive].sum())
-        measure = self.measure.relative_to(n_pos) if isinstance(self.measure, CountsTopSamples) else self.measure
-        problem = self._problem(train, positive, weights, measure)
-        return self._scores(self._trained(problem, limits), test)
+    measure: Measure
+    C: float
+    solver: Solver[Any, Any]
+    limits: Limits
+    threshold: str | float
+    cv: Any
+    seed: int
+    intercept: float
+    callback: Callback | None = None
+    make_problem: ProblemFactory = make_problem
+    kernel: KernelSpace | None = None
+    warm_states: Mapping[int, WarmState] | None = None
+    refit: Callable[[Any, Result, float | None], Result] | None = None
+    score: Callable[[Result, Design], Floats] = score_by_weights
+    checkpoint: TrainingFile | None = None
 
 
-def portable(result: Result, design: Design) -> Result:
+@dataclass(frozen=True)
+class BinaryFit:
+    """The solution of a binary problem, its threshold, and with ``warm_start`` the state to start from next time."""
+
+    result: Result
+    threshold: float
+    lacks_folds: bool = False
+    warm_state: WarmState | None = None
+
+
+def fit_binary_problems(plan: TrainingPlan, data: TrainingData) -> list[BinaryFit]:
+    """Solve every binary problem and select its threshold; then remove the checkpoint, if there is one."""
+    fits = [fit_binary_problem(plan, data, number) for number in range(len(data.targets))]
+    if plan.checkpoint is not None:
+        plan.checkpoint.finish()
+    return fits
+
+
+def fit_binary_problem(plan: TrainingPlan, data: TrainingData, number: int) -> BinaryFit:
+    """Solve one binary problem and select its threshold."""
+    target = data.targets[number]
+    splits = split_target(plan, data, target) if plan.threshold == "cv" else []
+    limits = divide_limits(plan.limits, (len(splits) + 1) * len(data.targets))
+    design = _select_design(plan, data.design, target, limits)
+    problem = _make_problem(plan, design, target, target.samples, plan.measure)
+    if plan.warm_states is None:
+        result, _ = solve(plan, problem, limits, callback=plan.callback)
+        warm_state = None
+    else:
+        content = fingerprint_problem(
+            plan.measure, plan.kernel, plan.intercept, design, target.positive, target.weights
+        )
+        start = warm_start(plan.solver, problem, plan.warm_states.get(number), content, plan.kernel)
+        result, state = solve(plan, problem, limits, start, plan.callback)
+        warm_state = WarmState(content, state)
+    threshold = select_threshold(plan, design, target, result, splits, limits)
+    return BinaryFit(result, threshold, plan.threshold == "cv" and not splits, warm_state)
+
+
+def divide_limits(limits: Limits, n_runs: int) -> Limits:
+    """Return the limits of one of so many solver runs."""
+    return replace(limits, max_seconds=None if limits.max_seconds is None else limits.max_seconds / n_runs)
+
+
+def split_target(plan: TrainingPlan, data: TrainingData, target: BinaryTarget) -> Splits:
+    """Return training and held-out samples of every fold, all with weight; none if the samples are too few."""
+    samples, has_weight, positive = target.samples, target.weights > 0.0, target.positive
+    if plan.cv is None or isinstance(plan.cv, Integral):
+        found = split_samples(plan.cv, data.design.take(samples), None, positive[samples], plan.seed)
+        splits = [(samples[train], samples[test]) for train, test in found or ()]
+    else:
+        found = split_samples(plan.cv, data.design, data.X, positive, plan.seed)
+        splits = [(train[has_weight[train]], test[has_weight[test]]) for train, test in found or ()]
+    have_both_classes = all(0 < np.count_nonzero(positive[train]) < train.size for train, _ in splits)
+    return splits if have_both_classes and any(test.size for _, test in splits) else []
+
+
+def _select_design(plan: TrainingPlan, design: Design, target: BinaryTarget, limits: Limits) -> Design:
+    """Return the features of the samples that a binary problem is linear in."""
+    if plan.kernel is None:
+        return design
+    samples = target.samples
+    labels = target.positive[samples]
+
+    def restrict(features: Design) -> Any:
+        return plan.make_problem(features.take(samples), labels, plan.measure, plan.C, target.weights[samples])
+
+    return select_kernel_design(plan.kernel, samples, target.positive, plan.solver, restrict, limits, plan.seed)
+
+
+def _make_problem(plan: TrainingPlan, design: Design, target: BinaryTarget, samples: Indices, measure: Measure) -> Any:
+    samples, weights = merge_equal_samples(design, samples, target.positive, target.weights)
+    return plan.make_problem(design.take(samples), target.positive[samples], measure, plan.C, weights)
+
+
+def merge_equal_samples(design: Design, samples: Indices, positive: Mask, weights: Floats) -> tuple[Indices, Floats]:
+    """Return samples and their weights, equal ones of a class merged where that costs nothing."""
+    are_whole = bool(np.all(weights[samples] == np.floor(weights[samples])))
+    if are_whole and samples.size <= _MOST_SAMPLES_TO_MERGE:
+        return merge_copies(design.take(samples), samples, positive[samples], weights[samples])
+    return samples, weights[samples]
+
+
+def solve(
+    plan: TrainingPlan, problem: Any, limits: Limits, start: Any = None, callback: Callback | None = None
+) -> tuple[Result, Any]:
+    """Return the solution of a problem, independent of the order of its samples, and the state of the solver."""
+    if plan.refit is not None:
+        limits = divide_limits(limits, 2)
+    run_solver = run if plan.checkpoint is None else plan.checkpoint.run
+    result, state = run_solver(plan.solver, problem, limits, start, callback)
+    if plan.refit is not None:
+        result = plan.refit(problem, result, limits.max_seconds)
+    return make_portable(result, problem.design), state
+
+
+def make_portable(result: Result, design: Any) -> Result:
     """Return a result whose weights and witness do not depend on the order of the samples of its problem."""
     weights, points = design.portable(result.weights), result.witness.points
     if not sparse.issparse(points):
         points = np.array([design.portable(point) for point in points]).reshape(len(points), weights.size)
     return replace(result, weights=weights, witness=replace(result.witness, points=points))
+
+
+def select_threshold(
+    plan: TrainingPlan, design: Design, target: BinaryTarget, result: Result, splits: Splits, limits: Limits
+) -> float:
+    """Return the given threshold, or the best one for out-of-fold scores or, without folds, for training scores."""
+    if not isinstance(plan.threshold, str):
+        return float(plan.threshold)
+    positive, weights = target.positive, target.weights
+    if splits:
+        score = partial(_score_fold, plan, design, target, limits)
+        samples, scores, *_ = score_out_of_fold(score, splits, np.empty(0, dtype=np.int64), n_jobs=1)
+    else:
+        samples = target.samples
+        scores = plan.score(result, design.take(samples))
+    # The fraction is that of all samples: fewer may be held out.
+    fraction = predicted_fraction(plan.measure, float(weights[positive].sum()), float(weights.sum()))
+    return threshold_for(plan.measure, positive[samples], scores, weights[samples], fraction)
+
+
+def predicted_fraction(measure: Measure, n_pos: float, n_samples: float) -> float | None:
+    """Return the fraction of the samples that a measure wants predicted positive; None if it does not fix it."""
+    if not isinstance(measure, RestrictsLabellings):
+        return None
+    return measure.predicted_positives(n_pos, n_samples) / n_samples
+
+
+def _score_fold(
+    plan: TrainingPlan,
+    design: Design,
+    target: BinaryTarget,
+    limits: Limits,
+    train: Indices,
+    test: Indices,
+    seen: Indices,
+) -> tuple[Floats, Floats]:
+    """Train on one part of the samples; return the scores of held-out samples, and of samples trained on."""
+    n_pos = float(target.weights[target.positive].sum())
+    measure = plan.measure.relative_to(n_pos) if isinstance(plan.measure, CountsTopSamples) else plan.measure
+    result, _ = solve(plan, _make_problem(plan, design, target, train, measure), limits)
+    in_fold = plan.score(result, design.take(seen)) if seen.size else np.empty(0)
+    return plan.score(result, design.take(test)), in_fold

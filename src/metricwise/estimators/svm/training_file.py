@@ -1,4 +1,4 @@
-"""The file from which an interrupted training goes on: the states of all solver runs of one call of `fit`."""
+"""The file from which an interrupted training resumes: the states of all solver runs of one call of `fit`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class TrainingFile:
     path : str or Path
         Of the file. Written every half minute, and if training fails; removed when it is finished.
     training : str
-        Tells this training from others (`metricwise.estimators.checkpoints.digest`).
+        Identifies this training (`metricwise.estimators.checkpoints.digest`).
     """
 
     def __init__(self, path: str | Path, training: str) -> None:
@@ -34,7 +34,7 @@ class TrainingFile:
         self._saved_at = time.monotonic()
 
     def run(self, solver: Any, problem: Any, limits: Limits, state: Any, callback: Any) -> tuple[Result, Any]:
-        """Run a solver as `metricwise.solvers.run` does, from where the file has it."""
+        """Run a solver as `metricwise.solvers.run` does, from its state in the file if there is one."""
         self._number += 1
         latest: list[Any] = []
 

@@ -1,0 +1,47 @@
+"""Training by a plan and data alone: no estimator takes part."""
+
+from dataclasses import FrozenInstanceError
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_classification
+
+from metricwise import MultivariateSVC
+from metricwise.designs import make_design
+from metricwise.estimators.svm.training import BinaryTarget, TrainingData, TrainingPlan, fit_binary_problems
+from metricwise.measures import FBeta
+from metricwise.solvers import CuttingPlane, Limits
+
+X, Y = make_classification(120, 4, weights=[0.8], random_state=0)
+SEED = int(np.random.RandomState(0).randint(2**31 - 1))
+
+
+def make_plan(threshold):
+    return TrainingPlan(FBeta(), 0.5, CuttingPlane(seed=SEED), Limits(), threshold, None, SEED, 1.0)
+
+
+def make_data(positive, weights=None):
+    target = BinaryTarget(positive, np.ones(len(positive)) if weights is None else weights)
+    return TrainingData(X[: len(positive)], make_design(X[: len(positive)], intercept=1.0), [target])
+
+
+@pytest.mark.parametrize("threshold", ["cv", "train", 0.25])
+def test_a_plan_and_data_give_the_model_of_the_estimator(threshold):
+    (fit,) = fit_binary_problems(make_plan(threshold), make_data(Y == 1))
+    model = MultivariateSVC("f1", C=0.5, threshold=threshold).fit(X, Y)
+    np.testing.assert_array_equal(fit.result.weights, np.append(model.coef_[0], model.intercept_[0]))
+    assert fit.threshold == model.threshold_ and not fit.lacks_folds
+
+
+def test_a_fit_reports_that_samples_are_too_few_for_folds():
+    positive = np.zeros(30, dtype=bool)
+    positive[0] = True
+    (fit,) = fit_binary_problems(make_plan("cv"), make_data(positive))
+    (on_training_scores,) = fit_binary_problems(make_plan("train"), make_data(positive))
+    assert fit.lacks_folds and not on_training_scores.lacks_folds
+    assert fit.threshold == on_training_scores.threshold
+
+
+def test_a_plan_is_frozen():
+    with pytest.raises(FrozenInstanceError):
+        make_plan("cv").C = 2.0
