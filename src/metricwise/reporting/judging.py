@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from metricwise._typing import Floats, Mask
 from metricwise.decisions.intervals import middle_part
-from metricwise.decisions.multiclass import averaged
+from metricwise.decisions.multiclass import average_measure
 from metricwise.measures import Averaged, BalancedAccuracy, Measure
 from metricwise.measures.averages import matrix_table
 from metricwise.measures.base import CountsTable, Table
@@ -53,7 +53,7 @@ def measure_for(measure: Measure, predictions: Predictions) -> Measure:
     """Return the measure as it applies to these problems: the macro average of one that is for two classes only."""
     if predictions.kind == "two" or getattr(measure, "average", None) == "samples":
         return measure
-    found: Measure = averaged(measure, predictions.kind)
+    found: Measure = average_measure(measure, predictions.kind)
     return found
 
 

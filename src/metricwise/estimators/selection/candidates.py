@@ -49,7 +49,7 @@ class Candidate:
     gains_later: bool = False
 
     @property
-    def kept(self) -> Any:
+    def final(self) -> Any:
         """What is trained on all samples."""
         return self.estimator if self.last is None else self.last
 

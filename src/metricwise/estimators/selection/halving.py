@@ -13,17 +13,20 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from metricwise._sklearn import take_samples
 from metricwise._typing import Floats, Indices
-from metricwise.decisions.out_of_fold import Splits, collected, draw_probe, make_splits, on_one_scale, with_probe
-from metricwise.decisions.tasks import Calibration, Task
+from metricwise.decisions.binary import ThresholdRule
+from metricwise.decisions.decision import Calibration
+from metricwise.decisions.out_of_fold import Splits, align_folds, make_splits, score_out_of_fold
+from metricwise.decisions.tasks import Task
+from metricwise.decisions.training_data import TrainingData
 from metricwise.estimators.selection.candidates import Candidate
 from metricwise.estimators.selection.clock import Clock
 
@@ -115,8 +118,10 @@ class Race:
 
     Attributes
     ----------
-    task : Task
-        Samples and measure.
+    task, data
+        What is predicted, and the samples.
+    rule : ThresholdRule
+        How thresholds are chosen.
     cv : int, splitter or None
         Folds of the last part, all samples.
     n_jobs : int or None
@@ -128,10 +133,15 @@ class Race:
     """
 
     task: Task
+    data: TrainingData
+    rule: ThresholdRule
     cv: Any
     n_jobs: int | None
     clock: Clock
     tell: Tell
+
+    def __post_init__(self) -> None:
+        self.prior = self.task.prior_scores(self.data.target)
 
     def run(self, candidates: list[Candidate]) -> Outcome:
         """Return who reached the last samples that anybody did, and everybody's fate.
@@ -154,8 +164,8 @@ class Race:
 
     def _parts(self) -> list[int]:
         """Return how many samples take part, first to last."""
-        total = len(self.task.y)
-        counts = np.unique(self.task.strata, return_counts=True)[1]
+        total = len(self.data.y)
+        counts = np.unique(self.task.strata(self.data.target), return_counts=True)[1]
         first = max(_FIRST_ROWS, int(_FIRST_RARE_ROWS * total / counts.min()))
         if self.clock.budget is not None:
             rows = _FIRST_ROWS_IN_A_HURRY if self.clock.budget < _HURRY else _FIRST_ROWS_ON_A_BUDGET
@@ -167,22 +177,23 @@ class Race:
         return [*sizes, total]
 
     def _heat(self, size: int) -> Heat:
-        total = len(self.task.y)
-        rows = np.arange(total)
-        if size < total:
-            rows = _spread_part(self.task.strata, size, self.task.seed)
-        codes = np.unique(self.task.strata[rows], return_inverse=True)[1]
-        cv = self.cv if size == total else _folds_of_part(self.cv)
+        data, seed = self.data, self.rule.seed
+        rows, strata = np.arange(len(data.y)), self.task.strata(data.target)
+        is_part = size < rows.size
+        if is_part:
+            rows = _spread_part(strata, size, seed)
         with warnings.catch_warnings():
-            if size < total:
+            if is_part:
                 warnings.simplefilter("ignore")  # a part may have few samples of a class, of which the user has more
-            splits = make_splits(cv, take_samples(self.task.X, rows), codes, self.task.seed, needed=True)
+            cv = _folds_of_part(self.cv) if is_part else self.cv
+            splits = make_splits(cv, take_samples(data.X, rows), strata[rows], seed, needed=True)
         if not splits:
             raise ValueError(
-                f"candidates are judged on samples held out, but the rarest class has {int(np.bincount(codes).min())} "
-                "samples, of which at least two must be different: collect more samples of it"
+                "candidates are judged on out-of-fold samples, but the rarest class has "
+                f"{int(np.bincount(strata[rows]).min())} samples, of which at least two must be different: collect "
+                "more samples of it"
             )
-        return Heat(rows, splits, draw_probe(codes, self.task.seed, _PROBED_ROWS))
+        return Heat(rows, splits, self.task.draw_probe(data.target[rows], seed, most=_PROBED_ROWS))
 
     def _run_heat(self, runners: list[Runner], heat: Heat) -> bool:
         """Let the runners that are left score the samples; return False if nobody could."""
@@ -199,7 +210,7 @@ class Race:
                 judged[number] = judge
         if not judged:
             return False
-        is_last = heat.rows.size == len(self.task.y)
+        is_last = heat.rows.size == len(self.data.y)
         if is_last or heat.rows.size >= _FEWEST_TO_JUDGE:
             is_first = all(one.n_samples in (0, heat.rows.size) or one.why_dropped for one in runners)
             some = _FINALISTS if is_first else _LAST_FINALISTS
@@ -208,7 +219,7 @@ class Race:
 
     def _comes_later(self, runner: Runner, heat: Heat) -> bool:
         """Whether a runner waits for more samples; on a budget nobody does, as nobody would know how long it takes."""
-        enough = min(runner.candidate.least_rows, len(self.task.y))
+        enough = min(runner.candidate.least_rows, len(self.data.y))
         return self.clock.budget is None and heat.rows.size < enough
 
     def _is_too_slow(self, runner: Runner, heat: Heat) -> bool:
@@ -222,33 +233,40 @@ class Race:
 
     def _run(self, runner: Runner, heat: Heat) -> Callable[[Floats], float] | None:
         """Score the samples; return the measure as a function of weights, None if the candidate fails."""
-        clock = Clock(None)
+        clock, score = Clock(None), partial(self._score_fold, runner.candidate.estimator, self.data.take(heat.rows))
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)  # slow convergence is the candidate's own problem
-                parts = Parallel(n_jobs=self.n_jobs)(
-                    delayed(self.task.held_out)(runner.candidate.estimator, *(heat.rows[some] for some in split))
-                    for split in with_probe(heat.splits, heat.probe)
-                )
+                found = score_out_of_fold(score, heat.splits, heat.probe, self.n_jobs)
         except (ValueError, TypeError, MemoryError, np.linalg.LinAlgError) as error:
             runner.why_dropped = f"failed: {error}"
-            warnings.warn(f"candidate {runner.candidate.name} failed and is left out: {error}", stacklevel=2)
+            warnings.warn(f"candidate {runner.candidate.name} failed and is dropped: {error}", stacklevel=2)
             return None
-        found = collected(heat.splits, heat.probe, parts)
-        runner.calibration = self.task.calibration(heat.held, found.unseen)
-        runner.scores = runner.calibration(found.unseen)
+        runner.calibration = self.task.calibrate(self.data.scored(heat.held, found.scores))
+        runner.scores = runner.calibration(found.scores)
         if self.task.measure.response == "scores":
-            codes = self.task.strata[heat.held].astype(np.int64)
-            runner.scores = on_one_scale(self.cv, heat.splits, runner.scores, codes)
-        runner.probe, runner.seen = heat.rows[found.probe], runner.calibration(found.seen)
-        judge = self.task.judge(heat.held, runner.scores)
-        runner.value = judge(self.task.sample_weights_of(heat.held))
+            codes = self.task.strata(self.data.target[heat.held])
+            runner.scores = align_folds(self.cv, heat.splits, runner.scores, codes)
+        runner.probe, runner.seen = heat.rows[found.probe], runner.calibration(found.probe_scores)
+        samples = self.data.scored(heat.held, runner.scores)
+        judge = self.task.best_value(samples, self.rule)
+        runner.value = judge(samples.weights)
         runner.curve.append((float(np.mean([train.size for train, _ in heat.splits])), runner.value))
         runner.took(clock.seconds(), len(heat.splits), heat.rows.size)
         name = runner.candidate.name
         if self.tell(f"{heat.rows.size} samples: {name} {runner.candidate.settings or ''} {runner.value:.4f}"):
             self.clock.budget = 0.0
         return judge
+
+    def _score_fold(
+        self, estimator: Any, data: TrainingData, train: Indices, test: Indices, seen: Indices
+    ) -> tuple[Floats, Floats]:
+        part = data.take(train)
+        model = self.task.fit(estimator, part.X, part.y, part.weights)
+        scores = limited_scores(self.task, model, take_samples(data.X, test), self.prior)
+        if not seen.size:
+            return scores, scores[:0]
+        return scores, limited_scores(self.task, model, take_samples(data.X, seen), self.prior)
 
     def _drop_the_slow(
         self, runners: list[Runner], judged: dict[int, Callable[[Floats], float]], heat: Heat, most: int | None
@@ -273,9 +291,14 @@ class Race:
                 kept.append(name)
 
     def _resampled(self, judged: dict[int, Callable[[Floats], float]], heat: Heat) -> dict[int, NDArray[np.float64]]:
-        random, weights = np.random.default_rng(self.task.seed), self.task.sample_weights_of(heat.held)
+        random, weights = np.random.default_rng(self.rule.seed), self.data.sample_weights[heat.held]
         drawn = [weights * random.exponential(size=weights.size) for _ in range(_RESAMPLES)]
         return {number: np.array([judge(one) for one in drawn]) for number, judge in judged.items()}
+
+
+def limited_scores(task: Task, model: Any, X: Any, prior: Any) -> Floats:
+    """Return the scores of a model, probabilities no further from the prior than a limit."""
+    return task.limit_certainty(model, task.scores(model, X), prior)
 
 
 def _folds_of_part(cv: Any) -> Any:

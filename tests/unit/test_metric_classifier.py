@@ -17,7 +17,9 @@ from sklearn.model_selection import GridSearchCV, train_test_split
 from sklearn.svm import LinearSVC
 
 from metricwise import FBeta, MetricClassifier, RecallAtPrecision, measure_names
-from metricwise.decisions.tasks import TwoClasses
+from metricwise.decisions.binary import ThresholdRule
+from metricwise.decisions.tasks import Binary
+from metricwise.decisions.training_data import prepare_data
 from metricwise.estimators.selection.candidates import Candidate, candidates_for
 from metricwise.estimators.selection.clock import Clock
 from metricwise.estimators.selection.halving import Race, Runner
@@ -212,7 +214,9 @@ def test_settings_that_gain_from_more_rows_are_not_judged_by_few():
 
 def race(n, budget=None):
     X, y = make_classification(n, 4, random_state=0)
-    return Race(TwoClasses(X, y, None, FBeta(), 0, 1), None, None, Clock(budget), lambda text: False)
+    task = Binary(np.array([0, 1]), FBeta(), 1)
+    data, cv = prepare_data(task, X, y, None, None)
+    return Race(task, data, ThresholdRule(must_keep=False), cv, None, Clock(budget), lambda text: False)
 
 
 def test_parts_of_the_rows_grow_and_contain_each_other():
@@ -221,7 +225,7 @@ def test_parts_of_the_rows_grow_and_contain_each_other():
     assert race(1900)._parts() == [1900]
     first, second = large._heat(1000), large._heat(4000)
     assert set(first.rows) <= set(second.rows)
-    assert abs(np.mean(large.task.y[first.rows]) - np.mean(large.task.y)) < 1e-3
+    assert abs(np.mean(large.data.y[first.rows]) - np.mean(large.data.y)) < 1e-3
 
 
 class Sleepy(LogisticRegression):
