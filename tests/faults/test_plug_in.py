@@ -104,7 +104,7 @@ def test_fewer_positives_than_folds():
     y[1:] = 0
     with pytest.warns(UserWarning, match="there are no out-of-fold scores"):
         PlugInClassifier(LogisticRegression()).fit(X, y)
-    with pytest.raises(ValueError, match="a promise needs samples of both"):
+    with pytest.raises(ValueError, match="a guarantee needs samples of both"):
         PlugInClassifier(LogisticRegression(), subject_to=[("recall", ">=", 0.5)]).fit(X, y)
 
 

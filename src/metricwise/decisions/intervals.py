@@ -90,7 +90,7 @@ def resampled_interval(
     Parameters
     ----------
     score : callable
-        The score of held-out samples, given their weights.
+        The score of out-of-fold samples, given their weights.
     weights : array
         Weights of the samples.
     confidence : float
@@ -122,7 +122,7 @@ def resampled_interval(
 
 
 class TablePosterior(NamedTuple):
-    """A measure of the contingency table, and the tables of held-out samples.
+    """A measure of the contingency table, and the tables of out-of-fold samples.
 
     Attributes
     ----------

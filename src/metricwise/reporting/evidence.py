@@ -190,7 +190,7 @@ def leaderboard(model: Any, measure: Measure) -> Markup | None:
     rows = [_candidate(record) for record in race_of(model)]
     if not rows:
         return None
-    head = ("candidate", "settings", title_of(measure), "90 % interval", "rows", "seconds", "what became of it")
+    head = ("candidate", "settings", title_of(measure), "90 % interval", "samples", "seconds", "what became of it")
     return section("leaderboard", "Leaderboard", table("Candidates, judged out of fold", head, rows, "", (1, 6)))
 
 
@@ -202,7 +202,7 @@ def _candidate(record: dict[str, Any]) -> tuple[object, ...]:
         ", ".join(f"{name}={value}" for name, value in record["settings"].items()),
         number(record["value"]) if judged else "–",
         spread((record["low"], record["high"])) if judged else "–",
-        f"{record['rows']:,}",
+        f"{record['n_samples']:,}",
         f"{record['seconds']:.2g}",
         fate or "no gain when added",
     )

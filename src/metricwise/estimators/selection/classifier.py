@@ -21,10 +21,10 @@ from metricwise.decisions.training_data import prepare_data, validate_target, va
 from metricwise.estimators.inputs import refuse_empty_frame, restore_on_error, validate_samples
 from metricwise.estimators.selection.candidates import candidates_for
 from metricwise.estimators.selection.clock import Clock
-from metricwise.estimators.selection.ensemble import Averaging, Mixture, best_mixture
-from metricwise.estimators.selection.explanation import explained, records
-from metricwise.estimators.selection.halving import MARGIN, Outcome, Race
-from metricwise.estimators.selection.learning_curve import carried_on
+from metricwise.estimators.selection.ensemble import AveragedModels, Mixture, best_mixture
+from metricwise.estimators.selection.explanation import explain_selection, make_records
+from metricwise.estimators.selection.halving import MARGIN, Outcome, SuccessiveHalving
+from metricwise.estimators.selection.learning_curve import extrapolate
 from metricwise.estimators.selection.profile import Profile
 from metricwise.estimators.thresholded import ThresholdedClassifier
 from metricwise.measures import Measure, get_measure
@@ -33,18 +33,18 @@ _LOG = logging.getLogger("metricwise")
 
 
 class MetricClassifier(ThresholdedClassifier):
-    """Trains what fits the measure and the data, and keeps the best.
+    """Select, ensemble and threshold the learners that suit a measure and the data.
 
-    Candidates race on growing parts of the samples, judged by the measure on samples that their models have not seen.
-    The best of them, or the mean of the scores of several if that is better, is trained on all samples, with the
-    threshold that serves the measure.
+    Candidates are compared by successive halving: on growing subsets of the samples, by the measure of out-of-fold
+    predictions. The best candidate, or the mean of the scores of some if that is better, is trained on all samples,
+    with the threshold that serves the measure.
 
     Parameters
     ----------
     measure : str or Measure, default="f1"
         What predictions are judged by; averages such as "f1_macro" for several classes or labels.
     candidates : "auto", list of str or dict, default="auto"
-        Who takes part: what fits; some of "logistic", "boosted_trees", "extra_trees", "linear_svm",
+        The candidates: what fits; some of "logistic", "boosted_trees", "extra_trees", "linear_svm",
         "multivariate_svm", "auc_svm", "streams" and "rbf"; or a dictionary of your own classifiers by name.
     time_budget : float, optional
         Seconds for training; what would take longer is left out.
@@ -53,11 +53,11 @@ class MetricClassifier(ThresholdedClassifier):
     pos_label : label, optional
         The positive class of two; by default the last in order.
     n_jobs : int, optional
-        Folds trained side by side.
+        Folds trained in parallel.
     random_state : int, RandomState instance or None, default=0
         Seeds everything that is drawn.
     callback : callable, optional
-        Called with a line of text after every candidate; the race ends if it returns True.
+        Called with a line of text after every candidate; model selection ends if it returns True.
 
     Attributes
     ----------
@@ -69,11 +69,11 @@ class MetricClassifier(ThresholdedClassifier):
         Above which scores are positive; see `decision_function`.
     expected_score_ : float
         The measure to expect on new samples: that of samples which neither models nor, for two classes, the threshold
-        had seen, carried on to models of all samples where parts of the samples have shown how it grows.
+        had seen, extrapolated to models of all samples where subsets have shown how it grows.
     expected_score_interval_ : pair of float
         Where the measure of as many new samples lies with probability 0.9.
     leaderboard_ : data frame
-        A line for every candidate: settings, measure out of fold with an interval, samples, seconds, weight in the
+        A row for every candidate: settings, measure out of fold with an interval, n_samples, seconds, weight in the
         result, and why it was dropped.
     classes_ : array
         Labels.
@@ -139,7 +139,7 @@ class MetricClassifier(ThresholdedClassifier):
     # -------------------------------------------------------------------------------------------------------- training
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Let the candidates race and train the best.
+        """Select the best candidates and train them on all samples.
 
         Parameters
         ----------
@@ -166,13 +166,13 @@ class MetricClassifier(ThresholdedClassifier):
             profile = Profile.of(data.X)
             candidates = candidates_for(self.candidates, profile, measure, task.is_binary, seed)
             rule = ThresholdRule(must_keep=False, seed=seed)  # scores are of use without a threshold
-            race = Race(task, data, rule, cv, self.n_jobs, clock, self._report_progress)
-            outcome = race.run(candidates)
-            mixture = best_mixture(race, outcome.heat, outcome.finalists)
-            self._fit_final(race, outcome, mixture)
-            self._records = records(outcome.runners, mixture)
+            halving = SuccessiveHalving(task, data, rule, cv, self.n_jobs, clock, self._report_progress)
+            outcome = halving.run(candidates)
+            mixture = best_mixture(halving, outcome.rung, outcome.finalists)
+            self._fit_final(halving, outcome, mixture)
+            self._records = make_records(outcome.runs, mixture)
             expected, interval = self._decision.expected_score, self.expected_score_interval_
-            self._explanation = explained(measure.name, outcome.runners, mixture, expected, interval, len(data.y))
+            self._explanation = explain_selection(measure.name, outcome.runs, mixture, expected, interval, len(data.y))
         return self
 
     def _validate_samples(self, X: Any, reset: bool) -> Any:
@@ -187,33 +187,33 @@ class MetricClassifier(ThresholdedClassifier):
             raise ValueError(f"X has {n_samples} samples and y has {len(labels)}: give a label for every sample")
         return labels
 
-    def _fit_final(self, race: Race, outcome: Outcome, mixture: Mixture) -> None:
+    def _fit_final(self, halving: SuccessiveHalving, outcome: Outcome, mixture: Mixture) -> None:
         """Train what is selected, on all samples if there is time for it, and choose its threshold."""
-        task, heat = race.task, outcome.heat
-        rows = np.arange(len(race.data.y))
-        if sum(runner.last_seconds(rows.size) for runner in mixture.runners) * MARGIN > race.clock.left():
-            rows = heat.rows
-        part = race.data.take(rows)
-        models = [task.fit(runner.candidate.final, part.X, part.y, part.weights) for runner in mixture.runners]
-        calibrations = [runner.calibration for runner in mixture.runners]
-        self._averaging = Averaging(models, calibrations, mixture.weights, race.prior)
+        task, rung = halving.task, outcome.rung
+        rows = np.arange(len(halving.data.y))
+        if sum(run.last_seconds(rows.size) for run in mixture.runs) * MARGIN > halving.clock.left():
+            rows = rung.samples
+        part = halving.data.take(rows)
+        models = [task.fit(run.candidate.final, part.X, part.y, part.weights) for run in mixture.runs]
+        calibrations = [run.calibration for run in mixture.runs]
+        self._ensemble = AveragedModels(models, calibrations, mixture.weights, halving.prior)
         self.best_estimator_ = models[0] if len(models) == 1 else models
         self.weights_ = mixture.weights
-        samples = race.data.scored(heat.held, mixture.scores)
-        decision = task.judge(task.decide(samples, race.rule, True), samples, race.rule, heat.sizes)
-        self._store_decision(task, replace(self._shift_to_final(race, mixture, decision), is_probability=False))
+        samples = halving.data.scored(rung.tested, mixture.scores)
+        decision = task.judge(task.decide(samples, halving.rule, True), samples, halving.rule, rung.sizes)
+        self._store_decision(task, replace(self._shift_to_final(halving, mixture, decision), is_probability=False))
         # Intervals of tables are wide enough; those of areas near one are not.
-        self._carried = carried_on(outcome.finalists, rows.size, guessed=task.measure.response == "scores")
-        self.expected_score_ = self._carried(decision.expected_score)
-        self.expected_score_interval_ = self._carried.interval(*decision.expected_interval)
+        self._extrapolation = extrapolate(outcome.finalists, rows.size, guessed=task.measure.response == "scores")
+        self.expected_score_ = self._extrapolation(decision.expected_score)
+        self.expected_score_interval_ = self._extrapolation.interval(*decision.expected_interval)
 
-    def _shift_to_final(self, race: Race, mixture: Mixture, decision: Decision) -> Decision:
-        probe = mixture.runners[0].probe
+    def _shift_to_final(self, halving: SuccessiveHalving, mixture: Mixture, decision: Decision) -> Decision:
+        probe = mixture.runs[0].probe
         if not probe.size:
             return decision
-        by_folds = self._averaging.mean([runner.seen for runner in mixture.runners])
-        scores = self._averaging.scores(race.task, take_samples(race.data.X, probe))
-        target, by_final, weights = race.data.scored(probe, scores)
+        by_folds = self._ensemble.mean([run.probe_scores for run in mixture.runs])
+        scores = self._ensemble.scores(halving.task, take_samples(halving.data.X, probe))
+        target, by_final, weights = halving.data.scored(probe, scores)
         return decision.shift_to_final(Probe(target, by_folds, by_final, weights))
 
     def _report_progress(self, text: str) -> bool:
@@ -223,7 +223,7 @@ class MetricClassifier(ThresholdedClassifier):
     # ------------------------------------------------------------------------------------------------------ prediction
 
     def _scores(self, X: Any) -> Floats:
-        return self._averaging.scores(self._task, self._validate_samples(X, reset=False))
+        return self._ensemble.scores(self._task, self._validate_samples(X, reset=False))
 
     def predict_proba(self, X: Any) -> Floats:
         """Return probabilities by calibrated scores; the threshold has no part in them.
@@ -262,7 +262,7 @@ class MetricClassifier(ThresholdedClassifier):
         confidence : float, default=0.9
             The probability.
         """
-        return self._carried.interval(*super().score_interval(n_samples, confidence))
+        return self._extrapolation.interval(*super().score_interval(n_samples, confidence))
 
     def explain(self) -> str:
         """Return what was chosen and why, in words."""

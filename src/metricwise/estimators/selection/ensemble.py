@@ -10,37 +10,37 @@ import numpy as np
 from metricwise._typing import Floats
 from metricwise.decisions.decision import Calibration
 from metricwise.decisions.tasks import Task
-from metricwise.estimators.selection.halving import Heat, Race, Runner, limited_scores
+from metricwise.estimators.selection.halving import CandidateRun, Rung, SuccessiveHalving, limited_scores
 
 
 class Mixture(NamedTuple):
     """Runners with weights that add up to one, their scores and the measure of them out of fold."""
 
-    runners: list[Runner]
+    runs: list[CandidateRun]
     weights: Floats
     scores: Floats
     value: float
 
 
-def best_mixture(race: Race, heat: Heat, finalists: list[Runner]) -> Mixture:
+def best_mixture(halving: SuccessiveHalving, rung: Rung, finalists: list[CandidateRun]) -> Mixture:
     """Return the best of the finalists and of the averages of the first two, three, ... of them.
 
     Averages of equally good models are better than each, and weights that are chosen on few samples are worse than
     equal ones; so weights are equal, and what is chosen is how many take part.
     """
-    ranked = sorted(finalists, key=lambda runner: -runner.value)
+    ranked = sorted(finalists, key=lambda run: -run.value)
     best = Mixture(ranked[:1], np.ones(1), ranked[0].scores, ranked[0].value)
     for count in range(2, len(ranked) + 1):
-        scores: Floats = np.mean([runner.scores for runner in ranked[:count]], axis=0)
-        samples = race.data.scored(heat.held, scores)
-        value = race.task.best_value(samples, race.rule)(samples.weights)
+        scores: Floats = np.mean([run.scores for run in ranked[:count]], axis=0)
+        samples = halving.data.scored(rung.tested, scores)
+        value = halving.task.best_value(samples, halving.rule)(samples.weights)
         if value >= best.value:
             best = Mixture(ranked[:count], np.full(count, 1.0 / count), scores, value)
     return best
 
 
 @dataclass(frozen=True)
-class Averaging:
+class AveragedModels:
     """Trained models whose calibrated scores are averaged.
 
     Attributes

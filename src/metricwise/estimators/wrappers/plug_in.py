@@ -43,8 +43,7 @@ def _learner_has(name: str) -> Callable[[Any], bool]:
 class PlugInClassifier(MetaEstimatorMixin, ThresholdedClassifier):
     """Any classifier with the threshold that serves a measure best on new samples.
 
-    Samples are scored by models that have not seen them, and the threshold is estimated from these scores. The
-    classifier itself is then trained on all samples.
+    The threshold is estimated from out-of-fold scores. The classifier itself is trained on all samples.
 
     Parameters
     ----------
@@ -54,22 +53,22 @@ class PlugInClassifier(MetaEstimatorMixin, ThresholdedClassifier):
         What predictions are judged by: a name, a measure such as ``RecallAtPrecision(0.9)``, or an average such as
         "f1_macro" for several classes or labels, where the macro average is the default.
     threshold : {"auto", "max", "bagged", "expected", "batch"}, default="auto"
-        How the threshold is estimated. "max" is the best on held-out samples; "bagged" averages over resamples of them;
-        "expected" believes the probabilities; "auto" combines them. "batch" also looks at the samples that are
+        How the threshold is estimated. "max" is the best on out-of-fold samples; "bagged" averages over resamples of
+        them; "expected" believes the probabilities; "auto" combines them. "batch" also looks at the samples that are
         predicted together: better on large batches, but the label of a sample then depends on the others.
     subject_to : list of tuples, optional
         Constraints such as ``[("precision", ">=", 0.9)]``, on "precision", "recall", "specificity",
         "negative_predictive_value", "false_positive_rate", "positive_rate" or "accuracy".
     confidence : float or None, default=0.95
         Probability that the constraints hold on new samples. Half of the samples are then kept from training, to test
-        it on. With None there is no promise: constraints hold on held-out samples, and all samples are used for
-        training.
+        it on. With None there is no guarantee: constraints hold on out-of-fold samples, and all samples are used
+        for training.
     cv : int, splitter, iterable or None, default=None
         Folds; None and numbers make folds in which equal samples stay together, 5 by default.
     pos_label : label, optional
         The positive class of two; by default the last in order.
     n_jobs : int, optional
-        Folds (and labels) trained side by side.
+        Folds (and labels) trained in parallel.
     random_state : int, RandomState instance or None, default=0
         Seeds folds and resamples.
     prefit : bool, default=False
@@ -82,17 +81,17 @@ class PlugInClassifier(MetaEstimatorMixin, ThresholdedClassifier):
     Attributes
     ----------
     estimator_ : classifier
-        The trained classifier; ``estimators_``, a list, for several labels. One that LightGBM or XGBoost has trained on
-        a Dask collection is the same classifier for samples in memory.
+        The trained classifier; a list with one per label for multilabel targets. One that LightGBM or XGBoost
+        has trained on a Dask collection is the same classifier for samples in memory.
     threshold_ : float or array
         Two classes: the probability (or decision value) above which a sample is positive. More classes: offsets, which
         the log-probabilities (or decision values) are compared after subtracting. Several labels: one threshold each.
     threshold_interval_ : pair
-        Where 90 % of thresholds of resampled samples lie; with a promise, the thresholds known to keep it.
+        Where 90 % of thresholds of resampled samples lie; with a guarantee, the thresholds known to keep it.
     expected_score_ : float
-        The measure of held-out samples.
+        The measure of out-of-fold samples.
     expected_score_interval_ : pair of float
-        Where the measure of as many new samples as were held out lies with probability 0.9; see `score_interval`.
+        Where the measure of as many new samples lies with probability 0.9; see `score_interval`.
     classes_ : array
         Labels.
     measure_ : Measure
