@@ -17,7 +17,7 @@ from sklearn.model_selection import StratifiedKFold, TunedThresholdClassifierCV,
 from benchmarks.quality.problems import Split
 from benchmarks.quality.remembered import Ledger, Remembered
 from metricwise import MetricClassifier, PlugInClassifier
-from metricwise.decisions.guarantees import UnkeepablePromiseError
+from metricwise.decisions.guarantees import UnreachableGuaranteeError
 from metricwise.measures import Measure, RecallAtPrecision, get_measure
 
 Record = dict[str, Any]
@@ -84,7 +84,7 @@ def promise(split: Split, repetition: int) -> list[Record]:
     model = PlugInClassifier(regression(), RecallAtPrecision(PRECISION), random_state=repetition)
     try:
         seconds, fitted = clocked(lambda: model.fit(split.X, split.y))
-    except UnkeepablePromiseError:
+    except UnreachableGuaranteeError:
         return [{"problem": split.name, "method": "promise", "refused": True}]
     called = fitted.predict(split.X_test)
     precision = float(split.y_test[called].mean()) if called.any() else 1.0

@@ -73,7 +73,7 @@ INPUTS = [("line", LogisticRegression()), ("ridge", RidgeClassifier())]
 def test_adapts_classifiers_to_every_measure(number, name):
     rows, measure = stored(X, *DESIGNS[number % len(DESIGNS)]), get_measure(name)
     model = metricwise.AdaptedSVC(name, INPUTS, cv=3, tol=1e-2).fit(rows, POSITIVE)
-    assert model.expected_score_ >= max(model.held_out_scores_[name] for name, _ in INPUTS)
+    assert model.expected_score_ >= max(model.out_of_fold_scores_[name] for name, _ in INPUTS)
     floor = constant_score(measure)
     assert model.score(rows, POSITIVE) > floor + 0.3 * (1.0 - floor)
 

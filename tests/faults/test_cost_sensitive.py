@@ -61,7 +61,7 @@ def test_other_than_two_classes():
 
 def test_options():
     expect_refusal(ValueError, "There is no measure 'f11'", measure="f11")
-    expect_refusal(InvalidParameterError, "max_rounds", max_rounds=-1)
+    expect_refusal(InvalidParameterError, "max_iter", max_iter=-1)
     expect_refusal(InvalidParameterError, "tol", tol=-0.1)
     expect_refusal(InvalidParameterError, "threshold", threshold="best")
     expect_refusal(ValueError, "pos_label=7 is not a label of y", pos_label=7)

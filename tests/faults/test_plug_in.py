@@ -12,7 +12,7 @@ from sklearn.svm import SVC
 from sklearn.utils._param_validation import InvalidParameterError
 
 from metricwise import PlugInClassifier, RecallAtPrecision
-from metricwise.decisions.guarantees import UnkeepablePromiseError
+from metricwise.decisions.guarantees import UnreachableGuaranteeError
 
 X, Y = make_classification(400, 5, weights=[0.8], random_state=0)
 SEVERAL = np.arange(400) % 3
@@ -47,16 +47,18 @@ def test_unknown_measures_and_options():
 
 
 def test_promises_that_cannot_be_kept():
-    message = "no threshold can promise precision >= 0.999 .* Ask for that, lower the confidence, collect more samples"
-    expect_refusal(UnkeepablePromiseError, message, measure=RecallAtPrecision(0.999))
-    message = "no threshold has precision >= 0.99 and recall >= 0.99 on held-out samples; the nearest"
+    message = (
+        "no threshold can guarantee precision >= 0.999 .* Ask for that, lower the confidence, collect more samples"
+    )
+    expect_refusal(UnreachableGuaranteeError, message, measure=RecallAtPrecision(0.999))
+    message = "no threshold has precision >= 0.99 and recall >= 0.99 on out-of-fold samples; the nearest"
     both = [("precision", ">=", 0.99), ("recall", ">=", 0.99)]
-    expect_refusal(UnkeepablePromiseError, message, subject_to=both, confidence=None)
+    expect_refusal(UnreachableGuaranteeError, message, subject_to=both, confidence=None)
 
 
 def test_promises_count_rows():
     weights = np.linspace(0.5, 1.5, 400)
-    message = "a promise counts samples, so that sample_weight must be the same"
+    message = "a guarantee counts samples, so that sample_weight must be the same"
     expect_refusal(ValueError, message, subject_to=[("recall", ">=", 0.5)], sample_weight=weights)
     splits = [(np.arange(200), np.arange(200, 400))]
     expect_refusal(ValueError, "set cv to a number or a splitter", subject_to=[("recall", ">=", 0.5)], cv=splits)
@@ -100,9 +102,9 @@ def test_fewer_positives_than_folds():
     with pytest.warns(UserWarning, match=r"the rarest class has 3 samples, too few for 5 folds.*3 folds are made"):
         PlugInClassifier(LogisticRegression()).fit(X, y)
     y[1:] = 0
-    with pytest.warns(UserWarning, match="no samples can be held out"):
+    with pytest.warns(UserWarning, match="there are no out-of-fold scores"):
         PlugInClassifier(LogisticRegression()).fit(X, y)
-    with pytest.raises(ValueError, match="a promise needs samples of both"):
+    with pytest.raises(ValueError, match="a guarantee needs samples of both"):
         PlugInClassifier(LogisticRegression(), subject_to=[("recall", ">=", 0.5)]).fit(X, y)
 
 

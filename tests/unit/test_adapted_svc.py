@@ -67,8 +67,8 @@ def bent(n_samples, seed):
 @pytest.mark.parametrize(("measure", "use_features"), [("f1", False), ("g_mean", True), ("prbep", True)])
 def test_never_worse_out_of_fold_than_the_best_input(measure, use_features):
     model = AdaptedSVC(measure, INPUTS, use_features=use_features, tol=1e-2).fit(X[TRAIN], Y[TRAIN])
-    of_inputs = {name: model.held_out_scores_[name] for name, _ in INPUTS}
-    assert model.expected_score_ == model.held_out_scores_[model.kept_] >= max(of_inputs.values())
+    of_inputs = {name: model.out_of_fold_scores_[name] for name, _ in INPUTS}
+    assert model.expected_score_ == model.out_of_fold_scores_[model.selected_] >= max(of_inputs.values())
     low, high = model.expected_score_interval_
     assert low < model.expected_score_ < high
     # Inputs are judged as plug-in classifiers are, on the same folds.
@@ -77,7 +77,7 @@ def test_never_worse_out_of_fold_than_the_best_input(measure, use_features):
         assert of_inputs[name] == pytest.approx(alone.expected_score_, abs=1e-12)
 
 
-def test_held_out_scores_are_those_of_rows_that_nothing_has_seen():
+def test_out_of_fold_scores_are_those_of_rows_that_nothing_has_seen():
     """Folds of a user's own: each is scored by a model that was trained, from the inputs on, without it."""
     rows, labels = complementary(240, seed=0)
     cv = KFold(4, shuffle=True, random_state=0)
@@ -95,7 +95,7 @@ def test_held_out_scores_are_those_of_rows_that_nothing_has_seen():
         found = {name: one.predict_proba(rows[test])[:, 1] for name, one in alone.estimators_.items()}
         logs = {name: np.log(p / (1.0 - p)) for name, p in found.items()}
         scores[test] = alone._adapter.scores(None, logs)
-    assert model.held_out_scores_["adapted"] == pytest.approx(roc_auc_score(labels, scores), abs=2e-3)
+    assert model.out_of_fold_scores_["adapted"] == pytest.approx(roc_auc_score(labels, scores), abs=2e-3)
 
 
 def test_rows_of_noise_are_not_learnt_from_folds():
@@ -103,15 +103,15 @@ def test_rows_of_noise_are_not_learnt_from_folds():
     rng = np.random.default_rng(0)
     rows, labels = rng.normal(size=(150, 60)), (rng.random(150) < 0.3).astype(int)
     model = AdaptedSVC("roc_auc", [("line", LogisticRegression())], feature_scaling=1.0, tol=1e-2).fit(rows, labels)
-    assert abs(model.held_out_scores_["adapted"] - 0.5) < 0.12
+    assert abs(model.out_of_fold_scores_["adapted"] - 0.5) < 0.12
 
 
 def test_inputs_that_complete_each_other_are_adapted():
     rows, labels = complementary(500, seed=0)
     model = AdaptedSVC("f1", HALVES, use_features=False).fit(rows, labels)
-    assert model.adapted_ and model.kept_ == "adapted"
+    assert model.adapted_ and model.selected_ == "adapted"
     assert min(model.input_weights_.values()) > 0.0
-    assert model.held_out_scores_["adapted"] > max(model.held_out_scores_[name] for name, _ in HALVES) + 0.03
+    assert model.out_of_fold_scores_["adapted"] > max(model.out_of_fold_scores_[name] for name, _ in HALVES) + 0.03
     unseen, truth = complementary(5000, seed=1)
     best = max(PlugInClassifier(learner).fit(rows, labels).score(unseen, truth) for _, learner in HALVES)
     assert model.score(unseen, truth) > best + 0.05
@@ -131,7 +131,7 @@ def test_an_input_that_cannot_be_bettered_is_kept():
     rows, labels = bent(400, seed=0)
     inputs = [("line", LogisticRegression()), ("tree", DecisionTreeClassifier(random_state=0))]
     model = AdaptedSVC("f1", inputs).fit(rows, labels)
-    assert not model.adapted_ and model.kept_ == "tree"
+    assert not model.adapted_ and model.selected_ == "tree"
     alone = PlugInClassifier(inputs[1][1], "f1").fit(rows, labels)
     unseen, truth = bent(2000, seed=1)
     np.testing.assert_array_equal(model.predict(unseen), alone.predict(unseen))
@@ -144,7 +144,7 @@ def test_a_degenerate_machine_is_not_kept(recwarn):
     rng = np.random.default_rng(0)
     rows, labels = rng.normal(size=(300, 1)), (rng.random(300) < 0.1).astype(int)
     model = AdaptedSVC("f1", [("line", LogisticRegression())]).fit(rows, labels)
-    assert model.result_.status.value == "degenerate" and model.kept_ == "line"
+    assert model.result_.status.value == "degenerate" and model.selected_ == "line"
     assert not [one for one in recwarn if issubclass(one.category, DegenerateOptimumWarning)]
 
 
@@ -152,8 +152,8 @@ def test_two_folds_judge_inputs_only():
     rows, labels = complementary(200, seed=0)
     with pytest.warns(UserWarning, match="two folds are too few to judge the adapted machine"):
         model = AdaptedSVC("f1", HALVES, cv=2).fit(rows, labels)
-    assert set(model.held_out_scores_) == {"first", "second"} and not model.adapted_
-    assert model.expected_score_ == max(model.held_out_scores_.values())
+    assert set(model.out_of_fold_scores_) == {"first", "second"} and not model.adapted_
+    assert model.expected_score_ == max(model.out_of_fold_scores_.values())
 
 
 # ------------------------------------------------------------------------------------------------------ trained inputs
@@ -172,8 +172,8 @@ def test_trained_classifiers_are_taken_as_they_are():
     np.testing.assert_array_equal(given[0][1].coef_, before)
     for name, learner in given:
         alone = PlugInClassifier(learner, "f1", prefit=True).fit(X[rest], Y[rest])
-        assert model.held_out_scores_[name] == pytest.approx(alone.expected_score_)
-    assert model.expected_score_ >= max(model.held_out_scores_[name] for name, _ in given)
+        assert model.out_of_fold_scores_[name] == pytest.approx(alone.expected_score_)
+    assert model.expected_score_ >= max(model.out_of_fold_scores_[name] for name, _ in given)
     assert set(model.predict(X)) == {0, 1}
 
 
@@ -220,7 +220,7 @@ def test_sparse_rows():
     inputs = [INPUTS[0], INPUTS[1]]
     of_sparse = AdaptedSVC("f1", inputs).fit(rows[TRAIN], Y[TRAIN])
     assert sparse.issparse(rows) and of_sparse.score(rows[350:], Y[350:]) > 0.5
-    assert of_sparse.expected_score_ >= max(of_sparse.held_out_scores_[name] for name, _ in inputs)
+    assert of_sparse.expected_score_ >= max(of_sparse.out_of_fold_scores_[name] for name, _ in inputs)
     wide = sparse.random(120, 3000, density=0.01, random_state=0, format="csr")
     wide = sparse.hstack([wide, sparse.csr_matrix(Y[:120, None] * 1.0)], format="csr")
     by_default = AdaptedSVC("f1", cv=3).fit(wide, Y[:120])
@@ -237,8 +237,8 @@ def test_weights_are_copies_of_rows():
     weighted = AdaptedSVC("f1", inputs, tol=1e-4).fit(X[TRAIN], Y[TRAIN], times)
     copies = np.repeat(np.arange(350), times)
     repeated = AdaptedSVC("f1", inputs, tol=1e-4).fit(X[copies], Y[copies])
-    assert weighted.held_out_scores_ == pytest.approx(repeated.held_out_scores_, abs=0.01)
-    assert weighted.kept_ == repeated.kept_
+    assert weighted.out_of_fold_scores_ == pytest.approx(repeated.out_of_fold_scores_, abs=0.01)
+    assert weighted.selected_ == repeated.selected_
     assert np.mean(weighted.predict(X) == repeated.predict(X)) > 0.99
 
 
@@ -253,7 +253,7 @@ def test_weights_reach_the_inputs_that_take_them():
 def test_results_do_not_depend_on_the_processes():
     alone = AdaptedSVC("f1", INPUTS).fit(X[TRAIN], Y[TRAIN])
     beside = AdaptedSVC("f1", INPUTS, n_jobs=2).fit(X[TRAIN], Y[TRAIN])
-    assert beside.held_out_scores_ == alone.held_out_scores_
+    assert beside.out_of_fold_scores_ == alone.out_of_fold_scores_
     assert beside.input_weights_ == alone.input_weights_ and beside.threshold_ == alone.threshold_
     np.testing.assert_array_equal(beside.decision_function(X), alone.decision_function(X))
 

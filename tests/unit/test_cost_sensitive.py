@@ -21,10 +21,11 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from metricwise import Accuracy, CostSensitiveClassifier, FBeta, PlugInClassifier, get_measure
-from metricwise.decisions.binary import Chosen, HeldOut
-from metricwise.decisions.out_of_fold import Scores
+from metricwise.decisions.comparison import Judged, least_gain
+from metricwise.decisions.decision import Decision, ScoredSamples
+from metricwise.decisions.out_of_fold import OutOfFoldScores
+from metricwise.estimators.wrappers.cost_sensitive.iterations import JudgedWeights, select_iteration
 from metricwise.estimators.wrappers.cost_sensitive.learners import WeightedLearner
-from metricwise.estimators.wrappers.cost_sensitive.rounds import Trial, best_trial, least_gain
 from metricwise.solvers.amp_problem import ClassCosts
 
 X, Y = make_classification(1500, 8, n_informative=4, weights=[0.85], flip_y=0.05, random_state=0)
@@ -61,12 +62,12 @@ class Watched(LogisticRegression):
 @pytest.mark.parametrize("measure", ["f1", "g_mean"])
 def test_without_rounds_it_is_the_plug_in(measure):
     plug_in = PlugInClassifier(LogisticRegression(), measure).fit(X[TRAIN], Y[TRAIN])
-    model = fitted(LogisticRegression(), measure, max_rounds=0)
+    model = fitted(LogisticRegression(), measure, max_iter=0)
     np.testing.assert_array_equal(model.decision_function(X), plug_in.decision_function(X))
     assert model.threshold_ == plug_in.threshold_
     assert model.expected_score_ == plug_in.expected_score_
     assert model.expected_score_interval_ == plug_in.expected_score_interval_
-    assert model.prices_ == (1.0, 1.0)
+    assert model.class_weights_ == (1.0, 1.0)
     assert model.n_refits_ == 6
 
 
@@ -77,9 +78,9 @@ def test_never_worse_out_of_fold_than_the_plug_in(learner, measure):
     model = fitted(learner, measure)
     assert model.history_[0].score == plug_in.expected_score_
     assert model.expected_score_ >= plug_in.expected_score_
-    assert model.expected_score_ == model.history_[model.best_round_].score
-    assert model.prices_ == model.history_[model.best_round_].prices
-    assert len(model.history_) <= 1 + model.max_rounds
+    assert model.expected_score_ == model.history_[model.best_iter_].score
+    assert model.class_weights_ == model.history_[model.best_iter_].class_weights
+    assert len(model.history_) <= 1 + model.max_iter
     low, high = model.threshold_interval_
     assert low <= model.threshold_ <= high
 
@@ -87,7 +88,7 @@ def test_never_worse_out_of_fold_than_the_plug_in(learner, measure):
 @pytest.mark.parametrize("learner", [STUMP, LogisticRegression(max_iter=1000, tol=1e-8)], ids=["tree", "linear"])
 def test_expected_score_is_that_of_cross_validated_predictions(learner):
     model = fitted(learner, "g_mean", cv=FOLDS)
-    weights = np.where(Y[TRAIN] == 1, model.history_[1].prices.pos, model.history_[1].prices.neg)
+    weights = np.where(Y[TRAIN] == 1, model.history_[1].class_weights.pos, model.history_[1].class_weights.neg)
     chances = cross_val_predict(
         learner, X[TRAIN], Y[TRAIN], cv=FOLDS, params={"sample_weight": weights}, method="predict_proba"
     )[:, 1]
@@ -96,9 +97,9 @@ def test_expected_score_is_that_of_cross_validated_predictions(learner):
 
 
 def test_prices_follow_the_last_round():
-    model = fitted(STUMP, "f1", tol=0.0, max_rounds=5)
+    model = fitted(STUMP, "f1", tol=0.0, max_iter=5)
     for last, now in pairwise(model.history_):
-        assert now.prices.pos / now.prices.neg == pytest.approx((2.0 - last.score) / last.score)
+        assert now.class_weights.pos / now.class_weights.neg == pytest.approx((2.0 - last.score) / last.score)
     scores = [entry.score for entry in model.history_]
     assert all(later > earlier for earlier, later in pairwise(scores[:-1]))
 
@@ -106,9 +107,9 @@ def test_prices_follow_the_last_round():
 def test_rows_are_weighted_by_prices():
     Watched.seen = []
     given = np.linspace(0.5, 1.5, 700)
-    model = CostSensitiveClassifier(Watched(), "g_mean", cv=FOLDS, max_rounds=1).fit(X[TRAIN], Y[TRAIN], given)
+    model = CostSensitiveClassifier(Watched(), "g_mean", cv=FOLDS, max_iter=1).fit(X[TRAIN], Y[TRAIN], given)
     first, second = Watched.seen[:3], Watched.seen[3:6]
-    prices = model.history_[1].prices
+    prices = model.history_[1].class_weights
     for (_, plain, _), (_, weighted, _), (train, _) in zip(first, second, FOLDS, strict=True):
         np.testing.assert_array_equal(plain, given[train])
         np.testing.assert_allclose(weighted, given[train] * np.where(Y[train] == 1, *prices))
@@ -118,7 +119,7 @@ def test_rows_are_weighted_by_prices():
 
 def test_prices_that_do_not_change_end_the_rounds():
     assert len(fitted(STUMP, "accuracy").history_) == 1
-    assert len(fitted(STUMP, "balanced_accuracy", max_rounds=9).history_) == 2
+    assert len(fitted(STUMP, "balanced_accuracy", max_iter=9).history_) == 2
     assert len(fitted(STUMP, "g_mean", tol=1e9).history_) == 1
 
 
@@ -128,21 +129,20 @@ def test_prices_help_where_a_threshold_cannot(measure):
     rows, labels = curved(2000, seed=0)
     plug_in = PlugInClassifier(STUMP, measure).fit(rows, labels)
     model = CostSensitiveClassifier(STUMP, measure).fit(rows, labels)
-    assert model.best_round_ > 0
+    assert model.best_iter_ > 0
     assert model.score(*unseen) > plug_in.score(*unseen) + 0.1
 
 
 # ------------------------------------------------------------------------------------------------------------ chance
 
 
-def trial_of(right, truth):
-    """Return a trial whose labels are right where told."""
+def iteration_of(right, truth):
+    """Return an iteration whose labels are right where told."""
     labels = np.where(right, truth, ~truth)
-    held = HeldOut(truth, labels.astype(float), np.ones(truth.size))
+    samples = ScoredSamples(truth, labels.astype(float), np.ones(truth.size))
     expected = float(np.mean(right))
-    everything, none = np.arange(truth.size), np.zeros(0, dtype=np.int64)
-    scores = Scores(everything, held.scores, none, np.zeros(0))
-    return Trial(ClassCosts(1.0, 1.0), Chosen(0.5, (0.5, 0.5), expected, (0.0, 1.0)), held, scores)
+    judged = Judged(samples, Decision(0.5, (0.5, 0.5), expected, (0.0, 1.0)))
+    return JudgedWeights(ClassCosts(1.0, 1.0), judged, OutOfFoldScores(np.arange(truth.size), samples.scores))
 
 
 def test_a_gain_is_kept_if_it_is_likely():
@@ -151,23 +151,25 @@ def test_a_gain_is_kept_if_it_is_likely():
     slight, clear = base.copy(), base.copy()
     slight[[0, 10, 20, 30, 40]], slight[[1, 2, 3, 4]] = True, False
     clear[[0, 10, 20, 30, 40, 50, 60, 70, 80]], clear[[1, 2]] = True, False
-    first = trial_of(base, truth)
-    assert best_trial(Accuracy(), [first, trial_of(slight, truth)]) == 0
-    assert best_trial(Accuracy(), [first, trial_of(clear, truth)]) == 1
-    assert best_trial(Accuracy(), [first, trial_of(slight, truth), trial_of(clear, truth)]) == 2
-    assert best_trial(Accuracy(), [first]) == 0
+    first = iteration_of(base, truth)
+    assert select_iteration(Accuracy(), [first, iteration_of(slight, truth)]) == 0
+    assert select_iteration(Accuracy(), [first, iteration_of(clear, truth)]) == 1
+    assert select_iteration(Accuracy(), [first, iteration_of(slight, truth), iteration_of(clear, truth)]) == 2
+    assert select_iteration(Accuracy(), [first]) == 0
 
 
 def test_gains_agree_with_resampled_rows():
     random = np.random.default_rng(0)
     truth = random.random(2000) < 0.2
-    one, other = (trial_of(random.random(2000) < rate, truth) for rate in (0.8, 0.85))
-    labels = [trial.held.scores > 0.5 for trial in (one, other)]
+    one, other = (iteration_of(random.random(2000) < rate, truth) for rate in (0.8, 0.85))
+    labels = [trial.judged.samples.scores > 0.5 for trial in (one, other)]
     drawn = []
     for _ in range(2000):
         weight = random.exponential(size=2000)
         drawn.append(FBeta().score(truth, labels[1], weight) - FBeta().score(truth, labels[0], weight))
-    assert least_gain(FBeta(), one, other, confidence=0.8) == pytest.approx(np.quantile(drawn, 0.1), abs=0.004)
+    assert least_gain(FBeta(), one.judged, other.judged, confidence=0.8) == pytest.approx(
+        np.quantile(drawn, 0.1), abs=0.004
+    )
 
 
 # ------------------------------------------------------------------------------------------------------- warm starts
@@ -176,7 +178,7 @@ def test_gains_agree_with_resampled_rows():
 def test_linear_models_start_from_their_last_round():
     Watched.seen = []
     rows, labels = curved(700, seed=0)
-    model = CostSensitiveClassifier(Watched(), "g_mean", cv=3, max_rounds=1).fit(rows, labels)
+    model = CostSensitiveClassifier(Watched(), "g_mean", cv=3, max_iter=1).fit(rows, labels)
     assert [warm for _, _, warm in Watched.seen[:6]] == [False] * 3 + [True] * 3
     assert model.n_refits_ == len(Watched.seen)
     assert model.estimator_.warm_start is False
@@ -238,7 +240,7 @@ def test_a_batch_is_seen_through_the_prices():
     learner = DecisionTreeClassifier(max_depth=3)
     alone = CostSensitiveClassifier(learner, "g_mean").fit(rows, labels)
     batch = CostSensitiveClassifier(learner, "g_mean", threshold="batch").fit(rows, labels)
-    assert batch.best_round_ == alone.best_round_ > 0
+    assert batch.best_iter_ == alone.best_iter_ > 0
     unseen, truth = curved(20000, seed=9)
     assert batch.score(unseen, truth) > alone.score(unseen, truth) - 0.05
 
@@ -260,8 +262,8 @@ def test_pipelines_pass_the_weights_to_their_last_step():
     inside = fitted(make_pipeline(StandardScaler(), LogisticRegression(C=0.1)), "g_mean")
     scaled = StandardScaler().fit_transform(X[TRAIN])
     assert len(inside.history_) > 1
-    assert inside.history_[1].prices != (1.0, 1.0)
-    weights = np.where(Y[TRAIN] == 1, *inside.prices_)
+    assert inside.history_[1].class_weights != (1.0, 1.0)
+    weights = np.where(Y[TRAIN] == 1, *inside.class_weights_)
     alone = LogisticRegression(C=0.1).fit(scaled, Y[TRAIN], weights)
     np.testing.assert_allclose(inside.estimator_[-1].coef_, alone.coef_, atol=1e-2)
     outside = make_pipeline(StandardScaler(), CostSensitiveClassifier(LogisticRegression(), "f1")).fit(X, Y)
@@ -290,7 +292,7 @@ def test_weights_are_copies_of_rows():
     copies = np.repeat(np.arange(700), times)
     repeated = CostSensitiveClassifier(STUMP, "g_mean").fit(X[copies], Y[copies])
     assert weighted.expected_score_ == pytest.approx(repeated.expected_score_)
-    assert weighted.prices_ == pytest.approx(repeated.prices_)
+    assert weighted.class_weights_ == pytest.approx(repeated.class_weights_)
     np.testing.assert_array_equal(weighted.predict(X), repeated.predict(X))
 
 
@@ -301,12 +303,12 @@ def test_sparse_rows_and_several_processes_change_nothing():
     assert parallel.history_ == dense.history_
     rows = sparse.csr_matrix(X)
     of_sparse = CostSensitiveClassifier(learner, "g_mean").fit(rows[TRAIN], Y[TRAIN])
-    assert of_sparse.prices_ == pytest.approx(dense.prices_)
+    assert of_sparse.class_weights_ == pytest.approx(dense.class_weights_)
     assert of_sparse.threshold_ == pytest.approx(dense.threshold_)
 
 
 def test_too_few_rows_to_hold_out():
     rows, labels = np.arange(12.0)[:, None], np.r_[1, np.zeros(11, dtype=int)]
-    with pytest.warns(UserWarning, match="no samples can be held out"):
+    with pytest.warns(UserWarning, match="there are no out-of-fold scores"):
         model = CostSensitiveClassifier(LogisticRegression()).fit(rows, labels)
     assert len(model.history_) == 1

@@ -134,7 +134,7 @@ def test_what_was_shared_is_shared(tmp_path: Path) -> None:
     mw.save(model, tmp_path / "model.mw")
     found = mw.load(tmp_path / "model.mw")
     models = found.best_estimator_ if isinstance(found.best_estimator_, list) else [found.best_estimator_]
-    assert all(one is other for one, other in zip(models, found._averaging.models, strict=True))
+    assert all(one is other for one, other in zip(models, found._ensemble.models, strict=True))
 
 
 def test_random_states_go_on_where_they_were(tmp_path: Path) -> None:
@@ -314,11 +314,11 @@ def test_every_candidate_of_the_front_door_can_be_saved(measure: str, rows: Any,
     found = [
         one for kind in (profile, small, wide) for one in candidates_for("auto", kind, mw.get_measure(measure), True, 0)
     ]
-    found = list({repr(one.kept): one for one in found}.values())
+    found = list({repr(one.final): one for one in found}.values())
     assert len(found) >= 8
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for one in found:
-            model = one.kept.fit(rows, y)
+            model = one.final.fit(rows, y)
             mw.save(model, tmp_path / "model.mw")
             np.testing.assert_array_equal(mw.load(tmp_path / "model.mw").predict(rows), model.predict(rows))

@@ -14,9 +14,11 @@ from sklearn.metrics import f1_score
 from sklearn.neighbors import KNeighborsClassifier
 
 from metricwise import CostSensitiveClassifier, MetricClassifier, PlugInClassifier, get_measure
-from metricwise.decisions.binary import HeldOut, aim_of, choose
-from metricwise.decisions.out_of_fold import binary_scores, collected, draw_probe, make_splits, with_probe
+from metricwise.decisions.binary import ThresholdRule, choose, make_aim
+from metricwise.decisions.decision import ScoredSamples
+from metricwise.decisions.out_of_fold import collect_scores, draw_probe, make_splits, probe_of_folds
 from metricwise.decisions.refitting import refit_shift
+from metricwise.decisions.scoring import binary_scores
 
 RANDOM = np.random.default_rng(0)
 
@@ -59,11 +61,11 @@ def test_probes_hold_the_rare_class():
 def test_scores_of_seen_rows_are_means_over_the_models_that_saw_them():
     splits = [(np.array([0, 1]), np.array([2, 3])), (np.array([1, 2]), np.array([0, 3]))]
     probe = np.array([0, 1, 3])
-    assert [seen.tolist() for _, _, seen in with_probe(splits, probe)] == [[0, 1], [1]]
+    assert [seen.tolist() for seen in probe_of_folds(splits, probe)] == [[0, 1], [1]]
     parts = [(np.array([5.0, 6.0]), np.array([1.0, 2.0])), (np.array([7.0, 8.0]), np.array([4.0]))]
-    found = collected(splits, probe, parts)
-    assert found.rows.tolist() == [2, 3, 0, 3] and found.unseen.tolist() == [5.0, 6.0, 7.0, 8.0]
-    assert found.probe.tolist() == [0, 1] and found.seen.tolist() == [1.0, 3.0]  # no model has seen sample 3
+    found = collect_scores(splits, probe, parts)
+    assert found.samples.tolist() == [2, 3, 0, 3] and found.scores.tolist() == [5.0, 6.0, 7.0, 8.0]
+    assert found.probe.tolist() == [0, 1] and found.probe_scores.tolist() == [1.0, 3.0]  # no model has seen sample 3
 
 
 class Growing(ClassifierMixin, BaseEstimator):
@@ -95,11 +97,11 @@ def chosen_by_folds(estimator, X, y):
     splits = make_splits(None, X, y, seed)
     scores = [binary_scores(clone(estimator).fit(X[a], y[a]), X[b], 1) for a, b in splits]
     rows = np.concatenate([test for _, test in splits])
-    held = HeldOut(y[rows] == 1, np.concatenate(scores), np.ones(rows.size))
-    return choose(aim_of(get_measure("f1"), None), "auto", held, True, seed).threshold
+    held = ScoredSamples(y[rows] == 1, np.concatenate(scores), np.ones(rows.size))
+    return choose(make_aim(get_measure("f1"), None), ThresholdRule(seed=seed), held, True).threshold
 
 
-@pytest.mark.parametrize("wrap", [PlugInClassifier, partial(CostSensitiveClassifier, max_rounds=0)])
+@pytest.mark.parametrize("wrap", [PlugInClassifier, partial(CostSensitiveClassifier, max_iter=0)])
 def test_a_threshold_follows_scores_that_grow_with_the_rows(growing, wrap):
     X, y = growing
     model = wrap(Growing(), measure="f1").fit(X, y)

@@ -9,7 +9,7 @@ from sklearn.metrics import roc_auc_score
 
 from metricwise.decisions.batch_rule import BatchRule
 from metricwise.decisions.intervals import resampled_interval, score_interval
-from metricwise.decisions.ranking_posterior import ScoreEvidence, score_evidence
+from metricwise.decisions.ranking_posterior import RankingPosterior, summarize_scores
 from metricwise.decisions.threshold_choice import (
     choose_threshold,
     expected_threshold,
@@ -199,7 +199,7 @@ def test_intervals_of_areas_hold_those_of_new_rows(positives, shift):
             return truth, random.normal(size=rows) + shift * truth
 
         truth, scores = drawn(positives, 400)
-        evidence = score_evidence(RocAuc(), truth, scores, np.ones(400))
+        evidence = summarize_scores(RocAuc(), truth, scores, np.ones(400))
         low, high = evidence.interval(n_samples=200)
         held.append(low <= roc_auc_score(*drawn(positives // 2, 200)) <= high)
     assert np.mean(held) >= 0.75  # once in 130 times with a rate of 0.9
@@ -207,9 +207,9 @@ def test_intervals_of_areas_hold_those_of_new_rows(positives, shift):
 
 def test_intervals_without_any_mistake_leave_room():
     truth = np.arange(100) < 20
-    low, high = ScoreEvidence(RocAuc(), truth, truth * 1.0, np.ones(100)).interval(n_samples=100)
+    low, high = RankingPosterior(RocAuc(), truth, truth * 1.0, np.ones(100)).interval(n_samples=100)
     assert 0.7 < low < 0.95 and high == 1.0
-    assert ScoreEvidence(RocAuc(), truth, -1.0 * truth, np.ones(100)).interval()[0] == 0.0
+    assert RankingPosterior(RocAuc(), truth, -1.0 * truth, np.ones(100)).interval()[0] == 0.0
 
 
 def test_intervals_leave_room_for_a_row_stranger_than_all_others():
@@ -217,16 +217,16 @@ def test_intervals_leave_room_for_a_row_stranger_than_all_others():
     random = np.random.default_rng(0)
     truth = np.arange(2000) < 50
     scores = random.normal(size=2000) + 8.0 * truth
-    evidence = score_evidence(RocAuc(), truth, scores, np.ones(2000))
+    evidence = summarize_scores(RocAuc(), truth, scores, np.ones(2000))
     assert evidence.value > 0.9999
     assert evidence.interval(n_samples=2000)[0] < 0.99
-    mirrored = score_evidence(RocAuc(), ~truth, -scores, np.ones(2000))
+    mirrored = summarize_scores(RocAuc(), ~truth, -scores, np.ones(2000))
     assert mirrored.interval(n_samples=2000) == pytest.approx(evidence.interval(n_samples=2000), abs=0.01)
 
 
 def test_few_new_rows_without_a_class_do_not_break_intervals():
     truth = np.arange(300) < 3
-    evidence = score_evidence(RocAuc(), truth, truth * 1.0 + np.arange(300) / 300.0, np.ones(300))
+    evidence = summarize_scores(RocAuc(), truth, truth * 1.0 + np.arange(300) / 300.0, np.ones(300))
     low, high = evidence.interval(n_samples=2)
     assert 0.0 <= low < high <= 1.0
 
@@ -236,7 +236,7 @@ def test_grouped_evidence_has_the_measure_and_the_interval_of_all_rows(measure):
     random = np.random.default_rng(3)
     truth = random.random(20_000) < 0.05
     scores, weights = random.normal(size=20_000) + 2.5 * truth, random.uniform(0.5, 2.0, 20_000)
-    few, all_rows = score_evidence(measure, truth, scores, weights), ScoreEvidence(measure, truth, scores, weights)
+    few, all_rows = summarize_scores(measure, truth, scores, weights), RankingPosterior(measure, truth, scores, weights)
     assert few.scores.size < 6000
     assert few.weights.sum() == pytest.approx(weights.sum())
     assert few.value == pytest.approx(all_rows.value, abs=2e-3)

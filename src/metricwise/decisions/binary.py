@@ -1,21 +1,19 @@
-"""The threshold of a binary problem, from scores of samples that their models have not seen."""
+"""The threshold of a binary problem, from out-of-fold scores."""
 
 from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import expit
-from sklearn.linear_model import LogisticRegression
 
-from metricwise._typing import Floats, Mask
+from metricwise._typing import Floats
 from metricwise.decisions.batch_rule import BatchRule
-from metricwise.decisions.guarantees import Constraint, Share, UnkeepablePromiseError, safest_first
-from metricwise.decisions.intervals import TableEvidence, score_interval
-from metricwise.decisions.ranking_posterior import ScoreEvidence, rarer_weight, score_evidence
-from metricwise.decisions.refitting import refit_shift
+from metricwise.decisions.decision import Calibration, Decision, ScoredSamples, Sigmoid
+from metricwise.decisions.guarantees import Constraint, Share, UnreachableGuaranteeError, safest_first
+from metricwise.decisions.intervals import TablePosterior
+from metricwise.decisions.ranking_posterior import summarize_scores
 from metricwise.decisions.threshold_choice import ThresholdChoice, choose_threshold
 from metricwise.inference.candidate_thresholds import Candidates
 from metricwise.inference.threshold import threshold_for
@@ -23,28 +21,42 @@ from metricwise.measures import Measure, PrecisionAtRecall, RecallAtPrecision
 from metricwise.measures.base import CountsTable, RestrictsLabellings
 
 
-class HeldOut(NamedTuple):
-    """Truth, scores and weights of samples that the models which scored them have not seen."""
+@dataclass(frozen=True)
+class ThresholdRule:
+    """How thresholds are chosen.
 
-    positive: Mask
-    scores: Floats
-    weights: Floats
+    Attributes
+    ----------
+    strategy : str
+        "auto", "max", "bagged", "expected" or "batch", as in `PlugInClassifier`.
+    subject_to : list of tuples, optional
+        Constraints as users write them.
+    must_keep : bool
+        Whether an error is raised if no threshold keeps the constraints; otherwise the nearest is used, with a warning.
+    seed : int
+        Of folds and resamples.
+    """
+
+    strategy: str = "auto"
+    subject_to: Any = None
+    must_keep: bool = True
+    seed: int = 0
 
 
 class Aim(NamedTuple):
-    """What thresholds are chosen for: a function of the table if it is one, under constraints."""
+    """What thresholds are chosen for: a function of the contingency table if the measure is one, under constraints."""
 
     measure: Measure
     table: CountsTable | None
     constraints: list[Constraint]
 
 
-def aim_of(measure: Measure, subject_to: Any) -> Aim:
-    """Return what a measure and constraints ask of a threshold.
+def make_aim(measure: Measure, subject_to: Any) -> Aim:
+    """Return what a measure and constraints require of a threshold.
 
     Examples
     --------
-    >>> aim = aim_of(RecallAtPrecision(0.8), None)
+    >>> aim = make_aim(RecallAtPrecision(0.8), None)
     >>> aim.table.name, str(aim.constraints[0])
     ('recall', 'precision >= 0.8')
     """
@@ -63,163 +75,130 @@ def aim_of(measure: Measure, subject_to: Any) -> Aim:
     return Aim(measure, measure if of_table else None, constraints)  # type: ignore[arg-type]
 
 
-@dataclass(frozen=True)
-class Sigmoid:
-    """Log-odds of scores: slope * score + intercept, with a slope above zero."""
-
-    slope: float = 1.0
-    intercept: float = 0.0
-
-    @classmethod
-    def of(cls, held: HeldOut) -> Sigmoid:
-        """Fit log-odds to decision values (Platt 1999); of a ranking worse than chance, the order is kept."""
-        centre, spread = float(held.scores.mean()), float(held.scores.std()) or 1.0
-        column = ((held.scores - centre) / spread)[:, None]
-        model = LogisticRegression(C=1e3).fit(column, held.positive, sample_weight=held.weights)
-        slope = max(float(model.coef_[0, 0]), 1e-3) / spread
-        return cls(slope, float(model.intercept_[0]) - slope * centre)
-
-    def log_odds(self, scores: Floats) -> Floats:
-        """Return the log-odds of scores."""
-        return self.slope * scores + self.intercept
-
-    def score(self, log_odds: float) -> float:
-        """Return the score that has the given log-odds."""
-        return (log_odds - self.intercept) / self.slope
-
-
-class Probe(NamedTuple):
-    """Samples that models of folds and the model of all samples have seen: their scores by both, weights and truth."""
-
-    by_folds: Floats
-    by_whole: Floats
-    weights: Floats
-    positive: Mask
-
-    def shift(self, threshold: float, line: Sigmoid) -> float:
-        """Return by how much to raise a threshold on the log-odds that a line makes of the scores."""
-        logs = line.log_odds(self.by_folds), line.log_odds(self.by_whole)
-        return refit_shift(threshold, *logs, self.weights, rarer_weight(self.positive, self.weights))
-
-
-class Chosen(NamedTuple):
-    """A threshold on the scores with what is known of it; ``batch`` adapts it to a batch of log-odds."""
-
-    threshold: float
-    interval: tuple[float, float]
-    expected: float
-    expected_interval: tuple[float, float]
-    batch: BatchRule | None = None
-    sigmoid: Sigmoid = Sigmoid()
-    evidence: ScoreEvidence | None = None  # of a measure of scores
-
-    def for_whole(self, probe: Probe) -> Chosen:
-        """Return what was chosen for models of folds as it applies to the model of all samples."""
-        line = self.sigmoid
-        shift = probe.shift(line.slope * self.threshold + line.intercept, line)
-        low, high = (end + shift / line.slope for end in self.interval)
-        rule = None if self.batch is None else replace(self.batch, threshold=self.batch.threshold + shift)
-        return self._replace(threshold=self.threshold + shift / line.slope, interval=(low, high), batch=rule)
-
-
-def choose(
-    aim: Aim, strategy: str, held: HeldOut, probabilities: bool, seed: int, keeping: Literal["must", "may"] = "must"
-) -> Chosen:
-    """Choose a threshold on held-out scores by a strategy, for a measure without promises.
-
-    If no threshold keeps the constraints of the aim that it "must" keep, an error is raised; if it "may", the nearest
-    is chosen, with a warning.
-    """
-    sigmoid = Sigmoid() if probabilities else Sigmoid.of(held)
-    if aim.table is None:
-        return _for_ranking(aim.measure, held, seed)._replace(sigmoid=sigmoid)
-    if aim.constraints:
-        return described(aim, _best_keeping(aim, held, keeping), held)._replace(sigmoid=sigmoid)
-    log_odds = sigmoid.log_odds(held.scores)
-    found = choose_threshold(_estimate(strategy), aim.table, held.positive, log_odds, held.weights, seed)
-    rule = None
-    if strategy == "batch":
-        share = float(held.weights[log_odds > found.threshold].sum() / held.weights.sum())
-        rule = BatchRule(aim.table, found.threshold, share)
-    low, high = (sigmoid.score(end) for end in found.interval)
-    choice = ThresholdChoice(sigmoid.score(found.threshold), (low, high))
-    return described(aim, choice, held)._replace(batch=rule, sigmoid=sigmoid)
-
-
-def _estimate(strategy: str) -> Any:
-    """Return how the threshold is estimated before there is a batch."""
-    return "auto" if strategy == "batch" else strategy
-
-
-def described(aim: Aim, choice: ThresholdChoice, held: HeldOut) -> Chosen:
-    """Return a choice with the measure to expect of it, and where that lies on as many new samples as are held out."""
-    assert aim.table is not None
-    table = table_of(choice.threshold, held)
-    interval = score_interval(aim.table.value, table, n_samples=max(1, round(sum(table))))
-    return Chosen(choice.threshold, choice.interval, float(aim.table.value(*table)), interval)
-
-
-def table_of(threshold: float, held: HeldOut) -> tuple[float, float, float, float]:
-    """Return the weighted table of held-out samples."""
-    above = held.scores > threshold
-    cells = [held.weights[above & held.positive], held.weights[above & ~held.positive]]
-    cells += [held.weights[~above & held.positive], held.weights[~above & ~held.positive]]
-    tp, fp, fn, tn = (float(cell.sum()) for cell in cells)
-    return tp, fp, fn, tn
-
-
-def evidence_of_folds(
-    aim: Aim, strategy: str, held: HeldOut, sizes: list[int], sigmoid: Sigmoid, threshold: float, seed: int
-) -> TableEvidence:
-    """Return the tables of folds, each at the threshold that is chosen without it, for a measure without constraints.
-
-    A threshold looks better on the samples that it was chosen on than on any others, and models of other samples need
-    other thresholds: both is seen in such tables.
+def choose(aim: Aim, rule: ThresholdRule, samples: ScoredSamples, has_probabilities: bool) -> Decision:
+    """Choose a threshold on out-of-fold scores, without a guarantee.
 
     Parameters
     ----------
-    aim, strategy, held, seed
-        As `choose` takes them.
-    sizes : list of int
-        Numbers of samples of the folds, in the order of the held-out samples.
-    sigmoid : Sigmoid
-        What makes log-odds of the scores.
-    threshold : float
-        Chosen on all samples; for folds without which there are no samples of one class.
-    seed : int
-        Of resamples.
+    aim : Aim
+        The measure and its constraints.
+    rule : ThresholdRule
+        How to choose.
+    samples : ScoredSamples
+        A mask of the positives, their scores and weights.
+    has_probabilities : bool
+        Whether scores are log-odds; if not, a line makes log-odds of them.
     """
-    assert aim.table is not None
-    log_odds = sigmoid.log_odds(held.scores)
-    tables, fold = [], np.repeat(np.arange(len(sizes)), sizes)
+    line = Sigmoid() if has_probabilities else Sigmoid.fit(samples)
+    if aim.table is None:
+        decision = _choose_for_ranking(aim.measure, samples, rule.seed)
+    elif aim.constraints:
+        decision = describe(aim.table, _choose_constrained(aim, samples, rule.must_keep), samples)
+    else:
+        decision = _choose_for_table(aim.table, rule, samples, line)
+    return replace(decision, calibration=Calibration((line,)), is_probability=has_probabilities)
+
+
+def _choose_for_table(table: CountsTable, rule: ThresholdRule, samples: ScoredSamples, line: Sigmoid) -> Decision:
+    log_odds = line.log_odds(samples.scores)
+    found = choose_threshold(_estimate(rule), table, samples.target, log_odds, samples.weights, rule.seed)
+    low, high = (line.score(end) for end in found.interval)
+    decision = describe(table, ThresholdChoice(line.score(found.threshold), (low, high)), samples)
+    if rule.strategy != "batch":
+        return decision
+    share = float(samples.weights[log_odds > found.threshold].sum() / samples.weights.sum())
+    return replace(decision, batch=BatchRule(table, found.threshold, share))
+
+
+def _estimate(rule: ThresholdRule) -> Any:
+    """Return how the threshold is estimated before there is a batch."""
+    return "auto" if rule.strategy == "batch" else rule.strategy
+
+
+def describe(measure: CountsTable, choice: ThresholdChoice, samples: ScoredSamples) -> Decision:
+    """Return the decision for a threshold: the score to expect, and its interval on as many new samples."""
+    table = count_table(choice.threshold, samples)
+    posterior = TablePosterior(measure, (table,))
+    interval = posterior.interval(n_samples=max(1, round(sum(table))))
+    return Decision(choice.threshold, choice.interval, float(measure.value(*table)), interval, posterior)
+
+
+def count_table(threshold: float, samples: ScoredSamples) -> tuple[float, float, float, float]:
+    """Return the weighted contingency table of samples."""
+    positive, scores, weights = samples
+    above = scores > threshold
+    cells = above & positive, above & ~positive, ~above & positive, ~above & ~positive
+    tp, fp, fn, tn = (float(weights[cell].sum()) for cell in cells)
+    return tp, fp, fn, tn
+
+
+def judge_by_folds(
+    aim: Aim, rule: ThresholdRule, decision: Decision, samples: ScoredSamples, sizes: list[int]
+) -> Decision:
+    """Return a decision with the score to expect from samples that had no part in choosing the threshold.
+
+    A threshold looks better on the samples it was chosen on than on others, and models of other samples need other
+    thresholds. The table of each fold is therefore that of the threshold chosen without the fold. Ranking measures do
+    not depend on the threshold.
+
+    Parameters
+    ----------
+    aim, rule, samples
+        What `choose` was given.
+    decision : Decision
+        Chosen on all samples, whose scores are log-odds.
+    sizes : list of int
+        Numbers of samples of the folds, in the order of the samples.
+    """
+    if aim.table is None:
+        return decision
+    weight = float(samples.weights.sum())
+    if aim.constraints:
+        ranking = summarize_scores(aim.measure, *samples)
+        return _expect(decision, ranking, weight)
+    return _expect(decision, fold_tables(aim.table, rule, decision, samples, sizes), max(1, round(weight)))
+
+
+def _expect(decision: Decision, posterior: Any, n_samples: Any) -> Decision:
+    interval = posterior.interval(n_samples=n_samples)
+    return replace(decision, expected_score=posterior.value, expected_interval=interval, posterior=posterior)
+
+
+def fold_tables(
+    table: CountsTable, rule: ThresholdRule, decision: Decision, samples: ScoredSamples, sizes: list[int]
+) -> TablePosterior:
+    """Return the table of every fold at the threshold that is chosen without the fold; see `judge_by_folds`."""
+    (line,) = decision.calibration.lines
+    log_odds, fold = line.log_odds(samples.scores), np.repeat(np.arange(len(sizes)), sizes)
+    tables = []
     for number in range(len(sizes)):
         own, other = fold == number, fold != number
-        at = threshold
-        if 0 < np.count_nonzero(held.positive[other]) < np.count_nonzero(other):
-            rows = held.positive[other], log_odds[other], held.weights[other]
-            at = sigmoid.score(choose_threshold(_estimate(strategy), aim.table, *rows, seed).threshold)
-        tables.append(table_of(at, HeldOut(*(column[own] for column in held))))
-    return TableEvidence(aim.table, tuple(tables))
+        threshold: Any = decision.threshold  # for folds without which one class has no samples
+        if 0 < np.count_nonzero(samples.target[other]) < np.count_nonzero(other):
+            training = samples.target[other], log_odds[other], samples.weights[other]
+            threshold = line.score(choose_threshold(_estimate(rule), table, *training, rule.seed).threshold)
+        tables.append(count_table(threshold, ScoredSamples(*(column[own] for column in samples))))
+    return TablePosterior(table, tuple(tables))
 
 
-def _best_keeping(aim: Aim, held: HeldOut, keeping: Literal["must", "may"]) -> ThresholdChoice:
-    """Return the best threshold whose held-out samples keep the constraints, without any promise."""
+def _choose_constrained(aim: Aim, samples: ScoredSamples, must_keep: bool) -> ThresholdChoice:
+    """Return the best threshold that keeps the constraints on out-of-fold samples, without a guarantee."""
     assert aim.table is not None
-    candidates = Candidates.of(*held)
+    candidates = Candidates.of(*samples)
     tables = candidates.tables()
     kept = np.min([constraint.margin(*tables) for constraint in aim.constraints], axis=0) >= 0.0
     if not kept.any():
-        asked = " and ".join(map(str, aim.constraints))
+        wanted = " and ".join(map(str, aim.constraints))
         first = int(safest_first(aim.table, aim.constraints, candidates)[0])
         values = ", ".join(
             f"{c.share.name} {float(c.share.value(*(t[first] for t in tables))):.3g}" for c in aim.constraints
         )
         nearest = float(candidates.thresholds(first))
-        message = f"no threshold has {asked} on held-out samples; the nearest, {nearest:.6g}, has {values}"
-        if keeping == "must":
-            raise UnkeepablePromiseError(message)
+        message = f"no threshold has {wanted} on out-of-fold samples; the nearest, {nearest:.6g}, has {values}"
+        if must_keep:
+            raise UnreachableGuaranteeError(message)
         warnings.warn(
-            f"{message}, and is used: lower what is asked for, or collect more samples of the rarer class",
+            f"{message}, and is used: relax the constraints, or collect more minority samples",
             UserWarning,
             stacklevel=2,
         )
@@ -230,24 +209,12 @@ def _best_keeping(aim: Aim, held: HeldOut, keeping: Literal["must", "may"]) -> T
     return ThresholdChoice(best, (float(thresholds.min()), float(thresholds.max())))
 
 
-def _for_ranking(measure: Measure, held: HeldOut, seed: int) -> Chosen:
-    """Choose for a measure of scores: the threshold that suits it, and what to expect of the scores."""
-    threshold = threshold_for(measure, held.positive, held.scores, held.weights)
+def _choose_for_ranking(measure: Measure, samples: ScoredSamples, seed: int) -> Decision:
+    """Choose for a ranking measure: the threshold that suits it, and what to expect of the scores."""
+    threshold = threshold_for(measure, *samples)
     random = np.random.default_rng(seed)
-    drawn = [
-        threshold_for(measure, *held[:2], held.weights * random.exponential(size=held.weights.size)) for _ in range(25)
-    ]
-    low, high = np.quantile(drawn, [0.05, 0.95])
-    evidence = score_evidence(measure, *held)
-    return Chosen(
-        threshold,
-        (float(low), float(high)),
-        evidence.value,
-        evidence.interval(n_samples=float(held.weights.sum())),
-        evidence=evidence,
-    )
-
-
-def shown(threshold: float, probabilities: bool) -> float:
-    """Return a threshold as users read it: a probability, where the learner has them."""
-    return float(expit(threshold)) if probabilities else threshold
+    resamples = [samples.weights * random.exponential(size=samples.weights.size) for _ in range(25)]
+    low, high = np.quantile([threshold_for(measure, *samples[:2], weights) for weights in resamples], [0.05, 0.95])
+    posterior = summarize_scores(measure, *samples)
+    interval = posterior.interval(n_samples=float(samples.weights.sum()))
+    return Decision(threshold, (float(low), float(high)), posterior.value, interval, posterior)

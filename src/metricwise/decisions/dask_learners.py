@@ -29,7 +29,7 @@ def trains_on_dask(estimator: Any) -> bool:
     return any(part == "dask" or part.startswith("dask_") for module in modules for part in module.split("."))
 
 
-def refuse_rows_in_memory(estimator: Any, X: Any) -> None:
+def refuse_samples_in_memory(estimator: Any, X: Any) -> None:
     """Raise if a LightGBM or XGBoost classifier is made for Dask and X is not a Dask collection; dask-ml takes both."""
     if trains_on_dask(estimator) and (hasattr(estimator, "to_local") or hasattr(estimator, "get_booster")):
         raise ValueError(
@@ -38,7 +38,7 @@ def refuse_rows_in_memory(estimator: Any, X: Any) -> None:
         )
 
 
-def refuse_names_of_classes(estimator: Any, y: Labels) -> None:
+def refuse_class_names(estimator: Any, y: Labels) -> None:
     """Raise if labels are not the numbers from zero on, which not all of these classifiers take for what they are."""
     classes = np.unique(y)
     if classes.dtype.kind not in "biuf" or not np.array_equal(classes, np.arange(classes.size)):
@@ -48,7 +48,7 @@ def refuse_names_of_classes(estimator: Any, y: Labels) -> None:
         )
 
 
-def fitted_on_dask(estimator: Any, source: DaskSource, y: Labels, weights: Floats | None) -> Any:
+def fit_on_dask(estimator: Any, source: DaskSource, y: Labels, weights: Floats | None) -> Any:
     """Return a trained copy of such a classifier that predicts samples in memory; samples without weight are left out.
 
     Parameters
@@ -66,20 +66,20 @@ def fitted_on_dask(estimator: Any, source: DaskSource, y: Labels, weights: Float
     parts = _Parts(source, counted)
     X, labels = parts.rows(), parts.numbers(y.astype(np.int64))
     setting = weight_setting(estimator, None if weights is None else parts.numbers(weights))
-    model = for_memory(source.pool.run(lambda client: clone(estimator).fit(X, labels, **setting)))
+    model = load_to_memory(source.pool.run(lambda client: clone(estimator).fit(X, labels, **setting)))
     if not hasattr(model, "classes_"):  # linear models of dask-ml
         model.classes_ = np.unique(y)
     return model
 
 
-def for_memory(model: Any) -> Any:
+def load_to_memory(model: Any) -> Any:
     """Return a trained classifier that predicts samples in memory, also without a cluster."""
     if hasattr(model, "to_local"):  # LightGBM
         return model.to_local()
-    return _xgboost_for_memory(model) if hasattr(model, "get_booster") else model
+    return _load_xgboost_to_memory(model) if hasattr(model, "get_booster") else model
 
 
-def _xgboost_for_memory(model: Any) -> Any:
+def _load_xgboost_to_memory(model: Any) -> Any:
     from xgboost import XGBClassifier
 
     local = XGBClassifier(**model.get_params())

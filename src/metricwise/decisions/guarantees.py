@@ -1,10 +1,10 @@
-"""Thresholds that keep a promise on new samples: precision of at least 0.9, say, with confidence 0.95.
+"""Thresholds that keep a guarantee on new samples: precision of at least 0.9, say, with confidence 0.95.
 
 The samples are of two parts. On one, every threshold is given an order: the safest first, and after it only such as are
 better by the measure than all safer ones. On the other, samples that neither the model nor the order has seen,
 thresholds are tested in that order, each with an exact binomial test at the full level, up to the first that fails.
 Because the order is fixed before, and nothing is tested behind a failure, the probability of accepting any threshold
-that breaks the promise is at most one minus the confidence, however many are tested: the first such threshold in the
+that breaks the guarantee is at most one minus the confidence, however many are tested: the first such threshold in the
 order must pass its own test for that (fixed-sequence testing; Angelopoulos et al. 2021, *Learn then Test*). With
 several constraints a threshold's p-value is the largest of theirs, since breaking one is enough.
 """
@@ -37,8 +37,8 @@ _SHARES: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
 SHARE_NAMES = tuple(_SHARES)
 
 
-class UnkeepablePromiseError(ValueError):
-    """No threshold can promise what was asked for; the message says what can be promised."""
+class UnreachableGuaranteeError(ValueError):
+    """No threshold can guarantee the constraints; the message reports what can be guaranteed."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ class Constraint:
         excess = (divide(kind, among) - self.bound) * (1.0 if self.at_least else -1.0)
         return np.where(among > 0, excess * np.sqrt(among / (self.bound * (1.0 - self.bound))), -np.inf)
 
-    def promised(self, confidence: float, *table: Any) -> Any:
+    def guaranteed_bound(self, confidence: float, *table: Any) -> Any:
         """Return the bound on the share that holds with the given confidence (Clopper and Pearson 1934)."""
         kind, among = self.share.counts(*table)
         rest = among - kind
@@ -125,21 +125,21 @@ class Constraint:
         return np.where(rest > 0, betaincinv(kind + 1.0, np.maximum(rest, 1.0), confidence), 1.0)
 
 
-class Promise(NamedTuple):
+class Guarantee(NamedTuple):
     """A threshold that keeps the constraints, and the range of those known to keep them."""
 
     threshold: float
     kept_by: tuple[float, float]
 
 
-def promised_threshold(
+def guaranteed_threshold(
     measure: CountsTable,
     constraints: Iterable[Constraint],
     confidence: float,
     ordering: tuple[Mask, Floats],
     testing: tuple[Mask, Floats],
     shown: Callable[[float], float] = float,
-) -> Promise:
+) -> Guarantee:
     """Return a threshold that keeps all constraints on new samples with the given confidence.
 
     Parameters
@@ -158,7 +158,7 @@ def promised_threshold(
 
     Raises
     ------
-    UnkeepablePromiseError
+    UnreachableGuaranteeError
         If the safest threshold fails its test.
 
     Examples
@@ -166,7 +166,7 @@ def promised_threshold(
     >>> import numpy as np
     >>> truth, scores = np.arange(400) % 2 == 0, np.tile([3.0, 1.0, 2.0, 0.0], 100)
     >>> wanted = [Constraint.of(("precision", ">=", 0.9))]
-    >>> promised_threshold(Share("recall"), wanted, 0.95, (truth, scores), (truth, scores)).threshold
+    >>> guaranteed_threshold(Share("recall"), wanted, 0.95, (truth, scores), (truth, scores)).threshold
     1.5
     """
     wanted = list(constraints)
@@ -179,9 +179,9 @@ def promised_threshold(
     kept = int(np.argmax(failed)) if failed.any() else failed.size
     if kept == 0:
         nearest = float(candidates.thresholds(_nearest(wanted, confidence, candidates)))
-        raise UnkeepablePromiseError(_refusal(wanted, confidence, nearest, testing, shown))
+        raise UnreachableGuaranteeError(_refusal(wanted, confidence, nearest, testing, shown))
     known = thresholds[:kept]
-    return Promise(float(known[-1]), (float(known.min()), float(known.max())))
+    return Guarantee(float(known[-1]), (float(known.min()), float(known.max())))
 
 
 def safest_first(measure: CountsTable, constraints: list[Constraint], candidates: Candidates) -> Indices:
@@ -214,9 +214,9 @@ def tables_at(thresholds: Floats, positive: Mask, scores: Floats) -> tuple[Float
 
 
 def _nearest(wanted: list[Constraint], confidence: float, candidates: Candidates) -> int:
-    """Return the candidate whose own samples promise most, compared with what is wanted."""
+    """Return the candidate whose own samples guarantee most, compared with what is wanted."""
     tables = candidates.tables()
-    short = [(c.promised(confidence, *tables) - c.bound) * (1.0 if c.at_least else -1.0) for c in wanted]
+    short = [(c.guaranteed_bound(confidence, *tables) - c.bound) * (1.0 if c.at_least else -1.0) for c in wanted]
     return int(np.argmax(np.min(short, axis=0)))
 
 
@@ -228,12 +228,12 @@ def _refusal(
     shown: Callable[[float], float],
 ) -> str:
     table = [count[0] for count in tables_at(np.array([threshold]), *testing)]
-    possible = [replace(c, bound=float(c.promised(confidence, *table))) for c in wanted]
+    possible = [replace(c, bound=float(c.guaranteed_bound(confidence, *table))) for c in wanted]
     nearest = " and ".join(map(str, possible))
     asked = " and ".join(map(str, wanted))
     return (
-        f"no threshold can promise {asked} with confidence {confidence:g} on the {testing[0].size} samples "
+        f"no threshold can guarantee {asked} with confidence {confidence:g} on the {testing[0].size} samples "
         f"({np.count_nonzero(testing[0])} positive) set aside to test it; the nearest is threshold "
-        f"{shown(threshold):.6g}, which can promise {nearest}. Ask for that, lower the confidence, collect more "
+        f"{shown(threshold):.6g}, which can guarantee {nearest}. Ask for that, lower the confidence, collect more "
         "samples, or use a better estimator"
     )

@@ -90,7 +90,7 @@ def resampled_interval(
     Parameters
     ----------
     score : callable
-        The score of held-out samples, given their weights.
+        The score of out-of-fold samples, given their weights.
     weights : array
         Weights of the samples.
     confidence : float
@@ -121,8 +121,8 @@ def resampled_interval(
     return middle_part(np.array(values), confidence)
 
 
-class TableEvidence(NamedTuple):
-    """A measure of the contingency table, and the tables of held-out samples.
+class TablePosterior(NamedTuple):
+    """A measure of the contingency table, and the tables of out-of-fold samples.
 
     Attributes
     ----------
@@ -135,8 +135,8 @@ class TableEvidence(NamedTuple):
     Examples
     --------
     >>> from metricwise.measures import FBeta
-    >>> alone = TableEvidence(FBeta(), ((80.0, 20.0, 20.0, 880.0),))
-    >>> folds = TableEvidence(FBeta(), ((25.0, 2.0, 15.0, 448.0), (55.0, 18.0, 5.0, 432.0)))
+    >>> alone = TablePosterior(FBeta(), ((80.0, 20.0, 20.0, 880.0),))
+    >>> folds = TablePosterior(FBeta(), ((25.0, 2.0, 15.0, 448.0), (55.0, 18.0, 5.0, 432.0)))
     >>> round(alone.value, 3), round(folds.value, 3)
     (0.8, 0.8)
     >>> folds.interval()[0] < alone.interval()[0] < alone.interval()[1] < folds.interval()[1]

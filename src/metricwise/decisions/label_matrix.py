@@ -46,6 +46,6 @@ def validate_label_matrix(y: Any) -> LabelMatrix:
     return np.ascontiguousarray(numbers, dtype=np.int8)
 
 
-def returned(labels: LabelMatrix, is_sparse: bool) -> Any:
-    """Return predicted labels in the kind that training had."""
+def restore_sparsity(labels: LabelMatrix, is_sparse: bool) -> Any:
+    """Return predicted labels as a CSR matrix if the labels of training were sparse."""
     return sparse.csr_matrix(labels) if is_sparse else labels.astype(np.int64)

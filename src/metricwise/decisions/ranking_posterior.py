@@ -42,7 +42,7 @@ def rarer_weight(positive: Mask, weights: Floats) -> float:
     return min(positives, float(weights.sum()) - positives)
 
 
-class ScoreEvidence(NamedTuple):
+class RankingPosterior(NamedTuple):
     """A measure of scores, and the samples out of fold that speak for it.
 
     Attributes
@@ -58,7 +58,7 @@ class ScoreEvidence(NamedTuple):
 
     See Also
     --------
-    metricwise.decisions.intervals.TableEvidence : The same for measures of a contingency table.
+    metricwise.decisions.intervals.TablePosterior : The same for measures of a contingency table.
     """
 
     measure: Measure
@@ -87,9 +87,9 @@ class ScoreEvidence(NamedTuple):
         >>> from metricwise.measures import RocAuc
         >>> truth = np.arange(1000) % 20 == 0
         >>> scores = np.random.default_rng(0).normal(size=1000) + 3.0 * truth
-        >>> evidence = ScoreEvidence(RocAuc(), truth, scores, np.ones(1000))
-        >>> few, many = evidence.interval(n_samples=100), evidence.interval()
-        >>> few[0] < many[0] < evidence.value < many[1] < few[1] <= 1.0
+        >>> posterior = RankingPosterior(RocAuc(), truth, scores, np.ones(1000))
+        >>> few, many = posterior.interval(n_samples=100), posterior.interval()
+        >>> few[0] < many[0] < posterior.value < many[1] < few[1] <= 1.0
         True
         """
         value, total = self.value, float(self.weights.sum())
@@ -125,7 +125,7 @@ class ScoreEvidence(NamedTuple):
                 values.append(self.measure.score(rows.positive, rows.scores, drawn))
         return np.array(values, dtype=np.float64)
 
-    def _joined_by(self, score: float) -> ScoreEvidence:
+    def _joined_by(self, score: float) -> RankingPosterior:
         return self._replace(
             positive=np.append(self.positive, self._positives_are_rare),
             scores=np.append(self.scores, score),
@@ -140,8 +140,8 @@ class ScoreEvidence(NamedTuple):
         return up * _below(up * self.scores[own], up * self.scores[~own], self.weights[~own])
 
 
-def score_evidence(measure: Measure, positive: Mask, scores: Floats, weights: Floats) -> ScoreEvidence:
-    """Return the evidence of samples; of many, those between the ends of a class's scores are put together in groups.
+def summarize_scores(measure: Measure, positive: Mask, scores: Floats, weights: Floats) -> RankingPosterior:
+    """Return the posterior of samples; of many, those between the ends of a class's scores are put together in groups.
 
     The ends matter: an area of 0.9999 is decided by the best negatives and the worst positives.
 
@@ -151,13 +151,13 @@ def score_evidence(measure: Measure, positive: Mask, scores: Floats, weights: Fl
     >>> from metricwise.measures import RocAuc
     >>> truth = np.arange(100_000) % 10 == 0
     >>> scores = np.random.default_rng(0).normal(size=100_000) + truth
-    >>> evidence = score_evidence(RocAuc(), truth, scores, np.ones(100_000))
-    >>> bool(evidence.scores.size < 5000 and abs(evidence.value - RocAuc().score(truth, scores)) < 1e-4)
+    >>> posterior = summarize_scores(RocAuc(), truth, scores, np.ones(100_000))
+    >>> bool(posterior.scores.size < 5000 and abs(posterior.value - RocAuc().score(truth, scores)) < 1e-4)
     True
     """
     parts = [_grouped(np.flatnonzero(positive == kind), scores, weights) for kind in (True, False)]
     rows = np.concatenate([part for part, _ in parts])
-    return ScoreEvidence(measure, positive[rows], scores[rows], np.concatenate([sums for _, sums in parts]))
+    return RankingPosterior(measure, positive[rows], scores[rows], np.concatenate([sums for _, sums in parts]))
 
 
 def _grouped(rows: NDArray[np.int64], scores: Floats, weights: Floats) -> tuple[NDArray[np.int64], Floats]:

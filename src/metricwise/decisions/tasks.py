@@ -1,344 +1,364 @@
-"""What is predicted: one of two classes, one of several, or several labels; all as columns of scores.
+"""Binary, multiclass and multilabel classification: all that differs between them, in one place.
 
-Scores of all candidates are brought to one scale, log-odds or log-probabilities, so that they can be averaged.
+A task holds no samples. It encodes targets, trains models and reads their scores, chooses thresholds or offsets, and
+turns scores into labels.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import logit
+from scipy.special import expit, logit, softmax
 
-from metricwise._sklearn import take_samples
-from metricwise._typing import Floats, Indices, Labels
-from metricwise.decisions.binary import HeldOut, Probe, Sigmoid, aim_of, choose, evidence_of_folds, table_of
+from metricwise._typing import Floats, Indices, Integers, Labels, Mask
+from metricwise.decisions.binary import Aim, ThresholdRule, choose, judge_by_folds, make_aim
 from metricwise.decisions.class_offsets import best_offsets
-from metricwise.decisions.intervals import TableEvidence
-from metricwise.decisions.label_matrix import validate_label_matrix
-from metricwise.decisions.multiclass import averaged, choose_offsets, choose_thresholds
-from metricwise.decisions.out_of_fold import (
-    binary_scores,
-    class_scores,
-    fitted,
-    fitted_label,
-    gives_probabilities,
-)
-from metricwise.decisions.ranking_posterior import ScoreEvidence, score_evidence
+from metricwise.decisions.decision import Calibration, Decision, ScoredSamples, Sigmoid
+from metricwise.decisions.label_matrix import restore_sparsity, validate_label_matrix
+from metricwise.decisions.multiclass import average_measure, choose_offsets, choose_thresholds, value_by_weights
+from metricwise.decisions.out_of_fold import NO_SAMPLES, draw_probe, run_in_parallel
+from metricwise.decisions.scoring import binary_scores, class_scores, fit_copy, fit_label, gives_probabilities
+from metricwise.decisions.targets import classes_of, positive_class
 from metricwise.measures import HasMulticlassValue, Measure, contingency_table
-from metricwise.measures.averages import matrix_table
 
-# Of probabilities, in log-odds beyond those of the classes themselves: forests are sure of what all of their trees say,
-# and a single one must not outweigh all other candidates.
-_SUREST = 6.0
-
-
-class Decision(NamedTuple):
-    """Thresholds of the columns of scores, and the measure to expect of them."""
-
-    thresholds: Any
-    interval: Any
-    expected: float
-    expected_interval: tuple[float, float]
-    evidence: TableEvidence | ScoreEvidence | None = None  # of samples out of fold, for two classes
-
-    def raised(self, shift: Any) -> Decision:
-        """Return the decision with higher thresholds."""
-        low, high = self.interval
-        return self._replace(thresholds=self.thresholds + shift, interval=(low + shift, high + shift))
+# Most that probabilities may differ, in log-odds, from those of the classes: forests are certain of what all of their
+# trees predict, and a single candidate must not outweigh all others.
+_MOST_CERTAIN = 6.0
 
 
-class Calibration(NamedTuple):
-    """Straight lines that turn the scores of a candidate into log-odds, one a column; none for log-probabilities."""
-
-    lines: tuple[Sigmoid, ...]
-
-    def __call__(self, scores: Floats) -> Floats:
-        if not self.lines:
-            return scores
-        if scores.ndim == 1:
-            return self.lines[0].log_odds(scores)
-        return np.column_stack([line.log_odds(column) for line, column in zip(self.lines, scores.T, strict=True)])
-
-
-@dataclass
+@dataclass(frozen=True)
 class Task(ABC):
-    """Samples with their truth and what they are judged by.
+    """What is predicted, and the measure of it.
 
     Attributes
     ----------
-    X : samples
-        Arrays, sparse matrices or data frames.
-    y : array
-        Classes, or a 0/1 matrix.
-    weights : array or None
-        Weights of the samples.
+    classes : array
+        The labels; for multilabel targets, the numbers of the columns.
     measure : Measure
-        The measure.
-    seed : int
-        Of resamples.
-    usual : float or array
-        Scores of samples of which nothing is known: by how many samples there are of each class.
+        What predictions are judged by.
     """
 
-    X: Any
-    y: Labels
-    weights: Floats | None
+    classes: Labels
     measure: Measure
-    seed: int
-    usual: Any = field(default=None, kw_only=True)
-
-    def __post_init__(self) -> None:
-        if self.usual is None:
-            self.usual = self._usual_scores()
+    plural: ClassVar[str] = "classes"
+    is_binary: ClassVar[bool] = False
 
     @abstractmethod
-    def _usual_scores(self) -> Any:
-        """Return log-odds, or log-probabilities, by the shares of the classes."""
-
-    @property
-    @abstractmethod
-    def strata(self) -> Labels:
-        """What folds spread evenly."""
+    def encode(self, y: Any) -> Labels:
+        """Return targets as thresholds are chosen for them; see `ScoredSamples`."""
 
     @abstractmethod
-    def learn(self, estimator: Any, rows: Indices) -> Any:
-        """Return a model of some samples."""
+    def strata(self, target: Labels) -> Integers:
+        """Return the codes that folds are stratified by."""
 
     @abstractmethod
-    def raw_scores(self, model: Any, X: Any) -> Floats:
-        """Return scores of samples as the model gives them."""
+    def fit(self, estimator: Any, X: Any, y: Labels, weights: Floats | None, n_jobs: int | None = None) -> Any:
+        """Train copies of a classifier and return the model."""
 
     @abstractmethod
-    def calibration(self, rows: Indices, scores: Floats) -> Calibration:
-        """Return what brings held-out scores of a candidate to the common scale."""
+    def scores(self, model: Any, X: Any) -> Floats:
+        """Return the scores of samples: log-odds, log-probabilities or decision values."""
 
     @abstractmethod
-    def decide(self, rows: Indices, scores: Floats) -> Decision:
-        """Choose thresholds on held-out scores of the common scale."""
+    def learner_probabilities(self, model: Any, X: Any) -> Floats:
+        """Return the probabilities that the model itself predicts."""
 
     @abstractmethod
-    def judge(self, rows: Indices, scores: Floats) -> Callable[[Floats], float]:
-        """Return the measure of held-out scores, at their best thresholds, as a function of weights of the samples."""
+    def prior_scores(self, target: Labels) -> Any:
+        """Return the scores of samples of which nothing is known: log-odds or log-probabilities of the classes."""
 
     @abstractmethod
-    def predicted(self, scores: Floats, decision: Decision) -> Labels:
-        """Return the columns or classes that scores stand for."""
+    def limit_certainty(self, model: Any, scores: Floats, prior: Any) -> Floats:
+        """Return scores, those from probabilities no further from the prior than a limit."""
 
     @abstractmethod
-    def score(self, y: Any, scores: Floats, decision: Decision, weights: Any) -> float:
-        """Return the measure of scores of new samples."""
+    def calibrate(self, samples: ScoredSamples) -> Calibration:
+        """Return what makes log-odds of out-of-fold scores."""
 
-    def forget_rows(self) -> None:
-        """Drop what is needed for training only."""
-        self.X, self.y, self.weights = None, np.zeros(0), None
+    @abstractmethod
+    def decide(self, samples: ScoredSamples, rule: ThresholdRule, has_probabilities: bool) -> Decision:
+        """Choose thresholds or offsets on out-of-fold scores."""
 
-    def judged(self, decision: Decision, rows: Indices, scores: Floats, sizes: list[int]) -> Decision:
-        """Return a decision with what to expect of it by folds, so many samples each, that had no part in it."""
+    @abstractmethod
+    def best_value(self, samples: ScoredSamples, rule: ThresholdRule) -> Callable[[Floats], float]:
+        """Return the measure of calibrated scores at their best thresholds, as a function of the weights."""
+
+    @abstractmethod
+    def labels(self, margins: Floats) -> Any:
+        """Return the labels that belong to a decision function."""
+
+    @abstractmethod
+    def probabilities(self, scores: Floats) -> Floats:
+        """Return the probabilities that belong to calibrated scores."""
+
+    @abstractmethod
+    def score(self, y: Any, margins: Floats, weights: Any) -> float:
+        """Return the measure of predictions, given their decision function."""
+
+    def aim(self, rule: ThresholdRule) -> Aim | None:
+        """Return what the threshold is chosen for; None unless binary. ValueError for constraints on other tasks."""
+        if rule.subject_to:
+            raise ValueError(
+                f"subject_to is for two classes, but y has several {self.plural}: choose thresholds for each with a "
+                "PlugInClassifier of its own (OneVsRestClassifier makes them)"
+            )
+        return None
+
+    def refuse_chunks(self) -> None:
+        """Raise if chunks of a Dask collection cannot be predicted one by one."""
+        return
+
+    def orient(self, margins: Floats) -> Floats:
+        """Return scores minus thresholds as scikit-learn signs a decision function."""
+        return margins
+
+    def judge(self, decision: Decision, samples: ScoredSamples, rule: ThresholdRule, sizes: list[int]) -> Decision:
+        """Return a decision with the score to expect by folds, of the given sizes, that had no part in it."""
         return decision
 
-    def for_whole(self, decision: Decision, rows: Indices, by_folds: Floats, by_whole: Floats) -> Decision:
-        """Return the decision for the fold models shifted to the final model, by samples that both have seen."""
-        return decision
-
-    def held_out(self, estimator: Any, train: Indices, test: Indices, seen: Indices) -> tuple[Floats, Floats]:
-        """Return scores of samples by a model of others, and of samples that it has seen."""
-        model = self.learn(estimator, train)
-        unseen, known = (self.raw_scores(model, take_samples(self.X, rows)) for rows in (test, seen))
-        return unseen, known
-
-    def sample_weights_of(self, rows: Indices) -> Floats:
-        """Return weights of samples, one each if there are none."""
-        return np.ones(rows.size) if self.weights is None else self.weights[rows]
-
-    def _fitted(self, estimator: Any, rows: Indices, y: Labels) -> Any:
-        part = None if self.weights is None else self.weights[rows]
-        return fitted(estimator, take_samples(self.X, rows), y, part)
+    def draw_probe(self, target: Labels, seed: int, **most: int) -> Indices:
+        """Return samples on which the final model is compared with the fold models; see `Decision.shift_to_final`."""
+        return draw_probe(self.strata(target), seed, **most)
 
 
-@dataclass
-class TwoClasses(Task):
-    """One class against the other."""
+@dataclass(frozen=True)
+class Binary(Task):
+    """One of two classes."""
 
     positive: Any
+    is_binary: ClassVar[bool] = True
 
     @property
-    def strata(self) -> Labels:
-        strata: Labels = self.y == self.positive
-        return strata
+    def points_up(self) -> bool:
+        """Whether the positive class is the last, which a decision function above zero stands for in scikit-learn."""
+        return bool(self.positive == self.classes[1])
 
-    def learn(self, estimator: Any, rows: Indices) -> Any:
-        return self._fitted(estimator, rows, self.y[rows])
+    def encode(self, y: Any) -> Mask:
+        mask: Mask = np.asarray(y) == self.positive
+        return mask
 
-    def raw_scores(self, model: Any, X: Any) -> Floats:
-        scores = binary_scores(model, X, self.positive)
-        return _not_too_sure(scores, self.usual) if gives_probabilities(model) else scores
+    def strata(self, target: Labels) -> Integers:
+        return target.astype(np.int64)
 
-    def _usual_scores(self) -> float:
-        return float(_log_odds(np.mean(self.strata), len(self.y)))
+    def fit(self, estimator: Any, X: Any, y: Labels, weights: Floats | None, n_jobs: int | None = None) -> Any:
+        return fit_copy(estimator, X, y, weights)
 
-    def calibration(self, rows: Indices, scores: Floats) -> Calibration:
-        return Calibration((Sigmoid.of(self._held(rows, scores)),))
+    def scores(self, model: Any, X: Any) -> Floats:
+        return binary_scores(model, X, self.positive)
 
-    def decide(self, rows: Indices, scores: Floats) -> Decision:
-        held = self._held(rows, scores)
-        aim = aim_of(self.measure, None)
-        chosen = choose(aim, "auto", held, True, self.seed, keeping="may")  # scores are of use without a threshold
-        found = Decision(chosen.threshold, chosen.interval, chosen.expected, chosen.expected_interval, chosen.evidence)
-        if aim.table is None:
-            return found
-        if not aim.constraints:
-            return found._replace(evidence=TableEvidence(aim.table, (table_of(chosen.threshold, held),)))
-        evidence = score_evidence(self.measure, *held)
-        interval = evidence.interval(n_samples=float(held.weights.sum()))
-        return found._replace(expected=evidence.value, expected_interval=interval, evidence=evidence)
+    def learner_probabilities(self, model: Any, X: Any) -> Floats:
+        return np.asarray(model.predict_proba(X))
 
-    def judged(self, decision: Decision, rows: Indices, scores: Floats, sizes: list[int]) -> Decision:
-        aim = aim_of(self.measure, None)
-        if aim.table is None or aim.constraints:
-            return decision
-        held = self._held(rows, scores)
-        evidence = evidence_of_folds(aim, "auto", held, sizes, Sigmoid(), decision.thresholds, self.seed)
-        interval = evidence.interval(n_samples=max(1, round(float(held.weights.sum()))))
-        return decision._replace(expected=evidence.value, expected_interval=interval, evidence=evidence)
+    def prior_scores(self, target: Labels) -> float:
+        return float(_log_odds(np.mean(target), len(target)))
 
-    def for_whole(self, decision: Decision, rows: Indices, by_folds: Floats, by_whole: Floats) -> Decision:
-        probe = Probe(by_folds, by_whole, self.sample_weights_of(rows), self.strata[rows])
-        return decision.raised(probe.shift(decision.thresholds, Sigmoid()))
+    def limit_certainty(self, model: Any, scores: Floats, prior: Any) -> Floats:
+        return _limit(scores, prior) if gives_probabilities(model) else scores
 
-    def judge(self, rows: Indices, scores: Floats) -> Callable[[Floats], float]:
-        truth = self.strata[rows]
+    def calibrate(self, samples: ScoredSamples) -> Calibration:
+        return Calibration((Sigmoid.fit(samples),))
+
+    def aim(self, rule: ThresholdRule) -> Aim:
+        return make_aim(self.measure, rule.subject_to)
+
+    def decide(self, samples: ScoredSamples, rule: ThresholdRule, has_probabilities: bool) -> Decision:
+        return choose(self.aim(rule), rule, samples, has_probabilities)
+
+    def judge(self, decision: Decision, samples: ScoredSamples, rule: ThresholdRule, sizes: list[int]) -> Decision:
+        return judge_by_folds(self.aim(rule), rule, decision, samples, sizes)
+
+    def best_value(self, samples: ScoredSamples, rule: ThresholdRule) -> Callable[[Floats], float]:
+        truth, scores, _ = samples
         if self.measure.response == "scores":
             return lambda weights: float(self.measure.score(truth, scores, weights))
-        found = scores > self.decide(rows, scores).thresholds
-        return lambda weights: _value_of_table(self.measure, truth, found, weights)
+        return _value_of_table(self.measure, truth, scores > self.decide(samples, rule, True).threshold)
 
-    def predicted(self, scores: Floats, decision: Decision) -> Labels:
-        found: Labels = scores > decision.thresholds
-        return found
+    def labels(self, margins: Floats) -> Labels:
+        # A score exactly on the threshold is negative, whichever class that is.
+        above = margins > 0.0 if self.points_up else margins >= 0.0
+        labels: Labels = self.classes[above.astype(int)]
+        return labels
 
-    def score(self, y: Any, scores: Floats, decision: Decision, weights: Any) -> float:
-        truth = np.asarray(y) == self.positive
-        response = scores if self.measure.response == "scores" else self.predicted(scores, decision)
-        return float(self.measure.score(truth, response, weights))
+    def probabilities(self, scores: Floats) -> Floats:
+        chance = np.asarray(expit(scores))
+        columns = [1.0 - chance, chance]
+        return np.column_stack(columns if self.points_up else columns[::-1])
 
-    def _held(self, rows: Indices, scores: Floats) -> HeldOut:
-        return HeldOut(self.strata[rows], scores, self.sample_weights_of(rows))
+    def score(self, y: Any, margins: Floats, weights: Any) -> float:
+        scores = self.orient(margins)  # its own inverse: above zero for positives
+        response = scores if self.measure.response == "scores" else scores > 0.0
+        return float(self.measure.score(self.encode(y), response, weights))
+
+    def orient(self, margins: Floats) -> Floats:
+        return margins if self.points_up else -margins
 
 
-@dataclass
-class SeveralClasses(Task):
-    """One of several classes."""
+@dataclass(frozen=True)
+class Multiclass(Task):
+    """One of more than two classes."""
 
-    classes: Labels
+    def encode(self, y: Any) -> Integers:
+        codes: Integers = np.minimum(np.searchsorted(self.classes, y), self.classes.size - 1)
+        return codes
 
-    @property
-    def strata(self) -> Labels:
-        return self.y
+    def strata(self, target: Labels) -> Integers:
+        return target
 
-    def learn(self, estimator: Any, rows: Indices) -> Any:
-        return self._fitted(estimator, rows, self.y[rows])
+    def fit(self, estimator: Any, X: Any, y: Labels, weights: Floats | None, n_jobs: int | None = None) -> Any:
+        return fit_copy(estimator, X, y, weights)
 
-    def raw_scores(self, model: Any, X: Any) -> Floats:
-        scores = class_scores(model, X, self.classes)
-        return np.maximum(scores, self.usual - _SUREST) if gives_probabilities(model) else scores
+    def scores(self, model: Any, X: Any) -> Floats:
+        return class_scores(model, X, self.classes)
 
-    def _usual_scores(self) -> Floats:
-        shares: Floats = np.mean(self.y[:, None] == self.classes, axis=0)
-        return np.asarray(np.log(shares))
+    def learner_probabilities(self, model: Any, X: Any) -> Floats:
+        return np.asarray(model.predict_proba(X))
 
-    def calibration(self, rows: Indices, scores: Floats) -> Calibration:
-        return Calibration(())
+    def prior_scores(self, target: Labels) -> Floats:
+        return np.asarray(np.log(np.mean(self._columns(target), axis=0)))
 
-    def decide(self, rows: Indices, scores: Floats) -> Decision:
-        return Decision(
-            *choose_offsets(self._value, "auto", self._codes(rows), scores, self.sample_weights_of(rows), self.seed)
-        )
+    def limit_certainty(self, model: Any, scores: Floats, prior: Any) -> Floats:
+        return np.maximum(scores, prior - _MOST_CERTAIN) if gives_probabilities(model) else scores
 
-    def judge(self, rows: Indices, scores: Floats) -> Callable[[Floats], float]:
-        codes = self._codes(rows)
-        offsets = best_offsets(self._value, codes, scores, self.sample_weights_of(rows)).offsets
-        truth = codes[:, None] == np.arange(self.classes.size)
-        found = np.argmax(scores - offsets, axis=1)[:, None] == np.arange(self.classes.size)
-        return lambda weights: _value_of_columns(self._value, truth, found, weights)
+    def calibrate(self, samples: ScoredSamples) -> Calibration:
+        return Calibration()
 
-    def predicted(self, scores: Floats, decision: Decision) -> Labels:
-        found: Labels = self.classes[np.argmax(scores - decision.thresholds, axis=1)]
-        return found
+    def decide(self, samples: ScoredSamples, rule: ThresholdRule, has_probabilities: bool) -> Decision:
+        return choose_offsets(self._average.of_tables, rule, samples)
 
-    def score(self, y: Any, scores: Floats, decision: Decision, weights: Any) -> float:
-        measure, found = averaged(self.measure, "classes"), self.predicted(scores, decision)
+    def best_value(self, samples: ScoredSamples, rule: ThresholdRule) -> Callable[[Floats], float]:
+        value = self._average.of_tables
+        predicted = np.argmax(samples.scores - best_offsets(value, *samples).offsets, axis=1)
+        return value_by_weights(value, self._columns(samples.target), self._columns(predicted))
+
+    def labels(self, margins: Floats) -> Labels:
+        labels: Labels = self.classes[np.argmax(margins, axis=1)]
+        return labels
+
+    def probabilities(self, scores: Floats) -> Floats:
+        return np.asarray(softmax(scores, axis=1))
+
+    def score(self, y: Any, margins: Floats, weights: Any) -> float:
+        measure = self._average
         score = measure.multiclass_score if isinstance(measure, HasMulticlassValue) else measure.score
-        return float(score(np.asarray(y), found, weights))
+        return float(score(np.asarray(y), self.labels(margins), weights))
+
+    def draw_probe(self, target: Labels, seed: int, **most: int) -> Indices:
+        return NO_SAMPLES  # offsets are not shifted
 
     @property
-    def _value(self) -> Any:
-        return averaged(self.measure, "classes").of_tables
+    def _average(self) -> Any:
+        return average_measure(self.measure, "classes")
 
-    def _codes(self, rows: Indices) -> Indices:
-        return np.searchsorted(self.classes, self.y[rows])
+    def _columns(self, codes: Integers) -> Mask:
+        columns: Mask = codes[:, None] == np.arange(self.classes.size)
+        return columns
 
 
-@dataclass
-class SeveralLabels(Task):
-    """A set of labels, each with a classifier of its own."""
+@dataclass(frozen=True)
+class Multilabel(Task):
+    """A set of labels; the model is a list with one classifier per label."""
 
-    @property
-    def strata(self) -> Labels:
-        return np.zeros(len(self.y), dtype=np.int64)
+    is_sparse: bool
+    plural: ClassVar[str] = "labels"
 
-    def learn(self, estimator: Any, rows: Indices) -> Any:
-        return [fitted_label(estimator, self.X, column, rows, self.weights) for column in self.y.T]
+    def encode(self, y: Any) -> Mask:
+        mask: Mask = y == 1
+        return mask
 
-    def raw_scores(self, model: Any, X: Any) -> Floats:
-        columns = [binary_scores(one, X, 1) for one in model]
-        return np.column_stack(
-            [
-                _not_too_sure(scores, usual) if gives_probabilities(one) else scores
-                for one, scores, usual in zip(model, columns, self.usual, strict=True)
-            ]
-        )
+    def strata(self, target: Labels) -> Integers:
+        return np.zeros(len(target), dtype=np.int64)
 
-    def _usual_scores(self) -> Floats:
-        return np.asarray(_log_odds(np.mean(self.y == 1, axis=0), len(self.y)))
+    def fit(self, estimator: Any, X: Any, y: Labels, weights: Floats | None, n_jobs: int | None = None) -> Any:
+        return run_in_parallel(fit_label, [(estimator, X, column, weights) for column in y.T], n_jobs)
 
-    def calibration(self, rows: Indices, scores: Floats) -> Calibration:
-        truth, weights = self.y[rows] == 1, self.sample_weights_of(rows)
+    def scores(self, model: Any, X: Any) -> Floats:
+        return np.column_stack([binary_scores(one, X, 1) for one in model])
+
+    def learner_probabilities(self, model: Any, X: Any) -> Floats:
+        return np.asarray(expit(self.scores(model, X)))
+
+    def prior_scores(self, target: Labels) -> Floats:
+        return np.asarray(_log_odds(np.mean(target, axis=0), len(target)))
+
+    def limit_certainty(self, model: Any, scores: Floats, prior: Any) -> Floats:
+        columns = zip(model, scores.T, prior, strict=True)
+        return np.column_stack([_limit(s, p) if gives_probabilities(one) else s for one, s, p in columns])
+
+    def calibrate(self, samples: ScoredSamples) -> Calibration:
+        columns = zip(samples.target.T, samples.scores.T, strict=True)
+        labels = [ScoredSamples(truth, scores, samples.weights) for truth, scores in columns]
         return Calibration(
-            tuple(
-                Sigmoid.of(HeldOut(t, s, weights)) if 0 < t.sum() < t.size else Sigmoid()
-                for t, s in zip(truth.T, scores.T, strict=True)
-            )
+            tuple(Sigmoid.fit(one) if 0 < one.target.sum() < one.target.size else Sigmoid() for one in labels)
         )
 
-    def decide(self, rows: Indices, scores: Floats) -> Decision:
-        truth = self.y[rows] == 1
-        measure = averaged(self.measure, "labels")
-        return Decision(
-            *choose_thresholds(measure, "auto", truth, scores, self.sample_weights_of(rows), True, self.seed)
+    def decide(self, samples: ScoredSamples, rule: ThresholdRule, has_probabilities: bool) -> Decision:
+        return choose_thresholds(self._average, rule, samples, has_probabilities)
+
+    def best_value(self, samples: ScoredSamples, rule: ThresholdRule) -> Callable[[Floats], float]:
+        predicted = samples.scores > self.decide(samples, rule, True).threshold
+        return value_by_weights(self._average.of_tables, samples.target, predicted)
+
+    def labels(self, margins: Floats) -> Any:
+        return restore_sparsity((margins > 0.0).astype(np.int8), self.is_sparse)
+
+    def probabilities(self, scores: Floats) -> Floats:
+        return np.asarray(expit(scores))
+
+    def score(self, y: Any, margins: Floats, weights: Any) -> float:
+        predicted = (margins > 0.0).astype(np.int8)
+        return float(self._average.score(validate_label_matrix(y), predicted, weights))
+
+    def refuse_chunks(self) -> None:
+        raise ValueError(
+            "several labels are predicted for samples in memory: use X.compute(), or X.map_blocks(model.predict, ...)"
         )
 
-    def for_whole(self, decision: Decision, rows: Indices, by_folds: Floats, by_whole: Floats) -> Decision:
-        weights, columns = self.sample_weights_of(rows), zip(by_folds.T, by_whole.T, self.y[rows].T == 1, strict=True)
-        probes = [Probe(folds, whole, weights, truth) for folds, whole, truth in columns]
-        pairs = zip(probes, decision.thresholds, strict=True)
-        return decision.raised(np.array([probe.shift(float(one), Sigmoid()) for probe, one in pairs]))
+    @property
+    def _average(self) -> Any:
+        return average_measure(self.measure, "labels")
 
-    def judge(self, rows: Indices, scores: Floats) -> Callable[[Floats], float]:
-        truth, value = self.y[rows] == 1, averaged(self.measure, "labels").of_tables
-        found = scores > self.decide(rows, scores).thresholds
-        return lambda weights: _value_of_columns(value, truth, found, weights)
 
-    def predicted(self, scores: Floats, decision: Decision) -> Labels:
-        found: Labels = (scores > decision.thresholds).astype(np.int8)
-        return found
+def make_task(
+    y: Labels, weights: Floats | None, measure: Measure, pos_label: Any = None, is_sparse: bool = False
+) -> Task:
+    """Return the task of validated targets; ValueError if the measure does not fit it, or all have one class.
 
-    def score(self, y: Any, scores: Floats, decision: Decision, weights: Any) -> float:
-        found = self.predicted(scores, decision)
-        return float(averaged(self.measure, "labels").score(validate_label_matrix(y), found, weights))
+    Parameters
+    ----------
+    y : array of shape (n_samples,) or (n_samples, n_labels)
+        Targets; see `validate_target`.
+    weights : array or None
+        Samples without weight do not count.
+    measure : Measure
+        The measure.
+    pos_label : label, optional
+        The positive class of two; by default the last in order.
+    is_sparse : bool
+        Whether predicted label matrices are sparse.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from metricwise.measures import FBeta
+    >>> make_task(np.array(["no", "yes", "no"]), None, FBeta()).positive
+    np.str_('yes')
+    """
+    if y.ndim == 2:
+        average_measure(measure, "labels")
+        return Multilabel(np.arange(y.shape[1]), measure, is_sparse)
+    return task_of_classes(classes_of(y, np.ones(len(y)) if weights is None else weights), measure, pos_label)
+
+
+def task_of_classes(classes: Labels, measure: Measure, pos_label: Any) -> Binary | Multiclass:
+    """Return the task of two or more classes."""
+    if classes.size == 2:
+        return Binary(classes, measure, positive_class(classes, pos_label))
+    average_measure(measure, "classes")
+    return Multiclass(classes, measure)
 
 
 def _log_odds(share: Any, n_samples: int) -> Any:
@@ -346,15 +366,13 @@ def _log_odds(share: Any, n_samples: int) -> Any:
     return logit(np.clip(share, least, 1.0 - least))
 
 
-def _not_too_sure(scores: Floats, usual: float) -> Floats:
-    return np.clip(scores, min(usual, 0.0) - _SUREST, max(usual, 0.0) + _SUREST)
+def _limit(scores: Floats, prior: float) -> Floats:
+    return np.clip(scores, min(prior, 0.0) - _MOST_CERTAIN, max(prior, 0.0) + _MOST_CERTAIN)
 
 
-def _value_of_table(measure: Any, truth: Labels, found: Labels, weights: Floats) -> float:
-    table = contingency_table(truth, found, weights)
-    return float(measure.value(table.tp, table.fp, table.fn, table.tn))
+def _value_of_table(measure: Any, truth: Mask, predicted: Mask) -> Callable[[Floats], float]:
+    def evaluate(weights: Floats) -> float:
+        table = contingency_table(truth, predicted, weights)
+        return float(measure.value(table.tp, table.fp, table.fn, table.tn))
 
-
-def _value_of_columns(value: Any, truth: Labels, found: Labels, weights: Floats) -> float:
-    table = matrix_table(truth, found, weights)
-    return float(value(table.tp, table.fp, table.fn, table.tn))
+    return evaluate

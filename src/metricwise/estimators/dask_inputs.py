@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from metricwise.clusters import at_hand, is_dask, refuse_client, refuse_other_collections, running_client
-from metricwise.decisions.on_cluster import light_copy, refuse_kernels
+from metricwise.decisions.chunk_learners import light_copy, refuse_kernels
 from metricwise.designs.cluster.blocks import persist_blocks
 from metricwise.designs.cluster.source import DaskSource
 from metricwise.registry import trains_on

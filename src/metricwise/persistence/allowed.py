@@ -13,19 +13,19 @@ from metricwise.registry import entry_of
 # By the module they are looked up in; of scikit-learn the public one where there is one, since private ones move.
 _CLASSES: dict[str, str] = {
     "metricwise.decisions.batch_rule": "BatchRule",
-    "metricwise.decisions.binary": "Sigmoid",
     "metricwise.decisions.constant": "Constant",
+    "metricwise.decisions.decision": "Calibration Decision Sigmoid",
     "metricwise.decisions.guarantees": "Share",
-    "metricwise.decisions.intervals": "TableEvidence",
-    "metricwise.decisions.ranking_posterior": "ScoreEvidence",
-    "metricwise.decisions.tasks": "Calibration Decision SeveralClasses SeveralLabels TwoClasses",
+    "metricwise.decisions.intervals": "TablePosterior",
+    "metricwise.decisions.ranking_posterior": "RankingPosterior",
+    "metricwise.decisions.tasks": "Binary Multiclass Multilabel",
     "metricwise.estimators.multilabel.chain": "Chain",
-    "metricwise.estimators.selection.ensemble": "Averaging",
-    "metricwise.estimators.selection.learning_curve": "Carried",
+    "metricwise.estimators.selection.ensemble": "AveragedModels",
+    "metricwise.estimators.selection.learning_curve": "Extrapolation",
     "metricwise.estimators.selection.preprocessing": "Dense Prepared",
     "metricwise.estimators.streaming.base": "_Model",
     "metricwise.estimators.wrappers.adapted.adapter": "Adapter",
-    "metricwise.estimators.wrappers.cost_sensitive.rounds": "Round",
+    "metricwise.estimators.wrappers.cost_sensitive.iterations": "Iteration",
     "metricwise.measures": (
         "Accuracy Averaged BalancedAccuracy CohenKappa FBeta GMean GowerLegendre HMean Jaccard MCC MinRate PRBEP "
         "PartialAuc PrecisionAtK PrecisionAtRecall QMean RecallAtK RecallAtPrecision RocAuc"

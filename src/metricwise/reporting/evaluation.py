@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from metricwise._typing import Floats, Mask
 from metricwise.decisions.intervals import middle_part
-from metricwise.decisions.multiclass import averaged
+from metricwise.decisions.multiclass import average_measure
 from metricwise.measures import Averaged, BalancedAccuracy, Measure
 from metricwise.measures.averages import matrix_table
 from metricwise.measures.base import CountsTable, Table
-from metricwise.reporting.predictions import NOUNS, Predictions
+from metricwise.reporting.predictions import Predictions
 from metricwise.reporting.steps import Steps
 
 RESAMPLES = 2000
@@ -53,7 +53,7 @@ def resolve_measure(measure: Measure, predictions: Predictions) -> Measure:
     """Return the measure as it applies to these problems: the macro average of one that is for two classes only."""
     if predictions.kind == "binary" or getattr(measure, "average", None) == "samples":
         return measure
-    found: Measure = averaged(measure, NOUNS[predictions.kind])
+    found: Measure = average_measure(measure, NOUNS[predictions.kind])
     return found
 
 

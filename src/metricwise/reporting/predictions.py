@@ -18,7 +18,7 @@ from metricwise.reporting.models import layers, positive_label
 
 Scale = Literal["probability", "score"]
 Kind = Literal["binary", "multiclass", "multilabel"]
-NOUNS: dict[Kind, str] = {"binary": "classes", "multiclass": "classes", "multilabel": "labels"}
+NOUNS: dict[Kind, Literal["classes", "labels"]] = {"binary": "classes", "multiclass": "classes", "multilabel": "labels"}
 
 _METHODS: tuple[tuple[str, Scale], ...] = (("predict_proba", "probability"), ("decision_function", "score"))
 # Of samples whose probability is exactly 0 or 1: with more, probabilities no longer tell samples apart.

@@ -202,7 +202,7 @@ def _candidate(record: dict[str, Any]) -> tuple[object, ...]:
         ", ".join(f"{name}={value}" for name, value in record["settings"].items()),
         number(record["value"]) if evaluated else "–",
         spread((record["low"], record["high"])) if evaluated else "–",
-        f"{record['rows']:,}",
+        f"{record['n_samples']:,}",
         f"{record['seconds']:.2g}",
         fate or "no gain when added",
     )

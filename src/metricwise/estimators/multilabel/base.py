@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from scipy.special import expit, logit
@@ -15,12 +15,15 @@ from sklearn.utils.validation import check_is_fitted, check_random_state
 
 from metricwise import inference as rules
 from metricwise._sklearn import HasMethods, Interval, check_sample_weight
-from metricwise._typing import Floats, LabelMatrix
-from metricwise.decisions.label_matrix import returned, validate_label_matrix
-from metricwise.decisions.threshold_choice import choose_threshold
+from metricwise._typing import Floats, Indices, LabelMatrix
+from metricwise.decisions.binary import ThresholdRule
+from metricwise.decisions.decision import ScoredSamples
+from metricwise.decisions.label_matrix import restore_sparsity, validate_label_matrix
+from metricwise.decisions.multiclass import choose_label_thresholds
+from metricwise.decisions.out_of_fold import score_out_of_fold
 from metricwise.estimators.inputs import restore_on_error, validate_samples
 from metricwise.estimators.multilabel.scores import Average, f_measure
-from metricwise.measures import FBeta
+from metricwise.measures import Averaged, FBeta
 
 _FOLDS = 5
 _SMALLEST = 1e-15  # of a probability; its log-odds, 35, are beyond all that matters
@@ -152,7 +155,7 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
             labels = (self._marginals(X) > self._by_rule[self.inference]).astype(np.int8)
         else:
             labels = self._decide(X)
-        return returned(labels, self.sparse_labels_)
+        return restore_sparsity(labels, self.sparse_labels_)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the F-measure that the rule aims at: mean over samples, over labels ("macro_f") or pooled ("micro_f").
@@ -176,29 +179,24 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
     # ------------------------------------------------------------------------------------------------------ thresholds
 
     def _thresholds(self, X: Any, labels: LabelMatrix, weights: Any, seed: int) -> dict[str, Floats]:
-        """Return thresholds by probabilities out of fold: one a label, and one for all of them.
+        """Return thresholds from out-of-fold probabilities: one per label, and one for all of them.
 
         The folds are what takes time, so that both are found, whichever the rule.
         """
-        probabilities = np.zeros(labels.shape)
         folds = KFold(min(_FOLDS, len(labels)), shuffle=True, random_state=seed)
-        for train, test in folds.split(X):
+
+        def score_fold(train: Indices, test: Indices, seen: Indices) -> tuple[Floats, Floats]:
             model = clone(self)
             model._learn(X[train], labels[train], None if weights is None else weights[train], seed)
-            probabilities[test] = model._marginals(X[test])
-        log_odds = logit(np.clip(probabilities, _SMALLEST, 1.0 - _SMALLEST))
-        repeated = None if weights is None else np.repeat(weights, labels.shape[1])
-        shared = self._threshold(labels.ravel(), log_odds.ravel(), repeated, seed)
-        columns = zip(labels.T, log_odds.T, strict=True)
-        own = [self._threshold(truth, scores, weights, seed) for truth, scores in columns]
-        return {"macro_f": np.array(own), "micro_f": np.full(labels.shape[1], shared)}
+            return model._marginals(X[test]), np.zeros((0, labels.shape[1]))
 
-    def _threshold(self, truth: LabelMatrix, log_odds: Floats, weights: Any, seed: int) -> float:
-        """Return the probability above which samples have a label.
-
-        Of rare labels, the threshold that happens to be best on few samples would give many others the label as well.
-        """
-        if truth.min() == truth.max():
-            return 0.5  # the model is as sure as the samples
-        found = choose_threshold("auto", FBeta(self.beta), truth == 1, log_odds, weights, seed).threshold
-        return float(expit(found))
+        found = score_out_of_fold(score_fold, list(folds.split(X)))
+        log_odds = np.empty(labels.shape)
+        log_odds[found.samples] = logit(np.clip(found.scores, _SMALLEST, 1.0 - _SMALLEST))
+        samples = ScoredSamples(labels == 1, log_odds, np.ones(len(labels)) if weights is None else weights)
+        averages: dict[str, Literal["macro", "micro"]] = {"macro_f": "macro", "micro_f": "micro"}
+        chosen = {
+            name: choose_label_thresholds(Averaged(FBeta(self.beta), average), ThresholdRule(seed=seed), samples, True)
+            for name, average in averages.items()
+        }
+        return {name: np.array([expit(label.threshold) for label in found]) for name, found in chosen.items()}

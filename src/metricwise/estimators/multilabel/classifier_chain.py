@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from metricwise._sklearn import Interval, StrOptions
 from metricwise._typing import Floats, Indices, LabelMatrix
-from metricwise.decisions.label_matrix import returned
+from metricwise.decisions.label_matrix import restore_sparsity
 from metricwise.estimators.inputs import validate_samples
 from metricwise.estimators.multilabel.base import MARGINAL_RULES, THRESHOLDS, MultiLabelClassifier
 from metricwise.estimators.multilabel.chain import Chain
@@ -213,7 +213,7 @@ class ProbabilisticClassifierChain(MultiLabelClassifier):
         array of shape (n_instances, n_labels), or a CSR matrix if the labels of training were sparse
         """
         check_is_fitted(self, "n_labels_")
-        return returned(self._joint_mode(validate_samples(self, X, reset=False)), self.sparse_labels_)
+        return restore_sparsity(self._joint_mode(validate_samples(self, X, reset=False)), self.sparse_labels_)
 
     def _joint_mode(self, X: Any) -> LabelMatrix:
         parts = []

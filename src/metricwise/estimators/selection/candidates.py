@@ -1,4 +1,4 @@
-"""Who takes part in the race: learners that suit the measure, the number of samples and their kind."""
+"""Candidates for model selection: learners that suit the measure, the number of samples and their kind."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from metricwise.estimators.svm.multivariate_svc import MultivariateSVC
 from metricwise.measures import HasDualRegion, Measure, RanksPairs, RatioOfRates
 from metricwise.measures.base import HasViolatedLabelling
 
-_EXACT_KERNEL_ROWS = 4000  # up to which a kernel machine holds all pairs of samples
+_EXACT_KERNEL_SAMPLES = 4000  # up to which a kernel machine holds all pairs of samples
 _LANDMARKS = 300
-_TREES, _TREES_AT_LAST = 50, 100  # in the race, where they need only be as good as each other, and in what is kept
-_LEAST_ROWS_OF_BOOSTING = 10_000
-_CAREFUL_ROWS = 2000  # below which boosted trees with their usual settings learn too much by heart
-_STREAM_ROWS = 20_000  # from which streaming learners take part
+_TREES, _TREES_AT_LAST = 50, 100  # while candidates are compared, and in the final model
+_LEAST_SAMPLES_OF_BOOSTING = 10_000
+_CAREFUL_SAMPLES = 2000  # below which boosted trees with their usual settings learn too much by heart
+_STREAM_SAMPLES = 20_000  # from which streaming learners take part
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Candidate:
 
     ``last`` is what is trained on all samples if it is chosen, which takes ``last_cost`` times as long; None for the
     same. A learner that needs many samples to show what it can, and takes nearly as long for few, runs from
-    ``least_rows`` on. Settings that may gain more from more samples than others of the learner (``gains_later``) are
+    ``least_samples`` on. Settings that may gain more from more samples than others of the learner (``gains_later``) are
     not judged by few.
     """
 
@@ -45,11 +45,11 @@ class Candidate:
     growth: float = 1.0  # exponent
     last: Any = None
     last_cost: float = 1.0
-    least_rows: int = 0
+    least_samples: int = 0
     gains_later: bool = False
 
     @property
-    def kept(self) -> Any:
+    def final(self) -> Any:
         """What is trained on all samples."""
         return self.estimator if self.last is None else self.last
 
@@ -73,13 +73,13 @@ def _boosted(profile: Profile, measure: Measure, seed: int) -> Iterator[Candidat
     if profile.is_wide:
         return
     columns = list(range(len(profile.categorical))) or None
-    few = profile.n_samples < _CAREFUL_ROWS
+    few = profile.n_samples < _CAREFUL_SAMPLES
     settings = (
         {"learning_rate": 0.05, "max_leaf_nodes": 15, "l2_regularization": 1.0} if few else {"l2_regularization": 3.0}
     )
     learner = HistGradientBoostingClassifier(categorical_features=columns, random_state=seed, **settings)
     trees = for_trees(profile, learner)
-    yield Candidate("boosted trees", trees, settings, growth=0.6, least_rows=_LEAST_ROWS_OF_BOOSTING)
+    yield Candidate("boosted trees", trees, settings, growth=0.6, least_samples=_LEAST_SAMPLES_OF_BOOSTING)
 
 
 def _extra_trees(profile: Profile, measure: Measure, seed: int) -> Iterator[Candidate]:
@@ -104,7 +104,7 @@ def _extra_trees(profile: Profile, measure: Measure, seed: int) -> Iterator[Cand
 def _kernel_machine(profile: Profile, measure: Measure, seed: int) -> Iterator[Candidate]:
     if profile.is_wide:
         return
-    if profile.n_samples <= _EXACT_KERNEL_ROWS:
+    if profile.n_samples <= _EXACT_KERNEL_SAMPLES:
         for price, weights in ((3.0, None), (1.0, "balanced")):
             learner = SVC(C=price, class_weight=weights)
             settings = {"C": price} | ({} if weights is None else {"class_weight": weights})
@@ -123,13 +123,13 @@ def _multivariate(profile: Profile, measure: Measure, seed: int) -> Iterator[Can
 
 def _ranking(profile: Profile, measure: Measure, seed: int) -> Iterator[Candidate]:
     if isinstance(measure, RanksPairs):
-        # Squared losses rank as well and are learnt sooner; a race needs no more digits.
+        # Squared losses rank as well and are learnt sooner; model selection needs no more digits.
         learner = AUCSVC(norm=2, C=0.1, tol=1e-2)
         yield Candidate("AUC SVM", for_numbers(profile, learner), {"norm": 2, "C": 0.1})
 
 
 def _streams(profile: Profile, measure: Measure, seed: int) -> Iterator[Candidate]:
-    if profile.n_samples < _STREAM_ROWS:
+    if profile.n_samples < _STREAM_SAMPLES:
         return
     if isinstance(measure, RatioOfRates):
         yield Candidate("STAMP", for_numbers(profile, STAMPClassifier(measure, random_state=seed)))
@@ -151,7 +151,7 @@ NAMES = (*_MAKERS, *_OF_TWO_CLASSES)
 
 
 def candidates_for(wanted: Any, profile: Profile, measure: Measure, two_classes: bool, seed: int) -> list[Candidate]:
-    """Return who takes part: all that fit ("auto"), those of a list of names, or a dictionary's own estimators.
+    """Return the candidates: all that fit ("auto"), those of a list of names, or a dictionary's own estimators.
 
     Raises
     ------

@@ -8,58 +8,62 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from metricwise._typing import Floats
-from metricwise.decisions.tasks import Calibration, Task
-from metricwise.estimators.selection.halving import Heat, Runner
+from metricwise.decisions.decision import Calibration
+from metricwise.decisions.tasks import Task
+from metricwise.estimators.selection.halving import CandidateRun, Rung, SuccessiveHalving, limited_scores
 
 
 class Mixture(NamedTuple):
     """Runners with weights that add up to one, their scores and the measure of them out of fold."""
 
-    runners: list[Runner]
+    runs: list[CandidateRun]
     weights: Floats
     scores: Floats
     value: float
 
 
-def best_mixture(task: Task, heat: Heat, finalists: list[Runner]) -> Mixture:
+def best_mixture(halving: SuccessiveHalving, rung: Rung, finalists: list[CandidateRun]) -> Mixture:
     """Return the best of the finalists and of the averages of the first two, three, ... of them.
 
     Averages of equally good models are better than each, and weights that are chosen on few samples are worse than
     equal ones; so weights are equal, and what is chosen is how many take part.
     """
-    ranked = sorted(finalists, key=lambda runner: -runner.value)
-    weights = task.sample_weights_of(heat.held)
+    ranked = sorted(finalists, key=lambda run: -run.value)
     best = Mixture(ranked[:1], np.ones(1), ranked[0].scores, ranked[0].value)
     for count in range(2, len(ranked) + 1):
-        scores: Floats = np.mean([runner.scores for runner in ranked[:count]], axis=0)
-        value = task.judge(heat.held, scores)(weights)
+        scores: Floats = np.mean([run.scores for run in ranked[:count]], axis=0)
+        samples = halving.data.scored(rung.tested, scores)
+        value = halving.task.best_value(samples, halving.rule)(samples.weights)
         if value >= best.value:
             best = Mixture(ranked[:count], np.full(count, 1.0 / count), scores, value)
     return best
 
 
-@dataclass
-class Averaging:
+@dataclass(frozen=True)
+class AveragedModels:
     """Trained models whose calibrated scores are averaged.
 
     Attributes
     ----------
     models : list
-        Trained by `Task.learn`.
+        Trained by `Task.fit`.
     calibrations : list
         What brings the scores of each to the common scale.
     weights : array
         Of the models.
+    prior : float or array
+        Log-odds or log-probabilities of the classes, from which probabilities may differ by a limit only.
     """
 
     models: list[Any]
     calibrations: list[Calibration]
     weights: Floats
+    prior: Any
 
     def scores(self, task: Task, X: Any) -> Floats:
         """Return scores of samples."""
         parts = [
-            calibrate(task.raw_scores(model, X))
+            calibrate(limited_scores(task, model, X, self.prior))
             for model, calibrate in zip(self.models, self.calibrations, strict=True)
         ]
         return self.mean(parts)

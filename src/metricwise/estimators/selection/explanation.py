@@ -5,68 +5,68 @@ from __future__ import annotations
 from typing import Any
 
 from metricwise.estimators.selection.ensemble import Mixture
-from metricwise.estimators.selection.halving import Runner
+from metricwise.estimators.selection.halving import CandidateRun
 
 
-def titled(runner: Runner) -> str:
-    """Return the name of a runner with what is special about it.
+def title_of(run: CandidateRun) -> str:
+    """Return the name of a run with what is special about it.
 
     Examples
     --------
     >>> from metricwise.estimators.selection.candidates import Candidate
-    >>> titled(Runner(Candidate("logistic regression", None, {"C": 0.1})))
+    >>> title_of(CandidateRun(Candidate("logistic regression", None, {"C": 0.1})))
     'logistic regression (C=0.1)'
     """
-    settings = ", ".join(f"{name}={value}" for name, value in runner.candidate.settings.items())
-    return f"{runner.candidate.name} ({settings})" if settings else runner.candidate.name
+    settings = ", ".join(f"{name}={value}" for name, value in run.candidate.settings.items())
+    return f"{run.candidate.name} ({settings})" if settings else run.candidate.name
 
 
-def explained(
-    measure: str, runners: list[Runner], mixture: Mixture, expected: float, interval: tuple[float, float], rows: int
+def explain_selection(
+    measure: str, runs: list[CandidateRun], mixture: Mixture, expected: float, interval: tuple[float, float], rows: int
 ) -> str:
-    """Return sentences about a race."""
-    names = [titled(runner) for runner in mixture.runners]
+    """Describe the selection in sentences."""
+    names = [title_of(run) for run in mixture.runs]
     chosen = names[0] if len(names) == 1 else "the mean of the scores of " + ", ".join(names)
     lines = [
-        f"Of {len(runners)} candidates, {chosen} is chosen.",
+        f"Of {len(runs)} candidates, {chosen} is chosen.",
         f"Its {measure} is {expected:.3f} on samples that its models had not seen; on as many new samples, expect "
         f"{interval[0]:.3f} to {interval[1]:.3f} (90 %).",
     ]
     if len(names) > 1:
-        best = mixture.runners[0]
-        lines.append(f"The best single one, {titled(best)}, has {best.value:.3f}.")
-    others = [runner for runner in runners if runner not in mixture.runners]
-    lines += [f"- {titled(runner)}: {_fate(runner, rows)}" for runner in sorted(others, key=_last_first)]
+        best = mixture.runs[0]
+        lines.append(f"The best single one, {title_of(best)}, has {best.value:.3f}.")
+    others = [run for run in runs if run not in mixture.runs]
+    lines += [f"- {title_of(run)}: {_fate(run, rows)}" for run in sorted(others, key=_last_first)]
     return "\n".join(lines)
 
 
-def _last_first(runner: Runner) -> tuple[int, float]:
-    return -runner.n_samples, -runner.value if runner.value == runner.value else float("inf")
+def _last_first(run: CandidateRun) -> tuple[int, float]:
+    return -run.n_samples, -run.value if run.value == run.value else float("inf")
 
 
-def _fate(runner: Runner, rows: int) -> str:
-    if runner.n_samples == 0:
-        return runner.why_dropped
-    reached = f"{runner.value:.3f} ({runner.interval[0]:.3f} to {runner.interval[1]:.3f})"
-    where = "" if runner.n_samples == rows else f" on {runner.n_samples} samples"
-    return f"{reached}{where}, {runner.why_dropped or 'no gain when added'}"
+def _fate(run: CandidateRun, rows: int) -> str:
+    if run.n_samples == 0:
+        return run.why_dropped
+    reached = f"{run.value:.3f} ({run.interval[0]:.3f} to {run.interval[1]:.3f})"
+    where = "" if run.n_samples == rows else f" on {run.n_samples} samples"
+    return f"{reached}{where}, {run.why_dropped or 'no gain when added'}"
 
 
-def records(runners: list[Runner], mixture: Mixture) -> list[dict[str, Any]]:
+def make_records(runs: list[CandidateRun], mixture: Mixture) -> list[dict[str, Any]]:
     """Return a line for every candidate, the chosen ones first."""
-    chosen = {id(runner): weight for runner, weight in zip(mixture.runners, mixture.weights, strict=True)}
-    ranked = sorted(runners, key=lambda runner: (id(runner) not in chosen, *_last_first(runner)))
+    chosen = {id(run): weight for run, weight in zip(mixture.runs, mixture.weights, strict=True)}
+    ranked = sorted(runs, key=lambda run: (id(run) not in chosen, *_last_first(run)))
     return [
         {
-            "candidate": runner.candidate.name,
-            "settings": runner.candidate.settings,
-            "value": runner.value,
-            "low": runner.interval[0],
-            "high": runner.interval[1],
-            "rows": runner.n_samples,
-            "seconds": runner.seconds,
-            "weight": float(chosen.get(id(runner), 0.0)),
-            "why_dropped": runner.why_dropped,
+            "candidate": run.candidate.name,
+            "settings": run.candidate.settings,
+            "value": run.value,
+            "low": run.interval[0],
+            "high": run.interval[1],
+            "n_samples": run.n_samples,
+            "seconds": run.seconds,
+            "weight": float(chosen.get(id(run), 0.0)),
+            "why_dropped": run.why_dropped,
         }
-        for runner in ranked
+        for run in ranked
     ]

@@ -1,9 +1,9 @@
-"""Candidates against each other on growing parts of the samples, with the same folds for all (successive halving).
+"""Successive halving: candidates are compared on growing subsets of the samples, with the same folds for all.
 
 1. On a part of the samples, every candidate scores samples that its models have not seen.
-2. Whoever is clearly behind the best, on the same samples, leaves; and so do all but the best few.
+2. Candidates clearly behind the best, on the same samples, are dropped, and so are all but the best few.
    Of the settings of one learner, the best stays, and with it those that may gain more from more samples.
-3. The others go on with more samples, at last with all of them.
+3. The others go to the next rung, with more samples, at last with all of them.
 
 With a time budget, a candidate only starts what it will probably finish, judged by how long it took on fewer samples.
 """
@@ -13,39 +13,42 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from metricwise._sklearn import take_samples
 from metricwise._typing import Floats, Indices
-from metricwise.decisions.out_of_fold import Splits, collected, draw_probe, make_splits, on_one_scale, with_probe
-from metricwise.decisions.tasks import Calibration, Task
+from metricwise.decisions.binary import ThresholdRule
+from metricwise.decisions.decision import Calibration
+from metricwise.decisions.out_of_fold import Splits, align_folds, make_splits, score_out_of_fold
+from metricwise.decisions.tasks import Task
+from metricwise.decisions.training_data import TrainingData
 from metricwise.estimators.selection.candidates import Candidate
 from metricwise.estimators.selection.clock import Clock
 
-Tell = Callable[[str], bool]
+ReportProgress = Callable[[str], bool]
 
-_FIRST_ROWS = 1000
-_FIRST_RARE_ROWS = 60  # of the rarest class, so that a first part can tell candidates apart
-_FIRST_ROWS_ON_A_BUDGET = 1000
-_FIRST_ROWS_IN_A_HURRY, _HURRY = 250, 30.0  # with less than so many seconds nobody may take long for a first try
-_FIRST_RARE_ROWS_ON_A_BUDGET = 10
+_FIRST_SAMPLES = 1000
+_FIRST_MINORITY = 60  # of the rarest class, so that a first part can tell candidates apart
+_FIRST_SAMPLES_ON_A_BUDGET = 1000
+_FIRST_SAMPLES_IN_A_HURRY, _HURRY = 250, 30.0  # with less than so many seconds nobody may take long for a first try
+_FIRST_MINORITY_ON_A_BUDGET = 10
 _FEWEST_TO_JUDGE = 1000  # samples; on fewer, learners that need many would look worse than they are
 _GROWTH = 4  # of the part of the samples
 _FINALISTS, _LAST_FINALISTS = 4, 3  # after the first part of the samples, and after later ones
-_PROBED_ROWS = 1000  # that models which have seen them score, too
+_PROBE_SIZE = 1000  # that models which have seen them score, too
 _RESAMPLES = 100
 _CLEARLY = 0.95
 MARGIN = 1.2  # on the expected time of a training
-_SHARE_OF_FIRST_HEAT = 0.4  # of a time budget
+_SHARE_OF_FIRST_RUNG = 0.4  # of a time budget
 
 
 @dataclass
-class Runner:
+class CandidateRun:
     """A candidate and how it fares; ``why_dropped`` is empty for finalists."""
 
     candidate: Candidate
@@ -60,7 +63,7 @@ class Runner:
     out_of_time: bool = False
     scores: Floats = field(default_factory=lambda: np.zeros(0))
     probe: Indices = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # samples whose models have seen them,
-    seen: Floats = field(default_factory=lambda: np.zeros(0))  # and their scores
+    probe_scores: Floats = field(default_factory=lambda: np.zeros(0))  # and their scores
     calibration: Calibration = field(default_factory=lambda: Calibration(()))
 
     def expected_seconds(self, n_samples: int) -> float:
@@ -72,7 +75,7 @@ class Runner:
         """Return how long the last training, of what is kept, will probably take."""
         return self.candidate.last_cost * self.expected_seconds(n_samples)
 
-    def took(self, seconds: float, n_folds: int, n_samples: int) -> None:
+    def record_time(self, seconds: float, n_folds: int, n_samples: int) -> None:
         """Note how long the folds of so many samples took."""
         before, self.seconds = self.fold_seconds, self.seconds + seconds
         self.fold_seconds = seconds / n_folds
@@ -82,18 +85,18 @@ class Runner:
 
 
 @dataclass
-class Heat:
+class Rung:
     """Some samples, divided into folds, and some of them whose scores by models that have seen them are of interest."""
 
-    rows: Indices
+    samples: Indices
     splits: Splits
     probe: Indices
 
     @property
-    def held(self) -> Indices:
-        """The samples in the order in which they are held out."""
-        held: Indices = self.rows[np.concatenate([test for _, test in self.splits])]
-        return held
+    def tested(self) -> Indices:
+        """The samples in the order of the folds that test them."""
+        tested: Indices = self.samples[np.concatenate([test for _, test in self.splits])]
+        return tested
 
     @property
     def sizes(self) -> list[int]:
@@ -102,36 +105,43 @@ class Heat:
 
 
 class Outcome(NamedTuple):
-    """All runners, the finalists among them, and the samples that these have scored."""
+    """All runs, the finalists among them, and the samples that these have scored."""
 
-    runners: list[Runner]
-    finalists: list[Runner]
-    heat: Heat
+    runs: list[CandidateRun]
+    finalists: list[CandidateRun]
+    rung: Rung
 
 
 @dataclass
-class Race:
+class SuccessiveHalving:
     """What candidates have in common.
 
     Attributes
     ----------
-    task : Task
-        Samples and measure.
+    task, data
+        What is predicted, and the samples.
+    rule : ThresholdRule
+        How thresholds are chosen.
     cv : int, splitter or None
         Folds of the last part, all samples.
     n_jobs : int or None
         Folds trained side by side.
     clock : Clock
         The time that is left.
-    tell : callable
-        Takes a line of text about the progress; returns True if the race shall end.
+    report_progress : callable
+        Takes a line of text about the progress; returns True to end the selection.
     """
 
     task: Task
+    data: TrainingData
+    rule: ThresholdRule
     cv: Any
     n_jobs: int | None
     clock: Clock
-    tell: Tell
+    report_progress: ReportProgress
+
+    def __post_init__(self) -> None:
+        self.prior = self.task.prior_scores(self.data.target)
 
     def run(self, candidates: list[Candidate]) -> Outcome:
         """Return who reached the last samples that anybody did, and everybody's fate.
@@ -141,141 +151,154 @@ class Race:
         ValueError
             If no candidate could be trained.
         """
-        runners = [Runner(candidate) for candidate in candidates]
-        heats = [heat for heat in map(self._heat, self._parts()) if self._run_heat(runners, heat)]
-        if not heats:
-            reasons = "; ".join(f"{one.candidate.name}: {one.why_dropped.removeprefix('failed: ')}" for one in runners)
+        runs = [CandidateRun(candidate) for candidate in candidates]
+        rungs = [rung for rung in map(self._make_rung, self._parts()) if self._score_rung(runs, rung)]
+        if not rungs:
+            reasons = "; ".join(f"{one.candidate.name}: {one.why_dropped.removeprefix('failed: ')}" for one in runs)
             raise ValueError(f"no candidate could be trained: {reasons}")
-        last = heats[-1]
+        last = rungs[-1]
         finalists = [
-            one for one in runners if one.n_samples == last.rows.size and (one.out_of_time or not one.why_dropped)
+            one for one in runs if one.n_samples == last.samples.size and (one.out_of_time or not one.why_dropped)
         ]
-        return Outcome(runners, finalists, last)
+        return Outcome(runs, finalists, last)
 
     def _parts(self) -> list[int]:
         """Return how many samples take part, first to last."""
-        total = len(self.task.y)
-        counts = np.unique(self.task.strata, return_counts=True)[1]
-        first = max(_FIRST_ROWS, int(_FIRST_RARE_ROWS * total / counts.min()))
+        total = len(self.data.y)
+        counts = np.unique(self.task.strata(self.data.target), return_counts=True)[1]
+        first = max(_FIRST_SAMPLES, int(_FIRST_MINORITY * total / counts.min()))
         if self.clock.budget is not None:
-            rows = _FIRST_ROWS_IN_A_HURRY if self.clock.budget < _HURRY else _FIRST_ROWS_ON_A_BUDGET
-            first = min(first, max(rows, int(_FIRST_RARE_ROWS_ON_A_BUDGET * total / counts.min())))
+            rows = _FIRST_SAMPLES_IN_A_HURRY if self.clock.budget < _HURRY else _FIRST_SAMPLES_ON_A_BUDGET
+            first = min(first, max(rows, int(_FIRST_MINORITY_ON_A_BUDGET * total / counts.min())))
         sizes = []
         while first * 2 <= total:
             sizes.append(first)
             first *= _GROWTH
         return [*sizes, total]
 
-    def _heat(self, size: int) -> Heat:
-        total = len(self.task.y)
-        rows = np.arange(total)
-        if size < total:
-            rows = _spread_part(self.task.strata, size, self.task.seed)
-        codes = np.unique(self.task.strata[rows], return_inverse=True)[1]
-        cv = self.cv if size == total else _folds_of_part(self.cv)
+    def _make_rung(self, size: int) -> Rung:
+        data, seed = self.data, self.rule.seed
+        rows, strata = np.arange(len(data.y)), self.task.strata(data.target)
+        is_part = size < rows.size
+        if is_part:
+            rows = _spread_part(strata, size, seed)
         with warnings.catch_warnings():
-            if size < total:
+            if is_part:
                 warnings.simplefilter("ignore")  # a part may have few samples of a class, of which the user has more
-            splits = make_splits(cv, take_samples(self.task.X, rows), codes, self.task.seed, needed=True)
+            cv = _folds_of_part(self.cv) if is_part else self.cv
+            splits = make_splits(cv, take_samples(data.X, rows), strata[rows], seed, needed=True)
         if not splits:
             raise ValueError(
-                f"candidates are judged on samples held out, but the rarest class has {int(np.bincount(codes).min())} "
-                "samples, of which at least two must be different: collect more samples of it"
+                "candidates are judged on out-of-fold samples, but the rarest class has "
+                f"{int(np.bincount(strata[rows]).min())} samples, of which at least two must be different: collect "
+                "more samples of it"
             )
-        return Heat(rows, splits, draw_probe(codes, self.task.seed, _PROBED_ROWS))
+        return Rung(rows, splits, self.task.draw_probe(data.target[rows], seed, most=_PROBE_SIZE))
 
-    def _run_heat(self, runners: list[Runner], heat: Heat) -> bool:
-        """Let the runners that are left score the samples; return False if nobody could."""
+    def _score_rung(self, runs: list[CandidateRun], rung: Rung) -> bool:
+        """Let the runs that are left score the samples; return False if nobody could."""
         judged: dict[int, Callable[[Floats], float]] = {}
-        for number, runner in enumerate(runners):
-            if runner.why_dropped or self._comes_later(runner, heat):
+        for number, run in enumerate(runs):
+            if run.why_dropped or self._starts_at_a_later_rung(run, rung):
                 continue
-            if (judged or runner.n_samples) and self._is_too_slow(runner, heat):  # somebody has to run first
-                runner.why_dropped = f"{heat.rows.size} samples would take more time than is left"
-                runner.out_of_time = True
+            if (judged or run.n_samples) and self._is_too_slow(run, rung):  # somebody has to run first
+                run.why_dropped = f"{rung.samples.size} samples would take more time than is left"
+                run.out_of_time = True
                 continue
-            judge = self._run(runner, heat)
+            judge = self._score_candidate(run, rung)
             if judge is not None:
                 judged[number] = judge
         if not judged:
             return False
-        is_last = heat.rows.size == len(self.task.y)
-        if is_last or heat.rows.size >= _FEWEST_TO_JUDGE:
-            is_first = all(one.n_samples in (0, heat.rows.size) or one.why_dropped for one in runners)
+        is_last = rung.samples.size == len(self.data.y)
+        if is_last or rung.samples.size >= _FEWEST_TO_JUDGE:
+            is_first = all(one.n_samples in (0, rung.samples.size) or one.why_dropped for one in runs)
             some = _FINALISTS if is_first else _LAST_FINALISTS
-            self._drop_the_slow(runners, judged, heat, None if is_last else some)
+            self._drop_dominated(runs, judged, rung, None if is_last else some)
         return True
 
-    def _comes_later(self, runner: Runner, heat: Heat) -> bool:
-        """Whether a runner waits for more samples; on a budget nobody does, as nobody would know how long it takes."""
-        enough = min(runner.candidate.least_rows, len(self.task.y))
-        return self.clock.budget is None and heat.rows.size < enough
+    def _starts_at_a_later_rung(self, run: CandidateRun, rung: Rung) -> bool:
+        """Whether a run waits for more samples; on a budget nobody does, as nobody would know how long it takes."""
+        enough = min(run.candidate.least_samples, len(self.data.y))
+        return self.clock.budget is None and rung.samples.size < enough
 
-    def _is_too_slow(self, runner: Runner, heat: Heat) -> bool:
-        """Whether a runner had better not start; nobody knows how long one will take that has not run before."""
+    def _is_too_slow(self, run: CandidateRun, rung: Rung) -> bool:
+        """Whether a run had better not start; nobody knows how long one will take that has not run before."""
         if self.clock.budget is None:
             return False
-        if runner.n_samples == 0:
-            return self.clock.left() < (1.0 - _SHARE_OF_FIRST_HEAT) * self.clock.budget
-        trainings = len(heat.splits) + runner.candidate.last_cost
-        return runner.expected_seconds(heat.rows.size) * trainings * MARGIN > self.clock.left()
+        if run.n_samples == 0:
+            return self.clock.left() < (1.0 - _SHARE_OF_FIRST_RUNG) * self.clock.budget
+        trainings = len(rung.splits) + run.candidate.last_cost
+        return run.expected_seconds(rung.samples.size) * trainings * MARGIN > self.clock.left()
 
-    def _run(self, runner: Runner, heat: Heat) -> Callable[[Floats], float] | None:
+    def _score_candidate(self, run: CandidateRun, rung: Rung) -> Callable[[Floats], float] | None:
         """Score the samples; return the measure as a function of weights, None if the candidate fails."""
-        clock = Clock(None)
+        clock, score = Clock(None), partial(self._score_fold, run.candidate.estimator, self.data.take(rung.samples))
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)  # slow convergence is the candidate's own problem
-                parts = Parallel(n_jobs=self.n_jobs)(
-                    delayed(self.task.held_out)(runner.candidate.estimator, *(heat.rows[some] for some in split))
-                    for split in with_probe(heat.splits, heat.probe)
-                )
+                found = score_out_of_fold(score, rung.splits, rung.probe, self.n_jobs)
         except (ValueError, TypeError, MemoryError, np.linalg.LinAlgError) as error:
-            runner.why_dropped = f"failed: {error}"
-            warnings.warn(f"candidate {runner.candidate.name} failed and is left out: {error}", stacklevel=2)
+            run.why_dropped = f"failed: {error}"
+            warnings.warn(f"candidate {run.candidate.name} failed and is dropped: {error}", stacklevel=2)
             return None
-        found = collected(heat.splits, heat.probe, parts)
-        runner.calibration = self.task.calibration(heat.held, found.unseen)
-        runner.scores = runner.calibration(found.unseen)
+        run.calibration = self.task.calibrate(self.data.scored(rung.tested, found.scores))
+        run.scores = run.calibration(found.scores)
         if self.task.measure.response == "scores":
-            codes = self.task.strata[heat.held].astype(np.int64)
-            runner.scores = on_one_scale(self.cv, heat.splits, runner.scores, codes)
-        runner.probe, runner.seen = heat.rows[found.probe], runner.calibration(found.seen)
-        judge = self.task.judge(heat.held, runner.scores)
-        runner.value = judge(self.task.sample_weights_of(heat.held))
-        runner.curve.append((float(np.mean([train.size for train, _ in heat.splits])), runner.value))
-        runner.took(clock.seconds(), len(heat.splits), heat.rows.size)
-        name = runner.candidate.name
-        if self.tell(f"{heat.rows.size} samples: {name} {runner.candidate.settings or ''} {runner.value:.4f}"):
+            codes = self.task.strata(self.data.target[rung.tested])
+            run.scores = align_folds(self.cv, rung.splits, run.scores, codes)
+        run.probe, run.probe_scores = rung.samples[found.probe], run.calibration(found.probe_scores)
+        samples = self.data.scored(rung.tested, run.scores)
+        judge = self.task.best_value(samples, self.rule)
+        run.value = judge(samples.weights)
+        run.curve.append((float(np.mean([train.size for train, _ in rung.splits])), run.value))
+        run.record_time(clock.seconds(), len(rung.splits), rung.samples.size)
+        name = run.candidate.name
+        if self.report_progress(f"{rung.samples.size} samples: {name} {run.candidate.settings or ''} {run.value:.4f}"):
             self.clock.budget = 0.0
         return judge
 
-    def _drop_the_slow(
-        self, runners: list[Runner], judged: dict[int, Callable[[Floats], float]], heat: Heat, most: int | None
+    def _score_fold(
+        self, estimator: Any, data: TrainingData, train: Indices, test: Indices, seen: Indices
+    ) -> tuple[Floats, Floats]:
+        part = data.take(train)
+        model = self.task.fit(estimator, part.X, part.y, part.weights)
+        scores = limited_scores(self.task, model, take_samples(data.X, test), self.prior)
+        if not seen.size:
+            return scores, scores[:0]
+        return scores, limited_scores(self.task, model, take_samples(data.X, seen), self.prior)
+
+    def _drop_dominated(
+        self, runs: list[CandidateRun], judged: dict[int, Callable[[Floats], float]], rung: Rung, most: int | None
     ) -> None:
         """Drop candidates clearly behind the best on resamples, and all but the best few; None on the last rung."""
-        order = sorted(judged, key=lambda number: -runners[number].value)
-        best, values = order[0], self._resampled(judged, heat)
+        order = sorted(judged, key=lambda number: -runs[number].value)
+        best, values = order[0], self._resampled(judged, rung)
         for number in judged:
             low, high = np.quantile(values[number], [0.05, 0.95])
-            runners[number].interval = (float(low), float(high))
+            runs[number].interval = (float(low), float(high))
         kept: list[str] = []
         for number in order:
-            runner, name = runners[number], runners[number].candidate.name
+            run, name = runs[number], runs[number].candidate.name
             if name in kept:
-                if most is None or not runner.candidate.gains_later:
-                    runner.why_dropped = "other settings of it are better"
+                if most is None or not run.candidate.gains_later:
+                    run.why_dropped = "other settings of it are better"
             elif np.quantile(values[number] - values[best], _CLEARLY) < 0.0:
-                runner.why_dropped = f"clearly behind {runners[best].candidate.name}"
+                run.why_dropped = f"clearly behind {runs[best].candidate.name}"
             elif len(kept) == most:
-                runner.why_dropped = f"not among the best {most}"
+                run.why_dropped = f"not among the best {most}"
             else:
                 kept.append(name)
 
-    def _resampled(self, judged: dict[int, Callable[[Floats], float]], heat: Heat) -> dict[int, NDArray[np.float64]]:
-        random, weights = np.random.default_rng(self.task.seed), self.task.sample_weights_of(heat.held)
+    def _resampled(self, judged: dict[int, Callable[[Floats], float]], rung: Rung) -> dict[int, NDArray[np.float64]]:
+        random, weights = np.random.default_rng(self.rule.seed), self.data.sample_weights[rung.tested]
         drawn = [weights * random.exponential(size=weights.size) for _ in range(_RESAMPLES)]
         return {number: np.array([judge(one) for one in drawn]) for number, judge in judged.items()}
+
+
+def limited_scores(task: Task, model: Any, X: Any, prior: Any) -> Floats:
+    """Return the scores of a model, probabilities no further from the prior than a limit."""
+    return task.limit_certainty(model, task.scores(model, X), prior)
 
 
 def _folds_of_part(cv: Any) -> Any:

@@ -1,8 +1,8 @@
 """What is gained by training on all samples, judged by what more samples gained before.
 
 Samples out of fold are scored by models that have learnt from a part of the samples, four fifths of them by default;
-the model that is kept has learnt from all. Where a race had several heats, candidates have shown how the measure grows:
-what is missing to one shrinks like a power of the number of samples, and the power is that of the last two heats.
+the model that is kept has learnt from all. Where there was more than one rung, they show how the measure grows:
+what is missing to one shrinks like a power of the number of samples, and the power is that of the last two rungs.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from metricwise.estimators.selection.halving import Runner
+from metricwise.estimators.selection.halving import CandidateRun
 
 _STEEPEST = 1.0  # exponent
 
 
 @dataclass(frozen=True)
-class Carried:
-    """How a measure of samples out of fold is carried on to models of all samples.
+class Extrapolation:
+    """How a measure of samples out of fold is extrapolated to models of all samples.
 
     Parameters
     ----------
@@ -29,9 +29,9 @@ class Carried:
 
     Examples
     --------
-    >>> round(Carried(0.9)(0.8), 3)
+    >>> round(Extrapolation(0.9)(0.8), 3)
     0.82
-    >>> low, high = Carried(1.0, 0.8).interval(0.7, 0.9)
+    >>> low, high = Extrapolation(1.0, 0.8).interval(0.7, 0.9)
     >>> round(low, 3), round(high, 3)
     (0.7, 0.92)
     """
@@ -48,29 +48,29 @@ class Carried:
         return self(low), 1.0 - min(self.left, self.left_at_best) * (1.0 - high)
 
 
-def carried_on(runners: list[Runner], n_samples: int, guessed: bool) -> Carried:
-    """Return how the measure will grow from the samples that the runners' models have learnt from to all samples.
+def extrapolate(runs: list[CandidateRun], n_samples: int, guessed: bool) -> Extrapolation:
+    """Return how the measure will grow from the samples that the runs' models have learnt from to all samples.
 
     Parameters
     ----------
-    runners : list
+    runs : list
         Those that are averaged, and other finalists.
     n_samples : int
         How many samples the model that is kept learns from.
     guessed : bool
-        Whether intervals leave room for the fastest growth where a race of one heat has shown none.
+        Whether intervals leave room for the fastest growth where a single rung has shown none.
     """
-    curves = [one.curve for one in runners if len(one.curve) > 1]
+    curves = [one.curve for one in runs if len(one.curve) > 1]
     if not curves:
-        learnt = max(one.curve[-1][0] for one in runners)
-        return Carried(left_at_best=min(1.0, learnt / n_samples) ** _STEEPEST if guessed else 1.0)
+        learnt = max(one.curve[-1][0] for one in runs)
+        return Extrapolation(left_at_best=min(1.0, learnt / n_samples) ** _STEEPEST if guessed else 1.0)
     exponent = float(np.mean([_exponent(*curve[-2:]) for curve in curves]))
     learnt = max(curve[-1][0] for curve in curves)
-    return Carried(min(1.0, (learnt / n_samples) ** exponent))
+    return Extrapolation(min(1.0, (learnt / n_samples) ** exponent))
 
 
 def _exponent(before: tuple[float, float], after: tuple[float, float]) -> float:
-    """Return the power of the samples by which what is missing to one shrank between two heats."""
+    """Return the power of the samples by which what is missing to one shrank between two rungs."""
     (few, low), (many, high) = before, after
     if not low < high < 1.0 or many <= few:
         return 0.0

@@ -3,33 +3,41 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import issparse
+from sklearn.base import MetaEstimatorMixin
 from sklearn.utils import get_tags, indexable
 from sklearn.utils.metadata_routing import UNUSED
-from sklearn.utils.validation import check_random_state, column_or_1d
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, check_random_state
 
-from metricwise._sklearn import HasMethods, Interval, StrOptions, check_sample_weight, count_samples, take_samples
-from metricwise._typing import Floats
+from metricwise._sklearn import HasMethods, Interval, StrOptions
+from metricwise._typing import Floats, Labels
 from metricwise.clusters import is_dask
-from metricwise.decisions.binary import aim_of, shown
-from metricwise.decisions.dask_learners import refuse_rows_in_memory
-from metricwise.decisions.fitting import Binary, Fitting
-from metricwise.decisions.label_matrix import validate_label_matrix
-from metricwise.decisions.multiclass import averaged
-from metricwise.decisions.on_cluster import ClusterFitting, refuse_learner
-from metricwise.decisions.out_of_fold import known_classes, without_rows
-from metricwise.decisions.targets import classes_of, positive_class
+from metricwise.decisions.binary import ThresholdRule
+from metricwise.decisions.chunk_learners import light_copy, refuse_learner
+from metricwise.decisions.dask_learners import refuse_samples_in_memory
+from metricwise.decisions.executors import ClusterExecutor, Executor, LocalExecutor
+from metricwise.decisions.fitting import FitPlan, FittedModel, fit_and_decide
+from metricwise.decisions.scoring import known_classes
+from metricwise.decisions.tasks import Task, make_task, task_of_classes
+from metricwise.decisions.training_data import TrainingData, prepare_data, validate_target, validate_weights
 from metricwise.decisions.weighting import takes_weights
 from metricwise.designs.cluster.source import DaskSource
-from metricwise.estimators.dask_inputs import chunks_of_cluster
+from metricwise.estimators.dask_inputs import chunks_of_cluster, lazy_labels, lazy_probabilities, lazy_scores
 from metricwise.estimators.inputs import restore_on_error, validate_samples
-from metricwise.estimators.wrappers.plug_in_prediction import PlugInPrediction
+from metricwise.estimators.thresholded import ThresholdedClassifier
 from metricwise.measures import Measure, get_measure
+
+
+def _learner_has(name: str) -> Callable[[Any], bool]:
+    """Return a check whether the wrapped classifier has a method."""
+    return lambda self: hasattr(self.estimator, name)
 
 
 class _ClientOfFit:
@@ -37,11 +45,10 @@ class _ClientOfFit:
     __metadata_request__fit: ClassVar[dict[str, None]] = {"client": None}
 
 
-class PlugInClassifier(PlugInPrediction, _ClientOfFit):
+class PlugInClassifier(MetaEstimatorMixin, ThresholdedClassifier, _ClientOfFit):
     """Any classifier with the threshold that serves a measure best on new samples.
 
-    Samples are scored by models that have not seen them, and the threshold is estimated from these scores. The
-    classifier itself is then trained on all samples.
+    The threshold is estimated from out-of-fold scores. The classifier itself is trained on all samples.
 
     Parameters
     ----------
@@ -51,22 +58,22 @@ class PlugInClassifier(PlugInPrediction, _ClientOfFit):
         What predictions are judged by: a name, a measure such as ``RecallAtPrecision(0.9)``, or an average such as
         "f1_macro" for several classes or labels, where the macro average is the default.
     threshold : {"auto", "max", "bagged", "expected", "batch"}, default="auto"
-        How the threshold is estimated. "max" is the best on held-out samples; "bagged" averages over resamples of them;
-        "expected" believes the probabilities; "auto" combines them. "batch" also looks at the samples that are
+        How the threshold is estimated. "max" is the best on out-of-fold samples; "bagged" averages over resamples of
+        them; "expected" believes the probabilities; "auto" combines them. "batch" also looks at the samples that are
         predicted together: better on large batches, but the label of a sample then depends on the others.
     subject_to : list of tuples, optional
         Constraints such as ``[("precision", ">=", 0.9)]``, on "precision", "recall", "specificity",
         "negative_predictive_value", "false_positive_rate", "positive_rate" or "accuracy".
     confidence : float or None, default=0.95
         Probability that the constraints hold on new samples. Half of the samples are then kept from training, to test
-        it on. With None there is no promise: constraints hold on held-out samples, and all samples are used for
-        training.
+        it on. With None there is no guarantee: constraints hold on out-of-fold samples, and all samples are used
+        for training.
     cv : int, splitter, iterable or None, default=None
         Folds; None and numbers make folds in which equal samples stay together, 5 by default.
     pos_label : label, optional
         The positive class of two; by default the last in order.
     n_jobs : int, optional
-        Folds (and labels) trained side by side.
+        Folds (and labels) trained in parallel.
     random_state : int, RandomState instance or None, default=0
         Seeds folds and resamples.
     prefit : bool, default=False
@@ -79,17 +86,17 @@ class PlugInClassifier(PlugInPrediction, _ClientOfFit):
     Attributes
     ----------
     estimator_ : classifier
-        The trained classifier; ``estimators_``, a list, for several labels. One that LightGBM or XGBoost has trained on
-        a Dask collection is the same classifier for samples in memory.
+        The trained classifier; a list with one per label for multilabel targets. One that LightGBM or XGBoost
+        has trained on a Dask collection is the same classifier for samples in memory.
     threshold_ : float or array
         Two classes: the probability (or decision value) above which a sample is positive. More classes: offsets, which
         the log-probabilities (or decision values) are compared after subtracting. Several labels: one threshold each.
     threshold_interval_ : pair
-        Where 90 % of thresholds of resampled samples lie; with a promise, the thresholds known to keep it.
+        Where 90 % of thresholds of resampled samples lie; with a guarantee, the thresholds known to keep it.
     expected_score_ : float
-        The measure of held-out samples.
+        The measure of out-of-fold samples.
     expected_score_interval_ : pair of float
-        Where the measure of as many new samples as were held out lies with probability 0.9; see `score_interval`.
+        Where the measure of as many new samples lies with probability 0.9; see `score_interval`.
     classes_ : array
         Labels.
     measure_ : Measure
@@ -196,34 +203,19 @@ class PlugInClassifier(PlugInPrediction, _ClientOfFit):
         self
         """
         self._validate_params()
-        measure = get_measure(self.measure)
-        if not self.prefit:
-            if is_dask(X):
-                refuse_learner(self.estimator)
-            else:
-                refuse_rows_in_memory(self.estimator, X)
+        measure, strategy = get_measure(self.measure), self._strategy()
+        self._refuse_learner(X)
         X, y, sample_weight = chunks_of_cluster(X, y, sample_weight, client)
         with restore_on_error(self):
-            if y is None:
-                raise ValueError("PlugInClassifier requires y to be passed, but the target y is None")
-            X, target = self._rows_and_target(X, y)
-            weights = self._weights(X, sample_weight)
-            if target.ndim == 2 and target.shape[1] > 1:
-                self._fit_labels(X, target, weights, measure)
-            else:
-                self._fit_classes(X, column_or_1d(target, warn=True), weights, measure)
-        self.measure_ = measure
+            X, labels = self._validate(X, y)
+            weights = self._validate_weights(sample_weight, X)
+            task = self._make_task(labels, weights, measure, is_sparse=issparse(y))
+            seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+            executor, cv = self._executor(task, X, labels, weights)
+            rule = ThresholdRule(strategy, self.subject_to, seed=seed)
+            fitted = fit_and_decide(executor, FitPlan(self.estimator, rule, self.confidence, cv, self.prefit))
+            self._store(task, fitted)
         return self
-
-    def _rows_and_target(self, X: Any, y: Any) -> tuple[Any, Any]:
-        if not isinstance(X, DaskSource):
-            return tuple(indexable(X, y if issparse(y) else np.asarray(y)))
-        if np.ndim(y) == 2 and np.shape(y)[1] > 1:
-            raise ValueError(
-                f"y has {np.shape(y)[1]} columns, and several labels need all samples in memory: use X.compute(), or a "
-                "PlugInClassifier for each label"
-            )
-        return tuple(validate_samples(self, X, y, chunks=True))
 
     def _strategy(self) -> str:
         if not self.transductive:
@@ -234,81 +226,135 @@ class PlugInClassifier(PlugInPrediction, _ClientOfFit):
             )
         return "batch"
 
-    def _weights(self, X: Any, sample_weight: Any) -> Floats | None:
-        if sample_weight is None:
-            return None
-        rows = np.empty((count_samples(X), 0))
-        weights = check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
-        if not self.prefit and not takes_weights(self.estimator):
+    def _refuse_learner(self, X: Any) -> None:
+        """Raise if the classifier cannot be trained where the samples are."""
+        if not self.prefit:
+            if is_dask(X):
+                refuse_learner(self.estimator)
+            else:
+                refuse_samples_in_memory(self.estimator, X)
+
+    def _validate(self, X: Any, y: Any) -> tuple[Any, Labels]:
+        if not isinstance(X, DaskSource):
+            labels = validate_target(y, type(self).__name__)
+            return tuple(indexable(X, labels))
+        if np.ndim(y) == 2 and np.shape(y)[1] > 1:
+            raise ValueError(
+                f"y has {np.shape(y)[1]} columns, and several labels need all samples in memory: use X.compute(), or a "
+                "PlugInClassifier for each label"
+            )
+        X, labels = validate_samples(self, X, y, chunks=True)
+        return X, validate_target(labels, type(self).__name__)
+
+    def _validate_weights(self, sample_weight: Any, X: Any) -> Floats | None:
+        weights = validate_weights(sample_weight, X)
+        if weights is not None and not self.prefit and not takes_weights(self.estimator):
             warnings.warn(
                 f"{type(self.estimator).__name__} takes no sample_weight: the weights count for the threshold only",
                 UserWarning,
                 stacklevel=3,
             )
-        return np.asarray(weights)
+        return weights
 
-    def _fitting(self, X: Any, y: NDArray[Any], weights: Floats | None) -> tuple[Fitting, NDArray[Any]]:
-        cv = self.cv
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        settings = seed, self.n_jobs, self.prefit, self._strategy()
-        if isinstance(X, DaskSource):
-            return ClusterFitting(self.estimator, X, weights, cv, *settings, n_passes=self.n_passes), y
-        if weights is not None and np.any(weights == 0.0):
-            rows = np.flatnonzero(weights > 0.0)
-            cv = without_rows(cv, X, y, weights > 0.0)
-            X, y, weights = take_samples(X, rows), y[rows], weights[rows]
-        return Fitting(self.estimator, X, weights, cv, *settings), y
-
-    def _fit_classes(self, X: Any, y: NDArray[Any], weights: Floats | None, measure: Measure) -> None:
-        classes = classes_of(y, np.ones(len(y)) if weights is None else weights)
-        classes = known_classes(self.estimator, classes) if self.prefit else classes
-        fitting, y = self._fitting(X, y, weights)
-        if classes.size == 2:
-            positive = positive_class(classes, self.pos_label)
-            found = fitting.binary(aim_of(measure, self.subject_to), y, positive, self.confidence)
-            self._store_binary(found, fitting.probabilities)
-            self.estimator_, self.classes_ = found.model, classes
-        else:
-            self._refuse_constraints("classes")
-            model, chosen = fitting.classes(averaged(measure, "classes"), y, classes)
-            self._store_set(chosen)
-            self.estimator_, self.classes_ = model, classes
-        self.__dict__.pop("estimators_", None)
-        if not isinstance(X, DaskSource):  # whose features were noted with its samples
-            self._note_features(self.estimator_)
-
-    def _fit_labels(self, X: Any, y: Any, weights: Floats | None, measure: Measure) -> None:
-        self._refuse_constraints("labels")
-        labels = validate_label_matrix(y)
-        fitting, labels = self._fitting(X, labels, weights)
-        found = fitting.labels(averaged(measure, "labels"), labels)
-        self._store_set(found.chosen)
-        self.estimators_, self.sparse_labels_ = found.model, bool(hasattr(y, "tocsr"))
-        self.classes_ = np.arange(labels.shape[1])
-        self.__dict__.pop("estimator_", None)
-        self._note_features(next((m for m in self.estimators_ if hasattr(m, "n_features_in_")), None))
-
-    def _refuse_constraints(self, what: str) -> None:
-        if self.subject_to:
+    def _make_task(self, y: Labels, weights: Floats | None, measure: Measure, is_sparse: bool) -> Task:
+        task = make_task(y, weights, measure, self.pos_label, is_sparse)
+        if not self.prefit:
+            return task
+        if y.ndim == 2:
             raise ValueError(
-                f"subject_to is for two classes, but y has several {what}: choose thresholds for each with a "
-                "PlugInClassifier of its own (OneVsRestClassifier makes them)"
+                "prefit=True is for one classifier of two or more classes; for several labels a classifier is "
+                "trained for each, so set prefit=False"
             )
+        return task_of_classes(known_classes(self.estimator, task.classes), measure, self.pos_label)
 
-    def _store_binary(self, found: Binary, probabilities: bool) -> None:
-        chosen = found.chosen
-        self._batch, self._sigmoid, self._held_out = chosen.batch, chosen.sigmoid, found.held
-        self.threshold_ = shown(chosen.threshold, probabilities)
-        self.threshold_interval_: Any = tuple(shown(end, probabilities) for end in chosen.interval)
-        self.expected_score_, self.expected_score_interval_ = chosen.expected, chosen.expected_interval
+    def _executor(self, task: Task, X: Any, y: Labels, weights: Floats | None) -> tuple[Executor, Any]:
+        """Return what trains where the samples are, and its folds."""
+        if isinstance(X, DaskSource):
+            return ClusterExecutor(task, TrainingData(X, y, task.encode(y), weights), self.n_passes), self.cv
+        data, cv = prepare_data(task, X, y, weights, self.cv)
+        return LocalExecutor(task, data, self.n_jobs), cv
 
-    def _store_set(self, chosen: Any) -> None:
-        self.threshold_, self.threshold_interval_ = chosen.thresholds, chosen.interval
-        self.expected_score_, self.expected_score_interval_ = chosen.expected, chosen.expected_interval
-        self._held_out = None
+    def _store(self, task: Task, fitted: FittedModel) -> None:
+        self._store_decision(task, fitted.decision)
+        self.estimator_, self.threshold_interval_ = fitted.model, fitted.decision.shown_interval
+        note_features(self, fitted.model if isinstance(fitted.model, list) else [fitted.model])
 
-    def _note_features(self, model: Any) -> None:
-        for name in ("n_features_in_", "feature_names_in_"):
-            self.__dict__.pop(name, None)
-            if hasattr(model, name):
-                setattr(self, name, getattr(model, name))
+    # ------------------------------------------------------------------------------------------------------ prediction
+
+    def _scores(self, X: Any) -> Floats:
+        return self._task.scores(self.estimator_, X)
+
+    def decision_function(self, X: Any) -> Any:
+        """Return scores minus `threshold_`; the largest, or the sign of the only one, decides.
+
+        Parameters
+        ----------
+        X : samples
+            New samples; also a Dask collection.
+
+        Returns
+        -------
+        array of shape (n_samples,), (n_samples, n_classes) or (n_samples, n_labels)
+            Scores are log-odds (log-probabilities for more than two classes) or the learner's decision values. Of two
+            classes, ``classes_[1]`` is predicted above zero. Of a Dask collection: one with the same chunks, not
+            computed yet.
+        """
+        check_is_fitted(self, "measure_")
+        return lazy_scores(self._for_chunks(), X) if is_dask(X) else super().decision_function(X)
+
+    def predict(self, X: Any) -> Any:
+        """Return labels.
+
+        Parameters
+        ----------
+        X : samples
+            New samples; also a Dask collection.
+
+        Returns
+        -------
+        array of shape (n_samples,) or (n_samples, n_labels); a CSR matrix if the labels of training were sparse
+            Of a Dask collection: one with the same chunks, not computed yet.
+        """
+        check_is_fitted(self, "measure_")
+        return lazy_labels(self._for_chunks(), X) if is_dask(X) else super().predict(X)
+
+    @available_if(_learner_has("predict_proba"))
+    def predict_proba(self, X: Any) -> Any:
+        """Return the learner's probabilities.
+
+        Parameters
+        ----------
+        X : samples
+            New samples; also a Dask collection.
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes) or (n_samples, n_labels)
+            Of a Dask collection: one with the same chunks, not computed yet.
+        """
+        check_is_fitted(self, "measure_")
+        if is_dask(X):
+            return lazy_probabilities(self._for_chunks(), X)
+        return self._task.learner_probabilities(self.estimator_, X)
+
+    def _for_chunks(self) -> PlugInClassifier:
+        """Return what workers need to predict; raise if chunks cannot be predicted one by one."""
+        self._task.refuse_chunks()
+        if self._decision.batch is not None:
+            raise ValueError(
+                "threshold='batch' looks at all samples that are predicted together, and those of a Dask collection "
+                "are predicted chunk by chunk: use X.compute(), or train with another threshold"
+            )
+        light: PlugInClassifier = light_copy(self)
+        light.estimator_ = light_copy(self.estimator_)
+        light._decision = replace(self._decision, posterior=None)
+        return light
+
+
+def note_features(estimator: Any, models: Iterable[Any]) -> None:
+    """Store what the first model that knows them knows of the features."""
+    for name in ("n_features_in_", "feature_names_in_"):
+        vars(estimator).pop(name, None)
+        known = [getattr(model, name) for model in models if hasattr(model, name)]
+        if known:
+            setattr(estimator, name, known[0])

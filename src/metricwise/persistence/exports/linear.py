@@ -115,12 +115,7 @@ def _of_plug_in(model: Any) -> LinearScores | None:
     odds = hasattr(learner, "predict_proba")
     logistic = isinstance(last, _LINEAR) or (isinstance(last, SGDClassifier) and last.loss == "log_loss")
     found = _scores(learner)
-    if (
-        found is None
-        or found.classes.size != 2
-        or getattr(model, "_batch", None) is not None
-        or (odds and not logistic)
-    ):
+    if found is None or found.classes.size != 2 or model._decision.batch is not None or (odds and not logistic):
         return None
     threshold = float(logit(model.threshold_)) if odds else float(model.threshold_)
     flipped = model.pos_label is not None and model.pos_label == model.classes_[0]

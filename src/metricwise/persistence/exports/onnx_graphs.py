@@ -82,7 +82,7 @@ def _register(model: Any) -> None:
 def _check(model: Any) -> None:
     """Raise TypeError unless a model is linear or a threshold on the probabilities of two classes."""
     if _is_thresholded(model):
-        if model.classes_.size == 2 and getattr(model, "_batch", None) is None:
+        if model._task.is_binary and model._decision.batch is None:
             return
         raise TypeError(
             "to_onnx is for a PlugInClassifier of two classes whose threshold does not depend on the batch: set "

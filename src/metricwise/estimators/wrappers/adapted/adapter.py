@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from metricwise._typing import Floats, Mask
-from metricwise.decisions.binary import HeldOut, Sigmoid
+from metricwise.decisions.decision import ScoredSamples, Sigmoid
 from metricwise.estimators.svm.multivariate_svc import MultivariateSVC
 from metricwise.results import Result
 
@@ -30,11 +30,11 @@ class Adapter:
     machine: MultivariateSVC
 
     @classmethod
-    def trained(
+    def fit(
         cls, machine: MultivariateSVC, features: Any, scores: dict[str, Floats], truth: Mask, weights: Floats
     ) -> Self:
-        """Train a machine on samples whose features, and scores by models that have not seen them, are given."""
-        lines = {name: Sigmoid.of(HeldOut(truth, values, weights)) for name, values in scores.items()}
+        """Train a machine on samples whose features and out-of-fold scores are given."""
+        lines = {name: Sigmoid.fit(ScoredSamples(truth, values, weights)) for name, values in scores.items()}
         machine.fit(beside(features, log_odds(lines, scores)), truth, weights)
         return cls(lines, machine)
 
@@ -57,7 +57,7 @@ class Adapter:
 
 
 def log_odds(lines: dict[str, Sigmoid], scores: dict[str, Floats]) -> Floats:
-    """Return the log-odds of the inputs, one a column."""
+    """Return the log-odds of the inputs, one per column."""
     return np.column_stack([line.log_odds(scores[name]) for name, line in lines.items()])
 
 

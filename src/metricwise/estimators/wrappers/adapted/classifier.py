@@ -3,41 +3,44 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, MetaEstimatorMixin
+from sklearn.base import MetaEstimatorMixin
 from sklearn.utils import get_tags, indexable
-from sklearn.utils.validation import check_is_fitted, check_random_state, column_or_1d, validate_data
+from sklearn.utils.validation import check_random_state, column_or_1d, validate_data
 
-from metricwise._sklearn import Interval, NamedEstimatorsMixin, StrOptions, count_samples, take_samples
-from metricwise._typing import Floats
-from metricwise.decisions.binary import aim_of
-from metricwise.decisions.out_of_fold import binary_scores, without_rows
-from metricwise.decisions.targets import positive_class, sample_weights_of, two_classes
+from metricwise._sklearn import Interval, NamedEstimatorsMixin, StrOptions, take_samples
+from metricwise._typing import Floats, Labels
+from metricwise.decisions.executors import LocalExecutor
+from metricwise.decisions.targets import two_classes
+from metricwise.decisions.tasks import task_of_classes
+from metricwise.decisions.training_data import prepare_data, validate_weights
 from metricwise.decisions.weighting import takes_weights, weight_setting
 from metricwise.estimators.inputs import refuse_empty_frame, restore_on_error, validate_samples
 from metricwise.estimators.selection.preprocessing import number_maker
 from metricwise.estimators.selection.profile import Profile
 from metricwise.estimators.svm.multivariate_svc import MultivariateSVC
+from metricwise.estimators.thresholded import ThresholdedClassifier
+from metricwise.estimators.wrappers.adapted.adaptation import Adaptation, AdaptationPlan, adapt
 from metricwise.estimators.wrappers.adapted.adapter import Adapter
-from metricwise.estimators.wrappers.adapted.contest import Contest, Outcome
 from metricwise.estimators.wrappers.adapted.inputs import ADAPTED, Inputs, check_trained, default_inputs, given_inputs
+from metricwise.estimators.wrappers.plug_in import note_features
 from metricwise.measures import Measure, get_measure
 from metricwise.registry import check_trainable
 from metricwise.results import Result
 
 
-class AdaptedSVC(ClassifierMixin, MetaEstimatorMixin, NamedEstimatorsMixin):
+class AdaptedSVC(MetaEstimatorMixin, ThresholdedClassifier, NamedEstimatorsMixin):
     """Classifiers adapted to a measure: their outputs are features of a multivariate SVM (Li, Tsang and Zhou 2013).
 
     The score of a sample is ``w'x + sum_k b_k f_k(x)``, where f_k are the outputs of other classifiers, the inputs, as
-    calibrated log-odds; w and b are trained for the measure as by `MultivariateSVC`. What is kept is the adapted
-    machine if held-out samples make it likely, by three in four, that it is better than the best of its inputs with the
-    threshold that serves the measure; otherwise that input. On held-out samples the result is therefore never worse
-    than the best input.
+    calibrated log-odds; w and b are trained for the measure as by `MultivariateSVC`. The adapted machine is selected if
+    out-of-fold samples make it better, with probability 3/4, than the best of its inputs with the threshold that serves
+    the measure; otherwise that input is. On out-of-fold samples the result is therefore never worse than the best
+    input.
 
     Parameters
     ----------
@@ -48,7 +51,7 @@ class AdaptedSVC(ClassifierMixin, MetaEstimatorMixin, NamedEstimatorsMixin):
         rbf kernel and logistic regression, with what they need to take the samples; of sparse samples that are too wide
         to be held as dense ones, logistic regression alone.
     C : float, default=1.0
-        The price of one mistake, as in `MultivariateSVC`.
+        The cost of a mistake: the larger, the weaker the regularisation of the machine.
     use_features : bool, default=True
         Whether the features of the samples enter the machine, too: standardised, sparse ones as they are or by their
         largest value, categories of a data frame as zeros and ones. Without, the machine weighs the inputs alone, and
@@ -65,39 +68,39 @@ class AdaptedSVC(ClassifierMixin, MetaEstimatorMixin, NamedEstimatorsMixin):
     max_iter : int, default=10000
         Most iterations of the machine.
     cv : int, splitter, iterable or None, default=None
-        Folds, which hold out every sample once; None and numbers make folds in which equal samples stay together, 5 by
-        default. With two, the machine of untrained inputs cannot be judged, and the best input is kept.
+        Folds, which test every sample once; None and numbers make folds in which equal samples stay together, 5 by
+        default. With two, the machine of untrained inputs cannot be judged, and the best input is selected.
     pos_label : label, optional
         The positive class; by default the last in order.
     n_jobs : int, optional
-        Folds of inputs trained side by side. Results do not depend on it.
+        Folds of inputs trained in parallel. Results do not depend on it.
     random_state : int, RandomState instance or None, default=0
         Seeds folds, resamples and the default inputs.
 
     Attributes
     ----------
     estimators_ : dict of str to classifier
-        The inputs, trained on all samples (or as they were given).
+        The inputs, trained on all samples (or prefitted).
     svc_ : MultivariateSVC
-        The machine, trained on all samples; its features are those of the samples, then the inputs. It is there whether
-        it was kept or not.
+        The machine, trained on all samples; its features are those of the samples, then the inputs. It is
+        stored whether it is selected or not.
     input_weights_ : dict of str to float
         Its weights of the inputs' log-odds.
     adapted_ : bool
-        Whether the machine was kept.
-    kept_ : str
-        What was kept: "adapted" or the name of an input.
-    held_out_scores_ : dict of str to float
-        The measure of held-out samples by the machine ("adapted") and by each input, each with its own threshold.
+        Whether the machine is selected.
+    selected_ : str
+        "adapted" or the name of the selected input.
+    out_of_fold_scores_ : dict of str to float
+        The measure of out-of-fold samples by the machine ("adapted") and by each input, each with its own threshold.
     threshold_ : float
         What `decision_function` subtracts from the scores: of the machine, or the log-odds (decision values, if there
-        are no probabilities) of the input that was kept.
+        are no probabilities) of the selected input.
     threshold_interval_ : pair of float
         Where 90 % of thresholds of resampled samples lie.
     expected_score_ : float
-        The measure of held-out samples by what was kept.
+        The measure of out-of-fold samples by the selected candidate.
     expected_score_interval_ : pair of float
-        Where the measure of as many new samples as were held out lies with probability 0.9.
+        Where the measure of as many new samples lies with probability 0.9; see `score_interval`.
     n_iter_ : int
         Iterations of the machine.
     result_ : Result
@@ -115,8 +118,8 @@ class AdaptedSVC(ClassifierMixin, MetaEstimatorMixin, NamedEstimatorsMixin):
 
     Notes
     -----
-    Outputs that the machine learns from are out of fold, and the machine is judged on samples that neither it nor any
-    of the models that it learnt from has seen. Each input is therefore trained on all samples, without every fold, and
+    The machine is trained with out-of-fold outputs, and judged on samples that neither it nor any of the models behind
+    these outputs was trained with. Each input is therefore trained on all samples, without every fold, and
     without every pair of folds: 16 times with five folds. Trained inputs (``prefit``) are not trained at all.
 
     Sample weights reach the inputs that take them, the machine, the thresholds and the comparison.
@@ -130,9 +133,9 @@ class AdaptedSVC(ClassifierMixin, MetaEstimatorMixin, NamedEstimatorsMixin):
     >>> X, y = make_classification(600, weights=[0.8], random_state=0)
     >>> inputs = [("bayes", GaussianNB()), ("line", LogisticRegression())]
     >>> model = AdaptedSVC("f1", inputs).fit(X, y)
-    >>> sorted(model.held_out_scores_)
+    >>> sorted(model.out_of_fold_scores_)
     ['adapted', 'bayes', 'line']
-    >>> model.expected_score_ >= max(model.held_out_scores_[name] for name in model.estimators_)
+    >>> model.expected_score_ >= max(model.out_of_fold_scores_[name] for name in model.estimators_)
     True
     """
 
@@ -154,12 +157,9 @@ class AdaptedSVC(ClassifierMixin, MetaEstimatorMixin, NamedEstimatorsMixin):
     estimators_: Inputs
     svc_: MultivariateSVC
     input_weights_: dict[str, float]
-    held_out_scores_: dict[str, float]
-    kept_: str
+    out_of_fold_scores_: dict[str, float]
+    selected_: str
     adapted_: bool
-    threshold_: float
-    classes_: NDArray[Any]
-    measure_: Measure
     result_: Result
     _adapter: Adapter
     _number_maker: Any
@@ -230,7 +230,7 @@ class AdaptedSVC(ClassifierMixin, MetaEstimatorMixin, NamedEstimatorsMixin):
     # -------------------------------------------------------------------------------------------------------- training
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Train inputs and machine, and keep the best.
+        """Train inputs and machine, and select the best.
 
         Parameters
         ----------
@@ -253,51 +253,25 @@ class AdaptedSVC(ClassifierMixin, MetaEstimatorMixin, NamedEstimatorsMixin):
             if y is None:
                 raise ValueError("AdaptedSVC requires y to be passed, but the target y is None")
             X, y = indexable(X, np.asarray(y))
-            weights = None
-            if sample_weight is not None:
-                weights = sample_weights_of(np.empty((count_samples(X), 0)), y, sample_weight, None)
-            classes = two_classes(y, weights, "AdaptedSVC")
+            weights = validate_weights(sample_weight, X)
+            task = task_of_classes(two_classes(y, weights, "AdaptedSVC"), measure, self.pos_label)
             if given is not None:
-                self._check_given(given, classes, weights)
-            self._store(self._contest(given, X, column_or_1d(y, warn=True), classes, weights, measure).run())
-            self.classes_, self.measure_ = classes, measure
+                self._check_given(given, task.classes, weights)
+            samples, raw = self._validate_samples(X, reset=True)
+            data, cv = prepare_data(task, samples, column_or_1d(y, warn=True), weights, self.cv)
+            if raw is not None and weights is not None:
+                raw = take_samples(raw, np.flatnonzero(weights > 0.0))
+            seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+            inputs = default_inputs(Profile.of(data.X), measure, seed) if given is None else given
+            executor, features = LocalExecutor(task, data, self.n_jobs), self._fit_features(raw, data.weights)
+            plan = AdaptationPlan(executor, features, inputs, self._machine(measure, seed), cv, seed, self.prefit)
+            found = adapt(plan)
+            self._store_decision(task, replace(found.decision, is_probability=False))
+            self._store(found)
         return self
 
-    def _contest(
-        self,
-        given: Inputs | None,
-        X: Any,
-        y: NDArray[Any],
-        classes: NDArray[Any],
-        weights: Floats | None,
-        measure: Measure,
-    ) -> Contest:
-        """Return the contest of the machine with its inputs, among the samples that have weight."""
-        rows, raw = self._rows(X, reset=True)
-        cv = self.cv
-        if weights is not None and np.any(weights == 0.0):
-            kept = np.flatnonzero(weights > 0.0)
-            cv = without_rows(cv, X, y, weights > 0.0)
-            rows, y, weights = take_samples(rows, kept), y[kept], weights[kept]
-            raw = None if raw is None else take_samples(raw, kept)
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        machine = MultivariateSVC(
-            measure, self.C, threshold=0.0, tol=self.tol, max_iter=self.max_iter, random_state=seed
-        )
-        return Contest(
-            inputs=default_inputs(Profile.of(rows), measure, seed) if given is None else given,
-            X=rows,
-            features=self._learn_features(raw, weights),
-            y=y,
-            positive=positive_class(classes, self.pos_label),
-            weights=weights,
-            machine=machine,
-            aim=aim_of(measure, None),
-            cv=cv,
-            seed=seed,
-            n_jobs=self.n_jobs,
-            prefit=self.prefit,
-        )
+    def _machine(self, measure: Measure, seed: int) -> MultivariateSVC:
+        return MultivariateSVC(measure, self.C, threshold=0.0, tol=self.tol, max_iter=self.max_iter, random_state=seed)
 
     def _given(self) -> Inputs | None:
         """Return the user's inputs; None for the default."""
@@ -307,14 +281,14 @@ class AdaptedSVC(ClassifierMixin, MetaEstimatorMixin, NamedEstimatorsMixin):
             raise ValueError("prefit=True needs trained classifiers: give them as estimators=[(name, classifier), ...]")
         return None
 
-    def _check_given(self, given: Inputs, classes: NDArray[Any], weights: Floats | None) -> None:
+    def _check_given(self, given: Inputs, classes: Labels, weights: Floats | None) -> None:
         """Raise unless trained inputs know the classes; warn of those to be trained that do not take weights."""
         if self.prefit:
             check_trained(given, classes)
         elif weights is not None:
             _warn_of_weightless(given)
 
-    def _rows(self, X: Any, reset: bool) -> tuple[Any, Any]:
+    def _validate_samples(self, X: Any, reset: bool) -> tuple[Any, Any]:
         """Return samples as the inputs take them, and those that features are made of, None if there are none."""
         if not (self.use_features or self._by_default):
             return X, None
@@ -327,8 +301,8 @@ class AdaptedSVC(ClassifierMixin, MetaEstimatorMixin, NamedEstimatorsMixin):
         # Inputs of a user's own may know the columns of a data frame by name.
         return checked if self._by_default else X, checked if self.use_features else None
 
-    def _learn_features(self, raw: Any, weights: Floats | None) -> Any:
-        """Learn what makes numbers of raw features, and return these numbers."""
+    def _fit_features(self, raw: Any, weights: Floats | None) -> Any:
+        """Fit what makes numbers of raw features, and return these numbers."""
         self._number_maker = None if raw is None else number_maker(Profile.of(raw))
         if self._number_maker is not None:
             self._number_maker.fit(raw, **weight_setting(self._number_maker, weights))
@@ -340,91 +314,22 @@ class AdaptedSVC(ClassifierMixin, MetaEstimatorMixin, NamedEstimatorsMixin):
             return None
         return self.feature_scaling * (raw if self._number_maker is None else self._number_maker.transform(raw))
 
-    def _store(self, outcome: Outcome) -> None:
-        adapter, chosen = outcome.adapter, outcome.chosen
-        self.estimators_, self._adapter = outcome.models, adapter
+    def _store(self, found: Adaptation) -> None:
+        adapter, self.threshold_interval_ = found.adapter, found.decision.interval
+        self.estimators_, self._adapter = found.models, adapter
         self.svc_, self.result_, self.input_weights_ = adapter.machine, adapter.result, adapter.input_weights
         self.n_iter_ = adapter.machine.n_iter_
-        self.kept_, self.adapted_ = outcome.kept, outcome.kept == ADAPTED
-        self.held_out_scores_ = {one.name: one.chosen.expected for one in outcome.contenders}
-        self.threshold_, self.threshold_interval_ = chosen.threshold, chosen.interval
-        self.expected_score_, self.expected_score_interval_ = chosen.expected, chosen.expected_interval
+        self.selected_, self.adapted_ = found.selected, found.selected == ADAPTED
+        self.out_of_fold_scores_ = {one.name: one.expected_score for one in found.candidates}
         if not (self.use_features or self._by_default):
-            self._note_features()
-
-    def _note_features(self) -> None:
-        """Take over what the first input that knows it knows of the features."""
-        for name in ("n_features_in_", "feature_names_in_"):
-            self.__dict__.pop(name, None)
-            known = [getattr(model, name) for model in self.estimators_.values() if hasattr(model, name)]
-            if known:
-                setattr(self, name, known[0])
-
-    # ------------------------------------------------------------------------------------------------------ prediction
+            note_features(self, found.models.values())
 
     def _scores(self, X: Any) -> Floats:
-        """Return scores minus the threshold, above zero for positives."""
-        check_is_fitted(self, "measure_")
-        rows, raw = self._rows(X, reset=False)
-        positive = positive_class(self.classes_, self.pos_label)
-        used = self.estimators_ if self.adapted_ else {self.kept_: self.estimators_[self.kept_]}
-        found = {name: binary_scores(model, rows, positive) for name, model in used.items()}
+        samples, raw = self._validate_samples(X, reset=False)
         if not self.adapted_:
-            return found[self.kept_] - self.threshold_
-        return self._adapter.scores(self._features(raw), found) - self.threshold_
-
-    @property
-    def _points_up(self) -> bool:
-        """Whether the positives are the last class, which scores speak for in scikit-learn."""
-        return bool(positive_class(self.classes_, self.pos_label) == self.classes_[1])
-
-    def decision_function(self, X: Any) -> Floats:
-        """Return scores minus `threshold_`: above zero means ``classes_[1]``.
-
-        Parameters
-        ----------
-        X : array, data frame or sparse matrix of shape (n_samples, n_features)
-            New samples.
-
-        Returns
-        -------
-        array of shape (n_samples,)
-        """
-        margin = self._scores(X)
-        return margin if self._points_up else -margin
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return labels.
-
-        Parameters
-        ----------
-        X : array, data frame or sparse matrix of shape (n_samples, n_features)
-            New samples.
-
-        Returns
-        -------
-        array of shape (n_samples,)
-        """
-        above = self._scores(X) > 0.0
-        labels: NDArray[Any] = self.classes_[(above if self._points_up else ~above).astype(int)]
-        return labels
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the measure of the predictions.
-
-        Parameters
-        ----------
-        X : array, data frame or sparse matrix of shape (n_samples, n_features)
-            Samples.
-        y : array of shape (n_samples,)
-            Their labels.
-        sample_weight : array of shape (n_samples,), optional
-            Weights of the samples.
-        """
-        margin = self._scores(X)
-        truth = np.asarray(y) == positive_class(self.classes_, self.pos_label)
-        response = margin if self.measure_.response == "scores" else margin > 0.0
-        return float(self.measure_.score(truth, response, sample_weight))
+            return self._task.scores(self.estimators_[self.selected_], samples)
+        outputs = {name: self._task.scores(model, samples) for name, model in self.estimators_.items()}
+        return self._adapter.scores(self._features(raw), outputs)
 
 
 def _warn_of_weightless(inputs: Inputs) -> None:

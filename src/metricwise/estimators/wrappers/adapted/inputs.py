@@ -9,14 +9,14 @@ from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from metricwise.decisions.out_of_fold import gives_probabilities
+from metricwise.decisions.scoring import gives_probabilities
 from metricwise.estimators.selection.candidates import candidates_for
 from metricwise.estimators.selection.profile import Profile
 from metricwise.measures import Measure
 
 ADAPTED = "adapted"  # the name of the machine among those of its inputs
 _USUAL = ("boosted_trees", "rbf", "logistic")
-_USUAL_PRICE = 1.0  # the least C that is taken for usual
+_LEAST_C = 1.0  # of a default input
 
 Inputs = dict[str, Any]
 
@@ -33,8 +33,8 @@ def default_inputs(profile: Profile, measure: Measure, seed: int) -> Inputs:
     """
     found: Inputs = {}
     for candidate in candidates_for(_USUAL, profile, measure, True, seed):
-        if candidate.settings.get("C", _USUAL_PRICE) >= _USUAL_PRICE:
-            found.setdefault(candidate.name, candidate.kept)
+        if candidate.settings.get("C", _LEAST_C) >= _LEAST_C:
+            found.setdefault(candidate.name, candidate.final)
     return found
 
 

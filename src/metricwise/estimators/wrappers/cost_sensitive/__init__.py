@@ -1,1 +1,1 @@
-"""Any classifier that takes sample weights made measure-aware by the prices of the classes."""
+"""Any classifier that takes sample weights made measure-aware by class weights."""

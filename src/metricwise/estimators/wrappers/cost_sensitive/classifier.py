@@ -1,4 +1,4 @@
-"""Any classifier that takes sample weights made measure-aware by the prices of the classes."""
+"""Any classifier that takes sample weights made measure-aware by class weights."""
 
 from __future__ import annotations
 
@@ -7,32 +7,43 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils import indexable
-from sklearn.utils.validation import column_or_1d
+from sklearn.utils.validation import check_random_state, column_or_1d
 
-from metricwise._sklearn import HasMethods, Interval, StrOptions, count_samples
-from metricwise.decisions.binary import Aim, aim_of
-from metricwise.decisions.fitting import Binary
-from metricwise.decisions.intervals import TableEvidence
-from metricwise.decisions.out_of_fold import gives_probabilities
-from metricwise.decisions.targets import positive_class, sample_weights_of, two_classes
+from metricwise._sklearn import HasMethods, Interval, StrOptions
+from metricwise.decisions.binary import ThresholdRule, make_aim
+from metricwise.decisions.executors import LocalExecutor
+from metricwise.decisions.fitting import FittedModel
+from metricwise.decisions.scoring import gives_probabilities
+from metricwise.decisions.targets import two_classes
+from metricwise.decisions.tasks import task_of_classes
+from metricwise.decisions.training_data import prepare_data, validate_weights
 from metricwise.estimators.inputs import refuse_dask, restore_on_error
+from metricwise.estimators.wrappers.cost_sensitive.iterations import (
+    WeightingPlan,
+    decide_for_final,
+    describe_iteration,
+    fit_final,
+    fit_iterations,
+    select_iteration,
+    warm_start_path,
+)
 from metricwise.estimators.wrappers.cost_sensitive.learners import WeightedLearner
-from metricwise.estimators.wrappers.cost_sensitive.rounds import Rounds, best_trial
 from metricwise.estimators.wrappers.plug_in import PlugInClassifier
 from metricwise.measures import Measure, get_measure, registered_names
+from metricwise.measures.base import CountsTable
 from metricwise.solvers.class_costs import NEEDS
 
 
 class CostSensitiveClassifier(PlugInClassifier):
     """Any classifier that takes sample weights, trained with the class weights that a measure asks for.
 
-    It begins as `PlugInClassifier`: the classifier as it is, with the best threshold. Each round then trains the
-    classifier again with a price for the samples of each class, which the measure sets where the last round has come
-    to, and chooses the threshold again. The best round is kept if held-out samples make it likely, by three in four,
-    that it is better than the plug-in; otherwise this is the plug-in.
+    The first iteration is `PlugInClassifier`: the classifier without class weights, with the best threshold. Each
+    further iteration trains the classifier with the class weights that the measure sets at the contingency table of the
+    last one, and chooses the threshold again. The best iteration is selected if out-of-fold samples make it better than
+    the first with probability 3/4; otherwise the first is.
 
-    Prices help a classifier that cannot follow the data everywhere (linear, shallow, strongly regularised): they move
-    its attention to where the measure needs the boundary. One that estimates probabilities well does not need them.
+    Class weights help a classifier that cannot follow the data everywhere (linear, shallow, strongly regularised): they
+    move the boundary to where the measure needs it. A classifier that estimates probabilities well does not need them.
 
     Parameters
     ----------
@@ -42,40 +53,42 @@ class CostSensitiveClassifier(PlugInClassifier):
     measure : str or Measure, default="f1"
         What predictions are judged by: a ratio of the rates ("f1", "jaccard", "cohen_kappa", ...) or a concave function
         of them ("g_mean", "h_mean", "q_mean", "min_rate").
-    max_rounds : int, default=3
-        Most rounds with prices. Each trains the classifier once a fold. With 0 this is `PlugInClassifier`.
+    max_iter : int, default=3
+        Most iterations with class weights. Each trains the classifier once per fold. With 0 this is
+        `PlugInClassifier`.
     tol : float, default=0.05
-        Rounds end when no price changes by more than this share.
+        Iterations end when no class weight changes by more than this share.
     threshold : {"auto", "max", "bagged", "expected", "batch"}, default="auto"
         How thresholds are estimated; see `PlugInClassifier`.
     cv : int, splitter, iterable or None, default=None
-        Folds, the same in all rounds; None and numbers make folds in which equal samples stay together, 5 by default.
+        Folds, the same in all iterations; None and numbers make folds in which equal samples stay together, 5 by
+        default.
     pos_label : label, optional
         The positive class; by default the last in order.
     n_jobs : int, optional
-        Folds trained side by side.
+        Folds trained in parallel.
     random_state : int, RandomState instance or None, default=0
         Seeds folds and resamples.
 
     Attributes
     ----------
     estimator_ : classifier
-        The classifier, trained on all samples with the prices that were kept.
-    prices_ : ClassCosts
+        The classifier, trained on all samples with the selected class weights.
+    class_weights_ : ClassCosts
         The weights of a positive (``pos``) and a negative (``neg``) sample in training; their mean over the samples is
-        1, and both are 1 if the plug-in was kept.
+        1, and both are 1 if the first iteration is selected.
     threshold_ : float
         The probability (or decision value) of ``estimator_`` above which a sample is positive.
     threshold_interval_ : pair of float
         Where 90 % of thresholds of resampled samples lie.
     expected_score_ : float
-        The measure of held-out samples, never less than that of the plug-in.
+        The measure of out-of-fold samples, never less than that of the first iteration.
     expected_score_interval_ : pair of float
-        Where the measure of as many new samples as were held out lies with probability 0.9; see `score_interval`.
-    history_ : tuple of Round
-        Prices, measure of held-out samples and threshold of every round; the first is the plug-in.
-    best_round_ : int
-        The round that was kept, 0 for the plug-in.
+        Where the measure of as many new samples lies with probability 0.9; see `score_interval`.
+    history_ : tuple of Iteration
+        Class weights, measure of out-of-fold samples and threshold of every iteration.
+    best_iter_ : int
+        The selected iteration.
     n_refits_ : int
         How often a classifier was trained.
     classes_ : array
@@ -90,9 +103,9 @@ class CostSensitiveClassifier(PlugInClassifier):
 
     Notes
     -----
-    Linear models and networks with a parameter ``warm_start`` go on from their last round; trees are grown anew.
+    Linear models and networks with a parameter ``warm_start`` start from their last iteration; trees are grown anew.
 
-    `predict_proba` is the learner's own, of samples weighted by their prices.
+    `predict_proba` is the learner's own, of samples weighted by class.
 
     Examples
     --------
@@ -110,7 +123,7 @@ class CostSensitiveClassifier(PlugInClassifier):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimator": [HasMethods(["fit"])],
         "measure": "no_validation",
-        "max_rounds": [Interval(Integral, 0, None, closed="left")],
+        "max_iter": [Interval(Integral, 0, None, closed="left")],
         "tol": [Interval(Real, 0.0, None, closed="left")],
         "threshold": [StrOptions({"auto", "max", "bagged", "expected", "batch"})],
         "cv": ["cv_object"],
@@ -119,7 +132,7 @@ class CostSensitiveClassifier(PlugInClassifier):
         "random_state": ["random_state"],
     }
 
-    # What a plug-in may also be, and this is not.
+    # Options of PlugInClassifier that do not apply.
     prefit = False
     transductive = False
     __metadata_request__fit: ClassVar[dict[str, str]] = {}
@@ -129,7 +142,7 @@ class CostSensitiveClassifier(PlugInClassifier):
         estimator: Any,
         measure: str | Measure = "f1",
         *,
-        max_rounds: int = 3,
+        max_iter: int = 3,
         tol: float = 0.05,
         threshold: str = "auto",
         cv: Any = None,
@@ -139,7 +152,7 @@ class CostSensitiveClassifier(PlugInClassifier):
     ) -> None:
         self.estimator = estimator
         self.measure = measure
-        self.max_rounds = max_rounds
+        self.max_iter = max_iter
         self.tol = tol
         self.threshold = threshold
         self.cv = cv
@@ -153,7 +166,7 @@ class CostSensitiveClassifier(PlugInClassifier):
         return tags
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:  # type: ignore[override]  # not on a cluster
-        """Train the classifier in rounds and keep the best.
+        """Train the classifier with class weights, iteration by iteration, and select the best.
 
         Parameters
         ----------
@@ -162,7 +175,7 @@ class CostSensitiveClassifier(PlugInClassifier):
         y : array of shape (n_samples,)
             Two classes.
         sample_weight : array of shape (n_samples,), optional
-            A sample of weight 2 counts as two such samples, one of weight 0 as absent. Prices multiply the weights.
+            A sample of weight 2 counts as two such samples, one of weight 0 as absent. Multiplied by class weights.
 
         Returns
         -------
@@ -170,44 +183,36 @@ class CostSensitiveClassifier(PlugInClassifier):
         """
         self._validate_params()
         measure = get_measure(self.measure)
-        aim = _checked_aim(measure)
-        learner = WeightedLearner.of(self.estimator)
-        gives_probabilities(self.estimator)
+        table, learner = _require_table(measure), WeightedLearner.of(self.estimator)
+        has_probabilities = gives_probabilities(self.estimator)
         refuse_dask(self, X)
         with restore_on_error(self):
             if y is None:
                 raise ValueError("CostSensitiveClassifier requires y to be passed, but the target y is None")
             X, y = indexable(X, np.asarray(y))
-            weights = None
-            if sample_weight is not None:
-                weights = sample_weights_of(np.empty((count_samples(X), 0)), y, sample_weight, None)
-            classes = two_classes(y, weights, "CostSensitiveClassifier")
-            fitting, y = self._fitting(X, column_or_1d(y, warn=True), weights)
-            positive = positive_class(classes, self.pos_label)
-            self._keep_best(Rounds(fitting, learner, aim, y, positive, self.max_rounds, self.tol))
-            self.classes_, self.measure_ = classes, measure
+            weights = validate_weights(sample_weight, X)
+            task = task_of_classes(two_classes(y, weights, "CostSensitiveClassifier"), measure, self.pos_label)
+            data, cv = prepare_data(task, X, column_or_1d(y, warn=True), weights, self.cv)
+            rule = ThresholdRule(self.threshold, seed=int(check_random_state(self.random_state).randint(2**31 - 1)))
+            executor = LocalExecutor(task, data, self.n_jobs)
+            plan = WeightingPlan(executor, learner, rule, has_probabilities, cv, self.max_iter, self.tol)
+            iterations = fit_iterations(plan, measure)
+            best = select_iteration(table, iterations)
+            path = warm_start_path(iterations[: best + 1])
+            model = fit_final(plan, path)
+            self._store(task, FittedModel(model, decide_for_final(plan, iterations[best], model)))
+            self.class_weights_, self.best_iter_ = iterations[best].class_weights, best
+            self.history_ = tuple(describe_iteration(plan, one) for one in iterations)
+            self.n_refits_ = len(iterations) * len(plan.splits) + len(path)
         return self
 
-    def _keep_best(self, rounds: Rounds) -> None:
-        measure = rounds.aim.table
-        assert measure is not None
-        trials = rounds.run()
-        best = best_trial(measure, trials)
-        kept = trials[best]
-        model = rounds.final_model(trials[: best + 1])
-        found = Binary(model, rounds.of_model(kept, model), TableEvidence(measure, (kept.table,)))
-        self._store_binary(found, rounds.fitting.probabilities)
-        self.estimator_, self.prices_, self.best_round_ = model, kept.prices, best
-        self.history_, self.n_refits_ = tuple(map(rounds.described, trials)), rounds.n_fits
-        self._note_features(model)
 
-
-def _checked_aim(measure: Measure) -> Aim:
-    """Return what thresholds are chosen for; TypeError unless there are prices for the measure."""
-    aim = aim_of(measure, None)
-    if isinstance(measure, NEEDS) and aim.table is not None:
-        return aim
+def _require_table(measure: Measure) -> CountsTable:
+    """Return the measure as a function of the contingency table; TypeError unless it sets class weights."""
+    table = make_aim(measure, None).table
+    if isinstance(measure, NEEDS) and table is not None:
+        return table
     raise TypeError(
         f"measure {measure.name!r} is neither a ratio of the rates nor a concave function of them, so that it sets no "
-        f"prices: use PlugInClassifier for it, or one of the measures {', '.join(registered_names(NEEDS))}"
+        f"class weights: use PlugInClassifier for it, or one of the measures {', '.join(registered_names(NEEDS))}"
     )

@@ -1,4 +1,4 @@
-"""Learners that take weights of samples, and may be trained again from where they are."""
+"""Learners that take sample weights, and may be trained further (warm start)."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ class WeightedLearner:
         if takes_weights(estimator):
             return cls(estimator, prefix)
         raise TypeError(
-            f"{type(last).__name__} takes no sample_weight, so that samples cannot be given prices: use "
+            f"{type(last).__name__} takes no sample_weight, so that classes cannot be given weights: use "
             "PlugInClassifier, which chooses a threshold for any classifier, or a classifier whose fit takes "
             "sample_weight"
         )
 
-    def fitted(self, X: Any, y: NDArray[Any], weights: Floats | None, start: Any = None) -> Any:
-        """Return a trained copy, or the model to start from trained further."""
+    def fit(self, X: Any, y: NDArray[Any], weights: Floats | None, start: Any = None) -> Any:
+        """Train a copy, or train the model to start from further, and return it."""
         settings = weight_setting(self.estimator, weights)
         if start is None or not self.continues(start):
             return clone(self.estimator).fit(X, y, **settings)
@@ -55,10 +55,10 @@ class WeightedLearner:
         return start.set_params(**{warm: True}).fit(X, y, **settings).set_params(**{warm: own})
 
     def continues(self, model: Any) -> bool:
-        """Whether training a model again moves its weights from where they are.
+        """Whether training a model again starts from its present weights.
 
         Linear models and networks do so if they have ``warm_start``. That of forests and boosted trees adds trees and
-        leaves the old ones, which were grown for other prices, as they are.
+        leaves the old ones, which were grown for other class weights, unchanged.
         """
         last = last_step(model)[1]
         has_weights = hasattr(last, "coef_") or hasattr(last, "coefs_")

@@ -17,11 +17,13 @@ from sklearn.model_selection import GridSearchCV, train_test_split
 from sklearn.svm import LinearSVC
 
 from metricwise import FBeta, MetricClassifier, RecallAtPrecision, measure_names
-from metricwise.decisions.tasks import TwoClasses
+from metricwise.decisions.binary import ThresholdRule
+from metricwise.decisions.tasks import Binary
+from metricwise.decisions.training_data import prepare_data
 from metricwise.estimators.selection.candidates import Candidate, candidates_for
 from metricwise.estimators.selection.clock import Clock
-from metricwise.estimators.selection.halving import Race, Runner
-from metricwise.estimators.selection.learning_curve import carried_on
+from metricwise.estimators.selection.halving import CandidateRun, SuccessiveHalving
+from metricwise.estimators.selection.learning_curve import extrapolate
 from metricwise.estimators.selection.preprocessing import Dense, Prepared, for_trees
 from metricwise.estimators.selection.profile import Profile
 
@@ -46,8 +48,8 @@ def test_the_better_candidate_gets_the_weight():
 def test_scores_are_the_weighted_mean_of_calibrated_scores():
     X, X_test, y, _ = rows()
     model = MetricClassifier("f1", candidates=FEW).fit(X, y)
-    models, parts = model._averaging.models, []
-    for one, calibrate in zip(models, model._averaging.calibrations, strict=True):
+    models, parts = model._ensemble.models, []
+    for one, calibrate in zip(models, model._ensemble.calibrations, strict=True):
         chance = np.clip(one.predict_proba(X_test)[:, 1], 1e-15, 1 - 1e-15)
         parts.append(calibrate(np.clip(np.log(chance / (1 - chance)), -6.0, 6.0)))
     expected = np.average(parts, axis=0, weights=model.weights_) - model.threshold_
@@ -205,23 +207,25 @@ def test_settings_that_gain_from_more_rows_are_not_judged_by_few():
         Candidate("learner", guess, {"number": 1}, gains_later=True),
         Candidate("learner", guess, {"number": 2}),
     ]
-    runners = race(5000).run(candidates).runners
-    assert [one.n_samples for one in runners] == [5000, 5000, 1000]
-    assert [one.why_dropped for one in runners] == ["", *2 * ["other settings of it are better"]]
+    runs = halving(5000).run(candidates).runs
+    assert [one.n_samples for one in runs] == [5000, 5000, 1000]
+    assert [one.why_dropped for one in runs] == ["", *2 * ["other settings of it are better"]]
 
 
-def race(n, budget=None):
+def halving(n, budget=None):
     X, y = make_classification(n, 4, random_state=0)
-    return Race(TwoClasses(X, y, None, FBeta(), 0, 1), None, None, Clock(budget), lambda text: False)
+    task = Binary(np.array([0, 1]), FBeta(), 1)
+    data, cv = prepare_data(task, X, y, None, None)
+    return SuccessiveHalving(task, data, ThresholdRule(must_keep=False), cv, None, Clock(budget), lambda text: False)
 
 
 def test_parts_of_the_rows_grow_and_contain_each_other():
-    large = race(40_000)
+    large = halving(40_000)
     assert large._parts() == [1000, 4000, 16_000, 40_000]
-    assert race(1900)._parts() == [1900]
-    first, second = large._heat(1000), large._heat(4000)
-    assert set(first.rows) <= set(second.rows)
-    assert abs(np.mean(large.task.y[first.rows]) - np.mean(large.task.y)) < 1e-3
+    assert halving(1900)._parts() == [1900]
+    first, second = large._make_rung(1000), large._make_rung(4000)
+    assert set(first.samples) <= set(second.samples)
+    assert abs(np.mean(large.data.y[first.samples]) - np.mean(large.data.y)) < 1e-3
 
 
 class Sleepy(LogisticRegression):
@@ -249,7 +253,7 @@ def test_callbacks_tell_the_progress_and_can_end_the_race():
     MetricClassifier("f1", candidates=FEW, callback=lines.append).fit(X, y)
     assert len(lines) == 2 and lines[0].startswith("360 samples: linear")
     model = MetricClassifier("f1", candidates=FEW, callback=lambda text: True).fit(X, y)
-    assert model.leaderboard_["rows"].gt(0).sum() == 1
+    assert model.leaderboard_["n_samples"].gt(0).sum() == 1
 
 
 def test_candidates_with_decision_values_only():
@@ -298,14 +302,14 @@ def test_scores_of_a_rare_class_are_not_cut_off(rare):
 
 
 def runner_with(*curve):
-    runner = Runner(Candidate("any", None))
-    runner.curve = list(curve)
-    return runner
+    run = CandidateRun(Candidate("any", None))
+    run.curve = list(curve)
+    return run
 
 
 def test_measures_are_carried_on_by_the_power_that_heats_have_shown():
     # What is missing shrinks as the root of the samples: 0.4, then 0.2 with four times the samples.
-    carried = carried_on([runner_with((1000.0, 0.6), (4000.0, 0.8))], 5000, guessed=True)
+    carried = extrapolate([runner_with((1000.0, 0.6), (4000.0, 0.8))], 5000, guessed=True)
     assert carried(0.8) == pytest.approx(1.0 - 0.2 * (4000 / 5000) ** 0.5)
     assert carried(1.0) == 1.0
 
@@ -315,24 +319,24 @@ def test_measures_are_carried_on_by_the_power_that_heats_have_shown():
     [[(100.0, 0.5)], [(100.0, 0.6), (400.0, 0.5)], [(100.0, 0.6), (400.0, 1.0)], [(100.0, 0.9), (50.0, 0.95)]],
 )
 def test_without_a_rising_curve_nothing_is_carried_on(curve):
-    assert carried_on([runner_with(*curve)], 1000, guessed=True)(0.7) == pytest.approx(0.7)
+    assert extrapolate([runner_with(*curve)], 1000, guessed=True)(0.7) == pytest.approx(0.7)
 
 
 def test_curves_are_averaged_and_none_is_too_steep():
     steep = runner_with((100.0, 0.1), (200.0, 0.9))
-    assert carried_on([steep], 400, guessed=True)(0.9) == pytest.approx(1.0 - 0.1 * 0.5)
+    assert extrapolate([steep], 400, guessed=True)(0.9) == pytest.approx(1.0 - 0.1 * 0.5)
     level = runner_with((100.0, 0.5), (200.0, 0.5))
-    assert carried_on([steep, level, runner_with((200.0, 0.1))], 400, guessed=True)(0.9) == pytest.approx(
+    assert extrapolate([steep, level, runner_with((200.0, 0.1))], 400, guessed=True)(0.9) == pytest.approx(
         1.0 - 0.1 * 0.5**0.5
     )
 
 
 def test_intervals_leave_room_for_growth_that_no_heat_has_shown():
     one_heat = [runner_with((800.0, 0.9))]
-    assert carried_on(one_heat, 1000, guessed=True).interval(0.8, 0.95) == pytest.approx((0.8, 1.0 - 0.8 * 0.05))
-    assert carried_on(one_heat, 1000, guessed=False).interval(0.8, 0.95) == pytest.approx((0.8, 0.95))
+    assert extrapolate(one_heat, 1000, guessed=True).interval(0.8, 0.95) == pytest.approx((0.8, 1.0 - 0.8 * 0.05))
+    assert extrapolate(one_heat, 1000, guessed=False).interval(0.8, 0.95) == pytest.approx((0.8, 0.95))
     level = [runner_with((100.0, 0.9), (800.0, 0.9))]
-    assert carried_on(level, 1000, guessed=True).interval(0.8, 0.95) == pytest.approx((0.8, 0.95))
+    assert extrapolate(level, 1000, guessed=True).interval(0.8, 0.95) == pytest.approx((0.8, 0.95))
 
 
 @pytest.mark.parametrize("measure", ["f1", "roc_auc"])

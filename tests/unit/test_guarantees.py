@@ -1,4 +1,4 @@
-"""Promises about new samples: exact tests, valid however many thresholds are searched."""
+"""Guarantees for new samples: exact tests, valid however many thresholds are searched."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from metricwise.decisions.guarantees import (
     SHARE_NAMES,
     Constraint,
     Share,
-    UnkeepablePromiseError,
-    promised_threshold,
+    UnreachableGuaranteeError,
+    guaranteed_threshold,
     safest_first,
     tables_at,
 )
@@ -45,14 +45,16 @@ def test_tests_and_bounds_are_exact(sign, name):
     assert float(constraint.p_value(*TABLE)) == pytest.approx(tail)
     side = "greater" if sign == ">=" else "less"
     bounds = binomtest(kind, among, 0.6, alternative=side).proportion_ci(0.95)
-    assert float(constraint.promised(0.95, *TABLE)) == pytest.approx(bounds.low if sign == ">=" else bounds.high)
+    assert float(constraint.guaranteed_bound(0.95, *TABLE)) == pytest.approx(
+        bounds.low if sign == ">=" else bounds.high
+    )
 
 
 def test_no_rows_prove_nothing():
     for given in (("precision", ">=", 0.9), ("precision", "<=", 0.9)):
         assert float(Constraint.of(given).p_value(0.0, 0.0, 5.0, 5.0)) == 1.0
-    assert Constraint.of(("precision", ">=", 0.9)).promised(0.95, 0.0, 0.0, 5.0, 5.0) == 0.0
-    assert Constraint.of(("recall", "<=", 0.9)).promised(0.95, 5.0, 0.0, 0.0, 5.0) == 1.0
+    assert Constraint.of(("precision", ">=", 0.9)).guaranteed_bound(0.95, 0.0, 0.0, 5.0, 5.0) == 0.0
+    assert Constraint.of(("recall", "<=", 0.9)).guaranteed_bound(0.95, 5.0, 0.0, 0.0, 5.0) == 1.0
 
 
 def test_tables_at_thresholds():
@@ -97,15 +99,15 @@ PROMISES = {
 
 
 @pytest.mark.parametrize("name", PROMISES)
-def test_promises_are_kept(name):
-    """In 200 repetitions promises of confidence 0.9 break in 10 percent at most, up to chance, and are not idle."""
+def test_guarantees_hold(name):
+    """In 200 repetitions guarantees of confidence 0.9 break in 10 percent at most, up to chance, and are not idle."""
     objective, given = PROMISES[name]
     wanted = [Constraint.of(one) for one in given]
     broken, values = 0, []
     for seed in range(200):
         try:
-            found = promised_threshold(Share(objective), wanted, 0.9, rows(300, 2 * seed), rows(300, 2 * seed + 1))
-        except UnkeepablePromiseError:
+            found = guaranteed_threshold(Share(objective), wanted, 0.9, rows(300, 2 * seed), rows(300, 2 * seed + 1))
+        except UnreachableGuaranteeError:
             values.append(0.0)
             continue
         table = tables_at(np.array([found.threshold]), *LARGE)
@@ -121,11 +123,11 @@ def test_promises_are_kept(name):
 def test_refusal_names_the_nearest():
     wanted = [Constraint.of(("precision", ">=", 0.99))]
     message = (
-        r"no threshold can promise precision >= 0.99 with confidence 0.95 on the 200 samples \(\d+ positive\).*"
-        r"nearest is threshold .* which can promise precision >= 0\.\d+"
+        r"no threshold can guarantee precision >= 0.99 with confidence 0.95 on the 200 samples \(\d+ positive\).*"
+        r"nearest is threshold .* which can guarantee precision >= 0\.\d+"
     )
-    with pytest.raises(UnkeepablePromiseError, match=message):
-        promised_threshold(Share("recall"), wanted, 0.95, rows(200, 0, 0.3), rows(200, 1, 0.3))
+    with pytest.raises(UnreachableGuaranteeError, match=message):
+        guaranteed_threshold(Share("recall"), wanted, 0.95, rows(200, 0, 0.3), rows(200, 1, 0.3))
 
 
 @pytest.mark.parametrize(

@@ -8,15 +8,16 @@ from scipy.integrate import quad
 from scipy.special import expit, logit
 from scipy.stats import norm
 
-from metricwise.decisions.binary import HeldOut, Sigmoid, aim_of, choose, evidence_of_folds, table_of
-from metricwise.decisions.intervals import TableEvidence
+from metricwise.decisions.binary import ThresholdRule, choose, count_table, fold_tables, make_aim
+from metricwise.decisions.decision import Calibration, Decision, ScoredSamples, Sigmoid
+from metricwise.decisions.intervals import TablePosterior
 from metricwise.decisions.model_spread import SPREADS, of_other_models, spread_chances
 from metricwise.measures import FBeta, GMean
 
 
 def held_out(random, n_samples=120, shift=1.5):
     positive = np.arange(n_samples) % 6 == 0
-    return HeldOut(positive, random.normal(size=n_samples) + shift * positive - 2.0, np.ones(n_samples))
+    return ScoredSamples(positive, random.normal(size=n_samples) + shift * positive - 2.0, np.ones(n_samples))
 
 
 def test_chances_of_spreads_equal_those_by_integration():
@@ -59,50 +60,55 @@ def test_intervals_cover_what_other_models_find(spread):
     for _ in range(200):
         tables = tuple(drawn_table(random, spread, 200, 2000) for _ in range(5))
         new = FBeta().value(*drawn_table(random, spread, 1000, 10_000))
-        low, high = TableEvidence(FBeta(), tables).interval(n_samples=11_000)
+        low, high = TablePosterior(FBeta(), tables).interval(n_samples=11_000)
         inside += low <= new <= high
-        low, high = TableEvidence(FBeta(), (tuple(np.sum(tables, axis=0)),)).interval(n_samples=11_000)
+        low, high = TablePosterior(FBeta(), (tuple(np.sum(tables, axis=0)),)).interval(n_samples=11_000)
         alone += low <= new <= high
     assert 0.85 <= inside / 200 <= (0.97 if spread else 1.0)
     assert spread == 0.0 or alone / 200 < 0.7  # as if all models were the one that is kept
 
 
+def tables_of_folds(strategy, held, sizes, line, threshold, seed):
+    decision = Decision(threshold, (threshold, threshold), 0.0, (0.0, 1.0), calibration=Calibration((line,)))
+    return fold_tables(FBeta(), ThresholdRule(strategy, seed=seed), decision, held, sizes)
+
+
 def test_every_fold_is_judged_at_the_threshold_of_the_others():
-    held, aim = held_out(np.random.default_rng(0)), aim_of(FBeta(), None)
+    held, aim = held_out(np.random.default_rng(0)), make_aim(FBeta(), None)
     sizes = [50, 30, 40]
-    found = evidence_of_folds(aim, "auto", held, sizes, Sigmoid(2.0, 1.0), 0.0, seed=3)
+    found = tables_of_folds("auto", held, sizes, Sigmoid(2.0, 1.0), 0.0, seed=3)
     start = 0
     for size, table in zip(sizes, found.tables, strict=True):
         own = np.zeros(120, dtype=bool)
         own[start : start + size] = True
         start += size
-        others = HeldOut(*(column[~own] for column in held))
+        others = ScoredSamples(*(column[~own] for column in held))
         log_odds = others._replace(scores=2.0 * others.scores + 1.0)
-        threshold = (choose(aim, "auto", log_odds, True, 3).threshold - 1.0) / 2.0
-        assert table == table_of(threshold, HeldOut(*(column[own] for column in held)))
+        threshold = (choose(aim, ThresholdRule(seed=3), log_odds, True).threshold - 1.0) / 2.0
+        assert table == count_table(threshold, ScoredSamples(*(column[own] for column in held)))
     assert found.value == FBeta().value(*np.sum(found.tables, axis=0))
 
 
 def test_a_fold_with_all_positives_is_judged_at_the_threshold_of_all_rows():
     held = held_out(np.random.default_rng(0))
-    order = np.argsort(~held.positive, kind="stable")
-    held, aim = HeldOut(*(column[order] for column in held)), aim_of(FBeta(), None)
-    found = evidence_of_folds(aim, "auto", held, [60, 60], Sigmoid(), -1.25, seed=0)
-    assert found.tables[0] == table_of(-1.25, HeldOut(*(column[:60] for column in held)))
+    order = np.argsort(~held.target, kind="stable")
+    held = ScoredSamples(*(column[order] for column in held))
+    found = tables_of_folds("auto", held, [60, 60], Sigmoid(), -1.25, seed=0)
+    assert found.tables[0] == count_table(-1.25, ScoredSamples(*(column[:60] for column in held)))
 
 
 @pytest.mark.parametrize("measure", [FBeta(), GMean()])
 def test_folds_expect_what_new_rows_show_and_rows_of_the_choice_expect_more(measure):
-    random, aim = np.random.default_rng(5), aim_of(measure, None)
+    random, aim = np.random.default_rng(5), make_aim(measure, None)
     by_folds, by_choice, truth = [], [], []
     new = held_out(random, 30_000)
     for seed in range(40):
         held = held_out(random)
         order = random.permutation(120)
-        held = HeldOut(*(column[order] for column in held))
-        chosen = choose(aim, "max", held, True, seed)
-        by_choice.append(chosen.expected)
-        by_folds.append(evidence_of_folds(aim, "max", held, [24] * 5, Sigmoid(), chosen.threshold, seed).value)
-        truth.append(measure.value(*table_of(chosen.threshold, new)))
+        held = ScoredSamples(*(column[order] for column in held))
+        chosen = choose(aim, ThresholdRule("max", seed=seed), held, True)
+        by_choice.append(chosen.expected_score)
+        by_folds.append(fold_tables(measure, ThresholdRule("max", seed=seed), chosen, held, [24] * 5).value)
+        truth.append(measure.value(*count_table(chosen.threshold, new)))
     assert np.mean(by_choice) > np.mean(truth) + 0.02
     assert abs(np.mean(by_folds) - np.mean(truth)) < 0.02

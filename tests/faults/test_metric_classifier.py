@@ -44,7 +44,7 @@ def test_a_precision_that_no_threshold_has():
     noise = np.random.default_rng(0).normal(size=(300, 3))
     labels = np.arange(300) % 10 == 0
     with pytest.warns(
-        UserWarning, match=r"no threshold has precision >= 0\.9 on held-out samples; the nearest, .*lower"
+        UserWarning, match=r"no threshold has precision >= 0\.9 on out-of-fold samples; the nearest, .*relax"
     ):
         model = MetricClassifier(RecallAtPrecision(0.9), candidates=LINEAR).fit(noise, labels)
     assert np.isfinite(model.threshold_)
@@ -80,7 +80,7 @@ def test_weights():
 
 
 def test_a_candidate_that_fails_is_left_out_with_a_warning():
-    with pytest.warns(UserWarning, match="candidate broken failed and is left out: out of patience"):
+    with pytest.warns(UserWarning, match="candidate broken failed and is dropped: out of patience"):
         model = MetricClassifier(candidates={"broken": Failing(), **LINEAR}).fit(X, Y)
     assert model.leaderboard_.set_index("candidate").loc["broken", "why_dropped"] == "failed: out of patience"
 

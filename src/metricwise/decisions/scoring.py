@@ -1,0 +1,82 @@
+"""Train any scikit-learn classifier and read its scores: log-odds, log-probabilities or decision values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.special import logit
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from metricwise._typing import Floats, Labels
+from metricwise.decisions.constant import Constant
+from metricwise.decisions.weighting import weight_setting
+
+_SMALLEST = 1e-15  # of a probability; its log-odds, 35, are beyond all that matters
+
+
+def gives_probabilities(model: Any) -> bool:
+    """Whether a classifier has ``predict_proba``; TypeError if it has no scores at all."""
+    if hasattr(model, "predict_proba"):
+        return True
+    if hasattr(model, "decision_function"):
+        return False
+    raise TypeError(
+        f"{type(model).__name__} has neither predict_proba nor decision_function, so there is no score to put a "
+        "threshold on: use a classifier that has one of them, or set the option that gives it one"
+    )
+
+
+def known_classes(model: Any, classes: Labels) -> Labels:
+    """Return the classes of a trained classifier; ValueError if some of the given ones are unknown to it."""
+    check_is_fitted(model)
+    known = np.asarray(model.classes_)
+    unknown = np.setdiff1d(classes, known)
+    if unknown.size:
+        raise ValueError(
+            f"y has labels that the trained {type(model).__name__} does not know: {unknown.tolist()}; it knows "
+            f"{known.tolist()}. Pass samples of these classes, or set prefit=False"
+        )
+    return known
+
+
+def binary_scores(model: Any, X: Any, positive: Any) -> Floats:
+    """Return log-odds of the positive class, or decision values that point to it."""
+    at = list(model.classes_).index(positive)
+    if gives_probabilities(model):
+        chances = np.asarray(model.predict_proba(X), dtype=np.float64)[:, at]
+        values: Floats = logit(np.clip(chances, _SMALLEST, 1.0 - _SMALLEST))
+        return values
+    decisions = np.asarray(model.decision_function(X), dtype=np.float64)
+    return decisions.ravel() if at == 1 else -decisions.ravel()
+
+
+def class_scores(model: Any, X: Any, classes: Labels) -> Floats:
+    """Return log-probabilities, or decision values, of each class; a class unknown to the model gets the least."""
+    if gives_probabilities(model):
+        values = np.log(np.maximum(np.asarray(model.predict_proba(X), dtype=np.float64), _SMALLEST))
+    else:
+        values = np.asarray(model.decision_function(X), dtype=np.float64)
+        values = np.column_stack([-values, values]) if values.ndim == 1 else values
+    if values.shape[1] != len(model.classes_):
+        raise ValueError(
+            f"{type(model).__name__} gives {values.shape[1]} scores for {len(model.classes_)} classes: offsets of "
+            "classes need one score per class, so set decision_function_shape='ovr' or use a classifier with "
+            "predict_proba"
+        )
+    columns = np.full((len(values), len(classes)), min(float(values.min()), float(np.log(_SMALLEST))))
+    columns[:, np.searchsorted(classes, model.classes_)] = values
+    return columns
+
+
+def fit_copy(estimator: Any, X: Any, y: Labels, weights: Floats | None) -> Any:
+    """Train a copy of a classifier; weights are passed on where it takes them."""
+    return clone(estimator).fit(X, y, **weight_setting(estimator, weights))
+
+
+def fit_label(estimator: Any, X: Any, has_label: Labels, weights: Floats | None) -> Any:
+    """Train a copy for one label of a multilabel problem; a constant if all samples have the label, or none."""
+    if has_label.min() == has_label.max():
+        return Constant(float(has_label[0]))
+    return fit_copy(estimator, X, has_label, weights)

@@ -1,0 +1,82 @@
+"""Samples with targets and weights: from what users pass to what models are trained with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import column_or_1d
+
+from metricwise._sklearn import check_sample_weight, count_samples, take_samples
+from metricwise._typing import Floats, Indices, Labels
+from metricwise.decisions.decision import ScoredSamples
+from metricwise.decisions.label_matrix import validate_label_matrix
+from metricwise.decisions.out_of_fold import drop_from_splits
+from metricwise.decisions.tasks import Task
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    """Samples with their targets and weights.
+
+    Attributes
+    ----------
+    X : samples
+        Arrays, sparse matrices, data frames or chunks on a cluster.
+    y : array
+        Targets as classifiers are trained with them.
+    target : array
+        Targets as the task encodes them.
+    weights : array or None
+        Weights of the samples.
+    """
+
+    X: Any
+    y: Labels
+    target: Labels
+    weights: Floats | None
+
+    def take(self, samples: Indices) -> TrainingData:
+        """Return some of the samples."""
+        part = None if self.weights is None else self.weights[samples]
+        return TrainingData(take_samples(self.X, samples), self.y[samples], self.target[samples], part)
+
+    @property
+    def sample_weights(self) -> Floats:
+        """The weight of every sample, one each if there are none."""
+        return np.ones(len(self.y)) if self.weights is None else self.weights
+
+    def scored(self, samples: Indices, scores: Floats) -> ScoredSamples:
+        """Return targets and weights of samples with their scores."""
+        return ScoredSamples(self.target[samples], scores, self.sample_weights[samples])
+
+
+def validate_target(y: Any, who: str) -> Any:
+    """Return targets as a column, or as a matrix of 0 and 1 if there is more than one column."""
+    if y is None:
+        raise ValueError(f"{who} requires y to be passed, but the target y is None")
+    target = y if sparse.issparse(y) else np.asarray(y)
+    is_multilabel = target.ndim == 2 and target.shape[1] > 1
+    return validate_label_matrix(target) if is_multilabel else column_or_1d(target, warn=True)
+
+
+def validate_weights(sample_weight: Any, X: Any) -> Floats | None:
+    """Return sample weights, not negative and not all zero; None if there are none."""
+    if sample_weight is None:
+        return None
+    samples = np.empty((count_samples(X), 0))
+    weights = check_sample_weight(sample_weight, samples, dtype=np.float64, ensure_non_negative=True)
+    if not np.any(weights > 0.0):
+        raise ValueError("sample_weight is zero for every sample: give at least two samples a weight above zero")
+    return np.asarray(weights)
+
+
+def prepare_data(task: Task, X: Any, y: Labels, weights: Floats | None, cv: Any) -> tuple[TrainingData, Any]:
+    """Return the samples that have weight, and the splits among them that ``cv`` stands for."""
+    data = TrainingData(X, y, task.encode(y), weights)
+    if weights is None or np.all(weights > 0.0):
+        return data, cv
+    has_weight = weights > 0.0
+    return data.take(np.flatnonzero(has_weight)), drop_from_splits(cv, X, y, has_weight)

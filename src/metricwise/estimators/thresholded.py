@@ -1,0 +1,109 @@
+"""Prediction of all classifiers that are a model with a decision on its scores."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from metricwise._typing import Floats, Labels
+from metricwise.clusters import at_hand
+from metricwise.decisions.decision import Decision, Threshold
+from metricwise.decisions.tasks import Task
+from metricwise.measures import Measure
+
+
+class ThresholdedClassifier(ClassifierMixin, BaseEstimator):
+    """Predicts by a task and a decision, which subclasses store together with a model that scores samples."""
+
+    classes_: Labels
+    measure_: Measure
+    threshold_: Threshold
+    expected_score_: float
+    expected_score_interval_: tuple[float, float]
+    _task: Task
+    _decision: Decision
+
+    @abstractmethod
+    def _scores(self, X: Any) -> Floats:
+        """Return the scores of samples, without a threshold."""
+
+    def _store_decision(self, task: Task, decision: Decision) -> None:
+        self._task, self._decision = task, decision
+        self.classes_, self.measure_ = task.classes, task.measure
+        self.threshold_ = decision.shown_threshold
+        self.expected_score_, self.expected_score_interval_ = decision.expected_score, decision.expected_interval
+
+    def decision_function(self, X: Any) -> Any:
+        """Return scores minus the threshold; the largest, or the sign of the only one, decides.
+
+        Parameters
+        ----------
+        X : samples
+            New samples.
+
+        Returns
+        -------
+        array of shape (n_samples,), (n_samples, n_classes) or (n_samples, n_labels)
+            Of two classes, ``classes_[1]`` is predicted above zero.
+        """
+        check_is_fitted(self, "measure_")
+        return self._task.orient(self._decision.margins(self._scores(X), self.threshold_))
+
+    def predict(self, X: Any) -> Any:
+        """Return labels.
+
+        Parameters
+        ----------
+        X : samples
+            New samples.
+
+        Returns
+        -------
+        array of shape (n_samples,) or (n_samples, n_labels); a CSR matrix if the labels of training were sparse
+        """
+        check_is_fitted(self, "measure_")
+        return self._task.labels(self.decision_function(X))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the measure of the predictions.
+
+        Parameters
+        ----------
+        X : samples
+            Samples; their scores are computed if they are a Dask collection.
+        y : array
+            Their labels.
+        sample_weight : array of shape (n_samples,), optional
+            Weights of the samples.
+        """
+        check_is_fitted(self, "measure_")
+        return self._task.score(at_hand(y), at_hand(self.decision_function(X)), at_hand(sample_weight))
+
+    def score_interval(self, n_samples: int | None = None, confidence: float = 0.9) -> tuple[float, float]:
+        """Return where the measure of new samples lies with the given probability.
+
+        Parameters
+        ----------
+        n_samples : int, optional
+            How many new samples; by default so many that chance has no part in their measure.
+        confidence : float, default=0.9
+            The probability.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import make_classification
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from metricwise import PlugInClassifier
+        >>> X, y = make_classification(1000, random_state=0)
+        >>> model = PlugInClassifier(LogisticRegression()).fit(X, y)
+        >>> few, many = model.score_interval(n_samples=100), model.score_interval()
+        >>> few[0] < many[0] and many[1] < few[1]
+        True
+        """
+        check_is_fitted(self, "measure_")
+        if self._decision.posterior is None:
+            raise ValueError("score_interval is for two classes; see expected_score_interval_ for more")
+        return self._decision.posterior.interval(confidence, n_samples)

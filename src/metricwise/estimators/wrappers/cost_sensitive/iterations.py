@@ -1,0 +1,217 @@
+"""Training with class weights that the measure sets, iteration by iteration, each judged on out-of-fold samples.
+
+Order of steps (`fit_iterations`):
+
+1. train without class weights and choose the threshold: this is `PlugInClassifier`;
+2. take the class weights at the contingency table of the last iteration (`metricwise.solvers.class_costs`);
+3. train with these weights on the same folds, choose the threshold again in the same way;
+4. go on while the measure rises and the class weights change.
+
+The best iteration is selected if out-of-fold samples make a gain over the first likely, otherwise the first.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from metricwise._sklearn import take_samples
+from metricwise._typing import Floats, Indices
+from metricwise.decisions.binary import ThresholdRule, count_table
+from metricwise.decisions.comparison import Judged, least_gain
+from metricwise.decisions.decision import Calibration, Decision, Probe, Sigmoid, show_probability
+from metricwise.decisions.executors import LocalExecutor
+from metricwise.decisions.out_of_fold import OutOfFoldScores, Splits, score_out_of_fold
+from metricwise.estimators.wrappers.cost_sensitive.learners import WeightedLearner
+from metricwise.measures.base import CountsTable
+from metricwise.solvers.amp_problem import ClassCosts
+from metricwise.solvers.class_costs import compute_class_costs
+
+_EQUAL = ClassCosts(1.0, 1.0)
+
+
+class Iteration(NamedTuple):
+    """One training with class weights, as users see it.
+
+    Attributes
+    ----------
+    class_weights : ClassCosts
+        Weights of a positive (``pos``) and a negative (``neg``) sample in training.
+    score : float
+        The measure of out-of-fold samples.
+    threshold : float
+        The threshold chosen: a probability, or a decision value, of models trained with these class weights.
+    """
+
+    class_weights: ClassCosts
+    score: float
+    threshold: float
+
+
+class JudgedWeights(NamedTuple):
+    """Class weights with the out-of-fold scores of models trained with them, and the decision on these.
+
+    Scores of ``judged`` are log-odds without the class weights, where they are log-odds; ``found`` has those of the
+    models.
+    """
+
+    class_weights: ClassCosts
+    judged: Judged
+    found: OutOfFoldScores
+
+    @property
+    def expected_score(self) -> float:
+        """The measure of out-of-fold samples."""
+        return self.judged.decision.expected_score
+
+    @property
+    def table(self) -> tuple[float, float, float, float]:
+        """The contingency table of the out-of-fold samples."""
+        return count_table(float(self.judged.decision.threshold), self.judged.samples)
+
+
+@dataclass(frozen=True)
+class WeightingPlan:
+    """What all iterations share.
+
+    Attributes
+    ----------
+    executor : LocalExecutor
+        Task and samples.
+    learner : WeightedLearner
+        What is trained.
+    rule : ThresholdRule
+        How thresholds are chosen.
+    has_probabilities : bool
+        Whether scores are log-odds.
+    cv : int, splitter, iterable or None
+        Folds.
+    max_iter : int
+        Most iterations after the first.
+    tol : float
+        Iterations end when no class weight changes by more than this share.
+    """
+
+    executor: LocalExecutor
+    learner: WeightedLearner
+    rule: ThresholdRule
+    has_probabilities: bool
+    cv: Any
+    max_iter: int
+    tol: float
+
+    @cached_property
+    def folds(self) -> Splits:
+        """The folds, the same in all iterations; none, with a warning, if there are too few samples."""
+        return self.executor.split(self.cv, self.rule.seed)
+
+    @property
+    def splits(self) -> Splits:
+        """The folds; without any, all samples are training and test samples."""
+        everything = np.arange(len(self.executor.data.y))
+        return self.folds or [(everything, everything)]
+
+    @cached_property
+    def probe(self) -> Indices:
+        """Samples on which the final model is compared with the fold models."""
+        return self.executor.task.draw_probe(self.executor.data.target, self.rule.seed)
+
+    def sample_weights(self, class_weights: ClassCosts) -> Floats | None:
+        """Return the weights of the samples in training; None if the user gave none and the classes weigh the same."""
+        data = self.executor.data
+        if class_weights.pos == class_weights.neg:
+            return data.weights
+        weights: Floats = data.sample_weights * np.where(data.target, class_weights.pos, class_weights.neg)
+        return weights
+
+    def log_odds_shift(self, class_weights: ClassCosts) -> float:
+        """Return how far class weights move the scores of a learner that gives log-odds."""
+        return math.log(class_weights.pos / class_weights.neg) if self.has_probabilities else 0.0
+
+
+def fit_iterations(plan: WeightingPlan, measure: Any) -> list[JudgedWeights]:
+    """Train fold models with the class weights of every iteration, and choose its threshold."""
+    iterations = [_judge_weights(plan, _EQUAL, None)]
+    # Without out-of-fold samples, of which the user has been warned, nothing shows whether class weights help.
+    while len(iterations) <= (plan.max_iter if plan.folds else 0):
+        last = iterations[-1]
+        class_weights = compute_class_costs(measure, last.table)
+        # A class of weight zero cannot be learnt.
+        if min(class_weights) <= 0.0 or _has_converged(last.class_weights, class_weights, plan.tol):
+            break
+        iterations.append(_judge_weights(plan, class_weights, last.found.kept))
+        if iterations[-1].expected_score <= last.expected_score:
+            break
+    return iterations
+
+
+def _has_converged(last: ClassCosts, class_weights: ClassCosts, tol: float) -> bool:
+    return all(abs(new - old) <= tol * old for old, new in zip(last, class_weights, strict=True))
+
+
+def _judge_weights(plan: WeightingPlan, class_weights: ClassCosts, starts: Any) -> JudgedWeights:
+    score_fold = partial(_score_fold, plan.executor, plan.learner, plan.sample_weights(class_weights))
+    models = [None] * len(plan.splits) if starts is None else starts
+    found = score_out_of_fold(score_fold, plan.splits, plan.probe, plan.executor.n_jobs, models)
+    samples = plan.executor.data.scored(found.samples, found.scores - plan.log_odds_shift(class_weights))
+    decision = plan.executor.task.decide(samples, plan.rule, plan.has_probabilities)
+    return JudgedWeights(class_weights, Judged(samples, decision), found)
+
+
+def _score_fold(
+    executor: LocalExecutor,
+    learner: WeightedLearner,
+    weights: Floats | None,
+    train: Indices,
+    test: Indices,
+    seen: Indices,
+    start: Any,
+) -> tuple[Floats, Floats, Any]:
+    """Return out-of-fold and in-fold scores, and the model if the next iteration can start from it."""
+    part = executor.data.take(train)
+    model = learner.fit(part.X, part.y, None if weights is None else weights[train], start)
+    scores, seen_scores = (executor.task.scores(model, take_samples(executor.data.X, some)) for some in (test, seen))
+    return scores, seen_scores, model if learner.continues(model) else None
+
+
+def select_iteration(measure: CountsTable, iterations: list[JudgedWeights]) -> int:
+    """Return the best iteration if it is likely to gain over the first, else the first."""
+    best = int(np.argmax([one.expected_score for one in iterations]))
+    gains = best > 0 and least_gain(measure, iterations[0].judged, iterations[best].judged) > 0.0
+    return best if gains else 0
+
+
+def warm_start_path(iterations: list[JudgedWeights]) -> list[JudgedWeights]:
+    """Return the iterations that the final model goes through, as the fold models did: all, or only the last."""
+    return iterations if iterations[-1].found.kept[0] is not None else iterations[-1:]
+
+
+def fit_final(plan: WeightingPlan, path: list[JudgedWeights]) -> Any:
+    """Train on all samples with the class weights of the last iteration of a path, through those before it."""
+    model, data = None, plan.executor.data
+    for one in path:
+        model = plan.learner.fit(data.X, data.y, plan.sample_weights(one.class_weights), model)
+    return model
+
+
+def describe_iteration(plan: WeightingPlan, one: JudgedWeights) -> Iteration:
+    """Return what users see of an iteration."""
+    threshold = float(one.judged.decision.threshold) + plan.log_odds_shift(one.class_weights)
+    shown = show_probability(threshold) if plan.has_probabilities else threshold
+    return Iteration(one.class_weights, one.expected_score, shown)
+
+
+def decide_for_final(plan: WeightingPlan, one: JudgedWeights, model: Any) -> Decision:
+    """Return the decision of an iteration for the scores of the final model, class weights included."""
+    shift, decision = plan.log_odds_shift(one.class_weights), one.judged.decision
+    if plan.folds:
+        probe, executor = one.found.probe, plan.executor
+        target, scores, weights = executor.data.scored(probe, executor.score(model, probe))
+        decision = decision.shift_to_final(Probe(target, one.found.probe_scores - shift, scores - shift, weights))
+    if shift == 0.0:
+        return decision
+    return replace(decision.shift(shift), calibration=Calibration((Sigmoid(1.0, -shift),)))
