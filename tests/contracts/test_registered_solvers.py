@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from metricwise.designs import make_design
-from metricwise.designs.remote_scores import FarRows, OnePlace
+from metricwise.designs.remote_design import LocalData, RemoteDesign
 from metricwise.measures import FBeta, RocAuc, get_measure
 from metricwise.results import Status
 from metricwise.solvers import Limits, run
@@ -35,7 +35,7 @@ def problem_of(name, data=X, threads=1):
     make, measure = SOLVERS[name].make_problem, measure_for(name)
     if name == "binned-cutting-plane":
         design = make_design(data, intercept=1.0, threads=threads)
-        return make(FarRows(OnePlace(design, POSITIVE.astype(np.int64)), 1), measure, 256, 0.5, TOL)
+        return make(RemoteDesign(LocalData(design, POSITIVE.astype(np.int64)), 1), measure, 256, 0.5, TOL)
     if name == "sparse-coding":
         design, squares = make_design(data, threads=threads), (data**2).sum(axis=1)
         return make(design, squares, POSITIVE, measure, (0.5, 1.0, 0.5), np.ones(len(data)), 1.0)

@@ -19,7 +19,7 @@ from metricwise.decisions.multiclass import average_measure
 from metricwise.measures import Averaged, BalancedAccuracy, Measure
 from metricwise.measures.averages import matrix_table
 from metricwise.measures.base import CountsTable, Table
-from metricwise.reporting.predictions import Predictions
+from metricwise.reporting.predictions import NOUNS, Predictions
 from metricwise.reporting.steps import Steps
 
 RESAMPLES = 2000
