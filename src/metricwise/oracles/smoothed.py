@@ -170,6 +170,6 @@ def make_smoothed_slack(
     if size < total_pos:
         raise TypeError(
             f"{measure!r} asks for {size:g} samples, fewer than the {total_pos:g} positives: its loss is then a ratio, "
-            f"which has no smoothed slack. Train MultivariateSVC for it, or choose k >= {total_pos:g}"
+            "which has no smoothed slack. Train MultivariateSVC for it, or choose a larger k"
         )
     return SmoothedSamples(classes, mistakes, 1.0 / total_pos, 0.0, room=size - total_pos)

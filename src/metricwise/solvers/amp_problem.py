@@ -156,7 +156,7 @@ def _check_concave(measure: Measure, ratio: LevelRatio, theta: float) -> None:
         p, q = ratio.class_costs(level)
         if p < 0.0 or q < 0.0 or p + q == 0.0:
             raise ValueError(
-                f"measure {measure.name!r} values true positives at {p:g} and true negatives at {q:g} at the level "
+                f"measure {measure.name!r} pays {p:g} for true positives and {q:g} for true negatives at the level "
                 f"{level:g} (theta={theta:g}); AMP needs a measure for which neither is negative at any level between "
                 "that of w = 0 and that of perfect labels, and not both are zero: more correct labels must not lower "
                 "the measure. MultivariateSVC trains for any measure"
