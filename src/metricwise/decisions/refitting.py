@@ -1,10 +1,9 @@
-"""How far a model of all samples moves the scores that models of folds gave.
+"""How far the final model moves the scores that fold models gave.
 
-Thresholds are chosen on scores of samples that their models, those of the folds, have not seen. The model that is kept
-has learnt from more samples, and its scores are further apart: where positives are few, so much that a threshold of the
-folds is too low for it. How far it moves a score can be told by samples that both kinds of models have seen. Not so for
-models that learn samples by heart (deep trees, nearest neighbours): they disagree about such samples by far, and no two
-in the same way, so that nothing is to be learnt from them.
+The final model is trained on more samples than the fold models, so its scores are more spread out. With few positives
+and many features, a threshold chosen on the fold models' scores is then too low, and is corrected here. The correction
+is estimated from samples that both kinds of models were trained with. Models that memorise their samples (deep trees,
+nearest neighbours) disagree widely about such samples, each in its own way, and get no correction.
 """
 
 from __future__ import annotations
@@ -13,19 +12,19 @@ import numpy as np
 
 from metricwise._typing import Floats
 
-_FEWEST_ROWS, _MOST_ROWS = 20.0, 200.0  # near the threshold that are looked at; else two for one of the rarer class
-_WIDEST = 1.0  # standard deviation of moves, in log-odds, from which on they say nothing
+_FEWEST_SAMPLES, _MOST_SAMPLES = 20.0, 200.0  # near the threshold that are used; between them, two per minority sample
+_WIDEST = 1.0  # standard deviation of moves, in log-odds, from which on there is no correction
 
 
-def refit_shift(threshold: float, by_folds: Floats, by_whole: Floats, weights: Floats, rare: float) -> float:
-    """Return by how much to raise a threshold on log-odds for the model of all samples.
+def refit_shift(threshold: float, by_folds: Floats, by_final: Floats, weights: Floats, rare: float) -> float:
+    """Return by how much to raise a threshold on log-odds for the final model.
 
     Parameters
     ----------
     threshold : float
-        Chosen for the models of the folds.
-    by_folds, by_whole : arrays
-        Log-odds of samples by models of folds, and by the model of all samples, all of which have seen them.
+        Chosen for the fold models.
+    by_folds, by_final : arrays
+        Log-odds of samples by fold models and by the final model, all trained with them.
     weights : array
         Weights of the samples.
     rare : float
@@ -39,9 +38,9 @@ def refit_shift(threshold: float, by_folds: Floats, by_whole: Floats, weights: F
     0.2
     """
     order = np.argsort(np.abs(by_folds - threshold), kind="stable")
-    most = float(np.clip(2.0 * rare, _FEWEST_ROWS, _MOST_ROWS))
+    most = float(np.clip(2.0 * rare, _FEWEST_SAMPLES, _MOST_SAMPLES))
     near = np.diff(np.minimum(np.cumsum(weights[order]), most), prepend=0.0)
-    moves, near = (by_whole - by_folds)[order][near > 0.0], near[near > 0.0]
+    moves, near = (by_final - by_folds)[order][near > 0.0], near[near > 0.0]
     if moves.size == 0:
         return 0.0
     spread = np.sqrt(np.average((moves - np.average(moves, weights=near)) ** 2, weights=near))
