@@ -16,7 +16,7 @@ from metricwise.decisions.guarantees import (
     safest_first,
     tables_at,
 )
-from metricwise.inference.candidate_thresholds import Candidates
+from metricwise.inference.threshold import Candidates
 from metricwise.measures import FBeta
 
 TABLE = (30.0, 4.0, 10.0, 56.0)

@@ -18,7 +18,7 @@ from metricwise.decisions.threshold_choice import (
     resamples,
 )
 from metricwise.inference import best_threshold
-from metricwise.inference.candidate_thresholds import Candidates
+from metricwise.inference.threshold import Candidates
 from metricwise.measures import (
     MCC,
     Accuracy,

@@ -8,7 +8,7 @@ import numpy as np
 
 from metricwise._typing import Floats
 from metricwise.decisions.threshold_choice import expected_threshold, mix_log_odds, share_curve
-from metricwise.inference.candidate_thresholds import Candidates
+from metricwise.inference.threshold import Candidates
 from metricwise.measures.base import CountsTable
 
 # Of the threshold that selects the same share of the batch and of the one expected to be best on it; the rest is for

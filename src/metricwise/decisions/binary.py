@@ -15,8 +15,7 @@ from metricwise.decisions.guarantees import Constraint, Share, UnreachableGuaran
 from metricwise.decisions.intervals import TablePosterior
 from metricwise.decisions.ranking_posterior import summarize_scores
 from metricwise.decisions.threshold_choice import ThresholdChoice, choose_threshold
-from metricwise.inference.candidate_thresholds import Candidates
-from metricwise.inference.threshold import threshold_for
+from metricwise.inference.threshold import Candidates, threshold_for
 from metricwise.measures import Measure, PrecisionAtRecall, RecallAtPrecision
 from metricwise.measures.base import CountsTable, RestrictsLabellings
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from metricwise._typing import Floats, Integers
 from metricwise.decisions.threshold_choice import drawn_weights
-from metricwise.inference.candidate_thresholds import Candidates
+from metricwise.inference.threshold import Candidates
 from metricwise.measures.averages import matrix_table
 
 TablesValue = Callable[[Floats, Floats, Floats, Floats], Any]

@@ -20,7 +20,7 @@ import numpy as np
 from scipy.special import betainc, betaincinv
 
 from metricwise._typing import Floats, Indices, Mask
-from metricwise.inference.candidate_thresholds import Candidates
+from metricwise.inference.threshold import Candidates
 from metricwise.measures.base import CountsTable
 from metricwise.measures.tables import divide
 

@@ -24,7 +24,7 @@ import numpy as np
 from scipy.special import expit, gammaincinv, logit
 
 from metricwise._typing import Floats, Mask
-from metricwise.inference.candidate_thresholds import Candidates
+from metricwise.inference.threshold import Candidates
 from metricwise.measures.base import CountsTable
 
 Strategy = Literal["auto", "max", "bagged", "expected"]

@@ -145,10 +145,9 @@ def make_design(X: Any, *, intercept: float = 0.0, threads: int = 1) -> Design:
     >>> design.scores(np.array([1.0, 2.0, 10.0]))
     array([11., 12.])
     """
-    from metricwise.designs.dense import DenseDesign
     from metricwise.designs.disk import BlockReader, DiskSource
+    from metricwise.designs.matrix import DenseDesign, SparseDesign
     from metricwise.designs.partitioned import DataSource, PartitionedDesign
-    from metricwise.designs.sparse import SparseDesign
 
     rows = np.arange(X.shape[0], dtype=np.int64)
     if sparse.issparse(X):

@@ -9,7 +9,7 @@ from scipy.linalg.blas import dsymv
 
 from metricwise._typing import Floats, Hashes, Indices
 from metricwise.designs.base import Design
-from metricwise.designs.dense import DenseDesign
+from metricwise.designs.matrix import DenseDesign
 
 _FEW = 0.25  # of all samples: the columns of so few are faster read one by one
 

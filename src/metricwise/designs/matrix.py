@@ -1,4 +1,4 @@
-"""What dense and sparse designs share: positions of samples in one matrix, and the virtual constant column."""
+"""Samples of one matrix, dense or sparse (CSR), with a virtual constant column."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from metricwise._typing import Floats, Indices
+from metricwise._typing import Floats, Hashes, Indices
 from metricwise.designs.base import LinearWeights
+from metricwise.kernels import hashing, products
 from metricwise.threads import block_bounds, run_blocks
 
 _MANY_SAMPLES = 5000
@@ -89,3 +90,96 @@ class MatrixDesign(LinearWeights, ABC):
 
     @abstractmethod
     def _combine(self, c: Floats, out: Floats) -> None: ...
+
+
+class DenseDesign(MatrixDesign):
+    """Samples of a dense matrix. Any layout but contiguous columns is read row by row."""
+
+    is_sparse = False
+
+    def __init__(self, X: np.ndarray, rows: Indices, intercept: float, threads: int) -> None:
+        super().__init__(X, rows, intercept, threads)
+        self._by_columns = X.flags.f_contiguous and not X.flags.c_contiguous
+        # Reading whole columns is faster than picking samples out of them, unless few samples are wanted.
+        self._whole_columns = self._by_columns and 4 * len(rows) > X.shape[0]
+
+    def _scores(self, w: Floats, offset: float) -> Floats:
+        X, rows = self.X, self.rows
+        work = float(len(rows)) * X.shape[1]
+        if self._whole_columns:
+            out = np.empty(X.shape[0])
+            self._run(lambda start, stop: products.columns_scores(X, w, out, start, stop), X.shape[0], work)
+            return out[rows] + offset
+        out = np.empty(len(rows))
+        if self._by_columns:
+            self._run(
+                lambda start, stop: products.columns_scores_of_subset(X, rows, w, out, start, stop), len(rows), work
+            )
+            return out + offset
+        order = self.order
+        self._run(
+            lambda start, stop: products.dense_scores(X, rows, order, w, offset, out, start, stop), len(rows), work
+        )
+        return out
+
+    def _combine(self, c: Floats, out: Floats) -> None:
+        X, rows = self.X, self.rows
+        work = float(np.count_nonzero(c)) * X.shape[1]
+        if self._whole_columns:
+            spread = np.bincount(rows, weights=c, minlength=X.shape[0])  # a sample may be listed more than once
+            self._run(lambda start, stop: products.columns_combine(X, spread, out, start, stop), X.shape[1], X.size)
+        elif self._by_columns:
+            self._run(
+                lambda start, stop: products.columns_combine_of_subset(X, rows, c, out, start, stop), X.shape[1], work
+            )
+        else:
+            order = self.order
+            self._sum_blocks(
+                lambda start, stop, part: products.dense_combine(X, rows, order, c, part, start, stop), out, work
+            )
+
+    def fingerprints(self, seed: int = 0) -> Hashes:
+        out = np.empty(len(self.rows), dtype=np.uint64)
+        hashing.hash_dense(self.X, self.rows, np.uint64(seed), out)
+        return out
+
+
+class SparseDesign(MatrixDesign):
+    """Samples of a CSR matrix; the work is proportional to the stored entries."""
+
+    is_sparse = True
+
+    def __init__(self, X: Any, rows: Indices, intercept: float, threads: int) -> None:
+        super().__init__(X, rows, intercept, threads)
+        self._entries_per_row = X.nnz / max(X.shape[0], 1)
+
+    def _scores(self, w: Floats, offset: float) -> Floats:
+        X, rows, order = self.X, self.rows, self.order
+        out = np.empty(len(rows))
+        self._run(
+            lambda start, stop: products.sparse_scores(
+                X.data, X.indices, X.indptr, rows, order, w, offset, out, start, stop
+            ),
+            len(rows),
+            self._entries_per_row * len(rows),
+        )
+        return out
+
+    def _combine(self, c: Floats, out: Floats) -> None:
+        X, rows, order = self.X, self.rows, self.order
+        work = self._entries_per_row * np.count_nonzero(c)
+        # Every block needs an accumulator with one entry per column, which must not cost more than the block itself.
+        if work < 8 * X.shape[1]:
+            work = 0.0
+        self._sum_blocks(
+            lambda start, stop, part: products.sparse_combine(
+                X.data, X.indices, X.indptr, rows, order, c, part, start, stop
+            ),
+            out,
+            work,
+        )
+
+    def fingerprints(self, seed: int = 0) -> Hashes:
+        out = np.empty(len(self.rows), dtype=np.uint64)
+        hashing.hash_sparse(self.X.data, self.X.indices, self.X.indptr, self.rows, np.uint64(seed), out)
+        return out

@@ -15,8 +15,8 @@ from scipy.linalg import LinAlgError, cholesky, solve_triangular
 
 from metricwise._typing import Floats, Hashes, Indices
 from metricwise.designs.base import Design
-from metricwise.designs.dense import DenseDesign
 from metricwise.designs.kernel_function import KernelMatrix
+from metricwise.designs.matrix import DenseDesign
 
 _RIDGE = (
     1e-10  # of the mean of the kernel's diagonal, added to the rest so that nearly dependent samples can be factored

@@ -10,9 +10,41 @@ import numpy as np
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from metricwise._sklearn import check_n_features
-from metricwise.clusters import is_dask
+from metricwise.clusters import at_hand, is_dask, refuse_client, running_client
+from metricwise.decisions.chunk_learners import refuse_kernels
 from metricwise.designs import BlockReader, DataSource
-from metricwise.registry import entries, listed
+from metricwise.designs.cluster.blocks import persist_blocks
+from metricwise.designs.cluster.source import DaskSource
+from metricwise.registry import entries, listed, trains_on
+
+
+def data_of_cluster(model: Any, X: Any, y: Any, sample_weight: Any, client: Any) -> tuple[Any, Any, Any]:
+    """Return the data of `fit`: a Dask collection as chunks on its cluster, labels and weights in memory.
+
+    Parameters
+    ----------
+    model : estimator
+        The estimator to train.
+    X, y, sample_weight
+        What the user passed to `fit`.
+    client : distributed.Client or None
+        Of the cluster; None for the one started last.
+    """
+    if is_dask(X):
+        refuse_kernels(model)
+        if not trains_on(model, "cluster"):
+            return X, y, sample_weight  # refused where samples are checked
+    return chunks_of_cluster(X, y, sample_weight, client)
+
+
+def chunks_of_cluster(X: Any, y: Any, sample_weight: Any, client: Any) -> tuple[Any, Any, Any]:
+    """Return a Dask collection as chunks on its cluster, other samples unchanged; labels and weights in memory."""
+    refuse_client(client, X)
+    if not is_dask(X):
+        return X, at_hand(y), at_hand(sample_weight)
+    client = running_client(client)
+    labels, weights = at_hand(y, client), at_hand(sample_weight, client)
+    return DaskSource(persist_blocks(X, client)), labels, weights
 
 
 def validate_samples(

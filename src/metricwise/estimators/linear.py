@@ -13,8 +13,8 @@ from metricwise._typing import Floats, Mask
 from metricwise.clusters import at_hand, is_dask
 from metricwise.decisions.targets import positive_class
 from metricwise.designs import make_design
-from metricwise.estimators.dask_inputs import lazy_labels, lazy_scores
 from metricwise.estimators.inputs import labels_of, validate_samples
+from metricwise.estimators.lazy_predictions import lazy_labels, lazy_scores
 from metricwise.measures import HasMulticlassValue, Measure
 from metricwise.threads import available_threads
 

@@ -1,15 +1,89 @@
-"""The best threshold for a measure, exact over all distinct scores."""
+"""All thresholds that separate samples by their scores, and the best of them for a measure."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from metricwise._typing import Floats, Mask
-from metricwise.inference.candidate_thresholds import Candidates
 from metricwise.measures import BalancedAccuracy, Measure
 from metricwise.measures.base import CountsTable, RestrictsLabellings
+
+# Predicting every sample positive is accepted only for a noticeable gain.
+_NOTICEABLE = 1e-6
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Samples grouped by distinct score, greatest first; candidate k predicts the first k groups positive.
+
+    Attributes
+    ----------
+    edges : array of shape (groups + 2,)
+        The distinct scores with one more at either end, where nothing and where everything is predicted positive.
+    positives, negatives : arrays of shape (groups,)
+        Weights of the samples of each group.
+    """
+
+    edges: Floats
+    positives: Floats
+    negatives: Floats
+
+    @classmethod
+    def of(cls, positive: Mask, scores: Floats, weights: Floats | None = None) -> Candidates:
+        """Group samples by their scores.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> Candidates.of(np.array([True, False, True]), np.array([2.0, 1.0, 2.0])).positives
+        array([2., 0.])
+        """
+        weight = np.ones(scores.size) if weights is None else weights
+        order = np.argsort(-scores, kind="stable")
+        ordered, weight, truth = scores[order], weight[order], positive[order]
+        first = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+        positives, negatives = np.add.reduceat(weight * truth, first), np.add.reduceat(weight * ~truth, first)
+        return cls(_edges(ordered[first]), positives, negatives)
+
+    def tables(self, positives: Floats | None = None, negatives: Floats | None = None) -> tuple[Floats, ...]:
+        """Return tp, fp, fn, tn of every candidate, for the samples' own weights or others."""
+        tp = _prefix_sums(self.positives if positives is None else positives)
+        fp = _prefix_sums(self.negatives if negatives is None else negatives)
+        return tp, fp, tp[-1] - tp, fp[-1] - fp
+
+    def values(self, measure: CountsTable, positives: Floats | None = None, negatives: Floats | None = None) -> Floats:
+        """Return the measure of every candidate; the last, all samples positive, counts only if it beats the first."""
+        values = np.array(measure.value(*self.tables(positives, negatives)), dtype=np.float64)
+        if values[-1] <= values[0] + _NOTICEABLE:
+            values[-1] = -np.inf
+        return values
+
+    def best(self, values: Floats) -> int:
+        """Return the best candidate; of several, the one in the widest gap: it leaves most room for new samples."""
+        best = np.flatnonzero(values >= values.max() - 1e-12 * max(1.0, abs(values.max())))
+        return int(best[np.argmax((self.edges[:-1] - self.edges[1:])[best])])
+
+    def thresholds(self, which: Any) -> Any:
+        """Return the thresholds of candidates: halfway between the scores on either side."""
+        high, low = self.edges[which], self.edges[np.add(which, 1)]
+        middle = 0.5 * low + 0.5 * high
+        # Where rounding leaves nothing between, the lower end.
+        return np.where((low <= middle) & (middle < high), middle, low)[()]
+
+
+def _prefix_sums(weights: Floats) -> Floats:
+    return np.concatenate([[0.0], np.cumsum(weights)])
+
+
+def _edges(descending: Floats) -> Floats:
+    # Both ends count as narrow gaps, so that an inner threshold is preferred where it is as good.
+    room = float(np.min(-np.diff(descending))) if descending.size > 1 else 1.0
+    above = max(descending[0] + room, np.nextafter(descending[0], np.inf))
+    below = min(descending[-1] - room, np.nextafter(descending[-1], -np.inf))
+    return np.concatenate([[above], descending, [below]])
 
 
 class BestThreshold(NamedTuple):

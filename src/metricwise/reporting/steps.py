@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.optimize import isotonic_regression
 
 from metricwise._typing import Floats, Integers
-from metricwise.inference.candidate_thresholds import Candidates
+from metricwise.inference.threshold import Candidates
 from metricwise.measures.base import CountsTable
 from metricwise.measures.tables import divide
 from metricwise.reporting.predictions import Problem, shortest_between

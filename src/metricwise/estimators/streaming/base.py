@@ -19,8 +19,7 @@ from metricwise._sklearn import Interval, Options, StrOptions
 from metricwise._typing import Floats, Mask
 from metricwise.decisions.targets import classes_of, sample_weights_of
 from metricwise.designs.cluster.source import DaskSource
-from metricwise.estimators.dask_inputs import data_of_cluster
-from metricwise.estimators.inputs import refuse_dask_in_order, restore_on_error, validate_samples
+from metricwise.estimators.inputs import data_of_cluster, refuse_dask_in_order, restore_on_error, validate_samples
 from metricwise.estimators.linear import LinearClassifier
 from metricwise.estimators.streaming.chunks import ChunkReader, check_chunk_labels, chunk_weights
 from metricwise.estimators.streaming.passes import Evaluation, evaluate

@@ -21,8 +21,7 @@ from metricwise.decisions.targets import classes_of, sample_weights_of
 from metricwise.designs import Design, make_design
 from metricwise.designs.kernel_function import PRECOMPUTED, KernelFunction
 from metricwise.estimators.checkpoints import digest, settings_of
-from metricwise.estimators.dask_inputs import data_of_cluster
-from metricwise.estimators.inputs import is_chunked, refuse_chunks, restore_on_error, validate_samples
+from metricwise.estimators.inputs import data_of_cluster, is_chunked, refuse_chunks, restore_on_error, validate_samples
 from metricwise.estimators.linear import LinearClassifier
 from metricwise.estimators.svm.kernel import Kernel, KernelSettings, KernelSpace, make_kernel_space, score_by_kernel
 from metricwise.estimators.svm.training import BinaryFit, BinaryTarget, TrainingData, TrainingPlan, fit_binary_problems

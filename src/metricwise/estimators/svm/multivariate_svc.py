@@ -19,8 +19,7 @@ from metricwise.designs.cluster.blocks import persist_blocks
 from metricwise.designs.cluster.labelled import ClusterData
 from metricwise.designs.cluster.source import DaskSource
 from metricwise.designs.remote_design import LabelledData, LocalData, RemoteDesign
-from metricwise.estimators.dask_inputs import data_of_cluster
-from metricwise.estimators.inputs import validate_samples
+from metricwise.estimators.inputs import data_of_cluster, validate_samples
 from metricwise.estimators.svm.base import BatchClassifier
 from metricwise.estimators.svm.binned_training import fit_binned_problems
 from metricwise.estimators.svm.kernel import Kernel

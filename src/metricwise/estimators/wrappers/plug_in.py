@@ -29,8 +29,8 @@ from metricwise.decisions.tasks import Task, make_task, task_of_classes
 from metricwise.decisions.training_data import TrainingData, prepare_data, validate_target, validate_weights
 from metricwise.decisions.weighting import takes_weights
 from metricwise.designs.cluster.source import DaskSource
-from metricwise.estimators.dask_inputs import chunks_of_cluster, lazy_labels, lazy_probabilities, lazy_scores
-from metricwise.estimators.inputs import restore_on_error, validate_samples
+from metricwise.estimators.inputs import chunks_of_cluster, restore_on_error, validate_samples
+from metricwise.estimators.lazy_predictions import lazy_labels, lazy_probabilities, lazy_scores
 from metricwise.estimators.thresholded import ThresholdedClassifier
 from metricwise.measures import Measure, get_measure
 

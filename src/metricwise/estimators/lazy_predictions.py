@@ -1,4 +1,4 @@
-"""Dask collections: training on the cluster that holds them, and lazy predictions."""
+"""Lazy predictions of Dask collections."""
 
 from __future__ import annotations
 
@@ -6,40 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from metricwise.clusters import at_hand, is_dask, refuse_client, refuse_other_collections, running_client
-from metricwise.decisions.chunk_learners import light_copy, refuse_kernels
-from metricwise.designs.cluster.blocks import persist_blocks
-from metricwise.designs.cluster.source import DaskSource
-from metricwise.registry import trains_on
-
-
-def data_of_cluster(model: Any, X: Any, y: Any, sample_weight: Any, client: Any) -> tuple[Any, Any, Any]:
-    """Return the data of `fit`: a Dask collection as chunks on its cluster, labels and weights in memory.
-
-    Parameters
-    ----------
-    model : estimator
-        The estimator to train.
-    X, y, sample_weight
-        What the user passed to `fit`.
-    client : distributed.Client or None
-        Of the cluster; None for the one started last.
-    """
-    if is_dask(X):
-        refuse_kernels(model)
-        if not trains_on(model, "cluster"):
-            return X, y, sample_weight  # refused where samples are checked
-    return chunks_of_cluster(X, y, sample_weight, client)
-
-
-def chunks_of_cluster(X: Any, y: Any, sample_weight: Any, client: Any) -> tuple[Any, Any, Any]:
-    """Return a Dask collection as chunks on its cluster, other samples unchanged; labels and weights in memory."""
-    refuse_client(client, X)
-    if not is_dask(X):
-        return X, at_hand(y), at_hand(sample_weight)
-    client = running_client(client)
-    labels, weights = at_hand(y, client), at_hand(sample_weight, client)
-    return DaskSource(persist_blocks(X, client)), labels, weights
+from metricwise.clusters import refuse_other_collections
+from metricwise.decisions.chunk_learners import light_copy
 
 
 def lazy_scores(model: Any, X: Any) -> Any:
