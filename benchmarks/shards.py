@@ -118,8 +118,8 @@ def _send_in_chunks(X: Any) -> Any:
     """Return X as a Dask array; each chunk is sent once."""
     parts = [X[indices] for indices in np.array_split(np.arange(X.shape[0]), CHUNKS)]
     meta = X[:0]
-    made = [da.from_delayed(dask.delayed(part), part.shape, dtype=X.dtype, meta=meta) for part in parts]
-    return da.concatenate(made)
+    arrays = [da.from_delayed(dask.delayed(part), part.shape, dtype=X.dtype, meta=meta) for part in parts]
+    return da.concatenate(arrays)
 
 
 def _by_pass(model: Any) -> Record:

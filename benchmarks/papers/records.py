@@ -1,4 +1,4 @@
-"""What an experiment found, kept as a file between the run and the page."""
+"""Results of an experiment, stored in a file between the run and the page."""
 
 from __future__ import annotations
 

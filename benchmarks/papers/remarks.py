@@ -84,5 +84,5 @@ def _which_covertype(random: Record, balanced: Record) -> str:
         f"samples, and {balanced_distance:.1f} with balanced ones."
     )
     if balanced_distance < random_distance:
-        sentence += " The paper does not say how it drew its samples; these numbers suggest the balanced part."
+        sentence += " The paper does not report how it drew its samples; these numbers suggest the balanced part."
     return sentence

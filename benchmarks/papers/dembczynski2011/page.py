@@ -64,7 +64,7 @@ Protocol
   mention scaling.
 - **Base learner.** The default of the library: logistic regression, for every label the best of five C from
   10\\ :sup:`-2` to 10\\ :sup:`2` in three folds of shuffled samples. The paper tunes the regularisation in three folds
-  too. By what, over which values, and whether for every label or for all together, it does not say; here it is by
+  too. By what, over which values, and whether for every label or for all together, it does not report; here it is by
   log-likelihood and for every label.
 - **Chains** are in the order of the columns; the paper does not name an order. Each chain and each binary relevance was
   trained once on a data set, and every rule applied to it.
@@ -78,7 +78,7 @@ Protocol
   matters on the subsample of Mediamill only.
 - **Time of inference** is processor time of one thread, the fastest of {REPEATS}, from the test samples in memory to
   labels: it includes the scores of the samples, sampling or marginal probabilities, and the rule. The paper does not
-  say what its times include.
+  report what its times include.
 - **Figure 1.** First panel: independent labels of probability {PROBABILITY:g}. Second: the log-odds of a label are the
   number of labels before it that are on, minus half the number of labels before it. Both with {N_LABELS} labels. The
   second model is as printed in the paper; on and off are interchangeable in it, so that all marginal probabilities are
@@ -86,7 +86,7 @@ Protocol
   that shows the effect most clearly. F is the exact expectation under
   the true distribution, not an average over test draws. Guessed, from the axes of the paper's figure: the numbers of
   samples; that the second model has {N_LABELS} labels too; and the numbers of labels in the last panel. Which
-  distribution and how many instances were timed the paper does not say: here it is the independent one and
+  distribution and how many instances were timed the paper does not report: here it is the independent one and
   {TIMED_INSTANCES} instances, marginal probabilities included; more than 50 labels were added."""
 
 

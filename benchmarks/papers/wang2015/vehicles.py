@@ -38,7 +38,7 @@ FEATURES = (
     "mean difference between the distance claimed and that of the signal (logarithms)",
     "standard deviation of that difference",
     "correlation of signal strength and the logarithm of the distance claimed",
-    "mean speed claimed minus that of the vehicles near the place claimed",
+    "mean speed claimed minus that of the vehicles near the claimed position",
     "standard deviation of the speed claimed",
     "root mean square of speed claimed minus speed of the positions claimed",
     "largest such difference",
@@ -84,8 +84,8 @@ def simulate(n_vehicles: int, share: float = 0.4, seed: int = 0) -> Traffic:
     own = np.stack([along[listener], across[listener]], axis=2)
     strength = _receive(along, across, own, rng)
     claims = _measure_claims(along, across, speed, rng)
-    for place, vehicle in enumerate(np.flatnonzero(misbehaving)):
-        for claim, false in zip(claims, _falsify(place % len(KINDS), claims, int(vehicle), rng), strict=True):
+    for position, vehicle in enumerate(np.flatnonzero(misbehaving)):
+        for claim, false in zip(claims, _falsify(position % len(KINDS), claims, int(vehicle), rng), strict=True):
             claim[vehicle] = false
     chance = np.where(misbehaving, rng.beta(8.0, 2.0, n_vehicles), rng.beta(14.0, 2.0, n_vehicles))
     passed = rng.binomial(40, chance) / 40.0
@@ -97,23 +97,23 @@ def _drive(count: int, rng: np.random.Generator) -> tuple[Floats, Floats, Floats
     start, lane = rng.uniform(0.0, ROAD, count), rng.integers(0, 2, count)
     wish = rng.normal(0.0, 2.0, count)
     along, speed = np.empty((count, BEACONS)), np.empty((count, BEACONS))
-    place, now = start, _flow(start) + wish
+    position, now = start, _flow(start) + wish
     for beacon in range(BEACONS):
-        along[:, beacon], speed[:, beacon] = place, now
-        push = 0.3 * (_flow(place) + wish - now) + rng.normal(0.0, 0.8, count)
+        along[:, beacon], speed[:, beacon] = position, now
+        push = 0.3 * (_flow(position) + wish - now) + rng.normal(0.0, 0.8, count)
         now = np.maximum(now + INTERVAL * push, 0.0)
-        place = place + INTERVAL * now
+        position = position + INTERVAL * now
     across = LANE * (lane[:, None] - 0.5) + rng.normal(0.0, 0.3, (count, 1)) * np.ones(BEACONS)
     return along, across, speed
 
 
-def _flow(place: Floats) -> Floats:
-    """Return the usual speed at places: traffic is slow around the quarters of the road."""
-    return 18.0 + 8.0 * np.cos(8.0 * np.pi * place / ROAD)
+def _flow(position: Floats) -> Floats:
+    """Return the usual speed at positions: traffic is slow around the quarters of the road."""
+    return 18.0 + 8.0 * np.cos(8.0 * np.pi * position / ROAD)
 
 
-def _nearest(place: Floats) -> NDArray[np.int64]:
-    apart = np.abs(_around(place[:, None] - place))
+def _nearest(position: Floats) -> NDArray[np.int64]:
+    apart = np.abs(_around(position[:, None] - position))
     np.fill_diagonal(apart, np.inf)
     return np.asarray(apart.argmin(axis=1))
 
@@ -221,8 +221,8 @@ def _correlation(first: Floats, second: Floats, heard: Mask) -> Floats:
 
 def _speed_nearby(traffic: Traffic, nearest: int = 8) -> Floats:
     """Return the mean speed claimed by the vehicles nearest to the mean claimed position."""
-    place, speed = traffic.along.mean(axis=1), traffic.speed.mean(axis=1)
-    apart = np.abs(_around(place[:, None] - place))
+    position, speed = traffic.along.mean(axis=1), traffic.speed.mean(axis=1)
+    apart = np.abs(_around(position[:, None] - position))
     np.fill_diagonal(apart, np.inf)
-    near = np.argsort(apart, axis=1)[:, : min(nearest, len(place) - 1)]
+    near = np.argsort(apart, axis=1)[:, : min(nearest, len(position) - 1)]
     return np.asarray(speed[near].mean(axis=1))
