@@ -73,7 +73,7 @@ def main() -> int:
     fitted = {name: train(name, model, X_train, y_train) for name, model in models().items()}
 
     FOLDER.mkdir(exist_ok=True)
-    own = {"rows": "test samples", "feature_names": PIXELS}
+    own = {"samples": "test samples", "feature_names": PIXELS}
     pages = {"MetricClassifier": FOLDER / "report.html", "MultivariateSVC": FOLDER / "certified.html"}
     print("\nF1 on test samples, with 90 % intervals:")
     for name, model in fitted.items():
