@@ -73,12 +73,20 @@ def main() -> int:
     fitted = {name: train(name, model, X_train, y_train) for name, model in models().items()}
 
     FOLDER.mkdir(exist_ok=True)
-    own = {"samples": "test samples", "feature_names": PIXELS}
     pages = {"MetricClassifier": FOLDER / "report.html", "MultivariateSVC": FOLDER / "certified.html"}
     print("\nF1 on test samples, with 90 % intervals:")
     for name, model in fitted.items():
         others = {other: one for other, one in fitted.items() if other != name}
-        page = report(model, X_test, y_test, pages.get(name), title=f"{name}: the digit 8", compare=others, **own)
+        page = report(
+            model,
+            X_test,
+            y_test,
+            pages.get(name),
+            title=f"{name}: the digit 8",
+            samples="test samples",
+            compare=others,
+            feature_names=PIXELS,
+        )
         print(f"  {name}: {page.value:.3f} ({page.interval[0]:.3f} to {page.interval[1]:.3f})")
     agrees = check_certificate(fitted["MultivariateSVC"], X_train, y_train)
     print(f"\nReport: {os.path.relpath(pages['MetricClassifier'])}, beside two other algorithms, with the explorer")
