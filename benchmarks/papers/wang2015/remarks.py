@@ -70,9 +70,9 @@ def _against(some: list[Case]) -> str:
             f"{TITLES[other]} {result.won} / {result.tied} / {result.lost} ({result.difference:+.3f} on average)"
         )
     return (
-        f"By a Wilcoxon signed-rank test over folds at the level {LEVEL:.0%}, JSCHP is significantly better / not "
-        f"different / significantly worse in the following numbers of cases: {'; '.join(parts)}. Folds share training "
-        "samples, and no correction was made for the number of tests."
+        f"Compared with each other method by a Wilcoxon signed-rank test over folds at the level {LEVEL:.0%}, JSCHP is "
+        f"significantly better / not different / significantly worse in this many cases: {'; '.join(parts)}. Folds "
+        "share training samples, and no correction was made for the number of tests."
     )
 
 
