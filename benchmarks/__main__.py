@@ -13,27 +13,27 @@ from benchmarks.context import ROOT, Context
 from benchmarks.environment import describe
 from metricwise.threads import available_threads
 
-# The pages with their titles and, in the order of the page, the modules of this package with a measure(context).
+# Pages: title, and the modules with a measure(context) in the order in which the page shows them.
 PAGES = {
     "multivariate_svm": (
         "Multivariate support vector machine",
         ("agreement", "svmperf", "tuned_threshold", "growth", "products"),
     ),
-    "auc_and_kernels": ("AUC, and kernels", ("rank_svm", "kernel_growth", "subspaces")),
-    "smoothed_and_selecting": ("Smoothed training, and few features", ("smoothing", "selecting")),
-    "multi_label": ("Several labels", ("f_measure",)),
-    "two_classes": ("Streams, and measures of two classes", ("passes", "streams", "amp")),
+    "auc_and_kernels": ("AUC and kernels", ("rank_svm", "kernel_growth", "subspaces")),
+    "smoothed_and_selecting": ("Smoothed objectives and feature selection", ("smoothing", "selecting")),
+    "multilabel": ("Multilabel classification", ("f_measure",)),
+    "streaming": ("Streaming and alternate maximisation", ("passes", "streams", "amp")),
     "sparse_coding": ("Sparse coding", ("sparse_coding",)),
     "files": ("Files", ("reading",)),
     "disk": ("Larger than memory", ("disk",)),
     "cluster": ("On a cluster", ("cluster", "bins", "faults", "shards")),
-    "where": ("Memory, disk or cluster", ("where",)),
+    "data_location": ("Memory, disk or cluster", ("data_location",)),
 }
 NAMES = tuple(name for _, names in PAGES.values() for name in names)
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Measure, print, and write the report; 1 if what was measured breaks a promise."""
+    """Measure, print, and write the report; 1 if a measured requirement fails."""
     options = _parser().parse_args(arguments)
     results = ROOT / "benchmarks" / "results"
     output = options.output or ROOT / "docs" / "benchmarks"
@@ -58,8 +58,10 @@ def main(arguments: list[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--only", action="append", choices=NAMES, metavar="NAME", help=f"one of {', '.join(NAMES)}")
-    parser.add_argument("--quick", action="store_true", help="few small rows; the report goes beside the raw results")
-    parser.add_argument("--peer-cache", type=Path, metavar="FILE", help="keep the results of slow peers here")
+    parser.add_argument(
+        "--quick", action="store_true", help="few small problems; the report goes beside the raw results"
+    )
+    parser.add_argument("--peer-cache", type=Path, metavar="FILE", help="file that caches the results of slow peers")
     parser.add_argument("--output", type=Path, metavar="FOLDER", help="folder of the report (docs/benchmarks)")
     return parser
 
@@ -73,7 +75,7 @@ def _measure(name: str, context: Context) -> report.Section:
 
 
 def _write_pages(results: Path, output: Path) -> None:
-    """Write the pages from all sections measured so far, now or in an earlier run."""
+    """Write the pages from all stored sections, of this run or an earlier one."""
     output.mkdir(parents=True, exist_ok=True)
     for page, (title, names) in PAGES.items():
         sections = [report.load(results / f"{name}.json") for name in names if (results / f"{name}.json").is_file()]
@@ -82,10 +84,10 @@ def _write_pages(results: Path, output: Path) -> None:
 
 
 def _fill_guide(results: Path, guide: Path) -> None:
-    """Write what was measured into the pages of the guide that show it."""
+    """Write the measured tables into the pages of the guide that show them."""
     for page in sorted(guide.glob("*.rst")):
         text = page.read_text(encoding="utf-8")
-        filled = report.filled(text, results)
+        filled = report.fill(text, results)
         if filled != text:
             page.write_text(filled, encoding="utf-8")
 

@@ -1,6 +1,6 @@
 """Does training for accuracy give the optimum of scikit-learn's LinearSVC?
 
-With u = n mistakes to a full loss the objective is that of the hinge loss, whose sum over rows LinearSVC prices with
+With u = n mistakes to a full loss, the objective is that of the hinge loss, whose sum over samples LinearSVC weights by
 the same C. Both objectives are computed here from the weights alone.
 """
 
@@ -26,7 +26,7 @@ AGREEMENT = 1e-3
 
 COLUMNS = (
     Column("task", "data"),
-    Column("rows", "rows"),
+    Column("n_samples", "samples"),
     Column("ours", "metricwise", "{:.6g}"),
     Column("peer", "LinearSVC", "{:.6g}"),
     Column("lower", "lower bound", "{:.6g}"),
@@ -35,9 +35,9 @@ COLUMNS = (
 )
 
 TEXT = [
-    f"Trained for accuracy, the objective is the one of ``LinearSVC(loss='hinge', C={C:g})``. Both programs are run "
-    "beyond their usual tolerance, and both objectives are computed from the weights alone. They must differ by "
-    f"less than {AGREEMENT:g} of their value, and none may fall below the lower bound that metricwise certifies."
+    f"Trained for accuracy, metricwise minimises the objective of ``LinearSVC(loss='hinge', C={C:g})``. Both programs "
+    "run beyond their usual tolerance, and both objectives are computed from the weights alone. They must differ by "
+    f"less than {AGREEMENT:g} of their value, and neither may fall below the lower bound that metricwise certifies."
 ]
 
 
@@ -71,7 +71,7 @@ def _compare(chosen: Task, threads: int) -> Record:
     ok = difference <= AGREEMENT and lower <= min(ours, peer) * (1 + 1e-9)
     return {
         "task": chosen.name,
-        "rows": len(chosen.y),
+        "n_samples": len(chosen.y),
         "ours": ours,
         "peer": peer,
         "lower": lower,

@@ -20,7 +20,7 @@ from metricwise.solvers.amp_problem import AmpProblem, make_amp_problem
 
 TASKS = ("w8a", "covtype_5")
 MEASURES = ("f1", "jaccard")
-QUICK_ROWS = 3000
+QUICK_SAMPLES = 3000
 TOL = 1e-3
 TIGHT = 1e-5
 EXACT = AMP(share=1e-3)
@@ -29,7 +29,7 @@ FIGURE = "amp.png"
 COLUMNS = (
     Column("task", "data"),
     Column("measure", "measure"),
-    Column("rows", "rows", "{:,}"),
+    Column("n_samples", "samples", "{:,}"),
     Column("theta", "theta", "{:.1f}"),
     Column("seconds", "seconds", "{:.2f}"),
     Column("iterations", "challenges"),
@@ -45,9 +45,9 @@ COLUMNS = (
 TEXT = [
     f"Seconds, challenges and steps of the inner solver until the level is certified to {TOL:g} (C = 1, threshold 0, "
     "all cores), and the convergence of the exact procedure, whose inner problems are solved to a thousandth of the "
-    f"open gap, until {TIGHT:g}. A rate is the excess over the best level after a challenge divided by the excess "
-    "before it. Table 2 gives an upper bound of it for rewards in [0, 1]. Hinge rewards may be negative: the first "
-    "challenge, at level 0, asks for true positives only, and the reward of the negatives is the least one then.",
+    f"remaining gap, until {TIGHT:g}. A rate is the excess over the best level after a challenge divided by the excess "
+    "before it. Table 2 bounds it from above for rewards in [0, 1]. Hinge rewards may be negative: the first "
+    "challenge, at level 0, rewards true positives only, and the reward of the negatives is then the least one.",
 ]
 
 
@@ -62,7 +62,7 @@ def measure(context: Context) -> Section:
         except SkippedError as reason:
             section.skip(name, reason)
             continue
-        chosen = chosen.some(QUICK_ROWS) if context.quick else chosen
+        chosen = chosen.some(QUICK_SAMPLES) if context.quick else chosen
         for one in MEASURES:
             record, curve = _converge(chosen, one, context.threads)
             records.append(record)
@@ -93,7 +93,7 @@ def _converge(chosen: Task, name: str, threads: int) -> tuple[Record, dict[str, 
     record = {
         "task": chosen.name,
         "measure": name,
-        "rows": len(chosen.y),
+        "n_samples": len(chosen.y),
         "theta": np.count_nonzero(~chosen.y) / np.count_nonzero(chosen.y),
         "seconds": seconds,
         "iterations": result.n_iter,
@@ -114,7 +114,7 @@ def _pose(chosen: Task, name: str, threads: int) -> AmpProblem:
 
 
 def _exact_levels(problem: AmpProblem) -> tuple[Any, float]:
-    """Return the levels of the exact procedure and the least reward on the way."""
+    """Return the levels of the exact procedure and the least reward of all its steps."""
     limits, state, least = Limits(tol=TIGHT, max_iter=1), None, np.inf
     while True:
         result, state = run(EXACT, problem, limits, state)

@@ -26,7 +26,7 @@ SETTINGS: dict[str, Any] = {
 
 @contextmanager
 def cluster_process() -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """Start a cluster in a process of its own; give the process and the address of the scheduler."""
+    """Start a cluster in a process of its own; yield the process and the address of the scheduler."""
     command = [sys.executable, "-m", "benchmarks.cluster_process"]
     with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdin is not None

@@ -1,4 +1,4 @@
-"""What every benchmark is given, and what it raises when it cannot measure a row."""
+"""The context of a benchmark run, and the error for what cannot be measured."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 class SkippedError(Exception):
-    """A row cannot be measured here; the message says why, and the report repeats it."""
+    """Raised when a row of the report cannot be measured; the report repeats the reason."""
 
 
 @dataclass(frozen=True)
 class Context:
-    """The circumstances of one run.
+    """Settings of one run.
 
     Parameters
     ----------
     quick : bool
-        Few and small rows, to try the benchmarks out.
+        Whether to run few and small problems only, to try the benchmarks out.
     figures : Path
-        Folder the plots are written to.
+        Folder of the plots.
     threads : int
-        Cores this process may use.
+        Number of threads to use at most.
     peer_cache : Path, optional
-        File with the results of slow peers from an earlier run on the same kind of machine.
+        File that caches the results of slow peers, by model of processor.
     """
 
     quick: bool
@@ -35,5 +35,5 @@ class Context:
 
     @property
     def thread_counts(self) -> tuple[int, ...]:
-        """One thread and all of them."""
+        """Numbers of threads to measure: one, and all."""
         return tuple(sorted({1, self.threads}))

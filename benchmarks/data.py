@@ -1,4 +1,4 @@
-"""The data sets of the benchmarks, as tasks with a training and perhaps a test part.
+"""The data sets of the benchmarks, as binary tasks with a training and perhaps a test part.
 
 They are not part of the repository. The folder is named by the environment variable METRICWISE_DATA, else it is
 ``../shared/data`` beside the repository; a ``load.py`` in it reads the files.
@@ -24,7 +24,7 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Task:
-    """One class against the rest: matrices (dense or CSR) and which of their rows are positive."""
+    """One class vs the rest: matrices (dense or CSR), and which samples are positive."""
 
     name: str
     X: Any
@@ -37,20 +37,20 @@ class Task:
         return self.y_test is not None
 
     def some(self, n_samples: int, seed: int = 0) -> Task:
-        """Return the task with a random part of its training rows."""
+        """Return the task with a random subset of its training samples."""
         if n_samples >= len(self.y):
             return self
-        rows = np.sort(np.random.default_rng(seed).permutation(len(self.y))[:n_samples])
-        return replace(self, X=self.X[rows], y=self.y[rows])
+        indices = np.sort(np.random.default_rng(seed).permutation(len(self.y))[:n_samples])
+        return replace(self, X=self.X[indices], y=self.y[indices])
 
     def tiny(self, n_samples: int = 300) -> Task:
-        """Return the task with a few rows of both classes, for compiling kernels."""
-        rows = np.concatenate([np.flatnonzero(self.y)[:n_samples], np.flatnonzero(~self.y)[:n_samples]])
-        return replace(self, X=self.X[rows], y=self.y[rows])
+        """Return the task with a few samples of both classes, to compile the kernels on."""
+        indices = np.concatenate([np.flatnonzero(self.y)[:n_samples], np.flatnonzero(~self.y)[:n_samples]])
+        return replace(self, X=self.X[indices], y=self.y[indices])
 
 
 def folder() -> Path:
-    """Return where the data are looked for."""
+    """Return the folder of the data sets."""
     named = os.environ.get("METRICWISE_DATA")
     return Path(named) if named else ROOT.parent / "shared" / "data"
 
@@ -88,7 +88,7 @@ def views() -> tuple[str, ...]:
 
 
 def view(name: str) -> tuple[Any, Mask]:
-    """Return the rows of a binary problem, and which of them are positive."""
+    """Return the samples of a binary problem, and which of them are positive."""
     X, y = _reader().binary(name)
     return X, y == 1
 
@@ -104,7 +104,7 @@ def _mnist() -> Task:
 
 
 def _w8a() -> Task:
-    """There is no official test part: 30 % of the rows, drawn at random within each class, serve as one."""
+    """There is no official test part: 30 % of the samples, a random stratified subset, serve as one."""
     from sklearn.model_selection import train_test_split
 
     data = load("w8a")
@@ -114,13 +114,13 @@ def _w8a() -> Task:
 
 
 def _rcv1() -> Task:
-    """The most frequent of the labels."""
+    """The most frequent label vs the rest."""
     data = load("rcv1sub1")
     return Task("rcv1", data["X"], data["y"][:, int(np.argmax(data["y"].sum(axis=0)))] == 1)
 
 
 def _covtype(name: str, label: int) -> Task:
-    """All rows, every column scaled to [0, 1]."""
+    """All samples, every feature scaled to [0, 1]."""
     data = load("covtype")
     X = data["X"]
     low = X.min(axis=0)
@@ -131,8 +131,8 @@ def _covtype(name: str, label: int) -> Task:
 
 def _covtype_5() -> Task:
     whole = _covtype("covtype_5", 5)
-    rows = np.random.RandomState(0).permutation(len(whole.y))[:50_000]
-    return replace(whole, X=whole.X[rows], y=whole.y[rows])
+    indices = np.random.RandomState(0).permutation(len(whole.y))[:50_000]
+    return replace(whole, X=whole.X[indices], y=whole.y[indices])
 
 
 @lru_cache(maxsize=1)

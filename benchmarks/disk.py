@@ -1,4 +1,4 @@
-"""Training on a file larger than the memory that is allowed, beside reading the file alone."""
+"""Training on a file larger than the memory limit, beside only reading the file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.context import ROOT, Context, SkippedError
-from benchmarks.disk_data import N_FEATURES, SHARE, row_bytes
+from benchmarks.disk_data import N_FEATURES, SHARE, bytes_per_sample
 from benchmarks.report import Column, Record, Section, Table
 
 GIGABYTES, QUICK_GIGABYTES = (1.5, 3.0, 6.0), (0.02, 0.04, 0.08)
@@ -23,11 +23,11 @@ ROOM = 1.5  # times the size of a file that must be free on the disk
 
 COLUMNS = (
     Column("gigabytes", "size, GB", "{:g}"),
-    Column("rows", "rows", "{:,}"),
+    Column("n_samples", "samples", "{:,}"),
     Column("iterations", "iterations"),
     Column("passes", "passes", "{:.1f}"),
     Column("seconds", "seconds", "{:.1f}"),
-    Column("a_pass", "seconds a pass", "{:.2f}"),
+    Column("seconds_per_pass", "seconds per pass", "{:.2f}"),
     Column("reading", "reading alone, s", "{:.2f}"),
     Column("share", "share of its speed", "{:.2f}"),
     Column("gap", "relative gap", "{:.4f}"),
@@ -44,41 +44,41 @@ COLD_COLUMNS = (
 
 TEXT = [
     f"``MultivariateSVC('f1', C={C:g}, tol=1e-2, threshold=0.0)`` on ``metricwise.io.open(path, "
-    f"memory_limit={MEMORY_LIMIT!r})`` as a process of its own, on float32 rows of {N_FEATURES} features in a .npy "
+    f"memory_limit={MEMORY_LIMIT!r})`` as a process of its own, on float32 samples of {N_FEATURES} features in a .npy "
     f"file: noise, and {SHARE:.0%} positives that differ a little in 40 of the features. Seconds include everything: "
     "the sample that training starts from, and loading the kernels. An iteration makes two passes, one for X w and one "
-    "for X' c, and the start makes two for every point of the sample's solution; seconds a pass are all seconds "
-    "divided by all passes. The file is dropped from the memory of the system before training and is read from the "
-    "disk the first time; the machine has room for it, so that later passes are copied from the system's memory. "
-    "Reading alone is such a later pass with the same blocks and buffers and nothing done with them, which leaves "
-    f"training the least excuse. On the largest file peak memory must stay below {MOST_MEMORY} MB, and training must "
-    f"have at least {LEAST_SHARE:g} of the speed of reading alone.",
-    "Below, single passes over the largest file: from the disk (it is dropped from the system's memory before each), "
-    "and from the system's memory.",
+    "for X' c, and the start makes two for every point of the sample's solution; seconds per pass are all seconds "
+    "divided by all passes. The file is dropped from the system's page cache before training and is read from the "
+    "disk the first time; it fits into the memory of the machine, so that later passes read the page cache. "
+    "Reading alone is such a later pass with the same blocks and buffers and no computation, the strictest "
+    f"comparison. On the largest file peak memory must stay below {MOST_MEMORY} MB, and training must reach at least "
+    f"{LEAST_SHARE:g} of the speed of reading alone.",
+    "Below, single passes over the largest file: from the disk (it is dropped from the page cache before each), "
+    "and from the page cache.",
 ]
 
 
 def measure(context: Context) -> Section:
     """Measure files of several sizes."""
-    section = Section("disk", "Rows on disk", list(TEXT))
+    section = Section("disk", "Data on disk", list(TEXT))
     records: list[Record] = []
     for gigabytes in QUICK_GIGABYTES if context.quick else GIGABYTES:
         try:
             with tempfile.TemporaryDirectory() as folder:
-                record, passes = _measured(Path(folder), gigabytes)
+                record, passes = _measure_size(Path(folder), gigabytes)
         except SkippedError as reason:
             section.skip(f"{gigabytes:g} GB", reason)
             continue
         records.append(record)
         section.failures += _failures(record) if gigabytes == GIGABYTES[-1] else []
-    section.tables.append(Table("Training on rows on disk", COLUMNS, records))
+    section.tables.append(Table("Training on data on disk", COLUMNS, records))
     if records:
         section.tables.append(Table("Single passes", COLD_COLUMNS, passes))
     return section
 
 
 def _failures(record: Record) -> list[str]:
-    """Say which promises are broken."""
+    """Return the requirements that the largest file does not meet."""
     found = []
     if record["share"] < LEAST_SHARE:
         found.append(f"only {record['share']:.2f} of the speed of reading alone")
@@ -89,20 +89,20 @@ def _failures(record: Record) -> list[str]:
     return found
 
 
-def _measured(folder: Path, gigabytes: float) -> tuple[Record, list[Record]]:
+def _measure_size(folder: Path, gigabytes: float) -> tuple[Record, list[Record]]:
     size = gigabytes * 1e9
     if shutil.disk_usage(folder).free < ROOM * size:
         raise SkippedError(f"needs {ROOM * gigabytes:g} GB of free disk space for temporary files")
-    _run("disk_data", {"folder": str(folder), "rows": int(size // row_bytes())})
+    _run("disk_data", {"folder": str(folder), "n_samples": int(size // bytes_per_sample())})
     job = {"folder": str(folder), "memory_limit": MEMORY_LIMIT, "C": C}
     cold = _run("disk_process", job | {"what": "cold passes"})
     trained = _run("disk_process", job | {"what": "train"})
     warm = _run("disk_process", job | {"what": "warm passes"})
-    a_pass = trained["seconds"] / trained["passes"]
-    shares = {"a_pass": a_pass, "reading": warm["reading"], "share": warm["reading"] / a_pass}
+    per_pass = trained["seconds"] / trained["passes"]
+    shares = {"seconds_per_pass": per_pass, "reading": warm["reading"], "share": warm["reading"] / per_pass}
     passes = [
-        {"gigabytes": gigabytes, "cache": where} | found
-        for where, found in {"on disk": cold, "in memory": warm}.items()
+        {"gigabytes": gigabytes, "cache": cache} | found
+        for cache, found in {"on disk": cold, "in memory": warm}.items()
     ]
     return {"gigabytes": gigabytes} | trained | shares, passes
 

@@ -1,4 +1,4 @@
-"""Synthetic rows for the benchmark of data on disk, written in a process of their own."""
+"""Synthetic samples for the benchmark of data on disk, written in a process of their own."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ N_FEATURES = 1000
 SHARE = 0.08  # of positives
 _BLOCK = 20_000
 _SIGNAL = 0.5  # by which positives differ in the features below
-_TELLING = 40
+_N_INFORMATIVE = 40
 
 
-def row_bytes() -> int:
-    """Return the bytes of a row."""
+def bytes_per_sample() -> int:
+    """Return the bytes of a sample."""
     return 4 * N_FEATURES
 
 
-def write_rows(folder: Path, n_samples: int, n_features: int = N_FEATURES) -> None:
+def write_samples(folder: Path, n_samples: int, n_features: int = N_FEATURES) -> None:
     """Write ``X.npy`` (float32) and ``y.npy``: noise, and positives that differ a little in some features."""
     random = np.random.default_rng(0)
     y = random.random(n_samples) < SHARE
@@ -30,11 +30,11 @@ def write_rows(folder: Path, n_samples: int, n_features: int = N_FEATURES) -> No
     for start in range(0, n_samples, _BLOCK):
         stop = min(start + _BLOCK, n_samples)
         block = random.standard_normal((stop - start, n_features), dtype=np.float32)
-        block[y[start:stop], :_TELLING] += _SIGNAL
+        block[y[start:stop], :_N_INFORMATIVE] += _SIGNAL
         X[start:stop] = block
     X.flush()
 
 
 if __name__ == "__main__":
     job = json.loads(sys.argv[1])
-    write_rows(Path(job["folder"]), job["rows"])
+    write_samples(Path(job["folder"]), job["n_samples"])

@@ -1,4 +1,4 @@
-"""What the measurements depend on besides the code: processor, threads and versions."""
+"""The environment of a measurement: processor, threads and versions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import metricwise
 
 
 def processor() -> str:
-    """Return the processor's model where the system tells it."""
+    """Return the model of the processor where the system reports it."""
     information = Path("/proc/cpuinfo")
     if information.is_file():
         for line in information.read_text(encoding="utf-8").splitlines():
@@ -22,7 +22,7 @@ def processor() -> str:
 
 
 def describe(threads: int) -> dict[str, str]:
-    """Return the circumstances of a run, as they are now."""
+    """Return the environment of a run as it is now."""
     found = {"date": date.today().isoformat(), "processor": processor(), "cores used": str(threads)}
     if hasattr(os, "getloadavg"):
         found["load before the run"] = f"{os.getloadavg()[0]:.1f}"

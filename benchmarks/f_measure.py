@@ -16,7 +16,7 @@ from scipy.special import expit
 from benchmarks import plots
 from benchmarks.context import ROOT, Context, SkippedError
 from benchmarks.report import Column, Figure, Record, Section, Table
-from benchmarks.timing import Timing, take_turns, timed
+from benchmarks.timing import Timing, make_timer, take_turns
 from metricwise.estimators.multilabel.chain import Chain
 from metricwise.inference import gfm, gfm_from_samples, meuf
 
@@ -50,21 +50,25 @@ COLUMNS = (
 GROWTH = (
     Column("task", "task"),
     Column("labels", "labels", "{:,}"),
-    Column("milliseconds", "ms an instance", "{:.4f}"),
+    Column("milliseconds", "ms per instance", "{:.4f}"),
 )
-EXPONENTS = (Column("task", "task"), Column("exponent", "exponent of time", "{:.2f}"), Column("derived", "derived"))
+EXPONENTS = (
+    Column("task", "task"),
+    Column("exponent", "exponent of time", "{:.2f}"),
+    Column("derived", "derived growth"),
+)
 
 TEXT = [
-    f"{INSTANCES:,} instances of {LABELS} labels, about {ON:g} of them on: labels by GFM from {SAMPLES} samples of "
-    "each, labels by exact MEUF from probabilities, and samples drawn from a chain of logistic regressions; these also "
-    f"with half of the labels on, as only labels that are on cost much. All cores, best of {REPETITIONS}. The loops "
-    "are the formulas written down in NumPy, one instance after the other: GFM as the matrix P W with a sort of every "
-    "column, MEUF by the recursion of Ye et al. (2012) for every k, the chain sample after sample and label after "
-    "label, with one product of features and labels so far with the weights for each. A second loop draws a label for "
-    f"all samples of an instance at once, from products of matrices. All loops run on the first {LOOPED} instances, "
-    "and their times are scaled up. The other package is "
-    "example-wise-f1-maximizer of PyPI, in an environment of its own whose Python the environment variable F1MAXIMIZER "
-    "names, timed likewise; it is given the probabilities that NumPy counts in the samples.",
+    f"{INSTANCES:,} instances of {LABELS} labels, about {ON:g} of them on: labels by GFM from {SAMPLES} sampled label "
+    "vectors per instance, labels by exact MEUF from probabilities, and sampling from a chain of logistic regressions; "
+    f"the latter also with half of the labels on, as only labels that are on cost much. All cores, best of "
+    f"{REPETITIONS}. The loops are the formulas written down in NumPy, one instance after the other: GFM as the matrix "
+    "P W with a sort of every column, MEUF by the recursion of Ye et al. (2012) for every k, the chain sample after "
+    "sample and label after label, with one product of weights with features and preceding labels for each. A second "
+    "loop draws one label for all samples of an instance at once, by products of matrices. All loops run on the first "
+    f"{LOOPED} instances, and their times are scaled up. The other package is example-wise-f1-maximizer of PyPI, in an "
+    "environment of its own whose Python the environment variable F1MAXIMIZER names, timed in the same manner; it is "
+    "given the probabilities that NumPy counts in the samples.",
 ]
 
 
@@ -110,17 +114,17 @@ def _samples(n: int, m: int) -> NDArray[np.int8]:
     return (random.random((n, SAMPLES, m), dtype=np.float32) < p[:, None, :]).astype(np.int8)
 
 
-def chain_and_rows(m: int, on: float = ON) -> tuple[Chain, Floats]:
-    """Return a chain with random weights, and rows for it of which about so many labels are on."""
+def make_chain(m: int, on: float = ON) -> tuple[Chain, Floats]:
+    """Return a chain with random weights, and features for which about ``on`` labels are on."""
     random = np.random.default_rng(2)
     chain = Chain(np.arange(m), [None] * m, FEATURES)
-    of_rows, later = random.normal(0.0, 0.5, (m, FEATURES)), np.triu(random.normal(0.0, 0.5, (m, m)), 1)
-    rows = random.normal(size=(INSTANCES, FEATURES))
-    # What features and the labels before add to a score, for labels halfway.
+    feature_weights, label_weights = random.normal(0.0, 0.5, (m, FEATURES)), np.triu(random.normal(0.0, 0.5, (m, m)), 1)
+    X = random.normal(size=(INSTANCES, FEATURES))
+    # The contribution of the features and the preceding labels to a score, halfway along the chain.
     added = random.normal(0.0, 0.5 * np.sqrt(FEATURES + on / 2.0), INSTANCES)
     constant = brentq(lambda value: expit(added + value).mean() - on / m, -50.0, 50.0)
-    chain._linear = of_rows, later, np.full(m, constant)
-    return chain, rows
+    chain._linear = feature_weights, label_weights, np.full(m, constant)
+    return chain, X
 
 
 # -------------------------------------------------------------------------------------------------- straightforward
@@ -167,14 +171,14 @@ def loop_meuf(p: Floats) -> NDArray[np.int8]:
     return chosen
 
 
-def loop_chain(chain: Chain, row: Floats, random: np.random.Generator) -> Floats:
+def loop_chain(chain: Chain, x: Floats, random: np.random.Generator) -> Floats:
     """Draw the samples of one instance, one after the other and label by label."""
     assert chain._linear is not None
-    of_rows, later, constants = chain._linear
-    m, weights = len(constants), np.hstack([of_rows, later.T])
+    feature_weights, label_weights, constants = chain._linear
+    m, weights = len(constants), np.hstack([feature_weights, label_weights.T])
     drawn = np.zeros((SAMPLES, m))
     for sample in drawn:
-        seen = np.concatenate([row, sample])
+        seen = np.concatenate([x, sample])
         for k in range(m):
             probability = 1.0 / (1.0 + np.exp(-(weights[k] @ seen + constants[k])))
             seen[FEATURES + k] = random.random() < probability
@@ -182,14 +186,14 @@ def loop_chain(chain: Chain, row: Floats, random: np.random.Generator) -> Floats
     return drawn
 
 
-def loop_chain_labels(chain: Chain, row: Floats, random: np.random.Generator) -> Floats:
+def loop_chain_labels(chain: Chain, x: Floats, random: np.random.Generator) -> Floats:
     """Draw the samples of one instance label by label, each for all samples at once."""
     assert chain._linear is not None
-    of_rows, later, constants = chain._linear
-    scores = of_rows @ row + constants
+    feature_weights, label_weights, constants = chain._linear
+    scores = feature_weights @ x + constants
     drawn = np.zeros((SAMPLES, len(constants)))
     for k in range(len(constants)):
-        logits = scores[k] + drawn[:, :k] @ later[:k, k]
+        logits = scores[k] + drawn[:, :k] @ label_weights[:k, k]
         drawn[:, k] = random.random(SAMPLES) < 1.0 / (1.0 + np.exp(-logits))
     return drawn
 
@@ -198,9 +202,9 @@ def loop_chain_labels(chain: Chain, row: Floats, random: np.random.Generator) ->
 
 
 def _speed(task: str, n: int, section: Section) -> Record:
-    runners = _runners(task, n)
-    runners["seconds"]()
-    times = {name: timing.seconds for name, timing in take_turns(_timed(runners), REPETITIONS).items()}
+    calls = _make_calls(task, n)
+    calls["seconds"]()
+    times = {name: timing.seconds for name, timing in take_turns(_make_timers(calls), REPETITIONS).items()}
     package = None
     if task == "gfm_from_samples":
         try:
@@ -221,12 +225,12 @@ def _speed(task: str, n: int, section: Section) -> Record:
     return record
 
 
-def _timed(runners: dict[str, Callable[[], Any]]) -> dict[str, Callable[[], Timing]]:
-    return {name: timed(call) for name, call in runners.items()}
+def _make_timers(calls: dict[str, Callable[[], Any]]) -> dict[str, Callable[[], Timing]]:
+    return {name: make_timer(call) for name, call in calls.items()}
 
 
-def _runners(task: str, n: int) -> dict[str, Callable[[], Any]]:
-    """Return what is timed: ours on n instances, loops on few."""
+def _make_calls(task: str, n: int) -> dict[str, Callable[[], Any]]:
+    """Return the calls to time: ours on n instances, loops on few."""
     if task == "meuf":
         p = probabilities(n, LABELS)
         return {"seconds": lambda: meuf(p), "loop": lambda: [loop_meuf(one) for one in p[:LOOPED]]}
@@ -236,12 +240,12 @@ def _runners(task: str, n: int) -> dict[str, Callable[[], Any]]:
             "seconds": lambda: gfm_from_samples(samples),
             "loop": lambda: [loop_gfm(one) for one in samples[:LOOPED]],
         }
-    chain, rows = chain_and_rows(LABELS, LABELS / 2.0 if task == HALF_ON else ON)
+    chain, X = make_chain(LABELS, LABELS / 2.0 if task == HALF_ON else ON)
     random = np.random.default_rng(0)
     return {
-        "seconds": lambda: chain.sample(rows[:n], SAMPLES, 0, 0),
-        "loop": lambda: [loop_chain(chain, row, random) for row in rows[:LOOPED]],
-        "vectorised": lambda: [loop_chain_labels(chain, row, random) for row in rows[:LOOPED]],
+        "seconds": lambda: chain.sample(X[:n], SAMPLES, 0, 0),
+        "loop": lambda: [loop_chain(chain, x, random) for x in X[:LOOPED]],
+        "vectorised": lambda: [loop_chain_labels(chain, x, random) for x in X[:LOOPED]],
     }
 
 
@@ -257,7 +261,7 @@ def _other_package() -> float:
     return float(done.stdout)
 
 
-# What grows, and how its time does by derivation.
+# The derived growth of time with the number of labels m.
 _GROWING = {
     "meuf": "m log m",
     "gfm_from_samples": "m",
@@ -274,8 +278,8 @@ def _call(task: str, m: int) -> Callable[[], Any]:
         P, p_zero = _joint(m)
         return lambda: gfm(P, p_zero)
     if task == CHAIN:
-        chain, rows = chain_and_rows(m)
-        return lambda: chain.sample(rows[:GROWTH_INSTANCES], SAMPLES, 0, 0)
+        chain, X = make_chain(m)
+        return lambda: chain.sample(X[:GROWTH_INSTANCES], SAMPLES, 0, 0)
     samples = _samples(GROWTH_INSTANCES, m)
     return lambda: gfm_from_samples(samples)
 
@@ -297,7 +301,7 @@ def _growth(labels: Sequence[int]) -> list[Record]:
         for m in labels:
             call = _call(task, m)
             call()
-            seconds = take_turns({task: timed(call)}, REPETITIONS)[task].seconds
+            seconds = take_turns({task: make_timer(call)}, REPETITIONS)[task].seconds
             records.append({"task": task, "labels": m, "milliseconds": 1e3 * seconds / count})
     return records
 
@@ -316,5 +320,5 @@ def _draw(records: Sequence[Record], fits: Sequence[Record], context: Context) -
         labels, times = curves.setdefault(names[record["task"]], ([], []))
         labels.append(record["labels"])
         times.append(record["milliseconds"] / 1e3)
-    plots.seconds_by_rows(context.figures / "f_measure.png", curves, 1.0, "labels")
-    return Figure("f_measure.png", "Seconds an instance against the number of labels; exponents from 30 labels on.")
+    plots.seconds_by_size(context.figures / "f_measure.png", curves, 1.0, "labels")
+    return Figure("f_measure.png", "Seconds per instance against the number of labels; exponents from 30 labels on.")

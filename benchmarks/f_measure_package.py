@@ -12,7 +12,7 @@ from example_wise_f1_maximizer.meta_estimator import create_gfm_weight_matrix, g
 
 
 def main(argument: str) -> None:
-    """Time the labels of all instances, their probabilities included."""
+    """Time the inference of all instances, including the estimation of their probabilities."""
     n, m, count = json.loads(argument)
     random = np.random.default_rng(0)
     p = random.beta(0.1, 0.1 * max(m / 4.0 - 1.0, 1.0), size=(n, m))

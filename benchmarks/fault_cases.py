@@ -1,4 +1,4 @@
-"""What can happen to a cluster during training, with real processes: each case once."""
+"""Faults of a cluster during training, with real processes: one function per case."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from distributed import Client, LocalCluster
 from benchmarks.cluster_process import SETTINGS, cluster_process
 from metricwise import MultivariateSVC
 
-N_ROWS, N_FEATURES, N_CHUNKS = 20_000, 30, 8
+N_SAMPLES, N_FEATURES, N_CHUNKS = 20_000, 30, 8
 TOL = 1e-4
 AT_ITERATION = 3
 STOPPED_SECONDS = 4.0
@@ -30,10 +30,10 @@ Disturb = Callable[[], None]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a disturbed training ended with, beside the undisturbed one.
+    """The result of a disturbed training run compared with the undisturbed one.
 
-    ``happened`` says whether the disturbance was really there before training ended, ``gap`` is how far the objectives
-    of the two trainings are apart, as a share.
+    ``happened`` is whether the disturbance took place before training ended; ``gap`` is the relative difference of the
+    two objectives.
     """
 
     happened: bool
@@ -43,36 +43,38 @@ class Outcome:
 
     @property
     def same_certificate(self) -> bool:
-        """Whether both trainings ended with the same objective within the tolerance."""
+        """Whether both runs ended with the same objective within the tolerance."""
         return self.gap <= TOL
 
 
-def rows() -> Any:
-    """Return rows that workers make, and make again if they are lost."""
-    return da.random.default_rng(7).normal(size=(N_ROWS, N_FEATURES), chunks=(N_ROWS // N_CHUNKS, N_FEATURES))
+def make_samples() -> Any:
+    """Return samples that workers compute, and compute again if they are lost."""
+    return da.random.default_rng(7).normal(size=(N_SAMPLES, N_FEATURES), chunks=(N_SAMPLES // N_CHUNKS, N_FEATURES))
 
 
-def labels_of(client: Client) -> np.ndarray:
-    """Return noisy labels of the rows, one in five positive."""
+def make_labels(client: Client) -> np.ndarray:
+    """Return noisy labels of the samples, one in five positive."""
     random = np.random.default_rng(0)
-    leaning = client.compute(rows() @ random.normal(size=N_FEATURES)).result() + 2 * random.normal(size=N_ROWS)
-    return leaning > np.quantile(leaning, 0.8)
+    latent = client.compute(make_samples() @ random.normal(size=N_FEATURES)).result() + 2 * random.normal(
+        size=N_SAMPLES
+    )
+    return latent > np.quantile(latent, 0.8)
 
 
 def train(
     client: Client, labels: np.ndarray, disturb: Disturb | None = None, checkpoint: Path | None = None
 ) -> MultivariateSVC:
-    """Train, and disturb training after some iterations."""
+    """Train, and call ``disturb`` after some iterations."""
 
     def callback(entry: Any) -> None:
         if disturb is not None and entry.iteration == AT_ITERATION:
             disturb()
 
     model = MultivariateSVC("f1", tol=TOL, threshold="train", callback=callback, checkpoint=checkpoint)
-    return model.fit(rows(), labels, client=client)
+    return model.fit(make_samples(), labels, client=client)
 
 
-def compared(model: MultivariateSVC, undisturbed: MultivariateSVC, happened: bool, seconds: float) -> Outcome:
+def compare(model: MultivariateSVC, undisturbed: MultivariateSVC, happened: bool, seconds: float) -> Outcome:
     found, expected = model.result_.certificate, undisturbed.result_.certificate
     same_bits = bool(np.array_equal(model.coef_, undisturbed.coef_)) and found == expected
     return Outcome(happened, same_bits, abs(found.upper - expected.upper) / expected.upper, seconds)
@@ -81,7 +83,7 @@ def compared(model: MultivariateSVC, undisturbed: MultivariateSVC, happened: boo
 def worker_killed(_: Any, __: Client, labels: np.ndarray, undisturbed: MultivariateSVC, run: int) -> Outcome:
     """A worker process gets SIGKILL in the middle of an iteration; Dask computes its chunks again.
 
-    On a cluster of its own, as it is not certain that Dask starts another worker in its place.
+    On a cluster of its own, as Dask may not start a replacement.
     """
     with LocalCluster(**SETTINGS) as cluster, Client(cluster, set_as_default=False) as client:
         processes = client.run(os.getpid)
@@ -95,11 +97,11 @@ def worker_killed(_: Any, __: Client, labels: np.ndarray, undisturbed: Multivari
         model = train(client, labels, disturb=Thread(target=kill).start)
         seconds = time.perf_counter() - started
         happened = processes[victim] not in client.run(os.getpid, on_error="ignore").values()
-    return compared(model, undisturbed, happened, seconds)
+    return compare(model, undisturbed, happened, seconds)
 
 
 def wait_for_fewer_workers(client: Client, count: int) -> None:
-    """Wait until no more than so many workers are left."""
+    """Wait until at most ``count`` workers are left."""
     started = time.monotonic()
     while len(client.ncores()) > count:
         if time.monotonic() - started > MOST_SECONDS:
@@ -122,11 +124,11 @@ def worker_joins(cluster: Any, client: Client, labels: np.ndarray, undisturbed: 
     seconds = time.perf_counter() - started
     cluster.scale(before)
     wait_for_fewer_workers(client, before)  # the next case must not meet a worker that is about to leave
-    return compared(model, undisturbed, seen == [before + 1], seconds)
+    return compare(model, undisturbed, seen == [before + 1], seconds)
 
 
 def worker_slow(cluster: Any, client: Client, labels: np.ndarray, undisturbed: MultivariateSVC, run: int) -> Outcome:
-    """A worker process stands still for some seconds (SIGSTOP, SIGCONT)."""
+    """A worker process is suspended for some seconds (SIGSTOP, SIGCONT)."""
     processes = client.run(os.getpid)
     victim = processes[sorted(processes)[run % len(processes)]]
 
@@ -138,11 +140,11 @@ def worker_slow(cluster: Any, client: Client, labels: np.ndarray, undisturbed: M
     started = time.perf_counter()
     model = train(client, labels, disturb=Thread(target=stop).start)
     seconds = time.perf_counter() - started
-    return compared(model, undisturbed, seconds > 0.9 * STOPPED_SECONDS, seconds)
+    return compare(model, undisturbed, seconds > 0.9 * STOPPED_SECONDS, seconds)
 
 
 def scheduler_lost(cluster: Any, client: Client, labels: np.ndarray, undisturbed: MultivariateSVC, run: int) -> Outcome:
-    """The scheduler's process gets SIGKILL; training fails, and goes on from its file on another cluster."""
+    """The scheduler's process gets SIGKILL; training fails, and resumes from its checkpoint on another cluster."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "training.npz"
         message = _lose_scheduler(labels, file)
@@ -150,12 +152,12 @@ def scheduler_lost(cluster: Any, client: Client, labels: np.ndarray, undisturbed
         started = time.perf_counter()
         model = train(client, labels, checkpoint=file)
         seconds = time.perf_counter() - started
-        happened = happened and not file.exists() and _went_on(model)
-    return compared(model, undisturbed, happened, seconds)
+        happened = happened and not file.exists() and _has_resumed(model)
+    return compare(model, undisturbed, happened, seconds)
 
 
 def _lose_scheduler(labels: np.ndarray, file: Path) -> str:
-    """Return what the error says."""
+    """Return the message of the error."""
     with cluster_process() as (process, address), Client(address, set_as_default=False) as doomed:
         try:
             train(doomed, labels, disturb=Thread(target=process.kill).start, checkpoint=file)
@@ -164,7 +166,7 @@ def _lose_scheduler(labels: np.ndarray, file: Path) -> str:
     return "no error"
 
 
-def _went_on(model: MultivariateSVC) -> bool:
+def _has_resumed(model: MultivariateSVC) -> bool:
     """Whether the history has the iterations before the loss, once each."""
     numbers = [entry.iteration for entry in model.result_.history]
     return numbers == list(range(1, len(numbers) + 1)) and len(numbers) > AT_ITERATION
@@ -173,6 +175,6 @@ def _went_on(model: MultivariateSVC) -> bool:
 CASES = {
     "worker killed (SIGKILL)": worker_killed,
     "worker joins late": worker_joins,
-    "worker stands still": worker_slow,
+    "worker suspended": worker_slow,
     "scheduler killed, resumed": scheduler_lost,
 }

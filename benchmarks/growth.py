@@ -1,4 +1,4 @@
-"""How time, iterations and memory grow with the number of rows."""
+"""How time, iterations and memory grow with the number of samples."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ REFERENCE = 1.15
 
 COLUMNS = (
     Column("measure", "measure"),
-    Column("rows", "rows", "{:,}"),
+    Column("n_samples", "samples", "{:,}"),
     Column("seconds", "seconds", "{:.3f}"),
     Column("iterations", "iterations"),
     Column("memory", "memory", "{:.2f}"),
@@ -44,17 +44,17 @@ EXPONENTS = (
 )
 
 TEXT = [
-    "Random parts of covtype (class 2 against the rest, 54 columns scaled to [0, 1], a dense matrix with contiguous "
+    "Random subsets of covtype (class 2 vs the rest, 54 columns scaled to [0, 1], a dense matrix with contiguous "
     "rows), trained with C = 1 to a relative gap of 0.001 on all cores. Every line is a process of its own, warmed up "
-    f"first; seconds are the best of {REPETITIONS} runs. Memory is the highest resident memory during the first run "
-    "above what was in use, data loaded, before it, in multiples of the size of the data. The exponent is the slope of "
-    "a straight line through the logarithms of rows and seconds, by least squares.",
+    f"first; seconds are the best of {REPETITIONS} runs. Memory is the peak resident memory of the first run "
+    "minus the memory in use before it with the data loaded, in multiples of the size of the data. The exponent is the "
+    "slope of a line fitted by least squares to the logarithms of samples and seconds.",
 ]
 
 
 def measure(context: Context) -> Section:
     """Measure all measures at all sizes."""
-    section = Section("growth", "Growth with the number of rows", list(TEXT))
+    section = Section("growth", "Growth with the number of samples", list(TEXT))
     sizes, measures = (QUICK_SIZES, QUICK_MEASURES) if context.quick else (SIZES, MEASURES)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -63,7 +63,9 @@ def measure(context: Context) -> Section:
         except SkippedError as reason:
             section.skip("covtype_2", reason)
             return section
-        records = [_measure_one(folder, n_columns, rows, one, context.threads) for one in measures for rows in sizes]
+        records = [
+            _measure_one(folder, n_columns, n_samples, one, context.threads) for one in measures for n_samples in sizes
+        ]
     fits = [_fit([record for record in records if record["measure"] == one]) for one in measures]
     section.tables += [Table("Growth", EXPONENTS, fits), Table("All sizes", COLUMNS, records)]
     section.figures.append(_draw(records, fits, context))
@@ -71,11 +73,11 @@ def measure(context: Context) -> Section:
 
 
 def _write_data(folder: Path, n_samples: int) -> int:
-    """Write rows in random order as raw numbers, so that reading a part of them leaves no trace in memory."""
+    """Write samples in random order as raw numbers, so that reading a part of them uses no other memory."""
     whole = task("covtype_2")
-    rows = np.random.default_rng(0).permutation(len(whole.y))[:n_samples]
-    whole.X[rows].tofile(folder / "X")
-    whole.y[rows].tofile(folder / "y")
+    indices = np.random.default_rng(0).permutation(len(whole.y))[:n_samples]
+    whole.X[indices].tofile(folder / "X")
+    whole.y[indices].tofile(folder / "y")
     return int(whole.X.shape[1])
 
 
@@ -85,14 +87,14 @@ def _measure_one(folder: Path, n_columns: int, n_samples: int, measure: str, thr
     command = [sys.executable, "-m", "benchmarks.growth_process", json.dumps(job)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise RuntimeError(f"measuring {measure} on {n_samples} rows failed:\n{done.stderr}")
+        raise RuntimeError(f"measuring {measure} on {n_samples} samples failed:\n{done.stderr}")
     record: Record = json.loads(done.stdout)
-    return {"measure": measure, "rows": n_samples} | record
+    return {"measure": measure, "n_samples": n_samples} | record
 
 
 def _fit(records: Sequence[Record]) -> Record:
-    rows = np.log([record["rows"] for record in records])
-    exponent, height = np.polyfit(rows, np.log([record["seconds"] for record in records]), 1)
+    n_samples = np.log([record["n_samples"] for record in records])
+    exponent, height = np.polyfit(n_samples, np.log([record["seconds"] for record in records]), 1)
     iterations = [record["iterations"] for record in records]
     memory = [record["memory"] for record in records if record["memory"] is not None]
     return {
@@ -109,7 +111,9 @@ def _draw(records: Sequence[Record], fits: Sequence[Record], context: Context) -
     curves: dict[str, dict[str, Any]] = {}
     for fit in fits:
         own = [record for record in records if record["measure"] == fit["measure"]]
-        curves[fit["measure"]] = {key: [record[key] for record in own] for key in ("rows", "seconds", "iterations")}
+        curves[fit["measure"]] = {
+            key: [record[key] for record in own] for key in ("n_samples", "seconds", "iterations")
+        }
         curves[fit["measure"]]["fit"] = (fit["exponent"], fit["factor"])
     plots.growth(context.figures / "growth.png", curves, REFERENCE)
-    return Figure("growth.png", "Seconds with the fitted line, and iterations, against the number of rows.")
+    return Figure("growth.png", "Seconds with the fitted line, and iterations, against the number of samples.")

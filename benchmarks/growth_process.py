@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.timing import LONG, timed
+from benchmarks.timing import LONG, make_timer
 from benchmarks.training import Trained, train
 
 _STATUS = Path("/proc/self/status")
@@ -22,7 +22,7 @@ _CLEAR = Path("/proc/self/clear_refs")
 
 
 def main(argument: str) -> None:
-    """Measure a job and write what was found."""
+    """Measure a job and write its results."""
     job = json.loads(argument)
     folder, n_samples, n_columns = Path(job["folder"]), job["n_samples"], job["n_columns"]
     X = np.fromfile(folder / "X", count=n_samples * n_columns).reshape(n_samples, n_columns)
@@ -33,10 +33,10 @@ def main(argument: str) -> None:
         return train(X, y, job["measure"], threads=job["threads"])
 
     before = start_peak()
-    first = timed(run)()
+    first = make_timer(run)()
     peak = peak_memory()
     again = 0 if first.seconds > LONG else job["repetitions"] - 1
-    seconds = min([first.seconds, *(timed(run)().seconds for _ in range(again))])
+    seconds = min([first.seconds, *(make_timer(run)().seconds for _ in range(again))])
     above = None if before is None or peak is None else max(peak - before, 0)
     found = _describe(first.value, seconds)
     found |= {"memory": None if above is None else above / (X.nbytes + y.nbytes)}
@@ -62,7 +62,7 @@ def _describe(trained: Trained, seconds: float) -> dict[str, Any]:
 
 
 def start_peak() -> int | None:
-    """Forget the highest memory so far and return the memory in use, in bytes; None where the system cannot."""
+    """Reset the peak memory and return the memory in use, in bytes; None where the system cannot."""
     if not _CLEAR.exists():
         return None
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
@@ -73,7 +73,7 @@ def start_peak() -> int | None:
 
 
 def peak_memory() -> int | None:
-    """Return the highest resident memory since `start_peak`, in bytes."""
+    """Return the peak resident memory since `start_peak`, in bytes."""
     return _field("VmHWM") if _STATUS.exists() else None
 
 

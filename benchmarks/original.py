@@ -1,4 +1,4 @@
-"""Running SVM-perf, the original program, where the environment variable SVMPERF names its ``svm_perf_learn``.
+"""Run SVM-perf, the original program, where the environment variable SVMPERF names its ``svm_perf_learn``.
 
 Its slack is in percent and its features are unscaled, so C and the weights are converted (u as in metricwise):
 
@@ -33,9 +33,9 @@ _RUNTIME = re.compile(r"Runtime in cpu-seconds:\s*([0-9.]+)")
 
 @dataclass(frozen=True)
 class OriginalRun:
-    """One run: its own account of the training time, the wall clock, and the objective in the scale of metricwise.
+    """One run: the training time that it reports, the wall-clock time, and the objective in the scale of metricwise.
 
-    ``cpu_seconds`` leaves out the reading of the file. A run that was stopped has no objective.
+    ``cpu_seconds`` excludes reading the file. A run that timed out has no objective.
     """
 
     cpu_seconds: float
@@ -56,7 +56,7 @@ def binary() -> Path:
 
 
 def named_program(variable: str, what: str) -> Path:
-    """Return the program that an environment variable names, or raise a SkippedError that says what it should name."""
+    """Return the program that an environment variable names, or raise a SkippedError that names what is missing."""
     named = os.environ.get(variable, "")
     if not named:
         raise SkippedError(f"the environment variable {variable} does not name {what}")
@@ -65,7 +65,7 @@ def named_program(variable: str, what: str) -> Path:
     return Path(named)
 
 
-def our_price(measure: str, c_perf: float, n_samples: int, mistakes: float) -> float:
+def our_c(measure: str, c_perf: float, n_samples: int, mistakes: float) -> float:
     """Return the C of metricwise for a C of SVM-perf."""
     if measure == "roc_auc":
         return 100.0 * c_perf / n_samples
@@ -78,7 +78,7 @@ def write_data(X: Any, y: NDArray[np.bool_], path: Path) -> None:
 
 
 def learn(program: Path, measure: str, c_perf: float, data: Path, model: Path) -> OriginalRun:
-    """Train once with the one-slack algorithm in the dual; the objective is left to the caller."""
+    """Train once with the one-slack algorithm in the dual; the caller computes the objective."""
     command = [str(program), "-w", "3", "-l", str(LOSSES[measure]), "-c", f"{c_perf:g}", str(data), str(model)]
     started = time.perf_counter()
     try:
@@ -88,17 +88,17 @@ def learn(program: Path, measure: str, c_perf: float, data: Path, model: Path) -
     wall = time.perf_counter() - started
     found = _RUNTIME.search(done.stdout)
     if found is None:
-        raise RuntimeError("svm_perf_learn did not tell its run time:\n" + done.stdout[-500:])
+        raise RuntimeError("svm_perf_learn did not report its run time:\n" + done.stdout[-500:])
     return OriginalRun(float(found.group(1)), wall, timed_out=False)
 
 
 def read_weights(model: Path, n_features: int) -> tuple[Floats, float]:
-    """Return the weights of a linear model and its threshold b; a row is scored w.x - b."""
+    """Return the weights of a linear model and its threshold b; a sample has the score w.x - b."""
     lines = model.read_text(encoding="latin-1").splitlines()
-    place = next(k for k, line in enumerate(lines) if "threshold b" in line)
-    threshold = float(lines[place].split("#", 1)[0])
+    position = next(k for k, line in enumerate(lines) if "threshold b" in line)
+    threshold = float(lines[position].split("#", 1)[0])
     weights = np.zeros(n_features)
-    for line in lines[place + 1 :]:
+    for line in lines[position + 1 :]:
         factor, *entries = line.split("#", 1)[0].split()
         for entry in entries:
             feature, value = entry.split(":")
@@ -115,14 +115,14 @@ def our_weights(model: Path, measure: str, n_features: int, n_samples: int, mist
 
 
 class RunCache:
-    """Runs of the original program kept in a file, since they take most of the time of the benchmark.
+    """Cache of runs of the original program in a file, since they take most of the time of the benchmark.
 
     Parameters
     ----------
     path : Path, optional
-        The file; None keeps nothing.
+        The file; None disables the cache.
     machine : str
-        Part of every key: times of another kind of machine are of no use.
+        Part of every key: times on other machines cannot be compared.
     """
 
     def __init__(self, path: Path | None, machine: str) -> None:
@@ -137,7 +137,7 @@ class RunCache:
         return None if found is None else OriginalRun(**found)
 
     def put(self, key: str, run: OriginalRun) -> None:
-        """Keep a run."""
+        """Store a run."""
         if self._path is None:
             return
         self._runs[f"{self._machine} / {key}"] = asdict(run)

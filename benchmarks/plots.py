@@ -22,17 +22,17 @@ def _save(figure: Any, path: Path) -> None:
 
 
 def bars(path: Path, labels: Sequence[str], series: Mapping[str, Sequence[float]], axis: str) -> None:
-    """Draw groups of horizontal bars on a logarithmic axis, one group a label, one bar a series."""
+    """Draw horizontal bars on a logarithmic axis: one group per label, one bar per series."""
     thickness = 0.8 / len(series)
     figure = Figure(figsize=(8.0, 0.8 + 0.24 * len(labels) * (1 + len(series))))
     axes = figure.add_subplot()
-    places = np.arange(len(labels))
+    centres = np.arange(len(labels))
     for k, (name, values) in enumerate(series.items()):
-        where = places + (k - (len(series) - 1) / 2) * thickness
-        drawn = axes.barh(where, values, height=0.9 * thickness, color=_COLOURS[k % len(_COLOURS)], label=name)
+        positions = centres + (k - (len(series) - 1) / 2) * thickness
+        drawn = axes.barh(positions, values, height=0.9 * thickness, color=_COLOURS[k % len(_COLOURS)], label=name)
         axes.bar_label(drawn, fmt="%.3g", padding=2, fontsize=7)
     axes.set_xscale("log")
-    axes.set_yticks(places, labels)
+    axes.set_yticks(centres, labels)
     axes.invert_yaxis()
     axes.set_xlabel(axis)
     axes.margins(x=0.12)
@@ -42,22 +42,22 @@ def bars(path: Path, labels: Sequence[str], series: Mapping[str, Sequence[float]
 
 
 def growth(path: Path, curves: Mapping[str, Mapping[str, Sequence[float]]], reference: float) -> None:
-    """Draw seconds and iterations against the number of rows.
+    """Draw seconds and iterations against the number of samples.
 
-    ``curves`` holds for each measure the sequences rows, seconds and iterations, and the fit (exponent, factor).
+    ``curves`` holds for each measure the sequences n_samples, seconds and iterations, and the fit (exponent, factor).
     """
     figure = Figure(figsize=(10.0, 4.2))
     times, iterations = figure.subplots(1, 2)
     for (name, curve), colour in zip(curves.items(), _CURVE_COLOURS, strict=False):
-        rows = np.asarray(curve["rows"], dtype=float)
+        sizes = np.asarray(curve["n_samples"], dtype=float)
         exponent, factor = curve["fit"]
-        times.plot(rows, curve["seconds"], "o", color=colour, label=f"{name}: exponent {exponent:.2f}")
-        times.plot(rows, factor * rows**exponent, "-", color=colour, linewidth=1)
-        iterations.plot(rows, curve["iterations"], "o-", color=colour, linewidth=1, label=name)
+        times.plot(sizes, curve["seconds"], "o", color=colour, label=f"{name}: exponent {exponent:.2f}")
+        times.plot(sizes, factor * sizes**exponent, "-", color=colour, linewidth=1)
+        iterations.plot(sizes, curve["iterations"], "o-", color=colour, linewidth=1, label=name)
     _reference(times, curves, reference)
     for axes, label in ((times, "seconds"), (iterations, "iterations")):
         axes.set_xscale("log")
-        axes.set_xlabel("rows")
+        axes.set_xlabel("samples")
         axes.set_ylabel(label)
         axes.spines[["top", "right"]].set_visible(False)
         axes.legend(frameon=False, fontsize=8)
@@ -67,24 +67,24 @@ def growth(path: Path, curves: Mapping[str, Mapping[str, Sequence[float]]], refe
 
 
 def _reference(axes: Any, curves: Mapping[str, Mapping[str, Sequence[float]]], exponent: float) -> None:
-    """Draw a growth to compare with, from the slowest first point on."""
+    """Draw a reference growth from the slowest first point on."""
     slowest = max(curves.values(), key=lambda curve: curve["seconds"][0])
-    rows = np.asarray(slowest["rows"], dtype=float)
-    line = 1.5 * slowest["seconds"][0] * (rows / rows[0]) ** exponent
-    axes.plot(rows, line, "--", color="grey", linewidth=1, label=f"$n^{{{exponent}}}$ for comparison")
+    sizes = np.asarray(slowest["n_samples"], dtype=float)
+    line = 1.5 * slowest["seconds"][0] * (sizes / sizes[0]) ** exponent
+    axes.plot(sizes, line, "--", color="grey", linewidth=1, label=f"$n^{{{exponent}}}$ for comparison")
 
 
-def seconds_by_rows(
-    path: Path, curves: Mapping[str, tuple[Sequence[int], Sequence[float]]], exponent: float, counted: str = "rows"
+def seconds_by_size(
+    path: Path, curves: Mapping[str, tuple[Sequence[int], Sequence[float]]], exponent: float, counted: str = "samples"
 ) -> None:
-    """Draw seconds against a number of rows or others, one curve a method, and a slope to compare with."""
+    """Draw seconds against what ``counted`` names, one curve per method, and a reference slope."""
     figure = Figure(figsize=(6.5, 4.5))
     axes = figure.subplots()
-    for (name, (rows, seconds)), colour in zip(curves.items(), _CURVE_COLOURS * 2, strict=False):
-        axes.plot(rows, seconds, "o-", color=colour, linewidth=1, label=name)
+    for (name, (sizes, seconds)), colour in zip(curves.items(), _CURVE_COLOURS * 2, strict=False):
+        axes.plot(sizes, seconds, "o-", color=colour, linewidth=1, label=name)
     least = min(seconds[0] for _, seconds in curves.values())
-    rows = np.array(max((rows for rows, _ in curves.values()), key=max), dtype=float)
-    axes.plot(rows, least * (rows / rows[0]) ** exponent, ":", color="0.5", label=f"{counted}^{exponent:g}")
+    sizes = np.array(max((sizes for sizes, _ in curves.values()), key=max), dtype=float)
+    axes.plot(sizes, least * (sizes / sizes[0]) ** exponent, ":", color="0.5", label=f"{counted}^{exponent:g}")
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlabel(counted)
@@ -97,7 +97,7 @@ def seconds_by_rows(
 def levels(path: Path, curves: Mapping[str, Mapping[str, Any]]) -> None:
     """Draw challenge levels, and their excess with a bound that falls at a given rate, against the challenges.
 
-    ``curves`` holds for each name the levels, of which the last is taken for the best, and the rate.
+    ``curves`` holds for each name the levels, the last of which is taken for the best, and the rate.
     """
     figure = Figure(figsize=(10.0, 4.2))
     heights, excesses = figure.subplots(1, 2)
@@ -118,17 +118,17 @@ def levels(path: Path, curves: Mapping[str, Mapping[str, Any]]) -> None:
 
 
 def files(path: Path, curves: Mapping[str, Mapping[str, Sequence[float | None]]], most_memory: float) -> None:
-    """Draw seconds and peak memory against the number of rows; ``curves`` holds rows, seconds and peak of a format."""
+    """Draw seconds and peak memory against the number of samples, one curve per format."""
     figure = Figure(figsize=(10.0, 4.2))
     times, memory = figure.subplots(1, 2)
     for (name, curve), colour in zip(curves.items(), _CURVE_COLOURS, strict=False):
-        times.plot(curve["rows"], curve["seconds"], "o-", color=colour, linewidth=1, label=name)
+        times.plot(curve["n_samples"], curve["seconds"], "o-", color=colour, linewidth=1, label=name)
         peaks = [np.nan if peak is None else peak for peak in curve["peak"]]
-        memory.plot(curve["rows"], peaks, "o-", color=colour, linewidth=1, label=name)
+        memory.plot(curve["n_samples"], peaks, "o-", color=colour, linewidth=1, label=name)
     memory.axhline(most_memory, linestyle="--", color="grey", linewidth=1, label=f"{most_memory:.0f} MB")
     for axes, label in ((times, "seconds"), (memory, "peak memory, MB")):
         axes.set_xscale("log")
-        axes.set_xlabel("rows")
+        axes.set_xlabel("samples")
         axes.set_ylabel(label)
         axes.spines[["top", "right"]].set_visible(False)
         axes.legend(frameon=False, fontsize=8)
@@ -141,7 +141,7 @@ Pairs = tuple[Mapping[str, float], Mapping[str, float]]
 
 
 def paired_points(path: Path, panels: Mapping[str, Pairs], x: str, y: str) -> None:
-    """Draw a panel for every title, in it a point for every name that both have: above the diagonal, y is larger."""
+    """Draw one panel per title with one point per common name; above the diagonal, y is larger."""
     columns = min(len(panels), 3)
     rows = -(-len(panels) // columns)
     figure = Figure(figsize=(3.6 * columns, 3.8 * rows), layout="constrained")
@@ -161,7 +161,7 @@ def paired_points(path: Path, panels: Mapping[str, Pairs], x: str, y: str) -> No
 
 
 def gaps(path: Path, panels: Mapping[str, Mapping[str, Any]], wanted: float, columns: int) -> None:
-    """Draw gaps against seconds, a panel for every title; curves have seconds and gaps."""
+    """Draw gaps against seconds, one panel per title; curves have seconds and gaps."""
     rows = -(-len(panels) // columns)
     figure = Figure(figsize=(4.6 * columns, 2.8 * rows), layout="constrained")
     for number, (title, curves) in enumerate(panels.items(), start=1):

@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from benchmarks.context import Context, SkippedError
 from benchmarks.data import Task, task
 from benchmarks.report import Column, Record, Section, Table
-from benchmarks.timing import Timing, take_turns, timed
+from benchmarks.timing import Timing, make_timer, take_turns
 from metricwise.designs import make_design
 
 REPETITIONS = 9
@@ -31,11 +31,11 @@ COLUMNS = (
 )
 
 TEXT = [
-    "Nearly all the time of a large problem goes into two products: the scores Xw, and the combination of rows X'c. "
-    "metricwise makes them on the rows in the order of its solvers, positives first, without copying the matrix, and "
-    "adds up in double precision whatever the type of the matrix. The peers are ``X @ w`` and ``X.T @ c`` on the "
-    "matrix as it is: numpy's BLAS with as many threads (single precision throughout where the matrix is), and "
-    "scipy's, which knows one thread only.",
+    "Nearly all the time of a large problem goes into two products: the scores Xw, and the combination of samples X'c. "
+    "metricwise computes them with the samples in the order of its solvers, positives first, without copying the "
+    "matrix, and sums in double precision whatever the type of the matrix. The peers are ``X @ w`` and ``X.T @ c`` on "
+    "the matrix as it is: numpy's BLAS with as many threads (single precision throughout where the matrix is), and "
+    "scipy's, which is single-threaded.",
     f"Best of {REPETITIONS} runs.",
 ]
 
@@ -63,7 +63,7 @@ def measure(context: Context) -> Section:
         chosen = chosen.some(3000) if context.quick else chosen
         for kind, convert in SPARSE_KINDS if sparse.issparse(chosen.X) else DENSE_KINDS:
             records += _measure_kind(chosen, kind, convert(chosen.X), context)
-    section.tables.append(Table("Milliseconds a product", COLUMNS, records))
+    section.tables.append(Table("Milliseconds per product", COLUMNS, records))
     return section
 
 
@@ -72,27 +72,27 @@ def _measure_kind(chosen: Task, kind: str, X: Any, context: Context) -> list[Rec
     for threads in context.thread_counts:
         for product, ours, peer in _products(chosen.y, X, threads):
             with threadpool_limits(threads, user_api="blas"):
-                found = take_turns({"ours": _settled(ours), "peer": _settled(peer)}, REPETITIONS)
+                found = take_turns({"ours": _make_settled_timer(ours), "peer": _make_settled_timer(peer)}, REPETITIONS)
             record: Record = {"task": chosen.name, "kind": kind, "product": product, "threads": threads}
             record |= {name: 1e3 * timing.seconds for name, timing in found.items()}
             records.append(record | {"ratio": record["peer"] / record["ours"]})
     return records
 
 
-def _settled(call: Callable[[], Any]) -> Callable[[], Timing]:
-    """Return a function that times a call once the threads of the other program, which spin for a while, have slept."""
+def _make_settled_timer(call: Callable[[], Any]) -> Callable[[], Timing]:
+    """Return a timer of a call that first waits until the spinning threads of the other program sleep."""
 
     def run() -> Timing:
         ready = time.perf_counter() + SPINNING
         while time.perf_counter() < ready:
             call()
-        return timed(call)()
+        return make_timer(call)()
 
     return run
 
 
 def _products(y: NDArray[np.bool_], X: Any, threads: int) -> list[Product]:
-    """Return name, ours and the peer's of the two products; ours are on the rows with the positives first."""
+    """Return name, our call and the peer's of the two products; ours have the positives first."""
     order = np.concatenate([np.flatnonzero(y), np.flatnonzero(~y)])
     design = make_design(X, threads=threads).take(order)
     random = np.random.default_rng(0)

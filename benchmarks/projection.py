@@ -1,16 +1,16 @@
-"""A model of the time of an iteration on a cluster, fitted to measurements, and what it says of larger ones.
+"""A model of the time of an iteration on a cluster, fitted to measurements, and its projection to larger problems.
 
-An iteration of exact training waits for two products of the workers, for the numbers on their way, for the calls that
+An iteration of exact training waits for two products of the workers, for the transfer of vectors, for the calls that
 carry them, and for the coordinator, which sorts all scores:
 
-    products    = product * rows * features / workers
-    transfer    = bytes / speed,  bytes = row_bytes * rows + 8 * features * (workers + chunks)
+    products    = product * samples * features / workers
+    transfer    = bytes / speed,  bytes = bytes_per_sample * samples + 8 * features * (workers + chunks)
     calls       = call * 2 * workers
-    coordinator = sorting * rows * log2(rows)
+    coordinator = sorting * samples * log2(samples)
 
-With score bins no number a row travels or is sorted, but workers count their scores in bins, and are asked more often:
+With score bins the scores are neither sent nor sorted; workers count them in bins instead, and are called more often:
 
-    products    = (product * features + counting) * rows / workers
+    products    = (product * features + counting) * samples / workers
     transfer    = bytes / speed,  bytes = 2 * entry * bins * workers + 8 * features * (workers + chunks)
     calls       = call * questions * workers
     coordinator = binning * bins
@@ -26,10 +26,10 @@ from scipy.optimize import nnls
 
 from benchmarks.report import Record
 
-NETWORK = 10e9 / 8  # bytes a second: an assumption, 10 Gbit/s
+NETWORK = 10e9 / 8  # bytes per second: an assumption, 10 Gbit/s
 CHUNK_BYTES = 100e6
 CLASSES = 2
-ITEM_BYTES = 4  # of a number of a row
+ITEM_BYTES = 4  # of one feature value
 _BINNED = ("work", "moved", "questions", "own")
 
 
@@ -40,31 +40,31 @@ class Fitted:
     Parameters
     ----------
     product : float
-        Seconds a row and feature, of both products of an iteration on one thread.
+        Seconds per sample and feature, of both products of an iteration on one thread.
     speed : float
-        Bytes a second between coordinator and workers over TCP on loopback, serialisation included.
+        Bytes per second between coordinator and workers over TCP on loopback, serialisation included.
     call : float
         Seconds of one call of a worker.
-    row_bytes : float
-        Bytes a row and iteration that travel.
+    bytes_per_sample : float
+        Bytes sent per sample and iteration.
     sorting : float
-        Seconds of the coordinator, by row and binary logarithm of the rows.
+        Seconds of the coordinator per sample and binary logarithm of the number of samples.
     held : float
-        Bytes a row that the coordinator holds at most.
+        Peak bytes per sample that the coordinator holds.
     counting : float
-        Seconds a row of an iteration with bins, beside the products.
+        Seconds per sample of an iteration with bins, beside the products.
     entry : float
-        Bytes a bin, class, worker and iteration.
+        Bytes per bin, class, worker and iteration.
     questions : float
-        Calls of a worker in an iteration with bins.
+        Calls per worker in an iteration with bins.
     binning : float
-        Seconds of the coordinator a bin and iteration.
+        Seconds of the coordinator per bin and iteration.
     """
 
     product: float
     speed: float
     call: float
-    row_bytes: float
+    bytes_per_sample: float
     sorting: float
     held: float
     counting: float
@@ -74,12 +74,12 @@ class Fitted:
 
 
 def fit(records: Sequence[Record], n_features: int, n_workers: int, n_chunks: int, n_bins: int, call: float) -> Fitted:
-    """Return the constants for measurements of several sizes, each of which counts alike.
+    """Fit the constants to measurements of several sizes, weighted equally.
 
     Parameters
     ----------
     records : sequence of dict
-        ``rows``, ``work`` (seconds of an iteration's products on the slower worker), ``overhead`` (seconds waited
+        ``n_samples``, ``work`` (seconds of an iteration's products on the slower worker), ``overhead`` (seconds waited
         beside them), ``moved`` (bytes), ``sorting`` (other seconds of an iteration) and ``held`` (bytes); of training
         with bins ``binned_work``, ``binned_moved``, ``binned_questions`` and ``binned_own`` (other seconds).
     n_features, n_workers, n_chunks, n_bins : int
@@ -87,24 +87,24 @@ def fit(records: Sequence[Record], n_features: int, n_workers: int, n_chunks: in
     call : float
         Seconds of a call.
     """
-    rows = np.array([record["rows"] for record in records], dtype=np.float64)
+    n_samples = np.array([record["n_samples"] for record in records], dtype=np.float64)
     work, overhead, moved, sorting, held = (
         np.array([record[key] for record in records], dtype=np.float64)
         for key in ("work", "overhead", "moved", "sorting", "held")
     )
-    _, seconds_a_byte = _line(moved, overhead)
+    _, seconds_per_byte = _line(moved, overhead)
     fixed = 8.0 * n_features * n_workers
-    product = _slope(rows * n_features / n_workers, work)
+    product = _slope(n_samples * n_features / n_workers, work)
     binned = {name: np.array([record[f"binned_{name}"] for record in records]) for name in _BINNED}
     vectors = 8.0 * n_features * (n_workers + n_chunks)
     return Fitted(
         product=product,
-        speed=1.0 / seconds_a_byte if seconds_a_byte > 0.0 else np.inf,
+        speed=1.0 / seconds_per_byte if seconds_per_byte > 0.0 else np.inf,
         call=call,
-        row_bytes=float(np.median((moved - fixed) / rows)),
-        sorting=_slope(rows * np.log2(rows), sorting),
-        held=_line(rows, held)[1],
-        counting=max(_line(rows / n_workers, binned["work"])[1] - product * n_features, 0.0),
+        bytes_per_sample=float(np.median((moved - fixed) / n_samples)),
+        sorting=_slope(n_samples * np.log2(n_samples), sorting),
+        held=_line(n_samples, held)[1],
+        counting=max(_line(n_samples / n_workers, binned["work"])[1] - product * n_features, 0.0),
         entry=float(np.median(binned["moved"] - vectors)) / (CLASSES * n_bins * n_workers),
         questions=float(np.median(binned["questions"])),
         binning=float(np.median(binned["own"])) / n_bins,
@@ -124,21 +124,21 @@ def _line(x: np.ndarray, y: np.ndarray) -> tuple[float, float]:
     return float(start), float(slope)
 
 
-def project(fitted: Fitted, rows: float, features: int, workers: int, bins: int | None = None) -> Record:
-    """Return what an iteration takes: exact, or with so many score bins."""
-    chunks = max(workers, rows * features * ITEM_BYTES / CHUNK_BYTES)
+def project(fitted: Fitted, n_samples: float, features: int, workers: int, bins: int | None = None) -> Record:
+    """Return the projected time of an iteration: exact, or with ``bins`` score bins."""
+    chunks = max(workers, n_samples * features * ITEM_BYTES / CHUNK_BYTES)
     vectors = 8.0 * features * (workers + chunks)
     if bins is None:
-        numbers, per_row, questions = fitted.row_bytes * rows, fitted.product * features, 2.0
-        coordinator = fitted.sorting * rows * float(np.log2(rows))
+        numbers, per_sample, questions = fitted.bytes_per_sample * n_samples, fitted.product * features, 2.0
+        coordinator = fitted.sorting * n_samples * float(np.log2(n_samples))
     else:
-        numbers, per_row = CLASSES * fitted.entry * bins * workers, fitted.product * features + fitted.counting
+        numbers, per_sample = CLASSES * fitted.entry * bins * workers, fitted.product * features + fitted.counting
         questions, coordinator = fitted.questions, fitted.binning * bins
-    products = per_row * rows / workers
+    products = per_sample * n_samples / workers
     transfer = (numbers + vectors) / min(fitted.speed, NETWORK)
     calls = fitted.call * questions * workers
     return {
-        "rows": rows,
+        "n_samples": n_samples,
         "workers": workers,
         "mode": "exact" if bins is None else f"{bins:,} bins",
         "gigabytes": (numbers + vectors) / 1e9,
@@ -147,19 +147,19 @@ def project(fitted: Fitted, rows: float, features: int, workers: int, bins: int 
         "calls": calls,
         "coordinator": coordinator,
         "iteration": float(products + transfer + calls + coordinator),
-        "held": fitted.held * rows / 1e9 if bins is None else None,  # of bins: not measured
-        "of_a_worker": rows * features * ITEM_BYTES / workers / 1e9,
+        "held": fitted.held * n_samples / 1e9 if bins is None else None,  # of bins: not measured
+        "worker_gigabytes": n_samples * features * ITEM_BYTES / workers / 1e9,
     }
 
 
-def most_workers(fitted: Fitted, rows: float, features: int) -> float:
+def most_workers(fitted: Fitted, n_samples: float, features: int) -> float:
     """Return the number of workers beyond which the coordinator takes longer than they do, in exact mode."""
-    of_coordinator = fitted.row_bytes / min(fitted.speed, NETWORK) + fitted.sorting * np.log2(rows)
-    return float(fitted.product * features / of_coordinator)
+    per_sample = fitted.bytes_per_sample / min(fitted.speed, NETWORK) + fitted.sorting * np.log2(n_samples)
+    return float(fitted.product * features / per_sample)
 
 
-def crossing(rows: Sequence[float], ratios: Sequence[float], limit: float) -> float | None:
-    """Return from how many rows on a ratio stays at a limit or below, between sizes on a line of logarithms.
+def crossing(n_samples: Sequence[float], ratios: Sequence[float], limit: float) -> float | None:
+    """Return the number of samples from which a ratio stays at a limit or below, log-linear between sizes.
 
     Examples
     --------
@@ -170,9 +170,9 @@ def crossing(rows: Sequence[float], ratios: Sequence[float], limit: float) -> fl
     """
     above = [k for k, ratio in enumerate(ratios) if ratio > limit]
     if not above:
-        return float(rows[0])
+        return float(n_samples[0])
     k = above[-1]
-    if k + 1 == len(rows):
+    if k + 1 == len(n_samples):
         return None
     share = (ratios[k] - limit) / (ratios[k] - ratios[k + 1])
-    return float(np.exp(np.log(rows[k]) + share * np.log(rows[k + 1] / rows[k])))
+    return float(np.exp(np.log(n_samples[k]) + share * np.log(n_samples[k + 1] / n_samples[k])))

@@ -19,22 +19,22 @@ from benchmarks.context import Context, SkippedError
 from benchmarks.data import Task, task
 from benchmarks.original import named_program, write_data
 from benchmarks.report import Column, Record, Section, Table
-from benchmarks.timing import Timing, take_turns, timed
+from benchmarks.timing import Timing, make_timer, take_turns
 from metricwise import AUCSVC
 
 Floats = NDArray[np.float64]
 
 TASKS = ("a9a", "covtype_5", "mnist_8")
-PRICES = (0.01, 1.0)
-EPSILON = 1e-3  # the default of the peer: how much of the gradient at zero may be left
+C_VALUES = (0.01, 1.0)
+EPSILON = 1e-3  # the default of the peer: the norm of the gradient relative to that at zero
 SLACK = 1e-5
 REPETITIONS = 3
-QUICK_ROWS = 3000
+QUICK_SAMPLES = 3000
 _SECONDS = re.compile(r"Training-time: ([0-9.eE+-]+)")
 
 COLUMNS = (
     Column("task", "data"),
-    Column("rows", "rows", "{:,}"),
+    Column("n_samples", "samples", "{:,}"),
     Column("C", "C", "{:g}"),
     Column("ours", "metricwise, s", "{:.3f}"),
     Column("peer", "rank-SVM, s", "{:.3f}"),
@@ -47,17 +47,17 @@ COLUMNS = (
 
 TEXT = [
     "The squared hinge losses of all pairs of a positive and a negative, one thread each; matrices of mostly zeros are "
-    "in compressed rows, as the peer stores them all. The peer is LIBLINEAR's "
-    "rank-SVM (trust-region Newton with selection trees), where the environment variable RANKSVM names its ``train``; "
-    f"it runs with its default accuracy, {EPSILON:g}, and tells its training time without reading the file. metricwise "
-    f"is stopped as soon as its objective is not above the peer's by more than {SLACK:g} of it; the last columns are "
-    f"for the training to the default gap, which asks for more. In turns, best of {REPETITIONS}.",
+    "in compressed rows, as the peer stores all matrices. The peer is LIBLINEAR's rank-SVM (trust-region Newton with "
+    "selection trees), where the environment variable RANKSVM names its ``train``; "
+    f"it runs with its default accuracy, {EPSILON:g}, and reports its training time without reading the file. "
+    f"metricwise is stopped as soon as its objective exceeds the peer's by at most {SLACK:g} of it; the last columns "
+    f"are for training to the default gap, which is more accurate. In turns, best of {REPETITIONS}.",
 ]
 
 
 def measure(context: Context) -> Section:
     """Measure all tasks."""
-    section = Section("rank_svm", "Squared losses of pairs, against LIBLINEAR's rank-SVM", list(TEXT))
+    section = Section("rank_svm", "Squared losses of pairs, compared with LIBLINEAR's rank-SVM", list(TEXT))
     try:
         program = named_program("RANKSVM", "LIBLINEAR's rank-SVM train program")
     except SkippedError as reason:
@@ -66,17 +66,17 @@ def measure(context: Context) -> Section:
     records: list[Record] = []
     for name in TASKS:
         try:
-            chosen = _compressed(task(name).some(QUICK_ROWS) if context.quick else task(name))
+            chosen = _compress(task(name).some(QUICK_SAMPLES) if context.quick else task(name))
         except SkippedError as reason:
             section.skip(name, reason)
             continue
-        records += [_measure_one(program, chosen, C) for C in PRICES]
+        records += [_measure_one(program, chosen, C) for C in C_VALUES]
     section.tables.append(Table("Seconds to the same objective", COLUMNS, records))
     return section
 
 
-def _compressed(chosen: Task) -> Task:
-    """Return a task whose matrix is in compressed rows if most entries are zero: so the peer reads all of them."""
+def _compress(chosen: Task) -> Task:
+    """Return a task whose matrix is CSR if most entries are zero, which is how the peer stores every matrix."""
     stored = sparse.csr_matrix(chosen.X)
     return replace(chosen, X=stored) if stored.nnz < 0.5 * np.prod(chosen.X.shape) else chosen
 
@@ -87,16 +87,16 @@ def _measure_one(program: Path, chosen: Task, C: float) -> Record:
         write_data(chosen.X, chosen.y, data)
         _learn(program, chosen, C, data, model)
         target = objective(chosen, read_weights(model, chosen.X.shape[1]), C)
-        runners = {
-            "ours": timed(lambda: _train_to(chosen, C, target)),
-            "all": timed(lambda: _train(chosen, C)),
+        calls = {
+            "ours": make_timer(lambda: _train_to(chosen, C, target)),
+            "all": make_timer(lambda: _train(chosen, C)),
             "peer": lambda: _learn(program, chosen, C, data, model),
         }
-        found = take_turns(runners, REPETITIONS)
+        found = take_turns(calls, REPETITIONS)
     ours, peer = found["ours"], found["peer"]
     return {
         "task": chosen.name,
-        "rows": len(chosen.y),
+        "n_samples": len(chosen.y),
         "C": C,
         "ours": ours.seconds,
         "peer": peer.seconds,
@@ -122,13 +122,13 @@ def _train_to(chosen: Task, C: float, target: float) -> AUCSVC:
 def _learn(program: Path, chosen: Task, C: float, data: Path, model: Path) -> Timing:
     """Train with the peer, whose C multiplies the sum over pairs."""
     n_pos = int(np.count_nonzero(chosen.y))
-    price = C * len(chosen.y) / (n_pos * (len(chosen.y) - n_pos))
-    command = [str(program), "-t", "1", "-c", repr(price), "-e", f"{EPSILON:g}", str(data), str(model)]
+    c_peer = C * len(chosen.y) / (n_pos * (len(chosen.y) - n_pos))
+    command = [str(program), "-t", "1", "-c", repr(c_peer), "-e", f"{EPSILON:g}", str(data), str(model)]
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
     found = _SECONDS.search(done.stdout)
     if found is None:
-        raise RuntimeError("the rank-SVM program did not tell its training time:\n" + done.stdout[-500:])
+        raise RuntimeError("the rank-SVM program did not report its training time:\n" + done.stdout[-500:])
     return Timing(float(found.group(1)), None)
 
 

@@ -1,4 +1,4 @@
-"""Reading files as a whole, beside other readers; and training by the command on a file larger than its memory."""
+"""Reading whole files, beside other readers; and training by the command on a file larger than its memory."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 from benchmarks.context import ROOT, Context, SkippedError
 from benchmarks.report import Column, Record, Section, Table
-from benchmarks.streams_data import N_COLUMNS, row_bytes
-from benchmarks.timing import Timing, take_turns, timed
+from benchmarks.streams_data import N_COLUMNS, bytes_per_line
+from benchmarks.timing import Timing, make_timer, take_turns
 from metricwise.io import read_table
 
 N_ROWS, QUICK_ROWS = 600_000, 20_000
@@ -51,14 +51,14 @@ STREAM_COLUMNS = (
 )
 
 TEXT = [
-    "``metricwise.io.read_table``, which recognises format, delimiter, header and kinds of columns, beside readers "
-    "that are told the format: ``pandas.read_csv`` and ``read_parquet``, ``polars.read_csv`` and ``read_parquet`` (on "
+    "``metricwise.io.read_table``, which detects format, delimiter, header and column types, beside readers "
+    "that are given the format: ``pandas.read_csv`` and ``read_parquet``, ``polars.read_csv`` and ``read_parquet`` (on "
     "as many threads as polars takes), ``sklearn.datasets.load_svmlight_file`` and ``scipy.io.arff.loadarff``. Tables "
-    f"have {N_NUMBERS} columns of numbers with four decimals, one of three categories (not in the first file), and a "
-    f"label; svmlight rows have {SPARSE_ENTRIES} of {SPARSE_FEATURES} features. Seconds are the best of "
-    f"{REPETITIONS} runs in turns, files being in the cache of the system.",
-    "Below, ``metricwise train rows.csv --stream`` as a process of its own: one pass of STAMP, Python and its imports "
-    f"included. Peak memory must stay below {MOST_MEMORY} MB, and svmlight files must be read at least "
+    f"have {N_NUMBERS} numeric columns with four decimals, one column of three categories (not in the first file), and "
+    f"a label; svmlight rows have {SPARSE_ENTRIES} of {SPARSE_FEATURES} features. Seconds are the best of "
+    f"{REPETITIONS} runs in turns, with the files in the page cache.",
+    "Below, ``metricwise train rows.csv --stream`` as a process of its own: one pass of STAMP, including the start of "
+    f"Python and its imports. Peak memory must stay below {MOST_MEMORY} MB, and svmlight files must be read at least "
     f"{LEAST_RATIO:g} times as fast as by scikit-learn.",
 ]
 
@@ -74,7 +74,7 @@ def measure(context: Context) -> Section:
         section.failures.append(f"svmlight: only {sparse['scikit-learn'] / sparse['seconds']:.1f} times as fast")
     try:
         streamed = _train(QUICK_STREAM_BYTES if context.quick else STREAM_BYTES)
-        section.tables.append(Table("Training by the command, in chunks", STREAM_COLUMNS, [streamed]))
+        section.tables.append(Table("Training by the command in chunks", STREAM_COLUMNS, [streamed]))
         if streamed["peak"] >= MOST_MEMORY:
             section.failures.append(f"{streamed['peak']:.0f} MB of memory, {MOST_MEMORY} are allowed")
     except SkippedError as reason:
@@ -100,15 +100,15 @@ def _records(folder: Path, quick: bool) -> list[Record]:
         "mixed.arff": {"scipy": scipy_arff.loadarff},
         "rows.svm": {"scikit-learn": lambda path: load_svmlight_file(str(path))},
     }
-    return [_timed(folder / name, readers) for name, readers in peers.items()]
+    return [_time_readers(folder / name, readers) for name, readers in peers.items()]
 
 
-def _timed(path: Path, peers: dict[str, Callable[[Path], Any]]) -> Record:
+def _time_readers(path: Path, peers: dict[str, Callable[[Path], Any]]) -> Record:
     read_table(path)  # compiles the parser
-    runners: dict[str, Callable[[], Timing]] = {"metricwise": timed(lambda: read_table(path).n_rows)}
+    calls: dict[str, Callable[[], Timing]] = {"metricwise": make_timer(lambda: read_table(path).n_rows)}
     for name, read in peers.items():
-        runners[name] = timed(lambda read=read: read(path) is None)  # type: ignore[misc]
-    timings = take_turns(runners, REPETITIONS)
+        calls[name] = make_timer(lambda read=read: read(path) is None)  # type: ignore[misc]
+    timings = take_turns(calls, REPETITIONS)
     seconds = timings.pop("metricwise").seconds
     megabytes = path.stat().st_size / 2**20
     found = {name: timing.seconds for name, timing in timings.items()}
@@ -143,17 +143,19 @@ def _write_svmlight(path: Path, n_rows: int) -> None:
 
 
 def _train(size: int) -> Record:
-    """Train by the command on a file of so many bytes, in a process whose peak memory is asked of the system."""
+    """Train by the command on a file of ``size`` bytes, and return its facts with the peak memory of the process."""
     with tempfile.TemporaryDirectory() as folder:
         if shutil.disk_usage(folder).free < ROOM * size:
             raise SkippedError(f"needs {ROOM * size / 2**20:,.0f} MB of free disk space for temporary files")
         path = Path(folder) / "rows.csv"
-        job = {"path": str(path), "format": "csv", "rows": size // row_bytes("csv") + 1}
+        job = {"path": str(path), "format": "csv", "n_samples": size // bytes_per_line("csv") + 1}
         _run([sys.executable, "-m", "benchmarks.streams_data", json.dumps(job)])
         arguments = ["train", str(path), "--target", str(N_COLUMNS + 1), "--stream", "--out", f"{folder}/model.mw"]
-        told = json.loads(_run([sys.executable, "-m", "benchmarks.reading_process", *arguments, "--json", "--quiet"]))
+        outcome = json.loads(
+            _run([sys.executable, "-m", "benchmarks.reading_process", *arguments, "--json", "--quiet"])
+        )
         # Paths of temporary files are no result.
-        facts = {name: told[name] for name in ("rows", "seconds", "peak")}
+        facts = {name: outcome[name] for name in ("rows", "seconds", "peak")}
         return {"megabytes": path.stat().st_size / 2**20} | facts
 
 

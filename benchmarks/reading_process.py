@@ -1,4 +1,4 @@
-"""The command with the arguments given, in a process of its own; writes its JSON with its peak memory in MB added."""
+"""Run the command with the given arguments, and write its JSON with the peak memory in MB added."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from benchmarks.growth_process import peak_memory
 from metricwise.cli import main
 
 if __name__ == "__main__":
-    told = io.StringIO()
-    with redirect_stdout(told):
+    written = io.StringIO()
+    with redirect_stdout(written):
         main(sys.argv[1:], standalone_mode=False)
     peak = peak_memory()
-    found = json.loads(told.getvalue()) | {"peak": None if peak is None else peak / 2**20}
+    found = json.loads(written.getvalue()) | {"peak": None if peak is None else peak / 2**20}
     sys.stdout.write(json.dumps(found))

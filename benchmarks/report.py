@@ -1,4 +1,4 @@
-"""The report: sections with tables and figures, kept as JSON and written as one page of the documentation."""
+"""The report: sections with tables and figures, stored as JSON and written as pages of the documentation."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from typing import Any
 
 Record = dict[str, Any]
 
-# A part of a page that shows a table of a section by its caption, or its circumstances.
-CIRCUMSTANCES = "circumstances"
+# A part of a page that shows a table of a section, by its caption, or the environment of its run.
+ENVIRONMENT = "environment"
 _PART = re.compile(
     r"(?P<begin>^\.\. measured: (?P<section>\w+): (?P<what>[^\n]+)$).*?(?P<end>^\.\. end of measurement$)", re.M | re.S
 )
 
 INTRODUCTION = """\
-``make bench`` measures everything on this page and writes it. All programs of a row run on the same machine in the same
-run, in turns, after a small problem has compiled the kernels; a time is the best of the stated number of runs, and what
-takes longer than 20 seconds is run once. A ratio is the peer's time divided by the time of metricwise: above one,
-metricwise is faster. The numbers behind the tables are in ``benchmarks/results``."""
+``make bench`` measures everything on this page and writes it. All programs of a table row run on the same machine
+in the same run, in turns, after a small problem has compiled the kernels. A time is the best of the stated number of
+runs; a program that takes longer than 20 seconds runs once. A ratio is the time of the peer divided by the time of
+metricwise: above one, metricwise is faster. The numbers behind the tables are in ``benchmarks/results``."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """One column of a table: the key of the records, the header, and how numbers are written."""
+    """One column of a table: the key of the records, the header, and the format of numbers."""
 
     key: str
     header: str
     format: str = "{}"
 
     def cell(self, record: Record) -> str:
-        """Return the text of a cell; texts stay as they are, and what was not measured is a dash."""
+        """Return the text of a cell; strings are not formatted, and a missing value is a dash."""
         value = record.get(self.key)
         if value is None:
             return "–"
@@ -42,14 +42,14 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """Records and the columns to show of them; records may hold more."""
+    """Records, and the columns that are shown; records may have more keys."""
 
     caption: str
     columns: Sequence[Column]
     records: Sequence[Record]
 
     def cells(self) -> list[list[str]]:
-        """Return the header and the rows as text."""
+        """Return the header and the rows as strings."""
         return [[column.header for column in self.columns]] + [
             [column.cell(record) for column in self.columns] for record in self.records
         ]
@@ -65,7 +65,7 @@ class Figure:
 
 @dataclass
 class Section:
-    """What one benchmark found."""
+    """The results of one benchmark."""
 
     name: str
     title: str
@@ -77,19 +77,19 @@ class Section:
     environment: dict[str, str] = field(default_factory=dict)
 
     def skip(self, row: str, reason: object) -> None:
-        """Note that a row was not measured, and why."""
+        """Record that a row was not measured, and why."""
         self.skipped.append((row, str(reason)))
 
 
 def save(section: Section, folder: Path) -> None:
-    """Keep a section for reports to come."""
+    """Store a section as JSON."""
     folder.mkdir(parents=True, exist_ok=True)
     text = json.dumps(asdict(section), indent=1, ensure_ascii=False, default=float)
     (folder / f"{section.name}.json").write_text(text + "\n", encoding="utf-8")
 
 
 def load(path: Path) -> Section:
-    """Read a section that was kept."""
+    """Read a stored section."""
     stored = json.loads(path.read_text(encoding="utf-8"))
     tables = [
         Table(table["caption"], [Column(**column) for column in table["columns"]], table["records"])
@@ -117,24 +117,22 @@ def _plain_table(table: Table) -> str:
 
 
 def page(title: str, sections: Iterable[Section]) -> str:
-    """Return the page of the documentation."""
+    """Return a page of the documentation."""
     parts = [_heading(title, "="), INTRODUCTION]
     for section in sections:
         parts += _section(section)
     return "\n\n".join(parts) + "\n"
 
 
-def filled(text: str, results: Path) -> str:
-    """Return a page with what was measured between its markers; sections that were not measured leave it as it is."""
+def fill(text: str, results: Path) -> str:
+    """Return a page with the measured tables between its markers; parts of unmeasured sections are not changed."""
 
     def part(found: re.Match[str]) -> str:
         path = results / f"{found['section']}.json"
         if not path.is_file():
             return found[0]
         section = load(path)
-        shown = {table.caption: _list_table(table) for table in section.tables} | {
-            CIRCUMSTANCES: _circumstances(section)
-        }
+        shown = {table.caption: _list_table(table) for table in section.tables} | {ENVIRONMENT: _environment(section)}
         if found["what"] not in shown:
             raise ValueError(f"the section {found['section']!r} has no {found['what']!r}, only {', '.join(shown)}")
         return f"{found['begin']}\n\n{shown[found['what']]}\n\n{found['end']}"
@@ -142,7 +140,7 @@ def filled(text: str, results: Path) -> str:
     return _PART.sub(part, text)
 
 
-def _circumstances(section: Section) -> str:
+def _environment(section: Section) -> str:
     known = "; ".join(f"{key} {value}" for key, value in section.environment.items())
     return f"*Measured with: {known}.*"
 
@@ -159,7 +157,7 @@ def _section(section: Section) -> list[str]:
         parts += ["**Failed:**", "\n".join(f"* {failure}" for failure in section.failures)]
     if section.skipped:
         parts += ["Not measured:", "\n".join(f"* {row}: {reason}" for row, reason in section.skipped)]
-    return [*parts, _circumstances(section)]
+    return [*parts, _environment(section)]
 
 
 def _list_table(table: Table) -> str:

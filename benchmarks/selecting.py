@@ -1,4 +1,4 @@
-"""Few features: how long choosing them takes, and what the measure is with them."""
+"""Feature selection: the time it takes, and the measure with the selected features."""
 
 from __future__ import annotations
 
@@ -13,53 +13,54 @@ from threadpoolctl import threadpool_limits
 from benchmarks.context import Context, SkippedError
 from benchmarks.data import Task, task
 from benchmarks.report import Column, Record, Section, Table
-from benchmarks.timing import timed
+from benchmarks.timing import make_timer
 from metricwise import FeatureSelectingSVC, MultivariateSVC
 
 TOPICS = ("earn", "acq", "corn")
 QUICK_TOPICS = ("corn",)
 MEASURE, MOST = "f1", 50
 WANTED_SECONDS = 10.0
-WIDE_ROWS, QUICK_WIDE_ROWS, WIDE_FEATURES, WIDE_IN_ROW, WIDE_TRUE = 10_000, 1000, 100_000, 100, 20
+WIDE_SAMPLES, QUICK_WIDE_SAMPLES, WIDE_FEATURES, WIDE_PER_SAMPLE, WIDE_TRUE = 10_000, 1000, 100_000, 100, 20
 
 COLUMNS = (
     Column("task", "data"),
-    Column("rows", "rows", "{:,}"),
+    Column("n_samples", "samples", "{:,}"),
     Column("features", "features", "{:,}"),
     Column("cpu", "seconds", "{:.2f}"),
-    Column("rounds", "rounds"),
+    Column("iterations", "iterations"),
     Column("objective", "objective", "{:.4g}"),
-    Column("bound", "bound of all choices", "{:.4g}"),
+    Column("bound", "lower bound of all selections", "{:.4g}"),
     Column("few", f"F1, {MOST} features", "{:.4f}"),
     Column("filtered", f"F1, {MOST} by chi2", "{:.4f}"),
     Column("all", "F1, all features", "{:.4f}"),
 )
 WIDE_COLUMNS = (
-    Column("rows", "rows", "{:,}"),
+    Column("n_samples", "samples", "{:,}"),
     Column("features", "features", "{:,}"),
     Column("cpu", "seconds", "{:.2f}"),
-    Column("rounds", "rounds"),
-    Column("found", "found"),
-    Column("few", "F1, new rows", "{:.4f}"),
+    Column("iterations", "iterations"),
+    Column("found", "true features found"),
+    Column("few", "F1, new samples", "{:.4f}"),
     Column("filtered", f"F1, {WIDE_TRUE} by chi2", "{:.4f}"),
 )
 
 TEXT = [
     f"``FeatureSelectingSVC({MEASURE!r}, n_features={MOST})`` on topics of Reuters-21578, tf-idf, C = 1, one thread: "
-    "the whole of ``fit``, which chooses features and weights on all rows and again in each of five folds for the "
-    f"threshold. Seconds are those of the processor in one run; wanted are fewer than {WANTED_SECONDS:g}. Beside the "
-    "objective on the chosen features is the bound that no other choice of as many features can fall below. F1 is that "
-    "of the test part: of the chosen features, of as many that the chi-squared statistic chooses for "
-    "``MultivariateSVC``, and of ``MultivariateSVC`` with all of them.",
-    f"The second table is for {WIDE_FEATURES:,} features, simulated: {WIDE_IN_ROW} of them, drawn at random, occur in "
-    f"every row, and {WIDE_TRUE} decide about the label, half of them for and half against it, with noise; those "
-    f"occur in a tenth of the rows. ``n_features={WIDE_TRUE}``; *found* is how many of the chosen ones decide.",
+    "the whole of ``fit``, which selects features and weights on all samples and again in each of five folds for the "
+    f"threshold. Seconds are processor seconds of one run; fewer than {WANTED_SECONDS:g} are required. Beside the "
+    "objective on the selected features is a lower bound of the objective over all selections of as many features. F1 "
+    "is that of the test part: with the selected features, with as many that the chi-squared statistic selects for "
+    "``MultivariateSVC``, and of ``MultivariateSVC`` with all features.",
+    f"The second table is for {WIDE_FEATURES:,} simulated features: {WIDE_PER_SAMPLE} of them, drawn at random, occur "
+    f"in every sample, and {WIDE_TRUE} determine the label, half of them for and half against it, with noise; those "
+    f"occur in a tenth of the samples. ``n_features={WIDE_TRUE}``; *true features found* counts the selected ones "
+    "among them.",
 ]
 
 
 def measure(context: Context) -> Section:
     """Measure the topics, and the wide matrix."""
-    section = Section("selecting", "Few features", list(TEXT))
+    section = Section("selecting", "Feature selection", list(TEXT))
     records: list[Record] = []
     with threadpool_limits(1):
         _compile()
@@ -68,15 +69,15 @@ def measure(context: Context) -> Section:
                 records.append(_measure_topic(task(f"reuters_{topic}")))
             except SkippedError as reason:
                 section.skip(f"reuters_{topic}", reason)
-        chosen, deciding = _wide(QUICK_WIDE_ROWS if context.quick else WIDE_ROWS)
+        chosen, informative = _wide(QUICK_WIDE_SAMPLES if context.quick else WIDE_SAMPLES)
         wide, few = _measure_one(chosen, WIDE_TRUE)
-        wide["found"] = int(few.get_support()[deciding].sum())
+        wide["found"] = int(few.get_support()[informative].sum())
     section.tables += [
         Table(f"Reuters-21578, {MOST} features", COLUMNS, records),
         Table(f"{WIDE_FEATURES:,} features", WIDE_COLUMNS, [wide]),
     ]
     section.failures += [
-        f"{record['task']}: {record['cpu']:.1f} s, where under {WANTED_SECONDS:g} s are wanted"
+        f"{record['task']}: {record['cpu']:.1f} s; required are fewer than {WANTED_SECONDS:g} s"
         for record in records
         if record["cpu"] >= WANTED_SECONDS
     ]
@@ -90,17 +91,17 @@ def _measure_topic(chosen: Task) -> Record:
 
 
 def _measure_one(chosen: Task, most: int) -> tuple[Record, FeatureSelectingSVC]:
-    trained = timed(lambda: FeatureSelectingSVC(MEASURE, most, n_jobs=1).fit(chosen.X, chosen.y))()
+    trained = make_timer(lambda: FeatureSelectingSVC(MEASURE, most, n_jobs=1).fit(chosen.X, chosen.y))()
     few: FeatureSelectingSVC = trained.value
     filtering = make_pipeline(SelectKBest(chi2, k=most), MultivariateSVC(MEASURE, n_jobs=1))
     filtered = filtering.fit(chosen.X, chosen.y)
     record = {
         "task": chosen.name,
-        "rows": chosen.X.shape[0],
+        "n_samples": chosen.X.shape[0],
         "features": chosen.X.shape[1],
         "seconds": trained.seconds,
         "cpu": trained.cpu_seconds,
-        "rounds": few.n_iter_,
+        "iterations": few.n_iter_,
         "objective": few.result_.certificate.upper,
         "bound": few.result_.selection.lower,
         "few": float(few.score(chosen.X_test, chosen.y_test)),
@@ -110,21 +111,23 @@ def _measure_one(chosen: Task, most: int) -> tuple[Record, FeatureSelectingSVC]:
 
 
 def _compile() -> None:
-    chosen, deciding = _wide(200)
-    FeatureSelectingSVC(MEASURE, 2, n_jobs=1).fit(chosen.X[:, deciding], chosen.y)
+    chosen, informative = _wide(200)
+    FeatureSelectingSVC(MEASURE, 2, n_jobs=1).fit(chosen.X[:, informative], chosen.y)
 
 
 def _wide(n_samples: int) -> tuple[Task, Any]:
-    """Return simulated rows of many features, a half of them for training, and which features decide."""
+    """Return simulated samples of many features, half of them for training, and the informative features."""
     rng = np.random.default_rng(0)
-    deciding = np.sort(rng.permutation(WIDE_FEATURES)[:WIDE_TRUE])
+    informative = np.sort(rng.permutation(WIDE_FEATURES)[:WIDE_TRUE])
     total = 2 * n_samples
-    columns = rng.integers(WIDE_FEATURES, size=(total, WIDE_IN_ROW))
+    columns = rng.integers(WIDE_FEATURES, size=(total, WIDE_PER_SAMPLE))
     occurs = rng.random((total, WIDE_TRUE)) < 0.1
-    row, which = np.nonzero(occurs)
-    rows = np.concatenate([np.repeat(np.arange(total), WIDE_IN_ROW), row])
-    places = np.concatenate([columns.ravel(), deciding[which]])
-    X = sparse.coo_array((np.ones(rows.size), (rows, places)), shape=(total, WIDE_FEATURES)).tocsr()
+    row_indices, which = np.nonzero(occurs)
+    row_indices = np.concatenate([np.repeat(np.arange(total), WIDE_PER_SAMPLE), row_indices])
+    column_indices = np.concatenate([columns.ravel(), informative[which]])
+    X = sparse.coo_array(
+        (np.ones(row_indices.size), (row_indices, column_indices)), shape=(total, WIDE_FEATURES)
+    ).tocsr()
     signs = np.where(np.arange(WIDE_TRUE) % 2 == 0, 1.0, -1.0)
     y = occurs @ signs + 0.5 * rng.normal(size=total) > 0.7
-    return Task("simulated", X[:n_samples], y[:n_samples], X[n_samples:], y[n_samples:]), deciding
+    return Task("simulated", X[:n_samples], y[:n_samples], X[n_samples:], y[n_samples:]), informative

@@ -1,4 +1,4 @@
-"""SPADE and STAMP on a cluster: how fast averaged shards come to where sequential passes do."""
+"""SPADE and STAMP on a cluster: how fast averaged shards reach the measure of sequential passes."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from benchmarks.data import Task, task
 from benchmarks.report import Column, Record, Section, Table
 from metricwise import SPADEClassifier, STAMPClassifier
 
-N_ROWS, N_FEATURES, N_NEW = 200_000, 50, 50_000
-QUICK_ROWS = 5000
+N_SAMPLES, N_FEATURES, N_NEW = 200_000, 50, 50_000
+QUICK_SAMPLES = 5000
 POSITIVES = 0.1
 NOISE = 7.0  # deviations of the noise, where the rule has the root of the number of features
 CHUNKS = 8
 SHARDS = (1, 2, 4, 8)
 SHOWN = (1, 2, 4, 8, 16)
-ROUNDS = max(SHOWN)
-ALL_ROUNDS = -1e9  # a tolerance that never ends training early
-LARGEST_LOSS = 0.01  # of the measure on new rows, beside the sequential run
+N_PASSES = max(SHOWN)
+ALL_PASSES = -1e9  # a tolerance that never stops training early
+LARGEST_LOSS = 0.01  # of the measure on new samples, compared with the sequential run
 REAL = "w8a"
 
 METHODS: dict[str, tuple[type, str]] = {
@@ -35,25 +35,26 @@ METHODS: dict[str, tuple[type, str]] = {
 COLUMNS = (
     Column("task", "data"),
     Column("method", "method"),
-    Column("way", "way"),
-    *(Column(f"round {number}", f"pass {number}", "{:.4f}") for number in SHOWN),
-    Column("new", "new rows", "{:.4f}"),
+    Column("mode", "mode"),
+    *(Column(f"pass_{number}", f"pass {number}", "{:.4f}") for number in SHOWN),
+    Column("new", "new samples", "{:.4f}"),
     Column("lost", "below sequential", "{:+.4f}"),
-    Column("megabytes", "moved a pass, MB", "{:.2f}"),
+    Column("megabytes", "moved per pass, MB", "{:.2f}"),
 )
 
 TEXT = (
-    f"Rows are in {CHUNKS} chunks on two worker processes. *Sequential* is training in memory, with rows shuffled "
-    "anew for every pass; *n shards* is ``fit`` on the Dask array with ``n_shards=n``: in every pass, shards learn "
-    "from their chunks side by side, each from the state that the last pass ended with, and their states are "
-    "averaged. A pass is one over all rows in either case, so that a column of the table costs the same arithmetic, "
-    "shared by as many workers as there are shards. The measure is that of rows held out by ``fit``, at the best "
-    f"threshold for them, the same rows for all of a data set; after {ROUNDS} passes, that of new rows with the "
-    "threshold that the model chose (the model kept is the best on held-out rows). The first data set is drawn: "
-    f"{N_ROWS:,} rows of {N_FEATURES} normal features, {POSITIVES:.0%} positives by a linear rule with much noise. The "
-    "second is w8a, 300 sparse features and 3 % positives, shuffled. Not more than "
-    f"{LARGEST_LOSS} may be lost on new rows. Bytes are those between coordinator and workers.",
-    "Where a part of the rows is enough to learn from, as in the first data set, shards lose nothing. Where a "
+    f"The samples are in {CHUNKS} chunks on two worker processes. *Sequential* is training in memory, with samples "
+    "shuffled anew for every pass; *n shards* is ``fit`` on the Dask array with ``n_shards=n``: in every pass, shards "
+    "learn from their chunks in parallel, each from the state that the last pass ended with, and their states are "
+    "averaged. A pass is one over all samples in either case, so that a column of the table costs the same arithmetic, "
+    "shared by as many workers as there are shards. The measure is that of the validation samples of ``fit``, at the "
+    f"best threshold for them, the same samples for all runs on a data set; after {N_PASSES} passes, that of new "
+    "samples with the threshold of the model (the selected model is the best on the validation samples). The first "
+    "data set is "
+    f"simulated: {N_SAMPLES:,} samples of {N_FEATURES} normal features, {POSITIVES:.0%} positives by a linear rule "
+    "with much noise. The second is w8a, 300 sparse features and 3 % positives, shuffled. At most "
+    f"{LARGEST_LOSS} may be lost on new samples. Bytes are those between coordinator and workers.",
+    "Where a part of the samples is enough to learn from, as in the first data set, shards lose nothing. Where a "
     "sequential run still improves after many passes, as SPADE does on w8a, every shard makes fewer steps in a pass, "
     "and an average of n shards lags behind: give it more passes, or fewer shards. After 8 passes, 4 and 8 shards were "
     "0.0108 and 0.0140 behind there, more than is allowed; that is why there are 16.",
@@ -62,68 +63,68 @@ TEXT = (
 
 def measure(context: Context) -> Section:
     """Train in memory and in shards."""
-    section = Section("shards", "Streams in shards", list(TEXT))
+    section = Section("shards", "Streaming in shards", list(TEXT))
     records: list[Record] = []
     with LocalCluster(**SETTINGS) as cluster, Client(cluster) as client:
-        records += _records(_drawn(QUICK_ROWS if context.quick else N_ROWS), client)
+        records += _records(_draw_task(QUICK_SAMPLES if context.quick else N_SAMPLES), client)
         try:
             real = task(REAL)
-            records += _records(_shuffled(real.some(QUICK_ROWS) if context.quick else real), client)
+            records += _records(_shuffle(real.some(QUICK_SAMPLES) if context.quick else real), client)
         except SkippedError as reason:
             section.skip(REAL, reason)
     section.tables.append(Table("The measure after passes, sequential and in shards", COLUMNS, records))
     section.failures += [
-        f"{record['task']}, {record['method']}, {record['way']}: {record['lost']:.4f} below the sequential run"
+        f"{record['task']}, {record['method']}, {record['mode']}: {record['lost']:.4f} below the sequential run"
         for record in records
         if not context.quick and record["lost"] > LARGEST_LOSS
     ]
     return section
 
 
-def _drawn(n_samples: int) -> Task:
+def _draw_task(n_samples: int) -> Task:
     random = np.random.default_rng(0)
     X = random.normal(size=(n_samples + N_NEW, N_FEATURES))
-    leaning = X @ random.normal(size=N_FEATURES) + NOISE * random.normal(size=len(X))
-    y = leaning > np.quantile(leaning, 1.0 - POSITIVES)
-    return Task("drawn", X[:n_samples], y[:n_samples], X[n_samples:], y[n_samples:])
+    latent = X @ random.normal(size=N_FEATURES) + NOISE * random.normal(size=len(X))
+    y = latent > np.quantile(latent, 1.0 - POSITIVES)
+    return Task("simulated", X[:n_samples], y[:n_samples], X[n_samples:], y[n_samples:])
 
 
-def _shuffled(given: Task) -> Task:
-    order = np.random.default_rng(0).permutation(len(given.y))
-    return Task(given.name, given.X[order], given.y[order], given.X_test, given.y_test)
+def _shuffle(chosen: Task) -> Task:
+    order = np.random.default_rng(0).permutation(len(chosen.y))
+    return Task(chosen.name, chosen.X[order], chosen.y[order], chosen.X_test, chosen.y_test)
 
 
-def _records(given: Task, client: Client) -> list[Record]:
-    rows = client.persist(_in_chunks(given.X))
+def _records(chosen: Task, client: Client) -> list[Record]:
+    X = client.persist(_send_in_chunks(chosen.X))
     records = []
     for method, (kind, name) in METHODS.items():
-        settings: dict[str, Any] = {"n_passes": ROUNDS, "tol": ALL_ROUNDS}
-        sequential = kind(name, **settings).fit(given.X, given.y)
-        best = sequential.score(given.X_test, given.y_test)
-        ways = {"sequential": sequential}
+        settings: dict[str, Any] = {"n_passes": N_PASSES, "tol": ALL_PASSES}
+        sequential = kind(name, **settings).fit(chosen.X, chosen.y)
+        best = sequential.score(chosen.X_test, chosen.y_test)
+        models = {"sequential": sequential}
         for n_shards in SHARDS:
-            model = kind(name, **settings, n_shards=n_shards).fit(rows, given.y, client=client)
-            ways[f"{n_shards} shard{'s' * (n_shards > 1)}"] = model
-        for way, model in ways.items():
-            new = model.score(given.X_test, given.y_test)
+            model = kind(name, **settings, n_shards=n_shards).fit(X, chosen.y, client=client)
+            models[f"{n_shards} shard{'s' * (n_shards > 1)}"] = model
+        for mode, model in models.items():
+            new = model.score(chosen.X_test, chosen.y_test)
             moved = model.result_.bytes_moved
-            record = {"task": given.name, "method": method, "way": way, "new": new, "lost": best - new}
-            record["megabytes"] = moved / ROUNDS / 1e6 if moved else None
+            record = {"task": chosen.name, "method": method, "mode": mode, "new": new, "lost": best - new}
+            record["megabytes"] = moved / N_PASSES / 1e6 if moved else None
             records.append(record | _by_pass(model))
     return records
 
 
-def _in_chunks(X: Any) -> Any:
-    """Return rows as a Dask array, each chunk sent once."""
-    parts = [X[rows] for rows in np.array_split(np.arange(X.shape[0]), CHUNKS)]
+def _send_in_chunks(X: Any) -> Any:
+    """Return X as a Dask array; each chunk is sent once."""
+    parts = [X[indices] for indices in np.array_split(np.arange(X.shape[0]), CHUNKS)]
     meta = X[:0]
-    made = [da.from_delayed(dask.delayed(part), part.shape, dtype=X.dtype, meta=meta) for part in parts]
-    return da.concatenate(made)
+    arrays = [da.from_delayed(dask.delayed(part), part.shape, dtype=X.dtype, meta=meta) for part in parts]
+    return da.concatenate(arrays)
 
 
 def _by_pass(model: Any) -> Record:
-    """Return the measure on held-out rows after the passes to be shown; the first of many rows has several entries."""
+    """Return the validation measure after the passes that are shown; a long first pass has several entries."""
     history = model.result_.history
-    n_samples = history[-1].n_samples // ROUNDS
+    n_samples = history[-1].n_samples // N_PASSES
     values = {entry.n_samples // n_samples: entry.measure for entry in history if entry.n_samples % n_samples == 0}
-    return {f"round {number}": values[number] for number in SHOWN}
+    return {f"pass_{number}": values[number] for number in SHOWN}

@@ -14,41 +14,42 @@ from typing import Any
 from benchmarks import plots
 from benchmarks.context import ROOT, Context, SkippedError
 from benchmarks.report import Column, Figure, Record, Section, Table
-from benchmarks.streams_data import N_COLUMNS, POSITIVES, row_bytes
-from benchmarks.streams_process import FRESH_ROWS
+from benchmarks.streams_data import N_COLUMNS, POSITIVES, bytes_per_line
+from benchmarks.streams_process import FRESH_SAMPLES
 
 SUFFIXES = {"csv": ".csv", "svmlight": ".svm"}
 SIZES = (("csv", 200_000), ("csv", 2_000_000), ("csv", 20_000_000), ("svmlight", 200_000), ("svmlight", 2_000_000))
 QUICK_SIZES = (("csv", 20_000), ("csv", 200_000), ("svmlight", 20_000), ("svmlight", 200_000))
-FEW_ROWS = 2000
+FEW_SAMPLES = 2000
 MOST_MEMORY = 500  # MB
 MOST_GROWTH = 30  # MB between the shortest and the longest file
 ROOM = 2  # times the size of a file that must be free on the disk
 
-DRAWN = ("rows", "seconds", "peak")
+DRAWN = ("n_samples", "seconds", "peak")
 
 COLUMNS = (
     Column("format", "file"),
-    Column("rows", "rows", "{:,}"),
+    Column("n_samples", "samples", "{:,}"),
     Column("megabytes", "size, MB", "{:,.0f}"),
     Column("seconds", "seconds", "{:.2f}"),
     Column("cpu_seconds", "processor seconds", "{:.2f}"),
-    Column("rate", "rows a second", "{:,.0f}"),
+    Column("rate", "samples per second", "{:,.0f}"),
     Column("peak", "peak memory, MB", "{:.0f}"),
     Column("above", "of it for training, MB", "{:.0f}"),
-    Column("f1", "F1, new rows", "{:.4f}"),
+    Column("f1", "F1, new samples", "{:.4f}"),
     Column("best_f1", "F1 of the true weights", "{:.4f}"),
 )
 
 TEXT = [
-    '``STAMPClassifier("f1").fit_stream(path)``, one pass, in a process of its own and on one thread. The rows are '
+    '``STAMPClassifier("f1").fit_stream(path)``, one pass, in a process of its own and on one thread. The samples are '
     f"synthetic: {N_COLUMNS} columns of one digit before and one after the point, {POSITIVES:.0%} positives by a "
-    "linear rule with noise, made by another process; both kinds of file hold the same rows. Those of svmlight files "
-    "are sparse to metricwise, which does not centre sparse features. Seconds are those of one call after a small "
-    "file has compiled the kernels; an svmlight file is read twice, first for its largest index. Peak memory is the "
-    "highest resident memory of the process, Python and compiled code included; beside it is what training added. F1 "
-    f"is on {FRESH_ROWS:,} new rows at the threshold found in the stream; the weights behind the labels, at their "
-    "best threshold on these same rows, are the most a linear model can hope for.",
+    "linear rule with noise, written by another process; both kinds of file hold the same samples. Those of svmlight "
+    "files are sparse to metricwise, which does not centre sparse features. Seconds are those of one call after a "
+    "small file has compiled the kernels; an svmlight file is read twice, first for its largest index. Peak memory "
+    "is the "
+    "peak resident memory of the process, Python and compiled code included; beside it is the part that training "
+    f"added. F1 is on {FRESH_SAMPLES:,} new samples at the threshold chosen in the stream; the true weights, at their "
+    "best threshold on the same samples, give an upper limit for a linear model.",
     f"Peak memory must stay below {MOST_MEMORY} MB, and must not grow by more than {MOST_GROWTH} MB from the shortest "
     "file to the longest.",
 ]
@@ -59,25 +60,25 @@ def measure(context: Context) -> Section:
     section = Section("streams", "Training from files", list(TEXT))
     records: list[Record] = []
     for format in SUFFIXES:
-        _measure_one(format, FEW_ROWS)  # leaves the compiled kernels in their cache: compiling takes memory, too
+        _measure_one(format, FEW_SAMPLES)  # leaves the compiled kernels in their cache: compiling takes memory, too
     for format, n_samples in QUICK_SIZES if context.quick else SIZES:
         try:
             records.append(_measure_one(format, n_samples))
         except SkippedError as reason:
-            section.skip(f"{format}, {n_samples:,} rows", reason)
+            section.skip(f"{format}, {n_samples:,} samples", reason)
     section.tables.append(Table("Training from files", COLUMNS, records))
     section.figures.append(_draw(records, context))
-    section.failures += _broken_promises(records)
+    section.failures += _find_failures(records)
     return section
 
 
 def _measure_one(format: str, n_samples: int) -> Record:
-    size = n_samples * row_bytes(format)
+    size = n_samples * bytes_per_line(format)
     with tempfile.TemporaryDirectory() as folder:
         if shutil.disk_usage(folder).free < ROOM * size:
             raise SkippedError(f"needs {ROOM * size / 2**20:,.0f} MB of free disk space for temporary files")
         path = Path(folder) / f"rows{SUFFIXES[format]}"
-        job = {"path": str(path), "format": format, "rows": n_samples}
+        job = {"path": str(path), "format": format, "n_samples": n_samples}
         _run("benchmarks.streams_data", job)
         found: Record = json.loads(_run("benchmarks.streams_process", job))
         megabytes = path.stat().st_size / 2**20
@@ -91,12 +92,12 @@ def _run(module: str, job: dict[str, Any]) -> str:
     command = [sys.executable, "-m", module, json.dumps(job)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise RuntimeError(f"{module} failed on {job['rows']} rows:\n{done.stderr}")
+        raise RuntimeError(f"{module} failed on {job['n_samples']} samples:\n{done.stderr}")
     return done.stdout
 
 
-def _broken_promises(records: Sequence[Record]) -> list[str]:
-    """Return what is wrong with the memory, where the system tells it."""
+def _find_failures(records: Sequence[Record]) -> list[str]:
+    """Return the memory requirements that are not met, where the system reports memory."""
     broken = []
     for format in SUFFIXES:
         peaks = [record["peak"] for record in records if record["format"] == format and record["peak"] is not None]
@@ -113,4 +114,4 @@ def _draw(records: Sequence[Record], context: Context) -> Figure:
         for format in SUFFIXES
     }
     plots.files(context.figures / "streams.png", curves, MOST_MEMORY)
-    return Figure("streams.png", "Seconds and peak memory against the number of rows in the file.")
+    return Figure("streams.png", "Seconds and peak memory against the number of samples in the file.")

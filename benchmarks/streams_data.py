@@ -1,8 +1,8 @@
-"""Synthetic labelled rows for the benchmark of streams, and files of any number of them, written fast.
+"""Synthetic labelled samples for the benchmark of streams, and a fast writer of files of any length.
 
-The rows come in blocks, each from a seed of its own, so that any part can be made without the others. Features have
-one digit before and one after the point; a hundred possible values a column make a table of texts, and a block of a
-file is looked up in it. Run as a program, it writes a file: the job comes as JSON in the only argument.
+The samples come in blocks, each with a seed of its own, so that any part can be drawn without the others. Features have
+one digit before and one after the point; the hundred possible values of a column form a table of strings, in which
+the fields of a file are looked up. Run as a program, it writes a file: the job comes as JSON in the only argument.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ TRAINING, FRESH = 0, 1  # seeds
 
 
 class Block(NamedTuple):
-    """Features in tenths, and which rows are positive."""
+    """Features in tenths, and which samples are positive."""
 
     tenths: NDArray[np.intp]
     positive: NDArray[np.bool_]
@@ -46,7 +46,7 @@ def direction() -> Floats:
 
 
 def blocks(n_samples: int, seed: int) -> Iterator[Block]:
-    """Yield so many rows."""
+    """Yield ``n_samples`` samples in blocks."""
     weights = direction()
     for number, first in enumerate(range(0, n_samples, BLOCK)):
         random = np.random.default_rng((seed, number))
@@ -57,19 +57,19 @@ def blocks(n_samples: int, seed: int) -> Iterator[Block]:
         yield Block(tenths, signal > _QUANTILE * np.hypot(1.0, NOISE))
 
 
-def rows(n_samples: int, seed: int) -> tuple[Floats, NDArray[np.bool_]]:
-    """Return so many rows as arrays."""
-    made = list(blocks(n_samples, seed))
-    return np.concatenate([block.features for block in made]), np.concatenate([block.positive for block in made])
+def make_samples(n_samples: int, seed: int) -> tuple[Floats, NDArray[np.bool_]]:
+    """Return ``n_samples`` samples as arrays."""
+    drawn = list(blocks(n_samples, seed))
+    return np.concatenate([block.features for block in drawn]), np.concatenate([block.positive for block in drawn])
 
 
-def row_bytes(format: str) -> int:
-    """Return the length of a line."""
+def bytes_per_line(format: str) -> int:
+    """Return the bytes of a line."""
     return sum(table.shape[1] for table in _tables(format))
 
 
 def write(path: Path, format: str, n_samples: int) -> None:
-    """Write a file of training rows, svmlight or CSV."""
+    """Write a file of training samples, svmlight or CSV."""
     tables = _tables(format)
     with path.open("wb") as file:
         for block in blocks(n_samples, TRAINING):
@@ -77,7 +77,7 @@ def write(path: Path, format: str, n_samples: int) -> None:
 
 
 def _tables(format: str) -> list[Bytes]:
-    """Return the texts of all values, a table a field of the line."""
+    """Return the strings of all values, one table per field of the line."""
     numbers = [f"{value // 10}.{value % 10}" for value in range(100)]
     if format == "csv":
         return [*(_table([f"{number}," for number in numbers]) for _ in range(N_COLUMNS)), _table(["0\n", "1\n"])]
@@ -98,4 +98,4 @@ def _render(tables: list[Bytes], format: str, block: Block) -> Bytes:
 
 if __name__ == "__main__":
     job = json.loads(sys.argv[1])
-    write(Path(job["path"]), job["format"], job["rows"])
+    write(Path(job["path"]), job["format"], job["n_samples"])

@@ -12,30 +12,30 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.growth_process import peak_memory
-from benchmarks.streams_data import FRESH, direction, rows, write
-from benchmarks.timing import timed
+from benchmarks.streams_data import FRESH, direction, make_samples, write
+from benchmarks.timing import make_timer
 from metricwise import STAMPClassifier
 from metricwise.inference import best_threshold
 from metricwise.measures import FBeta
 
-WARM_UP_ROWS = 2000
-FRESH_ROWS = 400_000
+WARM_UP_SAMPLES = 2000
+FRESH_SAMPLES = 400_000
 
 
 def main(argument: str) -> None:
-    """Train on a file and write what was found."""
+    """Train on a file and write the results."""
     job = json.loads(argument)
     path = Path(job["path"])
     _warm_up(path, job["format"])
     before = peak_memory()
-    timing = timed(lambda: STAMPClassifier("f1", n_jobs=1).fit_stream(path))()
+    timing = make_timer(lambda: STAMPClassifier("f1", n_jobs=1).fit_stream(path))()
     peak = peak_memory()
-    X, positive = rows(FRESH_ROWS, FRESH)
+    X, positive = make_samples(FRESH_SAMPLES, FRESH)
     measure = FBeta()
     found = {
         "seconds": timing.seconds,
         "cpu_seconds": timing.cpu_seconds,
-        "rows": timing.value.result_.n_samples,
+        "n_samples": timing.value.result_.n_samples,
         "before": before,
         "peak": peak,
         "f1": measure.score(positive, (timing.value.predict(X) == timing.value.classes_[1]).astype(np.int64)),
@@ -47,7 +47,7 @@ def main(argument: str) -> None:
 def _warm_up(path: Path, format: str) -> None:
     """Compile the kernels on a small file of the same kind."""
     small = path.with_name(f"small{path.suffix}")
-    write(small, format, WARM_UP_ROWS)
+    write(small, format, WARM_UP_SAMPLES)
     STAMPClassifier("f1", n_jobs=1).fit_stream(small)
     small.unlink()
 

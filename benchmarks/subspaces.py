@@ -1,4 +1,4 @@
-"""What approximations of a kernel cost: their objective beside the exact one, with a basis of a tenth of the rows."""
+"""Approximations of a kernel: their objective beside the exact one, with a basis of a tenth of the samples."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from threadpoolctl import threadpool_limits
 from benchmarks.context import Context, SkippedError
 from benchmarks.data import load, task
 from benchmarks.report import Column, Record, Section, Table
-from benchmarks.timing import take_turns, timed
+from benchmarks.timing import make_timer, take_turns
 from metricwise import MultivariateSVC
 
-ROWS, QUICK_ROWS = 5000, 1000
+N_SAMPLES, QUICK_SAMPLES = 5000, 1000
 MEASURES = ("f1", "roc_auc")
 SETTINGS = tuple((gamma, C) for gamma in ("auto", "scale") for C in (0.01, 0.1, 1.0))
 QUICK_SETTINGS = (("scale", 0.1),)
@@ -31,17 +31,19 @@ COLUMNS = (
     Column("nystroem", "nystroem, s", "{:.2f}"),
     Column("cpsp_ratio", "objective of cpsp / exact", "{:.4f}"),
     Column("nystroem_ratio", "objective of nystroem / exact", "{:.4f}"),
-    Column("exact_value", "measure, new rows, exact", "{:.4f}"),
+    Column("exact_value", "measure, new samples, exact", "{:.4f}"),
     Column("cpsp_value", "cpsp", "{:.4f}"),
     Column("nystroem_value", "nystroem", "{:.4f}"),
 )
 
 TEXT = [
-    f"``MultivariateSVC`` with an RBF kernel on {ROWS} random rows: the exact kernel matrix, and "
-    f"functions of one row in {SHARE} as basis, chosen by subspace pursuit or at random. All to a gap of 0.001, one "
-    "thread, one run. Objectives are those of the solutions found; new rows are all other rows, at most 5000. The "
-    "narrower the kernel and the larger C, the more rows the exact solution is made of, and the less a tenth of them "
-    "can do: on the digits gamma = 'scale' is 10 times as large as 'auto', on the letters 0.12 times.",
+    f"``MultivariateSVC`` with an RBF kernel on {N_SAMPLES} random samples: the exact kernel matrix, and "
+    f"a basis of the kernel functions of one sample in {SHARE}, selected by subspace pursuit or at random. All to a "
+    "gap of 0.001, one thread, one run. Objectives are those of the solutions found; new samples are all other "
+    "samples, at "
+    "most 5000. The narrower the kernel and the larger C, the more samples the exact solution consists of, and the "
+    "less a tenth of them can represent it: on the digits gamma = 'scale' is 10 times as large as 'auto', on the "
+    "letters 0.12 times.",
 ]
 
 
@@ -62,7 +64,7 @@ def measure(context: Context) -> Section:
     """Measure both approximations on all problems."""
     section = Section("subspaces", "Kernels: approximations", list(TEXT))
     records: list[Record] = []
-    n_samples, settings = (QUICK_ROWS, QUICK_SETTINGS) if context.quick else (ROWS, SETTINGS)
+    n_samples, settings = (QUICK_SAMPLES, QUICK_SETTINGS) if context.quick else (N_SAMPLES, SETTINGS)
     with threadpool_limits(1):
         for name, read in PROBLEMS.items():
             try:
@@ -74,22 +76,24 @@ def measure(context: Context) -> Section:
             for one in MEASURES:
                 for gamma, C in settings:
                     records.append(
-                        _measure_one(name, X, y, order[:n_samples], order[n_samples : n_samples + ROWS], one, gamma, C)
+                        _measure_one(
+                            name, X, y, order[:n_samples], order[n_samples : n_samples + N_SAMPLES], one, gamma, C
+                        )
                     )
     section.text.append(_remark(records))
     section.tables.append(Table("Objectives and seconds", COLUMNS, records))
     return section
 
 
-def _measure_one(name: str, X: Any, y: Any, rows: Any, new: Any, measured: str, gamma: str, C: float) -> Record:
-    shared: dict[str, Any] = {"kernel": "rbf", "gamma": gamma, "n_basis": len(rows) // SHARE}
+def _measure_one(name: str, X: Any, y: Any, train: Any, new: Any, measured: str, gamma: str, C: float) -> Record:
+    shared: dict[str, Any] = {"kernel": "rbf", "gamma": gamma, "n_basis": len(train) // SHARE}
 
-    def train(approximation: str) -> Callable[[], Any]:
+    def fit_with(approximation: str) -> Callable[[], Any]:
         model = MultivariateSVC(measured, C, approximation=approximation, threshold="train", n_jobs=1, **shared)
-        return lambda: model.fit(X[rows], y[rows])
+        return lambda: model.fit(X[train], y[train])
 
     kinds = ("exact", "cpsp", "nystroem")
-    found = take_turns({kind: timed(train(kind)) for kind in kinds}, 1)
+    found = take_turns({kind: make_timer(fit_with(kind)) for kind in kinds}, 1)
     upper = {kind: found[kind].value.result_.certificate.upper for kind in kinds}
     record: Record = {"task": name, "measure": measured, "gamma": gamma, "C": C}
     record |= {kind: found[kind].seconds for kind in kinds}
@@ -98,15 +102,15 @@ def _measure_one(name: str, X: Any, y: Any, rows: Any, new: Any, measured: str, 
 
 
 def _remark(records: list[Record]) -> str:
-    """Say where the approximations come within two per cent."""
+    """Summarise where the approximations come within two per cent."""
     parts = []
     for kind in ("cpsp", "nystroem"):
         near = sum(record[f"{kind}_ratio"] <= WANTED for record in records)
-        far = [
+        missed = [
             f"{record['task']} {record['measure']} at gamma = {record['gamma']}, C = {record['C']:g}"
             for record in records
             if record[f"{kind}_ratio"] > WANTED
         ]
         sentence = f"{kind} is within {WANTED - 1.0:.0%} of the exact objective in {near} of {len(records)} cases"
-        parts.append(sentence + (f", not on {'; '.join(far)}." if far else "."))
+        parts.append(sentence + (f", not on {'; '.join(missed)}." if missed else "."))
     return " ".join(parts)

@@ -1,11 +1,14 @@
-"""Timing of several programs on the same work, taken in turns."""
+"""Time several programs on the same work, in turns."""
 
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
+
+Result = TypeVar("Result")
 
 # A run longer than this many seconds is not repeated.
 LONG = 20.0
@@ -13,7 +16,7 @@ LONG = 20.0
 
 @dataclass(frozen=True)
 class Timing:
-    """Seconds of the fastest run, what it returned, how many runs there were, and its processor time if known."""
+    """Seconds of the fastest run, its return value, the number of runs, and its processor time if known."""
 
     seconds: float
     value: Any
@@ -21,8 +24,8 @@ class Timing:
     cpu_seconds: float | None = None
 
 
-def timed(call: Callable[[], Any]) -> Callable[[], Timing]:
-    """Return a function that calls ``call`` and measures the time that passes meanwhile."""
+def make_timer(call: Callable[[], Any]) -> Callable[[], Timing]:
+    """Return a function that runs ``call`` and returns its wall-clock and processor time."""
 
     def run() -> Timing:
         started, cpu_started = time.perf_counter(), time.process_time()
@@ -33,15 +36,15 @@ def timed(call: Callable[[], Any]) -> Callable[[], Timing]:
     return run
 
 
-def take_turns(runners: Mapping[str, Callable[[], Timing]], repetitions: int) -> dict[str, Timing]:
-    """Run everything in turns, so that all suffer alike from a busy machine, and keep the fastest run of each.
+def take_turns(calls: Mapping[str, Callable[[], Timing]], repetitions: int) -> dict[str, Timing]:
+    """Run all calls in turns, so that a busy machine slows all alike, and return the fastest run of each.
 
     Parameters
     ----------
-    runners : mapping of str to callable
-        Each runs once when called and tells its own time.
+    calls : mapping of str to callable
+        Each runs once when called and returns its own time.
     repetitions : int
-        Most runs of each; one that takes longer than `LONG` is run once.
+        Maximum number of runs of each; a call that takes longer than `LONG` runs once.
 
     Returns
     -------
@@ -49,12 +52,24 @@ def take_turns(runners: Mapping[str, Callable[[], Timing]], repetitions: int) ->
     """
     best: dict[str, Timing] = {}
     for _ in range(repetitions):
-        for name, runner in runners.items():
+        for name, call in calls.items():
             before = best.get(name)
             if before is not None and before.seconds > LONG:
                 continue
-            now = runner()
+            now = call()
             runs = 1 if before is None else before.repetitions + 1
             fastest = now if before is None or now.seconds < before.seconds else before
             best[name] = replace(fastest, repetitions=runs)
     return best
+
+
+def clock(call: Callable[[], Result]) -> tuple[float, Result]:
+    """Return the processor seconds of a call and its return value.
+
+    Warnings are not shown: the experiments include settings at which training does not converge.
+    """
+    started = time.process_time()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        value = call()
+    return time.process_time() - started, value

@@ -1,4 +1,4 @@
-"""Training as the benchmarks time it: from a matrix in memory to weights with their certificate."""
+"""Training as the benchmarks time it: from a matrix in memory to certified weights."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from metricwise.solvers.newton import SmoothProblem, TruncatedNewton, make_squar
 
 Floats = NDArray[np.float64]
 
-SQUARED_PAIRS = "roc_auc, norm 2"  # what AUCSVC minimises with squared losses
+SQUARED_PAIRS = "roc_auc, norm 2"  # the objective of AUCSVC(norm=2)
 
 
 class Trained(NamedTuple):
@@ -27,13 +27,13 @@ class Trained(NamedTuple):
 
 
 def pose(X: Any, y: NDArray[np.bool_], measure: str, C: float = 1.0, threads: int = 1) -> MultivariateProblem:
-    """Return the problem of a measure; ranking measures have no use for an intercept."""
+    """Return the training problem of a measure; ranking measures need no intercept."""
     design = make_design(X, intercept=0.0 if measure == "roc_auc" else 1.0, threads=threads)
     return make_problem(design, y, get_measure(measure), C)
 
 
 def train(X: Any, y: NDArray[np.bool_], measure: str, C: float = 1.0, tol: float = 1e-3, threads: int = 1) -> Trained:
-    """Train to a relative duality gap."""
+    """Train to the relative duality gap ``tol``."""
     if measure == SQUARED_PAIRS:
         squared = make_squared_problem(make_design(X, threads=threads), y, get_measure("roc_auc"), C)
         return Trained(run(TruncatedNewton(), squared, Limits(tol=tol))[0], squared)
@@ -43,7 +43,7 @@ def train(X: Any, y: NDArray[np.bool_], measure: str, C: float = 1.0, tol: float
 
 
 def train_to_loss_gap(problem: MultivariateProblem, share: float) -> Result:
-    """Train until the duality gap is ``share`` of the price of a full loss."""
+    """Train until the duality gap is ``share`` of the cost of a full loss."""
     result, _ = run(CuttingPlane(), problem, Limits(tol=0.0, gap=problem.cost * share))
     return result
 

@@ -1,4 +1,4 @@
-"""Time to fit and F1 on new rows: MultivariateSVC and logistic regression with a tuned threshold."""
+"""Time to fit and F1 on new samples: MultivariateSVC and logistic regression with a tuned threshold."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from benchmarks import plots
 from benchmarks.context import Context, SkippedError
 from benchmarks.data import Task, task
 from benchmarks.report import Column, Figure, Record, Section, Table
-from benchmarks.timing import take_turns, timed
+from benchmarks.timing import make_timer, take_turns
 from metricwise import MultivariateSVC
 
 TASKS = ("a9a", "mnist_8", "reuters_earn", "w8a")
@@ -30,7 +30,7 @@ MODELS: dict[str, Callable[[], Any]] = {
 
 COLUMNS = (
     Column("task", "data"),
-    Column("rows", "rows"),
+    Column("n_samples", "samples"),
     Column("columns", "columns"),
     Column("train", "metricwise, train", "{:.2f}"),
     Column("cv", "metricwise, cv", "{:.2f}"),
@@ -45,19 +45,19 @@ COLUMNS = (
 )
 
 TEXT = [
-    "``MultivariateSVC(measure='f1')`` with ``threshold='train'`` and with ``threshold='cv'`` against "
+    "``MultivariateSVC(measure='f1')`` with ``threshold='train'`` and with ``threshold='cv'``, and "
     "``TunedThresholdClassifierCV(LogisticRegression(), scoring='f1')``, everything else at its default: seconds to "
-    "fit, and F1 on the official test part (w8a has none: 30 % of its rows, drawn at random, are held out). With "
-    "``'train'`` one model is fitted and its threshold chosen on the training rows; with ``'cv'``, as with the peer, "
-    "the threshold is chosen out of fold. Logistic regression stops at its 100 iterations where it has not converged "
-    "by then.",
+    "fit, and F1 on the official test part (w8a has none: 30 % of its samples, drawn at random, are held out). With "
+    "``'train'`` one model is fitted and its threshold chosen on the training samples; with ``'cv'``, as with the "
+    "peer, the threshold is chosen on out-of-fold scores. Logistic regression stops at its 100 iterations where it has "
+    "not converged by then.",
     f"Best of {REPETITIONS} runs.",
 ]
 
 
 def measure(context: Context) -> Section:
     """Fit both on every task."""
-    section = Section("tuned_threshold", "Against a tuned threshold", list(TEXT))
+    section = Section("tuned_threshold", "Compared with a tuned threshold", list(TEXT))
     records: list[Record] = []
     for name in TASKS:
         try:
@@ -66,7 +66,7 @@ def measure(context: Context) -> Section:
             section.skip(name, reason)
             continue
         records.append(_compare(chosen.some(3000) if context.quick else chosen))
-    section.tables.append(Table("Seconds to fit, and F1 on new rows", COLUMNS, records))
+    section.tables.append(Table("Seconds to fit, and F1 on new samples", COLUMNS, records))
     if records:
         section.figures.append(_draw(records, context))
     return section
@@ -81,9 +81,9 @@ def _compare(chosen: Task) -> Record:
         warnings.simplefilter("ignore", ConvergenceWarning)
         for make in MODELS.values():
             _fit(make, chosen.tiny())()
-        found = take_turns({name: timed(_fit(make, chosen)) for name, make in MODELS.items()}, REPETITIONS)
+        found = take_turns({name: make_timer(_fit(make, chosen)) for name, make in MODELS.items()}, REPETITIONS)
     result = found["train"].value.result_
-    record: Record = {"task": chosen.name, "rows": chosen.X.shape[0], "columns": chosen.X.shape[1]}
+    record: Record = {"task": chosen.name, "n_samples": chosen.X.shape[0], "columns": chosen.X.shape[1]}
     for name, timing in found.items():
         record |= {name: timing.seconds, f"{name}_f1": _test_f1(timing.value, chosen)}
         record |= {f"{name}_ratio": found["peer"].seconds / timing.seconds, f"{name}_runs": timing.repetitions}

@@ -15,13 +15,13 @@ from benchmarks.papers.brefeld2005 import page as auc_svm_page
 from benchmarks.papers.datasets import COLLECTIONS
 from benchmarks.papers.dembczynski2011 import experiment as exact_f
 from benchmarks.papers.dembczynski2011 import page as exact_f_page
-from benchmarks.papers.narasimhan2015 import experiment as two_classes
-from benchmarks.papers.narasimhan2015 import page as two_classes_page
+from benchmarks.papers.narasimhan2015 import experiment as streaming
+from benchmarks.papers.narasimhan2015 import page as streaming_page
 from benchmarks.papers.protocol import Plan
 from benchmarks.papers.wang2015 import experiment as joint_coding
 from benchmarks.papers.wang2015 import page as joint_coding_page
 
-# What --only may name: experiments of Joachims (2005) with the collections that stand for them, and other papers.
+# The choices of --only: experiments of Joachims (2005) with their collections, and other papers.
 EXPERIMENTS = {
     "reuters": ("reuters",),
     "optdigits": ("optdigits",),
@@ -30,7 +30,7 @@ EXPERIMENTS = {
 PAPERS: dict[str, tuple[Any, Any]] = {
     experiment.NAME: (experiment, its_page)
     for experiment, its_page in (
-        (two_classes, two_classes_page),
+        (streaming, streaming_page),
         (auc_svm, auc_svm_page),
         (exact_f, exact_f_page),
         (joint_coding, joint_coding_page),
@@ -38,17 +38,17 @@ PAPERS: dict[str, tuple[Any, Any]] = {
 }
 NAMES = (*EXPERIMENTS, *PAPERS)
 QUICK_TOPICS = 5
-QUICK_PLAN = Plan(step=3, rounds=0)
+QUICK_PLAN = Plan(step=3, n_widenings=0)
 RESULTS = ROOT / "benchmarks" / "papers" / "results"
 PAGES = ROOT / "docs" / "papers"
-TRIALS = ROOT / "benchmarks" / "results" / "raw" / "papers"
+RAW = ROOT / "benchmarks" / "results" / "raw" / "papers"
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the experiments, keep what they found, and write the pages."""
+    """Run the experiments, store their results, and write the pages."""
     options = _parser().parse_args(arguments)
     partial = options.quick or options.topics is not None
-    results, pages = (TRIALS, TRIALS) if partial else (RESULTS, PAGES)
+    results, pages = (RAW, RAW) if partial else (RESULTS, PAGES)
     if not options.page_only:
         for name in options.only or NAMES:
             if name in PAPERS:
@@ -57,20 +57,20 @@ def main(arguments: list[str] | None = None) -> int:
                 _measure(name, options, results)
     written = _write(results, options.output or pages)
     for path in written:
-        _say(f"page: {path}")
+        _print(f"page: {path}")
     if not written:
-        _say("nothing was measured: no page written")
+        _print("nothing was measured: no page written")
     return int(not written)
 
 
 def _write(results: Path, pages: Path) -> list[Path]:
     """Write the pages of all papers with results, of this run or an earlier one."""
     written = []
-    kept = [found for found in (records.saved(name, results) for name in COLLECTIONS) if found is not None]
-    if kept:
-        written.append(page.write(kept, pages))
+    stored = [found for found in (records.load(name, results) for name in COLLECTIONS) if found is not None]
+    if stored:
+        written.append(page.write(stored, pages))
     for experiment, its_page in PAPERS.values():
-        found = records.saved(experiment.NAME, results)
+        found = records.load(experiment.NAME, results)
         if found is not None and any(found[key] for key in its_page.NEEDED):
             written.append(its_page.write(found, pages))
     return written
@@ -84,10 +84,10 @@ def _measure(experiment: str, options: argparse.Namespace, results: Path) -> Non
         try:
             found = running.run(name, plan, topics, options.processes)
         except SkippedError as reason:
-            _say(f"skipped: {reason}")
+            _print(f"skipped: {reason}")
             continue
         records.save(found | {"environment": environment}, results, running.LISTS)
-        _say(page.plain(found))
+        _print(page.plain(found))
 
 
 def _measure_paper(name: str, options: argparse.Namespace, results: Path) -> None:
@@ -95,23 +95,23 @@ def _measure_paper(name: str, options: argparse.Namespace, results: Path) -> Non
     environment = describe(threads=1)
     found = experiment.run(experiment.QUICK if options.quick else experiment.Effort())
     records.save(found | {"environment": environment}, results, its_page.LISTS)
-    _say(its_page.plain(found))
+    _print(its_page.plain(found))
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.papers", description=__doc__)
     parser.add_argument("--only", action="append", choices=NAMES, help="this experiment; may be repeated")
     parser.add_argument(
-        "--topics", type=int, metavar="N", help="so many classes of each collection, from all frequencies"
+        "--topics", type=int, metavar="N", help="number of classes of each collection, spread over all frequencies"
     )
     parser.add_argument("--quick", action="store_true", help=f"a coarse grid and {QUICK_TOPICS} classes, to try it out")
-    parser.add_argument("--processes", type=int, default=2, metavar="N", help="how many processes to use (2)")
+    parser.add_argument("--processes", type=int, default=2, metavar="N", help="number of processes (2)")
     parser.add_argument("--page-only", action="store_true", help="write the page from the results of an earlier run")
     parser.add_argument("--output", type=Path, metavar="FOLDER", help="folder of the page (docs/papers)")
     return parser
 
 
-def _say(text: str) -> None:
+def _print(text: str) -> None:
     sys.stdout.write(text + "\n")
     sys.stdout.flush()
 

@@ -1,4 +1,4 @@
-"""The collections of the experiments: a training and a test part, and one column of labels a class.
+"""The collections of the experiments: a training and a test part, and one column of labels per class.
 
 The data are not part of the repository. The folder is named by the environment variable METRICWISE_DATA, else it is
 ``../shared/data`` beside the repository; a ``load.py`` in it reads the files.
@@ -18,9 +18,9 @@ from benchmarks.context import SkippedError
 from benchmarks.data import folder
 
 Mask = NDArray[np.bool_]
-Rows = NDArray[np.int64]
+Indices = NDArray[np.int64]
 
-# Rows of the covertype file before which the classes are equally frequent.
+# Number of rows of the covertype file before which the classes are equally frequent.
 COVERTYPE_BALANCED = 15_120
 _COVERTYPE_PARTS = (1000, 2000)
 COVERTYPE_SEED = 0
@@ -28,7 +28,7 @@ COVERTYPE_SEED = 0
 
 @dataclass(frozen=True)
 class Collection:
-    """Rows in two parts (dense or CSR) and the classes each belongs to; every class is a problem of its own.
+    """Training and test samples (dense or CSR) and their classes; every class is a problem of its own.
 
     Parameters
     ----------
@@ -36,8 +36,8 @@ class Collection:
         For the program and for readers.
     X, X_test : matrix
         The features of the two parts.
-    labels, test_labels : array of bool, a row a row and a column a class
-        Which rows are positive.
+    labels, test_labels : array of bool of shape (n_samples, n_classes)
+        Which samples are positive.
     classes : tuple of str
         Names of the classes.
     """
@@ -52,7 +52,7 @@ class Collection:
 
 
 def available(name: str) -> bool:
-    """Return whether the files of a collection are there."""
+    """Return whether the files of a collection exist."""
     return (folder() / "load.py").is_file() and (folder() / f"{_FILES[name]}.npz").is_file()
 
 
@@ -98,28 +98,28 @@ def _reuters() -> Collection:
 def _optdigits() -> Collection:
     """Official split; features, counts up to 16, divided by 16."""
     data = _load("optdigits")
-    return _one_against_rest(
+    return _one_vs_rest(
         "optdigits", "Optdigits", data["X_train"] / 16, data["y_train"], data["X_test"] / 16, data["y_test"]
     )
 
 
 def _covertype() -> Collection:
-    """Random rows of the whole file."""
-    return _covertype_sample("covertype", "Covertype, random rows", None)
+    """Random samples of the whole file."""
+    return _covertype_sample("covertype", "Covertype, random samples", None)
 
 
 def _covertype_balanced() -> Collection:
-    """Random rows of the beginning of the file, where the seven classes are equally frequent."""
-    return _covertype_sample("covertype_balanced", "Covertype, balanced rows", COVERTYPE_BALANCED)
+    """Random samples of the beginning of the file, where the seven classes are equally frequent."""
+    return _covertype_sample("covertype_balanced", "Covertype, balanced samples", COVERTYPE_BALANCED)
 
 
 def _covertype_sample(name: str, title: str, end: int | None) -> Collection:
     data = _load("covtype")
     X, y = data["X"][:end], data["y"][:end]
-    rows = np.random.default_rng(COVERTYPE_SEED).permutation(len(y))[: sum(_COVERTYPE_PARTS)]
-    train, test = rows[: _COVERTYPE_PARTS[0]], rows[_COVERTYPE_PARTS[0] :]
+    indices = np.random.default_rng(COVERTYPE_SEED).permutation(len(y))[: sum(_COVERTYPE_PARTS)]
+    train, test = indices[: _COVERTYPE_PARTS[0]], indices[_COVERTYPE_PARTS[0] :]
     X_train, X_test = _to_unit_range(X[train], X[test])
-    return _one_against_rest(name, title, X_train, y[train], X_test, y[test])
+    return _one_vs_rest(name, title, X_train, y[train], X_test, y[test])
 
 
 def _to_unit_range(X: Any, X_test: Any) -> tuple[Any, Any]:
@@ -129,7 +129,7 @@ def _to_unit_range(X: Any, X_test: Any) -> tuple[Any, Any]:
     return (X - low) * scale, (X_test - low) * scale
 
 
-def _one_against_rest(name: str, title: str, X: Any, y: Rows, X_test: Any, y_test: Rows) -> Collection:
+def _one_vs_rest(name: str, title: str, X: Any, y: Indices, X_test: Any, y_test: Indices) -> Collection:
     codes = np.unique(y)
     return Collection(
         name, title, X, y[:, None] == codes, X_test, y_test[:, None] == codes, tuple(str(code) for code in codes)

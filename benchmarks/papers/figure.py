@@ -14,7 +14,7 @@ Record = dict[str, Any]
 
 
 def draw(found: Record, path: Path) -> None:
-    """Draw a group of bars a bin, from the most to the least frequent classes, and write it as SVG."""
+    """Draw one group of bars per bin, from the most to the least frequent classes, and write it as SVG."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -25,8 +25,8 @@ def draw(found: Record, path: Path) -> None:
     figure, axes = pyplot.subplots(figsize=(8.0, 4.0), layout="constrained")
     bins = frequency_bins(found)
     width = 0.8 / len(MEASURES)
-    for place, column in enumerate(MEASURES):
-        centres = np.arange(len(bins)) + (place - (len(MEASURES) - 1) / 2) * width
+    for position, column in enumerate(MEASURES):
+        centres = np.arange(len(bins)) + (position - (len(MEASURES) - 1) / 2) * width
         axes.bar(centres, improvement_by_bin(found, column), width, label=TITLES[column])
     axes.axhline(0.0, color="black", linewidth=0.8)
     axes.set_xticks(np.arange(len(bins)), [_range(found, members) for members in bins])

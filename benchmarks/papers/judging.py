@@ -1,4 +1,4 @@
-"""What models are judged by: the columns of the table."""
+"""The measures that models are judged by: the columns of the table."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ TITLES = {
 
 
 class Judged(NamedTuple):
-    """A value, and the threshold above which rows were called positive."""
+    """A value, and the threshold above which samples are predicted positive."""
 
     value: float
     threshold: float = 0.0
 
 
 def twice(positive: Mask) -> int:
-    """Return twice the number of positives, or all rows if that is more than there are."""
+    """Return twice the number of positives, but at most the number of samples."""
     return min(2 * int(np.count_nonzero(positive)), positive.size)
 
 
 def measure_of(column: str, positive: Mask) -> Measure:
-    """Return the measure of a column for rows of which these are positive."""
+    """Return the measure of a column for samples with these positives."""
     if column == "rec_2p":
         return RecallAtK(twice(positive))
     plain: dict[str, Measure] = {"f1": FBeta(), TUNED: FBeta(), "prbep": PRBEP(), "roc_area": RocAuc()}
@@ -48,7 +48,7 @@ def measure_of(column: str, positive: Mask) -> Measure:
 
 
 def judge(column: str, positive: Mask, scores: Floats, threshold: float = 0.0) -> Judged:
-    """Return the value of scores in a column; only F1 looks at the threshold."""
+    """Return the value of scores in a column; only F1 uses the threshold."""
     measure = measure_of(column, positive)
     response = scores if measure.response == "scores" else (scores > threshold).astype(np.int64)
     return Judged(measure.score(positive, response), threshold)

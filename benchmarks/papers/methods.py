@@ -1,6 +1,6 @@
 """The two methods compared: the multivariate SVM trained for a measure, and an SVM with a cost model.
 
-Either trains one model a setting and hands it over with the columns of the table it is meant for.
+Either trains one model per setting and yields it with the columns of the table it is meant for.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Wanted = Mapping[str, Collection[Setting]]
 
 
 class Fitted(NamedTuple):
-    """A trained model: its scores of new rows, the columns it is meant for, and whether training came to its end."""
+    """A trained model: its scores of new samples, the columns it is meant for, and whether training converged."""
 
     columns: tuple[str, ...]
     setting: Setting
@@ -36,7 +36,7 @@ class Fitted(NamedTuple):
 
 
 class Method(Protocol):
-    """A way of training, with the grid its settings are first searched in."""
+    """A training method, with the grid its settings are first searched in."""
 
     @property
     def name(self) -> str: ...
@@ -57,11 +57,11 @@ class MultivariateSVM:
     tol, final_tol : float
         Relative duality gap at which the search, and the final training, stop.
     slack : float
-        Both also stop when the gap is worth no more than this loss: a tenth of a percent.
+        Both also stop when the gap is at most the cost of this loss: a tenth of a percent.
     pair_slack : float
         The same for ROC area, whose loss counts pairs and is smaller by nature.
     max_iter : int
-        Most iterations a setting.
+        Maximum number of iterations per setting.
     """
 
     tol: float = 1e-2
@@ -84,21 +84,21 @@ class MultivariateSVM:
                 yield fitted._replace(columns=meant_for)
 
     def _path(self, X: Any, positive: Mask, trained_for: str, settings: list[Setting], final: bool) -> Iterator[Fitted]:
-        """Train for one measure at rising C: cuts do not depend on C, so each start from those of the last."""
-        # ROC area does not see a constant feature.
+        """Train for one measure at rising C: cuts do not depend on C, so each starts from those of the last."""
+        # ROC area does not depend on a constant feature.
         intercept = 0.0 if trained_for == "roc_area" else 1.0
         problem = _problem(X, positive, trained_for, intercept)
         solver, state = CuttingPlane(), None
         for setting in settings:
-            priced = problem.with_cost(price(problem, trained_for, 2.0**setting.c))
-            limits = self._limits(trained_for, priced.cost, final)
-            state = solver.init(priced, warm=state)
-            result, state = run(solver, priced, limits, state)
+            scaled = problem.with_cost(slack_cost(problem, trained_for, 2.0**setting.c))
+            limits = self._limits(trained_for, scaled.cost, final)
+            state = solver.init(scaled, warm=state)
+            result, state = run(solver, scaled, limits, state)
             yield Fitted((), setting, _linear(result.weights, intercept), result.status.reached_tolerance)
 
-    def _limits(self, trained_for: str, price: float, final: bool) -> Limits:
+    def _limits(self, trained_for: str, cost: float, final: bool) -> Limits:
         slack = self.pair_slack if trained_for == "roc_area" else self.slack
-        return Limits(self.final_tol if final else self.tol, gap=slack * price, max_iter=self.max_iter)
+        return Limits(self.final_tol if final else self.tol, gap=slack * cost, max_iter=self.max_iter)
 
 
 def _problem(X: Any, positive: Mask, trained_for: str, intercept: float) -> MultivariateProblem:
@@ -106,8 +106,8 @@ def _problem(X: Any, positive: Mask, trained_for: str, intercept: float) -> Mult
     return make_problem(design, positive, measure_of(trained_for, positive), 1.0)
 
 
-def price(problem: MultivariateProblem, trained_for: str, C: float) -> float:
-    """Return the price of the slack in the scale of metricwise, from the paper's C.
+def slack_cost(problem: MultivariateProblem, trained_for: str, C: float) -> float:
+    """Return the cost of the slack in the scale of metricwise, from the paper's C.
 
     The paper's loss is in percent and its scores enter unscaled: C u^2 / 25 with u the mistakes per loss. For ROC area
     its loss is the number of swapped pairs: 4 C times the number of pairs.
@@ -131,9 +131,9 @@ class CostSVM:
     Parameters
     ----------
     tol : float
-        Tolerance of both.
+        Tolerance of both programs.
     dense_iter, sparse_iter : int
-        Most iterations of libsvm, and most passes over the rows of liblinear.
+        Maximum number of iterations of libsvm, and of passes over the samples of liblinear.
     """
 
     tol: float = 1e-3

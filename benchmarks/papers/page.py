@@ -1,4 +1,4 @@
-"""The page of the documentation: tables beside the paper's, the figure, and remarks made from the numbers."""
+"""The page of the documentation: tables beside the paper's, the figure, and remarks computed from the numbers."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ multivariate SVM has a constant feature of value 1.
 What the paper leaves open, or what differs:
 
 - **C of the multivariate SVM** is on the paper's scale: its loss is in percent and its scores are not divided by the
-  number of rows, so that its C equals 25 C / u in the notation of :ref:`the guide <scale-of-c>`. For ROC area its loss
-  is the number of swapped pairs.
+  number of samples, so that its C equals 25 C / u in the notation of :ref:`the guide <scale-of-c>`. For ROC area its
+  loss is the number of swapped pairs.
 - **The baseline** is scikit-learn's SVM with hinge loss and a weight on the positive class: ``SVC(kernel="linear")`` on
   dense features, and on Reuters ``LinearSVC(loss="hinge")``, which is faster but penalises the intercept. The program
   used in the paper does not.
@@ -52,14 +52,14 @@ What the paper leaves open, or what differs:
   among the labellings, and lowering all scores alike makes the slack vanish. It is judged with exactly that many.
 - **Ties.** Many settings do equally well on a small holdout part; the most central of them is taken, for both methods.
 - **Holdout parts** are drawn within each class, so that both parts have a positive. A class with a single training
-  positive cannot be held out: it takes the settings that the other classes of the collection chose most often, and the
+  positive has no holdout part: it takes the settings that the other classes of the collection chose most often, and the
   threshold 0.
 - **F1, threshold tuned** is not in the paper: setting and threshold are chosen together on the holdout part.
 - **Accuracy.** The multivariate SVM is trained to a relative duality gap of 1 % while searching and 0.1 % at the end,
-  or until the gap is worth a tenth of a percent of loss (a thousandth of a percent for ROC area).
-- **Features.** Reuters: tf-idf with document frequencies of the training part, rows of unit length. Optdigits: divided
-  by 16. Covertype: every column scaled to run from 0 to 1 on the training part; 1000 and 2000 random rows (seed
-  {COVERTYPE_SEED}), once of the whole file and once of its first {COVERTYPE_BALANCED} rows, where all classes are
+  or until the gap is the cost of a tenth of a percent of loss (a thousandth of a percent for ROC area).
+- **Features.** Reuters: tf-idf with document frequencies of the training part, samples of unit length. Optdigits:
+  divided by 16. Covertype: every column scaled to run from 0 to 1 on the training part; 1000 and 2000 random samples
+  (seed {COVERTYPE_SEED}), once of the whole file and once of its first {COVERTYPE_BALANCED} rows, where all classes are
   equally frequent."""
 
 
@@ -79,11 +79,11 @@ def write(records: list[Record], folder: Path) -> Path:
 
 def section(found: Record) -> str:
     """Return the comparison on one collection beside the paper's."""
-    train, test = found["rows"]
+    train, test = found["n_samples"]
     same, of = share_on_the_same_side(found)
     text = (
-        f"{len(found['classes'])} classes, {train} training rows, {test} test rows, {found['features']} features. "
-        f"{same} of the {of} differences are on the same side as the paper's."
+        f"{len(found['classes'])} classes, {train} training samples, {test} test samples, {found['features']} "
+        f"features. {same} of the {of} differences are on the same side as the paper's."
     )
     header = ["", *(f"{title}, {source}" for source in ("paper", "here") for title in METHOD_TITLES.values())]
     header += ["difference (won/lost), paper", "difference (won/lost), here", "p"]
@@ -148,7 +148,7 @@ def _span(ends: list[int]) -> str:
 
 
 def _effort_section(records: list[Record]) -> str:
-    rows = [["collection", "minutes", "method", "models", "not finished", "processor seconds a class"]]
+    rows = [["collection", "minutes", "method", "models", "not converged", "processor seconds per class"]]
     for found in records:
         for method, effort in found["efforts"].items():
             rows.append(
@@ -163,7 +163,7 @@ def _effort_section(records: list[Record]) -> str:
             )
     total = sum(found["seconds"] for found in records) / 60
     text = (
-        f"The experiments took {total:.1f} minutes on {records[0]['processes']} processes. A model is *not finished* "
+        f"The experiments took {total:.1f} minutes on {records[0]['processes']} processes. A model is *not converged* "
         "when training stopped at its limit of iterations."
     )
     versions = ", ".join(f"{name} {value}" for name, value in records[0].get("environment", {}).items())
@@ -178,7 +178,7 @@ def list_table(rows: list[list[str]]) -> str:
     """Return a table with a header row in reStructuredText."""
     lines = [".. list-table::", "   :header-rows: 1", ""]
     for row in rows:
-        lines += [f"   {'*' if place == 0 else ' '} - {cell}".rstrip() for place, cell in enumerate(row)]
+        lines += [f"   {'*' if position == 0 else ' '} - {cell}".rstrip() for position, cell in enumerate(row)]
     return "\n".join(lines)
 
 

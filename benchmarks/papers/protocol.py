@@ -8,7 +8,7 @@ Order of steps (`study`):
    the boundary of its grid, widen that grid and search the new settings;
 3. train at the chosen settings on the whole training part and judge on the test part (`conclude`).
 
-Classes with a single training positive cannot be held out: they take the most frequent choice of the others.
+Classes with a single training positive have no holdout part: they take the most frequent choice of the others.
 """
 
 from __future__ import annotations
@@ -32,25 +32,25 @@ Cell = tuple[str, str]  # a method and a column
 
 @dataclass(frozen=True)
 class Plan:
-    """How thoroughly to search.
+    """The extent of the search.
 
     Parameters
     ----------
     step : int
         Distance of neighbouring settings, in powers of two.
-    rounds : int
-        How often a grid may be widened.
+    n_widenings : int
+        Maximum number of times that a grid is widen.
     seed : int
-        Of the holdout parts.
+        Seed of the holdout parts.
     """
 
     step: int = 1
-    rounds: int = 3
+    n_widenings: int = 3
     seed: int = 0
 
 
 class Job(NamedTuple):
-    """What to train for one class: settings for cells, and for the final training the thresholds of cells."""
+    """The models to train for one class: settings of cells, and for the final training the thresholds of cells."""
 
     topic: int
     wanted: dict[Cell, list[Setting]]
@@ -60,7 +60,7 @@ class Job(NamedTuple):
 
 @dataclass(frozen=True)
 class Effort:
-    """What a method's models took: processor seconds, how many there were, and how many stopped early."""
+    """The cost of a method's models: processor seconds, their number, and how many did not converge."""
 
     seconds: float = 0.0
     fits: int = 0
@@ -72,7 +72,7 @@ class Effort:
 
 @dataclass
 class Outcome:
-    """What the models of one class achieved, and what every method spent on them."""
+    """The results of the models of one class, and the effort of every method."""
 
     topic: int
     judged: dict[Cell, dict[Setting, Judged]] = field(default_factory=dict)
@@ -84,7 +84,7 @@ Apply = Callable[[Work, list[Job]], Iterable[Outcome]]
 
 
 def holdout(positive: Mask, seed: int) -> Mask | None:
-    """Return which rows are held out: a random third of either class, leaving a positive on both sides.
+    """Return which samples are held out: a random third of either class, leaving a positive on both sides.
 
     None if there is a single positive.
     """
@@ -98,7 +98,7 @@ def holdout(positive: Mask, seed: int) -> Mask | None:
 
 
 def search(collection: Collection, job: Job) -> Outcome:
-    """Judge the settings wanted for a class on its holdout part; nothing if it has none."""
+    """Judge the settings wanted for a class on its holdout part; the outcome is empty if it has none."""
     positive = collection.labels[:, job.topic]
     held = holdout(positive, job.seed + job.topic)
     if held is None:
@@ -138,7 +138,7 @@ def _train(job: Job, X: Any, positive: Mask, X_new: Any, judged: Callable[[Cell,
 
 @dataclass
 class Study:
-    """Everything found out about a collection."""
+    """All results of a collection."""
 
     topics: list[int]
     grids: dict[Cell, Grid]
@@ -149,22 +149,22 @@ class Study:
     efforts: dict[str, Effort] = field(default_factory=dict)
 
     def note(self, outcome: Outcome) -> None:
-        """Add up what was spent."""
+        """Add the effort of an outcome."""
         for method, effort in outcome.efforts.items():
             self.efforts[method] = self.efforts.get(method, Effort()) + effort
 
 
 def study(collection: Collection, topics: list[int], plan: Plan, apply: Apply) -> Study:
-    """Follow the protocol; ``apply`` runs jobs, here or elsewhere."""
+    """Run the protocol; ``apply`` runs the jobs, in this process or in others."""
     cells = [(method.name, column) for method in METHODS for column in COLUMNS]
     grids = {(method.name, column): method.grid(plan.step) for method in METHODS for column in COLUMNS}
     found = Study(topics, grids, {topic: {} for topic in topics})
     wanted = {cell: grids[cell].settings() for cell in cells}
-    for round_ in range(plan.rounds + 1):
+    for widening in range(plan.n_widenings + 1):
         _search_all(found, wanted, plan, apply)
         _choose(found)
-        wider = {cell: found.grids[cell].widened(found.frequent[cell]) for cell in cells}
-        if round_ == plan.rounds or wider == found.grids:
+        wider = {cell: found.grids[cell].widen(found.frequent[cell]) for cell in cells}
+        if widening == plan.n_widenings or wider == found.grids:
             break
         wanted = {cell: sorted(set(wider[cell].settings()) - set(found.grids[cell].settings())) for cell in cells}
         found.grids = wider
@@ -180,7 +180,7 @@ def _search_all(found: Study, wanted: dict[Cell, list[Setting]], plan: Plan, app
 
 
 def _choose(found: Study) -> None:
-    """Choose a setting for every class that could be held out, and find the most frequent choices."""
+    """Choose a setting for every class with a holdout part, and find the most frequent choices."""
     for topic, searched in found.searched.items():
         found.chosen[topic] = {
             cell: best_setting({setting: judged.value for setting, judged in results.items()})

@@ -1,4 +1,4 @@
-"""What an experiment found, kept as a file between the run and the page."""
+"""Results of an experiment, stored in a file between the run and the page."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Record = dict[str, Any]
 
 
 def save(found: Record, folder: Path, lists: Sequence[str]) -> None:
-    """Write a record under its name, one line an entry and one an element of the named lists."""
+    """Write a record under its name, with one line per entry and per element of the named lists."""
     folder.mkdir(parents=True, exist_ok=True)
     parts = [f" {json.dumps(key)}: {json.dumps(content)}" for key, content in found.items() if key not in lists]
     for key in lists:
@@ -20,8 +20,8 @@ def save(found: Record, folder: Path, lists: Sequence[str]) -> None:
     (folder / f"{found['name']}.json").write_text("{\n" + ",\n".join(parts) + "\n}\n", encoding="utf-8")
 
 
-def saved(name: str, folder: Path) -> Record | None:
-    """Return the record of an earlier run, None if there is none."""
+def load(name: str, folder: Path) -> Record | None:
+    """Return the stored record of a run, None if there is none."""
     path = folder / f"{name}.json"
     if not path.is_file():
         return None

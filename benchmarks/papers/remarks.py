@@ -1,4 +1,4 @@
-"""Sentences about the results, made from the numbers."""
+"""Sentences about the results, computed from the numbers."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ Record = dict[str, Any]
 
 
 def remarks(records: list[Record]) -> list[str]:
-    """Return what the records tell, as sentences."""
+    """Return sentences about the records."""
     by_name = {found["name"]: found for found in records}
-    said = [_thresholds(found) for found in records]
+    sentences = [_thresholds(found) for found in records]
     if "reuters" in by_name:
-        said = [_largest_gain(by_name["reuters"]), _by_frequency(by_name["reuters"]), *said]
-        said += _single_positives(by_name["reuters"])
+        sentences = [_largest_gain(by_name["reuters"]), _by_frequency(by_name["reuters"]), *sentences]
+        sentences += _single_positives(by_name["reuters"])
     if {"covertype", "covertype_balanced"} <= by_name.keys():
-        said.append(_which_covertype(by_name["covertype"], by_name["covertype_balanced"]))
-    return said
+        sentences.append(_which_covertype(by_name["covertype"], by_name["covertype_balanced"]))
+    return sentences
 
 
 def share_on_the_same_side(found: Record) -> tuple[int, int]:
@@ -37,7 +37,7 @@ def share_on_the_same_side(found: Record) -> tuple[int, int]:
 
 
 def distance_to_published(found: Record) -> float:
-    """Return how far the averages of both methods are from the paper's, on average, in percentage points."""
+    """Return the mean absolute difference from the averages of the paper, in percentage points."""
     distances = []
     for column, theirs in PUBLISHED[found["name"]].items():
         ours = compare(found, column)
@@ -73,16 +73,16 @@ def _thresholds(found: Record) -> str:
 
 
 def _single_positives(found: Record) -> list[str]:
-    count = sum(not entry["held_out"] for entry in found["classes"])
+    count = sum(not entry["has_holdout"] for entry in found["classes"])
     return [f"Classes of {found['title']} with a single training positive: {count}."] if count else []
 
 
 def _which_covertype(random: Record, balanced: Record) -> str:
-    far, near = distance_to_published(random), distance_to_published(balanced)
+    random_distance, balanced_distance = distance_to_published(random), distance_to_published(balanced)
     sentence = (
-        f"Covertype: the averages are {far:.1f} points away from the paper's, on average, with random rows, and "
-        f"{near:.1f} with balanced ones."
+        f"Covertype: the averages are {random_distance:.1f} points away from the paper's, on average, with random "
+        f"samples, and {balanced_distance:.1f} with balanced ones."
     )
-    if near < far:
-        sentence += " The paper does not say how it drew its rows; these numbers speak for the balanced part."
+    if balanced_distance < random_distance:
+        sentence += " The paper does not report how it drew its samples; these numbers suggest the balanced part."
     return sentence

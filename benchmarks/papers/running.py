@@ -1,4 +1,4 @@
-"""Running the protocol on several processes, each on one thread."""
+"""Run the protocol on several processes, each on one thread."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ Record = dict[str, Any]
 LISTS = ("classes",)  # of a record
 
 # The collection of a worker process, loaded once when the process starts.
-_opened: dict[str, Collection] = {}
+_collections: dict[str, Collection] = {}
 
 
 def _open(name: str) -> None:
     os.environ["OMP_NUM_THREADS"] = "1"
     threadpool_limits(limits=1)
-    _opened[name] = collection(name)
+    _collections[name] = collection(name)
 
 
 def _perform(work: Work, name: str, job: Job) -> Outcome:
-    return work(_opened[name], job)
+    return work(_collections[name], job)
 
 
 @contextmanager
 def processes(name: str, count: int) -> Iterator[Apply]:
-    """Provide a way of running the jobs of a collection on several processes, in no particular order."""
+    """Yield a function that runs the jobs of a collection on several processes, in no particular order."""
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(count, mp_context=context, initializer=_open, initargs=(name,)) as pool:
 
@@ -47,13 +47,13 @@ def processes(name: str, count: int) -> Iterator[Apply]:
         yield apply
 
 
-def here(data: Collection) -> Apply:
-    """Return a way of running the jobs in this process."""
+def run_serially(data: Collection) -> Apply:
+    """Return a function that runs the jobs in this process."""
     return lambda work, jobs: (work(data, job) for job in jobs)
 
 
 def frequent_first(data: Collection, n_topics: int | None = None) -> list[int]:
-    """Return the classes by falling number of training positives, or so many of them spread over that order."""
+    """Return the classes by falling number of training positives, or ``n_topics`` of them spread over that order."""
     order = np.argsort(-data.labels.sum(axis=0), kind="stable")
     if n_topics is not None and n_topics < order.size:
         order = order[np.linspace(0, order.size - 1, n_topics).round().astype(int)]
@@ -61,7 +61,7 @@ def frequent_first(data: Collection, n_topics: int | None = None) -> list[int]:
 
 
 def run(name: str, plan: Plan, n_topics: int | None, count: int) -> Record:
-    """Follow the protocol on a collection and return what it found as plain data."""
+    """Run the protocol on a collection and return the results as plain data."""
     data = collection(name)
     topics = frequent_first(data, n_topics)
     started = time.perf_counter()
@@ -71,11 +71,11 @@ def run(name: str, plan: Plan, n_topics: int | None, count: int) -> Record:
 
 
 def record(data: Collection, found: Study, seconds: float, count: int) -> Record:
-    """Return a study as plain data: the classes with their results, and how these came about."""
+    """Return a study as plain data: the classes with their results, and the search behind them."""
     return {
         "name": data.name,
         "title": data.title,
-        "rows": [len(data.labels), len(data.test_labels)],
+        "n_samples": [len(data.labels), len(data.test_labels)],
         "features": int(data.X.shape[1]),
         "seconds": seconds,
         "processes": count,
@@ -91,7 +91,7 @@ def _class_record(data: Collection, found: Study, topic: int) -> Record:
         "name": data.classes[topic],
         "positives": int(data.labels[:, topic].sum()),
         "test_positives": int(data.test_labels[:, topic].sum()),
-        "held_out": bool(found.searched[topic]),
+        "has_holdout": bool(found.searched[topic]),
         "values": _by_method({cell: round(judged.value, 6) for cell, judged in found.tested[topic].items()}),
         "settings": _by_method(found.chosen[topic]),
     }

@@ -1,4 +1,4 @@
-"""Settings of the two methods as powers of two: the grids they are searched in, and how one is chosen."""
+"""Settings of the two methods as powers of two: the grids to search, and the choice of one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-# How many powers of two a grid grows by at a time.
+# Powers of two by which a grid grows at a time.
 _WIDER_C = 4
 _WIDER_J = 2
 _TIED = 1e-12
@@ -37,14 +37,14 @@ class Grid:
     def _exponents(self, ends: tuple[int, int]) -> range:
         return range(ends[0], ends[1] + 1, self.step)
 
-    def widened(self, setting: Setting) -> Grid:
+    def widen(self, setting: Setting) -> Grid:
         """Return the grid extended on the sides on which a setting lies; the same grid if it lies inside."""
-        c = _widened(self.c, self._exponents(self.c), setting.c, _WIDER_C)
-        j = _widened(self.j, self._exponents(self.j), setting.j, _WIDER_J)
+        c = _widen(self.c, self._exponents(self.c), setting.c, _WIDER_C)
+        j = _widen(self.j, self._exponents(self.j), setting.j, _WIDER_J)
         return replace(self, c=c, j=j)
 
 
-def _widened(ends: tuple[int, int], exponents: range, exponent: int, by: int) -> tuple[int, int]:
+def _widen(ends: tuple[int, int], exponents: range, exponent: int, by: int) -> tuple[int, int]:
     if len(exponents) == 1:
         return ends
     low, high = ends
@@ -52,9 +52,9 @@ def _widened(ends: tuple[int, int], exponents: range, exponent: int, by: int) ->
 
 
 def best_setting(values: Mapping[Setting, float]) -> Setting:
-    """Return the setting of the greatest value, of several the most central one.
+    """Return the setting with the greatest value; of tied settings the most central one.
 
-    A class with few positives is judged by a handful of rows, and many settings come out equal. The middle of them
+    A class with few positives is judged by a handful of samples, and many settings are tied. The most central one
     is furthest from where they fail.
 
     Examples
@@ -67,7 +67,7 @@ def best_setting(values: Mapping[Setting, float]) -> Setting:
 
 
 def most_frequent(chosen: Collection[Setting]) -> Setting:
-    """Return the setting chosen most often, of several the most central one."""
+    """Return the setting chosen most often; of tied settings the most central one."""
     counts = Counter(chosen)
     most = max(counts.values())
     return _most_central([setting for setting, count in counts.items() if count == most])

@@ -1,4 +1,4 @@
-"""From results per class to the lines of the table: averages, wins and losses, and a test of the difference."""
+"""From results per class to the rows of the table: averages, wins and losses, and a test of the difference."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Line:
 
 
 def values(found: Record, method: str, column: str) -> Floats:
-    """Return the results of a method in a column in percent, one a class."""
+    """Return the results of a method in a column in percent, one per class."""
     return 100.0 * np.array([entry["values"][method][column] for entry in found["classes"]])
 
 
@@ -53,7 +53,7 @@ def compare(found: Record, column: str) -> Line:
 
 
 def p_value(differences: Floats) -> float:
-    """Return the p-value of the two-tailed signed-rank test; classes without a difference are left out."""
+    """Return the p-value of the two-tailed signed-rank test; classes without a difference are excluded."""
     nonzero = differences[np.abs(differences) > _SAME]
     return float(wilcoxon(nonzero).pvalue) if nonzero.size else 1.0
 

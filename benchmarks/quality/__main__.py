@@ -1,6 +1,6 @@
-"""Measure quality: ``python -m benchmarks.quality [--only PART] [--repetitions N] [--rows N] [--problems NAME ...]``.
+"""Measure quality: ``python -m benchmarks.quality [--only PART] [--repetitions N] [--samples N] [--problems ...]``.
 
-Every trial is kept in a file when it is done, and trials that are there already are not repeated.
+Every trial is written to a file when it is done, and trials in the file are not repeated.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 from benchmarks.context import ROOT, SkippedError
 from benchmarks.environment import describe
 from benchmarks.quality import page, trials
-from benchmarks.quality.problems import MADE, MOST_ROWS, Split, made, names, split
+from benchmarks.quality.problems import MOST_SAMPLES, SIMULATED, Split, names, simulate, split
 from metricwise.threads import available_threads
 
 Record = dict[str, Any]
@@ -23,16 +23,18 @@ Record = dict[str, Any]
 RESULTS = ROOT / "benchmarks" / "quality" / "results"
 PAGES = ROOT / "docs" / "benchmarks"
 REPETITIONS = 5
-REPETITIONS_OF_PROMISES = 50
-UNSEEN = 2  # the number of the split on which no rule of intervals was chosen, and on which they are proved
+REPETITIONS_OF_GUARANTEES = 50
+UNSEEN = 2  # the repetition that no rule of the intervals was chosen on, and that tests them
 PARTS: dict[str, Callable[[Split, int], list[Record]]] = (
-    {"thresholds": trials.thresholds, "promises": trials.promise}
+    {"thresholds": trials.thresholds, "guarantees": trials.guarantee}
     | {
-        f"front_door_{measure}": lambda rows, repetition, measure=measure: trials.front_door(rows, measure, repetition)
+        f"model_selection_{measure}": lambda data, repetition, measure=measure: trials.model_selection(
+            data, measure, repetition
+        )
         for measure in trials.MEASURES
     }
     | {
-        f"intervals_{measure}": lambda rows, repetition, measure=measure: [trials.ours(rows, measure, repetition)]
+        f"intervals_{measure}": lambda data, repetition, measure=measure: [trials.ours(data, measure, repetition)]
         for measure in trials.MEASURES
     }
 )
@@ -54,8 +56,8 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _run_all(wanted: list[str], options: argparse.Namespace) -> None:
-    circumstances = describe(available_threads())  # before trials make the machine busy themselves
-    (options.results / "environment.json").write_text(json.dumps(circumstances) + "\n")
+    environment = describe(available_threads())  # before the trials themselves load the machine
+    (options.results / "environment.json").write_text(json.dumps(environment) + "\n")
     for part in options.only or PARTS:
         _run(part, wanted, options)
 
@@ -63,15 +65,15 @@ def _run_all(wanted: list[str], options: argparse.Namespace) -> None:
 def _run(part: str, wanted: list[str], options: argparse.Namespace) -> None:
     path: Path = options.results / f"{part}.jsonl"
     done = {(one["problem"], one["repetition"]) for one in page.read(path)}
-    promises = part == "promises"
+    is_simulated = part == "guarantees"
     for repetition in _repetitions(part, options):
-        for name in MADE if promises else wanted:
+        for name in SIMULATED if is_simulated else wanted:
             if (name, repetition) in done:
                 continue
-            rows = made(name, repetition) if promises else split(name, repetition, options.rows)
-            found = PARTS[part](rows, repetition)
+            data = simulate(name, repetition) if is_simulated else split(name, repetition, options.samples)
+            found = PARTS[part](data, repetition)
             with path.open("a", encoding="utf-8") as file:
-                about = {"repetition": repetition, "positives": int(rows.y_test.sum())}
+                about = {"repetition": repetition, "positives": int(data.y_test.sum())}
                 for record in found:
                     file.write(json.dumps(record | about) + "\n")
             sys.stdout.write(f"{part} {name} {repetition}: {_short(found)}\n")
@@ -81,7 +83,7 @@ def _run(part: str, wanted: list[str], options: argparse.Namespace) -> None:
 def _repetitions(part: str, options: argparse.Namespace) -> Sequence[int]:
     if part.startswith("intervals_"):
         return (UNSEEN,)
-    return range(REPETITIONS_OF_PROMISES if part == "promises" else options.repetitions)
+    return range(REPETITIONS_OF_GUARANTEES if part == "guarantees" else options.repetitions)
 
 
 def _short(found: list[Record]) -> str:
@@ -92,10 +94,12 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.quality", description=__doc__)
     parser.add_argument("--only", action="append", choices=tuple(PARTS), help="this part; may be repeated")
     parser.add_argument("--repetitions", type=int, default=REPETITIONS, metavar="N", help="splits of every problem")
-    parser.add_argument("--rows", type=int, default=MOST_ROWS, metavar="N", help="most rows for training")
+    parser.add_argument(
+        "--samples", type=int, default=MOST_SAMPLES, metavar="N", help="maximum number of training samples"
+    )
     parser.add_argument("--problems", nargs="+", metavar="NAME", help="these problems only")
-    parser.add_argument("--page-only", action="store_true", help="write the page from what was kept")
-    parser.add_argument("--results", type=Path, default=RESULTS, metavar="FOLDER", help="where trials are kept")
+    parser.add_argument("--page-only", action="store_true", help="write the page from stored trials")
+    parser.add_argument("--results", type=Path, default=RESULTS, metavar="FOLDER", help="folder of the trials")
     parser.add_argument("--output", type=Path, default=PAGES, metavar="FOLDER", help="folder of the page")
     return parser
 

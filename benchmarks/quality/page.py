@@ -1,4 +1,4 @@
-"""The page: means over problems, wins and losses, paired tests, coverage."""
+"""The page on quality: means over problems, wins and losses, paired tests, coverage."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ Quality
 =======
 
 ``make bench-quality`` measures everything on this page and writes it. Problems are the binary views of the data folder,
-and the topics of Reuters-21578 with 10 to 200 positives (tf-idf); every one is split at random, stratified, at least
-once. A value is the mean over the splits of a problem; tests are Wilcoxon's signed-rank test of these means, over
-problems. The trials are kept in ``benchmarks/quality/results``. Learners inside scikit-learn's tuning do not depend on
-the measure: they are trained once for all measures, and the seconds of that are counted for every measure. Seconds are
-those of the processor, as other work may have had its share of the machine."""
+and the topics of Reuters-21578 with 10 to 200 positives (tf-idf); each has at least one random stratified split. A
+value is the mean over the splits of a problem; tests are Wilcoxon's signed-rank test of these means over problems. The
+trials are stored in ``benchmarks/quality/results``. Learners inside scikit-learn's tuning do not depend on the measure:
+they are trained once for all measures, and their seconds count for every measure. Seconds are processor seconds, since
+other work may have run on the machine."""
 
 
 def read(path: Path) -> list[Record]:
-    """Return the trials of a file, none if there is none."""
+    """Return the trials of a file, an empty list if it does not exist."""
     if not path.is_file():
         return []
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
@@ -44,26 +44,28 @@ def write(results: Path, folder: Path, problems: Sequence[str]) -> Path:
     Parameters
     ----------
     results : Path
-        Where the trials are.
+        Folder of the trials.
     folder : Path
-        Where the page is written to.
+        Folder of the page.
     problems : sequence of str
-        All problems that there are.
+        The names of all problems.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    parts = [INTRODUCTION, *_thresholds(results, folder), *_front_door(results, folder), *_promises(results)]
-    parts += _left_out(results, problems)
+    parts = [INTRODUCTION, *_thresholds(results, folder), *_model_selection(results, folder), *_guarantees(results)]
+    parts += _missing_problems(results, problems)
     environment = results / "environment.json"
     if environment.is_file():
-        circumstances = json.loads(environment.read_text(encoding="utf-8"))
-        parts.append("*Measured with: " + "; ".join(f"{key} {value}" for key, value in circumstances.items()) + ".*")
+        environment_facts = json.loads(environment.read_text(encoding="utf-8"))
+        parts.append(
+            "*Measured with: " + "; ".join(f"{key} {value}" for key, value in environment_facts.items()) + ".*"
+        )
     path = folder / "quality.rst"
     path.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
     return path
 
 
 def means(trials: list[Record], key: str = "value") -> dict[str, dict[str, float]]:
-    """Return the mean over repetitions by method and problem, of those in which it was measured."""
+    """Return the mean over the measured repetitions by method and problem."""
     values: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for one in (one for one in trials if key in one):
         values[one["method"]][one["problem"]].append(one[key])
@@ -71,21 +73,21 @@ def means(trials: list[Record], key: str = "value") -> dict[str, dict[str, float
 
 
 def comparison(trials: list[Record], ours: str, peer: str) -> list[str]:
-    """Return a line of a table: both means, their difference, wins and losses, the test, and the ratio of times."""
+    """Return a table row: both means, their difference, wins and losses, the p-value, and the ratio of times."""
     values, seconds = means(trials), means(trials, "cpu_seconds")
     problems = sorted(set(values[ours]) & set(values[peer]))
-    clocked = sorted(set(seconds.get(ours, ())) & set(seconds.get(peer, ())))
+    timed = sorted(set(seconds.get(ours, ())) & set(seconds.get(peer, ())))
     first, second = (np.array([values[method][name] for name in problems]) for method in (ours, peer))
     difference = first - second
-    chance = wilcoxon(difference).pvalue if np.any(difference != 0.0) else 1.0
-    times = np.array([[seconds[method][name] for name in clocked] for method in (ours, peer)])
-    ratios = [times[0].sum() / times[1].sum(), np.median(times[0] / times[1])] if clocked else []
+    p_value = wilcoxon(difference).pvalue if np.any(difference != 0.0) else 1.0
+    times = np.array([[seconds[method][name] for name in timed] for method in (ours, peer)])
+    ratios = [times[0].sum() / times[1].sum(), np.median(times[0] / times[1])] if timed else []
     return [
         f"{first.mean():.4f}",
         f"{second.mean():.4f}",
         f"{difference.mean():+.4f}",
         f"{np.sum(difference > 0)} : {np.sum(difference < 0)}",
-        f"{chance:.2g}",
+        f"{p_value:.2g}",
         *([f"{ratio:.2f}" for ratio in ratios] or ["–", "–"]),
     ]
 
@@ -96,32 +98,32 @@ HEADER = [
     "difference",
     "wins : losses",
     "p",
-    "processor seconds of all, in times of the peer's",
-    "of one problem, median",
+    "processor seconds / peer's, all problems",
+    "median over problems",
 ]
 
 
 MANY_POSITIVES = 40
 INTERVALS = [
-    "a split of their own",
+    "unseen split",
     "splits of the table above",
-    f"{MANY_POSITIVES} or more positives to test",
+    f"{MANY_POSITIVES} or more test positives",
     "fewer",
     "width, mean",
-    "expected minus found, mean",
+    "expected minus observed, mean",
 ]
 INTERVALS_TEXT = f"""\
-How often 90 % intervals for the measure of the test rows (``score_interval``) hold it. Their rules were chosen with
-other splits of these problems in sight, those of the table above among them; the first column has a split that no rule
+Coverage of the 90 % intervals for the measure of the test samples (``score_interval``). The rules of the intervals were
+chosen on other splits of these problems, including those of the table above; the first column has a split that no rule
 was chosen on, for which ``MetricClassifier`` was trained once more. Columns after the second have all splits. With few
-positives to test, a measure has few values it can take, and an interval that holds at least nine times of ten holds
-more often than that; so those with fewer than {MANY_POSITIVES} are counted apart."""
+test positives, a measure takes few values, and an interval with a coverage of at least nine in ten covers more often
+than that; problems with fewer than {MANY_POSITIVES} are therefore counted separately."""
 
 
-def _interval_line(proof: list[Record], before: list[Record]) -> list[str]:
-    trials = proof + before
+def _interval_row(unseen: list[Record], before: list[Record]) -> list[str]:
+    trials = unseen + before
     return [
-        coverage(proof),
+        coverage(unseen),
         coverage(before),
         coverage([one for one in trials if one["positives"] >= MANY_POSITIVES]),
         coverage([one for one in trials if one["positives"] < MANY_POSITIVES]),
@@ -131,18 +133,18 @@ def _interval_line(proof: list[Record], before: list[Record]) -> list[str]:
 
 
 def coverage(trials: list[Record]) -> str:
-    """Return how often the interval holds the value of the test rows."""
-    held = [one["low"] <= one["value"] <= one["high"] for one in trials if "low" in one]
-    return f"{np.mean(held):.1%} of {len(held)}" if held else "–"
+    """Return how often the interval covers the value of the test samples."""
+    covered = [one["low"] <= one["value"] <= one["high"] for one in trials if "low" in one]
+    return f"{np.mean(covered):.1%} of {len(covered)}" if covered else "–"
 
 
-def _left_out(results: Path, problems: Sequence[str]) -> list[str]:
-    """Return a sentence for every part that has not seen all problems."""
+def _missing_problems(results: Path, problems: Sequence[str]) -> list[str]:
+    """Return one sentence for every part that lacks problems."""
     found = []
-    for part in ("thresholds", *(f"front_door_{measure}" for measure in MEASURES)):
+    for part in ("thresholds", *(f"model_selection_{measure}" for measure in MEASURES)):
         missing = sorted(set(problems) - {one["problem"] for one in read(results / f"{part}.jsonl")})
         if missing and len(missing) < len(problems):
-            found.append(f"Not run for *{part.removeprefix('front_door_')}*: {', '.join(missing)}.")
+            found.append(f"Not run for *{part.removeprefix('model_selection_')}*: {', '.join(missing)}.")
     return found
 
 
@@ -159,7 +161,7 @@ def _thresholds(results: Path, folder: Path) -> list[str]:
     trials = read(results / "thresholds.jsonl")
     if not trials:
         return []
-    rows = [["``threshold``", *HEADER, "90 % intervals that hold"]]
+    rows = [["``threshold``", *HEADER, "coverage of 90 % intervals"]]
     for method in ("auto", "batch"):
         line = comparison(trials, method, "scikit-learn")
         rows.append([method, *line, coverage([one for one in trials if one["method"] == method])])
@@ -170,26 +172,26 @@ def _thresholds(results: Path, folder: Path) -> list[str]:
         "F1 of ``PlugInClassifier(LogisticRegression())`` beside ``TunedThresholdClassifierCV`` around the same, "
         f"with 5 folds each: {_counts(trials)}."
     )
-    return [_title("Thresholds"), text, list_table(rows), _figure("quality_thresholds.png", "F1 of both")]
+    return [_title("Thresholds"), text, list_table(rows), _figure("quality_thresholds.png", "F1 of both libraries")]
 
 
 def _figure(name: str, what: str) -> str:
-    return f".. figure:: {name}\n   :alt: {what}, a point a problem\n\n   {what}, a point a problem."
+    return f".. figure:: {name}\n   :alt: {what}, one point per problem\n\n   {what}, one point per problem."
 
 
-def _front_door(results: Path, folder: Path) -> list[str]:
+def _model_selection(results: Path, folder: Path) -> list[str]:
     rows = [["measure", "peer", *HEADER]]
     intervals = [["measure", *INTERVALS]]
     counts: list[str] = []
     panels = {}
     by_problem: dict[str, dict[str, str]] = defaultdict(dict)
     for measure in MEASURES:
-        trials = read(results / f"front_door_{measure}.jsonl")
+        trials = read(results / f"model_selection_{measure}.jsonl")
         if not trials:
             continue
         counts.append(f"{measure} {_counts(trials)}")
         own = [one for one in trials if one["method"] == "MetricClassifier"]
-        intervals.append([measure, *_interval_line(read(results / f"intervals_{measure}.jsonl"), own)])
+        intervals.append([measure, *_interval_row(read(results / f"intervals_{measure}.jsonl"), own)])
         values = means(trials)
         for peer in (name for name in values if name != "MetricClassifier"):
             rows.append([measure, peer, *comparison(trials, "MetricClassifier", peer)])
@@ -201,18 +203,18 @@ def _front_door(results: Path, folder: Path) -> list[str]:
     text = (
         "``MetricClassifier`` beside ``TunedThresholdClassifierCV`` around logistic regression, and beside the better, "
         "chosen by cross-validation, of that and ``TunedThresholdClassifierCV`` around "
-        "``HistGradientBoostingClassifier`` (logistic regression alone for sparse rows); where the measure is one of "
-        "scores, also beside the same without the tuning of a threshold, which takes time and changes no score: "
+        "``HistGradientBoostingClassifier`` (logistic regression alone for sparse data); for ranking measures, also "
+        "beside the same learners without the tuning of a threshold, which takes time and changes no score: "
         f"{'; '.join(counts)}."
     )
-    paired_points(folder / "quality_front_door.png", panels, "the better of two", "MetricClassifier")
+    paired_points(folder / "quality_model_selection.png", panels, "the better of two", "MetricClassifier")
     problems = [["problem", *panels]]
     problems += [[name, *(found.get(measure, "–") for measure in panels)] for name, found in by_problem.items()]
     return [
-        _title("The front door"),
+        _title("Model selection: MetricClassifier"),
         text,
         list_table(rows),
-        _figure("quality_front_door.png", "Both measures"),
+        _figure("quality_model_selection.png", "Both measures"),
         INTERVALS_TEXT,
         list_table(intervals),
         "By problem, MetricClassifier / the better of two:",
@@ -220,16 +222,16 @@ def _front_door(results: Path, folder: Path) -> list[str]:
     ]
 
 
-def _promises(results: Path) -> list[str]:
-    trials = read(results / "promises.jsonl")
-    kept = [one for one in trials if not one["refused"]]
-    if not kept:
+def _guarantees(results: Path) -> list[str]:
+    trials = read(results / "guarantees.jsonl")
+    found = [one for one in trials if not one["refused"]]
+    if not found:
         return []
-    held = np.array([one["precision"] >= PRECISION for one in kept])
+    is_kept = np.array([one["precision"] >= PRECISION for one in found])
     text = (
-        f"``PlugInClassifier`` with ``RecallAtPrecision({PRECISION})`` at confidence 0.95, trained on 2000 rows of "
-        f"populations that are made (as ``make_classification`` does), {_counts(trials)}. A threshold is promised in "
-        f"{len(kept)} of {len(trials)} trials, and refused in the others; its precision on 198 thousand other rows is "
-        f"{PRECISION} or more in {held.mean():.1%} of those."
+        f"``PlugInClassifier`` with ``RecallAtPrecision({PRECISION})`` at confidence 0.95, trained on 2000 samples of "
+        f"populations simulated by ``make_classification``, {_counts(trials)}. A threshold with this guarantee is "
+        f"found in {len(found)} of {len(trials)} trials, and refused in the others; its precision on 198 thousand "
+        f"other samples is {PRECISION} or more in {is_kept.mean():.1%} of those."
     )
-    return [_title("Promises"), text]
+    return [_title("Guarantees"), text]

@@ -18,19 +18,24 @@ from benchmarks.data import load, view, views
 
 Mask = NDArray[np.bool_]
 
-MOST_ROWS = 20_000  # for training
-MOST_TEST_ROWS = 20_000
+MOST_SAMPLES = 20_000  # for training
+MOST_TEST_SAMPLES = 20_000
 TRAINING_SHARE = 0.6
-# Populations: share of positives, and how far apart the classes are.
-MADE = {"made, rare": (0.05, 1.0), "made, apart": (0.1, 1.5), "made, close": (0.3, 0.7), "made, even": (0.5, 1.0)}
+# Simulated populations: share of positives, and separation of the classes.
+SIMULATED = {
+    "simulated, rare": (0.05, 1.0),
+    "simulated, apart": (0.1, 1.5),
+    "simulated, close": (0.3, 0.7),
+    "simulated, even": (0.5, 1.0),
+}
 FEWEST, MOST = 10, 200  # positives of a topic
 
 
 @dataclass(frozen=True)
 class Split:
-    """Rows for training and for testing.
+    """Training and test samples.
 
-    By the training rows, dense features are standardised, and terms of news are weighted (tf-idf).
+    Dense features are standardised and terms of news weighted (tf-idf) by the training samples.
     """
 
     name: str
@@ -41,7 +46,7 @@ class Split:
 
 
 def names() -> list[str]:
-    """Return the names of all problems: binary views of data sets, and topics of news."""
+    """Return the names of all problems: binary views of the data sets, and topics of news."""
     return [*views(), *(f"topic {number}" for number in _topics())]
 
 
@@ -52,16 +57,16 @@ def _topics() -> list[int]:
 
 
 @lru_cache(maxsize=1)
-def _rows(name: str) -> tuple[Any, Mask]:
+def _load(name: str) -> tuple[Any, Mask]:
     if name.startswith("topic "):
         data = load("reuters21578")
         return data["X"], np.asarray(data["y"][:, int(name.removeprefix("topic "))]).ravel() == 1
     return view(name)
 
 
-def made(name: str, repetition: int, n_samples: int = 2000) -> Split:
-    """Return rows of a population that is made, and so many test rows that their measures are nearly those of it."""
-    rare, separation = MADE[name]
+def simulate(name: str, repetition: int, n_samples: int = 2000) -> Split:
+    """Return samples of a simulated population, with enough test samples to estimate its measures closely."""
+    rare, separation = SIMULATED[name]
     X, y = make_classification(
         200_000, 10, n_informative=5, n_redundant=2, weights=[1.0 - rare], class_sep=separation, random_state=0
     )
@@ -69,11 +74,11 @@ def made(name: str, repetition: int, n_samples: int = 2000) -> Split:
     return Split(name, X[train], y[train] == 1, X[test], y[test] == 1)
 
 
-def split(name: str, repetition: int, most_rows: int = MOST_ROWS) -> Split:
-    """Return a problem, split at random in the way of a repetition."""
-    X, y = _rows(name)
-    n_train = min(most_rows, round(TRAINING_SHARE * len(y)))
-    n_test = min(MOST_TEST_ROWS, len(y) - n_train)
+def split(name: str, repetition: int, most_samples: int = MOST_SAMPLES) -> Split:
+    """Return a problem with the random split of a repetition."""
+    X, y = _load(name)
+    n_train = min(most_samples, round(TRAINING_SHARE * len(y)))
+    n_test = min(MOST_TEST_SAMPLES, len(y) - n_train)
     train, test = train_test_split(
         np.arange(len(y)), train_size=n_train, test_size=n_test, random_state=repetition, stratify=y
     )

@@ -1,9 +1,7 @@
-"""Single trials: methods trained on one split, judged on its test rows, with the seconds they took."""
+"""Single trials: methods trained on one split and evaluated on its test samples, with their processor seconds."""
 
 from __future__ import annotations
 
-import time
-import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -14,8 +12,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import make_scorer
 from sklearn.model_selection import StratifiedKFold, TunedThresholdClassifierCV, cross_val_score
 
+from benchmarks import timing
+from benchmarks.quality.cached_fits import CachedFit, ClockCorrection
 from benchmarks.quality.problems import Split
-from benchmarks.quality.remembered import Ledger, Remembered
 from metricwise import MetricClassifier, PlugInClassifier
 from metricwise.decisions.guarantees import UnreachableGuaranteeError
 from metricwise.measures import Measure, RecallAtPrecision, get_measure
@@ -31,71 +30,70 @@ MEASURES: dict[str, Any] = {
     "recall_at_precision": RecallAtPrecision(0.9),
     "roc_auc": "roc_auc",
 }
-PRECISION = 0.8  # promised
+PRECISION = 0.8  # guaranteed
 FOLDS = 5
 
 
-def clocked(call: Callable[[], Result]) -> tuple[float, Result]:
-    """Return the processor seconds of a call, those of remembered fits included, and what it returned."""
-    Ledger.settle()
-    started = time.process_time()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of few positives and of iterations
-        value = call()
-    return time.process_time() - started + Ledger.settle(), value
+def clock(call: Callable[[], Result]) -> tuple[float, Result]:
+    """Return the processor seconds of a call, including those of cached fits, and its return value."""
+    ClockCorrection.reset()
+    seconds, value = timing.clock(call)
+    return seconds + ClockCorrection.reset(), value
 
 
 def regression() -> Any:
-    """Return the learner that both wrap."""
+    """Return the learner that both libraries wrap."""
     return LogisticRegression(max_iter=1000)
 
 
 def thresholds(split: Split, repetition: int) -> list[Record]:
-    """F1 of a logistic regression with thresholds by scikit-learn and by metricwise."""
+    """Return F1 of logistic regression with thresholds by scikit-learn and by metricwise."""
     folds = StratifiedKFold(FOLDS, shuffle=True, random_state=repetition)
     models = {
-        "scikit-learn": TunedThresholdClassifierCV(Remembered(regression()), scoring="f1", cv=folds),
+        "scikit-learn": TunedThresholdClassifierCV(CachedFit(regression()), scoring="f1", cv=folds),
         "auto": PlugInClassifier(regression(), "f1", random_state=repetition),
         "batch": PlugInClassifier(regression(), "f1", threshold="batch", random_state=repetition),
     }
-    return [_judged(split, get_measure("f1"), name, model) for name, model in models.items()]
+    return [_evaluate(split, get_measure("f1"), name, model) for name, model in models.items()]
 
 
-def front_door(split: Split, measure: str, repetition: int) -> list[Record]:
-    """Return a measure of the front door, of the better of two tuned learners, and of tuned logistic regression."""
+def model_selection(split: Split, measure: str, repetition: int) -> list[Record]:
+    """Return the measure of MetricClassifier, of the better of two tuned learners, and of tuned logistic regression."""
     chosen = get_measure(MEASURES[measure])
     tuned = _tuned_peers(split, chosen, repetition)
-    found = [ours(split, measure, repetition), _better(split, chosen, "better of two", tuned, repetition)]
-    if chosen.response == "scores":  # thresholds have no part in them
-        found.append(_better(split, chosen, "better of two, untuned", _learners(split, repetition), repetition))
-    found.append(_judged(split, chosen, "logistic regression", tuned[0]))
+    found = [ours(split, measure, repetition), _evaluate_better(split, chosen, "better of two", tuned, repetition)]
+    if chosen.response == "scores":  # ranking measures do not depend on thresholds
+        found.append(
+            _evaluate_better(split, chosen, "better of two, untuned", _learners(split, repetition), repetition)
+        )
+    found.append(_evaluate(split, chosen, "logistic regression", tuned[0]))
     return [record | {"measure": measure} for record in found]
 
 
 def ours(split: Split, measure: str, repetition: int) -> Record:
-    """Return a measure of the front door, what it expected, and the interval for it."""
+    """Return the measure of MetricClassifier, its expected score, and the interval for it."""
     chosen = get_measure(MEASURES[measure])
     model = MetricClassifier(chosen, random_state=repetition)
-    return _judged(split, chosen, "MetricClassifier", model) | {"measure": measure}
+    return _evaluate(split, chosen, "MetricClassifier", model) | {"measure": measure}
 
 
-def promise(split: Split, repetition: int) -> list[Record]:
-    """Return the precision of a threshold that promises one; nothing if it refuses."""
+def guarantee(split: Split, repetition: int) -> list[Record]:
+    """Return the precision of a threshold with guaranteed precision, or that no threshold was found."""
     model = PlugInClassifier(regression(), RecallAtPrecision(PRECISION), random_state=repetition)
     try:
-        seconds, fitted = clocked(lambda: model.fit(split.X, split.y))
+        seconds, fitted = clock(lambda: model.fit(split.X, split.y))
     except UnreachableGuaranteeError:
-        return [{"problem": split.name, "method": "promise", "refused": True}]
-    called = fitted.predict(split.X_test)
-    precision = float(split.y_test[called].mean()) if called.any() else 1.0
+        return [{"problem": split.name, "method": "guarantee", "refused": True}]
+    predicted = fitted.predict(split.X_test)
+    precision = float(split.y_test[predicted].mean()) if predicted.any() else 1.0
     return [
         {
             "problem": split.name,
-            "method": "promise",
+            "method": "guarantee",
             "refused": False,
             "precision": precision,
-            "called": int(called.sum()),
-            "recall": float(called[split.y_test].mean()),
+            "predicted_positive": int(predicted.sum()),
+            "recall": float(predicted[split.y_test].mean()),
             "cpu_seconds": seconds,
         }
     ]
@@ -105,12 +103,12 @@ def _learners(split: Split, repetition: int) -> list[Any]:
     learners: list[Any] = [regression()]
     if not sparse.issparse(split.X):
         learners.append(HistGradientBoostingClassifier(random_state=repetition))
-    return [Remembered(one) for one in learners]
+    return [CachedFit(one) for one in learners]
 
 
 def _tuned_peers(split: Split, measure: Measure, repetition: int) -> list[Any]:
     folds = StratifiedKFold(FOLDS, shuffle=True, random_state=repetition)
-    scorer = make_scorer(measure.score)  # of labels
+    scorer = make_scorer(measure.score)  # of predicted labels
     return [TunedThresholdClassifierCV(one, scoring=scorer, cv=folds) for one in _learners(split, repetition)]
 
 
@@ -120,10 +118,10 @@ def _scorer(measure: Measure) -> Any:
     return make_scorer(measure.score, response_method=("decision_function", "predict_proba"))
 
 
-def _better(split: Split, measure: Measure, name: str, peers: list[Any], repetition: int) -> Record:
-    """Judge the peer with the better measure in cross-validation, trained on all rows."""
+def _evaluate_better(split: Split, measure: Measure, name: str, peers: list[Any], repetition: int) -> Record:
+    """Evaluate the peer that cross-validation prefers, trained on all samples."""
 
-    def chosen() -> Any:
+    def select_and_fit() -> Any:
         best = 0
         if len(peers) > 1:
             folds = StratifiedKFold(FOLDS, shuffle=True, random_state=repetition + 1)
@@ -132,12 +130,12 @@ def _better(split: Split, measure: Measure, name: str, peers: list[Any], repetit
             best = int(np.argmax(values))
         return peers[best].fit(split.X, split.y)
 
-    seconds, model = clocked(chosen)
+    seconds, model = clock(select_and_fit)
     return _record(split, measure, name, model, seconds)
 
 
-def _judged(split: Split, measure: Measure, name: str, model: Any) -> Record:
-    seconds, fitted = clocked(lambda: model.fit(split.X, split.y))
+def _evaluate(split: Split, measure: Measure, name: str, model: Any) -> Record:
+    seconds, fitted = clock(lambda: model.fit(split.X, split.y))
     return _record(split, measure, name, fitted, seconds)
 
 

@@ -14,7 +14,7 @@ from metricwise._typing import Floats
 
 
 class DegenerateOptimumWarning(UserWarning):
-    """The surrogate is least at w = 0, whatever the price of mistakes."""
+    """The surrogate is least at w = 0, whatever the cost of mistakes."""
 
 
 class Status(Enum):
@@ -192,8 +192,8 @@ class History(Sequence[Entry]):
 class Witness:
     """What proves the lower bound: a convex combination of labellings.
 
-    Each labelling is told by the weights ``points[k]`` at which it was found and the weights of its true and false
-    positives: it calls positive the best-scored samples of either class, so data and witness give it back.
+    Each labelling is identified by the weights ``points[k]`` at which it was found and the weights of its true and
+    false positives: it calls positive the best-scored samples of either class, so data and witness give it back.
 
     Parameters
     ----------

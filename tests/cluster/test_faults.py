@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks.fault_cases import CASES, MOST_SECONDS, labels_of, rows, train, wait_for_fewer_workers
+from benchmarks.fault_cases import CASES, MOST_SECONDS, make_labels, make_samples, train, wait_for_fewer_workers
 from metricwise import AUCSVC, AMPClassifier
 from metricwise.designs.cluster import pool
 from metricwise.designs.cluster.blocks import persist_blocks
@@ -14,7 +14,7 @@ from metricwise.designs.cluster.source import DaskSource
 
 @pytest.fixture(scope="module")
 def labels(client):
-    return labels_of(client)
+    return make_labels(client)
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,7 @@ def test_training_survives(case, cluster, client, labels, undisturbed):
 
 def test_workers_that_join_get_chunks_and_those_that_leave_give_them_back(cluster, client, monkeypatch):
     monkeypatch.setattr(pool, "_JOIN_CHECK_INTERVAL", 0.0)
-    source = DaskSource(persist_blocks(rows(), client))
+    source = DaskSource(persist_blocks(make_samples(), client))
     w, everything = np.linspace(-1.0, 1.0, source.shape[1]), np.arange(len(source.bounds) - 1)
     expected = source.scores(w, everything)
     assert source.pool.count_chunks() == [4, 4]
@@ -50,7 +50,7 @@ def test_workers_that_join_get_chunks_and_those_that_leave_give_them_back(cluste
 @pytest.mark.parametrize("model", [AUCSVC(norm=2), AMPClassifier("f1"), AUCSVC()], ids=["newton", "amp", "pairs"])
 def test_interrupted_training_goes_on_from_its_file(model, tmp_path):
     """Any solver, here on samples in memory, stopped by an error of its callback."""
-    X, file = rows()[:2500].compute(scheduler="sync"), tmp_path / "training.npz"
+    X, file = make_samples()[:2500].compute(scheduler="sync"), tmp_path / "training.npz"
     y = X[:, 0] + X[:, 1] ** 2 > 1.5
     expected = model.set_params(threshold="train").fit(X, y).result_
 
@@ -68,7 +68,7 @@ def test_interrupted_training_goes_on_from_its_file(model, tmp_path):
 
 
 def test_a_file_of_another_training_is_refused(tmp_path):
-    X, file = rows()[:2500].compute(scheduler="sync"), tmp_path / "training.npz"
+    X, file = make_samples()[:2500].compute(scheduler="sync"), tmp_path / "training.npz"
     y = X[:, 0] > 1.0
 
     def interrupt(entry):

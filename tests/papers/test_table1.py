@@ -26,7 +26,7 @@ def found():
         pytest.skip("METRICWISE_DATA does not name a folder with reuters21578.npz")
     data = collection("reuters")
     topics = [data.classes.index(topic) for topic in TOPICS]
-    return running.record(data, study(data, topics, Plan(step=6, rounds=0), running.here(data)), 1.0, 1)
+    return running.record(data, study(data, topics, Plan(step=6, n_widenings=0), running.run_serially(data)), 1.0, 1)
 
 
 @pytest.mark.data
@@ -58,7 +58,7 @@ def test_every_model_of_the_grids_was_trained_to_its_tolerance(found):
 @pytest.mark.slow
 def test_the_page_is_made_from_saved_records(found, tmp_path):
     records.save(found, tmp_path, running.LISTS)
-    again = records.saved("reuters", tmp_path)
+    again = records.load("reuters", tmp_path)
     path = page.write([again], tmp_path)
     text = path.read_text(encoding="utf-8")
     assert f"{compare(found, 'f1').multivariate:.1f}" in text
@@ -92,10 +92,10 @@ def test_a_single_positive_cannot_be_held_out():
 
 def test_grids_grow_on_the_side_of_the_boundary():
     grid = Grid(c=(-6, 6), j=(0, 7))
-    assert grid.widened(Setting(0, 3)) == grid
-    assert grid.widened(Setting(-6, 3)) == Grid(c=(-10, 6), j=(0, 7))
-    assert grid.widened(Setting(6, 7)) == Grid(c=(-6, 10), j=(0, 9))
-    assert Grid().widened(Setting(0, 0)) == Grid()
+    assert grid.widen(Setting(0, 3)) == grid
+    assert grid.widen(Setting(-6, 3)) == Grid(c=(-10, 6), j=(0, 7))
+    assert grid.widen(Setting(6, 7)) == Grid(c=(-6, 10), j=(0, 9))
+    assert Grid().widen(Setting(0, 0)) == Grid()
 
 
 def test_of_equal_settings_the_most_central_is_taken():

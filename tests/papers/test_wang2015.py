@@ -18,7 +18,7 @@ from benchmarks.papers.wang2015 import actions, page, profiles, vehicles
 from benchmarks.papers.wang2015.experiment import NAME, Effort, Trials
 from benchmarks.papers.wang2015.methods import JSCHP, MEASURES, METHODS, PLUG_IN
 from benchmarks.papers.wang2015.problems import ACTIONS, NAMES, PROFILES, TITLES, VEHICLES, problem
-from benchmarks.papers.wang2015.protocol import choose, folds, promised, trial
+from benchmarks.papers.wang2015.protocol import best_value, choose, folds, trial
 from benchmarks.papers.wang2015.remarks import remarks
 from benchmarks.papers.wang2015.sensitivity import PARAMETERS, settings
 from benchmarks.papers.wang2015.summary import cases, curve, mean_ranks, signed_rank_p, tally
@@ -35,7 +35,7 @@ def area(X, y):
 
 @pytest.fixture(scope="module")
 def rated():
-    return profiles.simulated(200, 60, seed=3)
+    return profiles.simulate(200, 60, seed=3)
 
 
 def test_profiles_are_as_many_and_as_good_as_asked_for(rated):
@@ -87,7 +87,7 @@ def test_features_of_a_profile_are_what_they_are_called(rated):
 
 @pytest.fixture(scope="module")
 def traffic():
-    return vehicles.simulated(300, 0.4, seed=3)
+    return vehicles.simulate(300, 0.4, seed=3)
 
 
 def test_vehicles_are_as_many_as_asked_for(traffic):
@@ -120,10 +120,10 @@ def test_features_do_not_know_the_truth(traffic):
 @pytest.mark.parametrize("kind", [PROFILES, VEHICLES])
 def test_simulated_samples_are_neither_hopeless_nor_trivial(kind, seed):
     if kind == PROFILES:
-        rated = profiles.simulated(300, 90, seed=seed)
+        rated = profiles.simulate(300, 90, seed=seed)
         X, y, names = profiles.features(rated.ratings), rated.attack, profiles.FEATURES
     else:
-        traffic = vehicles.simulated(400, seed=seed)
+        traffic = vehicles.simulate(400, seed=seed)
         X, y, names = vehicles.features(traffic), traffic.misbehaving, vehicles.FEATURES
     assert X.shape == (len(y), len(names)) and np.isfinite(X).all() and (X.std(axis=0) > 0.0).all()
     assert 0.75 < area(X, y) < 0.985
@@ -132,8 +132,8 @@ def test_simulated_samples_are_neither_hopeless_nor_trivial(kind, seed):
 @pytest.mark.parametrize("kind", [PROFILES, VEHICLES])
 def test_the_same_seed_gives_the_same_samples(kind):
     made = {
-        PROFILES: lambda seed: profiles.simulated(40, 10, seed=seed),
-        VEHICLES: lambda seed: vehicles.simulated(50, seed=seed),
+        PROFILES: lambda seed: profiles.simulate(40, 10, seed=seed),
+        VEHICLES: lambda seed: vehicles.simulate(50, seed=seed),
     }
     first, again, other = (made[kind](seed)[0] for seed in (5, 5, 6))
     np.testing.assert_array_equal(first, again)
@@ -197,9 +197,9 @@ def test_every_method_has_as_many_settings():
 def test_f1_of_scores_is_taken_at_the_best_threshold():
     truth = np.array([True, False, True, False, False])
     scores = [3.0, 2.0, 1.0, 0.0, -1.0]
-    assert promised("f1", truth, scores) == pytest.approx(0.8)
-    assert promised("prbep", truth, scores) == 0.5
-    assert promised("roc_auc", truth, scores) == pytest.approx(5 / 6)
+    assert best_value("f1", truth, scores) == pytest.approx(0.8)
+    assert best_value("prbep", truth, scores) == 0.5
+    assert best_value("roc_auc", truth, scores) == pytest.approx(5 / 6)
 
 
 @pytest.mark.slow
@@ -263,7 +263,13 @@ def recorded(levels):
         for setting in settings(effort.values)
     ]
     problems = [
-        {"name": name, "title": TITLES[name], "rows": 99, "features": 5, "positives": dict.fromkeys(targets[name], 9)}
+        {
+            "name": name,
+            "title": TITLES[name],
+            "n_samples": 99,
+            "features": 5,
+            "positives": dict.fromkeys(targets[name], 9),
+        }
         for name in NAMES
     ]
     found = {"name": NAME, "seed": 0, "effort": json.loads(json.dumps(asdict(effort))), "skipped": [], "seconds": 60.0}
@@ -276,13 +282,13 @@ def test_remarks_say_where_joint_coding_wins_and_where_not():
     losses = {(VEHICLES, "f1", "cpsp"): 0.6, (ACTIONS, "roc_auc", "plug_in"): 0.9}
     found = recorded(wins | losses)
     text = " ".join(remarks(found))
-    assert "JSCHP alone has the best average in 3 of 9 cases" in text and "and shares it in 4. Others" in text
-    assert "Others alone have it: CPSP in 1, plug-in in 1. This does not agree with the paper, in which" in text
+    assert "JSCHP alone has the best average in 3 of 9 cases" in text and "and shares it in 4. Other methods" in text
+    assert "Other methods alone have it: CPSP in 1, plug-in in 1. This does not agree with the paper, in which" in text
     assert f"{TITLES[VEHICLES]}, F1: CPSP (0.607, JSCHP 0.507)" in text
     assert f"{TITLES[ACTIONS]}, AUC: plug-in (0.907, JSCHP 0.507)" in text
     assert f"{TITLES[PROFILES]}, F1: " not in text
-    assert "CPSP is the last of the paper's four rivals in 0 of 9 cases" in text
-    assert "F1 with a growing price" in text and f"C1: {TITLES[VEHICLES]} rises (from 0.400 to 0.600" in text
+    assert "CPSP is the last of the paper's four other methods in 0 of 9 cases" in text
+    assert "F1 with one growing parameter" in text and f"C1: {TITLES[VEHICLES]} rises (from 0.400 to 0.600" in text
     assert "This does not agree with the paper, in which JSCHP is the fastest" in text
 
 
@@ -303,10 +309,10 @@ def test_the_test_over_folds_is_that_of_scipy(differences):
     assert signed_rank_p(np.zeros(4)) == 1.0
 
 
-def test_curves_keep_all_other_costs_in_the_middle():
+def test_curves_keep_all_other_parameters_in_the_middle():
     found = recorded({})
     line = curve(found, ACTIONS, "C1", 1.0)
-    assert line.prices == [0.1, 1.0, 10.0] and line.values == pytest.approx([0.4, 0.5, 0.6])
+    assert line.grid == [0.1, 1.0, 10.0] and line.values == pytest.approx([0.4, 0.5, 0.6])
     assert line.trend == pytest.approx(1.0)
     assert all(curve(found, ACTIONS, name, 1.0).trend == 0.0 for name in PARAMETERS[1:])
 

@@ -35,7 +35,7 @@ def shares_a_fold(row, folds):
     return np.mean([np.unique(folds[row == one]).size == 1 for one in np.unique(row) if np.sum(row == one) > 1])
 
 
-def test_copies_that_occur_by_themselves_go_their_own_way():
+def test_copies_that_copies_are_natural_go_their_own_way():
     row, X, positive = with_copies(np.arange(40))  # a few samples of either class, many times each
     folds = assign_folds(make_design(X), positive, 5, seed=0)
     assert shares_a_fold(row, folds) < 0.2
@@ -47,7 +47,7 @@ def test_copies_that_occur_by_themselves_go_their_own_way():
     assert known[0] == known[1]
 
 
-def test_few_different_rows_occur_by_themselves():
+def test_few_different_rows_copies_are_natural():
     row = np.random.default_rng(1).integers(0, 250, 4000)
     X = np.random.default_rng(2).normal(size=(250, 3))[row]
     assert shares_a_fold(row, assign_folds(make_design(X), row % 10 == 0, 5, seed=0)) < 0.1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pydoc
 import re
 import runpy
 import subprocess
@@ -129,6 +130,16 @@ def test_the_floor_of_coverage(tmp_path, percent, code):
     command = [sys.executable, ROOT / ".ci" / "coverage_floor.py", report, "93"]
     found = subprocess.run(command, capture_output=True, text=True, check=False)
     assert found.returncode == code and found.stdout == "" and ("floor of 93 %" in found.stderr) == bool(code)
+
+
+# ------------------------------------------------------------------------------------------------------- documentation
+
+
+def test_the_api_page_names_what_exists():
+    page = (ROOT / "docs" / "api" / "index.rst").read_text(encoding="utf-8")
+    names = re.findall(r"^   ([A-Za-z][\w.]*)$", page, re.MULTILINE)
+    assert "MetricClassifier" in names and "persistence.describe" in names
+    assert [name for name in names if pydoc.locate(f"metricwise.{name}") is None] == []
 
 
 # ------------------------------------------------------------------------------------------------------------- results

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from benchmarks.projection import NETWORK, Fitted, crossing, fit, most_workers, project
-from benchmarks.report import Column, Section, Table, filled, save
+from benchmarks.report import Column, Section, Table, fill, save
 
 TRUE = Fitted(
     product=2e-10,
     speed=5e8,
     call=1e-3,
-    row_bytes=9.0,
+    bytes_per_sample=9.0,
     sorting=3e-9,
     held=120.0,
     counting=4e-9,
@@ -25,16 +25,16 @@ TRUE = Fitted(
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def measured(rows):
-    moved = TRUE.row_bytes * rows + 8 * 100 * 2
+def measured(n_samples):
+    moved = TRUE.bytes_per_sample * n_samples + 8 * 100 * 2
     return {
-        "rows": rows,
-        "work": TRUE.product * rows * 100 / 2,
+        "n_samples": n_samples,
+        "work": TRUE.product * n_samples * 100 / 2,
         "overhead": 0.004 + moved / TRUE.speed,
         "moved": moved,
-        "sorting": TRUE.sorting * rows * np.log2(rows),
-        "held": 5e6 + TRUE.held * rows,
-        "binned_work": (TRUE.product * 100 + TRUE.counting) * rows / 2,
+        "sorting": TRUE.sorting * n_samples * np.log2(n_samples),
+        "held": 5e6 + TRUE.held * n_samples,
+        "binned_work": (TRUE.product * 100 + TRUE.counting) * n_samples / 2,
         "binned_moved": TRUE.entry * 2 * 256 * 2 + 8 * 100 * (2 + 8),
         "binned_questions": TRUE.questions,
         "binned_own": TRUE.binning * 256,
@@ -43,7 +43,7 @@ def measured(rows):
 
 def test_constants_are_found_again():
     sizes = {"n_features": 100, "n_workers": 2, "n_chunks": 8, "n_bins": 256}
-    found = fit([measured(rows) for rows in (10_000, 100_000, 1_000_000)], **sizes, call=1e-3)
+    found = fit([measured(n_samples) for n_samples in (10_000, 100_000, 1_000_000)], **sizes, call=1e-3)
     for name, value in vars(TRUE).items():
         assert getattr(found, name) == pytest.approx(value, rel=1e-6), name
 
@@ -54,10 +54,10 @@ def test_a_projection_is_the_sum_of_its_parts():
     assert exact["transfer"] == pytest.approx((9e9 + 800 * (100 + 4000)) / 5e8)
     assert exact["coordinator"] == pytest.approx(3.0 * np.log2(1e9))
     assert exact["iteration"] == pytest.approx(sum(exact[k] for k in ("products", "transfer", "calls", "coordinator")))
-    assert (exact["held"], exact["of_a_worker"]) == (pytest.approx(120.0), pytest.approx(4.0))
+    assert (exact["held"], exact["worker_gigabytes"]) == (pytest.approx(120.0), pytest.approx(4.0))
     faster = project(Fitted(**vars(TRUE) | {"speed": np.inf}), 10**9, 100, 100)
     assert faster["transfer"] == pytest.approx(exact["transfer"] * 5e8 / NETWORK)
-    few, many = (project(TRUE, rows, 100, 100, bins=1024) for rows in (10**8, 10**9))
+    few, many = (project(TRUE, n_samples, 100, 100, bins=1024) for n_samples in (10**8, 10**9))
     vectors = 800 * (100 + 4000)
     assert many["gigabytes"] == pytest.approx((2 * 180 * 1024 * 100 + vectors) / 1e9)
     assert few["coordinator"] == many["coordinator"] < 1e-3 * exact["coordinator"]
@@ -80,21 +80,19 @@ def test_break_even_points_hold_from_there_on(ratios, expected):
 
 
 def test_pages_are_filled_between_their_markers(tmp_path):
-    table = Table("Speed", [Column("rows", "rows", "{:,}")], [{"rows": 5000}])
+    table = Table("Speed", [Column("n_samples", "samples", "{:,}")], [{"n_samples": 5000}])
     save(Section("trial", "A trial", [], tables=[table], environment={"cores": "2"}), tmp_path)
-    page = (
-        "Before\n\n.. measured: trial: Speed\n\nold\n\n.. end of measurement\n\n.. measured: trial: circumstances\n\n"
-    )
+    page = "Before\n\n.. measured: trial: Speed\n\nold\n\n.. end of measurement\n\n.. measured: trial: environment\n\n"
     page += ".. end of measurement\n\n.. measured: other: Speed\n\nkept\n\n.. end of measurement\n\nAfter\n"
-    found = filled(page, tmp_path)
+    found = fill(page, tmp_path)
     assert "5,000" in found and "cores 2" in found and "kept" in found and "old" not in found
-    assert found.startswith("Before\n") and found.endswith("After\n") and filled(found, tmp_path) == found
-    with pytest.raises(ValueError, match="has no 'Weight', only Speed, circumstances"):
-        filled(page.replace("trial: Speed", "trial: Weight"), tmp_path)
+    assert found.startswith("Before\n") and found.endswith("After\n") and fill(found, tmp_path) == found
+    with pytest.raises(ValueError, match="has no 'Weight', only Speed, environment"):
+        fill(page.replace("trial: Speed", "trial: Weight"), tmp_path)
 
 
-@pytest.mark.parametrize("page", ["choosing_where", "billion_rows"])
+@pytest.mark.parametrize("page", ["data_location", "billion_samples"])
 def test_the_guide_shows_what_was_measured(page):
     text = (ROOT / "docs" / "guide" / f"{page}.rst").read_text(encoding="utf-8")
-    assert text.count(".. measured: where: ") == text.count(".. end of measurement") >= 3
-    assert filled(text, ROOT / "benchmarks" / "results") == text
+    assert text.count(".. measured: data_location: ") == text.count(".. end of measurement") >= 3
+    assert fill(text, ROOT / "benchmarks" / "results") == text

@@ -11,7 +11,7 @@ from scipy.stats import norm
 from metricwise.decisions.binary import ThresholdRule, choose, count_table, fold_tables, make_aim
 from metricwise.decisions.decision import Calibration, Decision, ScoredSamples, Sigmoid
 from metricwise.decisions.intervals import TablePosterior
-from metricwise.decisions.model_spread import SPREADS, of_other_models, spread_chances
+from metricwise.decisions.model_spread import SPREADS, draw_other_models, spread_posterior
 from metricwise.measures import FBeta, GMean
 
 
@@ -29,7 +29,7 @@ def test_chances_of_spreads_equal_those_by_integration():
         return quad(lambda mean: np.prod(norm.pdf(logs, mean, deviations)), -20.0, 20.0, points=[-1.0])[0]
 
     wanted = [likelihood(spread) for spread in SPREADS]
-    np.testing.assert_allclose(spread_chances(found, total), np.array(wanted) / np.sum(wanted), rtol=1e-6)
+    np.testing.assert_allclose(spread_posterior(found, total), np.array(wanted) / np.sum(wanted), rtol=1e-6)
 
 
 def test_many_rows_tell_the_spread_and_none_tell_nothing():
@@ -37,13 +37,13 @@ def test_many_rows_tell_the_spread_and_none_tell_nothing():
     total = np.full(30, 1e6)
     for spread in (0.0, 0.1, 0.3):
         found = total * expit(-1.0 + spread * random.normal(size=30))
-        assert SPREADS @ spread_chances(found, total) == pytest.approx(spread, abs=0.05)
-    np.testing.assert_allclose(spread_chances(np.zeros(5), np.zeros(5)), 1.0 / SPREADS.size)
+        assert SPREADS @ spread_posterior(found, total) == pytest.approx(spread, abs=0.05)
+    np.testing.assert_allclose(spread_posterior(np.zeros(5), np.zeros(5)), 1.0 / SPREADS.size)
 
 
 def test_shares_of_other_models_stay_shares():
     shares = np.array([0.0, 1e-300, 0.5, 1.0])
-    found = of_other_models(shares, np.array([0.0, 5.0]), np.array([5.0, 5.0]), np.random.default_rng(0))
+    found = draw_other_models(shares, np.array([0.0, 5.0]), np.array([5.0, 5.0]), np.random.default_rng(0))
     assert np.all((found >= 0.0) & (found <= 1.0)) and found[0] < 1e-9 and found[3] > 1.0 - 1e-9
 
 

@@ -13,8 +13,8 @@ from metricwise.decisions.ranking_posterior import RankingPosterior, summarize_s
 from metricwise.decisions.threshold_choice import (
     choose_threshold,
     expected_threshold,
+    has_similar_mistake_costs,
     mix_log_odds,
-    prices_mistakes_alike,
     resamples,
 )
 from metricwise.inference import best_threshold
@@ -124,9 +124,9 @@ def test_mixing_lies_between_and_is_weighed():
 
 
 def test_which_measures_price_mistakes_alike():
-    assert all(prices_mistakes_alike(m, 20.0, 980.0) for m in (FBeta(), Jaccard(), MCC(), Accuracy()))
-    assert not any(prices_mistakes_alike(m, 20.0, 980.0) for m in (FBeta(2.0), GMean(), BalancedAccuracy()))
-    assert prices_mistakes_alike(GMean(), 500.0, 500.0)
+    assert all(has_similar_mistake_costs(m, 20.0, 980.0) for m in (FBeta(), Jaccard(), MCC(), Accuracy()))
+    assert not any(has_similar_mistake_costs(m, 20.0, 980.0) for m in (FBeta(2.0), GMean(), BalancedAccuracy()))
+    assert has_similar_mistake_costs(GMean(), 500.0, 500.0)
 
 
 def test_batch_rule():

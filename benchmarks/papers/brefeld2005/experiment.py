@@ -1,4 +1,4 @@
-"""All methods on all problems; what was found as plain data."""
+"""All methods on all problems, with the results as plain data."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ NAME = "brefeld2005"
 
 @dataclass(frozen=True)
 class Effort:
-    """How much to do.
+    """The extent of the experiments.
 
     Parameters
     ----------
     text_sizes, digit_sizes : tuple of int
-        Numbers of training rows.
+        Numbers of training samples.
     n_search, n_draws : int
         Draws on which C is chosen, and on which methods are compared.
     n_clustered : int
-        Draws of the comparison on which the approximation by clusters takes part.
+        Draws of the comparison that include the approximation by clusters.
     most_clustered : int
-        Training rows up to which it does.
-    clustered_rows : int
-        Training rows on which the number of clusters is varied.
+        Number of training samples up to which they do.
+    clustered_samples : int
+        Number of training samples when the number of clusters is varied.
     cluster_counts : tuple of int
         Numbers of clusters.
     time_sizes : tuple of int
-        Numbers of training rows to take the time of.
+        Numbers of training samples to time.
     n_timed : int
-        Draws to take the time of, and on which the number of clusters is varied.
+        Draws to time, and on which the number of clusters is varied.
     """
 
     text_sizes: tuple[int, ...] = (200, 500, 1000, 2000)
@@ -51,7 +51,7 @@ class Effort:
     n_draws: int = 30
     n_clustered: int = 8
     most_clustered: int = 500
-    clustered_rows: int = 400
+    clustered_samples: int = 400
     cluster_counts: tuple[int, ...] = (10, 30, 100, 300)
     time_sizes: tuple[int, ...] = (100, 200, 400, 800, 1600)
     n_timed: int = 3
@@ -64,7 +64,7 @@ QUICK = Effort(
     n_draws=3,
     n_clustered=2,
     most_clustered=200,
-    clustered_rows=200,
+    clustered_samples=200,
     cluster_counts=(10, 100),
     time_sizes=(100, 200, 400),
     n_timed=1,
@@ -72,7 +72,7 @@ QUICK = Effort(
 
 
 def run(effort: Effort) -> Record:
-    """Train everything, one thread, and return what was found."""
+    """Train everything on one thread and return the results."""
     started = time.perf_counter()
     found: Record = {"name": NAME, "seed": SEED, "exponents": list(EXPONENTS), "skipped": []}
     found |= {"draws": {"search": effort.n_search, "compared": effort.n_draws}}
@@ -93,17 +93,17 @@ def _try(part: Callable[[Record], None], found: Record) -> None:
 def _run_text(effort: Effort, found: Record) -> None:
     text = Text()
     costs.warm_up(text)
-    found["clusters"] = costs.clusters(text, effort.clustered_rows, effort.cluster_counts, effort.n_timed)
+    found["clusters"] = costs.clusters(text, effort.clustered_samples, effort.cluster_counts, effort.n_timed)
     found["times"] = costs.times(text, effort.time_sizes, effort.n_timed)
-    for n_rows in effort.text_sizes:
-        n_clustered = effort.n_clustered if n_rows <= effort.most_clustered else 0
-        records = compare(partial(text.cases, n_rows), LINEAR, effort.n_search, effort.n_draws, n_clustered)
-        found["text"] += [{"rows": n_rows} | record for record in records]
+    for n_samples in effort.text_sizes:
+        n_clustered = effort.n_clustered if n_samples <= effort.most_clustered else 0
+        records = compare(partial(text.cases, n_samples), LINEAR, effort.n_search, effort.n_draws, n_clustered)
+        found["text"] += [{"n_samples": n_samples} | record for record in records]
 
 
 def _run_digits(effort: Effort, found: Record) -> None:
     for pair in DIGITS:
         digits = Digits(pair)
-        for n_rows in effort.digit_sizes:
-            records = compare(partial(digits.cases, n_rows), KERNEL, effort.n_search, effort.n_draws, 0)
-            found["digits"] += [{"pair": digits.title, "rows": n_rows} | record for record in records]
+        for n_samples in effort.digit_sizes:
+            records = compare(partial(digits.cases, n_samples), KERNEL, effort.n_search, effort.n_draws, 0)
+            found["digits"] += [{"pair": digits.title, "n_samples": n_samples} | record for record in records]

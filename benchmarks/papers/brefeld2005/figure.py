@@ -1,4 +1,4 @@
-"""The figures: areas against training rows and against C, the best C, clusters, and times."""
+"""The figures: areas against training samples and against C, the best C, clusters, and times."""
 
 from __future__ import annotations
 
@@ -66,32 +66,30 @@ def _finish(figure: Any, axes: Any, path: Path, columns: int = 3) -> None:
 
 
 def by_size(some: list[Cell], titles: dict[str, str], panel_titles: dict[str, str], path: Path) -> None:
-    """Draw the area against the number of training rows with standard errors, a panel a problem."""
+    """Draw the area against the number of training samples with standard errors, one panel per problem."""
     figure, panels = _panels(len(names(some)))
     for axes, name in zip(panels, names(some), strict=True):
         mine = [cell for cell in some if cell.name == name]
         for method, (colour, style) in _STYLES.items():
             drawn = [cell for cell in mine if cell.has(method)]
             if drawn:
-                rows, means = [cell.rows for cell in drawn], [cell.mean(method) for cell in drawn]
+                n_samples, means = [cell.n_samples for cell in drawn], [cell.mean(method) for cell in drawn]
                 errors = [cell.error(method) for cell in drawn]
-                axes.errorbar(rows, means, errors, fmt=style, color=colour, label=titles[method], **_THIN)
+                axes.errorbar(n_samples, means, errors, fmt=style, color=colour, label=titles[method], **_THIN)
         axes.set_title(panel_titles[name], fontsize=9)
-        axes.set_xlabel("training rows")
+        axes.set_xlabel("training samples")
         axes.set_ylabel("area")
     _finish(figure, panels[0], path)
 
 
-def by_price(
-    some: list[Cell], exponents: list[float], titles: dict[str, str], panel_titles: list[str], path: Path
-) -> None:
-    """Draw the area against C, a panel a cell; the AUC-SVM also on the paper's scale."""
+def by_c(some: list[Cell], exponents: list[float], titles: dict[str, str], panel_titles: list[str], path: Path) -> None:
+    """Draw the area against C, one panel per cell; the AUC-SVM also on the paper's scale."""
     figure, panels = _panels(len(some))
     for axes, cell, title in zip(panels, some, panel_titles, strict=True):
         for method, (colour, style) in _STYLES.items():
             if method in cell.record["search"]:
                 axes.plot(exponents, cell.search(method), style, color=colour, label=titles[method], **_THIN)
-        shifted = np.array(exponents) + np.log10(cell.record["price"])
+        shifted = np.array(exponents) + np.log10(cell.record["paper_scale"])
         label = f"{titles[AUC_1]}, the paper's C"
         axes.plot(shifted, cell.search(AUC_1), "o:", color=_STYLES[AUC_1][0], alpha=0.5, label=label, **_THIN)
         shown = [value for method in (AUC_1, AUC_2, PLAIN) for value in cell.search(method)]
@@ -103,8 +101,8 @@ def by_price(
     _finish(figure, panels[0], path)
 
 
-def best_price(found: Record, titles: dict[str, str], path: Path) -> None:
-    """Draw the average exponent of the best C over topics against the number of training rows."""
+def best_c(found: Record, titles: dict[str, str], path: Path) -> None:
+    """Draw the average exponent of the best C over topics against the number of training samples."""
     figure, panels = _panels(1, height=3.0)
     some = cells(found, "text")
     for method in (AUC_1, AUC_2, PLAIN):
@@ -112,7 +110,7 @@ def best_price(found: Record, titles: dict[str, str], path: Path) -> None:
         panels[0].plot(sizes(some), _averages(some, method, False), style, color=colour, label=titles[method], **_THIN)
     label = f"{titles[AUC_1]}, the paper's C"
     panels[0].plot(sizes(some), _averages(some, AUC_1, True), "o:", color=_STYLES[AUC_1][0], label=label, **_THIN)
-    panels[0].set_xlabel("training rows")
+    panels[0].set_xlabel("training samples")
     panels[0].set_ylabel("log10 of the best C, average")
     figure.set_size_inches(6.0, 3.2)
     _finish(figure, panels[0], path, columns=2)
@@ -121,40 +119,45 @@ def best_price(found: Record, titles: dict[str, str], path: Path) -> None:
 def _averages(some: list[Cell], method: str, of_paper: bool) -> list[float]:
     return [
         float(
-            np.mean([cell.best_of_paper(method) if of_paper else cell.best(method) for cell in some if cell.rows == n])
+            np.mean(
+                [cell.best_of_paper(method) if of_paper else cell.best(method) for cell in some if cell.n_samples == n]
+            )
         )
         for n in sizes(some)
     ]
 
 
 def clusters(found: Record, path: Path) -> None:
-    """Draw area and seconds against the number of clusters, and those over all pairs as lines across."""
+    """Draw area and seconds against the number of clusters, and those over all pairs as horizontal lines."""
     figure, panels = _panels(2 * len(found["clusters"]), columns=2)
-    for place, record in enumerate(found["clusters"]):
+    for position, record in enumerate(found["clusters"]):
         exact = point(record["exact"])
         counts, points = zip(*cluster_points(record), strict=True)
-        for axes, field, label in ((panels[2 * place], "area", "area"), (panels[2 * place + 1], "seconds", "seconds")):
+        for axes, field, label in (
+            (panels[2 * position], "area", "area"),
+            (panels[2 * position + 1], "seconds", "seconds"),
+        ):
             drawn = [getattr(value, field) for value in points]
             axes.plot(counts, drawn, "v--", color=_STYLES[CLUSTERS][0], label="clusters of pairs", **_THIN)
             axes.axhline(getattr(exact, field), color=_STYLES[AUC_1][0], linewidth=1, label="all pairs, exact")
             axes.set_xscale("log")
             axes.set_xlabel("clusters")
             axes.set_ylabel(label)
-            axes.set_title(f"{record['topic']}, {record['rows']} rows", fontsize=9)
-        panels[2 * place + 1].set_yscale("log")
+            axes.set_title(f"{record['topic']}, {record['n_samples']} samples", fontsize=9)
+        panels[2 * position + 1].set_yscale("log")
     _finish(figure, panels[0], path)
 
 
 def times(found: Record, titles: dict[str, str], path: Path) -> None:
-    """Draw processor seconds against the number of training rows, both on logarithmic axes."""
+    """Draw processor seconds against the number of training samples, both on logarithmic axes."""
     figure, panels = _panels(1)
     for method, (colour, style) in _TIME_STYLES.items():
-        rows, points = _split(curve(found, method).items())
+        n_samples, points = _split(curve(found, method).items())
         seconds = [value.seconds for value in points]
-        panels[0].plot(rows, seconds, style, color=colour, label=titles[method], **_THIN)
+        panels[0].plot(n_samples, seconds, style, color=colour, label=titles[method], **_THIN)
     panels[0].set_xscale("log")
     panels[0].set_yscale("log")
-    panels[0].set_xlabel("training rows")
+    panels[0].set_xlabel("training samples")
     panels[0].set_ylabel("seconds")
     figure.set_size_inches(7.0, 4.4)
     _finish(figure, panels[0], path, columns=2)
@@ -162,4 +165,4 @@ def times(found: Record, titles: dict[str, str], path: Path) -> None:
 
 def _split(points: Iterable[tuple[int, Point]]) -> tuple[list[int], list[Point]]:
     every = sorted(points)
-    return [rows for rows, _ in every], [value for _, value in every]
+    return [n_samples for n_samples, _ in every], [value for _, value in every]

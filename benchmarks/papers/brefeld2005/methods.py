@@ -1,8 +1,7 @@
-"""The methods that are compared; each trains with a C and scores the holdout rows."""
+"""The methods that are compared; each trains with a C and scores the holdout samples."""
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -26,36 +25,36 @@ N_CLUSTERS = 100
 
 
 def auc_svm(norm: int = 1, **settings: Any) -> AUCSVC:
-    """Return the AUC-SVM on one thread, without a search for a threshold: a ranking has no use for one."""
+    """Return the AUC-SVM on one thread, without a search for a threshold, which a ranking does not need."""
     return AUCSVC(norm=norm, threshold=0.0, n_jobs=1, **settings)
 
 
-def clustered(C: float, n_clusters: int = N_CLUSTERS) -> AUCSVC:
+def make_clustered(C: float, n_clusters: int = N_CLUSTERS) -> AUCSVC:
     """Return the AUC-SVM over clusters of pairs."""
     return auc_svm(C=C, pairs="kmeans", n_clusters=n_clusters)
 
 
 def on_features(model: Any, case: Case) -> Floats:
-    """Train on features and return the scores of the holdout rows."""
-    scores: Floats = fitted(model, case.X, case.y).decision_function(case.X_test)
+    """Train on features and return the scores of the holdout samples."""
+    scores: Floats = fit_quietly(model, case.X, case.y).decision_function(case.X_test)
     return scores
 
 
 def on_kernel(model: Any, case: Case) -> Floats:
-    """Train on a matrix of kernel values and return the scores of the holdout rows."""
-    scores: Floats = fitted(model, case.K, case.y).decision_function(case.K_test)
+    """Train on a matrix of kernel values and return the scores of the holdout samples."""
+    scores: Floats = fit_quietly(model, case.K, case.y).decision_function(case.K_test)
     return scores
 
 
-def fitted(model: Any, X: Any, y: Mask) -> Any:
-    """Return a model, trained; warnings of models with a poor C are not shown."""
+def fit_quietly(model: Any, X: Any, y: Mask) -> Any:
+    """Fit a model without showing the warnings of a poor C, and return it."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return model.fit(X, y)
 
 
 def auc(case: Case, scores: Floats) -> float:
-    """Return the area under the ROC curve of scores of the holdout rows."""
+    """Return the area under the ROC curve of scores of the holdout samples."""
     return float(roc_auc_score(case.y_test, scores))
 
 
@@ -63,7 +62,7 @@ def _plain(case: Case, C: float, tol: float) -> Floats:
     return on_kernel(SVC(C=C, kernel="precomputed"), case)
 
 
-# The SVM of the paper does not penalise its constant term, and so does not SVC; LinearSVC does.
+# The SVM of the paper does not penalise its constant term, nor does SVC; LinearSVC does.
 LINEAR: dict[str, Method] = {
     AUC_1: lambda case, C, tol: on_features(auc_svm(1, C=C, tol=tol), case),
     AUC_2: lambda case, C, tol: on_features(auc_svm(2, C=C, tol=tol), case),
@@ -81,19 +80,12 @@ KERNEL: dict[str, Method] = {
 def listed_pairs(case: Case, C: float) -> Any:
     """Train the linear 1-norm AUC-SVM as the paper does, on all differences of a positive and a negative.
 
-    Every second difference is turned around, so that there are two classes; without a constant term that changes
-    nothing.
+    The sign of every second difference is flipped, so that there are two classes; without a constant term this does
+    not change the problem.
     """
     pos, neg = np.flatnonzero(case.y), np.flatnonzero(~case.y)
     i, j = np.repeat(pos, neg.size), np.tile(neg, pos.size)
-    turned = np.arange(i.size) % 2 == 1
-    signs = sparse.diags_array(np.where(turned, -1.0, 1.0))
-    model = LinearSVC(C=C * case.price, loss="hinge", fit_intercept=False, random_state=0)
-    return fitted(model, (signs @ (case.X[i] - case.X[j])).tocsr(), ~turned)
-
-
-def clocked(call: Callable[[], Any]) -> tuple[float, Any]:
-    """Return the processor seconds of a call and what it returned."""
-    started = time.process_time()
-    value = call()
-    return time.process_time() - started, value
+    flipped = np.arange(i.size) % 2 == 1
+    signs = sparse.diags_array(np.where(flipped, -1.0, 1.0))
+    model = LinearSVC(C=C * case.paper_scale, loss="hinge", fit_intercept=False, random_state=0)
+    return fit_quietly(model, (signs @ (case.X[i] - case.X[j])).tocsr(), ~flipped)

@@ -1,4 +1,4 @@
-"""The page of the documentation: figures, tables, and remarks made from the numbers."""
+"""The page of the documentation: figures, tables, and remarks computed from the numbers."""
 
 from __future__ import annotations
 
@@ -45,49 +45,49 @@ Brefeld and Scheffer (2005): support vector machines for the area under the ROC 
 U. Brefeld and T. Scheffer, *AUC maximizing support vector learning* (ICML workshop on ROC analysis in machine learning,
 2005), compare a support vector machine over all pairs of a positive and a negative with a plain one, on topics of
 Reuters-21578 and on digits of MNIST. ``make papers`` repeats the comparison with ``AUCSVC`` and writes this page. All
-areas are averages over random draws, on rows held out. A case is *better* or *worse* if a two-sided paired t-test over
-draws rejects equality at the level {LEVEL:.0%}; in tables + and − mark such cases, seen from the AUC-SVM.
+areas are averages over random draws, on holdout samples. A case is *better* or *worse* if a two-sided paired t-test
+over draws rejects equality at the level {LEVEL:.0%}; in tables + and − mark such cases, seen from the AUC-SVM.
 
 The paper reports that with the best C of each the AUC-SVM has the higher area on average; that its best C
 is smaller than that of the plain SVM; that on MNIST it appears to do better; that clusters of pairs make large samples
 feasible and still do better than the plain SVM on average; and that the plain SVM is the fastest of the three."""
 
 PROTOCOL = f"""\
-How it was done
----------------
+Protocol
+--------
 
-- **Protocol**, as in the paper. For every problem and every number of training rows, C of each method is the one of
-  equally many values with the best average area on the holdout rows of some draws. With it, all methods are trained and
-  judged on other draws, the same for all. Of several values within {SAME:g} of the best area the
-  middle one is taken. C is chosen on holdout rows, not on training rows, for all methods alike.
-- **Tests.** Draws overlap, so that the tests are more optimistic than their level says; the paper's are likewise.
-- **Reuters-21578.** The topics that the paper shows, each against all other rows of both parts of the ModApte split,
-  tf-idf of unit length. Training rows and {TEXT_HOLDOUT} holdout rows are drawn without replacement.
-- **MNIST.** Training rows from the training part, {DIGIT_HOLDOUT} holdout rows from the test part, written by other
-  people, as in the paper. Images have unit length, the kernel is (1 + x'z)\\ :sup:`degree` for all methods.
+- **Choice of C**, as in the paper. For every problem and every number of training samples, C of each method is the one
+  of equally many values with the best average area on the holdout samples of some draws. With it, all methods are
+  trained and judged on other draws, the same for all. Of several values within {SAME:g} of the best area the
+  middle one is taken. C is chosen on holdout samples, not on training samples, for all methods alike.
+- **Tests.** Draws overlap, so that the tests are more optimistic than their level suggests; so are the paper's.
+- **Reuters-21578.** The topics that the paper shows, each vs all other samples of both parts of the ModApte split,
+  tf-idf of unit length. Training samples and {TEXT_HOLDOUT} holdout samples are drawn without replacement.
+- **MNIST.** Training samples from the training part, {DIGIT_HOLDOUT} holdout samples from the test part, written by
+  other people, as in the paper. Images have unit length, the kernel is (1 + x'z)\\ :sup:`degree` for all methods.
 - **AUC-SVM** as ``AUCSVC``, to a relative duality gap of {SEARCH_TOLERANCE:.0%} while searching and {TOLERANCE:.1%} at
-  the end. Its C is the price of n times the mean over pairs; the paper's C, the price of every pair, is
+  the end. Its C weights n times the mean over pairs; the paper's C, the weight of every pair, is
   C n / (n\\ :sub:`+` n\\ :sub:`-`).
 - **SVM** is scikit-learn's ``SVC``, whose constant term is not penalised, like that of SVM-light,
   which the paper uses for linear models. ``LinearSVC``, which penalises it, was added.
 - **Clusters.** ``pairs="kmeans"`` with {N_CLUSTERS} clusters and the C that was best for the AUC-SVM over all pairs,
-  on fewer draws and only for few rows: clustering all pairs is the slowest part here. The paper chooses a C for it,
+  on fewer draws and only for few samples: clustering all pairs is the slowest part here. The paper chooses a C for it,
   which it finds between those of the other two; that was not repeated.
 - **Time** is processor time of one thread from features in memory to a model, the median of a few draws, with C = 1.
-  Features that are zero in all training rows were left out before. *The list of all pairs* is ``LinearSVC`` without a
+  Features that are zero in all training samples were dropped before. *The list of all pairs* is ``LinearSVC`` without a
   constant term over the differences, which a theorem of the paper shows to be the same problem.
-- **What could not be taken over.** The copy of the paper this was made from has lost its numbers: numbers of draws and
-  rows, values of C, the level of the tests, the digits, the degrees of the kernel and the areas in its tables. Those
+- **What could not be reproduced.** The copy of the paper that was available lacks its numbers: numbers of draws and
+  samples, values of C, the level of the tests, the digits, the degrees of the kernel and the areas in its tables. Those
   here are our choice, and no areas of the paper are shown beside ours."""
 
 
 def write(found: Record, folder: Path) -> Path:
     """Write the page and its figures; return the page's path."""
     folder.mkdir(parents=True, exist_ok=True)
-    said = "\n".join(f"- {remark}" for remark in remarks(found, METHOD_TITLES))
-    parts = [INTRODUCTION, _title("What was found") + "\n\n" + said, _tally_section(found)]
+    sentences = "\n".join(f"- {remark}" for remark in remarks(found, METHOD_TITLES))
+    parts = [INTRODUCTION, _title("Findings") + "\n\n" + sentences, _tally_section(found)]
     if found["text"]:
-        parts += [_text_section(found, folder), _price_section(found, folder)]
+        parts += [_text_section(found, folder), _c_section(found, folder)]
     if found["digits"]:
         parts.append(_digit_section(found, folder))
     if found["clusters"]:
@@ -99,7 +99,7 @@ def write(found: Record, folder: Path) -> Path:
 
 
 def _tally_section(found: Record) -> str:
-    rows = [["data", "method", "against", "won", "tied", "lost", "average difference"]]
+    rows = [["data", "method", "compared with", "won", "tied", "lost", "average difference"]]
     for part, title in (("text", "Reuters-21578"), ("digits", "MNIST")):
         for ours in (AUC_1, AUC_2, CLUSTERS):
             for theirs in (PLAIN, HINGE, SQUARED):
@@ -108,7 +108,7 @@ def _tally_section(found: Record) -> str:
                     counts = [str(result.won), str(result.tied), str(result.lost)]
                     names = [title, METHOD_TITLES[ours], METHOD_TITLES[theirs]]
                     rows.append([*names, *counts, f"{result.difference:+.5f}"])
-    text = f"Cases of problem and training rows, by the test over draws at the level {LEVEL:.0%}."
+    text = f"Cases of problem and number of training samples, by the test over draws at the level {LEVEL:.0%}."
     return "\n\n".join([_title("Wins, ties and losses"), text, list_table(rows)])
 
 
@@ -116,43 +116,45 @@ def _text_section(found: Record, folder: Path) -> str:
     some = cells(found, "text")
     file = f"{NAME}_reuters.svg"
     figure.by_size(some, METHOD_TITLES, {cell.name: cell.name for cell in some}, folder / file)
-    shown = _figure(file, "Area against training rows", "Area on holdout rows with standard errors, best C of each.")
+    shown = _figure(
+        file, "Area against training samples", "Area on holdout samples with standard errors, best C of each."
+    )
     methods = (AUC_1, AUC_2, PLAIN, HINGE, SQUARED, CLUSTERS)
     return "\n\n".join([_title("Reuters-21578"), shown, list_table(_areas(some, ["topic"], methods))])
 
 
 def _areas(some: list[Cell], keys: list[str], methods: tuple[str, ...]) -> list[list[str]]:
-    header = [*keys, "rows", *(METHOD_TITLES[method] for method in methods), "AUC-SVM, 1-norm − SVM", "p"]
+    header = [*keys, "samples", *(METHOD_TITLES[method] for method in methods), "AUC-SVM, 1-norm − SVM", "p"]
     rows = []
     for cell in some:
         names = [str(cell.record["pair"]), cell.name] if "pair" in cell.record else [cell.name]
         areas = [f"{cell.mean(method):.4f}" if cell.has(method) else "–" for method in methods]
         difference = f"{cell.difference(AUC_1, PLAIN):+.4f}{_MARKS[cell.verdict(AUC_1, PLAIN)]}"
-        rows.append([*names, str(cell.rows), *areas, difference, f"{cell.p(AUC_1, PLAIN):.3f}"])
+        rows.append([*names, str(cell.n_samples), *areas, difference, f"{cell.p(AUC_1, PLAIN):.3f}"])
     return [header, *rows]
 
 
-def _price_section(found: Record, folder: Path) -> str:
+def _c_section(found: Record, folder: Path) -> str:
     some = cells(found, "text")
     shown = sizes(some)[len(sizes(some)) // 2]
-    drawn = [cell for cell in some if cell.rows == shown]
+    drawn = [cell for cell in some if cell.n_samples == shown]
     files = f"{NAME}_c.svg", f"{NAME}_best_c.svg"
     names = [cell.name for cell in drawn]
-    figure.by_price(drawn, found["exponents"], METHOD_TITLES, names, folder / files[0])
-    figure.best_price(found, METHOD_TITLES, folder / files[1])
-    first = _figure(files[0], "Area against C", f"Area against C with {shown} training rows; low areas are cut off.")
-    second = _figure(files[1], "Best C against training rows", "The best C, geometric average over topics.", "70%")
+    figure.by_c(drawn, found["exponents"], METHOD_TITLES, names, folder / files[0])
+    figure.best_c(found, METHOD_TITLES, folder / files[1])
+    first = _figure(files[0], "Area against C", f"Area against C with {shown} training samples; low areas are cut off.")
+    second = _figure(files[1], "Best C against training samples", "The best C, geometric average over topics.", "70%")
     return "\n\n".join([_title("The best C"), first, second])
 
 
 def _digit_section(found: Record, folder: Path) -> str:
     some = cells(found, "digits")
     largest = sizes(some)[-1]
-    drawn = [cell for cell in some if cell.rows == largest]
+    drawn = [cell for cell in some if cell.n_samples == largest]
     names = [f"{cell.record['pair']}, degree {cell.name}" for cell in drawn]
     file = f"{NAME}_mnist.svg"
-    figure.by_price(drawn, found["exponents"], METHOD_TITLES, names, folder / file)
-    shown = _figure(file, "Area against C on MNIST", f"Area against C with {largest} training rows.")
+    figure.by_c(drawn, found["exponents"], METHOD_TITLES, names, folder / file)
+    shown = _figure(file, "Area against C on MNIST", f"Area against C with {largest} training samples.")
     table = list_table(_areas(some, ["digits", "degree"], (AUC_1, AUC_2, PLAIN)))
     return "\n\n".join([_title("MNIST, polynomial kernels"), shown, table])
 
@@ -160,10 +162,10 @@ def _digit_section(found: Record, folder: Path) -> str:
 def _cluster_section(found: Record, folder: Path) -> str:
     file = f"{NAME}_clusters.svg"
     figure.clusters(found, folder / file)
-    rows = [["topic", "rows", "clusters", "area", "seconds", "times the exact solver's"]]
+    rows = [["topic", "samples", "clusters", "area", "seconds", "time / time of the exact solver"]]
     for record in found["clusters"]:
         exact = point(record["exact"])
-        start = [record["topic"], str(record["rows"])]
+        start = [record["topic"], str(record["n_samples"])]
         rows.append([*start, "none: all pairs, exact", f"{exact.area:.4f}", f"{exact.seconds:.3f}", "1"])
         for count, value in cluster_points(record):
             ratio = f"{value.seconds / exact.seconds:.1f}"
@@ -176,13 +178,13 @@ def _time_section(found: Record, folder: Path) -> str:
     file = f"{NAME}_times.svg"
     figure.times(found, TIME_TITLES, folder / file)
     curves = {method: curve(found, method) for method in costs.TIMED}
-    every = sorted({rows for points in curves.values() for rows in points})
-    table = [["seconds", *(f"{rows} rows" for rows in every)]]
+    every = sorted({n_samples for points in curves.values() for n_samples in points})
+    table = [["seconds", *(f"{n_samples} samples" for n_samples in every)]]
     for method, points in curves.items():
-        taken = [f"{points[rows].seconds:.3f}" if rows in points else "–" for rows in every]
+        taken = [f"{points[n_samples].seconds:.3f}" if n_samples in points else "–" for n_samples in every]
         table.append([TIME_TITLES[method], *taken])
     caption = f"Processor seconds of training on the topic {found['times']['topic']}, C = {found['times']['C']:g}."
-    shown = _figure(file, "Seconds against training rows", caption, "80%")
+    shown = _figure(file, "Seconds against training samples", caption, "80%")
     return "\n\n".join([_title("Time"), shown, list_table(table)])
 
 
@@ -212,5 +214,5 @@ def plain(found: Record) -> str:
     for part in ("text", "digits"):
         for cell in cells(found, part):
             areas = "  ".join(f"{METHOD_TITLES[method]} {cell.mean(method):.4f}" for method in (AUC_1, AUC_2, PLAIN))
-            lines.append(f"  {cell.record.get('pair', ''):7s}{cell.name:10s} {cell.rows:5d}  {areas}")
+            lines.append(f"  {cell.record.get('pair', ''):7s}{cell.name:10s} {cell.n_samples:5d}  {areas}")
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""Random draws of training and holdout rows: topics of Reuters-21578, and pairs of digits of MNIST."""
+"""Random draws of training and holdout samples: topics of Reuters-21578, and pairs of digits of MNIST."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from benchmarks.data import load
 from benchmarks.papers.datasets import collection
 
 Mask = NDArray[np.bool_]
-Rows = NDArray[np.int64]
+Indices = NDArray[np.int64]
 
 SEED = 0
 TOPICS = ("acq", "crude", "earn", "grain", "interest", "money-fx")
@@ -25,11 +25,11 @@ DIGITS = ((3, 8), (4, 9))
 DEGREES = (2, 3, 5)
 TEXT_HOLDOUT = 3000
 DIGIT_HOLDOUT = 1000
-FEWEST = 2  # training rows of either class
+FEWEST = 2  # training samples of either class
 
 
 class Case(NamedTuple):
-    """One binary problem: rows as features (None where only the kernel counts) and as kernel values."""
+    """One binary problem: samples as features (None where only the kernel is used) and as kernel values."""
 
     X: Any
     X_test: Any
@@ -39,14 +39,14 @@ class Case(NamedTuple):
     y_test: Mask
 
     @property
-    def price(self) -> float:
-        """What one C here is on the paper's scale, which has the sum over pairs: n / (n_pos n_neg)."""
+    def paper_scale(self) -> float:
+        """The factor from C to the paper's C, which weights the sum over pairs: n / (n_pos n_neg)."""
         n_pos = int(np.count_nonzero(self.y))
         return self.y.size / (n_pos * (self.y.size - n_pos))
 
 
 class Text:
-    """Rows of both parts of Reuters-21578, tf-idf of unit length; every draw serves all topics."""
+    """Samples of both parts of Reuters-21578, tf-idf of unit length; every draw serves all topics."""
 
     def __init__(self) -> None:
         data = collection("reuters")
@@ -55,33 +55,33 @@ class Text:
         self.topics = tuple(data.classes[column] for column in columns)
         self.labels: Mask = np.concatenate([data.labels, data.test_labels])[:, columns]
 
-    def cases(self, n_rows: int, number: int, kernel: bool = True) -> dict[str, Case]:
-        """Return a draw of so many training rows for every topic.
+    def cases(self, n_samples: int, number: int, kernel: bool = True) -> dict[str, Case]:
+        """Return a draw of ``n_samples`` training samples for every topic.
 
-        Features that are zero in all training rows are left out: no model has a weight for them.
+        Features that are zero in all training samples are dropped: no model has a weight for them.
         """
-        rows = self._rows(n_rows, number)
-        X, X_test = self.X[rows[:n_rows]], self.X[rows[n_rows:]]
+        indices = self._draw_indices(n_samples, number)
+        X, X_test = self.X[indices[:n_samples]], self.X[indices[n_samples:]]
         used = np.unique(X.indices)
         X, X_test = X[:, used], X_test[:, used]
         K, K_test = ((X @ X.T).toarray(), (X_test @ X.T).toarray()) if kernel else (None, None)
-        labels, test_labels = self.labels[rows[:n_rows]], self.labels[rows[n_rows:]]
+        labels, test_labels = self.labels[indices[:n_samples]], self.labels[indices[n_samples:]]
         return {
-            topic: Case(X, X_test, K, K_test, labels[:, place], test_labels[:, place])
-            for place, topic in enumerate(self.topics)
+            topic: Case(X, X_test, K, K_test, labels[:, column], test_labels[:, column])
+            for column, topic in enumerate(self.topics)
         }
 
-    def _rows(self, n_rows: int, number: int) -> Rows:
-        """Return random rows, first those for training; drawn again until every topic is among these."""
-        random = np.random.default_rng([SEED, n_rows, number])
+    def _draw_indices(self, n_samples: int, number: int) -> Indices:
+        """Return random indices, first those for training; drawn again until every topic is among these."""
+        random = np.random.default_rng([SEED, n_samples, number])
         while True:
-            rows: Rows = random.permutation(self.X.shape[0])[: n_rows + TEXT_HOLDOUT]
-            if self.labels[rows[:n_rows]].sum(axis=0).min() >= FEWEST:
-                return rows
+            indices: Indices = random.permutation(self.X.shape[0])[: n_samples + TEXT_HOLDOUT]
+            if self.labels[indices[:n_samples]].sum(axis=0).min() >= FEWEST:
+                return indices
 
 
 class Digits:
-    """Images of two digits, of unit length: training rows of the training part, holdout rows of the test part."""
+    """Images of two digits, of unit length: training samples of the training part, holdout samples of the test part."""
 
     def __init__(self, pair: tuple[int, int]) -> None:
         self.pair = pair
@@ -100,13 +100,13 @@ class Digits:
             parts.append((normalize(images), data[f"y_{part}"][chosen] == self.pair[1]))
         return parts
 
-    def cases(self, n_rows: int, number: int) -> dict[str, Case]:
-        """Return a draw of so many training rows with the kernel (1 + x'z)^degree of every degree."""
+    def cases(self, n_samples: int, number: int) -> dict[str, Case]:
+        """Return a draw of ``n_samples`` training samples with the kernel (1 + x'z)^degree of every degree."""
         (images, truth), (test_images, test_truth) = self._parts
-        random = np.random.default_rng([SEED, n_rows, number])
-        rows = random.permutation(len(truth))[:n_rows]
+        random = np.random.default_rng([SEED, n_samples, number])
+        indices = random.permutation(len(truth))[:n_samples]
         held = random.permutation(len(test_truth))[:DIGIT_HOLDOUT]
-        return dict(self._kernels(images[rows], truth[rows], test_images[held], test_truth[held]))
+        return dict(self._kernels(images[indices], truth[indices], test_images[held], test_truth[held]))
 
     def _kernels(self, X: Any, y: Mask, X_test: Any, y_test: Mask) -> Iterator[tuple[str, Case]]:
         for degree in DEGREES:

@@ -19,12 +19,12 @@ LEVEL = 0.05  # of the tests
 
 @dataclass(frozen=True)
 class Cell:
-    """One problem with one number of training rows.
+    """One problem with one number of training samples.
 
     Parameters
     ----------
     record : dict
-        What the protocol found for it.
+        The record of the protocol.
     """
 
     record: Record
@@ -34,8 +34,8 @@ class Cell:
         return str(self.record["name"])
 
     @property
-    def rows(self) -> int:
-        return int(self.record["rows"])
+    def n_samples(self) -> int:
+        return int(self.record["n_samples"])
 
     def has(self, method: str) -> bool:
         return method in self.record["values"]
@@ -49,7 +49,7 @@ class Cell:
         return statistics.fmean(self.values(method))
 
     def error(self, method: str) -> float:
-        """The standard error of the average over draws; zero of a single draw."""
+        """The standard error of the average over draws; zero for a single draw."""
         values = self.values(method)
         return statistics.stdev(values) / len(values) ** 0.5 if len(values) > 1 else 0.0
 
@@ -58,7 +58,7 @@ class Cell:
         return float(np.mean(self._differences(ours, theirs)))
 
     def _differences(self, ours: str, theirs: str) -> Any:
-        both = zip(self.values(ours), self.values(theirs), strict=False)  # clusters took part in the first draws only
+        both = zip(self.values(ours), self.values(theirs), strict=False)  # clusters have the first draws only
         return np.array([one - other for one, other in both])
 
     def p(self, ours: str, theirs: str) -> float:
@@ -85,7 +85,7 @@ class Cell:
 
     def best_of_paper(self, method: str = AUC_1) -> float:
         """The exponent of the AUC-SVM's best C on the scale of the paper."""
-        return self.best(method) + float(np.log10(self.record["price"]))
+        return self.best(method) + float(np.log10(self.record["paper_scale"]))
 
 
 class Tally(NamedTuple):
@@ -107,7 +107,7 @@ def cells(found: Record, part: str) -> list[Cell]:
 
 
 def tally(some: Iterable[Cell], ours: str, theirs: str) -> Tally:
-    """Count wins, ties and losses where both methods took part."""
+    """Count wins, ties and losses where both methods have values."""
     both = [cell for cell in some if cell.has(ours) and cell.has(theirs)]
     verdicts = [cell.verdict(ours, theirs) for cell in both]
     difference = statistics.fmean(cell.difference(ours, theirs) for cell in both) if both else 0.0
@@ -115,7 +115,7 @@ def tally(some: Iterable[Cell], ours: str, theirs: str) -> Tally:
 
 
 def sizes(some: Iterable[Cell]) -> list[int]:
-    return sorted({cell.rows for cell in some})
+    return sorted({cell.n_samples for cell in some})
 
 
 def names(some: Iterable[Cell]) -> list[str]:
@@ -140,17 +140,17 @@ def point(draws: list[list[float]]) -> Point:
 
 
 def curve(found: Record, method: str) -> dict[int, Point]:
-    """Return what a timed method took and gave, by the number of rows."""
-    return {int(rows): point(draws) for rows, draws in found["times"]["methods"][method].items()}
+    """Return seconds and area of a timed method by the number of samples."""
+    return {int(n_samples): point(draws) for n_samples, draws in found["times"]["methods"][method].items()}
 
 
 def growth(points: dict[int, Point]) -> float | None:
-    """Return the slope of log seconds over log rows; None of fewer than two points."""
+    """Return the slope of log seconds over log samples; None for fewer than two points."""
     if len(points) < 2:
         return None
-    rows = np.log(list(points))
+    n_samples = np.log(list(points))
     seconds = np.log([max(value.seconds, 1e-4) for value in points.values()])
-    return float(np.polyfit(rows, seconds, 1)[0])
+    return float(np.polyfit(n_samples, seconds, 1)[0])
 
 
 def cluster_points(record: Record) -> Iterator[tuple[int, Point]]:

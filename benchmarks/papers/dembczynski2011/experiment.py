@@ -1,4 +1,4 @@
-"""Table 1 and Figure 1, and other settings of what the paper leaves open; what was found as plain data."""
+"""Table 1 and Figure 1, and other settings of what the paper leaves open, with the results as plain data."""
 
 from __future__ import annotations
 
@@ -10,9 +10,17 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.context import SkippedError
 from benchmarks.papers.dembczynski2011 import synthetic
-from benchmarks.papers.dembczynski2011.methods import CHAIN, N_SAMPLES, compare, prices, redraw, thresholds, train
+from benchmarks.papers.dembczynski2011.methods import (
+    CHAIN,
+    N_SAMPLES,
+    compare,
+    count_c_values,
+    redraw,
+    thresholds,
+    train,
+)
 from benchmarks.papers.dembczynski2011.problems import COMPARABLE, SEED, SUBSAMPLE, Problem, problem
-from benchmarks.papers.dembczynski2011.settings import SETTINGS, one_price, settings
+from benchmarks.papers.dembczynski2011.settings import SETTINGS, settings, single_c
 
 Record = dict[str, Any]
 
@@ -21,28 +29,28 @@ NAME = "dembczynski2011"
 
 @dataclass(frozen=True)
 class Effort:
-    """How much to do.
+    """The extent of the experiments.
 
     Parameters
     ----------
     problems : tuple of str
         Data sets.
-    n_rows : int or None
-        Training rows of each, None for all.
+    n_samples : int or None
+        Number of training samples of each, None for all.
     settings : tuple of str
         Other settings to try where the paper's numbers can be compared with.
     n_redraws : int
-        How often the samples of a chain are drawn anew.
+        Number of new draws from a chain.
     n_trials : int
         Trials of the synthetic models.
     sizes : tuple of int
         Numbers of samples in a trial.
     label_counts : tuple of int
-        Numbers of labels to take the time of.
+        Numbers of labels to time.
     """
 
     problems: tuple[str, ...] = (*COMPARABLE, SUBSAMPLE)
-    n_rows: int | None = None
+    n_samples: int | None = None
     settings: tuple[str, ...] = SETTINGS
     n_redraws: int = 10
     n_trials: int = 50
@@ -52,8 +60,8 @@ class Effort:
 
 QUICK = Effort(
     problems=("scene", "yeast_ml"),
-    n_rows=400,
-    settings=(one_price(1.0),),
+    n_samples=400,
+    settings=(single_c(1.0),),
     n_redraws=2,
     n_trials=10,
     sizes=(5, 20, 100),
@@ -62,7 +70,7 @@ QUICK = Effort(
 
 
 def run(effort: Effort) -> Record:
-    """Train everything, one thread, and return what was found."""
+    """Train everything on one thread and return the results."""
     started = time.perf_counter()
     found: Record = {"name": NAME, "seed": SEED, "samples": N_SAMPLES, "skipped": [], "problems": [], "settings": []}
     with threadpool_limits(1):
@@ -70,7 +78,7 @@ def run(effort: Effort) -> Record:
         found["times"] = synthetic.times(effort.label_counts)
         for name in effort.problems:
             try:
-                data = problem(name, effort.n_rows)
+                data = problem(name, effort.n_samples)
             except SkippedError as reason:
                 found["skipped"].append(str(reason))
                 continue
@@ -85,13 +93,13 @@ def _run_problem(data: Problem, effort: Effort) -> Record:
     chain = models[CHAIN][1]
     return {
         "name": data.name,
-        "rows": [len(data.Y), len(data.Y_test)],
+        "n_samples": [len(data.Y), len(data.Y_test)],
         "features": int(data.X.shape[1]),
         "labels": int(data.Y.shape[1]),
-        "labels_a_row": round(float(data.Y.sum(axis=1).mean()), 3),
+        "labels_per_sample": round(float(data.Y.sum(axis=1).mean()), 3),
         "unseen": [int((Y.sum(axis=0) == 0).sum()) for Y in (data.Y, data.Y_test)],
         "values": compare(data, models) | thresholds(data),
         "redraws": redraw(data, chain, effort.n_redraws),
-        "prices": prices(models),
+        "c_values": count_c_values(models),
         "training_seconds": {name: round(seconds, 2) for name, (seconds, _) in models.items()},
     }

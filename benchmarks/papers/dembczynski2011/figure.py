@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.papers.dembczynski2011.published import PUBLISHED
-from benchmarks.papers.dembczynski2011.settings import SINGLE, one_price
+from benchmarks.papers.dembczynski2011.settings import SINGLE, single_c
 from benchmarks.papers.dembczynski2011.summary import METHOD_TITLES, comparable, title, value
 
 Record = dict[str, Any]
@@ -65,20 +65,20 @@ def _times(axes: Any, times: Record) -> None:
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlabel("labels")
-    axes.set_ylabel("milliseconds an instance")
+    axes.set_ylabel("milliseconds per instance")
     axes.set_title("time", fontsize=9)
 
 
-def by_price(found: Record, path: Path) -> None:
-    """Draw F against one C for all labels, a panel a data set; lines across are the paper's values."""
+def by_c(found: Record, path: Path) -> None:
+    """Draw F against one C for all labels, one panel per data set; horizontal lines are the paper's values."""
     problems = comparable(found)
     figure, panels = _panels(len(problems))
     methods = {"pcc_gfm": _STYLES["gfm"], "pcc_meuf": _STYLES["meuf"], "br_meuf": _STYLES["gfm_t"]}
     for axes, problem in zip(panels, problems, strict=True):
         measured = {entry["setting"]: entry["f"] for entry in found["settings"] if entry["data"] == problem["name"]}
-        drawn = [price for price in SINGLE if one_price(price) in measured]
+        drawn = [C for C in SINGLE if single_c(C) in measured]
         for method, (colour, style) in methods.items():
-            values = [measured[one_price(price)][method] for price in drawn]
+            values = [measured[single_c(C)][method] for C in drawn]
             axes.plot(drawn, values, style, color=colour, label=METHOD_TITLES[method], **_THIN)
             axes.axhline(PUBLISHED[problem["name"]][method].f, color=colour, linewidth=0.8, linestyle=":")
             axes.plot([drawn[-1] * 4], [value(problem, method)], style[0], color=colour, fillstyle="none")

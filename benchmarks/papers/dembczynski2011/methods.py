@@ -1,27 +1,24 @@
-"""The methods of Table 1: two models, each trained once, and the rules that choose labels with them."""
+"""The methods of Table 1: two models, each trained once, and the inference rules that choose labels with them."""
 
 from __future__ import annotations
 
-import time
-import warnings
-from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from benchmarks.papers.dembczynski2011.judging import judge
 from benchmarks.papers.dembczynski2011.problems import SEED, Problem
+from benchmarks.timing import clock
 from metricwise import BinaryRelevance, ProbabilisticClassifierChain
 from metricwise.inference import gfm_from_samples, meuf
 
 Record = dict[str, Any]
-Result = TypeVar("Result")
 
 CHAIN, RELEVANCE = "pcc", "br"
 N_SAMPLES = 200
 REPEATS = 3  # of each inference; the fastest counts
-WARM_UP_ROWS = 40
+WARM_UP_SAMPLES = 40
 
 
 class Method(NamedTuple):
@@ -42,50 +39,39 @@ METHODS = {
     "br_meuf": Method(RELEVANCE, "meuf"),
 }
 
-# Beyond the paper: thresholds chosen out of fold, one a label or one for all.
+# Beyond the paper: thresholds chosen on out-of-fold scores, one per label or one for all.
 THRESHOLDS = {"br_macro_f": "macro_f", "br_micro_f": "micro_f"}
-
-
-def clocked(call: Callable[[], Result]) -> tuple[float, Result]:
-    """Return the processor seconds of a call and what it returned."""
-    started = time.process_time()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of a large C for which a thousand iterations do not suffice
-        value = call()
-    return time.process_time() - started, value
 
 
 def train(data: Problem, estimator: Any = None, order: Any = "given") -> dict[str, tuple[float, Any]]:
     """Return both models with the seconds of their training."""
     chain: Any = ProbabilisticClassifierChain(estimator, order, n_samples=N_SAMPLES, n_jobs=1, random_state=SEED)
     relevance: Any = BinaryRelevance(estimator, n_jobs=1, random_state=SEED)
-    return {
-        name: clocked(partial(model.fit, data.X, data.Y)) for name, model in ((CHAIN, chain), (RELEVANCE, relevance))
-    }
+    return {name: clock(partial(model.fit, data.X, data.Y)) for name, model in ((CHAIN, chain), (RELEVANCE, relevance))}
 
 
 def compare(data: Problem, models: dict[str, tuple[float, Any]], repeats: int = REPEATS) -> dict[str, Record]:
-    """Return the measures on the test rows and the seconds of inference of every method."""
+    """Return the measures on the test samples and the seconds of inference of every method."""
     return {
-        name: _measured(data, models[method.model][1].set_params(inference=method.rule), repeats)
+        name: _measure(data, models[method.model][1].set_params(inference=method.rule), repeats)
         for name, method in METHODS.items()
     }
 
 
 def thresholds(data: Problem) -> dict[str, Record]:
     """Return the same for binary relevance with thresholds, which are part of its training."""
-    _, model = clocked(partial(BinaryRelevance(inference="macro_f", n_jobs=1, random_state=SEED).fit, data.X, data.Y))
-    return {name: _measured(data, model.set_params(inference=rule), REPEATS) for name, rule in THRESHOLDS.items()}
+    _, model = clock(partial(BinaryRelevance(inference="macro_f", n_jobs=1, random_state=SEED).fit, data.X, data.Y))
+    return {name: _measure(data, model.set_params(inference=rule), REPEATS) for name, rule in THRESHOLDS.items()}
 
 
-def _measured(data: Problem, model: Any, repeats: int) -> Record:
-    clocked(partial(model.predict, data.X_test[:WARM_UP_ROWS]))
-    runs = [clocked(partial(model.predict, data.X_test)) for _ in range(repeats)]
+def _measure(data: Problem, model: Any, repeats: int) -> Record:
+    clock(partial(model.predict, data.X_test[:WARM_UP_SAMPLES]))
+    runs = [clock(partial(model.predict, data.X_test)) for _ in range(repeats)]
     return judge(data.Y_test, runs[0][1]) | {"seconds": round(min(run[0] for run in runs), 5)}
 
 
 def redraw(data: Problem, chain: Any, n_draws: int) -> dict[str, list[float]]:
-    """Return F over rows with other samples of the chain, for GFM and MEUF."""
+    """Return the mean F over samples with other draws from the chain, for GFM and MEUF."""
     found: dict[str, list[float]] = {"pcc_gfm": [], "pcc_meuf": []}
     for number in range(n_draws):
         samples = chain.sample(data.X_test, random_state=SEED + 1 + number)
@@ -94,7 +80,7 @@ def redraw(data: Problem, chain: Any, n_draws: int) -> dict[str, list[float]]:
     return found
 
 
-def prices(models: dict[str, tuple[float, Any]]) -> dict[str, int]:
-    """Return how many labels of binary relevance have each C, leaving out labels without a model."""
+def count_c_values(models: dict[str, tuple[float, Any]]) -> dict[str, int]:
+    """Return how many labels of binary relevance have each C, excluding labels without a model."""
     used = [float(one.C) for one in models[RELEVANCE][1].estimators_ if hasattr(one, "C")]
-    return {f"{price:g}": used.count(price) for price in sorted(set(used))}
+    return {f"{C:g}": used.count(C) for C in sorted(set(used))}

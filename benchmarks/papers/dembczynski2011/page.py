@@ -1,4 +1,4 @@
-"""The page of the documentation: figures, tables beside the paper's, and remarks made from the numbers."""
+"""The page of the documentation: figures, tables beside the paper's, and remarks computed from the numbers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from benchmarks.papers.dembczynski2011.settings import (
     SCALED,
     SHOWN,
     SINGLE,
-    one_price,
+    single_c,
 )
 from benchmarks.papers.dembczynski2011.summary import METHOD_TITLES, WANTED, comparable, is_near, title, value
 from benchmarks.papers.dembczynski2011.synthetic import N_LABELS, PROBABILITY, SHIFT, TIMED_INSTANCES
@@ -35,7 +35,7 @@ SETTING_TITLES = {
     RANDOM: "labels of the chain in random order",
     SCALED: "standardised features",
     ERRORS: "C by errors in three folds",
-    **{one_price(price): f"C = {price:g} for all labels" for price in SINGLE},
+    **{single_c(C): f"C = {C:g} for all labels" for C in SINGLE},
 }
 
 INTRODUCTION = """\
@@ -43,58 +43,58 @@ Dembczyński, Waegeman, Cheng and Hüllermeier (2011): the exact maximiser of F
 =============================================================================
 
 K. Dembczyński, W. Waegeman, W. Cheng and E. Hüllermeier, *An exact algorithm for F-measure maximization* (NIPS 2011),
-choose the labels of a row so that the expected F-measure of that row is as large as it can be, for any joint
+choose the labels of a sample so that the expected F-measure of that sample is as large as possible, for any joint
 distribution of the labels (GFM). Table 1 compares this with a rule for independent labels (MEUF) and with the rule for
 the Hamming loss (H), on probabilistic classifier chains (PCC) and on binary relevance (BR); Figure 1 does so for two
-known distributions. ``make papers`` repeats both and writes this page. *F* is the mean over rows of each row's F1; a
-row without labels, rightly left without, counts 1.
+known distributions. ``make papers`` repeats both and writes this page. *F* is the mean over samples of each sample's
+F1; a sample without labels that is predicted without labels counts 1.
 
-The paper reports that all rules made for F have a higher F than others, with no clear winner among them; that GFM is
+The paper reports that all rules for F have a higher F than others, with no clear winner among them; that GFM is
 far faster than MEUF; that MEUF is best for independent labels, where GFM comes near with more samples, and poor for
 dependent ones; and that GFM-T and the approximate MEUF do nearly as well as GFM and MEUF."""
 
 PROTOCOL = f"""\
-How it was done
----------------
+Protocol
+--------
 
-- **Data.** Scene, Yeast and Enron with their official training and test parts. The paper counts 1169 test rows of
-  Scene, where there are 1196: a slip, it seems. Of Mediamill there is only somebody's subsample of 1500 and 500 rows
+- **Data.** Scene, Yeast and Enron with their official training and test parts. The paper counts 1169 test samples of
+  Scene, where there are 1196, presumably a misprint. Of Mediamill only a subsample of 1500 and 500 was available
   (the paper has 30999 and 12914); **its numbers cannot be compared with the paper's**, which are shown for orientation.
 - **Features** are as they are in the files, in ranges of about 1, neither centred nor scaled. The paper does not
-  speak of scaling.
+  mention scaling.
 - **Base learner.** The default of the library: logistic regression, for every label the best of five C from
-  10\\ :sup:`-2` to 10\\ :sup:`2` in three folds of shuffled rows. The paper tunes the regularisation in three folds
-  too. By what, over which values, and whether for every label or for all together, it does not say; here it is by
+  10\\ :sup:`-2` to 10\\ :sup:`2` in three folds of shuffled samples. The paper tunes the regularisation in three folds
+  too. By what, over which values, and whether for every label or for all together, it does not report; here it is by
   log-likelihood and for every label.
 - **Chains** are in the order of the columns; the paper does not name an order. Each chain and each binary relevance was
   trained once on a data set, and every rule applied to it.
-- **Samples.** {N_SAMPLES} label vectors a row, as in the paper; where all label vectors are at most four times as many
-  (Scene), all of them with their probabilities.
+- **Sampling.** {N_SAMPLES} label vectors per sample, as in the paper; where all label vectors are at most four times as
+  many (Scene), all of them with their probabilities.
 - **BR macro F and BR micro F** are not in the paper: binary relevance with thresholds on the probabilities, chosen in
-  five folds of the training rows, one a label for the macro F and one for all labels for the micro F.
+  five folds of the training samples, one per label for the macro F and one for all labels for the micro F.
 - **MEUF** is exact for independent labels, but not the paper's algorithm: it takes O(m log m) for m labels instead of
   O(m\\ :sup:`4`). The approximate one has a relative error of at most 0.001.
-- **Macro F** is the mean over all labels. A label that no test row has and none is given counts 1, which
+- **Macro F** is the mean over all labels. A label that no test sample has and that is never predicted counts 1, which
   matters on the subsample of Mediamill only.
-- **Time of inference** is processor time of one thread, the fastest of {REPEATS}, from the test rows in memory to
-  labels: it includes the scores of the rows, sampling or marginal probabilities, and the rule. The paper does not say
-  what its times include.
+- **Time of inference** is processor time of one thread, the fastest of {REPEATS}, from the test samples in memory to
+  labels: it includes the scores of the samples, sampling or marginal probabilities, and the rule. The paper does not
+  report what its times include.
 - **Figure 1.** First panel: independent labels of probability {PROBABILITY:g}. Second: the log-odds of a label are the
   number of labels before it that are on, minus half the number of labels before it. Both with {N_LABELS} labels. The
   second model is as printed in the paper; on and off are interchangeable in it, so that all marginal probabilities are
-  one half. The third panel is not in the paper: all log-odds are lower by {SHIFT:g}, the variant of several tried
+  one half. The third panel is not in the paper: all log-odds are lower by {SHIFT:g}, the variant of those tried
   that shows the effect most clearly. F is the exact expectation under
   the true distribution, not an average over test draws. Guessed, from the axes of the paper's figure: the numbers of
   samples; that the second model has {N_LABELS} labels too; and the numbers of labels in the last panel. Which
-  distribution and how many instances were timed the paper does not say: here it is the independent one and
+  distribution and how many instances were timed the paper does not report: here it is the independent one and
   {TIMED_INSTANCES} instances, marginal probabilities included; more than 50 labels were added."""
 
 
 def write(found: Record, folder: Path) -> Path:
     """Write the page and its figures; return the page's path."""
     folder.mkdir(parents=True, exist_ok=True)
-    said = "\n".join(f"- {remark}" for remark in remarks(found, SETTING_TITLES))
-    parts = [INTRODUCTION, _title("What was found") + "\n\n" + said]
+    sentences = "\n".join(f"- {remark}" for remark in remarks(found, SETTING_TITLES))
+    parts = [INTRODUCTION, _title("Findings") + "\n\n" + sentences]
     parts += [_problem_section(problem) for problem in found["problems"]]
     if found["settings"]:
         parts.append(_setting_section(found, folder))
@@ -114,12 +114,13 @@ def _problem_section(problem: Record) -> str:
             row += [f"{value(problem, method, name):.4f}", _printed(paper, name, ".4f")]
         difference = "–" if paper is None else f"{value(problem, method) - paper.f:+.4f}"
         rows.append([*row, difference, f"{value(problem, method, 'seconds'):.3f}", _printed(paper, "seconds", "g")])
-    train, test = problem["rows"]
+    train, test = problem["n_samples"]
     text = (
-        f"{problem['labels']} labels, {problem['labels_a_row']:g} a training row; {train} training, {test} test rows."
+        f"{problem['labels']} labels, {problem['labels_per_sample']:g} per training sample; {train} training, "
+        f"{test} test samples."
     )
     if problem["name"] == SUBSAMPLE:
-        text += " This is a subsample: the paper's numbers are of other, and more, rows."
+        text += " This is a subsample: the paper's numbers are for other and more samples."
     return "\n\n".join([_title(title(problem)), text, list_table(rows)])
 
 
@@ -130,21 +131,21 @@ def _printed(paper: Any, name: str, form: str) -> str:
 def _setting_section(found: Record, folder: Path) -> str:
     heading = _title("Other settings")
     measured = {entry["setting"] for entry in found["settings"]}
-    added = " and ".join(f"{price:g}" for price in ADDED if one_price(price) in measured)
+    added = " and ".join(f"{C:g}" for C in ADDED if single_c(C) in measured)
     text = (
         "What the paper leaves open, and how much it matters: F with other orders of the labels in the chain,\n"
         "with features standardised, with C chosen by errors instead of log-likelihood, and with one C for all labels."
     )
     if added:
         text += (
-            f" Of these, {added} were added after the others had been seen,\n"
+            f" Of these, {added} were added after seeing the results of the others,\n"
             "because on Scene the paper's values lie between those of 0.1 and 1; they show what could explain the\n"
             "paper's values, not what the paper did."
         )
     parts = [heading, text]
-    if any(entry["setting"] in map(one_price, SINGLE) for entry in found["settings"]):
+    if any(entry["setting"] in map(single_c, SINGLE) for entry in found["settings"]):
         file = f"{NAME}_c.svg"
-        figure.by_price(found, folder / file)
+        figure.by_c(found, folder / file)
         caption = (
             "F against one C for all labels. Dotted lines are the paper's values; the open marks on the right have a C "
             "chosen for every label."
@@ -176,7 +177,7 @@ def _synthetic_section(found: Record, folder: Path) -> str:
         rows = [[MODEL_TITLES[entry["model"]], *(f"{size} samples" for size in entry["sizes"])]]
         rows += [[RULE_TITLES[rule], *(f"{mean:.4f}" for mean in entry["means"][rule])] for rule in RULE_TITLES]
         tables.append(list_table(rows))
-    rows = [["milliseconds an instance", *(f"{count} labels" for count in times["labels"])]]
+    rows = [["milliseconds per instance", *(f"{count} labels" for count in times["labels"])]]
     rows += [[RULE_TITLES[rule], *(f"{taken:.4f}" for taken in times["milliseconds"][rule])] for rule in RULE_TITLES]
     shown = _figure(file, "Expected F against samples, and time against labels", caption)
     return "\n\n".join([_title("Known distributions: Figure 1"), shown, *tables, list_table(rows)])
@@ -192,13 +193,13 @@ def _effort_section(found: Record) -> str:
             "data",
             "training of PCC, seconds",
             "training of BR, seconds",
-            "labels without a training row",
-            "without a test row",
+            "labels without a training sample",
+            "without a test sample",
             "C of BR: labels",
         ]
     ]
     for problem in found["problems"]:
-        chosen = ", ".join(f"{price}: {count}" for price, count in problem["prices"].items())
+        chosen = ", ".join(f"{C}: {count}" for C, count in problem["c_values"].items())
         seconds = [f"{problem['training_seconds'][name]:.1f}" for name in ("pcc", "br")]
         rows.append([title(problem), *seconds, *map(str, problem["unseen"]), chosen])
     text = f"The experiments took {found['seconds'] / 60:.1f} minutes on one core, seed {found['seed']}."

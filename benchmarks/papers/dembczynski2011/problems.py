@@ -22,7 +22,7 @@ COMPARABLE = tuple(name for name in TITLES if name != SUBSAMPLE)
 
 @dataclass(frozen=True)
 class Problem:
-    """Rows in two parts (dense or CSR), and their labels."""
+    """Training and test samples (dense or CSR), and their labels."""
 
     name: str
     X: Any
@@ -32,17 +32,17 @@ class Problem:
 
     @property
     def title(self) -> str:
-        """What the data set is called on the page."""
+        """The name of the data set on the page."""
         return TITLES[self.name]
 
-    def standardised(self) -> Problem:
+    def standardise(self) -> Problem:
         """Return the problem with features of unit variance in the training part, and mean 0 unless they are sparse."""
         scaler = StandardScaler(with_mean=not sparse.issparse(self.X)).fit(self.X)
         return replace(self, X=scaler.transform(self.X), X_test=scaler.transform(self.X_test))
 
 
-def problem(name: str, n_rows: int | None = None) -> Problem:
-    """Return one of ``TITLES``, or so many of its training rows, in the order of the file.
+def problem(name: str, n_samples: int | None = None) -> Problem:
+    """Return one of ``TITLES``, or ``n_samples`` of its training samples, in the order of the file.
 
     Raises
     ------
@@ -51,7 +51,7 @@ def problem(name: str, n_rows: int | None = None) -> Problem:
     """
     data = load(name)
     X, Y = data["X_train"], np.asarray(data["y_train"]).astype(np.int8)
-    if n_rows is not None and n_rows < len(Y):
-        rows = np.sort(np.random.default_rng(SEED).permutation(len(Y))[:n_rows])
-        X, Y = X[rows], Y[rows]
+    if n_samples is not None and n_samples < len(Y):
+        indices = np.sort(np.random.default_rng(SEED).permutation(len(Y))[:n_samples])
+        X, Y = X[indices], Y[indices]
     return Problem(name, X, Y, data["X_test"], np.asarray(data["y_test"]).astype(np.int8))

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Cells(NamedTuple):
-    """A line of the table for one data set: four measures on the test rows, and seconds of inference."""
+    """A line of the table for one data set: four measures on the test samples, and seconds of inference."""
 
     hamming: float
     macro_f: float
@@ -46,7 +46,7 @@ PUBLISHED: dict[str, dict[str, Cells]] = {
         "br_meuf_approx": Cells(0.0513, 0.1554, 0.5969, 0.5947, 850.494),
         "br_meuf": Cells(0.0513, 0.1554, 0.5969, 0.5947, 7014.453),
     },
-    # Of the whole data set: 30999 training and 12914 test rows. The exact MEUF did not end in several days. The Hamming
+    # Of the whole data set: 30999 training and 12914 test samples. The exact MEUF did not finish in days. The Hamming
     # loss of "br_meuf_approx" is printed so, and cannot be right.
     "mediamill_reduced": {
         "pcc_h": Cells(0.0304, 0.0931, 0.5577, 0.5429, 1405.772),

@@ -1,4 +1,4 @@
-"""Sentences about a record, made from its numbers."""
+"""Sentences about a record, computed from its numbers."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ NEAR = 0.99  # of the best expected F
 
 
 def remarks(found: Record, setting_titles: dict[str, str]) -> list[str]:
-    """Return what the record tells, as sentences."""
-    said: list[str] = []
+    """Return sentences about the record."""
+    sentences: list[str] = []
     if comparable(found):
-        said += [_near(found), _all_numbers(found), _redraws(found)]
+        sentences += [_near(found), _all_numbers(found), _redraws(found)]
     if found["settings"]:
-        said.append(_settings(found, setting_titles))
+        sentences.append(_settings(found, setting_titles))
     if found["problems"]:
-        said += [
+        sentences += [
             _tailored(found),
             _winner(found),
             _hamming(found),
@@ -51,9 +51,9 @@ def remarks(found: Record, setting_titles: dict[str, str]) -> list[str]:
             _averages(found),
         ]
     by_model = {entry["model"]: entry for entry in found["synthetic"]}
-    said += [_independent(by_model[INDEPENDENT])]
-    said += [_dependent(by_model[model], MODEL_TITLES[model]) for model in (DEPENDENT, SHIFTED)]
-    return [*said, _growth(found["times"])]
+    sentences += [_independent(by_model[INDEPENDENT])]
+    sentences += [_dependent(by_model[model], MODEL_TITLES[model]) for model in (DEPENDENT, SHIFTED)]
+    return [*sentences, _growth(found["times"])]
 
 
 def _listed(some: Iterable[str]) -> str:
@@ -67,11 +67,11 @@ def _range(values: Iterable[float], form: str = "+.4f") -> str:
 
 def _near(found: Record) -> str:
     every = list(pairs(found, "f", JUDGED))
-    far = [f"{pair.name} ({pair.difference:+.4f})" for pair in every if abs(pair.difference) > WANTED]
+    missed = [f"{pair.name} ({pair.difference:+.4f})" for pair in every if abs(pair.difference) > WANTED]
     near = [f"{pair.name} ({pair.difference:+.4f})" for pair in every if abs(pair.difference) <= WANTED]
     return (
         f"F of PCC GFM and PCC MEUF is within {WANTED:g} of the paper's in {len(near)} of {len(every)} cases: "
-        f"{_listed(near)}. It is not on: {_listed(far)}."
+        f"{_listed(near)}. It is not on: {_listed(missed)}."
     )
 
 
@@ -133,7 +133,7 @@ def _tailored(found: Record) -> str:
         if method not in ("pcc_h", "br") and value(problem, method) <= value(problem, METHODS_OF_MODEL[method])
     ]
     return (
-        f"Rules made for F have a higher F than the rule for the Hamming loss: GFM by {_range(gains.values())} with "
+        f"Rules for F have a higher F than the rule for the Hamming loss: GFM by {_range(gains.values())} with "
         f"chains, MEUF by {_range(of_relevance)} with binary relevance. Exceptions: {_listed(lower)}."
     )
 
@@ -151,7 +151,7 @@ def _winner(found: Record) -> str:
         f"{title(problem)} {value(problem, 'pcc_gfm') - value(problem, 'pcc_meuf'):+.4f}"
         for problem in found["problems"]
     ]
-    return f"The highest F have: {'; '.join(best)}. PCC GFM minus PCC MEUF is: {', '.join(differences)}."
+    return f"The highest F is that of: {'; '.join(best)}. PCC GFM minus PCC MEUF is: {', '.join(differences)}."
 
 
 def _hamming(found: Record) -> str:
@@ -188,30 +188,30 @@ def _inference(found: Record) -> str:
         parts.append(f"{title(problem)}: {ratio:.2f} (the paper's: {paper})")
     slowest = max(value(problem, method, "seconds") for problem in found["problems"] for method in CHAIN_RULES)
     return (
-        f"The time of PCC MEUF in times of PCC GFM's, sampling included, is: {'; '.join(parts)}. The longest inference "
-        f"of all took {slowest:.2f} s."
+        f"The time of PCC MEUF divided by that of PCC GFM, sampling included, is: {'; '.join(parts)}. The longest "
+        f"inference of all took {slowest:.2f} s."
     )
 
 
-# The rule of binary relevance that is made for a measure.
-_MADE_FOR = {"hamming": "br", "macro_f": "br_macro_f", "micro_f": "br_micro_f", "f": "br_meuf"}
+# The rule of binary relevance for each measure.
+_RULE_OF_MEASURE = {"hamming": "br", "macro_f": "br_macro_f", "micro_f": "br_micro_f", "f": "br_meuf"}
 
 
 def _averages(found: Record) -> str:
-    """Say how often the rule made for a measure does best, and by how much it leads or trails the best other rule."""
+    """Summarise how often the rule for a measure is best, and its difference from the best other rule."""
     parts = []
-    for measure, made in _MADE_FOR.items():
+    for measure, rule_of_measure in _RULE_OF_MEASURE.items():
         sign = -1.0 if measure == "hamming" else 1.0
         leads = [
-            sign * value(problem, made, measure)
-            - max(sign * value(problem, rule, measure) for rule in _MADE_FOR.values() if rule != made)
+            sign * value(problem, rule_of_measure, measure)
+            - max(sign * value(problem, rule, measure) for rule in _RULE_OF_MEASURE.values() if rule != rule_of_measure)
             for problem in found["problems"]
         ]
         parts.append(
-            f"{MEASURE_TITLES[measure]}: {METHOD_TITLES[made]}, best on {sum(lead > 0.0 for lead in leads)} of "
-            f"{len(leads)} data sets, ahead of the best other by {_range(leads)}"
+            f"{MEASURE_TITLES[measure]}: {METHOD_TITLES[rule_of_measure]}, best on {sum(lead > 0.0 for lead in leads)} "
+            f"of {len(leads)} data sets, ahead of the best other by {_range(leads)}"
         )
-    return f"Among {len(_MADE_FOR)} rules of binary relevance, the one made for a measure: {'; '.join(parts)}."
+    return f"Among {len(_RULE_OF_MEASURE)} rules of binary relevance, the one for each measure: {'; '.join(parts)}."
 
 
 def _independent(entry: Record) -> str:
@@ -253,7 +253,7 @@ def _growth(times: Record) -> str:
     parts = [f"{RULE_TITLES[rule]} {taken[rule][shown]:.3f}" for rule in RULES]
     growth = [f"{RULE_TITLES[rule]} {taken[rule][-1] / taken[rule][0]:.1f}" for rule in RULES]
     return (
-        f"Milliseconds an instance with {labels[shown]} labels and {times['samples']} samples: {', '.join(parts)}. "
+        f"Milliseconds per instance with {labels[shown]} labels and {times['samples']} samples: {', '.join(parts)}. "
         f"From {labels[0]} to {labels[-1]} labels, {labels[-1] / labels[0]:g} times as many, they grow by the factors: "
         f"{', '.join(growth)}."
     )

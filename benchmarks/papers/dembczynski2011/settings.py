@@ -1,4 +1,4 @@
-"""How much the results owe to what the paper leaves open: choice of C, order of labels, scaling."""
+"""How much the results depend on what the paper leaves open: choice of C, order of labels, scaling."""
 
 from __future__ import annotations
 
@@ -17,12 +17,15 @@ REVERSED = "reversed"
 RANDOM = "random"
 SCALED = "standardised"
 ERRORS = "errors"
-PRICES = tuple(10.0**exponent for exponent in range(-3, 4))
-ADDED = (0.15, 0.3)  # after the others had been seen: on Scene the paper's values lie between those of 0.1 and 1
-SINGLE = tuple(sorted((*PRICES, *ADDED)))  # for all labels
+C_VALUES = tuple(10.0**exponent for exponent in range(-3, 4))
+ADDED = (
+    0.15,
+    0.3,
+)  # after seeing the results of the others: on Scene the paper's values lie between those of 0.1 and 1
+SINGLE = tuple(sorted((*C_VALUES, *ADDED)))  # for all labels
 SHOWN = ("pcc_h", "pcc_gfm", "pcc_meuf", "br", "br_meuf")
 _FOLDS = StratifiedKFold(3, shuffle=True, random_state=SEED)
-_FEW = 100  # iterations, at which an approximate C is chosen by errors
+_FEW = 100  # iterations of the search for C by errors
 
 
 class ByErrors(LogisticRegression):  # type: ignore[misc]
@@ -30,36 +33,32 @@ class ByErrors(LogisticRegression):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> ByErrors:
         """Choose C and train."""
-        search = GridSearchCV(LogisticRegression(max_iter=_FEW), {"C": PRICES}, cv=_FOLDS, scoring="accuracy")
+        search = GridSearchCV(LogisticRegression(max_iter=_FEW), {"C": C_VALUES}, cv=_FOLDS, scoring="accuracy")
         self.C = search.fit(X, y).best_params_["C"] if min(y.sum(), len(y) - y.sum()) >= _FOLDS.n_splits else 1.0
         self.max_iter = 1000
         return super().fit(X, y, sample_weight)  # type: ignore[no-any-return]
 
 
-def one_price(price: float) -> str:
+def single_c(C: float) -> str:
     """Return the name of the setting with one C for all labels."""
-    return f"C={price:g}"
+    return f"C={C:g}"
 
 
-SETTINGS = (REVERSED, RANDOM, SCALED, ERRORS, *map(one_price, SINGLE))
+SETTINGS = (REVERSED, RANDOM, SCALED, ERRORS, *map(single_c, SINGLE))
 
 
 def settings(data: Problem, names: tuple[str, ...]) -> list[Record]:
-    """Return the measures with other settings of those that are named."""
+    """Return the measures with the named settings."""
     found = []
     if REVERSED in names:
         found.append(_entry(data, REVERSED, None, np.arange(data.Y.shape[1])[::-1]))
     if RANDOM in names:
         found.append(_entry(data, RANDOM, None, "random"))
     if SCALED in names:
-        found.append(_entry(data.standardised(), SCALED, None))
+        found.append(_entry(data.standardise(), SCALED, None))
     if ERRORS in names:
         found.append(_entry(data, ERRORS, ByErrors()))
-    found += [
-        _entry(data, one_price(price), LogisticRegression(C=price, max_iter=1000))
-        for price in SINGLE
-        if one_price(price) in names
-    ]
+    found += [_entry(data, single_c(C), LogisticRegression(C=C, max_iter=1000)) for C in SINGLE if single_c(C) in names]
     return found
 
 

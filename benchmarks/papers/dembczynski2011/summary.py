@@ -1,4 +1,4 @@
-"""What the remarks and tables ask of a record."""
+"""The numbers that remarks and tables read from a record."""
 
 from __future__ import annotations
 
@@ -76,5 +76,5 @@ def value(problem: Record, method: str, measure: str = "f") -> float:
 
 
 def title(problem: Record) -> str:
-    """Return what a problem is called."""
+    """Return the title of a problem."""
     return TITLES[problem["name"]]

@@ -1,6 +1,6 @@
 """Figure 1: inference from samples of known distributions, of independent and of dependent labels.
 
-In all of them, the probability of a label depends on its place and on how many labels before it are on, so that
+In all of them, the probability of a label depends on its position and on how many labels before it are on, so that
 expectations are sums over the numbers of labels that are on, in all and among those predicted: exact, and fast.
 """
 
@@ -14,14 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from benchmarks.papers.dembczynski2011.methods import N_SAMPLES, clocked
+from benchmarks.papers.dembczynski2011.methods import N_SAMPLES
 from benchmarks.papers.dembczynski2011.problems import SEED
+from benchmarks.timing import clock
 from metricwise.inference import gfm, gfm_from_samples, meuf, meuf_approx
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int8]
 Record = dict[str, Any]
-Step = Callable[[int, Any], Any]  # of the place of a label (from 0) and of how many before it are on
+Step = Callable[[int, Any], Any]  # of the position of a label (from 0) and of how many before it are on
 
 INDEPENDENT, DEPENDENT, SHIFTED = "independent", "dependent", "shifted"
 N_LABELS = 25
@@ -31,16 +32,16 @@ TIMED_INSTANCES = 100
 TIMED_REPEATS = 5
 
 
-def _independent(place: int, before: Any) -> Any:
+def _independent(position: int, before: Any) -> Any:
     return np.full(np.shape(before), PROBABILITY)
 
 
-def _dependent(place: int, before: Any) -> Any:
-    return expit(before - 0.5 * place)
+def _dependent(position: int, before: Any) -> Any:
+    return expit(before - 0.5 * position)
 
 
-def _shifted(place: int, before: Any) -> Any:
-    return expit(before - 0.5 * place - SHIFT)
+def _shifted(position: int, before: Any) -> Any:
+    return expit(before - 0.5 * position - SHIFT)
 
 
 MODELS: dict[str, Step] = {INDEPENDENT: _independent, DEPENDENT: _dependent, SHIFTED: _shifted}
@@ -57,22 +58,22 @@ def draw(model: str, shape: tuple[int, int], n_labels: int, seed: int) -> Labels
     random = np.random.default_rng(seed)
     samples = np.zeros((*shape, n_labels), dtype=np.int8)
     before = np.zeros(shape, dtype=np.int64)
-    for place in range(n_labels):
-        samples[:, :, place] = random.random(shape) < MODELS[model](place, before)
-        before += samples[:, :, place]
+    for position in range(n_labels):
+        samples[:, :, position] = random.random(shape) < MODELS[model](position, before)
+        before += samples[:, :, position]
     return samples
 
 
 def joint_sizes(model: str, predicted: Labels) -> Floats:
-    """Return p(s labels are on, t of them predicted), of shape (m + 1, m + 1) for each row of ``predicted``."""
-    n_rows, m = predicted.shape
-    mass = np.zeros((n_rows, m + 1, m + 1))
+    """Return p(s labels are on, t of them predicted), of shape (m + 1, m + 1), for each of ``predicted``."""
+    n_vectors, m = predicted.shape
+    mass = np.zeros((n_vectors, m + 1, m + 1))
     mass[:, 0, 0] = 1.0
-    for place in range(m):
-        on = mass * MODELS[model](place, np.arange(m + 1))[None, :, None]
+    for position in range(m):
+        on = mass * MODELS[model](position, np.arange(m + 1))[None, :, None]
         mass -= on
-        mass[:, 1:, :] += np.where(predicted[:, place] == 1, 0.0, 1.0)[:, None, None] * on[:, :-1, :]
-        mass[:, 1:, 1:] += np.where(predicted[:, place] == 1, 1.0, 0.0)[:, None, None] * on[:, :-1, :-1]
+        mass[:, 1:, :] += np.where(predicted[:, position] == 1, 0.0, 1.0)[:, None, None] * on[:, :-1, :]
+        mass[:, 1:, 1:] += np.where(predicted[:, position] == 1, 1.0, 0.0)[:, None, None] * on[:, :-1, :-1]
     return mass
 
 
@@ -112,12 +113,12 @@ def by_samples(model: str, sizes: tuple[int, ...], n_trials: int) -> Record:
 
 
 def times(label_counts: tuple[int, ...]) -> Record:
-    """Return the milliseconds an instance takes, from its samples in memory to its labels, for numbers of labels."""
+    """Return the milliseconds per instance, from its samples in memory to its labels, for numbers of labels."""
     found: dict[str, list[float]] = {rule: [] for rule in RULES}
     for count in label_counts:
         samples = draw(INDEPENDENT, (TIMED_INSTANCES, N_SAMPLES), count, SEED)
         for rule, choose in RULES.items():
             choose(samples[:2])
-            seconds = [clocked(partial(choose, samples))[0] for _ in range(TIMED_REPEATS)]
+            seconds = [clock(partial(choose, samples))[0] for _ in range(TIMED_REPEATS)]
             found[rule].append(round(1000.0 * min(seconds) / TIMED_INSTANCES, 6))
     return {"labels": list(label_counts), "samples": N_SAMPLES, "milliseconds": found}

@@ -1,4 +1,4 @@
-"""All methods on all problems for all measures; what was found as plain data."""
+"""All methods on all problems for all measures, with the results as plain data."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ NAME = "narasimhan2015"
 
 @dataclass(frozen=True)
 class Effort:
-    """How many rows of every data set to take, None for all, the most seconds of a multivariate SVM, and splits."""
+    """The extent: samples of every data set (None for all), most seconds of a multivariate SVM, and splits."""
 
-    n_rows: int | None = None
+    n_samples: int | None = None
     most_seconds: float = MOST_SECONDS
     n_splits: int = 3
 
@@ -41,7 +41,7 @@ QUICK = Effort(20_000, 5.0, 2)
 
 
 def run(effort: Effort) -> Record:
-    """Train everything, one thread, and return the curves."""
+    """Train everything on one thread and return the curves."""
     started = time.perf_counter()
     found: Record = {"name": NAME, "problems": [], "skipped": []}
     with threadpool_limits(1):
@@ -56,12 +56,12 @@ def run(effort: Effort) -> Record:
 def _run_problem(name: str, effort: Effort) -> Record:
     splits = []
     for split in range(effort.n_splits):
-        data = problem(name, split, effort.n_rows)
+        data = problem(name, split, effort.n_samples)
         splits.append(_run_split(data, effort))
     return {
         "name": data.name,
         "title": data.title,
-        "rows": [len(data.y), len(data.y_test)],
+        "n_samples": [len(data.y), len(data.y_test)],
         "features": int(data.X.shape[1]),
         "positives": data.share,
         "splits": splits,
@@ -90,5 +90,5 @@ def _plain(curve: Curve) -> Record:
 
 
 def _untuned(measure: str, data: Problem, regression: Regression) -> float:
-    """Return the value of the regression that calls positive what is more probable than not."""
+    """Return the value of the regression that predicts positive at a probability above one half."""
     return round(judge(get_measure(measure), data.y_test, regression.test_scores > 0.0), 6)

@@ -20,7 +20,7 @@ _LOWEST = 0.25  # of the range of values is shown below the best
 
 
 def draw(found: Record, measure: str, titles: dict[str, str], axis: str, path: Path) -> None:
-    """Draw the value on test rows against seconds, on a logarithmic axis, and write it as SVG."""
+    """Draw the value on test samples against seconds, on a logarithmic axis, and write it as SVG."""
     import matplotlib
 
     matplotlib.use("Agg")

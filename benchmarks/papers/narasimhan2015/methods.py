@@ -1,17 +1,15 @@
-"""The four methods, each as a curve: the measure on the test rows after so many seconds of training.
+"""The four methods, each as a curve: the measure on the test samples after some seconds of training.
 
 Seconds are processor time of one thread, from raw features to a model with its threshold; judging is not counted.
-A curve consists of trainings from the start that end sooner or later, so that each point is what a user would get who
-stops there.
+A curve consists of runs from the start that end sooner or later, so that each point is the model of a user who stops
+there.
 """
 
 from __future__ import annotations
 
-import time
-import warnings
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,12 +18,12 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
 from benchmarks.papers.narasimhan2015.problems import Problem
+from benchmarks.timing import clock
 from metricwise import MiniBatchSVC, MultivariateSVC, SPADEClassifier, STAMPClassifier
 from metricwise.inference import best_threshold
 from metricwise.measures import Measure, get_measure
 
 Mask = NDArray[np.bool_]
-Result = TypeVar("Result")
 
 # The measures of Figures 1 to 4, and the method of the paper for each.
 STREAMING = {
@@ -43,41 +41,32 @@ MOST_EVALUATIONS = 12  # up to which every evaluation of a stream is a point of 
 
 
 class Point(NamedTuple):
-    """The measure on the test rows after so many seconds."""
+    """The measure on the test samples after some seconds."""
 
     seconds: float
     value: float
 
 
 class Curve(NamedTuple):
-    """Points in the order of time, and whether the last one is where training ends by itself."""
+    """Points in the order of time, and whether training ended by itself at the last one."""
 
     points: list[Point]
     ended: bool
 
 
-def clocked(call: Callable[[], Result]) -> tuple[float, Result]:
-    """Return the processor seconds of a call and what it returned."""
-    started = time.process_time()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of iterations that do not suffice, which is the point of a curve
-        value = call()
-    return time.process_time() - started, value
-
-
-def judge(measure: Measure, truth: Mask, called: Any) -> float:
-    """Return the measure of labels."""
-    return float(measure.score(truth, np.asarray(called).astype(np.int64)))
+def judge(measure: Measure, truth: Mask, predicted: Any) -> float:
+    """Return the measure of predicted labels."""
+    return float(measure.score(truth, np.asarray(predicted).astype(np.int64)))
 
 
 def stream_curve(estimator: Any, measure: str, data: Problem) -> Curve:
     """Train until the model settles, and again up to its earlier evaluations."""
-    seconds, model = clocked(lambda: estimator(measure, n_jobs=1).fit(data.X, data.y))
-    points = [_judged(measure, data, seconds, model)]
+    seconds, model = clock(lambda: estimator(measure, n_jobs=1).fit(data.X, data.y))
+    points = [_evaluate(measure, data, seconds, model)]
     count = len(model.result_.history)
     for last in range(1, min(count, MOST_EVALUATIONS)):
         stopped = estimator(measure, n_jobs=1, callback=_stop_after(last))
-        points.append(_judged(measure, data, *clocked(partial(stopped.fit, data.X, data.y))))
+        points.append(_evaluate(measure, data, *clock(partial(stopped.fit, data.X, data.y))))
     return Curve(sorted(points), True)
 
 
@@ -86,7 +75,7 @@ def _stop_after(count: int) -> Callable[[Any], bool]:
     return lambda entry: next(left) == 1
 
 
-def _judged(measure: str, data: Problem, seconds: float, model: Any) -> Point:
+def _evaluate(measure: str, data: Problem, seconds: float, model: Any) -> Point:
     return Point(seconds, judge(get_measure(measure), data.y_test, model.predict(data.X_test)))
 
 
@@ -98,21 +87,21 @@ class Scaled(NamedTuple):
 
 
 def scale(data: Problem) -> Scaled:
-    """Standardise dense features by the training rows; sparse ones stay as they are."""
+    """Standardise dense features by the training samples; sparse ones are not changed."""
     if sparse.issparse(data.X):
         return Scaled(data, 0.0)
     scaler = StandardScaler()
-    seconds, X = clocked(lambda: scaler.fit_transform(data.X))
+    seconds, X = clock(lambda: scaler.fit_transform(data.X))
     return Scaled(Problem(data.name, data.title, X, data.y, scaler.transform(data.X_test), data.y_test), seconds)
 
 
 def multivariate_curve(measure: str, scaled: Scaled, most_seconds: float) -> Curve:
-    """Train to the default tolerance or until time is up, and again for parts of the time this took."""
+    """Train to the default tolerance or until time is up, and again for fractions of that time."""
 
     def train(seconds: float) -> tuple[Point, bool]:
         model: Any = MultivariateSVC(measure, threshold="train", n_jobs=1, max_seconds=seconds)
-        taken, _ = clocked(lambda: model.fit(scaled.data.X, scaled.data.y))
-        point = _judged(measure, scaled.data, scaled.seconds + taken, model)
+        taken, _ = clock(lambda: model.fit(scaled.data.X, scaled.data.y))
+        point = _evaluate(measure, scaled.data, scaled.seconds + taken, model)
         return point, model.result_.status.reached_tolerance
 
     last, ended = train(most_seconds)
@@ -121,7 +110,7 @@ def multivariate_curve(measure: str, scaled: Scaled, most_seconds: float) -> Cur
 
 
 class Regression(NamedTuple):
-    """A logistic regression, the seconds it took with the scaling, and its scores of the training and test rows."""
+    """A logistic regression, the seconds it took with the scaling, and its scores of the training and test samples."""
 
     seconds: float
     scores: Any
@@ -130,11 +119,11 @@ class Regression(NamedTuple):
 
 
 def regressions(scaled: Scaled) -> list[Regression]:
-    """Return logistic regressions with more and more iterations; they serve all measures."""
+    """Return logistic regressions with increasing numbers of iterations, for all measures."""
     done = []
     for most in ITERATIONS:
-        seconds, model = clocked(partial(LogisticRegression(max_iter=most).fit, scaled.data.X, scaled.data.y))
-        scoring, scores = clocked(partial(model.decision_function, scaled.data.X))
+        seconds, model = clock(partial(LogisticRegression(max_iter=most).fit, scaled.data.X, scaled.data.y))
+        scoring, scores = clock(partial(model.decision_function, scaled.data.X))
         test_scores = model.decision_function(scaled.data.X_test)
         converged = bool(model.n_iter_[0] < most)
         done.append(Regression(scaled.seconds + seconds + scoring, scores, test_scores, converged))
@@ -144,11 +133,11 @@ def regressions(scaled: Scaled) -> list[Regression]:
 
 
 def plug_in_curve(measure: str, data: Problem, done: list[Regression]) -> Curve:
-    """Choose the best threshold on the training rows for regressions with more and more iterations."""
+    """Choose the best threshold on the training samples for regressions with increasing numbers of iterations."""
     chosen: Any = get_measure(measure)
     points = []
     for regression in done:
-        seconds, best = clocked(partial(best_threshold, chosen, data.y, regression.scores))
+        seconds, best = clock(partial(best_threshold, chosen, data.y, regression.scores))
         value = judge(chosen, data.y_test, regression.test_scores > best.threshold)
         points.append(Point(regression.seconds + seconds, value))
     return Curve(sorted(points), done[-1].converged)
@@ -167,11 +156,11 @@ def curves(measure: str, data: Problem, scaled: Scaled, done: list[Regression], 
 
 
 def warm_up(scaled: Scaled) -> None:
-    """Compile the kernels for the kind of matrix of a problem, on few of its rows."""
+    """Compile the kernels for the kind of matrix of a problem, on few of its samples."""
     data = scaled.data
-    rows = np.concatenate([np.flatnonzero(data.y == side)[:500] for side in (True, False)])
-    X, y = data.X[rows], data.y[rows]
+    indices = np.concatenate([np.flatnonzero(data.y == side)[:500] for side in (True, False)])
+    X, y = data.X[indices], data.y[indices]
     for measure, estimator in STREAMING.items():
         models = (estimator(measure), MiniBatchSVC(measure), MultivariateSVC(measure, threshold="train", max_iter=5))
         for model in models:
-            clocked(partial(model.set_params(n_jobs=1).fit, X, y))
+            clock(partial(model.set_params(n_jobs=1).fit, X, y))

@@ -1,4 +1,4 @@
-"""The page of the documentation: figures, tables, and remarks made from the numbers."""
+"""The page of the documentation: figures, tables, and remarks computed from the numbers."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ METHOD_TITLES = {
 LISTS = NEEDED = ("problems",)  # of the record, and for a page
 
 INTRODUCTION = """\
-Narasimhan, Kar and Jain (2015): measures of two classes
-========================================================
+Narasimhan, Kar and Jain (2015): streaming for non-decomposable measures
+========================================================================
 
 Figures 1 to 4 of H. Narasimhan, P. Kar and P. Jain, *Optimizing non-decomposable performance measures: a tale of two
-classes* (ICML 2015), draw a measure on new rows against the time of training: Q-mean and the minimum of the two rates
-for SPADE, F1 and the Jaccard coefficient for STAMP. ``make papers`` draws the like and writes this page.
+classes* (ICML 2015), draw a measure on new samples against the time of training: Q-mean and the minimum of the two
+rates for SPADE, F1 and the Jaccard coefficient for STAMP. ``make papers`` draws the same and writes this page.
 
 The paper reports that SPADE is about as good as other methods or better, by 2 to 3 % on Covertype and IJCNN, and finds
 its solution up to 60 times sooner than any other (MNIST; 12 times on KDD Cup 2008, twice on PPI); that STAMP is about
@@ -45,36 +45,36 @@ as good as others in a third to a quarter of their time; that the structural SVM
 mini-batches (1PMB) are less accurate or slower than STAMP; and that plain logistic regression is poor."""
 
 PROTOCOL = f"""\
-How it was done
----------------
+Protocol
+--------
 
-- **Data.** Covertype (all 581012 rows), MNIST (all 70000), the 10 % training part of KDD Cup 1999, and w8a. Of the
+- **Data.** Covertype (all 581012 samples), MNIST (all 70000), the 10 % training part of KDD Cup 1999, and w8a. Of the
   paper's data sets, Covertype and MNIST are the same; KDD Cup 1999 and w8a stand for KDD Cup 2008, PPI and IJCNN. In
-  KDD Cup 1999 the positives are the four probing attacks; protocol and flag became a column a category, and the
-  service, a code of 66 values, was dropped. All other features are as they are in the files.
-- **Splits.** 70 % of the rows for training, the others for testing; values and times are means over three random
+  KDD Cup 1999 the positives are the four probing attacks; protocol and flag are one-hot encoded, and the
+  service, a code of 66 values, was dropped. All other features are those of the files.
+- **Splits.** 70 % of the samples for training, the others for testing; values and times are means over three random
   splits. The paper averages five.
 - **SPADE and STAMP** as ``SPADEClassifier`` and ``STAMPClassifier`` with default settings, on raw features: they
-  standardise while they learn, hold out a part of the training rows, choose the threshold on it and end when it shows
-  no more progress. The paper makes 25 passes with settings chosen by validation.
+  standardise while they learn, hold out a part of the training samples, choose the threshold on it and stop when it
+  shows no more progress. The paper makes 25 passes with settings chosen by validation.
 - **Mini-batches** as ``MiniBatchSVC`` with default settings.
 - **Plug-in.** Standardised features (not if sparse), scikit-learn's logistic regression (L-BFGS, C = 1) until it
-  converges, and the threshold that is best for the measure on the training rows. Points of the curve are regressions
+  converges, and the threshold that is best for the measure on the training samples. Points of the curve are regressions
   of at most 5, 20, 80 and 300 iterations.
-- **Multivariate SVM** as ``MultivariateSVC`` with default C on features standardised likewise, threshold chosen on the
-  training rows, for at most {MOST_TIMES} times as long as SPADE or STAMP and at most {MOST_SECONDS:g} seconds.
-- **Time** is processor time of one thread, from raw features in memory, rows contiguous or compressed, to a model with
-  its threshold. Every point of a curve is a training from the start that was ended there.
-- **Near the best** means within 1 % of the best value that any method had at any time, on the test rows, as a mean over
-  the splits. Nobody could stop there by looking at the training rows alone, and a method with more points on its curve
+- **Multivariate SVM** as ``MultivariateSVC`` with default C on the same standardised features, threshold chosen on
+  the training samples, for at most {MOST_TIMES} times as long as SPADE or STAMP and at most {MOST_SECONDS:g} seconds.
+- **Time** is processor time of one thread, from raw features in memory, with contiguous or compressed rows, to a model
+  with its threshold. Every point of a curve is a run from the start that was stopped there.
+- **Near the best** means within 1 % of the best value that any method had at any time, on the test samples, as a mean
+  over the splits. Nobody could stop there from the training samples alone, and a method with more points on its curve
   has more chances to touch the line."""
 
 
 def write(found: Record, folder: Path) -> Path:
     """Write the page and its figures; return the page's path."""
     folder.mkdir(parents=True, exist_ok=True)
-    said = "\n".join(f"- {remark}" for remark in remarks(found, _name))
-    parts = [INTRODUCTION, _title("What was found") + "\n\n" + said]
+    sentences = "\n".join(f"- {remark}" for remark in remarks(found, _name))
+    parts = [INTRODUCTION, _title("Findings") + "\n\n" + sentences]
     parts += [_measure_section(found, measure, folder) for measure in STREAMING]
     parts += [PROTOCOL, _problem_section(found)]
     path = folder / f"{NAME}.rst"
@@ -92,7 +92,7 @@ def _measure_section(found: Record, measure: str, folder: Path) -> str:
     drawn = [line for line in lines(found) if line.measure == measure]
     method = "SPADE" if measure in ("q_mean", "min_rate") else "STAMP"
     caption = (
-        f"   {title} on the test rows against seconds of training; {method} is the method of the paper. The dotted "
+        f"   {title} on the test samples against seconds of training; {method} is the method of the paper. The dotted "
         "line is 1 % below\n   the best value. Values further down are cut off."
     )
     shown = f".. figure:: {file}\n   :alt: {title} against seconds of training\n   :width: 100%\n\n{caption}"
@@ -116,8 +116,8 @@ def _values(drawn: list[Line]) -> list[list[str]]:
 
 
 def _times(drawn: list[Line]) -> list[list[str]]:
-    header = ["seconds to within 1 %", *METHOD_TITLES.values(), f"plug-in / ours (wanted: {WANTED:g})"]
-    header += ["seconds in all, ours", "plug-in", "ratio in all"]
+    header = ["seconds to within 1 %", *METHOD_TITLES.values(), f"plug-in / ours (required: {WANTED:g})"]
+    header += ["seconds in total, ours", "plug-in", "ratio in total"]
     rows = [
         [
             line.problem["title"],
@@ -145,9 +145,9 @@ def _number(value: float | None, format: str) -> str:
 
 
 def _problem_section(found: Record) -> str:
-    rows = [["data", "training rows", "test rows", "features", "positives"]]
+    rows = [["data", "training samples", "test samples", "features", "positives"]]
     for problem in found["problems"]:
-        train, test = problem["rows"]
+        train, test = problem["n_samples"]
         rows.append([problem["title"], str(train), str(test), str(problem["features"]), f"{problem['positives']:.2%}"])
     text = f"The experiments took {found['seconds'] / 60:.1f} minutes on one core."
     skipped = [f"Not measured: {reason}." for reason in found["skipped"]]

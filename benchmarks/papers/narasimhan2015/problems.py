@@ -1,4 +1,4 @@
-"""The binary problems: all rows of a data set, 70 % of them for training, drawn at random, differently a split."""
+"""The binary problems: all samples of a data set, a random 70 % of them for training, another one in every split."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _CODES, _DROPPED = (1, 3), 2  # columns of kddcup99: protocol and flag; service
 
 @dataclass(frozen=True)
 class Problem:
-    """Rows in two parts (dense or CSR), and which of them are positive."""
+    """Training and test samples (dense or CSR), and which of them are positive."""
 
     name: str
     title: str
@@ -33,12 +33,12 @@ class Problem:
 
     @property
     def share(self) -> float:
-        """The share of positives among the training rows."""
+        """The share of positives among the training samples."""
         return float(self.y.mean())
 
 
-def problem(name: str, split: int, n_rows: int | None = None) -> Problem:
-    """Return one of ``PROBLEMS``, or so many of its rows, split in the way of a number.
+def problem(name: str, split: int, n_samples: int | None = None) -> Problem:
+    """Return one of ``PROBLEMS``, or ``n_samples`` of its samples, with a numbered random split.
 
     Raises
     ------
@@ -47,9 +47,9 @@ def problem(name: str, split: int, n_rows: int | None = None) -> Problem:
     """
     title, read = PROBLEMS[name]
     X, y = read()
-    if n_rows is not None and n_rows < len(y):
-        rows = np.sort(np.random.default_rng(split).permutation(len(y))[:n_rows])
-        X, y = X[rows], y[rows]
+    if n_samples is not None and n_samples < len(y):
+        indices = np.sort(np.random.default_rng(split).permutation(len(y))[:n_samples])
+        X, y = X[indices], y[indices]
     X, X_test, y, y_test = train_test_split(X, y, test_size=TEST_SHARE, random_state=split)
     if not sparse.issparse(X):
         X = np.ascontiguousarray(X)
@@ -67,7 +67,7 @@ def _mnist() -> tuple[Any, Mask]:
 
 
 def _kddcup99() -> tuple[Any, Mask]:
-    """The training part; probing attacks against all else. Codes become a column a category, services are dropped."""
+    """The training part; probing attacks vs the rest. Codes are one-hot encoded, services are dropped."""
     data = load("kddcup99_10pct")
     X = data["X_train"]
     encoded = [(X[:, [column]] == np.unique(X[:, column])).astype(np.float64) for column in _CODES]

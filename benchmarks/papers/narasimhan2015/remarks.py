@@ -1,4 +1,4 @@
-"""Sentences about the results, made from the numbers."""
+"""Sentences about the results, computed from the numbers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Name = Callable[[Line], str]
 
 
 def remarks(found: Record, name: Name) -> list[str]:
-    """Return what the record tells, as sentences; ``name`` says what to call a line."""
+    """Return sentences about the record; ``name`` returns the name of a line."""
     drawn = list(lines(found))
     return [
         _quality(drawn, name),
@@ -33,19 +33,19 @@ def _names(some: list[Line], name: Name) -> str:
 
 
 def _quality(drawn: list[Line], name: Name) -> str:
-    far = [line for line in drawn if not line.ends_near]
+    missed = [line for line in drawn if not line.ends_near]
     sentence = (
-        f"SPADE and STAMP end within 1 % of the best value that any method reached in {len(drawn) - len(far)} of "
+        f"SPADE and STAMP end within 1 % of the best value that any method reached in {len(drawn) - len(missed)} of "
         f"{len(drawn)} cases."
     )
-    if far:
-        shortfalls = [f"{name(line)} ({1.0 - line.final(OURS) / line.best:.1%}{_early(line)})" for line in far]
+    if missed:
+        shortfalls = [f"{name(line)} ({1.0 - line.final(OURS) / line.best:.1%}{_early(line)})" for line in missed]
         sentence += f" They fall short by more on: {'; '.join(shortfalls)}."
     return sentence
 
 
 def _early(line: Line) -> str:
-    """Say so if the best value is one of a training that was ended early, and how much worse it ends."""
+    """Return a note if the best value is that of a run that was stopped early, and how much worse it ends."""
     method, part = line.best_at
     if method == OURS or part > 0.9:
         return ""
@@ -68,8 +68,8 @@ def _speed(drawn: list[Line], name: Name) -> str:
     never = [line for line in drawn if line.near(OURS) is None]
     median = f"{statistics.median(ratio for _, ratio in both):.1f}" if both else "–"
     return (
-        f"In {len(both)} cases both come within 1 % of the best at some time. The plug-in method's time until then, in "
-        f"times of theirs, is {median} in the median; it is below {WANTED:g} on: {_names(slower, name)}. Only the "
+        f"In {len(both)} cases both come within 1 % of the best at some time. The plug-in method's time until then, "
+        f"divided by theirs, is {median} in the median; it is below {WANTED:g} on: {_names(slower, name)}. Only the "
         f"plug-in method never comes so near on: {_names(only, name)}. SPADE and STAMP never do on: "
         f"{_names(never, name)}."
     )
@@ -105,6 +105,6 @@ def _batches(drawn: list[Line]) -> str:
 def _untuned(drawn: list[Line]) -> str:
     losses = [line.final(PLUG_IN) - line.untuned for line in drawn]
     return (
-        "Logistic regression that calls positive what is more probable than not is "
+        "Logistic regression that predicts positive at a probability above one half is "
         f"{statistics.median(losses):.3f} below the plug-in method in the median, and {max(losses):.3f} at most."
     )

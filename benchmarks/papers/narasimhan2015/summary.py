@@ -1,4 +1,4 @@
-"""From curves to the lines of the tables: what was reached, and when a method first came near the best.
+"""From curves to the rows of the tables: the values reached, and when a method first came near the best.
 
 Everything is averaged over the splits first: the best of single curves would be the luckiest one.
 """
@@ -55,7 +55,7 @@ class Line:
         return fmean(split["untuned"][self.measure] for split in self.problem["splits"])
 
     def points(self, method: str) -> list[tuple[float, float]]:
-        """The value of a method after so many seconds, averaged over the splits, from when all of them have one."""
+        """The value of a method against seconds, averaged over the splits, from when all of them have one."""
         curves = [curve["points"] for curve in self._curves(method)]
         begin = max(points[0][0] for points in curves)
         times = sorted({seconds for points in curves for seconds, _ in points if seconds >= begin})
@@ -66,11 +66,11 @@ class Line:
         return fmean(curve["points"][-1][1] for curve in self._curves(method))
 
     def seconds(self, method: str) -> float:
-        """How long the whole training took."""
+        """The seconds of the whole training."""
         return fmean(curve["points"][-1][0] for curve in self._curves(method))
 
     def ended(self, method: str) -> bool:
-        """Whether training came to its end before time was up, in every split."""
+        """Whether training ended by itself within the time limit in every split."""
         return all(curve["ended"] for curve in self._curves(method))
 
     def near(self, method: str) -> float | None:
@@ -89,7 +89,7 @@ class Line:
 
     @property
     def whole_ratio(self) -> float:
-        """The time of the whole plug-in training in times of ours."""
+        """The time of the whole plug-in training divided by ours."""
         return self.seconds(PLUG_IN) / self.seconds(OURS)
 
 
@@ -104,5 +104,5 @@ def lines(found: Record) -> Iterator[Line]:
 
 
 def multivariate_ratio(line: Line) -> float:
-    """Return the time of the whole training of the multivariate SVM in times of ours."""
+    """Return the time of the whole training of the multivariate SVM divided by ours."""
     return line.seconds(MULTIVARIATE) / line.seconds(OURS)

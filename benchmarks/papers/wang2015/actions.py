@@ -1,4 +1,4 @@
-"""Sequences of the UT-Kinect data as rows: histograms of where the joints of the body are (after Xia et al. 2012)."""
+"""Sequences of the UT-Kinect data as samples: histograms of the positions of body joints (after Xia et al. 2012)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOVING = (3, 5, 6, 7, 9, 10, 11, 13, 14, 15, 17, 18, 19)
 
 
 class Actions(NamedTuple):
-    """A row a sequence, the number of its action, and the names of the actions."""
+    """One sample per sequence, the number of its action, and the names of the actions."""
 
     X: Floats
     y: NDArray[np.int64]
@@ -35,12 +35,12 @@ def actions() -> Actions:
     """
     data: dict[str, Any] = load("utkinect")
     frames = np.asarray(data["X"], dtype=np.float64).reshape(len(data["y"]), -1, 3)
-    rows, labels = [], []
+    samples, labels = [], []
     for sequence in np.unique(data["sequence"]):
         mine = data["sequence"] == sequence
-        rows.append(histograms(frames[mine]))
+        samples.append(histograms(frames[mine]))
         labels.append(int(data["y"][mine][0]))
-    return Actions(np.array(rows), np.array(labels), [str(name).replace("_", " ") for name in data["label_names"]])
+    return Actions(np.array(samples), np.array(labels), [str(name).replace("_", " ") for name in data["label_names"]])
 
 
 def histograms(frames: Floats) -> Floats:
@@ -51,19 +51,19 @@ def histograms(frames: Floats) -> Floats:
     frames : array of shape (frames, joints, 3)
         Positions: to the side, up, and away from the camera.
     """
-    bins = [_shares(part) for part in np.array_split(turned(frames), PARTS)]
+    bins = [_shares(part) for part in np.array_split(turn_to_front(frames), PARTS)]
     return np.concatenate(bins)
 
 
-def turned(frames: Floats) -> Floats:
-    """Return positions as seen from the hip centre of a body that faces one way whichever way it faced.
+def turn_to_front(frames: Floats) -> Floats:
+    """Return positions as seen from the hip centre of a body that is turn_to_front to face in one direction.
 
     Examples
     --------
     >>> rng = np.random.default_rng(0)
     >>> body = rng.normal(size=(3, 20, 3))
     >>> turn = np.array([[0.6, 0.0, 0.8], [0.0, 1.0, 0.0], [-0.8, 0.0, 0.6]])
-    >>> bool(np.allclose(turned(body), turned(body @ turn + [1.0, 2.0, 3.0])))
+    >>> bool(np.allclose(turn_to_front(body), turn_to_front(body @ turn + [1.0, 2.0, 3.0])))
     True
     """
     seen = frames - frames[:, [HIP]]
@@ -84,6 +84,6 @@ def _shares(frames: Floats) -> Floats:
     for step in (0, 1):
         for rise in (0, 1):
             share = np.abs(1 - step - azimuth + around) * np.abs(1 - rise - elevation + above)
-            places = (around + step) % AZIMUTHS, np.minimum(above + rise, ELEVATIONS - 1)
-            np.add.at(counts, places, share)
+            bins = (around + step) % AZIMUTHS, np.minimum(above + rise, ELEVATIONS - 1)
+            np.add.at(counts, bins, share)
     return np.asarray(counts.ravel() / azimuth.size)

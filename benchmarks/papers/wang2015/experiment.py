@@ -1,6 +1,6 @@
-"""All methods on all problems for all measures; what was found as plain data.
+"""All methods on all problems for all measures, with the results as plain data.
 
-A trial is written to a file as soon as it is done. A run that was interrupted goes on from there when it is started
+A trial is written to a file as soon as it is done. An interrupted run resumes from there when it is started
 again with the same effort and code; the file is removed at the end.
 """
 
@@ -28,67 +28,67 @@ from benchmarks.papers.wang2015.protocol import choose, folds, trial, warm_up
 Record = dict[str, Any]
 
 NAME = "wang2015"
-TINY = 60  # rows to compile the kernels on
+TINY = 60  # samples to compile the kernels on
 _OF_TRIALS = ("actions", "profiles", "vehicles", "problems", "methods", "protocol", "sensitivity")
-KEPT = ROOT / "benchmarks" / "results" / "raw" / "papers"
+RAW = ROOT / "benchmarks" / "results" / "raw" / "papers"
 
 
 @dataclass(frozen=True)
 class Effort:
-    """How much to do.
+    """The extent of the experiments.
 
     Parameters
     ----------
-    n_rows : int
-        Rows of a simulated set.
+    n_samples : int
+        Samples of a simulated set.
     n_targets : int, optional
-        Actions to tell from the rest; all by default.
+        Number of actions vs the rest; all by default.
     n_folds : int
         Folds of the comparison.
     values : tuple of float
-        Of every price of joint sparse coding, in the figure of its sensitivity.
+        Values of C1, C2 and C3 in the figure of sensitivity.
     n_sensitivity_folds : int
         Folds of that figure.
     """
 
-    n_rows: int = 600
+    n_samples: int = 600
     n_targets: int | None = None
     n_folds: int = 10
     values: tuple[float, ...] = (0.1, 0.3, 1.0, 3.0, 10.0)
     n_sensitivity_folds: int = 2
 
 
-QUICK = Effort(n_rows=140, n_targets=1, n_folds=2, values=(0.3, 1.0, 3.0), n_sensitivity_folds=2)
+QUICK = Effort(n_samples=140, n_targets=1, n_folds=2, values=(0.3, 1.0, 3.0), n_sensitivity_folds=2)
 
 
 @dataclass
 class Trials:
-    """Trials that are done, kept in a file of one line each.
+    """Finished trials, stored in a file with one line each.
 
     Parameters
     ----------
     path : Path
-        The file. One that was begun with other circumstances is started anew.
-    circumstances : dict
-        What all trials depend on.
+        The file. One that was started under other conditions is replaced.
+    conditions : dict
+        Effort and code that all trials depend on.
     """
 
     path: Path
-    circumstances: Record
+    conditions: Record
     done: dict[str, Record] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         lines = _whole_lines(self.path)
         begun = [json.loads(line) for line in lines]
-        if begun and begun[0] == self.circumstances:
+        if begun and begun[0] == self.conditions:
             self.done = {_key(entry["of"]): entry["found"] for entry in begun[1:]}
             os.truncate(self.path, len("".join(lines).encode()))  # a last line may have been cut off
         else:
             self.path.unlink(missing_ok=True)
-            self._add(self.circumstances)
+            self._add(self.conditions)
 
     def once(self, of: Record, perform: Callable[[], Record]) -> Record:
-        """Return what a trial found, now or earlier, together with what it is a trial of."""
+        """Return the result of a trial, new or stored, together with its key."""
         key = _key(of)
         if key not in self.done:
             self.done[key] = perform()
@@ -111,11 +111,11 @@ def _whole_lines(path: Path) -> list[str]:
     return [line for line in path.read_text(encoding="utf-8").splitlines(keepends=True) if line.endswith("\n")]
 
 
-def run(effort: Effort, kept: Path = KEPT) -> Record:
-    """Train everything, one thread, and return what was found."""
+def run(effort: Effort, folder: Path = RAW) -> Record:
+    """Train everything on one thread and return the results."""
     started = time.perf_counter()
-    circumstances = json.loads(json.dumps({"effort": asdict(effort), "code": _code()}))
-    trials = Trials(kept / f"{NAME}.jsonl", circumstances)
+    conditions = json.loads(json.dumps({"effort": asdict(effort), "code": _code()}))
+    trials = Trials(folder / f"{NAME}.jsonl", conditions)
     earlier = len(trials.done)
     found: Record = {"name": NAME, "seed": SEED, "effort": asdict(effort), "skipped": []}
     found |= {"problems": [], "trials": [], "sensitivity": []}
@@ -123,11 +123,11 @@ def run(effort: Effort, kept: Path = KEPT) -> Record:
         warm_up(problem(VEHICLES, TINY))
         for name in NAMES:
             try:
-                data = problem(name, effort.n_rows, effort.n_targets)
+                data = problem(name, effort.n_samples, effort.n_targets)
             except SkippedError as reason:
                 found["skipped"].append(str(reason))
                 continue
-            found["problems"].append(_described(data))
+            found["problems"].append(_describe(data))
             _compare(data, effort, trials, found)
             _vary(data, effort, trials, found)
     trials.path.unlink()
@@ -135,7 +135,7 @@ def run(effort: Effort, kept: Path = KEPT) -> Record:
 
 
 def _code() -> str:
-    """Return a digest of all that trials depend on, so that none is taken over from another state of the code."""
+    """Return a digest of the code, so that no trial of another version is reused."""
     package = Path(metricwise.__file__).parent
     files = sorted(package.rglob("*.py")) + [Path(__file__).with_name(f"{name}.py") for name in _OF_TRIALS]
     digest = hashlib.sha256()
@@ -144,13 +144,13 @@ def _code() -> str:
     return digest.hexdigest()
 
 
-def _described(data: Problem) -> Record:
+def _describe(data: Problem) -> Record:
     positives = {target: int(data.positives(target).sum()) for target in data.targets}
-    rows, features = data.X.shape
+    n_samples, features = data.X.shape
     return {
         "name": data.name,
         "title": TITLES[data.name],
-        "rows": rows,
+        "n_samples": n_samples,
         "features": features,
         "positives": positives,
     }
@@ -173,7 +173,7 @@ def _compare(data: Problem, effort: Effort, trials: Trials, found: Record) -> No
 
 
 def _vary(data: Problem, effort: Effort, trials: Trials, found: Record) -> None:
-    """Add the trials of joint sparse coding with different prices."""
+    """Add the trials of joint sparse coding with other values of C1, C2 and C3."""
     for fold in folds(data, effort.n_sensitivity_folds):
         for setting in sensitivity.settings(effort.values):
             of = {"problem": data.name, "fold": fold.number, "setting": setting}

@@ -1,4 +1,4 @@
-"""The figures: boxes over folds, boxes of seconds, and F1 against the prices of joint sparse coding."""
+"""The figures: boxes over folds, boxes of seconds, and F1 against C1, C2 and C3 of joint sparse coding."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _save(figure: Any, path: Path) -> None:
 
 
 def _boxes(axes: Any, values: dict[str, list[float]]) -> None:
-    """Draw a box a method, from quartile to quartile, with the median; ours in colour."""
+    """Draw one box per method, from quartile to quartile, with the median; ours in colour."""
     shown = [method for method in METHODS if method in values]
     drawn = axes.boxplot(
         [values[method] for method in shown],
@@ -53,7 +53,7 @@ def _boxes(axes: Any, values: dict[str, list[float]]) -> None:
 
 
 def values(some: list[Case], path: Path) -> None:
-    """Draw the values of one data set, a panel a measure (Figures 4 to 6 of the paper)."""
+    """Draw the values of one data set, one panel per measure (Figures 4 to 6 of the paper)."""
     figure, panels = _panels(len(some), 3.2)
     for axes, case in zip(panels, some, strict=True):
         _boxes(axes, case.values)
@@ -62,7 +62,7 @@ def values(some: list[Case], path: Path) -> None:
 
 
 def times(some: list[Case], path: Path) -> None:
-    """Draw the seconds of training, all measures of a data set together, a panel a data set (Figure 8)."""
+    """Draw the seconds of training, all measures of a data set together, one panel per data set (Figure 8)."""
     names = list(dict.fromkeys(case.name for case in some))
     figure, panels = _panels(len(names), 3.2)
     for axes, name in zip(panels, names, strict=True):
@@ -78,13 +78,13 @@ def times(some: list[Case], path: Path) -> None:
     _save(figure, path)
 
 
-def prices(found: Record, path: Path) -> None:
-    """Draw F1 against each price, a line a data set (Figure 7)."""
+def sensitivity(found: Record, path: Path) -> None:
+    """Draw F1 against each parameter, one line per data set (Figure 7)."""
     figure, panels = _panels(len(PARAMETERS), 2.9, sharey=True)
     for axes, parameter in zip(panels, PARAMETERS, strict=True):
         for record, (colour, style) in zip(found["problems"], _STYLES, strict=False):
             line = curve(found, record["name"], parameter, MIDDLE)
-            axes.plot(line.prices, line.values, style, color=colour, markersize=4, label=record["title"])
+            axes.plot(line.grid, line.values, style, color=colour, markersize=4, label=record["title"])
         axes.set_xscale("log")
         axes.set_xlabel(parameter)
     panels[0].set_ylabel("F1")

@@ -23,7 +23,7 @@ MEASURES = ("f1", "prbep", "roc_auc")
 N_ATOMS = 40
 FOLDS = 3  # of thresholds and of adapted classifiers
 SEARCH_TOLERANCE, TOLERANCE = 1e-2, 1e-3
-PRICES = (0.01, 0.1, 1.0, 10.0)
+C_VALUES = (0.01, 0.1, 1.0, 10.0)
 
 JSCHP, CPSP, MPMS, FSMPM, CAMPM, LINEAR, PLUG_IN = "jschp", "cpsp", "mpms", "fsmpm", "campm", "linear", "plug_in"
 
@@ -37,15 +37,15 @@ class Method:
     Parameters
     ----------
     title : str
-        What it is called.
+        Its name on the page.
     settings : tuple of dict
-        What may be chosen.
+        The settings to choose from.
     make : callable
-        Measure, number of features, and parameters common to all to an estimator.
+        Makes an estimator from measure, number of features, setting and common parameters.
     search : callable, optional
-        The same for choosing a setting, where only the order of the rows matters; ``make`` by default.
+        The same for choosing a setting, where only the order of the scores matters; ``make`` by default.
     measures : tuple of str
-        What it can be trained for.
+        The measures it can be trained for.
     """
 
     title: str
@@ -55,12 +55,12 @@ class Method:
     measures: tuple[str, ...] = MEASURES
 
     def searching(self, measure: str, n_features: int, setting: Setting) -> Any:
-        """Return an estimator whose scores are wanted, but not its threshold."""
+        """Return an estimator for the search, whose threshold is not used."""
         make = self.search or self.make
         return make(measure, n_features, setting, {"tol": SEARCH_TOLERANCE, "threshold": 0.0, "n_jobs": 1})
 
     def final(self, measure: str, n_features: int, setting: Setting) -> Any:
-        """Return an estimator to be judged; it chooses a threshold out of fold where the measure needs one."""
+        """Return an estimator to be judged, with a threshold from out-of-fold scores where the measure needs one."""
         threshold = "cv" if measure == "f1" else 0.0
         common = {"tol": TOLERANCE, "threshold": threshold, "cv": FOLDS, "n_jobs": 1}
         return self.make(measure, n_features, setting, common)
@@ -68,13 +68,13 @@ class Method:
 
 def _grid(**values: tuple[float, ...]) -> tuple[Setting, ...]:
     grid: list[Setting] = [{}]
-    for name, several in values.items():
-        grid = [setting | {name: value} for setting in grid for value in several]
+    for name, options in values.items():
+        grid = [setting | {name: value} for setting in grid for value in options]
     return tuple(grid)
 
 
 def sparse_coding(measure: str, n_features: int, setting: Setting, common: dict[str, Any]) -> Any:
-    """Return joint sparse coding; an iteration that gains less than a thousandth is its last."""
+    """Return joint sparse coding; it stops when an iteration gains less than a thousandth."""
     return SparseCodingClassifier(measure, N_ATOMS, **setting, **common | {"tol": 1e-3})
 
 
@@ -106,17 +106,17 @@ METHODS = {
     CPSP: Method("CPSP", _grid(C=(1.0, 10.0), width=(0.25, 1.0)), _subspace),
     MPMS: Method(
         "MPMS",
-        _grid(C=PRICES),
+        _grid(C=C_VALUES),
         lambda measure, _, setting, common: SmoothedSVC(measure, **setting, **common),
         measures=tuple(measure for measure in MEASURES if measure in measure_names("SmoothedSVC")),
     ),
     FSMPM: Method("FSMPM", _grid(C=(0.1, 1.0), share=(0.25, 0.5)), _selecting),
-    CAMPM: Method("CAMPM", _grid(C=PRICES), _adapted),
+    CAMPM: Method("CAMPM", _grid(C=C_VALUES), _adapted),
     LINEAR: Method(
         "multivariate SVM",
-        _grid(C=PRICES),
+        _grid(C=C_VALUES),
         lambda measure, _, setting, common: MultivariateSVC(measure, **setting, **common),
     ),
-    PLUG_IN: Method("plug-in", _grid(C=PRICES), _plug_in, _regression),
+    PLUG_IN: Method("plug-in", _grid(C=C_VALUES), _plug_in, _regression),
 }
 TITLES = {name: method.title for name, method in METHODS.items()}

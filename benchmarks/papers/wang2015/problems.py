@@ -1,4 +1,4 @@
-"""The three data sets: rows, and who is positive in each of their binary problems."""
+"""The three data sets: samples, and the positives of each of their binary problems."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SEED = 0
 
 
 class Problem(NamedTuple):
-    """Rows, their class, and the classes that are told from the rest, by name."""
+    """Samples, their class, and the names of the classes that are positive in a binary problem vs the rest."""
 
     name: str
     X: Floats
@@ -30,12 +30,12 @@ class Problem(NamedTuple):
     targets: dict[str, int]
 
     def positives(self, target: str) -> Mask:
-        """Which rows are of a class."""
+        """Which samples are of a class."""
         return np.asarray(self.classes == self.targets[target])
 
 
-def problem(name: str, n_rows: int, n_targets: int | None = None) -> Problem:
-    """Return a data set; a simulated one with so many rows, the actions with so many told from the rest.
+def problem(name: str, n_samples: int, n_targets: int | None = None) -> Problem:
+    """Return a data set; a simulated one with ``n_samples`` samples, the actions with ``n_targets`` binary problems.
 
     Raises
     ------
@@ -43,11 +43,11 @@ def problem(name: str, n_rows: int, n_targets: int | None = None) -> Problem:
         Where the data are missing.
     """
     if name == VEHICLES:
-        traffic = vehicles.simulated(n_rows, MISBEHAVING, SEED)
+        traffic = vehicles.simulate(n_samples, MISBEHAVING, SEED)
         return Problem(name, vehicles.features(traffic), traffic.misbehaving.astype(np.int64), {"misbehaving": 1})
     if name == PROFILES:
-        attackers = round(ATTACKERS * n_rows)
-        rated = profiles.simulated(n_rows - attackers, attackers, seed=SEED)
+        attackers = round(ATTACKERS * n_samples)
+        rated = profiles.simulate(n_samples - attackers, attackers, seed=SEED)
         return Problem(name, profiles.features(rated.ratings), rated.attack.astype(np.int64), {"attack": 1})
     found = actions()
     return Problem(name, found.X, found.y, {kind: code for code, kind in enumerate(found.names[:n_targets])})

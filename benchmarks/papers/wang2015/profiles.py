@@ -1,4 +1,4 @@
-"""Simulated ratings with injected profiles, and what is known of every user (after Burke et al. 2006).
+"""Simulated ratings with injected profiles, and the features of every user (after Burke et al. 2006).
 
 Genuine users rate by a model of latent factors. Attackers want a target item to be recommended: they give it the best
 rating, and rate filler items so as to look like a user. A *random* attack draws the ratings of its fillers around the
@@ -46,7 +46,7 @@ class Ratings(NamedTuple):
     average: Mask
 
 
-def simulated(n_genuine: int, n_attackers: int, n_items: int = 400, seed: int = 0) -> Ratings:
+def simulate(n_genuine: int, n_attackers: int, n_items: int = 400, seed: int = 0) -> Ratings:
     """Return genuine users and attackers, half of them random and half average, in random order."""
     rng = np.random.default_rng(seed)
     popularity = _popularity(n_items, rng)
@@ -70,7 +70,7 @@ def _genuine(n_users: int, popularity: Floats, rng: np.random.Generator) -> Floa
     liking = 3.6 + 0.4 * rng.normal(size=(n_users, 1)) + quality + 0.6 * tastes @ traits.T / np.sqrt(FACTORS)
     given = _whole(liking + 0.7 * rng.normal(size=liking.shape))
     chosen = popularity * np.exp(0.5 * (liking - liking.mean()))  # people rate what they expect to like
-    return np.where(_drawn(chosen, _lengths(n_users, n_items, rng), rng), given, np.nan)
+    return np.where(_draw_items(chosen, _lengths(n_users, n_items, rng), rng), given, np.nan)
 
 
 def _attackers(count: int, genuine: Floats, popularity: Floats, rng: np.random.Generator) -> Floats:
@@ -83,12 +83,12 @@ def _attackers(count: int, genuine: Floats, popularity: Floats, rng: np.random.G
     given = _whole(centre + spread * rng.normal(size=(count, n_items)))
     # Fillers are popular items in part, as attackers know what people rate.
     blend = rng.uniform(0.3, 1.0, size=(count, 1))
-    fillers = _drawn(popularity**blend * np.ones((count, n_items)), _lengths(count, n_items, rng), rng)
-    made = np.where(fillers, given, np.nan)
+    fillers = _draw_items(popularity**blend * np.ones((count, n_items)), _lengths(count, n_items, rng), rng)
+    attackers = np.where(fillers, given, np.nan)
     seldom = np.argsort(popularity)[: n_items // 2]
     targets = rng.choice(seldom, TARGETS, replace=False)
-    made[np.arange(count), targets[np.arange(count) % TARGETS]] = BEST
-    return made
+    attackers[np.arange(count), targets[np.arange(count) % TARGETS]] = BEST
+    return attackers
 
 
 def _lengths(n_users: int, n_items: int, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -96,9 +96,9 @@ def _lengths(n_users: int, n_items: int, rng: np.random.Generator) -> NDArray[np
     return np.clip(np.exp(rng.normal(np.log(30.0), 0.5, size=n_users)), 10, n_items // 2).astype(np.int64)
 
 
-def _drawn(chances: Floats, lengths: NDArray[np.int64], rng: np.random.Generator) -> Mask:
-    """Return for every row as many items as its length says, drawn without replacement by their chances."""
-    keys = np.log(chances) + rng.gumbel(size=chances.shape)
+def _draw_items(probabilities: Floats, lengths: NDArray[np.int64], rng: np.random.Generator) -> Mask:
+    """Draw for every user as many items as its length, without replacement and by their probabilities."""
+    keys = np.log(probabilities) + rng.gumbel(size=probabilities.shape)
     ranks = np.argsort(np.argsort(-keys, axis=1), axis=1)
     return np.asarray(ranks < lengths[:, None])
 
@@ -108,7 +108,7 @@ def _whole(ratings: Floats) -> Floats:
 
 
 def _by_item(ratings: Floats) -> tuple[Floats, Floats]:
-    """Return mean and standard deviation of every item's ratings, drawn to those of all by two ratings' worth."""
+    """Return mean and standard deviation of every item's ratings, shrunk towards those of all items by two ratings."""
     rated = ~np.isnan(ratings)
     counts, filled = rated.sum(axis=0), np.where(rated, ratings, 0.0)
     mean, spread = np.nanmean(ratings), np.nanstd(ratings)
@@ -118,7 +118,7 @@ def _by_item(ratings: Floats) -> tuple[Floats, Floats]:
 
 
 def features(ratings: Floats) -> Floats:
-    """Return a row a user, with the columns of `FEATURES`; who is an attacker is not used.
+    """Return one sample per user, with the columns of `FEATURES`; who is an attacker is not used.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ def _degree_of_similarity(deviations: Floats, rated: Mask) -> Floats:
     products, squares = deviations @ deviations.T, deviations**2 @ weights.T
     common = weights @ weights.T
     alike = products / np.sqrt(np.maximum(squares * squares.T, 1e-12))
-    alike *= np.minimum(common / 10.0, 1.0)  # few items in common say little
+    alike *= np.minimum(common / 10.0, 1.0)  # few items in common are not reliable
     np.fill_diagonal(alike, -np.inf)
     nearest = min(NEIGHBOURS, len(alike) - 1)
     return np.asarray(np.sort(alike, axis=1)[:, -nearest:].mean(axis=1))

@@ -1,4 +1,4 @@
-"""Sentences about the results, made from the numbers, beside what the paper says."""
+"""Sentences about the results, computed from the numbers, and compared with the paper's statements."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from benchmarks.papers.wang2015.summary import LEVEL, Case, cases, curve, mean_r
 Record = dict[str, Any]
 
 MEASURE_TITLES = {"f1": "F1", "prbep": "PRBEP", "roc_auc": "AUC"}
-RIVALS = [method for method in METHODS if method != JSCHP]
+OTHERS = [method for method in METHODS if method != JSCHP]
 _OUR_ADDITIONS = (LINEAR, PLUG_IN)
-_CLEAR = 0.8  # rank correlation from which a trend is called one
+_CLEAR = 0.8  # rank correlation from which a trend counts as clear
 
 
 def remarks(found: Record) -> list[str]:
-    """Return what the record tells, as sentences."""
+    """Return sentences about the record."""
     some = cases(found)
-    said = [_wins(some), _losses(some), _against(some), _ranks(some), _of_the_paper(some), _areas(some)]
-    return [sentence for sentence in [*said, *_actions(some), _trends(found), _times(some)] if sentence]
+    sentences = [_wins(some), _losses(some), _against(some), _ranks(some), _of_the_paper(some), _areas(some)]
+    return [sentence for sentence in [*sentences, *_actions(some), _trends(found), _times(some)] if sentence]
 
 
 def _agrees(true: bool) -> str:
@@ -43,13 +43,13 @@ def _wins(some: list[Case]) -> str:
     won = [case for case in some if case.best == [JSCHP]]
     shared = [case for case in some if JSCHP in case.best and len(case.best) > 1]
     sentence = (
-        f"**Who is best.** JSCHP alone has the best average in {len(won)} of {len(some)} cases of data and measure"
+        f"**Best method.** JSCHP alone has the best average in {len(won)} of {len(some)} cases of data and measure"
     )
     sentence += f" ({'; '.join(_case(case) for case in won)})" if won else ""
     sentence += f", and shares it in {len(shared)}" if shared else ""
-    others = {method: sum(case.best == [method] for case in some) for method in RIVALS}
-    told = [f"{TITLES[method]} in {count}" for method, count in others.items() if count]
-    sentence += f". Others alone have it: {', '.join(told) or 'none'}."
+    others = {method: sum(case.best == [method] for case in some) for method in OTHERS}
+    winners = [f"{TITLES[method]} in {count}" for method, count in others.items() if count]
+    sentence += f". Other methods alone have it: {', '.join(winners) or 'none'}."
     return f"{sentence} {_agrees(2 * len(won) > len(some))}, in which JSCHP is ahead in most cases."
 
 
@@ -64,46 +64,46 @@ def _losses(some: list[Case]) -> str:
 
 def _against(some: list[Case]) -> str:
     parts = []
-    for rival in RIVALS:
-        result = tally(some, rival)
+    for other in OTHERS:
+        result = tally(some, other)
         parts.append(
-            f"{TITLES[rival]} {result.won} / {result.tied} / {result.lost} ({result.difference:+.3f} on average)"
+            f"{TITLES[other]} {result.won} / {result.tied} / {result.lost} ({result.difference:+.3f} on average)"
         )
     return (
-        f"By a Wilcoxon signed-rank test over folds at the level {LEVEL:.0%}, JSCHP is significantly better / not "
-        f"different / significantly worse in so many cases against: {'; '.join(parts)}. Folds share training rows, and "
-        "no correction was made for the number of tests."
+        f"Compared with each other method by a Wilcoxon signed-rank test over folds at the level {LEVEL:.0%}, JSCHP is "
+        f"significantly better / not different / significantly worse in this many cases: {'; '.join(parts)}. Folds "
+        "share training samples, and no correction was made for the number of tests."
     )
 
 
 def _ranks(some: list[Case]) -> str:
     ranks = mean_ranks(some)
-    place = list(ranks).index(JSCHP) + 1
+    position = list(ranks).index(JSCHP) + 1
     absent = [method for method in METHODS if method not in ranks]
     sentence = (
         f"**Mean ranks** over folds and cases, 1 the best: "
-        f"{', '.join(f'{TITLES[method]} {rank:.2f}' for method, rank in ranks.items())}. JSCHP is number {place} of "
+        f"{', '.join(f'{TITLES[method]} {rank:.2f}' for method, rank in ranks.items())}. JSCHP is number {position} of "
         f"{len(ranks)}."
     )
     if absent:
         without = [case for case in some if all(method in case.values for method in absent)]
         with_all = mean_ranks(without)
         sentence += (
-            f" {_listed(absent)} cannot be trained for every measure; in the {len(without)} cases it takes part in, "
+            f" {_listed(absent)} cannot be trained for every measure; in the {len(without)} cases that include it, "
             f"the ranks are {', '.join(f'{TITLES[method]} {rank:.2f}' for method, rank in with_all.items())}."
         )
     return sentence
 
 
 def _of_the_paper(some: list[Case]) -> str:
-    """Judge the paper's order of its own rivals: CPSP last."""
+    """Compare the order of the paper's other methods: CPSP last."""
     last = sum(
         case.mean(CPSP) < min(case.mean(m) for m in case.methods if m not in (CPSP, JSCHP, *_OUR_ADDITIONS))
         for case in some
     )
     return (
-        f"CPSP is the last of the paper's four rivals in {last} of {len(some)} cases. {_agrees(2 * last > len(some))}, "
-        "which finds the other three comparable and CPSP behind them."
+        f"CPSP is the last of the paper's four other methods in {last} of {len(some)} cases. "
+        f"{_agrees(2 * last > len(some))}, which finds the other three comparable and CPSP behind them."
     )
 
 
@@ -138,17 +138,17 @@ def _actions(some: list[Case]) -> list[str]:
 def _trends(found: Record) -> str:
     parts = []
     for parameter in PARAMETERS:
-        told = []
+        by_problem = []
         for record in found["problems"]:
             line = curve(found, record["name"], parameter, MIDDLE)
-            told.append(
+            by_problem.append(
                 f"{record['title']} {_direction(line.trend)} (from {line.values[0]:.3f} to "
                 f"{line.values[-1]:.3f}, span {line.span:.3f})"
             )
-        parts.append(f"{parameter}: {', '.join(told)}")
+        parts.append(f"{parameter}: {', '.join(by_problem)}")
     return (
-        f"**Sensitivity.** F1 with a growing price, all others being {MIDDLE:g}. {'. '.join(parts)}. The paper finds "
-        "that F1 rises with C1 and with C3, and depends little on C2."
+        f"**Sensitivity.** F1 with one growing parameter, all others being {MIDDLE:g}. {'. '.join(parts)}. The paper "
+        "finds that F1 rises with C1 and with C3, and depends little on C2."
     )
 
 
@@ -165,7 +165,7 @@ def _times(some: list[Case]) -> str:
     faster = [TITLES[method] for method in ordered if taken[method] < taken[JSCHP]]
     of_paper = all(taken[JSCHP] < taken[method] for method in METHODS if method not in (JSCHP, *_OUR_ADDITIONS))
     return (
-        f"**Time.** Median seconds of a training on {mine[0].title}: "
+        f"**Time.** Median seconds of training on {mine[0].title}: "
         f"{', '.join(f'{TITLES[method]} {taken[method]:.3f}' for method in ordered)}. Faster than JSCHP: "
         f"{', '.join(faster) or 'none'}. {_agrees(of_paper)}, in which JSCHP is the fastest."
     )

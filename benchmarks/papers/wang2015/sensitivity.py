@@ -1,4 +1,4 @@
-"""How F1 of joint sparse coding depends on its three prices: one varies, the others stay."""
+"""How F1 of joint sparse coding depends on C1, C2 and C3: one varies, the others are fixed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Any
 
 from benchmarks.papers.wang2015.methods import FOLDS, sparse_coding
 from benchmarks.papers.wang2015.problems import Problem
-from benchmarks.papers.wang2015.protocol import Fold, clocked, judge, standardised
+from benchmarks.papers.wang2015.protocol import Fold, judge, standardise
+from benchmarks.timing import clock
 
 Record = dict[str, Any]
 
@@ -16,7 +17,7 @@ MIDDLE = 1.0
 
 
 def settings(values: tuple[float, ...]) -> list[dict[str, float]]:
-    """Return all settings with at most one price away from the middle.
+    """Return all settings with at most one parameter away from the middle.
 
     Examples
     --------
@@ -29,10 +30,10 @@ def settings(values: tuple[float, ...]) -> list[dict[str, float]]:
 
 
 def trial(data: Problem, fold: Fold, target: str, setting: dict[str, float]) -> Record:
-    """Train for F1 with the given prices, the threshold chosen on the training rows, and judge on the others."""
-    rows, truth = standardised(data, fold.train, fold.test), data.positives(target)
+    """Train for F1 with a setting and the threshold chosen on the training samples, and judge on the others."""
+    split, truth = standardise(data, fold.train, fold.test), data.positives(target)
     model = sparse_coding("f1", data.X.shape[1], setting, {"threshold": "train", "cv": FOLDS, "n_jobs": 1})
-    seconds, _ = clocked(partial(model.fit, rows.X, truth[fold.train]))
-    used = float((model.transform(rows.X_test) != 0.0).mean())
-    value = judge("f1", model, rows.X_test, truth[fold.test])
+    seconds, _ = clock(partial(model.fit, split.X, truth[fold.train]))
+    used = float((model.transform(split.X_test) != 0.0).mean())
+    value = judge("f1", model, split.X_test, truth[fold.test])
     return {"value": round(value, 6), "used": round(used, 6), "seconds": round(seconds, 4)}

@@ -28,9 +28,9 @@ class Case:
     measure : str
         Name of the measure.
     values : dict
-        By method, the value of every fold, averaged over the classes told from the rest.
+        By method, the value of every fold, averaged over the binary problems.
     seconds : dict
-        By method, the seconds of training of every fold, averaged likewise.
+        By method, the seconds of training of every fold, averaged in the same manner.
     """
 
     record: Record
@@ -48,7 +48,7 @@ class Case:
 
     @property
     def methods(self) -> list[str]:
-        """Those that can be trained for the measure."""
+        """The methods that can be trained for the measure."""
         return list(self.values)
 
     def mean(self, method: str) -> float:
@@ -79,10 +79,10 @@ class Case:
 
 
 def signed_rank_p(differences: Any) -> float:
-    """Return the exact p-value of Wilcoxon's two-sided signed-rank test of a few differences, zeros left out.
+    """Return the exact p-value of Wilcoxon's two-sided signed-rank test of a few differences, excluding zeros.
 
-    All ways to give signs to the ranks are counted, so that ties need no approximation; scipy does the same a thousand
-    times slower.
+    All assignments of signs to the ranks are counted, so that ties need no approximation; scipy does the same a
+    thousand times slower.
     """
     nonzero = differences[differences != 0.0]
     ranks = stats.rankdata(np.abs(nonzero))
@@ -125,7 +125,7 @@ def _by_fold(trials: list[Record], problem: str, measure: str, key: str) -> dict
 
 
 def tally(some: list[Case], theirs: str, ours: str = JSCHP) -> Tally:
-    """Count wins, ties and losses in the cases in which both took part."""
+    """Count wins, ties and losses in the cases in which both have values."""
     both = [case for case in some if ours in case.values and theirs in case.values]
     verdicts = [case.verdict(ours, theirs) for case in both]
     difference = statistics.fmean(case.difference(ours, theirs) for case in both)
@@ -133,7 +133,7 @@ def tally(some: list[Case], theirs: str, ours: str = JSCHP) -> Tally:
 
 
 def mean_ranks(some: list[Case]) -> dict[str, float]:
-    """Return the average rank of every method that took part in all cases, best first."""
+    """Return the average rank of every method that has values in all cases, best first."""
     ranks = [case.ranks() for case in some]
     everywhere = [method for method in METHODS if all(method in rank for rank in ranks)]
     means = {method: statistics.fmean(rank[method] for rank in ranks) for method in everywhere}
@@ -146,9 +146,9 @@ def seconds(some: list[Case], method: str) -> float:
 
 
 class Curve(NamedTuple):
-    """F1 of joint sparse coding, and the share of atoms with a part in a row's code, against one price."""
+    """F1 of joint sparse coding, and the share of atoms in the code of a sample, against one parameter."""
 
-    prices: list[float]
+    grid: list[float]
     values: list[float]
     used: list[float]
 
@@ -158,25 +158,28 @@ class Curve(NamedTuple):
 
     @property
     def trend(self) -> float:
-        """The rank correlation of price and F1; 0 of a curve that does not vary."""
+        """The rank correlation of parameter and F1; 0 for a constant curve."""
         if self.span < SAME:
             return 0.0
-        return float(stats.spearmanr(self.prices, self.values).statistic)
+        return float(stats.spearmanr(self.grid, self.values).statistic)
 
 
 def curve(found: Record, problem: str, parameter: str, middle: float) -> Curve:
-    """Return averages over folds and classes with all other prices in the middle."""
+    """Return averages over folds and classes with all other parameters in the middle."""
     points: dict[float, list[Record]] = {}
     for trial in found["sensitivity"]:
         others = [value for name, value in trial["setting"].items() if name != parameter]
         if trial["problem"] == problem and all(value == middle for value in others):
             points.setdefault(trial["setting"][parameter], []).append(trial)
-    prices = sorted(points)
+    grid = sorted(points)
     averages = [
-        [statistics.fmean(value for trial in points[price] for value in trial[key]) for price in prices]
+        [
+            statistics.fmean(value for trial in points[parameter_value] for value in trial[key])
+            for parameter_value in grid
+        ]
         for key in ("values", "used")
     ]
-    return Curve(prices, *averages)
+    return Curve(grid, *averages)
 
 
 def frequent_setting(found: Record, problem: str, measure: str, method: str) -> tuple[Record, int]:

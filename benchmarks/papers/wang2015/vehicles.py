@@ -1,4 +1,4 @@
-"""Simulated vehicles that tell others where they are and how fast, some of them falsely.
+"""Simulate vehicles that broadcast position and speed, some of them falsely.
 
 Vehicles drive on a ring road of two lanes, at speeds that depend on how dense the traffic is where they are. Twice a
 second each broadcasts a beacon with its position and speed. What is claimed is collected from all who heard it. The
@@ -38,7 +38,7 @@ FEATURES = (
     "mean difference between the distance claimed and that of the signal (logarithms)",
     "standard deviation of that difference",
     "correlation of signal strength and the logarithm of the distance claimed",
-    "mean speed claimed minus that of the vehicles near the place claimed",
+    "mean speed claimed minus that of the vehicles near the claimed position",
     "standard deviation of the speed claimed",
     "root mean square of speed claimed minus speed of the positions claimed",
     "largest such difference",
@@ -50,18 +50,18 @@ FEATURES = (
 
 
 class Traffic(NamedTuple):
-    """What was observed of every vehicle, arrays of vehicles by beacons, and which of them misbehave.
+    """The observations of every vehicle, arrays of vehicles by beacons, and which of them misbehave.
 
     Parameters
     ----------
     along, across, speed : array
-        Claimed: metres along the road, beside its axis, and metres a second.
+        Claimed: metres along the road, beside its axis, and metres per second.
     own : array
         The listener's position along the road and beside its axis, the last axis.
     strength : array
         Signal strength in dBm, NaN where a beacon was not received.
     passed : array
-        Share of the packets passed on, a vehicle.
+        Share of the packets passed on, per vehicle.
     misbehaving : array of bool
         The truth.
     """
@@ -75,51 +75,51 @@ class Traffic(NamedTuple):
     misbehaving: Mask
 
 
-def simulated(n_vehicles: int, share: float = 0.4, seed: int = 0) -> Traffic:
-    """Return the observations of so many vehicles, of which a share misbehaves, equally many in each way."""
+def simulate(n_vehicles: int, share: float = 0.4, seed: int = 0) -> Traffic:
+    """Return the observations of ``n_vehicles`` vehicles, of which a share misbehaves, equally many of each kind."""
     rng = np.random.default_rng(seed)
     misbehaving = rng.permutation(n_vehicles) < round(share * n_vehicles)
-    along, across, speed = _driven(n_vehicles, rng)
+    along, across, speed = _drive(n_vehicles, rng)
     listener = _nearest(along[:, 0])
     own = np.stack([along[listener], across[listener]], axis=2)
-    strength = _received(along, across, own, rng)
-    claims = _measured(along, across, speed, rng)
-    for place, vehicle in enumerate(np.flatnonzero(misbehaving)):
-        for claim, false in zip(claims, _falsified(place % len(KINDS), claims, int(vehicle), rng), strict=True):
+    strength = _receive(along, across, own, rng)
+    claims = _measure_claims(along, across, speed, rng)
+    for position, vehicle in enumerate(np.flatnonzero(misbehaving)):
+        for claim, false in zip(claims, _falsify(position % len(KINDS), claims, int(vehicle), rng), strict=True):
             claim[vehicle] = false
     chance = np.where(misbehaving, rng.beta(8.0, 2.0, n_vehicles), rng.beta(14.0, 2.0, n_vehicles))
     passed = rng.binomial(40, chance) / 40.0
     return Traffic(*claims, own, strength, passed, misbehaving)
 
 
-def _driven(count: int, rng: np.random.Generator) -> tuple[Floats, Floats, Floats]:
-    """Return the true way of every vehicle: along and across the road, and its speed."""
+def _drive(count: int, rng: np.random.Generator) -> tuple[Floats, Floats, Floats]:
+    """Return the true path of every vehicle: along and across the road, and its speed."""
     start, lane = rng.uniform(0.0, ROAD, count), rng.integers(0, 2, count)
     wish = rng.normal(0.0, 2.0, count)
     along, speed = np.empty((count, BEACONS)), np.empty((count, BEACONS))
-    place, now = start, _flow(start) + wish
+    position, now = start, _flow(start) + wish
     for beacon in range(BEACONS):
-        along[:, beacon], speed[:, beacon] = place, now
-        push = 0.3 * (_flow(place) + wish - now) + rng.normal(0.0, 0.8, count)
+        along[:, beacon], speed[:, beacon] = position, now
+        push = 0.3 * (_flow(position) + wish - now) + rng.normal(0.0, 0.8, count)
         now = np.maximum(now + INTERVAL * push, 0.0)
-        place = place + INTERVAL * now
+        position = position + INTERVAL * now
     across = LANE * (lane[:, None] - 0.5) + rng.normal(0.0, 0.3, (count, 1)) * np.ones(BEACONS)
     return along, across, speed
 
 
-def _flow(place: Floats) -> Floats:
-    """Return the usual speed at places: traffic is slow around the quarters of the road."""
-    return 18.0 + 8.0 * np.cos(8.0 * np.pi * place / ROAD)
+def _flow(position: Floats) -> Floats:
+    """Return the usual speed at positions: traffic is slow around the quarters of the road."""
+    return 18.0 + 8.0 * np.cos(8.0 * np.pi * position / ROAD)
 
 
-def _nearest(place: Floats) -> NDArray[np.int64]:
-    apart = np.abs(_around(place[:, None] - place))
+def _nearest(position: Floats) -> NDArray[np.int64]:
+    apart = np.abs(_around(position[:, None] - position))
     np.fill_diagonal(apart, np.inf)
     return np.asarray(apart.argmin(axis=1))
 
 
 def _around(difference: Floats) -> Floats:
-    """Return differences of positions on the ring, the shorter way."""
+    """Return signed differences of positions along the shorter arc of the ring."""
     return (difference + ROAD / 2.0) % ROAD - ROAD / 2.0
 
 
@@ -127,7 +127,7 @@ def _distance(along: Floats, across: Floats, own: Floats) -> Floats:
     return np.maximum(np.hypot(_around(along - own[..., 0]), across - own[..., 1]), 1.0)
 
 
-def _received(along: Floats, across: Floats, own: Floats, rng: np.random.Generator) -> Floats:
+def _receive(along: Floats, across: Floats, own: Floats, rng: np.random.Generator) -> Floats:
     """Return signal strengths; what stands between changes slowly, and weak beacons are lost more often."""
     distance = _distance(along, across, own)
     shadow = np.empty_like(distance)
@@ -141,7 +141,9 @@ def _received(along: Floats, across: Floats, own: Floats, rng: np.random.Generat
     return np.where(heard, strength, np.nan)
 
 
-def _measured(along: Floats, across: Floats, speed: Floats, rng: np.random.Generator) -> tuple[Floats, Floats, Floats]:
+def _measure_claims(
+    along: Floats, across: Floats, speed: Floats, rng: np.random.Generator
+) -> tuple[Floats, Floats, Floats]:
     """Return honest claims: a satellite position that drifts, worse for some vehicles, and a speed from the wheels."""
     quality = np.exp(rng.normal(0.0, 0.7, (len(along), 1)))
     shifts = quality * rng.normal(0.0, 1.5, (2, len(along), 1))
@@ -153,10 +155,10 @@ def _measured(along: Floats, across: Floats, speed: Floats, rng: np.random.Gener
     )
 
 
-def _falsified(
+def _falsify(
     kind: int, claims: tuple[Floats, Floats, Floats], vehicle: int, rng: np.random.Generator
 ) -> tuple[Floats, Floats, Floats]:
-    """Return the false claims of a vehicle; how false differs from hardly to grossly."""
+    """Return the false claims of a vehicle; the size of the errors varies from hardly any to gross."""
     along, across, speed = (claim[vehicle].copy() for claim in claims)
     size = np.exp(rng.normal(0.0, 1.0))
     begin = rng.integers(0, BEACONS // 2)  # honest until then
@@ -176,7 +178,7 @@ def _falsified(
 
 
 def features(traffic: Traffic) -> Floats:
-    """Return a row a vehicle, with the columns of `FEATURES`; who misbehaves is not used."""
+    """Return one sample per vehicle, with the columns of `FEATURES`; who misbehaves is not used."""
     heard = ~np.isnan(traffic.strength)
     strength = np.where(heard, traffic.strength, 0.0)
     distance = _distance(traffic.along, traffic.across, traffic.own)
@@ -218,9 +220,9 @@ def _correlation(first: Floats, second: Floats, heard: Mask) -> Floats:
 
 
 def _speed_nearby(traffic: Traffic, nearest: int = 8) -> Floats:
-    """Return the mean speed that the vehicles nearest to the mean place claimed claim themselves."""
-    place, speed = traffic.along.mean(axis=1), traffic.speed.mean(axis=1)
-    apart = np.abs(_around(place[:, None] - place))
+    """Return the mean speed claimed by the vehicles nearest to the mean claimed position."""
+    position, speed = traffic.along.mean(axis=1), traffic.speed.mean(axis=1)
+    apart = np.abs(_around(position[:, None] - position))
     np.fill_diagonal(apart, np.inf)
-    near = np.argsort(apart, axis=1)[:, : min(nearest, len(place) - 1)]
+    near = np.argsort(apart, axis=1)[:, : min(nearest, len(position) - 1)]
     return np.asarray(speed[near].mean(axis=1))

@@ -1,4 +1,4 @@
-"""Thresholds that look at the batch of samples to be predicted."""
+"""Thresholds that depend on the batch of samples to be predicted."""
 
 from __future__ import annotations
 
@@ -11,34 +11,34 @@ from metricwise.decisions.threshold_choice import expected_threshold, mix_log_od
 from metricwise.inference.threshold import Candidates
 from metricwise.measures.base import CountsTable
 
-# Of the threshold that selects the same share of the batch and of the one expected to be best on it; the rest is for
-# the threshold from held-out samples. Chosen on the problems that "auto" was chosen on.
+# Weights of the threshold that selects the same share of the batch and of the one expected to be best on it; the rest
+# is for the threshold from out-of-fold scores. Chosen on the problems that "auto" was chosen on.
 _WEIGHTS = (0.4, 0.2)
-_ROWS_TO_TRUST = 10.0  # selected samples of a batch that make it count half as much as it can
+_SAMPLES_TO_TRUST = 10.0  # selected samples of a batch that make it count half as much as it can
 
 
 @dataclass(frozen=True)
 class BatchRule:
-    """The threshold for a batch: mixed of the held-out samples' threshold and two that come from the batch.
+    """The threshold for a batch: a mixture of the out-of-fold threshold and two that are computed from the batch.
 
-    The refitted model's scores may be larger or smaller than those of the models that held-out samples were scored by.
-    The threshold that selects the same share of the batch does not mind.
+    The final model's scores may be larger or smaller than those of the fold models. The threshold that selects the same
+    share of the batch is not affected by that.
 
     Attributes
     ----------
     measure : CountsTable
-        What the labels are judged by.
+        The measure of the predictions.
     threshold : float
-        From held-out samples, on the log-odds.
+        Chosen on out-of-fold log-odds.
     share : float
-        Share of the held-out samples above it.
+        Share of the out-of-fold samples above it.
 
     Examples
     --------
     >>> import numpy as np
     >>> from metricwise.measures import FBeta
     >>> rule = BatchRule(FBeta(), threshold=0.0, share=0.25)
-    >>> round(rule.threshold_for(np.linspace(-4.0, 6.0, 1000)), 2)  # a batch with larger scores than held-out rows
+    >>> round(rule.threshold_for(np.linspace(-4.0, 6.0, 1000)), 2)  # a batch with larger scores than out of fold
     0.53
     """
 
@@ -52,7 +52,7 @@ class BatchRule:
         same_share = float(np.interp(self.share, shares, thresholds))
         expected = expected_threshold(self.measure, log_odds)
         selected = self.share * log_odds.size
-        trust = selected / (selected + _ROWS_TO_TRUST)
+        trust = selected / (selected + _SAMPLES_TO_TRUST)
         matched, believed = _WEIGHTS
         weights = [1.0 - trust * (matched + believed), trust * matched, trust * believed]
         return mix_log_odds([self.threshold, same_share, expected], weights)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from metricwise._typing import Floats, Integers
-from metricwise.decisions.threshold_choice import drawn_weights
+from metricwise.decisions.threshold_choice import draw_weights
 from metricwise.inference.threshold import Candidates
 from metricwise.measures.averages import matrix_table
 
@@ -88,7 +88,7 @@ def bagged_offsets(
     whole = best_offsets(value, codes, scores, weight)
     random = np.random.default_rng(seed)
     drawn = [
-        _ascend(value, codes, scores, drawn_weights(weight, random), whole.offsets, _SWEEPS_OF_RESAMPLES).offsets
+        _ascend(value, codes, scores, draw_weights(weight, random), whole.offsets, _SWEEPS_OF_RESAMPLES).offsets
         for _ in range(_RESAMPLES)
     ]
     offsets: Floats = np.mean(drawn, axis=0)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from metricwise._typing import Floats
-from metricwise.decisions.model_spread import of_other_models
+from metricwise.decisions.model_spread import draw_other_models
 from metricwise.measures.base import CountsTable
 
 _DRAWS = 4000
@@ -21,7 +21,7 @@ _PRIOR_OF_EMPTY = 1.0
 
 
 def middle_part(values: Floats, confidence: float) -> tuple[float, float]:
-    """Return the ends between which a share of the values lies; those that are none do not count.
+    """Return the ends between which a share of the values lies; NaN values do not count.
 
     Examples
     --------
@@ -170,8 +170,8 @@ class TablePosterior(NamedTuple):
         random = np.random.default_rng(0)
         tp, fp, fn, tn = _drawn_shares(tables.sum(axis=0), random).T
         positive = tp + fn
-        recall = of_other_models(tp / positive, tables[:, 0], tables[:, 0] + tables[:, 2], random)
-        alarms = of_other_models(fp / (fp + tn), tables[:, 1], tables[:, 1] + tables[:, 3], random)
+        recall = draw_other_models(tp / positive, tables[:, 0], tables[:, 0] + tables[:, 2], random)
+        alarms = draw_other_models(fp / (fp + tn), tables[:, 1], tables[:, 1] + tables[:, 3], random)
         found, wrong = positive * recall, (1.0 - positive) * alarms
         cells = found, wrong, positive - found, 1.0 - positive - wrong
         return _middle_of(self.measure.value, np.column_stack(cells), confidence, n_samples, random)

@@ -1,12 +1,11 @@
-"""How far apart models of the same kind are, told by folds.
+"""The spread between models of the same kind, estimated from folds (random effects).
 
-The model that is kept is another one than those that were judged: it has learnt from other samples, and its threshold
-was chosen on other samples. Of a class it will find a somewhat larger or smaller share than they did, even of endlessly
-many samples. By how much is seen in how far the shares of the folds differ beyond what the chance of their samples
-explains. Folds are few, so that this is known roughly: all standard deviations on the scale of log-odds up to a largest
-one are alike before the folds have spoken (a flat prior, as for few groups), and have chances after. Log-odds of folds
-are taken as normal, with half a sample more in each cell; where samples are so few that they are not, they say next to
-nothing.
+The final model differs from the fold models that were evaluated: it is trained, and its threshold is chosen, on other
+samples. Its rate on a class therefore differs from theirs, however many new samples there are. The spread of the folds'
+rates beyond binomial variation estimates by how much. Folds are few, so the estimate is a posterior: a flat prior on
+the standard deviation of the log-odds, up to a largest one, updated by the folds. The log-odds of folds are taken as
+normal, with half a sample added to each cell; where samples are too few for that, the folds carry next to no
+information.
 """
 
 from __future__ import annotations
@@ -20,22 +19,22 @@ SPREADS: Floats = np.linspace(0.0, 0.4, 17)
 _EDGE = 1e-12  # of a share, whose log-odds are finite
 
 
-def spread_chances(found: Floats, total: Floats) -> Floats:
-    """Return the chance of each of `SPREADS`.
+def spread_posterior(found: Floats, total: Floats) -> Floats:
+    """Return the posterior probability of each of `SPREADS`.
 
     Parameters
     ----------
     found : array
-        Samples of a class that are predicted positive, of every fold.
+        Samples of a class that are predicted positive, per fold.
     total : array
-        Samples of the class, of every fold.
+        Samples of the class, per fold.
 
     Examples
     --------
     >>> import numpy as np
     >>> total = np.full(5, 1000.0)
     >>> for found in ([201.0, 199.0, 200.0, 202.0, 198.0], [120.0, 300.0, 200.0, 250.0, 150.0]):
-    ...     print(SPREADS[spread_chances(np.array(found), total).argmax()].round(3))
+    ...     print(SPREADS[spread_posterior(np.array(found), total).argmax()].round(3))
     0.0
     0.4
     """
@@ -53,18 +52,18 @@ def spread_chances(found: Floats, total: Floats) -> Floats:
     return np.asarray(softmax(logs))
 
 
-def of_other_models(shares: Floats, found: Floats, total: Floats, random: np.random.Generator) -> Floats:
-    """Return shares of a class as other models would find them.
+def draw_other_models(shares: Floats, found: Floats, total: Floats, random: np.random.Generator) -> Floats:
+    """Draw the rates of a class that other models of the same kind would have.
 
     Parameters
     ----------
     shares : array
-        Drawn given the samples of all folds.
+        Rates drawn given the samples of all folds.
     found, total : arrays
-        Of every fold; see `spread_chances`.
+        Counts per fold; see `spread_posterior`.
     random : Generator
-        Draws a spread, and a move by it, for each of the shares.
+        Draws a spread, and a shift by it, for each of the rates.
     """
-    spreads = random.choice(SPREADS, shares.size, p=spread_chances(found, total))
+    spreads = random.choice(SPREADS, shares.size, p=spread_posterior(found, total))
     moves = spreads * random.standard_normal(shares.size)
     return np.asarray(expit(logit(np.clip(shares, _EDGE, 1.0 - _EDGE)) + moves))

@@ -1,4 +1,4 @@
-"""Binary, multiclass and multilabel classification: all that differs between them, in one place.
+"""Binary, multiclass and multilabel classification, and all that differs between them.
 
 A task holds no samples. It encodes targets, trains models and reads their scores, chooses thresholds or offsets, and
 turns scores into labels.

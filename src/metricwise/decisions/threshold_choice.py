@@ -1,18 +1,17 @@
-"""How a threshold is chosen from held-out scores: strategies that estimate it, not only maximise a noisy curve.
+"""Strategies that estimate a threshold from out-of-fold scores.
 
-The measure as a function of the threshold, computed on held-out samples, is a noisy curve, and the place of its maximum
-is noisier still. All strategies here look at every threshold that tells samples apart:
+The measure as a function of the threshold, computed on out-of-fold scores, is a noisy curve, and the location of its
+maximum is noisier still. All strategies consider every threshold that separates samples:
 
 - "max" takes the maximum of the curve.
-- "bagged" takes the maximum on each of many resamples of the samples (a Bayesian bootstrap) and averages them, as
-  shares
-  of samples predicted positive: such an average does not depend on the scale of the scores.
-- "expected" believes the probabilities: it maximises the measure of the expected contingency table.
-- "auto" is "bagged", drawn towards calling as many samples positive as are, with the weight of ten samples of the rarer
-  class, so that the curve counts more as data grow (for measures that price both kinds of mistakes alike); and drawn a
-  little towards "expected". The latter average is one of log-probabilities: a threshold so near 1 that it belongs to
-  models which are far too sure of themselves is drawn back strongly, any other slightly.
-- "batch" looks at the samples to be predicted, too (`BatchRule`).
+- "bagged" takes the maximum on each of many resamples (a Bayesian bootstrap) and averages them, as shares of samples
+  predicted positive: such an average does not depend on the scale of the scores.
+- "expected" trusts the probabilities: it maximises the measure of the expected contingency table.
+- "auto" is "bagged", shrunk towards as many predicted positives as there are positives, with the weight of ten minority
+  samples, so that the curve counts more as data grow (for measures whose two kinds of mistakes cost about the same);
+  and shrunk a little towards "expected". The latter average is one of log-probabilities: a threshold very near 1, as
+  overconfident models have it, is shrunk strongly, any other slightly.
+- "batch" also uses the samples to be predicted (`BatchRule`).
 """
 
 from __future__ import annotations
@@ -32,16 +31,16 @@ Strategy = Literal["auto", "max", "bagged", "expected"]
 # Weight of the expected threshold in "auto". Chosen on some 150 problems: without it, models that separate their
 # training samples go wrong; with 0.3 and more, so do those whose probabilities are far from calibrated.
 _TRUST = 0.1
-# Samples of the rarer class that the rule "as many positives as there are" is worth.
-_PRIOR_ROWS = 10.0
-_ALIKE = 3.0  # mistakes whose prices differ by no more than this factor are priced alike
+# Minority samples that the rule "as many predicted positives as positives" is worth.
+_PRIOR_SAMPLES = 10.0
+_ALIKE = 3.0  # largest ratio of the costs of two mistakes that count as about the same
 _MOST_RESAMPLES, _FEWEST_RESAMPLES = 100, 25
 _RESAMPLED_VALUES = 4_000_000  # samples times resamples, above which there are fewer resamples
 _TAIL = 0.05
 
 
 class ThresholdChoice(NamedTuple):
-    """A threshold, and the interval that 90 % of thresholds from resampled samples lie in."""
+    """A threshold, and the interval of 90 % of the thresholds from resamples."""
 
     threshold: float
     interval: tuple[float, float]
@@ -55,18 +54,18 @@ def choose_threshold(
     weights: Floats | None = None,
     seed: int = 0,
 ) -> ThresholdChoice:
-    """Choose a threshold on the log-odds of samples that their models have not seen.
+    """Choose a threshold on out-of-fold log-odds.
 
     Parameters
     ----------
     strategy : {"auto", "max", "bagged", "expected"}
-        See above.
+        See the module's documentation.
     measure : CountsTable
         A function of the contingency table.
     positive : array of bool
         The truth.
     log_odds : array
-        Of each sample to be positive. "max" and "bagged" use their order only.
+        Log-odds of each sample. "max" and "bagged" use their order only.
     weights : array, optional
         Weights of the samples; a sample of weight 2 counts as two such samples.
     seed : int
@@ -102,7 +101,8 @@ def choose_threshold(
     if strategy == "bagged":
         return ThresholdChoice(middle, (float(low), float(high)))
     expected = expected_threshold(measure, log_odds, weights)
-    # The drawn threshold may lie outside of the resamples' interval where samples are few; the interval then grows.
+    # The drawn threshold may lie outside of the resamples' interval where samples are few; the interval is then
+    # extended.
     found = (middle, min(float(low), middle), max(float(high), middle))
     threshold, least, most = (mix_log_odds([bound, expected], [1.0 - _TRUST, _TRUST]) for bound in found)
     return ThresholdChoice(threshold, (least, most))
@@ -118,7 +118,7 @@ def expected_threshold(measure: CountsTable, log_odds: Floats, weights: Floats |
     >>> expected_threshold(Accuracy(), np.array([-2.0, -1.0, 0.5, 3.0]))
     -0.25
     """
-    candidates = _believed(log_odds, weights)
+    candidates = _expected_candidates(log_odds, weights)
     return float(candidates.thresholds(candidates.best(candidates.values(measure))))
 
 
@@ -138,20 +138,20 @@ def _log_odds_of(shares: Floats, candidates: Candidates) -> Floats:
 def _towards_break_even(mean: float, measure: CountsTable, candidates: Candidates) -> float:
     """Draw the share of samples predicted positive, in log-odds, towards the share of positives."""
     n_pos, n_neg = float(candidates.positives.sum()), float(candidates.negatives.sum())
-    if not prices_mistakes_alike(measure, n_pos, n_neg):
+    if not has_similar_mistake_costs(measure, n_pos, n_neg):
         return mean
-    weight = _PRIOR_ROWS / (_PRIOR_ROWS + min(n_pos, n_neg))
+    weight = _PRIOR_SAMPLES / (_PRIOR_SAMPLES + min(n_pos, n_neg))
     own = float(_log_odds_of(np.array(n_pos / (n_pos + n_neg)), candidates))
     return (1.0 - weight) * mean + weight * own
 
 
-def prices_mistakes_alike(measure: CountsTable, n_pos: float, n_neg: float) -> bool:
+def has_similar_mistake_costs(measure: CountsTable, n_pos: float, n_neg: float) -> bool:
     """Whether a missed positive and a false alarm cost about the same where a quarter of the positives is missed.
 
     Examples
     --------
     >>> from metricwise.measures import FBeta, GMean
-    >>> prices_mistakes_alike(FBeta(), 20.0, 980.0), prices_mistakes_alike(GMean(), 20.0, 980.0)
+    >>> has_similar_mistake_costs(FBeta(), 20.0, 980.0), has_similar_mistake_costs(GMean(), 20.0, 980.0)
     (True, False)
     """
     wrong = 0.25 * min(n_pos, n_neg)
@@ -185,10 +185,10 @@ def resamples(candidates: Candidates, seed: int) -> Iterator[tuple[Floats, Float
     random = np.random.default_rng(seed)
     size = candidates.positives.size
     for _ in range(int(np.clip(_RESAMPLED_VALUES // max(size, 1), _FEWEST_RESAMPLES, _MOST_RESAMPLES))):
-        yield drawn_weights(candidates.positives, random), drawn_weights(candidates.negatives, random)
+        yield draw_weights(candidates.positives, random), draw_weights(candidates.negatives, random)
 
 
-def drawn_weights(shape: Floats, random: np.random.Generator) -> Floats:
+def draw_weights(shape: Floats, random: np.random.Generator) -> Floats:
     """Return weights drawn from gamma distributions of the given shapes; zero where that is zero."""
     drawn = np.zeros(shape.size)
     present = np.flatnonzero(shape > 0.0)
@@ -199,8 +199,8 @@ def drawn_weights(shape: Floats, random: np.random.Generator) -> Floats:
     return drawn
 
 
-def _believed(log_odds: Floats, weights: Floats | None) -> Candidates:
-    """Return candidates whose samples are positive by their probabilities."""
+def _expected_candidates(log_odds: Floats, weights: Floats | None) -> Candidates:
+    """Return the candidates with the positives and negatives that the probabilities expect."""
     weight = np.ones(log_odds.size) if weights is None else weights
     whole = Candidates.of(np.ones(log_odds.size, dtype=bool), log_odds, weight)
     chance = expit(whole.edges[1:-1])
@@ -210,11 +210,11 @@ def _believed(log_odds: Floats, weights: Floats | None) -> Candidates:
 def _expected_choice(candidates: Candidates, measure: CountsTable, seed: int) -> ThresholdChoice:
     total = candidates.positives + candidates.negatives
     chance = expit(candidates.edges[1:-1])
-    rows = Candidates(candidates.edges, total, np.zeros(total.size))
+    pooled = Candidates(candidates.edges, total, np.zeros(total.size))
     best = candidates.best(candidates.values(measure, total * chance, total * (1.0 - chance)))
     drawn = [
         np.argmax(candidates.values(measure, weight * chance, weight * (1.0 - chance)))
-        for weight, _ in resamples(rows, seed)
+        for weight, _ in resamples(pooled, seed)
     ]
     low, high = np.quantile(candidates.thresholds(np.array(drawn)), [_TAIL, 1.0 - _TAIL])
     return ThresholdChoice(float(candidates.thresholds(best)), (float(low), float(high)))

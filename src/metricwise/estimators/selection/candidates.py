@@ -25,7 +25,7 @@ _EXACT_KERNEL_SAMPLES = 4000  # up to which a kernel machine holds all pairs of 
 _LANDMARKS = 300
 _TREES, _TREES_AT_LAST = 50, 100  # while candidates are compared, and in the final model
 _LEAST_SAMPLES_OF_BOOSTING = 10_000
-_CAREFUL_SAMPLES = 2000  # below which boosted trees with their usual settings learn too much by heart
+_CAREFUL_SAMPLES = 2000  # below which boosted trees with their usual settings overfit
 _STREAM_SAMPLES = 20_000  # from which streaming learners take part
 
 

@@ -248,7 +248,7 @@ class MultivariateSVC(BatchClassifier):
             raise ValueError("score_bins is for linear models: set kernel='linear', or score_bins=None")
         if self.threshold == "cv":
             raise ValueError(
-                "threshold='cv' needs the scores of all samples in one place, which score_bins avoids: set "
+                "threshold='cv' needs the scores of all samples in one process, which score_bins avoids: set "
                 "threshold='train' or a number, or score_bins=None"
             )
         if sample_weight is not None or self.class_weight is not None:

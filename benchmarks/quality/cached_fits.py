@@ -1,6 +1,6 @@
-"""Fits of the peers' learners, which do not depend on the measure, made once for all measures.
+"""Cache of the fits of the peers' learners, which do not depend on the measure.
 
-The processor seconds of a fit that is remembered are those it took when it was made: they are counted every time.
+A cached fit counts with the processor seconds that it took when it was computed, every time it is used.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ from sklearn.utils.metaestimators import available_if
 
 from benchmarks.context import ROOT
 
-_KEPT = Memory(ROOT / "benchmarks" / "results" / "raw" / "quality_fits", verbose=0)
+_MEMORY = Memory(ROOT / "benchmarks" / "results" / "raw" / "quality_fits", verbose=0)
 
 
-class Ledger:
-    """Seconds by which the clock is wrong, because fits were remembered or looked up."""
+class ClockCorrection:
+    """Processor seconds to add to the clock: those of cached fits, minus the time to look them up."""
 
-    owed = 0.0
+    seconds = 0.0
 
     @classmethod
-    def settle(cls) -> float:
-        """Return what is owed, and owe nothing."""
-        owed, cls.owed = cls.owed, 0.0
-        return owed
+    def reset(cls) -> float:
+        """Return the correction and set it to zero."""
+        seconds, cls.seconds = cls.seconds, 0.0
+        return seconds
 
 
-@_KEPT.cache(ignore=["learner", "X", "y"])
-def _fitted(key: str, learner: Any, X: Any, y: Any) -> tuple[Any, float]:
+@_MEMORY.cache(ignore=["learner", "X", "y"])
+def _fit(key: str, learner: Any, X: Any, y: Any) -> tuple[Any, float]:
     started = time.process_time()
     model = clone(learner).fit(X, y)
     return model, time.process_time() - started
@@ -42,37 +42,37 @@ def _learner_has(name: str) -> Any:
     return available_if(lambda self: hasattr(self.learner, name))
 
 
-class Remembered(ClassifierMixin, BaseEstimator):
-    """A learner that does not learn twice from the same rows.
+class CachedFit(ClassifierMixin, BaseEstimator):
+    """A learner whose fit is cached by its parameters and data.
 
     Parameters
     ----------
     learner : classifier
-        What learns, with every random state given.
+        The learner; its random states must be fixed.
     """
 
     def __init__(self, learner: Any) -> None:
         self.learner = learner
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Fit, or look up what was fitted."""
+        """Fit, or load the fit from the cache."""
         started = time.process_time()
         key = joblib.hash((sklearn.__version__, type(self.learner).__name__, self.learner.get_params(), X, y))
-        self.model_, seconds = _fitted(key, self.learner, X, y)
+        self.model_, seconds = _fit(key, self.learner, X, y)
         self.classes_ = self.model_.classes_
-        Ledger.owed += seconds - (time.process_time() - started)
+        ClockCorrection.seconds += seconds - (time.process_time() - started)
         return self
 
     def predict(self, X: Any) -> Any:
-        """Return the learner's labels."""
+        """Return the predicted labels of the learner."""
         return self.model_.predict(X)
 
     @_learner_has("predict_proba")
     def predict_proba(self, X: Any) -> Any:
-        """Return the learner's probabilities."""
+        """Return the probabilities of the learner."""
         return self.model_.predict_proba(X)
 
     @_learner_has("decision_function")
     def decision_function(self, X: Any) -> Any:
-        """Return the learner's scores."""
+        """Return the scores of the learner."""
         return self.model_.decision_function(X)

@@ -1,4 +1,4 @@
-"""Memory, disk or cluster: the same training in three ways on more and more rows, and what follows for many more."""
+"""Memory, disk or cluster: the same training on increasing numbers of samples, and a projection to many more."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from dask import delayed
 from distributed import Client, LocalCluster
 
 import metricwise.io
-from benchmarks.cluster import NEVER, TimedSource, seconds_an_iteration, trained
+from benchmarks.cluster import NEVER, TimedSource, seconds_per_iteration, train_iterations
 from benchmarks.cluster_process import SETTINGS
 from benchmarks.context import Context
-from benchmarks.disk_data import SHARE, write_rows
-from benchmarks.disk_process import forget
+from benchmarks.disk_data import SHARE, write_samples
+from benchmarks.disk_process import drop_from_cache
 from benchmarks.growth_process import peak_memory, start_peak
 from benchmarks.projection import NETWORK, Fitted, crossing, fit, most_workers, project
 from benchmarks.report import Column, Record, Section, Table
-from benchmarks.timing import LONG, Timing, take_turns, timed
+from benchmarks.timing import LONG, Timing, make_timer, take_turns
 from metricwise import MultivariateSVC
 from metricwise.designs import make_design
 from metricwise.designs.cluster.blocks import persist_blocks
@@ -44,58 +44,63 @@ SIZES = (10_000, 30_000, 100_000, 300_000, 1_000_000, 2_000_000)
 QUICK_SIZES = (2_000, 4_000, 8_000)
 N_FEATURES, CHUNKS = 100, 8
 N_ITERATIONS, QUICK_ITERATIONS = 12, 4
-PRICE = 40.0  # C times rows: the same problem, with more rows
+TOTAL_C = 40.0  # C times samples: the same problem at every size
 TOL = 1e-2
 REPETITIONS = 2
-WAYS = ("memory", "disk", "cluster")
+LOCATIONS = ("memory", "disk", "cluster")
 LIMITS = {"less than 50 % slower": 1.5, "less than 10 % slower": 1.1, "faster": 1.0}
 CALLS, CALL_REPETITIONS = 24, 15
 
-PLANNED_ROWS = 10**9
+PLANNED_SAMPLES = 10**9
 PLANNED_WORKERS = (10, 100, 1000)
 BINS = 256
 PLANNED_BINS = (2**8, 2**12)
 COORDINATORS = (64, 256, 1024)  # GB
 
-WAYS_TABLE, BREAK_EVEN_TABLE = "Three ways", "Break-even points"
-FITTED_TABLE, PROJECTED_TABLE, LIMITS_TABLE = "What was fitted", "Projected iterations", "Limits of the coordinator"
+LOCATIONS_TABLE, BREAK_EVEN_TABLE = "Memory, disk and cluster", "Break-even points"
+FITTED_TABLE, PROJECTED_TABLE, LIMITS_TABLE = "Fitted constants", "Projected iterations", "Limits of the coordinator"
 
-WAYS_COLUMNS = (
-    Column("rows", "rows", "{:,}"),
-    *(Column(f"{way}_iteration", f"{way}, ms an iteration", "{:.1f}") for way in WAYS),
+LOCATIONS_COLUMNS = (
+    Column("n_samples", "samples", "{:,}"),
+    *(Column(f"{location}_iteration", f"{location}, ms per iteration", "{:.1f}") for location in LOCATIONS),
     Column("binned_iteration", f"cluster with {BINS} bins, ms", "{:.1f}"),
     Column("uncached", "disk not cached, ms", "{:.0f}"),
-    *(Column(f"{way}_total", f"{way}, s in all", "{:.2f}") for way in WAYS),
+    *(Column(f"{location}_total", f"{location}, s in total", "{:.2f}") for location in LOCATIONS),
     Column("iterations", "iterations"),
 )
-BREAK_EVEN_COLUMNS = (Column("way", "way"), Column("promise", "than memory"), Column("iteration", "an iteration, rows"))
-BREAK_EVEN_COLUMNS += (Column("total", "in all, rows"),)
+BREAK_EVEN_COLUMNS = (
+    Column("location", "location"),
+    Column("limit", "compared with memory"),
+    Column("iteration", "per iteration, samples"),
+)
+BREAK_EVEN_COLUMNS += (Column("total", "in total, samples"),)
 FITTED_COLUMNS = (Column("what", "constant"), Column("value", "value", "{:.3g}"), Column("unit", "unit"))
 PROJECTED_COLUMNS = (
-    Column("rows", "rows", "{:.0e}"),
+    Column("n_samples", "samples", "{:.0e}"),
     Column("workers", "workers", "{:,}"),
     Column("mode", "mode"),
-    Column("gigabytes", "moved an iteration, GB", "{:.3g}"),
+    Column("gigabytes", "moved per iteration, GB", "{:.3g}"),
     Column("products", "products, s", "{:.3g}"),
     Column("transfer", "transfer, s", "{:.3g}"),
     Column("calls", "calls, s", "{:.3g}"),
     Column("coordinator", "sorting, s", "{:.3g}"),
-    Column("iteration", "an iteration, s", "{:.3g}"),
+    Column("iteration", "per iteration, s", "{:.3g}"),
     Column("held", "coordinator holds, GB", "{:.3g}"),
-    Column("of_a_worker", "rows of a worker, GB", "{:.3g}"),
+    Column("worker_gigabytes", "data per worker, GB", "{:.3g}"),
 )
 LIMITS_COLUMNS = (Column("what", "limit of exact mode"), Column("value", "at", "{:,.0f}"), Column("unit", "unit"))
 
 TEXT = [
-    f"Training for F1 on float32 rows of {N_FEATURES} features, of which {SHARE:.0%} are positive, in three ways with "
-    f"one thread each: from memory, from a .npy file on disk, and on a Dask cluster of {SETTINGS['n_workers']} worker "
-    "processes with one thread each on the same machine, whose numbers go directly to the coordinator. An iteration "
-    f"is the median of {N_ITERATIONS} from nothing. In all: ``MultivariateSVC('f1', tol={TOL:g}, threshold=0.0)`` "
-    f"from the file on, loading included, the best of {REPETITIONS} runs (one, if it takes longer than {LONG:g} "
-    f"seconds), with C = {PRICE:g} / rows. The file is in the memory of the system, but for the column *not cached*: "
-    "there, both products of an iteration read it from the disk.",
-    "*Break-even* is from how many rows on a way costs no more than the stated share beside memory, between the sizes "
-    "that were measured on a line of logarithms; a dash means that it was not reached.",
+    f"Training for F1 on float32 samples of {N_FEATURES} features, of which {SHARE:.0%} are positive, from three "
+    "data locations with one thread each: memory, a .npy file on disk, and a Dask cluster of "
+    f"{SETTINGS['n_workers']} worker processes with one thread each on the same machine, with a direct connection to "
+    "the coordinator. An iteration "
+    f"is the median of {N_ITERATIONS} from a cold start. In total: ``MultivariateSVC('f1', tol={TOL:g}, "
+    f"threshold=0.0)`` starting from the file, loading included, the best of {REPETITIONS} runs (one, if it takes "
+    f"longer than {LONG:g} seconds), with C = {TOTAL_C:g} / samples. The file is in the page cache, except for the "
+    "column *not cached*: there, both products of an iteration read it from the disk.",
+    "*Break-even* is the number of samples from which a location is slower than memory by at most the stated share, "
+    "log-linear between the measured sizes; a dash means that it was not reached.",
     "The constants are fitted to these measurements (``benchmarks/projection.py`` has the model), and the projection "
     "is computed from them: nothing in it was measured at its size. The network is assumed to carry "
     f"{NETWORK / 1e9:g} GB/s, and the slower of it and the loopback counts.",
@@ -103,8 +108,8 @@ TEXT = [
 
 
 def measure(context: Context) -> Section:
-    """Train in three ways, fit the model and project."""
-    section = Section("where", "Memory, disk or cluster", list(TEXT))
+    """Train from all locations, fit the model and project."""
+    section = Section("data_location", "Memory, disk or cluster", list(TEXT))
     sizes = QUICK_SIZES if context.quick else SIZES
     n_iterations = QUICK_ITERATIONS if context.quick else N_ITERATIONS
     with (
@@ -113,16 +118,16 @@ def measure(context: Context) -> Section:
         Client(cluster, direct_to_workers=True) as client,
     ):
         folder = Path(name)
-        write_rows(folder, max(sizes), N_FEATURES)
-        _measured(folder, sizes[0], QUICK_ITERATIONS, client)  # compiles the kernels
-        records = [_measured(folder, n_samples, n_iterations, client) for n_samples in sizes]
-        call = _seconds_a_call(client)
+        write_samples(folder, max(sizes), N_FEATURES)
+        _measure_size(folder, sizes[0], QUICK_ITERATIONS, client)  # compiles the kernels
+        records = [_measure_size(folder, n_samples, n_iterations, client) for n_samples in sizes]
+        call = _seconds_per_call(client)
     fitted = fit(records, N_FEATURES, SETTINGS["n_workers"], CHUNKS, BINS, call)
     section.tables += [
-        Table(WAYS_TABLE, WAYS_COLUMNS, records),
+        Table(LOCATIONS_TABLE, LOCATIONS_COLUMNS, records),
         Table(BREAK_EVEN_TABLE, BREAK_EVEN_COLUMNS, _break_even(records)),
         Table(FITTED_TABLE, FITTED_COLUMNS, _constants(fitted)),
-        Table(PROJECTED_TABLE, PROJECTED_COLUMNS, _projected(fitted)),
+        Table(PROJECTED_TABLE, PROJECTED_COLUMNS, _project(fitted)),
         Table(LIMITS_TABLE, LIMITS_COLUMNS, _limits(fitted)),
     ]
     return section
@@ -131,34 +136,36 @@ def measure(context: Context) -> Section:
 # ------------------------------------------------------------------------------------------------------------ measuring
 
 
-def _measured(folder: Path, n_samples: int, n_iterations: int, client: Client) -> Record:
-    """Return the times of all ways on the first rows of the file."""
+def _measure_size(folder: Path, n_samples: int, n_iterations: int, client: Client) -> Record:
+    """Return the times of all locations on the first samples of the file."""
     labels = np.load(folder / "y.npy")[:n_samples]
     path = folder / "part.npy"
     np.save(path, np.load(folder / "X.npy", mmap_mode="r")[:n_samples])
-    record: Record = {"rows": n_samples}
+    record: Record = {"n_samples": n_samples}
     record |= _iterations(path, labels, n_iterations, client)
     record |= _binned_iterations(path, labels, n_iterations, client)
-    record["uncached"] = 1e3 * _uncached(metricwise.io.open(path))
-    runners = {way: _whole(lambda way=way: _opened(way, path, client), labels) for way in WAYS}
-    for way, found in take_turns(runners, REPETITIONS).items():
-        record[f"{way}_total"] = found.seconds
+    record["uncached"] = 1e3 * _time_uncached(metricwise.io.open(path))
+    calls = {
+        location: _make_fit(lambda location=location: _open(location, path, client), labels) for location in LOCATIONS
+    }
+    for location, found in take_turns(calls, REPETITIONS).items():
+        record[f"{location}_total"] = found.seconds
         record["iterations"] = found.value.n_iter_
     return record
 
 
-def _opened(way: str, path: Path, client: Client) -> Any:
-    """Return the rows of a file as a way takes them."""
-    if way == "memory":
+def _open(location: str, path: Path, client: Client) -> Any:
+    """Open a file as the data of a location."""
+    if location == "memory":
         return np.load(path)
-    return metricwise.io.open(path) if way == "disk" else _chunks(path, client)
+    return metricwise.io.open(path) if location == "disk" else _chunks(path, client)
 
 
 def _chunks(path: Path, client: Client) -> da.Array:
-    """Return the rows of a file as a Dask array whose chunks the workers read."""
+    """Return the samples of a file as a Dask array whose chunks the workers read."""
     n_samples = np.load(path, mmap_mode="r").shape[0]
     edges = np.linspace(0, n_samples, CHUNKS + 1).astype(int).tolist()
-    read = delayed(_read_rows, pure=False)
+    read = delayed(_read_samples, pure=False)
     parts = [
         da.from_delayed(read(str(path), start, stop), (stop - start, N_FEATURES), np.float32)
         for start, stop in pairwise(edges)
@@ -166,25 +173,25 @@ def _chunks(path: Path, client: Client) -> da.Array:
     return da.concatenate(parts)
 
 
-def _read_rows(path: str, start: int, stop: int) -> np.ndarray:
+def _read_samples(path: str, start: int, stop: int) -> np.ndarray:
     return np.array(np.load(path, mmap_mode="r")[start:stop])
 
 
 def _iterations(path: Path, labels: np.ndarray, n_iterations: int, client: Client) -> Record:
-    """Return milliseconds an iteration of every way, and the parts of those of the cluster."""
+    """Return milliseconds per iteration of every location, and the parts of those of the cluster."""
     found: Record = {}
-    for way in WAYS:
-        rows = _opened(way, path, client)
-        data = TimedSource(rows, client) if way == "cluster" else rows
+    for location in LOCATIONS:
+        X = _open(location, path, client)
+        data = TimedSource(X, client) if location == "cluster" else X
         before = start_peak()
-        result = trained(data, labels, 1, n_iterations, C=PRICE / len(labels))
+        result = train_iterations(data, labels, 1, n_iterations, C=TOTAL_C / len(labels))
         peak = peak_memory()
-        found[f"{way}_iteration"] = 1e3 * seconds_an_iteration(result)
+        found[f"{location}_iteration"] = 1e3 * seconds_per_iteration(result)
     work, overhead = (
         sum(statistics.median(values) for values in kind.values()) for kind in (data.works, data.overheads)
     )
     moved = np.diff([entry.bytes_moved for entry in result.history])
-    later = len(result.history) - 1  # the first iteration has the start in it
+    later = len(result.history) - 1  # the first iteration includes the start
     waited = sum(sum(values[-later:]) for kind in (data.works, data.overheads) for values in kind.values())
     return found | {
         "work": work,
@@ -196,7 +203,7 @@ def _iterations(path: Path, labels: np.ndarray, n_iterations: int, client: Clien
 
 
 class CountedSource(ClusterData):
-    """A source that counts the questions that its workers are asked, and the seconds waited for answers."""
+    """A source that counts the calls of its workers, and the seconds waited for answers."""
 
     questions = 0
     waited = 0.0
@@ -210,10 +217,10 @@ class CountedSource(ClusterData):
 
 
 def _binned_iterations(path: Path, labels: np.ndarray, n_iterations: int, client: Client) -> Record:
-    """Return what an iteration of training with bins takes on the cluster."""
+    """Return the time of an iteration with score bins on the cluster, and its parts."""
     X = _chunks(path, client)
     source = CountedSource(persist_blocks(X, client), X, labels, intercept=1.0, threads=1)
-    problem = make_binned_problem(RemoteDesign(source, positive=1), FBeta(), BINS, C=PRICE / len(labels), tol=TOL)
+    problem = make_binned_problem(RemoteDesign(source, positive=1), FBeta(), BINS, C=TOTAL_C / len(labels), tol=TOL)
     notes: list[tuple[float, ...]] = []
 
     def note(entry: HistoryEntry) -> None:
@@ -230,25 +237,25 @@ def _binned_iterations(path: Path, labels: np.ndarray, n_iterations: int, client
     }
 
 
-def _uncached(rows: DiskData) -> float:
+def _time_uncached(data: DiskData) -> float:
     """Return the seconds of both products when the file is read from the disk."""
-    design = make_design(rows, threads=1)
+    design = make_design(data, threads=1)
     seconds = 0.0
-    for product, vector in ((design.scores, np.ones(rows.shape[1])), (design.combine, np.ones(rows.shape[0]))):
-        forget(rows.path)
+    for product, vector in ((design.scores, np.ones(data.shape[1])), (design.combine, np.ones(data.shape[0]))):
+        drop_from_cache(data.path)
         started = time.perf_counter()
         product(vector)
         seconds += time.perf_counter() - started
     return seconds
 
 
-def _whole(rows: Callable[[], Any], labels: np.ndarray) -> Callable[[], Timing]:
-    model = MultivariateSVC("f1", C=PRICE / len(labels), tol=TOL, threshold=0.0, n_jobs=1)
-    return timed(lambda: model.fit(rows(), labels))
+def _make_fit(read: Callable[[], Any], labels: np.ndarray) -> Callable[[], Timing]:
+    model = MultivariateSVC("f1", C=TOTAL_C / len(labels), tol=TOL, threshold=0.0, n_jobs=1)
+    return make_timer(lambda: model.fit(read(), labels))
 
 
-def _seconds_a_call(client: Client) -> float:
-    """Return the seconds that one more call of a worker takes, among many at the same time."""
+def _seconds_per_call(client: Client) -> float:
+    """Return the seconds that one more call of a worker takes among many concurrent calls."""
     block, w = np.zeros((1, 1)), np.zeros(1)
     futures = [client.submit(DataActor, keep_blocks, [k], 0.0, block, actor=True, pure=False) for k in range(CALLS)]
     actors = [future.result() for future in futures]
@@ -267,52 +274,56 @@ def _seconds_a_call(client: Client) -> float:
 
 
 def _break_even(records: Sequence[Record]) -> list[Record]:
-    rows = [record["rows"] for record in records]
+    sizes = [record["n_samples"] for record in records]
     found = []
-    for way in WAYS[1:]:
-        for promise, limit in LIMITS.items():
-            line: Record = {"way": way, "promise": promise}
+    for location in LOCATIONS[1:]:
+        for name, limit in LIMITS.items():
+            line: Record = {"location": location, "limit": name}
             for kind in ("iteration", "total"):
-                ratios = [record[f"{way}_{kind}"] / record[f"memory_{kind}"] for record in records]
-                at = crossing(rows, ratios, limit)
-                line[kind] = None if at is None else f"{_rounded(at):,}" if at > rows[0] else f"{rows[0]:,} or fewer"
+                ratios = [record[f"{location}_{kind}"] / record[f"memory_{kind}"] for record in records]
+                at = crossing(sizes, ratios, limit)
+                line[kind] = None if at is None else f"{_round(at):,}" if at > sizes[0] else f"{sizes[0]:,} or fewer"
             found.append(line)
     return found
 
 
-def _rounded(rows: float) -> int:
-    """Return a number with two digits that count."""
-    return int(float(f"{rows:.1e}"))
+def _round(value: float) -> int:
+    """Round a number to two significant digits."""
+    return int(float(f"{value:.1e}"))
 
 
 def _constants(fitted: Fitted) -> list[Record]:
     units = {
-        "product": ("both products of an iteration, on one thread", "s a row and feature"),
-        "speed": ("numbers between coordinator and workers, over loopback", "bytes a second"),
+        "product": ("both products of an iteration, on one thread", "s per sample and feature"),
+        "speed": ("transfer between coordinator and workers, over loopback", "bytes per second"),
         "call": ("one call of a worker", "s"),
-        "row_bytes": ("numbers that travel", "bytes a row and iteration"),
-        "sorting": ("coordinator: sorting, labelling, line search", "s a row, times log2 of rows"),
-        "held": ("coordinator: memory", "bytes a row"),
-        "counting": ("with bins: counting of scores, on one thread", "s a row and iteration"),
-        "entry": ("with bins: numbers that travel", "bytes a bin, class, worker and iteration"),
-        "questions": ("with bins: calls", "a worker and iteration"),
-        "binning": ("with bins: coordinator", "s a bin and iteration"),
+        "bytes_per_sample": ("transferred", "bytes per sample and iteration"),
+        "sorting": ("coordinator: sorting, labelling, line search", "s per sample, times log2 of samples"),
+        "held": ("coordinator: memory", "bytes per sample"),
+        "counting": ("with bins: counting scores, on one thread", "s per sample and iteration"),
+        "entry": ("with bins: transferred", "bytes per bin, class, worker and iteration"),
+        "questions": ("with bins: calls", "per worker and iteration"),
+        "binning": ("with bins: coordinator", "s per bin and iteration"),
     }
     return [{"what": units[name][0], "value": value, "unit": units[name][1]} for name, value in asdict(fitted).items()]
 
 
-def _projected(fitted: Fitted) -> list[Record]:
+def _project(fitted: Fitted) -> list[Record]:
     plans = [(workers, bins) for bins in (None, *PLANNED_BINS) for workers in PLANNED_WORKERS]
-    return [project(fitted, PLANNED_ROWS, N_FEATURES, workers, bins) for workers, bins in plans]
+    return [project(fitted, PLANNED_SAMPLES, N_FEATURES, workers, bins) for workers, bins in plans]
 
 
 def _limits(fitted: Fitted) -> list[Record]:
-    workers = most_workers(fitted, PLANNED_ROWS, N_FEATURES)
+    workers = most_workers(fitted, PLANNED_SAMPLES, N_FEATURES)
     shown: Any = workers if workers >= 1.0 else "fewer than 1"
     found = [{"what": "coordinator takes as long as all workers", "value": shown, "unit": "workers"}]
     if fitted.held > 0.0:
         found += [
-            {"what": f"coordinator of {size:,} GB is full", "value": _rounded(1e9 * size / fitted.held), "unit": "rows"}
+            {
+                "what": f"coordinator of {size:,} GB is full",
+                "value": _round(1e9 * size / fitted.held),
+                "unit": "samples",
+            }
             for size in COORDINATORS
         ]
     return found
