@@ -160,7 +160,7 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):
         clock, measure = Clock(self.time_budget), get_measure(self.measure)
         with restore_on_error(self):
             rows, target = self._checked(X, y)
-            weights = self._weights(sample_weight, len(target))
+            weights = check_sample_weight(sample_weight, target)
             kept = weights > 0.0
             cv = self.cv if kept.all() else without_rows(self.cv, rows, target, kept)
             some, uneven = np.flatnonzero(kept), None if sample_weight is None else weights[kept]
@@ -187,13 +187,6 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):
         if hasattr(X, "columns") and Profile.of(X).categorical:
             return validate_data(self, X, reset=reset, skip_check_array=True)
         return validate_samples(self, X, reset=reset, least=2 if reset else 1, missing=True)
-
-    def _weights(self, sample_weight: Any, n_samples: int) -> Floats:
-        rows = np.empty((n_samples, 0))
-        weights = check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
-        if not np.any(weights > 0.0):
-            raise ValueError("sample_weight is zero for every sample: give at least two samples a weight above zero")
-        return np.asarray(weights)
 
     def _make_task(self, X: Any, y: NDArray[Any], weights: Floats | None, measure: Measure) -> Task:
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))

@@ -13,7 +13,7 @@ from sklearn.utils import get_tags, indexable
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_random_state, column_or_1d
 
-from metricwise._sklearn import HasMethods, Interval, StrOptions, check_sample_weight, count_samples, take_samples
+from metricwise._sklearn import HasMethods, Interval, StrOptions, check_sample_weight, take_samples
 from metricwise._typing import Floats
 from metricwise.clusters import is_dask
 from metricwise.decisions.binary import aim_of, shown
@@ -33,7 +33,7 @@ from metricwise.measures import Measure, get_measure
 
 
 class _ClientOfFit:
-    # Before version 1.8, scikit-learn refuses UNUSED below where a subclass has a fit without the parameter.
+    # UNUSED, below, only removes what is there, and a subclass (CostSensitiveClassifier) has a fit without a client.
     __metadata_request__fit: ClassVar[dict[str, None]] = {"client": None}
 
 
@@ -237,15 +237,14 @@ class PlugInClassifier(PlugInPrediction, _ClientOfFit):
     def _weights(self, X: Any, sample_weight: Any) -> Floats | None:
         if sample_weight is None:
             return None
-        rows = np.empty((count_samples(X), 0))
-        weights = check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
+        weights = check_sample_weight(sample_weight, X)
         if not self.prefit and not takes_weights(self.estimator):
             warnings.warn(
                 f"{type(self.estimator).__name__} takes no sample_weight: the weights count for the threshold only",
                 UserWarning,
                 stacklevel=3,
             )
-        return np.asarray(weights)
+        return weights
 
     def _fitting(self, X: Any, y: NDArray[Any], weights: Floats | None) -> tuple[Fitting, NDArray[Any]]:
         cv = self.cv
