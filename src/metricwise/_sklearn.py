@@ -55,7 +55,7 @@ SEARCH_MODULE = "sklearn.model_selection._search"
 def check_sample_weight(sample_weight: Any, X: Any, *, allow_all_zero_weights: bool = False) -> NDArray[np.float64]:
     """Return one weight per sample, ones for None; raise if one is negative or, unless that is allowed, all are zero.
 
-    From scikit-learn 1.6 to 1.9, weights that are all zero are accepted, refused, or accepted on demand.
+    scikit-learn 1.6 accepts weights that are all zero and newer versions refuse them: here they are never its concern.
 
     Examples
     --------
