@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 # Samples of arrays, sparse matrices and data frames by their positions; the public `resample` only draws.
 from sklearn.utils import _safe_indexing as take_samples
 
@@ -27,7 +30,7 @@ from sklearn.utils.multiclass import _ovr_decision_function as votes_of_pairs
 from sklearn.utils.validation import _check_n_features as check_n_features
 
 # One non-negative weight per sample; the public `check_array` knows neither None nor the length of X.
-from sklearn.utils.validation import _check_sample_weight as check_sample_weight
+from sklearn.utils.validation import _check_sample_weight
 
 # The number of samples of whatever a learner takes: arrays, sparse matrices, data frames, lists.
 from sklearn.utils.validation import _num_samples as count_samples
@@ -47,6 +50,29 @@ HELD_LOSSES = {"sklearn._loss.loss": "ExponentialLoss HalfBinomialLoss HalfMulti
 TREE_MODULE = "sklearn.tree._tree"
 # Where the searches over parameters are defined, which model files refuse in favour of their best estimator.
 SEARCH_MODULE = "sklearn.model_selection._search"
+
+
+def check_sample_weight(sample_weight: Any, X: Any, *, allow_all_zero_weights: bool = False) -> NDArray[np.float64]:
+    """Return one weight per sample, ones for None; raise if one is negative or, unless that is allowed, all are zero.
+
+    scikit-learn 1.6 accepts weights that are all zero and newer versions refuse them: here they are never its concern.
+
+    Examples
+    --------
+    >>> check_sample_weight([0, 2], [[1.0], [3.0]])
+    array([0., 2.])
+    >>> check_sample_weight([0, 0], [[1.0], [3.0]], allow_all_zero_weights=True)
+    array([0., 0.])
+    """
+    n_samples = count_samples(X)
+    if np.shape(sample_weight) == (n_samples,) and np.all(np.asarray(sample_weight) == 0):
+        weights = np.zeros(n_samples)
+    else:
+        samples = np.empty((n_samples, 0))
+        weights = _check_sample_weight(sample_weight, samples, dtype=np.float64, ensure_non_negative=True)
+    if not (allow_all_zero_weights or weights.any()):
+        raise ValueError("sample_weight is zero for every sample: give at least two samples a weight above zero")
+    return np.asarray(weights)
 
 
 def tree_types() -> tuple[Any, Any]:

@@ -15,13 +15,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 from sklearn.datasets import dump_svmlight_file, load_breast_cancer
 from sklearn.metrics import f1_score, roc_auc_score
 
 import metricwise
 from metricwise.cli import main
 from metricwise.io import MalformedLineError
+from tests.cli.runner import make_runner
 
 SCRIPT = Path(sys.executable).with_name("metricwise")
 COMMAND = [str(SCRIPT)] if SCRIPT.exists() else [sys.executable, "-m", "metricwise"]
@@ -86,12 +86,12 @@ def test_predict_and_evaluate_agree_with_scikit_learn(files, model):
     text, _ = run("predict", model, folder / "test.csv.gz", "--scores")
     from_csv = pd.read_csv(io.StringIO(text))
     assert list(from_csv.columns) == ["prediction", "score of well"]
-    told = CliRunner().invoke(
+    told = make_runner().invoke(
         main, ["predict", str(model), str(folder / "test.parquet"), "--out", str(folder / "f.csv")]
     )
     assert told.exit_code == 0 and "Parquet; 219 rows" in told.stderr
     assert pd.read_csv(folder / "f.csv")["prediction"].tolist() == from_csv["prediction"].tolist()
-    told = CliRunner().invoke(main, ["evaluate", str(model), str(folder / "test.csv.gz"), "--json", "-q"])
+    told = make_runner().invoke(main, ["evaluate", str(model), str(folder / "test.csv.gz"), "--json", "-q"])
     values = {record["measure"]: record for record in json.loads(told.stdout)["measures"]}
     truth = test["target"].to_numpy() == "ill"
     found = from_csv["prediction"].to_numpy() == "ill"
@@ -102,10 +102,10 @@ def test_predict_and_evaluate_agree_with_scikit_learn(files, model):
 
 def test_certify(files, model):
     folder, _ = files
-    told = CliRunner().invoke(main, ["certify", str(model), str(folder / "train.csv"), "--json"])
+    told = make_runner().invoke(main, ["certify", str(model), str(folder / "train.csv"), "--json"])
     (certificate,) = json.loads(told.stdout)["certificates"]
     assert "Warning" not in told.stderr
-    other = CliRunner().invoke(main, ["certify", str(model), str(folder / "test.csv.gz")])
+    other = make_runner().invoke(main, ["certify", str(model), str(folder / "test.csv.gz")])
     assert "is not the file that" in other.stderr
     assert certificate["lower"] <= certificate["upper"]
     assert certificate["gap"] == pytest.approx(certificate["claimed"], rel=1e-3) and certificate["gap"] < 1.01e-3
@@ -119,7 +119,7 @@ def test_standard_input_and_standard_output(tmp_path):
     content = gzip.compress((tmp_path / "rows.svm").read_bytes())
     _, notes = run("train", "-", "--algorithm", "plug-in", "--out", "m.mw", input=content, cwd=tmp_path)
     assert "standard input: svmlight, compressed by gzip; 200 rows; 5 features" in notes
-    labels = CliRunner().invoke(main, ["predict", str(tmp_path / "m.mw"), "-"], input=content).stdout.split()[1:]
+    labels = make_runner().invoke(main, ["predict", str(tmp_path / "m.mw"), "-"], input=content).stdout.split()[1:]
     assert set(labels) == {"1", "-1"} and np.mean(np.array(labels, dtype=int) == y) > 0.8
 
 
@@ -147,7 +147,7 @@ def test_interrupted_training_goes_on_and_ends_with_the_same_bits(tmp_path, monk
     _, said = run(*arguments, "--out", "model.mw", cwd=tmp_path)
     assert "going on from model.mw.checkpoint" in said and not checkpoint.exists()
     monkeypatch.chdir(tmp_path)
-    assert CliRunner().invoke(main, [*arguments, "--out", "whole.mw"]).exit_code == 0
+    assert make_runner().invoke(main, [*arguments, "--out", "whole.mw"]).exit_code == 0
     resumed, whole = metricwise.load(tmp_path / "model.mw"), metricwise.load(tmp_path / "whole.mw")
     np.testing.assert_array_equal(resumed.coef_, whole.coef_)
     assert resumed.threshold_ == whole.threshold_
@@ -163,6 +163,6 @@ def test_errors_are_one_line_and_debug_shows_the_traceback(tmp_path):
         and said
         == f"Error: {bad}, line 3, column 2: the line has 1 fields, not 2: correct it, or name another delimiter\n"
     )
-    raised = CliRunner().invoke(main, [*map(str, arguments), "--debug"])
+    raised = make_runner().invoke(main, [*map(str, arguments), "--debug"])
     assert raised.exit_code == 1 and isinstance(raised.exception, MalformedLineError)
     assert list(tmp_path.iterdir()) == [bad]

@@ -8,17 +8,17 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 from sklearn.datasets import make_multilabel_classification
 
 import metricwise
 from metricwise.cli import console, main
 from metricwise.cli.console import Console, Progress
 from metricwise.cli.options import Column, Constraint, Seconds
+from tests.cli.runner import make_runner
 
 
 def run(*arguments, code=0, **options):
-    result = CliRunner().invoke(main, [str(argument) for argument in arguments], **options)
+    result = make_runner().invoke(main, [str(argument) for argument in arguments], **options)
     assert result.exit_code == code, result.output + repr(result.exception)
     return result
 

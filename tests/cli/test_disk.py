@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 from scipy import sparse
 from sklearn.datasets import dump_svmlight_file
 from sklearn.metrics import f1_score
@@ -20,13 +19,14 @@ from sklearn.metrics import f1_score
 import metricwise
 from metricwise import AMPClassifier, MultivariateSVC
 from metricwise.cli import main
+from tests.cli.runner import make_runner
 from tests.unit.disk_files import NAMES, X, Y, write_wide_rows
 
 LABELS = Y.astype(int)
 
 
 def run(*arguments, code=0):
-    result = CliRunner().invoke(main, [str(argument) for argument in arguments])
+    result = make_runner().invoke(main, [str(argument) for argument in arguments])
     assert result.exit_code == code, result.output + repr(result.exception)
     return result
 

@@ -70,7 +70,7 @@ def test_options():
     expect_refusal(InvalidParameterError, "'C' parameter", C=0.0)
     expect_refusal(InvalidParameterError, "'feature_scaling' parameter", feature_scaling=-1.0)
     expect_refusal(ValueError, "pos_label=7 is not a label of y", pos_label=7)
-    expect_refusal(ValueError, "zero for every sample|at least one non-zero", sample_weight=np.zeros(120))
+    expect_refusal(ValueError, "sample_weight is zero for every sample", sample_weight=np.zeros(120))
 
 
 def test_rows_that_inputs_do_not_take():

@@ -121,7 +121,7 @@ def test_other_sparse_formats_are_taken(convert):
     ("weights", "message"),
     [
         (np.where(np.arange(60) == 5, -1.0, 1.0), "Negative values in data passed to `sample_weight`"),
-        (np.zeros(60), "sample_weight is zero for every sample|Sample weights must contain at least one non-zero"),
+        (np.zeros(60), "sample_weight is zero for every sample"),
         (np.ones(59), r"sample_weight.*shape.*\(59,\).*\(60,\)"),
         (np.ones((60, 2)), r"[sS]ample[ _]weight.*(1D|2D|scalar)"),
         (np.full(60, np.nan), "sample_weight contains NaN"),

@@ -73,9 +73,7 @@ def test_measures_of_two_classes_for_several():
 
 
 def test_weights():
-    expect_refusal(
-        ValueError, "sample_weight is zero for every sample|at least one non-zero", sample_weight=np.zeros(300)
-    )
+    expect_refusal(ValueError, "sample_weight is zero for every sample", sample_weight=np.zeros(300))
     expect_refusal(ValueError, "only one class", sample_weight=(Y == 0).astype(float))
 
 

@@ -111,6 +111,6 @@ def test_fewer_positives_than_folds():
 def test_weights_that_the_learner_does_not_take():
     with pytest.warns(UserWarning, match="KNeighborsClassifier takes no sample_weight: the weights count for the"):
         PlugInClassifier(KNeighborsClassifier()).fit(X, Y, sample_weight=np.ones(400))
-    expect_refusal(ValueError, "at least one non-zero number", sample_weight=np.zeros(400))
+    expect_refusal(ValueError, "sample_weight is zero for every sample", sample_weight=np.zeros(400))
     with pytest.raises(ValueError, match="Negative values"):
         PlugInClassifier(Perceptron()).fit(X, Y, sample_weight=-np.ones(400))

@@ -206,7 +206,8 @@ def test_bounds_of_newton_hold_for_kernels_of_any_size(size):
         best = explicit.certificate
         assert best.relative <= 1e-7
         assert by_kernel.certificate.upper == pytest.approx(best.upper, rel=1e-5)
-        assert min(entry.objective - best.lower for entry in by_kernel.history) >= -1e-7 * best.upper
+        # Rounding the entries of the matrix alone moves the least objective by up to 3e-7 of it, for the largest C.
+        assert min(entry.objective - best.lower for entry in by_kernel.history) >= -1e-6 * best.upper
         assert max(entry.lower - best.upper for entry in by_kernel.history) <= 1e-7 * best.upper
         # What is returned is the coefficients: their objective, not that of values that drifted away from them.
         order = np.r_[np.flatnonzero(y), np.flatnonzero(~y)]

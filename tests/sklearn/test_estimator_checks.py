@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import pytest
+import sklearn
+from packaging.version import Version
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from metricwise import (
@@ -54,13 +57,25 @@ ESTIMATORS = [
     AdaptedSVC("roc_auc", [("line", RidgeClassifier(tol=1e-10))], use_features=False, cv=2, tol=1e-2),
 ]
 
+# Binary classifiers get two classes made of three. Before 1.7 the first sample decides which, and as the check shuffles
+# one of its two data sets before that, it compares models of different classes.
+FIRST_SAMPLE = dict.fromkeys(
+    ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"),
+    "gives repeated and weighted samples different labels",
+)
+
+
+def expected_failures(estimator):
+    is_binary = not get_tags(estimator).classifier_tags.multi_class
+    return FIRST_SAMPLE if is_binary and Version(sklearn.__version__) < Version("1.7") else {}
+
 
 @pytest.mark.filterwarnings("ignore:too few samples of one class")
 @pytest.mark.filterwarnings("ignore:threshold='cv' needs")
 @pytest.mark.filterwarnings("ignore:the surrogate of")
 @pytest.mark.filterwarnings("ignore:the rarest class has")
 @pytest.mark.filterwarnings("ignore:two folds are too few")
-@parametrize_with_checks(ESTIMATORS)
+@parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)
 def test_estimator_checks(estimator, check):
     check(estimator)
 

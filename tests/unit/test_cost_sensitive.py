@@ -278,6 +278,11 @@ def test_pipelines_with_metadata_routing():
     assert routed.history_ == plain.history_
 
 
+def test_a_pipeline_may_route_weights_and_nothing_else():
+    for model in (PlugInClassifier(STUMP), CostSensitiveClassifier(STUMP)):
+        assert model.get_metadata_routing().fit.requests == {"sample_weight": None}
+
+
 def test_searches_and_copies():
     search = GridSearchCV(CostSensitiveClassifier(STUMP, "g_mean"), {"estimator__max_depth": [1, 3]}, cv=2)
     assert search.fit(X[TRAIN], Y[TRAIN]).best_params_ == {"estimator__max_depth": 3}

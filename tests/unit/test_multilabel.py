@@ -271,6 +271,8 @@ WRONG = {
     "text": (lambda m: m.fit(X, np.full(Y.shape, "a")), "no number"),
     "no labels": (lambda m: m.fit(X, Y[:, :0]), "no columns"),
     "nan in X": (lambda m: m.fit(np.where(X > 1, np.nan, X), Y), "NaN"),
+    "negative weights": (lambda m: m.fit(X, Y, 1.0 - 2.0 * Y[:, 0]), "Negative values"),
+    "no weight": (lambda m: m.fit(X, Y, np.zeros(300)), "sample_weight is zero for every sample"),
     "rule": (lambda m: m.set_params(inference="best").fit(X, Y), "inference must be one of"),
     "beta": (lambda m: m.set_params(beta=0.0).fit(X, Y), "'beta' parameter"),
 }

@@ -41,9 +41,7 @@ def two_classes(y: NDArray[Any], weights: Floats | None, who: str) -> NDArray[An
 
 def sample_weights_of(X: Any, y: NDArray[Any], sample_weight: Any, class_weight: Any) -> Floats:
     """Return the weight of every sample, not negative, from sample and class weights."""
-    weights = check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-    if not np.any(weights > 0.0):
-        raise ValueError("sample_weight is zero for every sample: give at least two samples a weight above zero")
+    weights = check_sample_weight(sample_weight, X)
     if class_weight is not None:
         weights = weights * compute_sample_weight(class_weight, y)
     return np.asarray(weights, dtype=np.float64)

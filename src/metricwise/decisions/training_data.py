@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import column_or_1d
 
-from metricwise._sklearn import check_sample_weight, count_samples, take_samples
+from metricwise._sklearn import check_sample_weight, take_samples
 from metricwise._typing import Floats, Indices, Labels
 from metricwise.decisions.decision import ScoredSamples
 from metricwise.decisions.label_matrix import validate_label_matrix
@@ -64,13 +64,7 @@ def validate_target(y: Any, who: str) -> Any:
 
 def validate_weights(sample_weight: Any, X: Any) -> Floats | None:
     """Return sample weights, not negative and not all zero; None if there are none."""
-    if sample_weight is None:
-        return None
-    samples = np.empty((count_samples(X), 0))
-    weights = check_sample_weight(sample_weight, samples, dtype=np.float64, ensure_non_negative=True)
-    if not np.any(weights > 0.0):
-        raise ValueError("sample_weight is zero for every sample: give at least two samples a weight above zero")
-    return np.asarray(weights)
+    return None if sample_weight is None else check_sample_weight(sample_weight, X)
 
 
 def prepare_data(task: Task, X: Any, y: Labels, weights: Floats | None, cv: Any) -> tuple[TrainingData, Any]:

@@ -90,7 +90,7 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
             labels = validate_label_matrix(y)
             if labels.shape[0] != X.shape[0]:
                 raise ValueError(f"X has {X.shape[0]} samples but y has {labels.shape[0]}: they must belong together")
-            weights = None if sample_weight is None else check_sample_weight(sample_weight, X, dtype=np.float64)
+            weights = None if sample_weight is None else check_sample_weight(sample_weight, X)
             seed = int(check_random_state(self.random_state).randint(2**31 - 1))
             self._learn(X, labels, weights, seed)
             self._by_rule = self._thresholds(X, labels, weights, seed) if self.inference in THRESHOLDS else {}

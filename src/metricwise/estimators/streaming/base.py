@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_random_state
 
-from metricwise._sklearn import Interval, Options, StrOptions
+from metricwise._sklearn import Interval, Options, StrOptions, check_sample_weight
 from metricwise._typing import Floats, Mask
 from metricwise.decisions.targets import classes_of, sample_weights_of
 from metricwise.designs.cluster.source import DaskSource
 from metricwise.estimators.inputs import data_of_cluster, refuse_dask_in_order, restore_on_error, validate_samples
 from metricwise.estimators.linear import LinearClassifier
-from metricwise.estimators.streaming.chunks import ChunkReader, check_chunk_labels, chunk_weights
+from metricwise.estimators.streaming.chunks import ChunkReader, check_chunk_labels
 from metricwise.estimators.streaming.passes import Evaluation, evaluate
 from metricwise.measures import Measure, get_measure
 from metricwise.registry import check_trainable
@@ -268,7 +268,7 @@ class StreamingClassifier(LinearClassifier):
         if StreamData(X, np.zeros(0, dtype=bool), np.zeros(0)).is_sparse != self._states[0].is_sparse:
             before = "sparse" if self._states[0].is_sparse else "dense"
             raise ValueError(f"the samples learnt from before were {before}, these are not: convert X")
-        return X, y, chunk_weights(X, sample_weight)
+        return X, y, check_sample_weight(sample_weight, X, allow_all_zero_weights=True)
 
     def _learn_chunk(self, X: Any, y: NDArray[Any], weights: Floats, held: Mask | None = None) -> None:
         """Learn from valid samples; those ``held`` out are only scored, and then no others are."""

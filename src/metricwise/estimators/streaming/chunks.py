@@ -14,8 +14,6 @@ from scipy import sparse
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from metricwise._sklearn import check_sample_weight
-
 _BYTES_AT_THE_END = 1 << 16
 
 
@@ -46,14 +44,6 @@ def check_chunk_labels(y: Any, classes: Any, known: NDArray[Any] | None) -> NDAr
             "labels in classes from the start"
         )
     return given
-
-
-def chunk_weights(X: Any, sample_weight: Any) -> NDArray[np.float64]:
-    """Return the weights of the samples of a chunk; unlike those of all samples they may all be zero."""
-    if np.shape(sample_weight) == X.shape[:1] and np.all(np.asarray(sample_weight) == 0):
-        return np.zeros(X.shape[0])
-    weights = check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-    return np.asarray(weights, dtype=np.float64)
 
 
 class ChunkReader:

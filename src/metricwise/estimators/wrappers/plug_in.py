@@ -41,7 +41,7 @@ def _learner_has(name: str) -> Callable[[Any], bool]:
 
 
 class _ClientOfFit:
-    # Before version 1.8, scikit-learn refuses UNUSED below where a subclass has a fit without the parameter.
+    # UNUSED, below, only removes what is there, and a subclass (CostSensitiveClassifier) has a fit without a client.
     __metadata_request__fit: ClassVar[dict[str, None]] = {"client": None}
 
 
