@@ -23,7 +23,7 @@ _CLASSES: dict[str, str] = {
     "metricwise.estimators.selection.ensemble": "AveragedModels",
     "metricwise.estimators.selection.learning_curve": "Extrapolation",
     "metricwise.estimators.selection.preprocessing": "Dense Prepared",
-    "metricwise.estimators.streaming.base": "_Model",
+    "metricwise.estimators.streaming.training": "BinaryModel StreamModel",
     "metricwise.estimators.wrappers.adapted.adapter": "Adapter",
     "metricwise.estimators.wrappers.cost_sensitive.iterations": "Iteration",
     "metricwise.measures": (

@@ -169,10 +169,12 @@ def _sparse_coding(values: Values) -> None:
 
 
 def _streaming(values: Values) -> None:
-    states, cache = values.get("_states", []), values.get("_cache") or []
-    for part in (states, cache):
-        require(isinstance(part, list), "the states of a stream are damaged")
-    sizes = [state.v.shape for state in states] + [np.shape(model.weights) for model in cache]
+    model = values.get("_model")
+    if model is None:
+        return
+    for part in (model.states, model.selected, model.entries):
+        require(isinstance(part, tuple), "the states of a stream are damaged")
+    sizes = [state.v.shape for state in model.states] + [np.shape(one.weights) for one in model.selected]
     require(all(size == (values.get("n_features_in_"),) for size in sizes), "a stream has the wrong number of features")
 
 
