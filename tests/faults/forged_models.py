@@ -20,7 +20,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 import metricwise as mw
-from metricwise.persistence.container import opened
+from metricwise.persistence.container import open_container
 
 X, y = make_classification(60, 4, random_state=0)
 LABELS_X, LABELS_Y = make_multilabel_classification(60, 4, n_classes=3, random_state=0)
@@ -59,7 +59,7 @@ def save_all(folder: Path) -> dict[str, Path]:
 
 
 def parts_of(path: Path) -> Parts:
-    with opened(path) as file:
+    with open_container(path) as file:
         tree = file.tree()
         count = sum(entry["kind"] == "array" for entry in tree["entries"])
         return file.header(), tree, [file.array(number) for number in range(count)]

@@ -25,7 +25,7 @@ import metricwise as mw
 from metricwise.estimators.selection.candidates import candidates_for
 from metricwise.estimators.selection.profile import Profile
 from metricwise.persistence import describe, fingerprint
-from metricwise.persistence.container import opened, write_container
+from metricwise.persistence.container import open_container, write_container
 from metricwise.results import Status
 from tests.unit.saved_models import MODELS, SPARSE, X, outputs, y
 
@@ -181,7 +181,7 @@ def test_fingerprints_tell_data_apart(tmp_path: Path) -> None:
 
 
 def _with_header(path: Path, **changes: Any) -> None:
-    with opened(path) as file:
+    with open_container(path) as file:
         header, tree = file.header(), file.tree()
         numbers = [entry["number"] for entry in tree["entries"] if entry["kind"] == "array"]
         arrays = [file.array(number) for number in numbers]
@@ -202,7 +202,7 @@ def test_another_version_of_scikit_learn_is_said(tmp_path: Path) -> None:
 def test_what_another_version_has_written_otherwise_is_said(tmp_path: Path) -> None:
     path = tmp_path / "model.mw"
     mw.save(mw.AUCSVC(), path)
-    with opened(path) as file:
+    with open_container(path) as file:
         header, tree = file.header(), file.tree()
     next(entry for entry in tree["entries"] if "fields" in entry)["fields"].pop("C")
     write_container(path, header, tree, [])
@@ -216,8 +216,8 @@ def test_what_another_version_has_written_otherwise_is_said(tmp_path: Path) -> N
 def test_a_later_format_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "model.mw"
     mw.save(mw.AUCSVC(), path)
-    _with_header(path, format=2)
-    with pytest.raises(mw.ModelFileError, match=r"its format is 2.*reads format 1: use the version that wrote it"):
+    _with_header(path, format=3, versions=describe(path).versions | {"metricwise": "9.1"})
+    with pytest.raises(mw.ModelFileError, match=r"format is 3.*formats up to 2: use metricwise 9\.1, which wrote it, or"):
         mw.load(path)
 
 

@@ -17,7 +17,6 @@ from metricwise import registry
 
 FOLDER = Path(__file__).parent.parent / "fixtures" / "model_files"
 NAMES = sorted(path.name.removesuffix(".mw.gz") for path in FOLDER.glob("*.mw.gz"))
-MOVED = pytest.mark.xfail(strict=False, reason="the readers of old model files are being written")
 
 
 def read_input(stored: Any) -> Any:
@@ -35,7 +34,6 @@ def test_every_estimator_has_a_file() -> None:
     assert {entry.name for entry in registry.entries()} <= {name.split("-")[0] for name in NAMES}
 
 
-@MOVED
 @pytest.mark.parametrize("name", NAMES)
 def test_predictions_are_the_same(name: str, tmp_path: Path) -> None:
     path = tmp_path / f"{name}.mw"

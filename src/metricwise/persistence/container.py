@@ -5,7 +5,7 @@ compressed, and there are no others than these:
 
 ==================  ==================================================================================
 ``header.json``     format, kind of model, versions, training command, fingerprint of the data
-``model.json``      the model without its arrays (`metricwise.persistence.trees`)
+``model.json``      the model without its arrays (`metricwise.persistence.tree_writer`)
 ``array_<k>.npy``   arrays of numbers or text, in numpy's format, never of objects
 ==================  ==================================================================================
 
@@ -123,8 +123,8 @@ class Container:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[Container]:
-    """Open a file after a look at its checksum and the list of its members."""
+def open_container(path: Path) -> Iterator[Container]:
+    """Open a file whose checksum and list of members are right; ValueError for others."""
     with path.open("rb") as file:
         size = file.seek(0, io.SEEK_END)
         checksum = _checksum(file)

@@ -16,6 +16,7 @@ from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_random_state
 
 from metricwise._sklearn import Interval, Options, StrOptions
+from metricwise._state import StoredState
 from metricwise._typing import Floats, Mask
 from metricwise.decisions.targets import classes_of, sample_weights_of
 from metricwise.designs.cluster.source import DaskSource
@@ -41,12 +42,18 @@ _ROWS_BETWEEN_ENTRIES = 131_072
 class _Model:
     """One binary model: weights, intercept and threshold, pointing to its positives."""
 
+    __stored_state__: ClassVar[StoredState] = StoredState(1, ("weights", "bias", "threshold"))
+
     def __init__(self, weights: Floats, bias: float, threshold: float) -> None:
         self.weights, self.bias, self.threshold = weights, bias, threshold
 
 
 class StreamingClassifier(LinearClassifier):
     """A linear classifier that learns from samples as they come."""
+
+    __stored_state__: ClassVar[StoredState] = LinearClassifier.__stored_state__.extend(
+        "_states", "_cache", "_entries", "_seconds", "_passes", "_status", "_rows_of_others", "_bytes_moved"
+    )
 
     # A client belongs to a call and to no pipeline: it is not routed.
     __metadata_request__fit: ClassVar[dict[str, str]] = {"client": UNUSED}
