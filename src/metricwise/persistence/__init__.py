@@ -162,7 +162,7 @@ def load(path: PathLike) -> Any:
         if versions["scikit-learn"] != _get_versions()["scikit-learn"]:
             warnings.warn(f"{os.fspath(path)}: {_describe_change(versions)}", UserWarning, stacklevel=2)
         try:
-            model = TreeReader(file.array, header["format"]).read(file.tree()["entries"])
+            model = TreeReader(file.read_array, header["format"]).read(file.read_tree()["entries"])
         except Exception as error:
             before, now = versions["metricwise"], _get_versions()["metricwise"]
             if before == now:
@@ -215,7 +215,7 @@ def _read_header(file: Container) -> dict[str, Any]:
     """Return the header of a file; ValueError if it is damaged or of a format that is not known."""
     from metricwise.persistence.old import NEWEST_FORMAT
 
-    header = file.header()
+    header = file.read_header()
     if not isinstance(header, dict) or header.get("family") != _FAMILY:
         raise ValueError("it is no model file of metricwise")
     versions, command, data = (header[name] for name in ("versions", "command", "data"))

@@ -30,14 +30,14 @@ class TreeReader:
     """
 
     def __init__(self, array: Callable[[int], Labels], file_format: int) -> None:
-        self._array_of_file, self._format = array, file_format
-        self._made: list[Any] = []
-        self._makers: dict[str, Callable[[dict[str, Any]], Any]] = {
-            "object": self._object,
-            "array": lambda entry: self._array_of_file(_check_index(entry["number"])),
-            "items": self._items,
-            "sparse": self._sparse,
-            "scalar": self._scalar,
+        self._read_array, self._format = array, file_format
+        self._read_so_far: list[Any] = []
+        self._readers: dict[str, Callable[[dict[str, Any]], Any]] = {
+            "object": self._read_object,
+            "array": lambda entry: self._read_array(_check_index(entry["number"])),
+            "items": self._read_items,
+            "sparse": self._read_sparse,
+            "scalar": self._read_scalar,
             "dtype": lambda entry: _make_dtype(entry["dtype"]),
             "name": lambda entry: find_value(entry["name"], VALUES),
         }
@@ -45,57 +45,59 @@ class TreeReader:
     def read(self, entries: Any) -> Any:
         """Return what the last entry stands for."""
         for entry in _check_type(entries, list):
-            self._made.append(self._make(_check_type(entry, dict)))
-        return self._made[-1]
+            self._read_so_far.append(self._read_entry(_check_type(entry, dict)))
+        return self._read_so_far[-1]
 
-    def value(self, written: Any, depth: int = 0) -> Any:
+    def _decode(self, written: Any, depth: int = 0) -> Any:
         """Return what a JSON value stands for."""
         if depth > _DEEPEST:
             raise ValueError("values are nested too deeply")
         if written is None or type(written) in _PLAIN or type(written) is float:
             return written
         if type(written) is list:
-            return [self.value(item, depth + 1) for item in written]
+            return [self._decode(item, depth + 1) for item in written]
         kind = _check_type(written, dict)["is"]
         if kind == "entry":
             at = _check_index(written["at"])
-            if at >= len(self._made):
+            if at >= len(self._read_so_far):
                 raise ValueError("an entry refers to one that follows it")
-            return self._made[at]
+            return self._read_so_far[at]
         if kind == "float":
             return {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}[written["value"]]
         if kind == "dict":
             pairs = [_check_type(pair, list) for pair in _check_type(written["items"], list)]
-            return {self.value(key, depth + 1): self.value(value, depth + 1) for key, value in pairs}
-        items = self.value(_check_type(written["items"], list), depth + 1)
+            return {self._decode(key, depth + 1): self._decode(value, depth + 1) for key, value in pairs}
+        items = self._decode(_check_type(written["items"], list), depth + 1)
         if kind == "slice":
             return slice(*items)
         return {"tuple": tuple, "set": set, "frozenset": frozenset}[kind](items)
 
-    def _fields(self, written: Any) -> dict[str, Any]:
-        return {name: self.value(value) for name, value in _check_type(written, dict).items()}
+    def _decode_fields(self, written: Any) -> dict[str, Any]:
+        return {name: self._decode(value) for name, value in _check_type(written, dict).items()}
 
-    def _make(self, entry: dict[str, Any]) -> Any:
+    def _read_entry(self, entry: dict[str, Any]) -> Any:
         kind = _check_type(entry["kind"], str)
-        if kind in self._makers:
-            return self._makers[kind](entry)
+        if kind in self._readers:
+            return self._readers[kind](entry)
         if kind not in COMPILED:
             raise ValueError(f"it has an entry of the unknown kind {kind[:100]!r}")
-        return COMPILED[kind].read(self._fields({name: value for name, value in entry.items() if name != "kind"}))
+        return COMPILED[kind].read(
+            self._decode_fields({name: value for name, value in entry.items() if name != "kind"})
+        )
 
-    def _items(self, entry: dict[str, Any]) -> Labels:
-        items = self.value(_check_type(entry["items"], list))
+    def _read_items(self, entry: dict[str, Any]) -> Labels:
+        items = self._decode(_check_type(entry["items"], list))
         shape = tuple(_check_index(size) for size in _check_type(entry["shape"], list))
         made = np.empty(len(items), dtype=object)
         for k, item in enumerate(items):  # one by one: numpy would make columns of lists
             made[k] = item
         return made.reshape(shape)
 
-    def _sparse(self, entry: dict[str, Any]) -> Any:
+    def _read_sparse(self, entry: dict[str, Any]) -> Any:
         cls = SPARSE_CLASSES[entry["format"]][bool(entry["is_array"])]
-        rows, columns = (_check_index(size) for size in self.value(entry["shape"]))
+        rows, columns = (_check_index(size) for size in self._decode(entry["shape"]))
         data, indices, indptr = (
-            _check_type(self.value(entry[key]), np.ndarray) for key in ("data", "indices", "indptr")
+            _check_type(self._decode(entry[key]), np.ndarray) for key in ("data", "indices", "indptr")
         )
         if data.dtype.kind not in "biuf" or indices.dtype.kind not in "iu" or indptr.dtype.kind not in "iu":
             raise ValueError("a sparse matrix is not made of numbers")
@@ -105,14 +107,14 @@ class TreeReader:
         made.check_format(full_check=True)
         return made
 
-    def _scalar(self, entry: dict[str, Any]) -> Any:
+    def _read_scalar(self, entry: dict[str, Any]) -> Any:
         dtype = _make_dtype(entry["dtype"])
         if dtype.kind not in SCALAR_KINDS or (dtype.kind == "U" and dtype.itemsize > 4 * len(entry["value"]) + 4):
             raise ValueError("a number has the type of something else")
-        return dtype.type(self.value(entry["value"]))
+        return dtype.type(self._decode(entry["value"]))
 
-    def _object(self, entry: dict[str, Any]) -> Any:
-        written = StoredObject(entry["class"], entry.get("version"), self._fields(entry["fields"]))
+    def _read_object(self, entry: dict[str, Any]) -> Any:
+        written = StoredObject(entry["class"], entry.get("version"), self._decode_fields(entry["fields"]))
         stored = translate(written, self._format)
         if stored.is_gone:
             return stored

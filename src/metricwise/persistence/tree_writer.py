@@ -27,6 +27,7 @@ from scipy import sparse
 
 from metricwise._sklearn import SEARCH_MODULE
 from metricwise._typing import Labels
+from metricwise.measures import ContingencyMeasure
 from metricwise.persistence.allowed import VALUES, get_class_name, get_name, is_own
 from metricwise.persistence.compiled import COMPILED, find_kind
 from metricwise.persistence.objects import get_values
@@ -37,7 +38,7 @@ SCALAR_KINDS = "biufU"
 
 
 class TreeWriter:
-    """The entries and arrays of a model."""
+    """Collects the entries and arrays of a model."""
 
     def __init__(self) -> None:
         self.entries: list[dict[str, Any]] = []
@@ -46,28 +47,27 @@ class TreeWriter:
         self._open: set[int] = set()
         self._alive: list[Any] = []  # the id of an object that is alive belongs to no other
 
-    def value(self, thing: Any, where: str) -> Any:
+    def _encode(self, thing: Any, where: str) -> Any:
         """Return the JSON value of a thing; messages name it by ``where``."""
         if thing is None or type(thing) in _PLAIN:
             return thing
         if type(thing) is float:
             return thing if np.isfinite(thing) else {"is": "float", "value": repr(thing)}
         if type(thing) is list:
-            return [self.value(item, f"{where}[{k}]") for k, item in enumerate(thing)]
+            return [self._encode(item, f"{where}[{k}]") for k, item in enumerate(thing)]
         if type(thing) is tuple:
-            return {"is": "tuple", "items": self.value(list(thing), where)}
+            return {"is": "tuple", "items": self._encode(list(thing), where)}
         if type(thing) is dict:
-            return {"is": "dict", "items": self._pairs(thing, where)}
+            return {"is": "dict", "items": self._encode_pairs(thing, where)}
         if type(thing) in (set, frozenset):
-            items = self.value(sorted(thing, key=repr), where)
+            items = self._encode(sorted(thing, key=repr), where)
             return {"is": type(thing).__name__, "items": items}
         if type(thing) is slice:
-            return {"is": "slice", "items": self.value([thing.start, thing.stop, thing.step], where)}
+            return {"is": "slice", "items": self._encode([thing.start, thing.stop, thing.step], where)}
         return {"is": "entry", "at": self.add(thing, where)}
 
-    def fields(self, values: dict[str, Any], where: str) -> dict[str, Any]:
-        """Return named values."""
-        return {name: self.value(value, f"{where}.{name}") for name, value in values.items()}
+    def _encode_fields(self, values: dict[str, Any], where: str) -> dict[str, Any]:
+        return {name: self._encode(value, f"{where}.{name}") for name, value in values.items()}
 
     def add(self, thing: Any, where: str) -> int:
         """Return the number of the entry that holds a thing; add the entry if there is none."""
@@ -76,56 +76,63 @@ class TreeWriter:
         if id(thing) in self._open:
             raise ValueError(f"{where} contains itself: remove the reference")
         self._open.add(id(thing))
-        entry = self._entry(thing, where)
+        entry = self._make_entry(thing, where)
         self._open.remove(id(thing))
         self.entries.append(entry)
         self._alive.append(thing)
         self._known[id(thing)] = len(self.entries) - 1
         return len(self.entries) - 1
 
-    def _pairs(self, thing: dict[Any, Any], where: str) -> list[list[Any]]:
-        return [[self.value(key, f"{where} (a key)"), self.value(v, f"{where}[{key!r}]")] for key, v in thing.items()]
+    def _encode_pairs(self, thing: dict[Any, Any], where: str) -> list[list[Any]]:
+        return [
+            [self._encode(key, f"{where} (a key)"), self._encode(v, f"{where}[{key!r}]")] for key, v in thing.items()
+        ]
 
-    def _entry(self, thing: Any, where: str) -> dict[str, Any]:
+    def _make_entry(self, thing: Any, where: str) -> dict[str, Any]:
         if type(thing) in (np.ndarray, np.memmap):
-            return self._array(np.asarray(thing), where)
+            return self._add_array(np.asarray(thing), where)
         if isinstance(thing, np.generic) and thing.dtype.kind in SCALAR_KINDS:
-            return {"kind": "scalar", "dtype": thing.dtype.str, "value": self.value(thing.item(), where)}
+            return {"kind": "scalar", "dtype": thing.dtype.str, "value": self._encode(thing.item(), where)}
         for layout, classes in SPARSE_CLASSES.items():
             if type(thing) in classes:
                 parts = {key: getattr(thing, key) for key in ("shape", "data", "indices", "indptr")}
                 is_array = isinstance(thing, sparse.sparray)
-                return {"kind": "sparse", "format": layout, "is_array": is_array, **self.fields(parts, where)}
+                return {"kind": "sparse", "format": layout, "is_array": is_array, **self._encode_fields(parts, where)}
         if isinstance(thing, np.dtype) and thing.names is None and not thing.hasobject:
             return {"kind": "dtype", "dtype": thing.str}
         if (name := get_name(thing, VALUES) if callable(thing) else None) is not None:
             return {"kind": "name", "name": name}
         if (kind := find_kind(thing)) is not None:
-            return {"kind": kind, **self.fields(COMPILED[kind].write(thing), where)}
-        return self._object(thing, where)
+            return {"kind": kind, **self._encode_fields(COMPILED[kind].write(thing), where)}
+        return self._describe_object(thing, where)
 
-    def _array(self, thing: Labels, where: str) -> dict[str, Any]:
+    def _add_array(self, thing: Labels, where: str) -> dict[str, Any]:
         if thing.dtype.kind == "O":
-            items = [self.value(item, f"{where}[{k}]") for k, item in enumerate(thing.ravel().tolist())]
+            items = [self._encode(item, f"{where}[{k}]") for k, item in enumerate(thing.ravel().tolist())]
             return {"kind": "items", "shape": list(thing.shape), "items": items}
         if thing.dtype.hasobject or thing.dtype.kind in "mM":
             raise ValueError(f"{where} is an array of {thing.dtype}: model files hold arrays of numbers and text")
         self.arrays.append(thing)
         return {"kind": "array", "number": len(self.arrays) - 1}
 
-    def _object(self, thing: Any, where: str) -> dict[str, Any]:
+    def _describe_object(self, thing: Any, where: str) -> dict[str, Any]:
         name = get_class_name(type(thing))
         if name is None:
             raise ValueError(_explain_refusal(thing, where))
         version = {"version": type(thing).__stored_state__.version} if is_own(name) else {}
-        return {"kind": "object", "class": name, **version, "fields": self.fields(get_values(thing, name), where)}
+        return {
+            "kind": "object",
+            "class": name,
+            **version,
+            "fields": self._encode_fields(get_values(thing, name), where),
+        }
 
 
 def _explain_refusal(thing: Any, where: str) -> str:
     """Return why an object cannot be saved, and what to do."""
     kind = f"{type(thing).__module__}.{type(thing).__qualname__}"
     no_code = "and a model file holds no code"
-    if type(thing).__module__ == "metricwise.measures.custom":
+    if isinstance(thing, ContingencyMeasure):
         return (
             f"{where} is the measure {thing.name!r}, made of a function of your own, {no_code}: train with a measure "
             "that has a name (metricwise.measure_names() lists them)"
