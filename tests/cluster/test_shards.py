@@ -65,7 +65,7 @@ def test_one_chunk_is_the_run_in_memory(method, kind, client):
 @each_method
 def test_one_shard_of_several_chunks_is_a_sequential_run_in_their_order(method, client):
     """A pass cut into chunks, with the state travelling, is a pass over the samples in that order, bit by bit."""
-    learner = model_of(method)._learner(model_of(method)._checked_measure())
+    learner = model_of(method)._make_learner(model_of(method)._check_measure())
     bounds = np.cumsum([0, *CHUNKS])
     whole = learner.start(X.shape[1], False)
     learner.prepare(whole, StreamData(X, POSITIVE, np.ones(len(X))), np.arange(500))
@@ -87,7 +87,7 @@ def test_one_shard_of_several_chunks_is_a_sequential_run_in_their_order(method, 
 def test_the_average_is_that_of_models_of_their_averages_and_of_duals(method, make):
     """Against the definition: what states mean before and after, not how they are written."""
     rows = X if make is dense else sparse.csr_array(X)
-    learner = model_of(method)._learner(model_of(method)._checked_measure())
+    learner = model_of(method)._make_learner(model_of(method)._check_measure())
     before = learner.start(X.shape[1], make is not dense)
     learner.prepare(before, StreamData(rows, POSITIVE, np.ones(len(X))), np.arange(300))
     parts = [np.arange(0, 900), np.arange(900, 2500), np.arange(2500, 3000)]
@@ -197,7 +197,7 @@ def test_only_a_few_vectors_move(client):
     for n_passes in (2, 3):
         model = SPADEClassifier("g_mean", n_passes=n_passes, tol=-1.0, threshold=0.0, n_shards=4)
         moved.append(model.fit(data, positive).result_.bytes_moved)
-    state = sum(array.nbytes for array in model._states[0].to_arrays().values())
+    state = sum(array.nbytes for array in model._model.states[0].to_arrays().values())
     scores = 8 * 4000 // 10 + 8 * 60
     assert 4 * state < moved[1] - moved[0] < 1.05 * ((1 + 4) * state + scores)
 

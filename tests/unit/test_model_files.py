@@ -84,6 +84,7 @@ TRANSIENT = {
     "callback": "a parameter of the training",
     "checkpoint": "a parameter of the training",
     "relative": "PrecisionAtK and RecallAtK derive it from k",
+    "binary_models": "StreamModel caches them",
     "n_shards": "set by the base of the streaming classifiers; MiniBatchSVC has no such parameter",
 }
 

@@ -28,7 +28,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
 
     __stored_state__: ClassVar[StoredState] = StoredState(
         version=1,
-        attributes=("n_features_in_", "feature_names_in_", "measure_", "classes_"),
+        attributes=("n_features_in_", "feature_names_in_"),
         training_parameters=("callback", "checkpoint"),
     )
 

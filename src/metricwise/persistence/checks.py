@@ -13,6 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from metricwise.persistence.compiled import check_predictor, find_kind, require
+from metricwise.results import StreamEntry
 
 Values = dict[str, Any]
 
@@ -168,11 +169,27 @@ def _check_sparse_coding(values: Values) -> None:
 
 
 def _check_streaming(values: Values) -> None:
-    states, cache = values.get("_states", []), values.get("_cache") or []
-    for part in (states, cache):
-        require(isinstance(part, list), "the states of a stream are damaged")
-    sizes = [state.v.shape for state in states] + [np.shape(model.weights) for model in cache]
-    require(all(size == (values.get("n_features_in_"),) for size in sizes), "a stream has the wrong number of features")
+    from metricwise.estimators.streaming.training import StreamModel  # not needed for other models
+
+    if "_model" not in values:
+        return
+    model, size = values["_model"], (values.get("n_features_in_"),)
+    require(isinstance(model, StreamModel), "there is something else where the model of a stream belongs")
+    sizes = [state.v.shape for state in model.states] + [np.shape(one.weights) for one in model.selected]
+    require(all(found == size for found in sizes), "a stream has the wrong number of features")
+
+
+def _check_stream_model(values: Values) -> None:
+    from metricwise.estimators.streaming.training import BinaryModel
+    from metricwise.solvers.stream_state import StreamState
+
+    for key, cls in (("states", StreamState), ("selected", BinaryModel), ("entries", StreamEntry)):
+        parts = values[key]
+        is_right = isinstance(parts, tuple) and all(isinstance(part, cls) for part in parts)
+        require(is_right, f"the {key} of a stream are damaged")
+    weights = [one.weights for one in values["selected"]]
+    is_right = all(isinstance(one, np.ndarray) and one.dtype == np.float64 and one.ndim == 1 for one in weights)
+    require(is_right and values["states"], "the models of a stream are damaged")
 
 
 def _check_stream_state(values: Values) -> None:
@@ -228,6 +245,7 @@ _CHECKS: dict[str, Callable[[Values], None]] = {
     "SmoothedSVC": _check_linear,
     "SVC": _check_kernel_machine,
     "SparseCodingClassifier": _check_sparse_coding,
+    "StreamModel": _check_stream_model,
     "StreamState": _check_stream_state,
     "TreePredictor": check_predictor,
 }

@@ -71,9 +71,9 @@ def _import_solvers() -> tuple[type, ...]:
 
 
 def _import_streaming() -> tuple[type, ...]:
-    from metricwise.estimators.streaming.base import _Model
+    from metricwise.estimators.streaming.training import BinaryModel, StreamModel
 
-    return (_Model,)
+    return BinaryModel, StreamModel
 
 
 def _import_multilabel() -> tuple[type, ...]:

@@ -1,71 +1,74 @@
-"""What the classifiers for streams share: samples in chunks, samples in memory, samples in files, and checkpoints."""
+"""What the classifiers for streams share: parameters, `fit`, `partial_fit`, `fit_stream` and the fitted attributes."""
 
 from __future__ import annotations
 
 import logging
 import time
+import warnings
 from abc import abstractmethod
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_random_state
 
 from metricwise._sklearn import Interval, Options, StrOptions
 from metricwise._state import StoredState
-from metricwise._typing import Floats, Mask
+from metricwise._typing import Floats, Labels, Mask
 from metricwise.decisions.targets import classes_of, sample_weights_of
+from metricwise.designs import make_design
 from metricwise.designs.cluster.source import DaskSource
+from metricwise.estimators.checkpoints import Checkpoint, check_writable, digest, settings_of
 from metricwise.estimators.dask_inputs import data_of_cluster
 from metricwise.estimators.inputs import refuse_dask_in_order, restore_on_error, validate_samples
 from metricwise.estimators.linear import LinearClassifier
-from metricwise.estimators.streaming.chunks import ChunkReader, check_chunk_labels, chunk_weights
-from metricwise.estimators.streaming.passes import Evaluation, evaluate
+from metricwise.estimators.streaming.chunks import (
+    Chunk,
+    ChunkReader,
+    ChunkSource,
+    check_chunk_labels,
+    check_n_passes,
+    chunk_weights,
+    evaluate_stream,
+    first_classes,
+    learn_chunk,
+    thin_history,
+)
+from metricwise.estimators.streaming.cluster import make_shard_sources
+from metricwise.estimators.streaming.memory import make_memory_sources
+from metricwise.estimators.streaming.training import StreamModel, StreamPlan, train
 from metricwise.measures import Measure, get_measure
 from metricwise.registry import check_trainable
-from metricwise.results import History, Status, StreamEntry, StreamResult
-from metricwise.solvers.point_updates import PointSettings, Schedule, StreamLearner, learn_around
-from metricwise.solvers.stream_data import StreamData
+from metricwise.results import History, StreamEntry, StreamResult
+from metricwise.solvers.point_updates import PointSettings, Schedule, StreamLearner
 from metricwise.solvers.stream_state import StreamState
-from metricwise.threads import available_threads
 
 _LOG = logging.getLogger("metricwise")
-_NOTHING_REMEMBERED = Evaluation(0.0, float("nan"))
-_MOST_ENTRIES = 1000
-_ROWS_BETWEEN_ENTRIES = 131_072
 
 
-class _Model:
-    """One binary model: weights, intercept and threshold, pointing to its positives."""
-
-    __stored_state__: ClassVar[StoredState] = StoredState(1, ("weights", "bias", "threshold"))
-
-    def __init__(self, weights: Floats, bias: float, threshold: float) -> None:
-        self.weights, self.bias, self.threshold = weights, bias, threshold
+def report_progress(callback: Callable[[StreamEntry], Any] | None, entry: StreamEntry) -> bool:
+    """Log an evaluation and pass it to the callback, if there is one; return whether that wants to stop."""
+    left = "" if entry.seconds_left is None else f", at most {entry.seconds_left:.0f} s left"
+    speed = entry.samples_per_second
+    _LOG.info("%d samples, %.0f samples/s, measure %.4f%s", entry.n_samples, speed, entry.measure, left)
+    return bool(callback is not None and callback(entry))
 
 
 class StreamingClassifier(LinearClassifier):
     """A linear classifier that learns from samples as they come."""
 
-    __stored_state__: ClassVar[StoredState] = LinearClassifier.__stored_state__.extend(
-        "_states", "_cache", "_entries", "_seconds", "_passes", "_status", "_rows_of_others", "_bytes_moved"
-    )
+    __stored_state__: ClassVar[StoredState] = LinearClassifier.__stored_state__.extend("_model")
 
     # A client belongs to a call and to no pipeline: it is not routed.
     __metadata_request__fit: ClassVar[dict[str, str]] = {"client": UNUSED}
 
-    _states: list[StreamState]
-    _cache: list[_Model] | None
-    _entries: list[StreamEntry]
-    _seconds: float
-    _passes: int
-    _status: str
-    _rows_of_others: int  # seen by shards other than the one whose position the states have
-    _bytes_moved: int
+    _model: StreamModel
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "measure": "no_validation",
@@ -136,24 +139,44 @@ class StreamingClassifier(LinearClassifier):
         self.n_shards = n_shards
 
     @abstractmethod
-    def _learner(self, measure: Any) -> StreamLearner:
+    def _make_learner(self, measure: Any) -> StreamLearner:
         """Return the solver of one binary problem."""
 
     def _settings(self) -> PointSettings:
         return PointSettings(self.schedule, self.eta0, self.alpha, self.prior, self.fit_intercept)
 
-    def _checked_measure(self) -> Measure:
+    def _check_measure(self) -> Measure:
+        """Return the measure; raise if it or another parameter is not valid."""
         self._validate_params()
         measure = get_measure(self.measure)
         check_trainable(measure, self)
         return measure
 
-    @property
-    def _threads(self) -> int:
-        return available_threads() if self.n_jobs in (None, -1) else int(self.n_jobs or 1)
+    def _plan(self, measure: Measure, seed: int = 0) -> StreamPlan:
+        """Return everything that training needs beside the samples."""
+        return StreamPlan(
+            measure,
+            self._make_learner(measure),
+            None if isinstance(self.threshold, str) else float(self.threshold),
+            self.n_passes,
+            self.tol,
+            self.patience,
+            self.validation_fraction,
+            self.max_seconds,
+            self.n_jobs,
+            self.n_shards,
+            self.every,
+            seed,
+            partial(report_progress, self.callback),
+        )
 
-    # ------------------------------------------------------------------------------------------------- samples in
-    # memory
+    def _add_checkpoint(self, plan: StreamPlan, identify: Callable[[], list[Any]]) -> StreamPlan:
+        """Return the plan with the file from which training on the identified samples resumes, if one is wanted."""
+        if self.checkpoint is None:  # to identify samples, all of them may be read
+            return plan
+        path = Path(self.checkpoint)
+        check_writable(path)
+        return replace(plan, checkpoint=Checkpoint(path, digest(settings_of(self), *identify())))
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, client: Any = None) -> Self:
         """Train in shuffled passes until the measure on samples held out stops improving.
@@ -174,10 +197,7 @@ class StreamingClassifier(LinearClassifier):
         -------
         self
         """
-        from metricwise.estimators.streaming.cluster import ClusterJob
-        from metricwise.estimators.streaming.memory import MemoryJob, mean_entries
-
-        measure = self._checked_measure()
+        measure = self._check_measure()
         X, y, sample_weight = data_of_cluster(self, X, y, sample_weight, client)
         on_cluster = isinstance(X, DaskSource)
         with restore_on_error(self):
@@ -186,29 +206,25 @@ class StreamingClassifier(LinearClassifier):
             X, y = validate_samples(self, X, y, least=2, order="C", chunks=on_cluster)
             weights = sample_weights_of(X, y, sample_weight, None)
             classes = classes_of(y, weights)
+            positives = self._positives(y, classes)
             seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-            job = (ClusterJob if on_cluster else MemoryJob)(self, measure, X, weights, seed)
-            done = job.run(self._positives(y, classes))
-            self.measure_, self.classes_ = measure, classes
-            self._states = [progress.state for progress, _ in done]
-            self._entries = mean_entries([progress.entries for progress, _ in done])
-            self._seconds = sum(progress.seconds for progress, _ in done)
-            self._rows_of_others = done[0][0].entries[-1].n_samples - self._states[0].position
-            self._bytes_moved = job.bytes_moved
-            self._passes, self._status = max(p.passes + (p.offset > 0) for p, _ in done), done[0][0].status
-            self._cache = [_Model(p.best_weights, p.best_bias, threshold) for p, threshold in done]
-        job.warn()
+            identify = partial(_identify_samples, X, positives, weights, seed)
+            plan = self._add_checkpoint(self._plan(measure, seed), identify)
+            make_sources = make_shard_sources if on_cluster else make_memory_sources
+            model = train(plan, make_sources(plan, X, positives, weights), classes)
+            self._model = replace(model, bytes_moved=X.bytes_moved) if on_cluster else model
+        self._warn()
         return self
 
-    def _take_features(self, other: StreamingClassifier) -> None:
-        """Know as many features as another model, by the same names."""
-        for name in ("n_features_in_", "feature_names_in_"):
-            self.__dict__.pop(name, None)
-            if hasattr(other, name):
-                setattr(self, name, getattr(other, name))
-
-    # ------------------------------------------------------------------------------------------------- samples in
-    # chunks
+    def _warn(self) -> None:
+        """Warn of a threshold that was chosen on training scores."""
+        if any(model.lacks_folds for model in self._model.selected):
+            warnings.warn(
+                "too few samples of one class to hold some out: the threshold was chosen on the training scores. "
+                "Collect more samples of the rare class, or give the threshold as a number",
+                UserWarning,
+                stacklevel=3,
+            )
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from more samples: any number of them, one included.
@@ -232,92 +248,35 @@ class StreamingClassifier(LinearClassifier):
         """
         refuse_dask_in_order("partial_fit", X)
         started = time.perf_counter()
-        measure = self._checked_measure()
-        first = not hasattr(self, "classes_")
-        labels = check_chunk_labels(y, classes, None if first else self.classes_)
+        measure = self._check_measure()
+        model = vars(self).get("_model")
+        classes = check_chunk_labels(y, classes, None if model is None else model.classes)
         with restore_on_error(self):
-            if first:
-                self._begin(measure, X, y, labels)
-            checked = self._checked_chunk(X, y, sample_weight)
-        self._learn_chunk(*checked)
-        self._seconds += time.perf_counter() - started
-        self._cache = None
-        self._note_progress()
+            if model is None:
+                model = StreamModel(measure, classes, self._start(self._plan(measure), X, y, classes))
+            plan = self._plan(model.measure)
+            learn_chunk(plan.learner, model.states, self._check_chunk(classes, X, y, sample_weight))
+        seconds = model.seconds + time.perf_counter() - started
+        entry = evaluate_stream(plan, model.states, model.entries, seconds)
+        entries = model.entries if entry is None else (*thin_history(model.entries), entry)
+        self._model = replace(model, threshold=plan.threshold, selected=(), entries=entries, seconds=seconds)
+        if entry is not None:
+            report_progress(self.callback, entry)
         return self
 
-    def _begin(self, measure: Measure, X: Any, y: Any, classes: NDArray[Any]) -> None:
-        """Make a model of the first chunk's kind that has not learnt anything."""
+    def _start(self, plan: StreamPlan, X: Any, y: Any, classes: Labels) -> tuple[StreamState, ...]:
+        """Return the states before the first sample of a stream whose first chunk is given."""
         X, _ = validate_samples(self, X, y)
-        count = len(self._positives(classes[:0], classes))
-        data = StreamData(X, np.zeros(0, dtype=bool), np.zeros(0))
-        states = [self._learner(measure).start(data.n_features, data.is_sparse) for _ in range(count)]
-        self._restore(measure, classes, states, {})
+        n_problems = len(self._positives(classes[:0], classes))
+        return tuple(plan.learner.start(X.shape[1], bool(sparse.issparse(X))) for _ in range(n_problems))
 
-    def _restore(
-        self, measure: Measure, classes: NDArray[Any], states: list[StreamState], notes: dict[str, Any]
-    ) -> None:
-        """Put states in place, new ones or those of a checkpoint with its notes."""
-        self.measure_, self.classes_, self._states = measure, classes, states
-        self._entries = list(notes.get("entries", ()))
-        self._seconds, self._passes, self._status = notes.get("seconds", 0.0), 1, Status.STREAMING.value
-        self._rows_of_others = self._bytes_moved = 0
-        self._cache = None
-        if "features" in notes:
-            self.n_features_in_ = notes["features"]
-        if notes.get("names"):
-            self.feature_names_in_ = np.array(notes["names"], dtype=object)
-
-    def _checked_chunk(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, NDArray[Any], Floats]:
-        """Return samples, labels and weights, all valid; raise before anything is learnt from them otherwise."""
+    def _check_chunk(self, classes: Labels, X: Any, y: Any, sample_weight: Any) -> Chunk:
+        """Return valid samples, positives and weights; raise before anything is learnt from them otherwise."""
         # Contiguous samples, as sums in another order would make a difference between one way to cut a stream and
         # another.
         X, y = validate_samples(self, X, y, reset=False, order="C")
-        check_chunk_labels(y, None, self.classes_)
-        if StreamData(X, np.zeros(0, dtype=bool), np.zeros(0)).is_sparse != self._states[0].is_sparse:
-            before = "sparse" if self._states[0].is_sparse else "dense"
-            raise ValueError(f"the samples learnt from before were {before}, these are not: convert X")
-        return X, y, chunk_weights(X, sample_weight)
-
-    def _learn_chunk(self, X: Any, y: NDArray[Any], weights: Floats, held: Mask | None = None) -> None:
-        """Learn from valid samples; those ``held`` out are only scored, and then no others are."""
-        rows = np.flatnonzero(weights > 0.0)
-        for positive, state in zip(self._positives(y, self.classes_), self._states, strict=True):
-            data = StreamData(X, positive, weights)
-            learner = self._learner(self.measure_)
-            if held is None:
-                learner.learn(state, data, rows)
-            else:
-                learn_around(learner, state, data, rows[~held[rows]], rows[held[rows]])
-
-    def _note_progress(self, seconds_left: float | None = None) -> bool:
-        """Add to the history, ever more rarely; say whether the callback wants to stop."""
-        position = self._states[0].position
-        last = self._entries[-1].n_samples if self._entries else 0
-        if position < max(last + min(last, _ROWS_BETWEEN_ENTRIES), 1):
-            return False
-        values = [self._recent(state).value for state in self._states]
-        duals = self._learner(self.measure_).duals(self._states[0])
-        entry = StreamEntry(position, self._seconds, float(np.mean(values)), duals, seconds_left)
-        if len(self._entries) >= _MOST_ENTRIES:
-            self._entries = self._entries[::2]
-        self._entries.append(entry)
-        return self._tell(entry)
-
-    def _tell(self, entry: StreamEntry) -> bool:
-        """Log an evaluation and hand it to the callback; say whether that wants to stop."""
-        left = "" if entry.seconds_left is None else f", at most {entry.seconds_left:.0f} s left"
-        _LOG.info(
-            "%d samples, %.0f samples/s, measure %.4f%s", entry.n_samples, entry.samples_per_second, entry.measure, left
-        )
-        return bool(self.callback is not None and self.callback(entry))
-
-    def _recent(self, state: StreamState) -> Evaluation:
-        """Return threshold and measure on the scores of recent samples, taken before they were learnt from."""
-        recent = state.recent_scores()
-        return evaluate(self.measure_, *recent) if recent is not None else _NOTHING_REMEMBERED
-
-    # -------------------------------------------------------------------------------------------------- samples in
-    # files
+        check_chunk_labels(y, None, classes)
+        return Chunk(X, self._positives(y, classes), chunk_weights(X, sample_weight))
 
     def fit_stream(self, source: Any, *, classes: Any = None, n_passes: int = 1, **options: Any) -> Self:
         """Train on chunks of samples that need not fit into memory.
@@ -339,52 +298,71 @@ class StreamingClassifier(LinearClassifier):
         -------
         self
         """
-        from metricwise.estimators.streaming.files import FileJob
-
         refuse_dask_in_order("fit_stream", source)
-        measure = self._checked_measure()
-        FileJob(self, measure, ChunkReader(source, options), classes, n_passes).run()
+        measure = self._check_measure()
+        reader = ChunkReader(source, options)
+        plan = replace(self._plan(measure), n_passes=check_n_passes(n_passes, reader))
+        with restore_on_error(self):
+            plan = self._add_checkpoint(plan, lambda: [plan.n_passes, np.array(classes).tolist(), *reader.identity()])
+            X, y, _ = reader.first()
+            labels = first_classes(reader, y, classes)
+            states = self._start(plan, X, y, labels)
+            del X, y  # chunks are not kept
+            chunks = ChunkSource(plan, reader, partial(self._check_chunk, labels), states)
+            self._model = train(plan, [chunks], labels)
         return self
 
-    # ----------------------------------------------------------------------------------------------------- the model
+    # --------------------------------------------------------------------------------------------------- the model
 
-    def _models(self) -> list[_Model]:
-        """Return the models, formed on demand so that learning from a sample costs no more than the sample."""
-        if not hasattr(self, "_states"):
-            raise AttributeError("not fitted")  # what hasattr expects of a model without samples
-        if self._cache is None:
-            self._cache = [_Model(*state.average(), self._threshold(state)) for state in self._states]
-        return self._cache
+    @property
+    def measure_(self) -> Measure:  # type: ignore[override]
+        """What the model was trained for."""
+        return self._model.measure
 
-    def _threshold(self, state: StreamState) -> float:
-        return float(self._recent(state).threshold if isinstance(self.threshold, str) else self.threshold)
+    @property
+    def classes_(self) -> Labels:  # type: ignore[override]
+        """The labels, sorted."""
+        return self._model.classes
 
     @property
     def coef_(self) -> Floats:  # type: ignore[override]
         """Weights of the features, signed towards ``classes_[1]`` in a binary problem."""
-        return self._sign * np.array([model.weights for model in self._models()])
+        return self._sign * np.array([model.weights for model in self._model.binary_models])
 
     @property
     def intercept_(self) -> Floats:  # type: ignore[override]
         """Constant terms of the scores."""
-        return self._sign * np.array([model.bias for model in self._models()])
+        return self._sign * np.array([model.intercept for model in self._model.binary_models])
 
     @property
     def threshold_(self) -> float | Floats:  # type: ignore[override]
         """What `decision_function` subtracts from the scores."""
-        thresholds = self._sign * np.array([model.threshold for model in self._models()])
+        thresholds = self._sign * np.array([model.threshold for model in self._model.binary_models])
         return float(thresholds[0]) if thresholds.size == 1 else thresholds
 
     @property
     def n_iter_(self) -> int:
         """Passes over the data."""
-        self._models()
-        return self._passes
+        return self._model.n_passes
 
     @property
     def result_(self) -> StreamResult:
         """Status, samples seen and history; of the first class for more than two, the history a mean over them."""
-        weights = np.append(self.coef_[0], self.intercept_[0])
-        n_samples = self._states[0].position + self._rows_of_others
-        told = Status(self._status), n_samples, self._passes, self._seconds, History(tuple(self._entries))
-        return StreamResult(weights, *told, bytes_moved=self._bytes_moved)
+        model, weights = self._model, np.append(self.coef_[0], self.intercept_[0])
+        history = History(model.entries)
+        return StreamResult(
+            weights,
+            model.status,
+            model.n_samples,
+            model.n_passes,
+            model.seconds,
+            history,
+            bytes_moved=model.bytes_moved,
+        )
+
+
+def _identify_samples(X: Any, positives: list[Mask], weights: Floats, seed: int) -> list[Any]:
+    """Return what tells the training on these samples from others; fingerprints are alike for every kind of matrix."""
+    design = make_design(X)
+    kind = X.bounds.tolist() if isinstance(X, DaskSource) else str(X.dtype)
+    return [X.shape, kind, design.is_sparse, design.fingerprints(), weights, np.array(positives), seed]

@@ -1,12 +1,13 @@
-"""Chunks of labelled samples from wherever they come."""
+"""Chunks of labelled samples as a source: one sample after the other, scored before they are learnt from."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import chain, islice
 from os import PathLike
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +16,137 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from metricwise._sklearn import check_sample_weight
+from metricwise._typing import Floats, Labels, Mask
+from metricwise.estimators.streaming.training import BinaryModel, Progress, StreamPlan, evaluate_recent
+from metricwise.results import StreamEntry
+from metricwise.solvers.point_updates import StreamLearner, learn_around
+from metricwise.solvers.stream_data import StreamData
+from metricwise.solvers.stream_state import StreamState
 
 _BYTES_AT_THE_END = 1 << 16
+_HELD_OUT = 10  # one sample in so many, if there is more than one pass
+_MOST_ENTRIES = 1000
+_SAMPLES_BETWEEN_ENTRIES = 131_072
+
+
+class Chunk(NamedTuple):
+    """Valid samples, which of them are positive in every binary problem, and their weights."""
+
+    X: Any
+    positives: list[Mask]
+    weights: Floats
+
+
+def learn_chunk(learner: StreamLearner, states: Sequence[StreamState], chunk: Chunk, held: Mask | None = None) -> None:
+    """Learn from samples; those ``held`` out are only scored, and then no others are."""
+    if sparse.issparse(chunk.X) != states[0].is_sparse:
+        before = "sparse" if states[0].is_sparse else "dense"
+        raise ValueError(f"the samples learnt from before were {before}, these are not: convert X")
+    samples = np.flatnonzero(chunk.weights > 0.0)
+    for positive, state in zip(chunk.positives, states, strict=True):
+        data = StreamData(chunk.X, positive, chunk.weights)
+        if held is None:
+            learner.learn(state, data, samples)
+        else:
+            learn_around(learner, state, data, samples[~held[samples]], samples[held[samples]])
+
+
+def evaluate_stream(
+    plan: StreamPlan, states: Sequence[StreamState], entries: Sequence[StreamEntry], seconds: float
+) -> StreamEntry | None:
+    """Return the next entry of a history, which are ever more rare; None if it is not due yet."""
+    position, last = states[0].position, entries[-1].n_samples if entries else 0
+    if position < max(last + min(last, _SAMPLES_BETWEEN_ENTRIES), 1):
+        return None
+    return StreamEntry(position, seconds, _recent_value(plan, states), plan.learner.duals(states[0]))
+
+
+def _recent_value(plan: StreamPlan, states: Sequence[StreamState]) -> float:
+    return float(np.mean([evaluate_recent(plan.measure, state).value for state in states]))
+
+
+def thin_history(entries: Sequence[StreamEntry]) -> Sequence[StreamEntry]:
+    """Return a history that has room for another entry."""
+    return entries[::2] if len(entries) >= _MOST_ENTRIES else entries
+
+
+class ChunkSource:
+    """Chunks of samples that need not fit into memory, for all binary problems at once.
+
+    Parameters
+    ----------
+    plan : StreamPlan
+        How to train. With more than one pass, one sample in ten is only scored.
+    reader : ChunkReader
+        Reads the chunks.
+    check : callable
+        Returns a valid `Chunk` of samples, labels and weights.
+    states : sequence of StreamState
+        One per binary problem, before the first sample.
+    """
+
+    is_stream = True
+
+    def __init__(
+        self, plan: StreamPlan, reader: ChunkReader, check: Callable[..., Chunk], states: Sequence[StreamState]
+    ) -> None:
+        self.plan, self.reader, self.check, self.states = plan, reader, check, states
+
+    def start(self) -> Progress:
+        """Return the progress before the first pass."""
+        return Progress(list(self.states))
+
+    def learn_pass(self, progress: Progress) -> Iterator[None]:
+        """Learn from chunk after chunk."""
+        holds_out = self.plan.n_passes > 1
+        for part in self.reader.read(progress.chunk):
+            chunk = self.check(*part)
+            positions = progress.offset + np.arange(chunk.weights.size)
+            held = positions % _HELD_OUT == _HELD_OUT - 1 if holds_out else None
+            learn_chunk(self.plan.learner, progress.states, chunk, held)
+            progress.chunk, progress.offset = progress.chunk + 1, progress.offset + chunk.weights.size
+            yield
+        if holds_out:
+            value = _recent_value(self.plan, progress.states)
+            progress.improvement = value - progress.best_value
+            if progress.improvement > 0.0:
+                progress.best_value = value
+
+    def evaluate(self, progress: Progress) -> StreamEntry | None:
+        """Evaluate on recent samples, which were scored before they were learnt from, ever more rarely."""
+        entry = evaluate_stream(self.plan, progress.states, progress.entries, progress.seconds)
+        n_samples = self.reader.n_samples
+        if entry is None:
+            return None
+        progress.entries = list(thin_history(progress.entries))
+        left = None if n_samples is None else progress.seconds_left(n_samples, self.plan.n_passes)
+        return replace(entry, seconds_left=left)
+
+    def select_models(self, progress: Progress) -> tuple[BinaryModel, ...]:
+        """Return no model: the averages of the states are."""
+        return ()
+
+
+def check_n_passes(n_passes: Any, reader: ChunkReader) -> int:
+    """Return the number of passes; raise if it is none, or if the source cannot be read so often."""
+    if not isinstance(n_passes, int | np.integer) or n_passes < 1:
+        raise ValueError(f"n_passes must be a whole number of at least 1, got {n_passes!r}")
+    if reader.once_only and n_passes > 1:
+        raise ValueError(
+            f"source can be read once only, but n_passes={n_passes}: give a path or a list, or set n_passes=1"
+        )
+    return int(n_passes)
+
+
+def first_classes(reader: ChunkReader, y: Any, classes: Any) -> Labels:
+    """Return the given classes, or those of the first chunk; raise if there are fewer than two."""
+    found: Labels = np.unique(y if classes is None else np.asarray(classes))
+    if found.size < 2:
+        raise ValueError(
+            f"the first chunk of {reader.name} has samples of one class only, {found.tolist()}: give all labels as "
+            "classes=[...]"
+        )
+    return found
 
 
 def check_chunk_labels(y: Any, classes: Any, known: NDArray[Any] | None) -> NDArray[Any]:
@@ -71,6 +201,7 @@ class ChunkReader:
         self.source = source
         # What to call the source: its path, or its type.
         self.name = str(getattr(source, "path", type(source).__name__))
+        self._begun: Iterator[tuple[Any, Any, Any]] | None = None  # a reading from which only the first chunk was taken
 
     @property
     def n_samples(self) -> int | None:
@@ -82,15 +213,22 @@ class ChunkReader:
         """Whether reading uses the source up."""
         return isinstance(self.source, Iterator)
 
+    def first(self) -> tuple[Any, Any, Any]:
+        """Return the first chunk, which `read` will yield again.
+
+        Raises
+        ------
+        ValueError
+            If there is none.
+        """
+        begun = self.read()
+        chunk = next(begun)
+        self._begun = chain([chunk], begun)
+        return chunk
+
     def identity(self) -> list[Any]:
         """Return what tells these samples from others: the first chunk and, of a file, its size and its end."""
-        if self.once_only:
-            first = list(islice(self.source, 1))
-            self.source = chain(first, self.source)  # what was looked at is put back
-            chunks = _unpacked(first, 0)
-        else:
-            chunks = self.read()
-        parts = [_content(part) for chunk in islice(chunks, 1) for part in chunk]
+        parts = [_content(part) for part in self.first()]
         if os.path.isfile(self.name):
             with open(self.name, "rb") as file:
                 size = file.seek(0, os.SEEK_END)
@@ -99,21 +237,27 @@ class ChunkReader:
         return parts
 
     def read(self, start: int = 0) -> Iterator[tuple[Any, Any, Any]]:
-        """Yield the chunks from number ``start`` on."""
+        """Return the chunks from number ``start`` on; reading the first of none raises a ValueError."""
+        begun, self._begun = self._begun, None
+        if begun is not None and (self.once_only or start == 0):
+            return islice(begun, start, None)
         chunks = self.source.chunks(start=start) if hasattr(self.source, "chunks") else islice(self.source, start, None)
-        return _unpacked(chunks, start)
+        return self._unpack(chunks, start)
 
-
-def _unpacked(chunks: Iterable[Any], start: int) -> Iterator[tuple[Any, Any, Any]]:
-    for number, chunk in enumerate(chunks, start):
-        if hasattr(chunk, "sample_weight"):
-            yield chunk.X, chunk.y, chunk.sample_weight
-        elif isinstance(chunk, tuple) and len(chunk) in (2, 3):
-            yield chunk if len(chunk) == 3 else (*chunk, None)
-        else:
-            raise TypeError(
-                f"chunk {number} of source is {type(chunk).__name__}: it must be (X, y) or (X, y, sample_weight)"
-            )
+    def _unpack(self, chunks: Iterable[Any], start: int) -> Iterator[tuple[Any, Any, Any]]:
+        number = start
+        for number, chunk in enumerate(chunks, start + 1):
+            if hasattr(chunk, "sample_weight"):
+                yield chunk.X, chunk.y, chunk.sample_weight
+            elif isinstance(chunk, tuple) and len(chunk) in (2, 3):
+                yield chunk if len(chunk) == 3 else (*chunk, None)
+            else:
+                raise TypeError(
+                    f"chunk {number - 1} of source is {type(chunk).__name__}: it must be (X, y) or (X, y, "
+                    "sample_weight)"
+                )
+        if number == 0:
+            raise ValueError(f"{self.name} has no samples: training needs samples of at least two classes")
 
 
 def _content(values: Any) -> Any:

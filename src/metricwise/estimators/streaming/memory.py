@@ -1,155 +1,210 @@
-"""The training of a streaming classifier on samples in memory, with checkpoints."""
+"""Samples in memory as a source: shuffled passes, evaluated on held-out samples."""
 
 from __future__ import annotations
 
-import warnings
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any, Self
 
 import numpy as np
 
 from metricwise._typing import Floats, Indices, Mask
-from metricwise.decisions.folds import merge_copies
+from metricwise.decisions.folds import assign_folds, merge_copies, split_samples
+from metricwise.decisions.out_of_fold import score_out_of_fold
 from metricwise.designs import make_design
-from metricwise.estimators.checkpoints import Checkpoint, check_writable, digest, settings_of
-from metricwise.estimators.streaming.passes import (
-    BinaryFitting,
-    Passes,
-    Pauses,
-    Progress,
-    held_out_rows,
-    out_of_fold_threshold,
-)
-from metricwise.measures import Measure
+from metricwise.estimators.streaming.training import BinaryModel, Progress, StreamPlan, evaluate, run_passes
+from metricwise.inference import threshold_for
+from metricwise.kernels.random_numbers import shuffle
 from metricwise.results import StreamEntry
 from metricwise.solvers.stream_data import StreamData
+from metricwise.threads import available_threads
 
-if TYPE_CHECKING:
-    from metricwise.estimators.streaming.base import StreamingClassifier
+# Equal samples, if they are few, are merged into weights, so that a sample of weight two and the same sample twice
+# train the same model.
+_MOST_SAMPLES_TO_MERGE = 2000
+_MOST_SAMPLES_FOR_FOLDS = 50_000
+_MOST_HELD_OUT = 20_000
+_FEWEST_HELD_OUT = 10  # of either class
+_FOLLOW_CONTENT = 20_000  # samples up to which copies of a sample are held out together
+_SCALED_AHEAD = 8192  # samples whose scale is learnt ahead
+_MANY_SAMPLES = 20_000  # from which the first pass is evaluated more than once
+_EVALUATIONS_OF_FIRST_PASS = 5
+_BITS_OF_PASSES = 24
+# The weight of a training sample in the choice of a threshold, beside held-out samples: at least so much, and half of
+# theirs if there are so many minority samples per feature.
+_LEAST_SHARE = 0.1
+_MINORITY_SAMPLES_PER_FEATURE = 50
 
 
-# Copies of few samples are merged into weights, so that a sample of weight two and the same sample twice train the same
-# model.
-_MOST_ROWS_TO_MERGE = 2000
-_MOST_ROWS_FOR_FOLDS = 50_000
+class MemorySource:
+    """The samples of one binary problem.
 
+    Parameters
+    ----------
+    plan : StreamPlan
+        How to train.
+    data : StreamData
+        Samples, truth and weights.
+    samples : array of int
+        The samples with weight.
+    held : array of int
+        Those among them that are never learnt from; none if there are too few.
+    """
 
-class MemoryJob:
-    """The binary problems of one call of `fit`."""
+    is_stream = False
 
-    def __init__(self, model: StreamingClassifier, measure: Measure, X: Any, weights: Floats, seed: int) -> None:
-        self.model, self.measure, self.X, self.weights, self.seed = model, measure, X, weights, seed
-        self.path = None if model.checkpoint is None else Path(model.checkpoint)
-        self._done: list[Progress] = []
-        self._untested_threshold = False
+    def __init__(self, plan: StreamPlan, data: StreamData, samples: Indices, held: Indices) -> None:
+        self.plan, self.data, self.samples, self.held = plan, data, samples, held
+        self.learner = plan.learner.adapt_to(samples.size)
+        self.train = np.setdiff1d(samples, held, assume_unique=True)
 
-    @property
-    def bytes_moved(self) -> int:
-        """Bytes that training has moved between here and a cluster so far; 0 where there is none."""
-        return 0
+    def start(self) -> Progress:
+        """Return the progress before the first pass, with the scale of the features learnt from some samples."""
+        state = self.learner.start(self.data.n_features, self.data.is_sparse)
+        some = self._draw((self.plan.seed, 1), _SCALED_AHEAD)
+        self.learner.prepare(state, *self._gather(some))
+        return Progress([state])
 
-    def run(self, positives: list[Mask]) -> list[tuple[Progress, float]]:
-        """Train all problems, or what a checkpoint leaves of them; return progress and threshold of each."""
-        checkpoint = None
-        if self.path is not None:
-            check_writable(self.path)
-            checkpoint = Checkpoint(self.path, self._digest(positives))
-        resumed = [] if checkpoint is None else _load_progress(checkpoint)
-        results = []
-        for number, positive in enumerate(positives):
-            data, rows = self._problem(positive)
-            progress = resumed[number] if number < len(resumed) else None
-            fitting = self._fitting(data, rows)
-            progress = self._train(fitting, progress, checkpoint)
-            self._done.append(progress)
-            results.append((progress, self._threshold(fitting, rows, progress)))
-        if checkpoint is not None:
-            checkpoint.remove()
-        return results
+    def _draw(self, seed: tuple[int, int], most: int) -> Indices:
+        """Return training samples: all of them or, if there are more, so many of them."""
+        if self.train.size <= most:
+            return self.train
+        return np.sort(np.random.default_rng(seed).choice(self.train, most, replace=False))
 
-    def warn(self) -> None:
-        """Say what a user should know of the threshold."""
-        if self._untested_threshold:
-            warnings.warn(
-                "too few samples of one class to hold some out: the threshold was chosen on the training scores. "
-                "Collect more samples of the rare class, or give the threshold as a number",
-                UserWarning,
-                stacklevel=3,
-            )
+    def _gather(self, samples: Indices) -> tuple[StreamData, Indices]:
+        """Return data in memory, and which of its samples are the given ones."""
+        return self.data, samples
 
-    def _problem(self, positive: Mask) -> tuple[StreamData, Indices]:
-        rows, weights = np.flatnonzero(self.weights > 0.0), self.weights
-        if rows.size <= _MOST_ROWS_TO_MERGE and np.all(weights[rows] == np.floor(weights[rows])):
-            rows, merged = merge_copies(make_design(self.X).take(rows), rows, positive[rows], weights[rows])
-            weights = np.zeros_like(weights)
-            weights[rows] = merged
-        return self._stream_rows(positive, weights), rows
+    def learn_pass(self, progress: Progress) -> Iterator[None]:
+        """Learn in an order that depends on the seed and the number of the pass alone."""
+        order = self.train.copy()
+        shuffle(order, np.uint64(seed_of_pass(self.plan.seed, progress.passes)))
+        pause = order.size if self.plan.checkpoint is None else self.plan.every
+        while progress.offset < order.size:
+            stops = [*self._evaluation_points(progress.passes), progress.offset + pause]
+            stop = min(stop for stop in stops if stop > progress.offset)
+            self.learner.learn(progress.states[0], self.data, order[progress.offset : stop], remember=False)
+            progress.offset = stop
+            yield
 
-    def _stream_rows(self, positive: Mask, weights: Floats) -> StreamData:
-        return StreamData(self.X, positive, weights, self.model._threads)
+    def _evaluation_points(self, passes: int) -> list[int]:
+        """Return after how many samples of a pass the model is evaluated."""
+        n_samples = self.train.size
+        if passes > 0 or n_samples < _MANY_SAMPLES:
+            return [n_samples]
+        return [n_samples * part // _EVALUATIONS_OF_FIRST_PASS for part in range(1, _EVALUATIONS_OF_FIRST_PASS + 1)]
 
-    def _passes(self) -> Passes:
-        model = self.model
-        return Passes(
-            model.n_passes, model.tol, model.patience, model.validation_fraction, model.max_seconds, self.seed
+    def evaluate(self, progress: Progress) -> StreamEntry | None:
+        """Evaluate on held-out samples where that is due; keep the model if it is the best so far."""
+        if progress.offset not in self._evaluation_points(progress.passes):
+            return None
+        state, has_held_out = progress.states[0], self.held.size > 0
+        weights, intercept = state.average()
+        samples = self.held if has_held_out else self.train
+        scores = self.data.scores(samples, weights, intercept)
+        found = evaluate(self.plan.measure, self.data.positive[samples], scores, self.data.weights[samples])
+        progress.improvement = found.value - progress.best_value if has_held_out else np.nan
+        if progress.improvement > 0.0 or not has_held_out:
+            progress.best_value, progress.best = found.value, BinaryModel(weights, intercept, found.threshold)
+        return StreamEntry(
+            progress.passes * self.train.size + progress.offset,
+            progress.seconds,
+            found.value if has_held_out else np.nan,
+            self.learner.duals(state),
+            progress.seconds_left(self.train.size, self.plan.n_passes),
         )
 
-    def _fitting(self, data: StreamData, rows: Indices) -> BinaryFitting:
-        passes = self._passes()
-        held = held_out_rows(data, rows, passes.validation_fraction, self.seed)
-        return self._make_fitting(data, rows, passes, held)
+    def select_models(self, progress: Progress) -> tuple[BinaryModel, ...]:
+        """Return the best model with the given threshold, or one chosen on held-out or out-of-fold scores."""
+        best = progress.best
+        assert best is not None  # every pass ends with an evaluation
+        if self.plan.threshold is not None:
+            return (replace(best, threshold=self.plan.threshold),)
+        threshold = self._held_out_threshold(best) if self.held.size else self._out_of_fold_threshold()
+        return (replace(best, lacks_folds=True) if threshold is None else replace(best, threshold=threshold),)
 
-    def _make_fitting(self, data: StreamData, rows: Indices, passes: Passes, held: Indices) -> BinaryFitting:
-        return BinaryFitting(
-            self.model._learner(self.measure).adapt_to(rows.size), self.measure, data, rows, passes, held
-        )
+    def _held_out_threshold(self, model: BinaryModel) -> float:
+        """Return the threshold on the scores of held-out samples and, with a small weight, of training samples.
 
-    def _train(self, fitting: BinaryFitting, progress: Progress | None, checkpoint: Checkpoint | None) -> Progress:
-        pauses = None
-        if checkpoint is not None:
-            file = checkpoint
-            pauses = Pauses(self.model.every, lambda now: file.save([one.to_arrays() for one in (*self._done, now)]))
-        return fitting.run(progress or fitting.start(), pauses, self.model._tell)
+        A threshold chosen on few held-out samples alone depends on single samples. Training samples steady it: measured
+        over data sets of all kinds, that came nearer to the best threshold. The more of them there are per feature, the
+        less their scores differ from those of new samples.
+        """
+        data, some = self.data, self._draw((self.plan.seed, 3), round(self.held.size / _LEAST_SHARE))
+        samples = np.concatenate([self.held, some])
+        share = np.repeat([1.0, self._share_of_training_samples()], [self.held.size, some.size])
+        scores = data.scores(samples, model.weights, model.intercept)
+        return threshold_for(self.plan.measure, data.positive[samples], scores, share * data.weights[samples])
 
-    def _threshold(self, fitting: BinaryFitting, rows: Indices, progress: Progress) -> float:
-        if not isinstance(self.model.threshold, str):
-            return float(self.model.threshold)
-        if fitting.held.size:
-            return fitting.final_threshold(progress)
-        found = None
-        if rows.size <= _MOST_ROWS_FOR_FOLDS:
-            data, passes = fitting.data, self._passes()
-            found = out_of_fold_threshold(
-                lambda train: self._make_fitting(data, train, passes, rows[:0]), self.measure, data, rows, self.seed
-            )
-        self._untested_threshold |= found is None
-        return progress.best_threshold if found is None else found
+    def _share_of_training_samples(self) -> float:
+        positives = np.count_nonzero(self.data.positive[self.train])
+        rare = min(positives, self.train.size - positives)
+        return max(rare / (rare + _MINORITY_SAMPLES_PER_FEATURE * self.data.n_features), _LEAST_SHARE)
 
-    # ---------------------------------------------------------------------------------------------------- checkpoints
+    def _out_of_fold_threshold(self) -> float | None:
+        """Return the threshold on out-of-fold scores; None if there are too many samples or too few for folds."""
+        if self.samples.size > _MOST_SAMPLES_FOR_FOLDS:
+            return None
+        positive, weights = self.data.positive[self.samples], self.data.weights[self.samples]
+        found = split_samples(None, make_design(self.data.X).take(self.samples), None, positive, self.plan.seed)
+        splits = list(found or ())
+        if not splits or any(np.unique(positive[train]).size < 2 for train, _ in splits):
+            return None
+        out_of_fold = score_out_of_fold(self._score_fold, splits, n_jobs=1)
+        scores = np.zeros(self.samples.size)
+        scores[out_of_fold.samples] = out_of_fold.scores
+        return evaluate(self.plan.measure, positive, scores, weights).threshold
 
-    def _digest(self, positives: list[Mask]) -> str:
-        content = make_design(self.X).fingerprints()
-        return digest(settings_of(self.model), self._kind(), content, self.weights, np.array(positives), self.seed)
+    def _score_fold(self, train: Indices, test: Indices, seen: Indices) -> tuple[Floats, Floats]:
+        """Train on some of the samples; return the scores of others, and of samples trained on."""
+        fold = self._restrict(self.samples[train])
+        best = run_passes(fold, fold.plan, fold.start()).best
+        assert best is not None
+        scores = [self.data.scores(self.samples[part], best.weights, best.intercept) for part in (test, seen)]
+        return scores[0], scores[1]
 
-    def _kind(self) -> tuple[Any, ...]:
-        """Return what tells matrices apart, as fingerprints are alike for every kind."""
-        return self.X.shape, str(self.X.dtype), make_design(self.X).is_sparse
-
-
-def _load_progress(checkpoint: Checkpoint) -> list[Progress]:
-    runs = checkpoint.load()
-    with checkpoint.naming_damage():
-        return [Progress.from_arrays(arrays) for arrays in runs]
+    def _restrict(self, samples: Indices) -> Self:
+        """Return a source of some of the samples, all to be learnt from, that neither reports nor saves."""
+        return type(self)(replace(self.plan, report=None, checkpoint=None), self.data, samples, samples[:0])
 
 
-def mean_entries(histories: list[list[StreamEntry]]) -> list[StreamEntry]:
-    """Return the history of one problem, or of several the mean over those still training at each evaluation."""
-    if len(histories) == 1:
-        return histories[0]
-    longest = max(histories, key=len)
-    entries = []
-    for k, entry in enumerate(longest):
-        values = [history[min(k, len(history) - 1)].measure for history in histories if history]
-        seconds = sum(history[min(k, len(history) - 1)].seconds for history in histories if history)
-        entries.append(StreamEntry(entry.n_samples, seconds, float(np.mean(values)), entry.duals, entry.seconds_left))
-    return entries
+def make_memory_sources(plan: StreamPlan, X: Any, positives: Sequence[Mask], weights: Floats) -> Iterator[MemorySource]:
+    """Yield the source of every binary problem."""
+    n_threads = available_threads() if plan.n_jobs in (None, -1) else int(plan.n_jobs or 1)
+    for positive in positives:
+        samples, merged = merge_equal_samples(X, positive, weights)
+        data = StreamData(X, positive, merged, n_threads)
+        yield MemorySource(plan, data, samples, hold_out(plan, data, samples))
+
+
+def merge_equal_samples(X: Any, positive: Mask, weights: Floats) -> tuple[Indices, Floats]:
+    """Return the samples with weight and the weights of all samples, equal ones merged if they are few."""
+    samples = np.flatnonzero(weights > 0.0)
+    if samples.size <= _MOST_SAMPLES_TO_MERGE and np.all(weights[samples] == np.floor(weights[samples])):
+        samples, merged = merge_copies(make_design(X).take(samples), samples, positive[samples], weights[samples])
+        weights = np.zeros_like(weights)
+        weights[samples] = merged
+    return samples, weights
+
+
+def hold_out(plan: StreamPlan, data: StreamData, samples: Indices) -> Indices:
+    """Return samples to hold out, the same share of both classes; none if there would be too few of one."""
+    n_folds, positive, none = round(1.0 / plan.validation_fraction), data.positive, samples[:0]
+    if min(np.count_nonzero(positive[samples] == side) for side in (True, False)) < _FEWEST_HELD_OUT * n_folds:
+        return none
+    if samples.size <= _FOLLOW_CONTENT:
+        folds = assign_folds(make_design(data.X).take(samples), positive[samples], n_folds, plan.seed)
+        held = none if folds is None else samples[folds == 0]
+    else:
+        random = np.random.default_rng((plan.seed, 0))
+        share = min(plan.validation_fraction, _MOST_HELD_OUT / samples.size)
+        parts = [samples[positive[samples] == side] for side in (True, False)]
+        counts = [max(int(share * part.size), _FEWEST_HELD_OUT) for part in parts]
+        held = np.concatenate([random.choice(part, count, False) for part, count in zip(parts, counts, strict=True)])
+    found = min(np.count_nonzero(positive[held] == side) for side in (True, False))
+    return np.sort(held) if found >= _FEWEST_HELD_OUT else none
+
+
+def seed_of_pass(seed: int, number: int) -> int:
+    """Return what seeds the order of the samples in a pass."""
+    return (seed << _BITS_OF_PASSES) + number

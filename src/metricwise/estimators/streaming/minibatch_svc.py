@@ -162,8 +162,8 @@ class MiniBatchSVC(StreamingClassifier):
         )
         self.batch_size = batch_size
 
-    def _checked_measure(self) -> Measure:
-        measure = super()._checked_measure()
+    def _check_measure(self) -> Measure:
+        measure = super()._check_measure()
         if isinstance(measure, CountsTopSamples) and measure.relative_to(1.0) != measure.relative_to(2.0):
             raise ValueError(
                 f"measure {measure!r} counts top samples, but a stream has no number of samples: give k as a share of "
@@ -171,5 +171,5 @@ class MiniBatchSVC(StreamingClassifier):
             )
         return measure
 
-    def _learner(self, measure: Any) -> MiniBatches:
+    def _make_learner(self, measure: Any) -> MiniBatches:
         return MiniBatches(measure, self._settings(), int(self.batch_size))

@@ -159,5 +159,5 @@ class SPADEClassifier(StreamingClassifier):
             n_shards=n_shards,
         )
 
-    def _learner(self, measure: Any) -> Spade:
+    def _make_learner(self, measure: Any) -> Spade:
         return Spade(measure, self._settings())

@@ -102,5 +102,5 @@ class STAMPClassifier(StreamingClassifier):
     True
     """
 
-    def _learner(self, measure: Any) -> Stamp:
+    def _make_learner(self, measure: Any) -> Stamp:
         return Stamp(measure, self._settings())

@@ -57,7 +57,7 @@ class BatchClassifier(LinearClassifier):
     """
 
     __stored_state__: ClassVar[StoredState] = LinearClassifier.__stored_state__.extend(
-        "coef_", "intercept_", "threshold_", "n_iter_", "result_"
+        "measure_", "classes_", "coef_", "intercept_", "threshold_", "n_iter_", "result_"
     )
 
     measure: str | Measure

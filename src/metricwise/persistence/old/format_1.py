@@ -17,9 +17,11 @@ from metricwise.decisions.scoring import gives_probabilities
 from metricwise.decisions.targets import positive_class
 from metricwise.decisions.tasks import Binary, Multiclass, Multilabel, Task
 from metricwise.estimators.selection.ensemble import AveragedModels
+from metricwise.estimators.streaming.training import StreamModel
 from metricwise.persistence.allowed import is_own
+from metricwise.persistence.objects import make_object
 from metricwise.persistence.old import Step, StoredObject, Values
-from metricwise.results import Result
+from metricwise.results import Result, Status
 from metricwise.solvers.newton import SquaredPairsResult
 
 _ESTIMATORS = "metricwise.estimators"
@@ -46,7 +48,6 @@ _MOVED = {
     f"{_ESTIMATORS}.spade": "SPADEClassifier",
     f"{_ESTIMATORS}.sparse_coding": "SparseCodingClassifier",
     f"{_ESTIMATORS}.stamp": "STAMPClassifier",
-    f"{_ESTIMATORS}.streaming": "_Model",
     "metricwise.inference.batch_rule": "BatchRule",
     "metricwise.inference.promises": "Share",
     "metricwise.measures": (
@@ -63,6 +64,7 @@ _MOVED = {
 _RENAMED = {
     f"{_ESTIMATORS}.cost_sensitive.rounds.Round": "Iteration",
     f"{_ESTIMATORS}.front_door.learning_curve.Carried": "Extrapolation",
+    f"{_ESTIMATORS}.streaming._Model": "BinaryModel",
     "metricwise.inference.score_evidence.ScoreEvidence": "RankingPosterior",
     "metricwise.inference.score_intervals.TableEvidence": "TablePosterior",
     "metricwise.solvers.amp_problem.Prices": "ClassCosts",
@@ -114,9 +116,31 @@ def _square(result: Result) -> SquaredPairsResult:
     return SquaredPairsResult(**{field.name: getattr(result, field.name) for field in fields(Result)})
 
 
+def _upgrade_streaming(values: Values) -> Values:
+    """Gather the attributes of a stream in one model."""
+    values = _drop_training_parameters(values)
+    if "_states" not in values:
+        return values
+    threshold = values["threshold"]
+    stored = {
+        "measure": values.pop("measure_"),
+        "classes": values.pop("classes_"),
+        "states": tuple(values.pop("_states")),
+        "threshold": None if isinstance(threshold, str) else threshold,
+        "selected": tuple(values.pop("_cache") or ()),
+        "entries": tuple(values.pop("_entries")),
+        "n_elsewhere": values.pop("_rows_of_others"),
+        "n_passes": values.pop("_passes"),
+        "status": Status(values.pop("_status")),
+        "seconds": values.pop("_seconds"),
+        "bytes_moved": values.pop("_bytes_moved"),
+    }
+    return values | {"_model": make_object(StreamModel, "metricwise.StreamModel", stored)}
+
+
 def _upgrade_mini_batches(values: Values) -> Values:
     values.pop("n_shards", None)  # of a base class, and no parameter of this one
-    return _rename(values, batch_rows="batch_size")
+    return _rename(_upgrade_streaming(values), batch_rows="batch_size")
 
 
 def _upgrade_plug_in(values: Values) -> Values:
@@ -195,11 +219,14 @@ def _log_odds(probability: Any) -> float:
 _STEPS: dict[str, Step] = {
     "metricwise.AUCSVC": _upgrade_auc_svc,
     "metricwise.AdaptedSVC": _upgrade_adapted,
+    "metricwise.BinaryModel": partial(_rename, bias="intercept"),
     "metricwise.CostSensitiveClassifier": _upgrade_cost_sensitive,
     "metricwise.Decision": partial(_rename, thresholds="threshold", expected="expected_score", evidence="posterior"),
     "metricwise.Iteration": partial(_rename, prices="class_weights"),
     "metricwise.MetricClassifier": _upgrade_metric_classifier,
     "metricwise.MiniBatchSVC": _upgrade_mini_batches,
     "metricwise.PlugInClassifier": _upgrade_plug_in,
+    "metricwise.SPADEClassifier": _upgrade_streaming,
+    "metricwise.STAMPClassifier": _upgrade_streaming,
     "metricwise.StreamEntry": partial(_rename, rows="n_samples"),
 }

@@ -1,0 +1,353 @@
+"""Train on a source of samples: make passes, evaluate, save, and stop when the measure no longer improves."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import chain
+from typing import NamedTuple, Protocol, Self
+
+import numpy as np
+
+from metricwise._state import stored_fields
+from metricwise._typing import Floats, Labels, Mask
+from metricwise.estimators.checkpoints import Checkpoint
+from metricwise.inference import best_threshold, threshold_for
+from metricwise.measures import CountsTable, Measure, RestrictsLabellings
+from metricwise.results import Status, StreamEntry
+from metricwise.solvers.point_updates import StreamLearner
+from metricwise.solvers.saved import Arrays, join_parts, pack_fields, split_parts, unpack_fields
+from metricwise.solvers.stream_state import StreamState
+
+_PROGRESS = (
+    "passes",
+    "chunk",
+    "offset",
+    "seconds",
+    "stale",
+    "best_value",
+    "improvement",
+    "n_elsewhere",
+    "status",
+)
+_BEST = ("weights", "intercept", "threshold")
+
+
+@dataclass(frozen=True)
+class StreamPlan:
+    """Everything that training needs beside the samples; the names are those of the classifiers' parameters.
+
+    ``threshold`` is None if it is to be chosen. ``report`` is called with every history entry of the final training and
+    returns whether to stop; ``checkpoint`` is the file from which training resumes.
+    """
+
+    measure: Measure
+    learner: StreamLearner
+    threshold: float | None
+    n_passes: int
+    tol: float
+    patience: int
+    validation_fraction: float
+    max_seconds: float | None
+    n_jobs: int | None
+    n_shards: int
+    every: int
+    seed: int
+    report: Callable[[StreamEntry], bool] | None
+    checkpoint: Checkpoint | None = None
+
+    def is_out_of_time(self, seconds: float) -> bool:
+        """Whether training has taken longer than it may."""
+        return self.max_seconds is not None and seconds > self.max_seconds
+
+
+class Evaluation(NamedTuple):
+    """A threshold, and the measure it gives."""
+
+    threshold: float
+    value: float
+
+
+def evaluate(measure: Measure, truth: Mask, scores: Floats, weights: Floats) -> Evaluation:
+    """Return the best threshold for a measure on given scores, and the measure at that threshold."""
+    if isinstance(measure, CountsTable) and not isinstance(measure, RestrictsLabellings):
+        return Evaluation(*best_threshold(measure, truth, scores, weights))
+    threshold = threshold_for(measure, truth, scores, weights)
+    response = scores if measure.response == "scores" else scores > threshold
+    return Evaluation(threshold, float(measure.score(truth, response, weights)))
+
+
+def evaluate_recent(measure: Measure, state: StreamState) -> Evaluation:
+    """Return threshold and measure on the scores of recent samples, computed before they were learnt from."""
+    recent = state.recent_scores()
+    return Evaluation(0.0, float("nan")) if recent is None else evaluate(measure, *recent)
+
+
+# ------------------------------------------------------------------------------------------------------------ the model
+
+
+@stored_fields(version=1)
+@dataclass(frozen=True)
+class BinaryModel:
+    """Weights, intercept and threshold of one binary problem; scores point to its positives.
+
+    ``lacks_folds`` if the threshold was chosen on training scores, as there were too few samples to hold some out.
+    """
+
+    weights: Floats
+    intercept: float
+    threshold: float
+    lacks_folds: bool = False
+
+
+@stored_fields(version=1)
+@dataclass(frozen=True)
+class StreamModel:
+    """All that is known after training, which returns a new one.
+
+    Only the arrays of ``states`` are handed on and updated in place: with a copy, learning from one sample would take
+    time proportional to the number of features.
+
+    Parameters
+    ----------
+    measure : Measure
+        What the model was trained for.
+    classes : array
+        The labels, sorted.
+    states : tuple of StreamState
+        The solver's state of every binary problem.
+    threshold : float, optional
+        The threshold that the user has set; by default it is chosen on scores of recent samples.
+    selected : tuple of BinaryModel
+        The best models of the passes of `fit`. Empty: the averages of the states.
+    entries : tuple of StreamEntry
+        The history.
+    n_elsewhere : int
+        Samples seen by shards other than the one whose position the states have.
+    n_passes : int
+        Passes over the data, the last one perhaps cut short.
+    status : Status
+        Why training ended.
+    seconds : float
+        Time spent.
+    bytes_moved : int
+        Bytes of arrays sent to the workers of a cluster and back.
+    """
+
+    measure: Measure
+    classes: Labels
+    states: tuple[StreamState, ...]
+    threshold: float | None = None
+    selected: tuple[BinaryModel, ...] = ()
+    entries: tuple[StreamEntry, ...] = ()
+    n_elsewhere: int = 0
+    n_passes: int = 1
+    status: Status = Status.STREAMING
+    seconds: float = 0.0
+    bytes_moved: int = 0
+
+    @property
+    def n_samples(self) -> int:
+        """Samples seen, those of all passes together."""
+        return self.states[0].position + self.n_elsewhere
+
+    @cached_property
+    def binary_models(self) -> tuple[BinaryModel, ...]:
+        """The model of every binary problem, formed on demand: learning from a sample costs no more than the sample."""
+        return self.selected or tuple(
+            BinaryModel(*state.average(), self._select_threshold(state)) for state in self.states
+        )
+
+    def _select_threshold(self, state: StreamState) -> float:
+        return float(evaluate_recent(self.measure, state).threshold if self.threshold is None else self.threshold)
+
+
+# --------------------------------------------------------------------------------------------------------- the training
+
+
+@dataclass
+class Progress:
+    """How far training on a source has come: all that a checkpoint holds.
+
+    Parameters
+    ----------
+    states : list of StreamState
+        One per binary problem that the source trains.
+    passes, chunk, offset : int
+        Finished passes; chunks and samples read in the current one.
+    seconds : float
+        Time spent.
+    stale : int
+        Passes since the last improvement.
+    best_value, improvement : float
+        The best measure on samples that were not learnt from, and by how much the last evaluation exceeded the best one
+        before; nan if there are no such samples.
+    n_elsewhere : int
+        As in `StreamModel`.
+    status : str
+        Why training ended; empty as long as it goes on.
+    best : BinaryModel, optional
+        The best model, of sources that select one.
+    entries : list of StreamEntry
+        The history.
+    """
+
+    states: list[StreamState]
+    passes: int = 0
+    chunk: int = 0
+    offset: int = 0
+    seconds: float = 0.0
+    stale: int = 0
+    best_value: float = -np.inf
+    improvement: float = float("nan")
+    n_elsewhere: int = 0
+    status: str = ""
+    best: BinaryModel | None = None
+    entries: list[StreamEntry] = field(default_factory=list)
+
+    def seconds_left(self, n_samples: int, n_passes: int) -> float:
+        """Return how long the passes still allowed would take, each over so many samples, at the speed so far."""
+        seen = self.passes * n_samples + self.offset
+        return self.seconds * max(n_passes * n_samples - seen, 0) / max(seen, 1)
+
+    def to_arrays(self) -> Arrays:
+        """Return all there is, for a file."""
+        history = [(entry.n_samples, entry.seconds, entry.measure, *entry.duals) for entry in self.entries]
+        parts = {f"state{k}": state.to_arrays() for k, state in enumerate(self.states)}
+        parts["own"] = pack_fields(self, _PROGRESS) | {"entries": np.asarray(history)}
+        if self.best is not None:
+            parts["best"] = pack_fields(self.best, _BEST)
+        return join_parts(parts)
+
+    @classmethod
+    def from_arrays(cls, arrays: Arrays) -> Self:
+        """Undo `to_arrays`, but for the time that was left."""
+        parts = split_parts(arrays)
+        own, best = parts.pop("own"), parts.pop("best", None)
+        history = own["entries"].tolist()
+        return cls(
+            [StreamState.from_arrays(parts[f"state{k}"]) for k in range(len(parts))],
+            **unpack_fields(own, _PROGRESS),
+            best=None if best is None else BinaryModel(**unpack_fields(best, _BEST)),
+            entries=[
+                StreamEntry(int(count), seconds, value, tuple(duals)) for count, seconds, value, *duals in history
+            ],
+        )
+
+
+class Source(Protocol):
+    """Samples in memory, in chunks or on a cluster, and how to learn from them."""
+
+    @property
+    def is_stream(self) -> bool:
+        """Whether a pass may be cut short when time is up, and the end of all passes is no limit to report."""
+        ...
+
+    def start(self) -> Progress:
+        """Return the progress before the first pass."""
+        ...
+
+    def learn_pass(self, progress: Progress) -> Iterator[None]:
+        """Learn from the rest of the current pass; pause where an evaluation or a checkpoint may be due."""
+        ...
+
+    def evaluate(self, progress: Progress) -> StreamEntry | None:
+        """Evaluate the current model if that is due; return what enters the history."""
+        ...
+
+    def select_models(self, progress: Progress) -> tuple[BinaryModel, ...]:
+        """Return the best model with its threshold; none if the averages of the states are the model."""
+        ...
+
+
+def train(plan: StreamPlan, sources: Iterable[Source], classes: Labels) -> StreamModel:
+    """Make the passes over every source, or what a checkpoint leaves of them, and remove the checkpoint."""
+    checkpoint = plan.checkpoint
+    saved = [] if checkpoint is None else _load_progress(checkpoint)
+    done: list[Progress] = []
+    selected: list[BinaryModel] = []
+
+    def save() -> None:
+        if checkpoint is not None:
+            checkpoint.save([progress.to_arrays() for progress in done])
+
+    for number, source in enumerate(sources):
+        done.append(saved[number] if number < len(saved) else source.start())
+        selected += source.select_models(run_passes(source, plan, done[-1], save))
+    if checkpoint is not None:
+        checkpoint.remove()
+    return StreamModel(
+        plan.measure,
+        classes,
+        states=tuple(chain.from_iterable(progress.states for progress in done)),
+        threshold=plan.threshold,
+        selected=tuple(selected),
+        entries=average_histories([progress.entries for progress in done]),
+        n_elsewhere=done[0].n_elsewhere,
+        n_passes=max(progress.passes + (progress.offset > 0) for progress in done),
+        status=Status(done[0].status),
+        seconds=sum(progress.seconds for progress in done),
+    )
+
+
+def _load_progress(checkpoint: Checkpoint) -> list[Progress]:
+    runs = checkpoint.load()
+    with checkpoint.naming_damage():
+        return [Progress.from_arrays(arrays) for arrays in runs]
+
+
+def run_passes(
+    source: Source, plan: StreamPlan, progress: Progress, save: Callable[[], None] = lambda: None
+) -> Progress:
+    """Make the passes that are left; save after each, and within one after every ``plan.every`` samples."""
+    started = time.perf_counter() - progress.seconds
+    while not progress.status:
+        saved_at = progress.offset
+        for _ in source.learn_pass(progress):
+            progress.seconds = time.perf_counter() - started
+            progress.status = _evaluate_part(source, plan, progress)
+            if progress.status:
+                return progress
+            if progress.offset - saved_at >= plan.every:
+                saved_at = progress.offset
+                save()
+        progress.status = _end_pass(source, plan, progress)
+        if not progress.status:
+            save()
+    return progress
+
+
+def _evaluate_part(source: Source, plan: StreamPlan, progress: Progress) -> str:
+    """Evaluate where that is due; return why to stop, or nothing."""
+    entry = source.evaluate(progress)
+    if entry is not None:
+        progress.entries.append(entry)
+        if plan.report is not None and plan.report(entry):
+            return Status.STOPPED.value
+    return Status.MAX_SECONDS.value if source.is_stream and plan.is_out_of_time(progress.seconds) else ""
+
+
+def _end_pass(source: Source, plan: StreamPlan, progress: Progress) -> str:
+    """Count a pass; return why to stop, or nothing."""
+    progress.passes, progress.chunk, progress.offset = progress.passes + 1, 0, 0
+    progress.stale = progress.stale + 1 if progress.improvement <= plan.tol else 0
+    if progress.stale >= plan.patience:
+        return Status.SETTLED.value
+    if progress.passes >= plan.n_passes:
+        return Status.STREAMING.value if source.is_stream else Status.MAX_ITER.value
+    return Status.MAX_SECONDS.value if plan.is_out_of_time(progress.seconds) else ""
+
+
+def average_histories(histories: list[list[StreamEntry]]) -> tuple[StreamEntry, ...]:
+    """Return the history of one problem, or of several the mean over those still training at each evaluation."""
+    if len(histories) == 1:
+        return tuple(histories[0])
+    entries = []
+    longest = max(histories, key=len)
+    for k, entry in enumerate(longest):
+        current = [history[min(k, len(history) - 1)] for history in histories if history]
+        seconds, value = sum(one.seconds for one in current), float(np.mean([one.measure for one in current]))
+        entries.append(StreamEntry(entry.n_samples, seconds, value, entry.duals, entry.seconds_left))
+    return tuple(entries)
