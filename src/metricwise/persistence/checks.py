@@ -29,9 +29,9 @@ def check_state(name: str, values: Values) -> None:
 
 
 def _check_matrix(thing: Any, n_columns: Any, what: str) -> None:
-    """Raise unless a thing is a matrix of floats with the given number of columns."""
-    right = isinstance(thing, np.ndarray) and thing.dtype.kind == "f" and thing.ndim == 2
-    require(right and type(n_columns) is int and thing.shape[1] == n_columns, f"{what} has the wrong shape")
+    """Raise unless a value is a matrix of floats with the given number of columns."""
+    is_right = isinstance(thing, np.ndarray) and thing.dtype.kind == "f" and thing.ndim == 2
+    require(is_right and type(n_columns) is int and thing.shape[1] == n_columns, f"{what} has the wrong shape")
 
 
 # --------------------------------------------------------------------------------------------------------------- trees
@@ -59,8 +59,8 @@ def _check_boosting(values: Values) -> None:
     if "estimators_" not in values:
         return
     models, columns = values["estimators_"], values.get("n_trees_per_iteration_")
-    right = isinstance(models, np.ndarray) and models.dtype == object and models.ndim == 2
-    require(right and models.shape[1] == columns, "boosted trees have the wrong shape")
+    is_right = isinstance(models, np.ndarray) and models.dtype == object and models.ndim == 2
+    require(is_right and models.shape[1] == columns, "boosted trees have the wrong shape")
     _check_forest({**values, "estimators_": models.ravel()})
     require(all(model.tree_.value.shape[1:] == (1, 1) for model in models.ravel()), "a boosted tree has several values")
     _check_first_guess(values["init_"], len(values["classes_"]), values["_loss"], columns)
@@ -111,13 +111,13 @@ def _splits_categories(nodes: Any) -> Any:
 def _check_kernel_machine(values: Values) -> None:
     if "_n_support" not in values:
         return
-    vectors, counts, rows = values["support_vectors_"], values["_n_support"], values["support_"]
+    vectors, counts, samples = values["support_vectors_"], values["_n_support"], values["support_"]
     n_classes, kernel = len(values["classes_"]), values["kernel"]
     require(kernel in (*_KERNELS, "precomputed"), "a kernel machine has an unknown kernel")
-    right = isinstance(counts, np.ndarray) and counts.dtype == np.int32 and counts.shape == (n_classes,)
-    require(right and counts.min() >= 0 and rows.shape == (counts.sum(),), _MACHINE)
+    is_right = isinstance(counts, np.ndarray) and counts.dtype == np.int32 and counts.shape == (n_classes,)
+    require(is_right and counts.min() >= 0 and samples.shape == (counts.sum(),), _MACHINE)
     if kernel == "precomputed":
-        require(np.all((rows >= 0) & (rows < values["shape_fit_"][0])), _MACHINE)
+        require(np.all((samples >= 0) & (samples < values["shape_fit_"][0])), _MACHINE)
     else:
         require(vectors.shape == (counts.sum(), values["n_features_in_"]), _MACHINE)
     require(sparse.issparse(vectors) == (values["_sparse"] is True), _MACHINE)
@@ -140,8 +140,8 @@ def _check_machine_coefficients(values: Values, n_classes: int, n_vectors: int) 
 
 def _check_neighbours(values: Values) -> None:
     if "_fit_X" in values:
-        rows = values["_fit_X"]
-        require(rows.shape == (len(values["_y"]), values["n_features_in_"]), "neighbours have the wrong shape")
+        samples = values["_fit_X"]
+        require(samples.shape == (len(values["_y"]), values["n_features_in_"]), "neighbours have the wrong shape")
         require(type(values["leaf_size"]) is int and values["leaf_size"] >= 1, "neighbours are damaged")
 
 
@@ -159,12 +159,12 @@ def _check_sparse_coding(values: Values) -> None:
         return
     atoms: Any = values.get("dictionary_")
     weights = values["coef_"]
-    right = isinstance(atoms, np.ndarray) and atoms.ndim in (2, 3) and atoms.dtype == np.float64
-    require(right and type(values.get("C1")) in (int, float), "a sparse coding is damaged")
-    several = atoms.reshape(-1, *atoms.shape[-2:])
-    _check_matrix(weights, several.shape[1], "coef_")
-    require(len(weights) == len(several), "a sparse coding is damaged")
-    for dictionary in several:
+    is_right = isinstance(atoms, np.ndarray) and atoms.ndim in (2, 3) and atoms.dtype == np.float64
+    require(is_right and type(values.get("C1")) in (int, float), "a sparse coding is damaged")
+    dictionaries = atoms.reshape(-1, *atoms.shape[-2:])
+    _check_matrix(weights, dictionaries.shape[1], "coef_")
+    require(len(weights) == len(dictionaries), "a sparse coding is damaged")
+    for dictionary in dictionaries:
         _check_matrix(dictionary, values.get("n_features_in_"), "dictionary_")
 
 
@@ -217,11 +217,11 @@ def _check_chain(values: Values) -> None:
     order, size, problem = values["order"], len(values["models"]), "a chain of classifiers is damaged"
     require(isinstance(order, np.ndarray) and np.array_equal(np.sort(order), np.arange(size)), problem)
     if values["_linear"] is not None:
-        of_rows, of_labels, constants = values["_linear"]
-        _check_matrix(of_rows, values["n_features"], "a chain's weights")
+        of_samples, of_labels, constants = values["_linear"]
+        _check_matrix(of_samples, values["n_features"], "a chain's weights")
         _check_matrix(of_labels, size, "a chain's weights of labels")
-        require(of_rows.shape[0] == of_labels.shape[0] == size and constants.shape == (size,), problem)
-        require(of_rows.dtype == of_labels.dtype == constants.dtype == np.float64, problem)
+        require(of_samples.shape[0] == of_labels.shape[0] == size and constants.shape == (size,), problem)
+        require(of_samples.dtype == of_labels.dtype == constants.dtype == np.float64, problem)
 
 
 _CHECKS: dict[str, Callable[[Values], None]] = {

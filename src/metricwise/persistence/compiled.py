@@ -101,8 +101,8 @@ def _write_random_state(random: Any) -> dict[str, Any]:
 
 def _read_random_state(values: dict[str, Any]) -> Any:
     key, position, has_gauss, gauss = (values[name] for name in ("key", "position", "has_gauss", "gauss"))
-    right = isinstance(key, np.ndarray) and key.dtype == np.uint32 and key.shape == (_MERSENNE_WORDS,)
-    require(right and type(position) is int and 0 <= position <= _MERSENNE_WORDS, "random numbers are damaged")
+    is_right = isinstance(key, np.ndarray) and key.dtype == np.uint32 and key.shape == (_MERSENNE_WORDS,)
+    require(is_right and type(position) is int and 0 <= position <= _MERSENNE_WORDS, "random numbers are damaged")
     require(has_gauss in (0, 1) and type(gauss) is float, "random numbers are damaged")
     random = np.random.RandomState()
     random.set_state(("MT19937", key, position, has_gauss, gauss))
