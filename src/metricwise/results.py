@@ -10,6 +10,7 @@ from typing import Any, TypeVar, overload
 
 import numpy as np
 
+from metricwise._state import stored_fields
 from metricwise._typing import Floats
 
 
@@ -17,6 +18,7 @@ class DegenerateOptimumWarning(UserWarning):
     """The surrogate is least at w = 0, whatever the cost of mistakes."""
 
 
+@stored_fields(version=1)
 class Status(Enum):
     """Why training ended."""
 
@@ -45,6 +47,7 @@ class Status(Enum):
         return self in (Status.OPTIMAL, Status.DEGENERATE)
 
 
+@stored_fields(version=1)
 @dataclass(frozen=True)
 class Certificate:
     """Bounds of the smallest objective that any weights could reach.
@@ -93,6 +96,7 @@ class Certificate:
         return _html_table("Certificate", {name: f"{value:.6g}" for name, value in rows.items()})
 
 
+@stored_fields(version=1)
 @dataclass(frozen=True)
 class HistoryEntry:
     """Where training stood after an iteration.
@@ -124,6 +128,7 @@ class HistoryEntry:
         return self.objective - self.lower
 
 
+@stored_fields(version=1)
 @dataclass(frozen=True)
 class StreamEntry:
     """Where a stream stood when its model was evaluated.
@@ -162,6 +167,7 @@ class StreamEntry:
 Entry = TypeVar("Entry", HistoryEntry, StreamEntry)
 
 
+@stored_fields(version=1)
 @dataclass(frozen=True)
 class History(Sequence[Entry]):
     """The iterations, or the evaluations of a stream, in order."""
@@ -188,6 +194,7 @@ class History(Sequence[Entry]):
         return f"History({len(self)} entries, {last.seconds:.3g} s, objective {last.objective:.6g})"
 
 
+@stored_fields(version=1)
 @dataclass(frozen=True)
 class Witness:
     """What proves the lower bound: a convex combination of labellings.
@@ -245,6 +252,7 @@ class ProblemDescription:
     columns: tuple[int, ...] | None = None
 
 
+@stored_fields(version=1)
 @dataclass(frozen=True)
 class Result:
     """A solution and what is known of it."""

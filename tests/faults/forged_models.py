@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import io
 import struct
@@ -20,10 +21,12 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 import metricwise as mw
-from metricwise.persistence.container import opened
+from metricwise.persistence.container import open_container
 
 X, y = make_classification(60, 4, random_state=0)
 LABELS_X, LABELS_Y = make_multilabel_classification(60, 4, n_classes=3, random_state=0)
+
+FIXTURES = Path(__file__).parent.parent / "fixtures" / "model_files"
 
 Parts = tuple[dict[str, Any], dict[str, Any], list[np.ndarray]]
 
@@ -46,7 +49,7 @@ MODELS = {
     ).fit(np.round(np.abs(X)), y),
     "machine": lambda: _plugged(SVC()),
     "sparse machine": lambda: mw.PlugInClassifier(SVC(), cv=2).fit(sparse.csr_matrix(X), y),
-    "front door": lambda: mw.MetricClassifier("f1", candidates=["logistic"]).fit(X, y),
+    "model selection": lambda: mw.MetricClassifier("f1", candidates=["logistic"]).fit(X, y),
 }
 
 
@@ -58,11 +61,17 @@ def save_all(folder: Path) -> dict[str, Path]:
     return paths
 
 
+def unpack_old_file(name: str, path: Path) -> Path:
+    """Write a model file of format 1 that is kept among the fixtures."""
+    path.write_bytes(gzip.decompress((FIXTURES / f"{name}.mw.gz").read_bytes()))
+    return path
+
+
 def parts_of(path: Path) -> Parts:
-    with opened(path) as file:
-        tree = file.tree()
+    with open_container(path) as file:
+        tree = file.read_tree()
         count = sum(entry["kind"] == "array" for entry in tree["entries"])
-        return file.header(), tree, [file.array(number) for number in range(count)]
+        return file.read_header(), tree, [file.read_array(number) for number in range(count)]
 
 
 def sealed(path: Path, content: bytes) -> Path:

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from metricwise.persistence.container import write_container
-from tests.faults.forged_models import archive, assert_refused, members_of, parts_of, save_all, sealed
+from tests.faults.forged_models import archive, assert_refused, members_of, parts_of, save_all, sealed, unpack_old_file
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +34,15 @@ def _hostile(path: Path, entries: list[Any], original: Path) -> Path:
         ([{"kind": "object", "class": "subprocess.Popen", "fields": {"args": "true"}}], "not among the classes"),
         ([{"kind": "object", "class": "metricwise.persistence.allowed.import_module", "fields": {}}], "not among"),
         ([{"kind": "object", "class": ["sklearn.svm", "SVC"], "fields": {}}], "not among the classes"),
+        ([{"kind": "object", "class": "metricwise.load", "version": 1, "fields": {}}], "not among the classes"),
+        (
+            [{"kind": "object", "class": "metricwise.results.Result", "version": 1, "fields": {}}],
+            "not among the classes",
+        ),
+        ([{"kind": "object", "class": "metricwise.FBeta", "fields": {}}], "'None' where its version belongs"),
+        ([{"kind": "object", "class": "metricwise.FBeta", "version": 1, "fields": {"score": 1}}], "does not store"),
+        ([{"kind": "object", "class": "metricwise.AUCSVC", "version": 1, "fields": {"callback": 1}}], "does not store"),
+        ([{"kind": "object", "class": "metricwise.AUCSVC", "version": 1, "fields": {"_x": 1}}], "does not store"),
         ([{"kind": "name", "name": "builtins.eval"}], "not among the classes"),
         ([{"kind": "name", "name": "numpy.load"}], "not among the classes"),
         ([{"kind": "loss", "name": "os.system", "n_classes": 2}], "not among the classes"),
@@ -205,4 +214,35 @@ def test_machines_and_streams_of_wrong_sizes_are_refused(files: dict[str, Path],
     path = _with_array(tmp_path / "x.mw", files["stream"], lambda array: array.dtype == np.int64, negative)
     assert_refused(path, "state of a stream is damaged")
     path = _with_array(tmp_path / "x.mw", files["stream"], lambda array: array.shape == (4,), lambda array: array[:3])
+    assert_refused(path, "state of a stream is damaged|wrong number of features")
+
+
+# What files of format 1 hold is checked after it is migrated.
+
+
+@pytest.mark.parametrize(
+    ("entries", "message"),
+    [
+        ([{"kind": "object", "class": "metricwise.persistence.allowed.import_module", "fields": {}}], "not among"),
+        ([{"kind": "object", "class": "metricwise.AUCSVC", "fields": {}}], "not among"),
+        (
+            [{"kind": "object", "class": "metricwise.estimators.front_door.tasks.TwoClasses", "fields": {}}],
+            "something else than an estimator",
+        ),
+        (
+            [{"kind": "object", "class": "metricwise.estimators.amp.AMPClassifier", "fields": {"callback": 1}}],
+            "it sets 'callback', which a AMPClassifier does not store",
+        ),
+    ],
+)
+def test_hostile_trees_of_format_1_are_refused(tmp_path: Path, entries: list[Any], message: str) -> None:
+    original = unpack_old_file("AUCSVC", tmp_path / "original.mw")
+    assert_refused(_hostile(tmp_path / "hostile.mw", entries, original), message)
+
+
+def test_streams_of_format_1_of_wrong_sizes_are_refused(tmp_path: Path) -> None:
+    original, path = unpack_old_file("MiniBatchSVC-partial_fit", tmp_path / "original.mw"), tmp_path / "x.mw"
+    _with_array(path, original, lambda array: array.dtype == np.int64, lambda array: array - 10_000)
+    assert_refused(path, "state of a stream is damaged")
+    _with_array(path, original, lambda array: array.dtype == float, lambda array: array[:-1])
     assert_refused(path, "state of a stream is damaged|wrong number of features")

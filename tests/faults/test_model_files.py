@@ -19,6 +19,7 @@ import metricwise as mw
 from metricwise.persistence import describe
 from metricwise.persistence.container import write_container
 from tests.faults.forged_models import (
+    FIXTURES,
     LABELS_X,
     MODELS,
     X,
@@ -28,10 +29,18 @@ from tests.faults.forged_models import (
     parts_of,
     save_all,
     sealed,
+    unpack_old_file,
     y,
 )
 
 MUTATIONS_OF_ONE = 70
+OLD_FILES = [
+    "AUCSVC-kernel",
+    "MetricClassifier-multilabel",
+    "MiniBatchSVC-partial_fit",
+    "PlugInClassifier",
+    "ProbabilisticClassifierChain",
+]
 
 
 @pytest.fixture(scope="module")
@@ -142,13 +151,9 @@ def _mutate_arrays(arrays: list[np.ndarray], chance: random.Random) -> None:
         arrays[number] = np.frombuffer(bytes(content), dtype=array.dtype).reshape(array.shape)
 
 
-@pytest.mark.parametrize("name", MODELS)
-@pytest.mark.filterwarnings("ignore")
-def test_changed_models_are_refused_or_models(files: dict[str, Path], tmp_path: Path, name: str) -> None:
-    header, tree, arrays = parts_of(files[name])
-    rows = LABELS_X if name == "chain" else sparse.csr_matrix(X) if "sparse" in name or name == "kernel" else np.abs(X)
-    chance = random.Random(name)
-    path, refused, started = tmp_path / "changed.mw", 0, time.perf_counter()
+def _expect_refusals_or_models(original: Path, path: Path, chance: random.Random, samples: Any) -> None:
+    header, tree, arrays = parts_of(original)
+    refused, started = 0, time.perf_counter()
     for _ in range(MUTATIONS_OF_ONE):
         changed, content = copy.deepcopy(tree), list(arrays)
         for _ in range(chance.randrange(1, 4)):
@@ -162,17 +167,34 @@ def test_changed_models_are_refused_or_models(files: dict[str, Path], tmp_path: 
             assert str(error).startswith(str(path))
             continue
         with contextlib.suppress(Exception):  # a model of nonsense may fail to predict, but not take the process along
-            model.predict(rows)
+            model.predict(samples)
         with contextlib.suppress(Exception):
-            model.partial_fit(rows, y)
+            model.partial_fit(samples, y)
     assert refused > 0
     assert time.perf_counter() - started < 60.0
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.filterwarnings("ignore")
+def test_changed_models_are_refused_or_models(files: dict[str, Path], tmp_path: Path, name: str) -> None:
+    is_sparse = "sparse" in name or name == "kernel"
+    samples = LABELS_X if name == "chain" else sparse.csr_matrix(X) if is_sparse else np.abs(X)
+    _expect_refusals_or_models(files[name], tmp_path / "changed.mw", random.Random(name), samples)
+
+
+@pytest.mark.parametrize("name", OLD_FILES)
+@pytest.mark.filterwarnings("ignore")
+def test_changed_models_of_format_1_are_refused_or_models(tmp_path: Path, name: str) -> None:
+    with np.load(FIXTURES / f"{name}.npz") as stored:
+        samples = stored["X"]
+    original = unpack_old_file(name, tmp_path / "original.mw")
+    _expect_refusals_or_models(original, tmp_path / "changed.mw", random.Random(name), samples)
 
 
 @pytest.mark.filterwarnings("ignore")
 def test_changed_texts_are_refused_or_models(files: dict[str, Path], tmp_path: Path) -> None:
     chance = random.Random(0)
-    members = members_of(files["front door"])
+    members = members_of(files["model selection"])
     refused = 0
     for _ in range(200):
         changed = list(members)

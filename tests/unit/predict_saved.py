@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import metricwise
-from tests.unit.saved_models import outputs
+from tests.unit.saved_models import predict_all
 
 
 class NoPickle:
@@ -32,13 +32,13 @@ class NoPickle:
 
 
 def main(folder: Path) -> None:
-    rows = pickle.loads((folder / "rows.pickle").read_bytes())
+    samples = pickle.loads((folder / "samples.pickle").read_bytes())
     guard, found = NoPickle(), {}
     for path in sorted(folder.glob("*.mw")):
-        said = outputs(guard.load(path), rows[path.stem])
-        for method, values in said.items():
+        predictions = predict_all(guard.load(path), samples[path.stem])
+        for method, values in predictions.items():
             found[f"{path.stem}/{method}"] = values.astype("U") if values.dtype == object else values
-    np.savez(folder / "outputs.npz", **found)
+    np.savez(folder / "predictions.npz", **found)
 
 
 if __name__ == "__main__":

@@ -86,9 +86,9 @@ def _features() -> Any:
 
 def _categories() -> Any:
     coded = OrdinalEncoder().fit_transform(FRAME[["colour"]])
-    rows = np.hstack([X, coded])
+    samples = np.hstack([X, coded])
     boosted = HistGradientBoostingClassifier(max_iter=5, categorical_features=[8], random_state=0)
-    return mw.PlugInClassifier(boosted, cv=2).fit(rows, y), rows
+    return mw.PlugInClassifier(boosted, cv=2).fit(samples, y), samples
 
 
 def _stack() -> Any:
@@ -134,6 +134,10 @@ MODELS: dict[str, Callable[[], tuple[Any, Any]]] = {
         mw.BinaryRelevance(LogisticRegression(), inference="macro_f").fit(LABELS_X, sparse.csr_matrix(LABELS_Y)),
         LABELS_X,
     ),
+    "labels, constant": lambda: (
+        mw.BinaryRelevance(LogisticRegression()).fit(LABELS_X, LABELS_Y * np.array([1, 0, 1])),
+        LABELS_X,
+    ),
     "labels, chain": lambda: (mw.ProbabilisticClassifierChain().fit(LABELS_X, LABELS_Y), LABELS_X),
     "labels, chain of trees": lambda: (
         mw.ProbabilisticClassifierChain(ExtraTreesClassifier(5, random_state=0)).fit(LABELS_X, LABELS_Y),
@@ -149,7 +153,7 @@ MODELS: dict[str, Callable[[], tuple[Any, Any]]] = {
         LABELS_X,
     ),
     "plug-in, batch": lambda: (mw.PlugInClassifier(LinearSVC(), threshold="batch").fit(X, y), X),
-    "plug-in, promise": lambda: (
+    "plug-in, guarantee": lambda: (
         mw.PlugInClassifier(GaussianNB(), subject_to=[("recall", ">=", 0.5)]).fit(X, y),
         X,
     ),
@@ -157,7 +161,7 @@ MODELS: dict[str, Callable[[], tuple[Any, Any]]] = {
         mw.PlugInClassifier(LogisticRegression(), mw.RecallAtPrecision(0.6), confidence=None).fit(X, y),
         X,
     ),
-    "prices": lambda: (mw.CostSensitiveClassifier(LogisticRegression()).fit(X, y), X),
+    "class weights": lambda: (mw.CostSensitiveClassifier(LogisticRegression()).fit(X, y), X),
     "adapted": lambda: (
         mw.AdaptedSVC("f1", [("bayes", GaussianNB()), ("line", LogisticRegression())], cv=3).fit(X, WORDS),
         X,
@@ -167,23 +171,33 @@ MODELS: dict[str, Callable[[], tuple[Any, Any]]] = {
         SPARSE,
     ),
     "adapted, default": lambda: (mw.AdaptedSVC("f1", cv=3, tol=1e-2).fit(FRAME, y), FRAME),
-    "front door": lambda: (
+    "model selection": lambda: (
         mw.MetricClassifier("f1", candidates=["extra_trees", "multivariate_svm"]).fit(X, y),
         X,
     ),
-    "front door, frame": lambda: (mw.MetricClassifier("f1", candidates=["boosted_trees"]).fit(FRAME, WORDS), FRAME),
-    "front door, frame of numbers": lambda: (mw.MetricClassifier("f1", candidates=["logistic"]).fit(FRAME, y), FRAME),
-    "front door, mixture": lambda: (
+    "model selection, frame": lambda: (
+        mw.MetricClassifier("f1", candidates=["boosted_trees"]).fit(FRAME, WORDS),
+        FRAME,
+    ),
+    "model selection, frame of numbers": lambda: (
+        mw.MetricClassifier("f1", candidates=["logistic"]).fit(FRAME, y),
+        FRAME,
+    ),
+    "model selection, mixture": lambda: (
         mw.MetricClassifier(
             "roc_auc", candidates={"a": LogisticRegression(), "b": GaussianNB(), "c": mw.AUCSVC(), "d": SVC()}
         ).fit(X, y),
         X,
     ),
-    "front door, classes": lambda: (
+    "model selection, sparse": lambda: (
+        mw.MetricClassifier("f1", candidates=["boosted_trees"]).fit(SPARSE, y),
+        SPARSE,
+    ),
+    "model selection, classes": lambda: (
         mw.MetricClassifier("f1_macro", candidates=["logistic"]).fit(THREE_X, THREE_Y),
         THREE_X,
     ),
-    "front door, labels": lambda: (
+    "model selection, labels": lambda: (
         mw.MetricClassifier("f1_macro", candidates=["logistic"]).fit(LABELS_X, LABELS_Y),
         LABELS_X,
     ),
@@ -210,11 +224,11 @@ MODELS: dict[str, Callable[[], tuple[Any, Any]]] = {
 }
 
 
-def outputs(model: Any, rows: Any) -> dict[str, np.ndarray]:
-    """Return all that a model says of samples."""
+def predict_all(model: Any, samples: Any) -> dict[str, np.ndarray]:
+    """Return all predictions of a model for samples, by method."""
     found = {}
     for method in ("predict", "decision_function", "predict_proba"):
         if hasattr(model, method):
-            values = getattr(model, method)(rows)
+            values = getattr(model, method)(samples)
             found[method] = values.toarray() if sparse.issparse(values) else np.asarray(values)
     return found

@@ -16,7 +16,7 @@ from metricwise import MultivariateSVC, measure_names, registry
 from metricwise.cli import main
 from metricwise.estimators.inputs import refuse_chunks
 from metricwise.measures import get_measure
-from metricwise.persistence.exports.linear import linear_scores
+from metricwise.persistence.exports.linear import extract_linear_scores
 from metricwise.registry import EstimatorEntry, check_trainable, entries, entry_of, registered
 from tests.contracts.test_estimators import trained_for_measures
 
@@ -71,7 +71,7 @@ def test_a_registered_estimator_is_found_everywhere(toy, tmp_path):
     metricwise.save(model, path)
     loaded = metricwise.load(path)
     assert type(loaded) is ToySVC and np.array_equal(loaded.predict(X), model.predict(X))
-    assert np.allclose(linear_scores(model).of(X), model.decision_function(X))
+    assert np.allclose(extract_linear_scores(model).compute(X), model.decision_function(X))
     metricwise.export_text(model, tmp_path / "toy.txt")
     assert (tmp_path / "toy.txt").read_text()
 

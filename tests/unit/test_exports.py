@@ -20,7 +20,7 @@ from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, MinMaxScale
 from sklearn.svm import LinearSVC
 
 import metricwise as mw
-from metricwise.persistence.exports.linear import linear_scores
+from metricwise.persistence.exports.linear import extract_linear_scores
 
 ROWS, Y = make_classification(200, 6, weights=[0.7], random_state=0)
 X = ROWS.astype(np.float32).astype(np.float64)  # what programs in single precision can hold
@@ -178,7 +178,7 @@ def test_unknown_formats_are_named(linear: dict[str, Any], tmp_path: Path) -> No
 def test_scores_behind_scalers_are_those_of_raw_rows(linear: dict[str, Any]) -> None:
     scaled = linear["scaled"]
     raw = 3.0 + 10.0 * X
-    assert np.allclose(linear_scores(scaled).of(raw), scaled.decision_function(raw), rtol=1e-9, atol=1e-9)
+    assert np.allclose(extract_linear_scores(scaled).compute(raw), scaled.decision_function(raw), rtol=1e-9, atol=1e-9)
 
 
 # ---------------------------------------------------------------------------------------------------------------- ONNX

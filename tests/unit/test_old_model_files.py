@@ -14,10 +14,10 @@ from scipy import sparse
 
 import metricwise
 from metricwise import registry
+from metricwise.results import Objective
 
 FOLDER = Path(__file__).parent.parent / "fixtures" / "model_files"
 NAMES = sorted(path.name.removesuffix(".mw.gz") for path in FOLDER.glob("*.mw.gz"))
-MOVED = pytest.mark.xfail(strict=False, reason="the readers of old model files are being written")
 
 
 def read_input(stored: Any) -> Any:
@@ -31,18 +31,27 @@ def _read_column(values: Any) -> Any:
     return pd.Categorical(values.astype(object)) if values.dtype.kind == "U" else values
 
 
+def load_old(name: str, folder: Path) -> Any:
+    path = folder / f"{name}.mw"
+    path.write_bytes(gzip.decompress((FOLDER / f"{name}.mw.gz").read_bytes()))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # other versions of numpy and scikit-learn are reported
+        return metricwise.load(path)
+
+
 def test_every_estimator_has_a_file() -> None:
     assert {entry.name for entry in registry.entries()} <= {name.split("-")[0] for name in NAMES}
 
 
-@MOVED
 @pytest.mark.parametrize("name", NAMES)
 def test_predictions_are_the_same(name: str, tmp_path: Path) -> None:
-    path = tmp_path / f"{name}.mw"
-    path.write_bytes(gzip.decompress((FOLDER / f"{name}.mw.gz").read_bytes()))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # other versions of numpy and scikit-learn are reported
-        model = metricwise.load(path)
+    model, again = load_old(name, tmp_path), tmp_path / "again.mw"
+    expect_predictions(model, name)
+    metricwise.save(model, again)
+    expect_predictions(metricwise.load(again), name)
+
+
+def expect_predictions(model: Any, name: str) -> None:
     with np.load(FOLDER / f"{name}.npz") as stored:
         X = read_input(stored)
         methods = [key for key in stored.files if key != "X" and not key.startswith("column/")]
@@ -51,3 +60,9 @@ def test_predictions_are_the_same(name: str, tmp_path: Path) -> None:
             found = getattr(model, method)(X)
             found = found.toarray() if sparse.issparse(found) else np.asarray(found)
             assert found.astype(stored[method].dtype).tobytes() == stored[method].tobytes(), method
+
+
+def test_results_state_their_objective(tmp_path: Path) -> None:
+    """Files of format 1 did not state the objective of a result."""
+    found = load_old("AUCSVC-squared", tmp_path)
+    assert found.norm == 2 and found.result_.problem.objective is Objective.SQUARED_PAIRS

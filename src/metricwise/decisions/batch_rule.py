@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from metricwise._state import stored_fields
 from metricwise._typing import Floats
 from metricwise.decisions.threshold_choice import expected_threshold, mix_log_odds, share_curve
 from metricwise.inference.threshold import Candidates
@@ -17,6 +18,7 @@ _WEIGHTS = (0.4, 0.2)
 _SAMPLES_TO_TRUST = 10.0  # selected samples of a batch that make it count half as much as it can
 
 
+@stored_fields(version=1)
 @dataclass(frozen=True)
 class BatchRule:
     """The threshold for a batch: a mixture of the out-of-fold threshold and two that are computed from the batch.

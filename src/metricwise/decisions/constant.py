@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from metricwise._state import StoredState
 from metricwise._typing import Floats
 
 
 class Constant:
     """Predicts the one value that a label has in training."""
+
+    __stored_state__: ClassVar[StoredState] = StoredState(1, ("probability", "classes_"))
 
     def __init__(self, probability: float) -> None:
         self.probability = probability

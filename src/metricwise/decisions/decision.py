@@ -10,6 +10,7 @@ import numpy as np
 from scipy.special import expit, logit
 from sklearn.linear_model import LogisticRegression
 
+from metricwise._state import stored_fields
 from metricwise._typing import Floats, Labels
 from metricwise.decisions.batch_rule import BatchRule
 from metricwise.decisions.intervals import TablePosterior
@@ -32,6 +33,7 @@ class ScoredSamples(NamedTuple):
     weights: Floats
 
 
+@stored_fields(version=1)
 @dataclass(frozen=True)
 class Sigmoid:
     """Log-odds of scores: slope * score + intercept, with a slope above zero."""
@@ -57,6 +59,7 @@ class Sigmoid:
         return (log_odds - self.intercept) / self.slope
 
 
+@stored_fields(version=1)
 class Calibration(NamedTuple):
     """Lines that turn the scores of a model into log-odds, one per column; none for log-probabilities."""
 
@@ -87,6 +90,7 @@ class Probe(NamedTuple):
         return refit_shift(log_odds, by_folds, by_final, self.weights, rarer_weight(target, self.weights))
 
 
+@stored_fields(version=1)
 @dataclass(frozen=True)
 class Decision:
     """Thresholds or offsets of scores, and the score to expect of them.

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import betainc, betaincinv
 
+from metricwise._state import stored_fields
 from metricwise._typing import Floats, Indices, Mask
 from metricwise.inference.threshold import Candidates
 from metricwise.measures.base import CountsTable
@@ -41,6 +42,7 @@ class UnreachableGuaranteeError(ValueError):
     """No threshold can guarantee the constraints; the message reports what can be guaranteed."""
 
 
+@stored_fields(version=1)
 @dataclass(frozen=True)
 class Share:
     """A share of samples, such as precision: samples of one kind among samples of a wider kind; 0 where there are none.

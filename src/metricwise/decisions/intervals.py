@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from metricwise._state import stored_fields
 from metricwise._typing import Floats
 from metricwise.decisions.model_spread import draw_other_models
 from metricwise.measures.base import CountsTable
@@ -121,6 +122,7 @@ def resampled_interval(
     return middle_part(np.array(values), confidence)
 
 
+@stored_fields(version=1)
 class TablePosterior(NamedTuple):
     """A measure of the contingency table, and the tables of out-of-fold samples.
 

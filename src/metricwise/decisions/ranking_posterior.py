@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit, stdtrit
 
+from metricwise._state import stored_fields
 from metricwise._typing import Floats, Mask
 from metricwise.decisions.intervals import middle_part
 from metricwise.measures.base import Measure
@@ -42,6 +43,7 @@ def rarer_weight(positive: Mask, weights: Floats) -> float:
     return min(positives, float(weights.sum()) - positives)
 
 
+@stored_fields(version=1)
 class RankingPosterior(NamedTuple):
     """A measure of scores, and the samples out of fold that speak for it.
 

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import expit, logit, softmax
 
+from metricwise._state import stored_fields
 from metricwise._typing import Floats, Indices, Integers, Labels, Mask
 from metricwise.decisions.binary import Aim, ThresholdRule, choose, judge_by_folds, make_aim
 from metricwise.decisions.class_offsets import best_offsets
@@ -125,6 +126,7 @@ class Task(ABC):
         return draw_probe(self.strata(target), seed, **most)
 
 
+@stored_fields(version=1)
 @dataclass(frozen=True)
 class Binary(Task):
     """One of two classes."""
@@ -197,6 +199,7 @@ class Binary(Task):
         return margins if self.points_up else -margins
 
 
+@stored_fields(version=1)
 @dataclass(frozen=True)
 class Multiclass(Task):
     """One of more than two classes."""
@@ -258,6 +261,7 @@ class Multiclass(Task):
         return columns
 
 
+@stored_fields(version=1)
 @dataclass(frozen=True)
 class Multilabel(Task):
     """A set of labels; the model is a list with one classifier per label."""

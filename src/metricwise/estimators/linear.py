@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from metricwise._state import StoredState
 from metricwise._typing import Floats, Mask
 from metricwise.clusters import at_hand, is_dask
 from metricwise.decisions.targets import positive_class
@@ -24,6 +25,12 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
 
     Subclasses have the parameters ``multi_class`` and ``pos_label``, and set `measure_`, `classes_` and `result_`.
     """
+
+    __stored_state__: ClassVar[StoredState] = StoredState(
+        version=1,
+        attributes=("n_features_in_", "feature_names_in_"),
+        training_parameters=("callback", "checkpoint"),
+    )
 
     multi_class: str | None
     pos_label: Any

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from metricwise._state import StoredState
 from metricwise._typing import Floats, Labels
 from metricwise.clusters import at_hand
 from metricwise.decisions.decision import Decision, Threshold
@@ -17,6 +18,22 @@ from metricwise.measures import Measure
 
 class ThresholdedClassifier(ClassifierMixin, BaseEstimator):
     """Predicts by a task and a decision, which subclasses store together with a model that scores samples."""
+
+    __stored_state__: ClassVar[StoredState] = StoredState(
+        version=1,
+        attributes=(
+            "n_features_in_",
+            "feature_names_in_",
+            "classes_",
+            "measure_",
+            "threshold_",
+            "expected_score_",
+            "expected_score_interval_",
+            "_task",
+            "_decision",
+        ),
+        training_parameters=("callback",),
+    )
 
     classes_: Labels
     measure_: Measure

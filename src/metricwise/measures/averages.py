@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from metricwise._state import stored_fields
 from metricwise._typing import Floats
 from metricwise.measures.base import CountsTable, Measure, Response, Table
 from metricwise.measures.checks import check_finite, check_same_length
@@ -17,6 +18,7 @@ Average = Literal["macro", "micro", "weighted", "samples"]
 AVERAGES: tuple[str, ...] = get_args(Average)
 
 
+@stored_fields(version=1)
 @dataclass(frozen=True)
 class Averaged:
     """The average of a measure over the classes of a multiclass, or the labels of a multilabel, problem.

@@ -15,12 +15,14 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from metricwise._state import stored_fields
 from metricwise._typing import Floats
 from metricwise.measures.base import DualRegion, Ratio
 from metricwise.measures.checks import check_positive
 from metricwise.measures.tables import TableMeasure, divide
 
 
+@stored_fields(version=1)
 @dataclass(frozen=True)
 class FBeta(TableMeasure):
     """The weighted harmonic mean of precision and recall.
@@ -61,6 +63,7 @@ class FBeta(TableMeasure):
         return Ratio(0.0, 1 + square, 0.0, square + theta, 1.0, -theta)
 
 
+@stored_fields(version=1)
 @dataclass(frozen=True)
 class Jaccard(TableMeasure):
     """The overlap of the true and the predicted positives, tp / (tp + fp + fn).
@@ -84,6 +87,7 @@ class Jaccard(TableMeasure):
         return Ratio(0.0, 1.0, 0.0, 1 + theta, 0.0, -theta)
 
 
+@stored_fields(version=1)
 @dataclass(frozen=True)
 class GowerLegendre(TableMeasure):
     """The Gower-Legendre family of similarities, (tp + tn) / (tp + tn + sigma (fp + fn)).
@@ -131,6 +135,7 @@ class _RateMeasure(TableMeasure):
         return self.rate_value(divide(tp, tp + fn), divide(tn, tn + fp))
 
 
+@stored_fields(version=1)
 @dataclass(frozen=True)
 class GMean(_RateMeasure):
     """The geometric mean of the rates, sqrt(P N).
@@ -152,6 +157,7 @@ class GMean(_RateMeasure):
         return np.sqrt(np.multiply(tpr, tnr))
 
 
+@stored_fields(version=1)
 @dataclass(frozen=True)
 class HMean(_RateMeasure):
     """The harmonic mean of the rates, 2 P N / (P + N); 0 where both are 0.
@@ -173,6 +179,7 @@ class HMean(_RateMeasure):
         return divide(2 * np.multiply(tpr, tnr), np.add(tpr, tnr))[()]
 
 
+@stored_fields(version=1)
 @dataclass(frozen=True)
 class QMean(_RateMeasure):
     """One minus the quadratic mean of the error rates, 1 - sqrt(((1 - P)^2 + (1 - N)^2) / 2).
@@ -194,6 +201,7 @@ class QMean(_RateMeasure):
         return 1 - np.sqrt((np.subtract(1, tpr) ** 2 + np.subtract(1, tnr) ** 2) / 2)
 
 
+@stored_fields(version=1)
 @dataclass(frozen=True)
 class MinRate(_RateMeasure):
     """The lesser of the rates, min(P, N).
@@ -215,6 +223,7 @@ class MinRate(_RateMeasure):
         return np.minimum(tpr, tnr)
 
 
+@stored_fields(version=1)
 @dataclass(frozen=True)
 class MCC(TableMeasure):
     """The correlation of truth and prediction, in [-1, 1] (Matthews).
@@ -250,6 +259,7 @@ class MCC(TableMeasure):
         return float(matthews_corrcoef(y, labels, sample_weight=sample_weight))
 
 
+@stored_fields(version=1)
 @dataclass(frozen=True)
 class CohenKappa(TableMeasure):
     """Agreement of truth and prediction beyond chance, in [-1, 1] (Cohen).
@@ -289,6 +299,7 @@ class CohenKappa(TableMeasure):
         return 0.0 if math.isnan(kappa) else kappa
 
 
+@stored_fields(version=1)
 @dataclass(frozen=True)
 class Accuracy(TableMeasure):
     """The share of correctly labelled samples, (tp + tn) / n; 0 for an empty table.
@@ -321,6 +332,7 @@ class Accuracy(TableMeasure):
         return float(accuracy_score(y, labels, sample_weight=sample_weight))
 
 
+@stored_fields(version=1)
 @dataclass(frozen=True)
 class BalancedAccuracy(TableMeasure):
     """The mean of the rates, (P + N) / 2.

@@ -9,10 +9,12 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from metricwise._state import stored_fields
 from metricwise.measures.base import Response
 from metricwise.measures.thresholds import ScoreGroups, group_by_score
 
 
+@stored_fields(version=1)
 @dataclass(frozen=True)
 class RocAuc:
     """The area under the ROC curve: the share of pairs of a positive and a negative that are ranked correctly.
@@ -43,6 +45,7 @@ class RocAuc:
         return float(n_pos + n_neg)
 
 
+@stored_fields(version=1)
 @dataclass(frozen=True)
 class PartialAuc:
     """The area under a part of the ROC curve, between two false positive rates.

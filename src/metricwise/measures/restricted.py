@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from metricwise._state import stored_fields
 from metricwise._typing import Floats
 from metricwise.measures.base import Response
 from metricwise.measures.checks import check_count_or_share, check_share
@@ -55,6 +56,7 @@ def _positives_on_top(groups: ScoreGroups, count: float) -> float:
     return float(taken @ groups.positives)
 
 
+@stored_fields(version=1)
 @dataclass(frozen=True)
 class PRBEP(_TopSamples):
     """The precision/recall break-even point: both rates when as many samples are predicted positive as are positive.
@@ -131,6 +133,7 @@ class _TopK(_TopSamples):
         return self if self.relative else replace(self, k=float(self.k) / n_pos)
 
 
+@stored_fields(version=1)
 @dataclass(frozen=True, repr=False)
 class PrecisionAtK(_TopK):
     """The share of positives among the k samples with the greatest scores.
@@ -167,6 +170,7 @@ class PrecisionAtK(_TopK):
         return min(self.predicted_positives(n_pos, n_pos + n_neg), _check_has_positives(n_pos, self.name))
 
 
+@stored_fields(version=1)
 @dataclass(frozen=True, repr=False)
 class RecallAtK(_TopK):
     """The share of the positives that are among the k samples with the greatest scores.
@@ -235,6 +239,7 @@ def _precision_and_recall(groups: ScoreGroups) -> tuple[Floats, Floats]:
     return divide(tp, tp + fp), divide(tp, tp[-1])
 
 
+@stored_fields(version=1)
 @dataclass(frozen=True)
 class RecallAtPrecision:
     """The greatest recall of any threshold with at least a given precision.
@@ -269,6 +274,7 @@ class RecallAtPrecision:
         return float(np.max(recall, initial=0.0, where=precision >= self.precision - _ROUNDING))
 
 
+@stored_fields(version=1)
 @dataclass(frozen=True)
 class PrecisionAtRecall:
     """The greatest precision of any threshold with at least a given recall.

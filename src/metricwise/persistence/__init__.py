@@ -1,7 +1,8 @@
 """Models in files, without pickle: nothing in a file is ever executed.
 
-`metricwise.persistence.container` says what such a file looks like, `metricwise.persistence.allowed` which
-classes it can hold.
+`metricwise.persistence.container` describes such a file, `metricwise.persistence.tree_writer` the model in it, and
+`metricwise.persistence.allowed` the classes that it can hold. `metricwise.persistence.old` reads files of earlier
+versions.
 """
 
 from __future__ import annotations
@@ -14,14 +15,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from metricwise.io.errors import ModelFileError
 from metricwise.persistence.fingerprints import fingerprint
 
+if TYPE_CHECKING:
+    from metricwise.persistence.container import Container
+
 __all__ = ["ModelDescription", "ModelFileError", "describe", "fingerprint", "load", "save"]
 
-_FORMAT = 1
 _FAMILY = "metricwise model"
 
 PathLike = str | os.PathLike[str]
@@ -29,16 +32,16 @@ PathLike = str | os.PathLike[str]
 
 @dataclass(frozen=True)
 class ModelDescription:
-    """What a model file says of itself.
+    """What the header of a model file states.
 
     Parameters
     ----------
     model : str
         The class of the model.
     versions : dict
-        Of metricwise, scikit-learn, numpy and python, when the model was saved.
+        Versions of metricwise, scikit-learn, numpy and python that saved the model.
     command : str or None
-        What the model was trained by.
+        The command that trained the model.
     data : dict or None
         The `fingerprint` of the data that it was trained on.
     sha256 : str
@@ -62,9 +65,9 @@ def save(model: Any, path: PathLike, *, command: str | None = None, data: Any = 
     path : str or path
         The file; one that is there already is replaced once the new one is complete.
     command : str, optional
-        What the model was trained by, kept with it.
+        The command that trained the model, kept with it.
     data : array, data frame, sparse matrix, path of a file, or tuple of them, optional
-        What the model was trained on, for instance ``(X, y)``: its fingerprint is kept with the model.
+        The training data, for instance ``(X, y)``: their fingerprint is kept with the model.
 
     Raises
     ------
@@ -77,8 +80,9 @@ def save(model: Any, path: PathLike, *, command: str | None = None, data: Any = 
 
     Notes
     -----
-    What belongs to the training and not to the model is left out: the parameters ``callback``, ``checkpoint`` and
-    ``memory`` (of a pipeline) are None in the file, and ``warm_start`` has nothing to continue from.
+    Parameters and the attributes that classes declare are written. What belongs to the training and not to the model
+    is not: a loaded model has no ``callback``, ``checkpoint`` or ``memory`` (of a pipeline), and ``warm_start`` has
+    nothing to continue from.
 
     Examples
     --------
@@ -94,7 +98,8 @@ def save(model: Any, path: PathLike, *, command: str | None = None, data: Any = 
     True
     """
     from metricwise.persistence.container import write_container
-    from metricwise.persistence.trees import TreeWriter
+    from metricwise.persistence.old import NEWEST_FORMAT
+    from metricwise.persistence.tree_writer import TreeWriter
 
     path = Path(path)
     _check_estimator(model)
@@ -107,9 +112,9 @@ def save(model: Any, path: PathLike, *, command: str | None = None, data: Any = 
         raise ModelFileError(str(path), f"this model cannot be saved: {error}") from error
     header = {
         "family": _FAMILY,
-        "format": _FORMAT,
-        "model": f"{type(model).__module__}.{type(model).__qualname__}",
-        "versions": _versions(),
+        "format": NEWEST_FORMAT,
+        "model": writer.entries[-1]["class"],
+        "versions": _get_versions(),
         "command": command,
         "data": None if data is None else fingerprint(data),
     }
@@ -148,18 +153,18 @@ def load(path: PathLike) -> Any:
     """
     from sklearn.base import BaseEstimator
 
-    from metricwise.persistence.container import opened
-    from metricwise.persistence.trees import TreeReader
+    from metricwise.persistence.container import open_container
+    from metricwise.persistence.tree_reader import TreeReader
 
-    with _reading(path), opened(Path(path)) as file:
-        versions = _description(file).versions
-        note = _version_note(versions)
-        if note:
-            warnings.warn(f"{os.fspath(path)}: {note}", UserWarning, stacklevel=2)
+    with _name_file_in_errors(path), open_container(Path(path)) as file:
+        header = _read_header(file)
+        versions = header["versions"]
+        if versions["scikit-learn"] != _get_versions()["scikit-learn"]:
+            warnings.warn(f"{os.fspath(path)}: {_describe_change(versions)}", UserWarning, stacklevel=2)
         try:
-            model = TreeReader(file.array).read(file.tree()["entries"])
+            model = TreeReader(file.read_array, header["format"]).read(file.read_tree()["entries"])
         except Exception as error:
-            before, now = versions["metricwise"], _versions()["metricwise"]
+            before, now = versions["metricwise"], _get_versions()["metricwise"]
             if before == now:
                 raise
             raise ValueError(
@@ -171,7 +176,7 @@ def load(path: PathLike) -> Any:
 
 
 def describe(path: PathLike) -> ModelDescription:
-    """Return what a model file says of itself, without the model.
+    """Return what the header of a model file states, without reading the model.
 
     Parameters
     ----------
@@ -183,14 +188,16 @@ def describe(path: PathLike) -> ModelDescription:
     ModelFileError
         If the file is no model file or is damaged.
     """
-    from metricwise.persistence.container import opened
+    from metricwise.persistence.container import open_container
 
-    with _reading(path), opened(Path(path)) as file:
-        return _description(file)
+    with _name_file_in_errors(path), open_container(Path(path)) as file:
+        header = _read_header(file)
+        stated = {name: header[name] for name in ("model", "versions", "command", "data")}
+        return ModelDescription(**stated, sha256=file.checksum)
 
 
 @contextmanager
-def _reading(path: PathLike) -> Iterator[None]:
+def _name_file_in_errors(path: PathLike) -> Iterator[None]:
     """Turn whatever goes wrong with the content of a file into one error that names it."""
     try:
         yield
@@ -204,26 +211,27 @@ def _reading(path: PathLike) -> Iterator[None]:
         ) from error
 
 
-def _description(file: Any) -> ModelDescription:
-    header = file.header()
+def _read_header(file: Container) -> dict[str, Any]:
+    """Return the header of a file; ValueError if it is damaged or of a format that is not known."""
+    from metricwise.persistence.old import NEWEST_FORMAT
+
+    header = file.read_header()
     if not isinstance(header, dict) or header.get("family") != _FAMILY:
         raise ValueError("it is no model file of metricwise")
-    if header["format"] != _FORMAT:
+    versions, command, data = (header[name] for name in ("versions", "command", "data"))
+    has_versions = isinstance(versions, dict) and all(isinstance(text, str) for text in versions.values())
+    has_texts = isinstance(header["model"], str) and isinstance(command, str | None)
+    if not has_versions or not has_texts or not isinstance(data, dict | None):
+        raise ValueError("its header is damaged")
+    if header["format"] not in range(1, NEWEST_FORMAT + 1):
         raise ValueError(
-            f"its format is {str(header['format'])[:20]}, and this version of metricwise reads format {_FORMAT}: "
-            "use the version that wrote it"
+            f"its format is {str(header['format'])[:20]}, and this metricwise reads formats up to {NEWEST_FORMAT}: "
+            f"use metricwise {versions['metricwise'][:50]}, which wrote it, or a later one"
         )
-    told = {name: header[name] for name in ("model", "versions", "command", "data")}
-    found = ModelDescription(**told, sha256=file.checksum)
-    texts = isinstance(found.versions, dict) and all(isinstance(text, str) for text in found.versions.values())
-    if not texts or not isinstance(found.model, str):
-        raise ValueError("its header is damaged")
-    if not isinstance(found.command, str | None) or not isinstance(found.data, dict | None):
-        raise ValueError("its header is damaged")
-    return found
+    return header
 
 
-def _versions() -> dict[str, str]:
+def _get_versions() -> dict[str, str]:
     import numpy as np
     import sklearn
 
@@ -235,13 +243,11 @@ def _versions() -> dict[str, str]:
     }
 
 
-def _version_note(versions: dict[str, str]) -> str | None:
-    before, now = versions["scikit-learn"], _versions()["scikit-learn"]
-    if before == now:
-        return None
+def _describe_change(versions: dict[str, str]) -> str:
+    before, now = versions["scikit-learn"][:50], _get_versions()["scikit-learn"]
     return (
-        f"the model was saved with scikit-learn {before[:50]}, and this is {now}: its predictions may differ or fail. "
-        f"Use scikit-learn {before[:50]}, or train and save the model again"
+        f"the model was saved with scikit-learn {before}, and this is {now}: its predictions may differ or fail. "
+        f"Use scikit-learn {before}, or train and save the model again"
     )
 
 

@@ -1,4 +1,8 @@
-"""The classes that a model file may name. Nothing else is ever looked up, and nothing here runs code from a file."""
+"""The classes that a model file may name. Nothing else is ever looked up, and nothing here runs code from a file.
+
+Classes of metricwise are named without their module, ``metricwise.FBeta``, so that files outlive moves of code; they
+are the estimators of the registry and what `metricwise.persistence.inner_classes` lists.
+"""
 
 from __future__ import annotations
 
@@ -8,36 +12,11 @@ from importlib import import_module
 from typing import Any
 
 from metricwise._sklearn import HELD_CLASSES, HELD_LOSSES
+from metricwise.persistence.inner_classes import find_inner_class
 from metricwise.registry import entry_of
 
-# By the module they are looked up in; of scikit-learn the public one where there is one, since private ones move.
+# By the module they are looked up in: the public one where there is one, since private ones move.
 _CLASSES: dict[str, str] = {
-    "metricwise.decisions.batch_rule": "BatchRule",
-    "metricwise.decisions.constant": "Constant",
-    "metricwise.decisions.decision": "Calibration Decision Sigmoid",
-    "metricwise.decisions.guarantees": "Share",
-    "metricwise.decisions.intervals": "TablePosterior",
-    "metricwise.decisions.ranking_posterior": "RankingPosterior",
-    "metricwise.decisions.tasks": "Binary Multiclass Multilabel",
-    "metricwise.estimators.multilabel.chain": "Chain",
-    "metricwise.estimators.selection.ensemble": "AveragedModels",
-    "metricwise.estimators.selection.learning_curve": "Extrapolation",
-    "metricwise.estimators.selection.preprocessing": "Dense Prepared",
-    "metricwise.estimators.streaming.training": "BinaryModel StreamModel",
-    "metricwise.estimators.wrappers.adapted.adapter": "Adapter",
-    "metricwise.estimators.wrappers.cost_sensitive.iterations": "Iteration",
-    "metricwise.measures": (
-        "Accuracy Averaged BalancedAccuracy CohenKappa FBeta GMean GowerLegendre HMean Jaccard MCC MinRate PRBEP "
-        "PartialAuc PrecisionAtK PrecisionAtRecall QMean RecallAtK RecallAtPrecision RocAuc"
-    ),
-    "metricwise.results": "Certificate History HistoryEntry Result Status StreamEntry StreamResult Witness",
-    "metricwise.solvers.amp": "AmpResult",
-    "metricwise.solvers.amp_problem": "ClassCosts",
-    "metricwise.solvers.feature_selection": "SelectionResult",
-    "metricwise.solvers.newton": "SquaredPairsResult",
-    "metricwise.solvers.smoothing": "SmoothedResult",
-    "metricwise.solvers.sparse_coding": "SparseCodingResult",
-    "metricwise.solvers.stream_state": "StreamState",
     "sklearn.calibration": "CalibratedClassifierCV",
     "sklearn.compose": "ColumnTransformer",
     "sklearn.decomposition": "PCA TruncatedSVD",
@@ -92,24 +71,25 @@ _VALUES = {
 Table = dict[str, frozenset[str]]
 
 
-def _table(*parts: dict[str, str]) -> Table:
+def _make_table(*parts: dict[str, str]) -> Table:
     modules = {module for part in parts for module in part}
     return {module: frozenset(" ".join(part.get(module, "") for part in parts).split()) for module in sorted(modules)}
 
 
-CLASSES = _table(_CLASSES, HELD_CLASSES)  # beside the estimators of the registry
-LOSSES = _table(HELD_LOSSES)
-VALUES = _table(_VALUES)
+CLASSES = _make_table(_CLASSES, HELD_CLASSES)
+LOSSES = _make_table(HELD_LOSSES)
+VALUES = _make_table(_VALUES)
+_OWN = "metricwise."
 
 
-def name_of(thing: Any, table: Table) -> str | None:
+def get_name(thing: Any, table: Table) -> str | None:
     """Return the name under which a table has a class or function; None if it does not.
 
     Examples
     --------
-    >>> from metricwise.measures import FBeta
-    >>> name_of(FBeta, CLASSES)
-    'metricwise.measures.FBeta'
+    >>> from sklearn.svm import SVC
+    >>> get_name(SVC, CLASSES)
+    'sklearn.svm.SVC'
     """
     for module, names in table.items():
         home = sys.modules.get(module)  # whatever is to be named has been imported
@@ -119,32 +99,52 @@ def name_of(thing: Any, table: Table) -> str | None:
     return None
 
 
-@cache
-def class_name(cls: type) -> str | None:
-    """Return the name of a class that may be saved; None for others."""
-    entry = entry_of(cls.__name__)
-    if entry is not None and entry.home == cls.__module__:
-        return f"{entry.home}.{entry.name}"
-    return name_of(cls, CLASSES)
-
-
-def class_named(name: Any) -> Any:
-    """Return the class that a model file names: an estimator of the registry, or one of the table."""
-    entry = entry_of(str(name).rpartition(".")[2])
-    if entry is not None and name == f"{entry.home}.{entry.name}":
-        return entry.load()
-    return named(name, CLASSES)
-
-
-def named(name: Any, table: Table) -> Any:
-    """Return what a table has under a name.
-
-    Raises
-    ------
-    ValueError
-        If the table has no such name.
-    """
+def find_value(name: Any, table: Table) -> Any:
+    """Return what a table has under a name; ValueError if it has no such name."""
     module, _, last = str(name).rpartition(".")
     if not isinstance(name, str) or last not in table.get(module, ()):
-        raise ValueError(f"it asks for {str(name)[:100]!r}, which is not among the classes of model files")
+        raise _refuse(name)
     return getattr(import_module(module), last)
+
+
+def is_own(name: str) -> bool:
+    """Whether a class is one of metricwise, which declares what is stored of it, by its name in files."""
+    return name.startswith(_OWN)
+
+
+def get_class_name(cls: type) -> str | None:
+    """Return the name of a class in files; None if its objects cannot be saved.
+
+    Examples
+    --------
+    >>> from metricwise.measures import FBeta
+    >>> get_class_name(FBeta)
+    'metricwise.FBeta'
+    """
+    if (name := _get_sklearn_name(cls)) is not None:
+        return name
+    return f"{_OWN}{cls.__name__}" if _find_own_class(cls.__name__) is cls else None
+
+
+def find_class(name: Any) -> Any:
+    """Return the class that a model file names; ValueError if files must not name it."""
+    if not isinstance(name, str) or not is_own(name):
+        return find_value(name, CLASSES)
+    cls = _find_own_class(name.removeprefix(_OWN))
+    if cls is None:
+        raise _refuse(name)
+    return cls
+
+
+def _find_own_class(name: str) -> type | None:
+    entry = entry_of(name)
+    return find_inner_class(name) if entry is None else entry.load()
+
+
+@cache
+def _get_sklearn_name(cls: type) -> str | None:
+    return get_name(cls, CLASSES)
+
+
+def _refuse(name: Any) -> ValueError:
+    return ValueError(f"it asks for {str(name)[:100]!r}, which is not among the classes of model files")

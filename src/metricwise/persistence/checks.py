@@ -1,6 +1,6 @@
-"""What must hold among the attributes of a model whose predictions are made by compiled code.
+"""Check the attributes of models whose predictions are made by compiled code.
 
-Such code follows indices and sizes without looking; a file in which they do not fit together is refused.
+Such code follows any index and size; a file in which they do not fit together is refused.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from metricwise.persistence.allowed import class_named
-from metricwise.persistence.compiled import check_predictor, kind_of, require
+from metricwise.persistence.compiled import check_predictor, find_kind, require
+from metricwise.results import StreamEntry
 
 Values = dict[str, Any]
 
@@ -21,54 +21,54 @@ _KERNELS = ("linear", "poly", "rbf", "sigmoid")
 _MOST_CATEGORIES = 256  # of a feature, in histogram-based boosting
 
 
-def checked_state(name: str, values: Values) -> None:
-    """Raise unless the attributes of an object of a class fit together."""
+def check_state(name: str, values: Values) -> None:
+    """Raise a ValueError unless the attributes of an object of a class fit together."""
     check = _CHECKS.get(name.rpartition(".")[2])
     if check is not None:
         check(values)
 
 
-def _matrix(thing: Any, n_columns: Any, what: str) -> None:
-    """Raise unless a thing is a matrix of floats with the given number of columns."""
-    right = isinstance(thing, np.ndarray) and thing.dtype.kind == "f" and thing.ndim == 2
-    require(right and type(n_columns) is int and thing.shape[1] == n_columns, f"{what} has the wrong shape")
+def _check_matrix(thing: Any, n_columns: Any, what: str) -> None:
+    """Raise unless a value is a matrix of floats with the given number of columns."""
+    is_right = isinstance(thing, np.ndarray) and thing.dtype.kind == "f" and thing.ndim == 2
+    require(is_right and type(n_columns) is int and thing.shape[1] == n_columns, f"{what} has the wrong shape")
 
 
 # --------------------------------------------------------------------------------------------------------------- trees
 
 
-def _features_of(tree: Any) -> int:
-    require(kind_of(tree) == "tree", "there is something else where a decision tree belongs")
+def _count_features(tree: Any) -> int:
+    require(find_kind(tree) == "tree", "there is something else where a decision tree belongs")
     return int(tree.n_features)
 
 
-def _decision_tree(values: Values) -> None:
+def _check_decision_tree(values: Values) -> None:
     if "tree_" in values:
         require(
-            _features_of(values["tree_"]) == values.get("n_features_in_"), "a tree has other features than its model"
+            _count_features(values["tree_"]) == values.get("n_features_in_"), "a tree has other features than its model"
         )
 
 
-def _forest(values: Values) -> None:
+def _check_forest(values: Values) -> None:
     for model in values.get("estimators_", ()):
-        found = _features_of(getattr(model, "tree_", None))
+        found = _count_features(getattr(model, "tree_", None))
         require(found == values.get("n_features_in_"), "a tree has other features than its forest")
 
 
-def _boosting(values: Values) -> None:
+def _check_boosting(values: Values) -> None:
     if "estimators_" not in values:
         return
     models, columns = values["estimators_"], values.get("n_trees_per_iteration_")
-    right = isinstance(models, np.ndarray) and models.dtype == object and models.ndim == 2
-    require(right and models.shape[1] == columns, "boosted trees have the wrong shape")
-    _forest({**values, "estimators_": models.ravel()})
+    is_right = isinstance(models, np.ndarray) and models.dtype == object and models.ndim == 2
+    require(is_right and models.shape[1] == columns, "boosted trees have the wrong shape")
+    _check_forest({**values, "estimators_": models.ravel()})
     require(all(model.tree_.value.shape[1:] == (1, 1) for model in models.ravel()), "a boosted tree has several values")
-    _first_guess(values["init_"], len(values["classes_"]), values["_loss"], columns)
+    _check_first_guess(values["init_"], len(values["classes_"]), values["_loss"], columns)
 
 
-def _first_guess(guess: Any, n_classes: int, loss: Any, columns: Any) -> None:
+def _check_first_guess(guess: Any, n_classes: int, loss: Any, columns: Any) -> None:
     """Raise unless what boosting starts from gives one number for every sample and column of trees."""
-    require(columns == (n_classes if kind_of(loss) == "loss" and loss.is_multiclass else 1), _BOOSTED)
+    require(columns == (n_classes if find_kind(loss) == "loss" and loss.is_multiclass else 1), _BOOSTED)
     if isinstance(guess, str):
         require(guess == "zero", _BOOSTED)
         return
@@ -79,7 +79,7 @@ def _first_guess(guess: Any, n_classes: int, loss: Any, columns: Any) -> None:
     require(guess.n_outputs_ == 1 and np.shape(guess.class_prior_) == (n_classes,), _BOOSTED)
 
 
-def _histogram_boosting(values: Values) -> None:
+def _check_histogram_boosting(values: Values) -> None:
     if "_predictors" not in values:
         return
     mapper, n_features = values["_bin_mapper"], values["_n_features"]
@@ -108,26 +108,26 @@ def _splits_categories(nodes: Any) -> Any:
 # ------------------------------------------------------------------------------------------ kernel machines, neighbours
 
 
-def _kernel_machine(values: Values) -> None:
+def _check_kernel_machine(values: Values) -> None:
     if "_n_support" not in values:
         return
-    vectors, counts, rows = values["support_vectors_"], values["_n_support"], values["support_"]
+    vectors, counts, samples = values["support_vectors_"], values["_n_support"], values["support_"]
     n_classes, kernel = len(values["classes_"]), values["kernel"]
     require(kernel in (*_KERNELS, "precomputed"), "a kernel machine has an unknown kernel")
-    right = isinstance(counts, np.ndarray) and counts.dtype == np.int32 and counts.shape == (n_classes,)
-    require(right and counts.min() >= 0 and rows.shape == (counts.sum(),), _MACHINE)
+    is_right = isinstance(counts, np.ndarray) and counts.dtype == np.int32 and counts.shape == (n_classes,)
+    require(is_right and counts.min() >= 0 and samples.shape == (counts.sum(),), _MACHINE)
     if kernel == "precomputed":
-        require(np.all((rows >= 0) & (rows < values["shape_fit_"][0])), _MACHINE)
+        require(np.all((samples >= 0) & (samples < values["shape_fit_"][0])), _MACHINE)
     else:
         require(vectors.shape == (counts.sum(), values["n_features_in_"]), _MACHINE)
     require(sparse.issparse(vectors) == (values["_sparse"] is True), _MACHINE)
-    _machine_coefficients(values, n_classes, int(counts.sum()))
+    _check_machine_coefficients(values, n_classes, int(counts.sum()))
 
 
 _MACHINE = "a kernel machine is damaged"
 
 
-def _machine_coefficients(values: Values, n_classes: int, n_vectors: int) -> None:
+def _check_machine_coefficients(values: Values, n_classes: int, n_vectors: int) -> None:
     coefficients, pairs = values["_dual_coef_"], n_classes * (n_classes - 1) // 2
     require(coefficients.shape == (n_classes - 1, n_vectors), _MACHINE)
     if sparse.issparse(coefficients):
@@ -138,53 +138,68 @@ def _machine_coefficients(values: Values, n_classes: int, n_vectors: int) -> Non
     require(values["_probA"].shape == values["_probB"].shape, _MACHINE)
 
 
-def _neighbours(values: Values) -> None:
+def _check_neighbours(values: Values) -> None:
     if "_fit_X" in values:
-        rows = values["_fit_X"]
-        require(rows.shape == (len(values["_y"]), values["n_features_in_"]), "neighbours have the wrong shape")
+        samples = values["_fit_X"]
+        require(samples.shape == (len(values["_y"]), values["n_features_in_"]), "neighbours have the wrong shape")
         require(type(values["leaf_size"]) is int and values["leaf_size"] >= 1, "neighbours are damaged")
 
 
 # ------------------------------------------------------------------------------------------------------------- our own
 
 
-def _linear(values: Values) -> None:
+def _check_linear(values: Values) -> None:
     if "coef_" in values:
-        _matrix(values["coef_"], values.get("n_features_in_"), "coef_")
+        _check_matrix(values["coef_"], values.get("n_features_in_"), "coef_")
 
 
-def _sparse_coding(values: Values) -> None:
+def _check_sparse_coding(values: Values) -> None:
     """Dictionaries have the features as columns, weights the atoms; there are as many of one as of the other."""
     if "coef_" not in values:
         return
     atoms: Any = values.get("dictionary_")
     weights = values["coef_"]
-    right = isinstance(atoms, np.ndarray) and atoms.ndim in (2, 3) and atoms.dtype == np.float64
-    require(right and type(values.get("C1")) in (int, float), "a sparse coding is damaged")
-    several = atoms.reshape(-1, *atoms.shape[-2:])
-    _matrix(weights, several.shape[1], "coef_")
-    require(len(weights) == len(several), "a sparse coding is damaged")
-    for dictionary in several:
-        _matrix(dictionary, values.get("n_features_in_"), "dictionary_")
+    is_right = isinstance(atoms, np.ndarray) and atoms.ndim in (2, 3) and atoms.dtype == np.float64
+    require(is_right and type(values.get("C1")) in (int, float), "a sparse coding is damaged")
+    dictionaries = atoms.reshape(-1, *atoms.shape[-2:])
+    _check_matrix(weights, dictionaries.shape[1], "coef_")
+    require(len(weights) == len(dictionaries), "a sparse coding is damaged")
+    for dictionary in dictionaries:
+        _check_matrix(dictionary, values.get("n_features_in_"), "dictionary_")
 
 
-def _streaming(values: Values) -> None:
-    model = values.get("_model")
-    if model is None:
+def _check_streaming(values: Values) -> None:
+    from metricwise.estimators.streaming.training import StreamModel  # not needed for other models
+
+    if "_model" not in values:
         return
-    for part in (model.states, model.selected, model.entries):
-        require(isinstance(part, tuple), "the states of a stream are damaged")
+    model, size = values["_model"], (values.get("n_features_in_"),)
+    require(isinstance(model, StreamModel), "there is something else where the model of a stream belongs")
     sizes = [state.v.shape for state in model.states] + [np.shape(one.weights) for one in model.selected]
-    require(all(size == (values.get("n_features_in_"),) for size in sizes), "a stream has the wrong number of features")
+    require(all(found == size for found in sizes), "a stream has the wrong number of features")
 
 
-def _stream_state(values: Values) -> None:
+def _check_stream_model(values: Values) -> None:
+    from metricwise.estimators.streaming.training import BinaryModel
+    from metricwise.solvers.stream_state import StreamState
+
+    for key, cls in (("states", StreamState), ("selected", BinaryModel), ("entries", StreamEntry)):
+        parts = values[key]
+        is_right = isinstance(parts, tuple) and all(isinstance(part, cls) for part in parts)
+        require(is_right, f"the {key} of a stream are damaged")
+    weights = [one.weights for one in values["selected"]]
+    is_right = all(isinstance(one, np.ndarray) and one.dtype == np.float64 and one.ndim == 1 for one in weights)
+    require(is_right and values["states"], "the models of a stream are damaged")
+
+
+def _check_stream_state(values: Values) -> None:
     """Compare arrays with those of a state that has not seen any sample."""
     v, problem = values["v"], "the state of a stream is damaged"
     require(isinstance(v, np.ndarray) and v.ndim == 1, problem)
-    cls = class_named("metricwise.solvers.stream_state.StreamState")
-    fresh = cls.fresh(v.size, values["is_sparse"], False)
-    for field in fields(cls):
+    from metricwise.solvers.stream_state import StreamState  # not needed for other models
+
+    fresh = StreamState.fresh(v.size, values["is_sparse"], False)
+    for field in fields(StreamState):
         right, found = getattr(fresh, field.name), values[field.name]
         if isinstance(right, np.ndarray):
             same = isinstance(found, np.ndarray) and found.shape == right.shape and found.dtype == right.dtype
@@ -198,38 +213,39 @@ def _stream_state(values: Values) -> None:
         require(sparse.issparse(X) == values["is_sparse"] and positive.dtype == bool, problem)
 
 
-def _chain(values: Values) -> None:
+def _check_chain(values: Values) -> None:
     order, size, problem = values["order"], len(values["models"]), "a chain of classifiers is damaged"
     require(isinstance(order, np.ndarray) and np.array_equal(np.sort(order), np.arange(size)), problem)
     if values["_linear"] is not None:
-        of_rows, of_labels, constants = values["_linear"]
-        _matrix(of_rows, values["n_features"], "a chain's weights")
-        _matrix(of_labels, size, "a chain's weights of labels")
-        require(of_rows.shape[0] == of_labels.shape[0] == size and constants.shape == (size,), problem)
-        require(of_rows.dtype == of_labels.dtype == constants.dtype == np.float64, problem)
+        of_samples, of_labels, constants = values["_linear"]
+        _check_matrix(of_samples, values["n_features"], "a chain's weights")
+        _check_matrix(of_labels, size, "a chain's weights of labels")
+        require(of_samples.shape[0] == of_labels.shape[0] == size and constants.shape == (size,), problem)
+        require(of_samples.dtype == of_labels.dtype == constants.dtype == np.float64, problem)
 
 
 _CHECKS: dict[str, Callable[[Values], None]] = {
-    "AMPClassifier": _linear,
-    "AUCSVC": _linear,
-    "Chain": _chain,
-    "DecisionTreeClassifier": _decision_tree,
-    "DecisionTreeRegressor": _decision_tree,
-    "ExtraTreeClassifier": _decision_tree,
-    "ExtraTreesClassifier": _forest,
-    "FeatureSelectingSVC": _linear,
-    "GradientBoostingClassifier": _boosting,
-    "HistGradientBoostingClassifier": _histogram_boosting,
-    "KNeighborsClassifier": _neighbours,
-    "MiniBatchSVC": _streaming,
-    "MultivariateSVC": _linear,
-    "NuSVC": _kernel_machine,
-    "RandomForestClassifier": _forest,
-    "SPADEClassifier": _streaming,
-    "STAMPClassifier": _streaming,
-    "SmoothedSVC": _linear,
-    "SVC": _kernel_machine,
-    "SparseCodingClassifier": _sparse_coding,
-    "StreamState": _stream_state,
+    "AMPClassifier": _check_linear,
+    "AUCSVC": _check_linear,
+    "Chain": _check_chain,
+    "DecisionTreeClassifier": _check_decision_tree,
+    "DecisionTreeRegressor": _check_decision_tree,
+    "ExtraTreeClassifier": _check_decision_tree,
+    "ExtraTreesClassifier": _check_forest,
+    "FeatureSelectingSVC": _check_linear,
+    "GradientBoostingClassifier": _check_boosting,
+    "HistGradientBoostingClassifier": _check_histogram_boosting,
+    "KNeighborsClassifier": _check_neighbours,
+    "MiniBatchSVC": _check_streaming,
+    "MultivariateSVC": _check_linear,
+    "NuSVC": _check_kernel_machine,
+    "RandomForestClassifier": _check_forest,
+    "SPADEClassifier": _check_streaming,
+    "STAMPClassifier": _check_streaming,
+    "SmoothedSVC": _check_linear,
+    "SVC": _check_kernel_machine,
+    "SparseCodingClassifier": _check_sparse_coding,
+    "StreamModel": _check_stream_model,
+    "StreamState": _check_stream_state,
     "TreePredictor": check_predictor,
 }

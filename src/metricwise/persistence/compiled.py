@@ -1,6 +1,6 @@
-"""Objects whose state is in compiled code: written by their content, checked when read, made anew.
+"""Objects whose state is in compiled code: what they contain is written, checked when it is read, and put together.
 
-Compiled code does not look where a wrong number leads, so that every index in a file is checked before it is used.
+Compiled code follows any index, so that every index of a file is checked before it is used.
 """
 
 from __future__ import annotations
@@ -10,17 +10,16 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn import config_context
 
-from metricwise._sklearn import SIMPLE_METHODS, TREE_MODULE, boosted_node_type, tree_types
-from metricwise.persistence.allowed import LOSSES, VALUES, name_of, named
+from metricwise._sklearn import TREE_MODULE, boosted_node_type, tree_types
+from metricwise.persistence.allowed import LOSSES, VALUES, find_value, get_name
 
 _MOST_CLASSES = 1 << 20
 _MERSENNE_WORDS = 624
 
 
 class Compiled(NamedTuple):
-    """How objects of a kind are told, written and read."""
+    """The class of objects of a kind, and how they are written and read."""
 
     module: str
     name: str
@@ -102,8 +101,8 @@ def _write_random_state(random: Any) -> dict[str, Any]:
 
 def _read_random_state(values: dict[str, Any]) -> Any:
     key, position, has_gauss, gauss = (values[name] for name in ("key", "position", "has_gauss", "gauss"))
-    right = isinstance(key, np.ndarray) and key.dtype == np.uint32 and key.shape == (_MERSENNE_WORDS,)
-    require(right and type(position) is int and 0 <= position <= _MERSENNE_WORDS, "random numbers are damaged")
+    is_right = isinstance(key, np.ndarray) and key.dtype == np.uint32 and key.shape == (_MERSENNE_WORDS,)
+    require(is_right and type(position) is int and 0 <= position <= _MERSENNE_WORDS, "random numbers are damaged")
     require(has_gauss in (0, 1) and type(gauss) is float, "random numbers are damaged")
     random = np.random.RandomState()
     random.set_state(("MT19937", key, position, has_gauss, gauss))
@@ -124,11 +123,11 @@ def _read_generator(values: dict[str, Any]) -> Any:
 
 
 def _write_loss(loss: Any) -> dict[str, Any]:
-    return {"name": name_of(type(loss), LOSSES), "n_classes": int(loss.n_classes)}
+    return {"name": get_name(type(loss), LOSSES), "n_classes": int(loss.n_classes)}
 
 
 def _read_loss(values: dict[str, Any]) -> Any:
-    cls, n_classes = named(values["name"], LOSSES), values["n_classes"]
+    cls, n_classes = find_value(values["name"], LOSSES), values["n_classes"]
     require(type(n_classes) is int and 0 <= n_classes <= _MOST_CLASSES, "a loss is damaged")
     return cls(n_classes=n_classes) if cls.__name__ == "HalfMultinomialLoss" else cls()
 
@@ -139,7 +138,7 @@ def _write_partial(function: Any) -> dict[str, Any]:
 
 def _read_partial(values: dict[str, Any]) -> Any:
     function = values["function"]
-    require(name_of(function, VALUES) is not None and not isinstance(function, type), "a function is not allowed")
+    require(get_name(function, VALUES) is not None and not isinstance(function, type), "a function is not allowed")
     return partial(function, *values["settings"], **values["named"])
 
 
@@ -152,81 +151,10 @@ COMPILED: dict[str, Compiled] = {
 }
 
 
-def kind_of(thing: Any) -> str | None:
+def find_kind(thing: Any) -> str | None:
     """Return the kind of an object with compiled state; None for others."""
     cls = type(thing)
     for kind, (module, name, _, _) in COMPILED.items():
         if (cls.__module__, cls.__qualname__) == (module, name):
             return kind
-    return "loss" if name_of(cls, LOSSES) is not None else None
-
-
-# ------------------------------------------------------------------------------------------------- attributes made anew
-
-
-def _rebuild_isotonic(model: Any) -> None:
-    if hasattr(model, "X_thresholds_"):
-        model._build_f(model.X_thresholds_, model.y_thresholds_)
-
-
-def _rebuild_sgd(model: Any) -> None:
-    if hasattr(model, "coef_"):
-        model._loss_function_ = model._get_loss_function(model.loss)
-
-
-def _rebuild_neighbors(model: Any) -> None:
-    if not hasattr(model, "_fit_method"):
-        return
-    from sklearn.neighbors import BallTree, KDTree
-
-    made = {"kd_tree": KDTree, "ball_tree": BallTree}.get(model._fit_method)
-    settings = {"metric": model.effective_metric_, **model.effective_metric_params_}
-    model._tree = None if made is None else made(model._fit_X, model.leaf_size, **settings)
-
-
-def _start_cold(model: Any) -> None:
-    model._warm_states = None
-
-
-# Attributes that follow from others, or belong to an unfinished training, and what puts them back.
-_ANEW: dict[str, tuple[frozenset[str], Callable[[Any], None]]] = {
-    "sklearn.isotonic.IsotonicRegression": (frozenset({"f_"}), _rebuild_isotonic),
-    "sklearn.linear_model.SGDClassifier": (frozenset({"_loss_function_"}), _rebuild_sgd),
-    "sklearn.linear_model.Perceptron": (frozenset({"_loss_function_"}), _rebuild_sgd),
-    "sklearn.linear_model.PassiveAggressiveClassifier": (frozenset({"_loss_function_"}), _rebuild_sgd),
-    "sklearn.neighbors.KNeighborsClassifier": (frozenset({"_tree"}), _rebuild_neighbors),
-    "metricwise.estimators.svm.multivariate_svc.MultivariateSVC": (frozenset({"_warm_states"}), _start_cold),
-}
-
-
-# What an estimator was told to ask of metadata routing refers back to the estimator: only what was told is kept.
-
-REQUESTS = "_metadata_request"
-
-
-def write_requests(requested: Any) -> dict[str, dict[str, Any]]:
-    """Return what was asked for, by method and name."""
-    by_method = {method: getattr(getattr(requested, method, None), "requests", {}) for method in SIMPLE_METHODS}
-    told = {method: {k: v for k, v in asked.items() if v is not None} for method, asked in by_method.items()}
-    return {method: asked for method, asked in told.items() if asked}
-
-
-def read_requests(written: Any, made: Any) -> None:
-    """Ask for the same again."""
-    for method, asked in written.items():
-        require(
-            method in SIMPLE_METHODS and all(isinstance(v, bool | str) for v in asked.values()), "a request is damaged"
-        )
-        with config_context(enable_metadata_routing=True):
-            getattr(made, f"set_{method}_request")(**asked)
-
-
-def left_out(name: str) -> frozenset[str]:
-    """Return the attributes of a class that are not written."""
-    return _ANEW[name][0] if name in _ANEW else frozenset()
-
-
-def rebuild(name: str, made: Any) -> None:
-    """Put back what was not written."""
-    if name in _ANEW:
-        _ANEW[name][1](made)
+    return "loss" if get_name(cls, LOSSES) is not None else None

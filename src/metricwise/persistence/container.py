@@ -1,11 +1,11 @@
-"""The file around a model: a zip archive of JSON texts and arrays, closed by a checksum of all that goes before.
+"""The file around a model: a zip archive of JSON texts and arrays, closed by a checksum of all bytes before it.
 
 The archive's comment, the last 64 bytes of the file, is the SHA-256 of everything before it. Members are stored, not
 compressed, and there are no others than these:
 
 ==================  ==================================================================================
 ``header.json``     format, kind of model, versions, training command, fingerprint of the data
-``model.json``      the model without its arrays (`metricwise.persistence.trees`)
+``model.json``      the model without its arrays (`metricwise.persistence.tree_writer`)
 ``array_<k>.npy``   arrays of numbers or text, in numpy's format, never of objects
 ==================  ==================================================================================
 
@@ -34,7 +34,7 @@ HEADER, TREE = "header.json", "model.json"
 _CHECKSUM_BYTES = 64
 _MOST_HEADER_BYTES = 1 << 20
 _BLOCK = 1 << 20
-_BEGINNING = (1980, 1, 1, 0, 0, 0)  # the same model gives the same file at any time
+_BEGINNING = (1980, 1, 1, 0, 0, 0)  # so that a model gives the same file at any time
 _MEMBER = re.compile(r"header\.json|model\.json|array_(0|[1-9][0-9]{0,8})\.npy")
 _NUMBERS_AND_TEXT = "biufcUSV"
 _HEADER_READERS = {
@@ -51,30 +51,30 @@ def write_container(path: Path, header: dict[str, Any], tree: dict[str, Any], ar
     with atomic_file(path) as file:
         with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
             archive.comment = b"0" * _CHECKSUM_BYTES
-            _add(archive, HEADER, _json_bytes(header))
-            _add(archive, TREE, _json_bytes(tree))
+            _add(archive, HEADER, _to_json(header))
+            _add(archive, TREE, _to_json(tree))
             for number, array in enumerate(arrays):
-                with archive.open(_info(f"array_{number}.npy"), "w", force_zip64=True) as member:
+                with archive.open(_make_info(f"array_{number}.npy"), "w", force_zip64=True) as member:
                     np.lib.format.write_array(member, array, allow_pickle=False)
-        checksum = _checksum(file)
+        checksum = _compute_checksum(file)
         file.seek(-_CHECKSUM_BYTES, io.SEEK_END)
         file.write(checksum)
 
 
 def _add(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
-    archive.writestr(_info(name), content)
+    archive.writestr(_make_info(name), content)
 
 
-def _info(name: str) -> zipfile.ZipInfo:
+def _make_info(name: str) -> zipfile.ZipInfo:
     return zipfile.ZipInfo(name, _BEGINNING)
 
 
-def _json_bytes(value: Any) -> bytes:
+def _to_json(value: Any) -> bytes:
     return json.dumps(value, allow_nan=False, separators=(",", ":")).encode("ascii")
 
 
-def _checksum(file: BinaryIO) -> bytes:
-    """Return the SHA-256 of all but the last bytes of a file, where it belongs."""
+def _compute_checksum(file: BinaryIO) -> bytes:
+    """Return the SHA-256 of a file but for its last bytes, which hold it."""
     left = file.seek(0, io.SEEK_END) - _CHECKSUM_BYTES
     file.seek(0)
     found = hashlib.sha256()
@@ -88,26 +88,26 @@ def _checksum(file: BinaryIO) -> bytes:
 
 
 class Container:
-    """An open file whose checksum was right and whose members are those allowed."""
+    """An open file with the right checksum and no members but those allowed."""
 
     def __init__(self, archive: zipfile.ZipFile, checksum: str) -> None:
         self._archive, self.checksum = archive, checksum
 
-    def header(self) -> Any:
-        """Return what is known of the model."""
+    def read_header(self) -> Any:
+        """Return the header."""
         if self._archive.getinfo(HEADER).file_size > _MOST_HEADER_BYTES:
             raise ValueError("its header is too long")
-        return self._json(HEADER)
+        return self._read_json(HEADER)
 
-    def tree(self) -> Any:
+    def read_tree(self) -> Any:
         """Return the model without its arrays."""
-        return self._json(TREE)
+        return self._read_json(TREE)
 
-    def _json(self, name: str) -> Any:
+    def _read_json(self, name: str) -> Any:
         return json.loads(self._archive.read(name), parse_constant=_refuse_constant)
 
-    def array(self, number: int) -> Labels:
-        """Return an array, of which no more than the file holds is made."""
+    def read_array(self, number: int) -> Labels:
+        """Return an array; one that claims to be larger than what the file holds is refused."""
         content = self._archive.read(f"array_{number}.npy")
         file = io.BytesIO(content)
         version = np.lib.format.read_magic(file)
@@ -117,17 +117,17 @@ class Container:
         if dtype.hasobject or dtype.kind not in _NUMBERS_AND_TEXT:
             raise ValueError(f"array {number} holds {dtype}, not numbers or text")
         if min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize != len(content) - file.tell():
-            raise ValueError(f"array {number} says to have shape {shape} but has other content")
+            raise ValueError(f"array {number} claims the shape {shape} but has other content")
         flat = np.frombuffer(content, dtype=dtype, count=math.prod(shape), offset=file.tell())
         return flat.reshape(shape, order="F" if by_columns else "C").copy(order="K")
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[Container]:
-    """Open a file after a look at its checksum and the list of its members."""
+def open_container(path: Path) -> Iterator[Container]:
+    """Open a file whose checksum and list of members are right; ValueError for others."""
     with path.open("rb") as file:
         size = file.seek(0, io.SEEK_END)
-        checksum = _checksum(file)
+        checksum = _compute_checksum(file)
         file.seek(max(size - _CHECKSUM_BYTES, 0))
         written = file.read()
         file.seek(0)

@@ -1,4 +1,4 @@
-"""What tells the data of one training from those of another: shape, type and a hash of the content."""
+"""Fingerprints of data: shape, type and a hash of the content."""
 
 from __future__ import annotations
 
@@ -35,36 +35,36 @@ def fingerprint(data: Any) -> dict[str, Any]:
     if isinstance(data, tuple):
         return {"parts": [fingerprint(part) for part in data]}
     if isinstance(data, str | os.PathLike):
-        return _of_file(Path(data))
-    found = hashlib.sha256()
+        return _fingerprint_file(Path(data))
+    digest = hashlib.sha256()
     if sparse.issparse(data):
         rows = data.tocsr()
         for part in (rows.data, rows.indices.astype(np.int64), rows.indptr.astype(np.int64)):
-            _add(found, part)
-        return {"shape": list(data.shape), "dtype": f"sparse {data.dtype}", "sha256": found.hexdigest()}
+            _update(digest, part)
+        return {"shape": list(data.shape), "dtype": f"sparse {data.dtype}", "sha256": digest.hexdigest()}
     if hasattr(data, "columns") and hasattr(data, "shape"):
         types = []
         for name in data.columns:
             column = np.asarray(data[name])
             types.append(str(column.dtype))
-            found.update(f"{name}\0".encode())
-            _add(found, column)
-        return {"shape": list(data.shape), "dtype": ", ".join(sorted(set(types))), "sha256": found.hexdigest()}
+            digest.update(f"{name}\0".encode())
+            _update(digest, column)
+        return {"shape": list(data.shape), "dtype": ", ".join(sorted(set(types))), "sha256": digest.hexdigest()}
     array = np.asarray(data)
-    _add(found, array)
-    return {"shape": list(array.shape), "dtype": str(array.dtype), "sha256": found.hexdigest()}
+    _update(digest, array)
+    return {"shape": list(array.shape), "dtype": str(array.dtype), "sha256": digest.hexdigest()}
 
 
-def _add(found: Any, array: Any) -> None:
-    """Add the content of an array, of Python objects by what they are printed as."""
+def _update(digest: Any, array: Any) -> None:
+    """Hash the content of an array; Python objects count by their repr."""
     if array.dtype.hasobject:
         for item in array.ravel():
-            found.update(f"{item!r}\0".encode())
+            digest.update(f"{item!r}\0".encode())
     else:
-        found.update(np.ascontiguousarray(array).tobytes())
+        digest.update(np.ascontiguousarray(array).tobytes())
 
 
-def _of_file(path: Path) -> dict[str, Any]:
+def _fingerprint_file(path: Path) -> dict[str, Any]:
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256")
         return {"file": path.name, "bytes": os.fstat(file.fileno()).st_size, "sha256": digest.hexdigest()}

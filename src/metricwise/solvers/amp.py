@@ -32,6 +32,7 @@ from typing import Any
 
 import numpy as np
 
+from metricwise._state import stored_fields
 from metricwise._typing import Floats
 from metricwise.results import Certificate, HistoryEntry, Objective, ProblemDescription, Result, Status
 from metricwise.solvers.amp_problem import AmpProblem, LevelRatio
@@ -44,6 +45,7 @@ _NO_BETTER = 1e-6
 _SHARE_OF_TOLERANCE = 0.5
 
 
+@stored_fields(version=1)
 @dataclass(frozen=True)
 class AmpResult(Result):
     """A solution and what is known of it.

@@ -27,6 +27,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from metricwise._state import stored_fields
 from metricwise._typing import Floats
 from metricwise.designs import Design
 from metricwise.measures import Accuracy
@@ -38,6 +39,7 @@ from metricwise.solvers.problem import MultivariateProblem
 _ROUNDING = 1e-12
 
 
+@stored_fields(version=1)
 class ClassCosts(NamedTuple):
     """The costs of mistakes on positives and on negatives, or the value of a unit of the rates P and N."""
 

@@ -29,6 +29,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from metricwise._state import stored_fields
 from metricwise._typing import Floats, Indices
 from metricwise.designs import make_design
 from metricwise.results import Certificate, HistoryEntry, ProblemDescription, Result, Status, Witness
@@ -43,6 +44,7 @@ _BETTER = 2e-3  # of the objective: less is no better choice
 _NO_PART = 1e-6  # of the largest d: features with less are dropped until they are selected again
 
 
+@stored_fields(version=1)
 @dataclass(frozen=True)
 class SelectionResult(Result):
     """A result on chosen features: the certificate is that of their problem.

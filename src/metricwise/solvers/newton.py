@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from metricwise._state import stored_fields
 from metricwise._typing import Floats
 from metricwise.designs import Design
 from metricwise.oracles.base import Classes
@@ -67,6 +68,7 @@ def make_squared_problem(
     return SmoothProblem(design.take(indices), SquaredPairHinge(classes), C * total, n_pos)
 
 
+@stored_fields(version=1)
 @dataclass(frozen=True)
 class SquaredPairsResult(Result):
     """A result for the mean squared loss of pairs, whose gradient proves the lower bound without a witness."""

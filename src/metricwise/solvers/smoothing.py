@@ -25,6 +25,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from metricwise._state import stored_fields
 from metricwise._typing import Floats
 from metricwise.oracles.smoothed import SmoothedAt, SmoothedSlack, make_smoothed_slack
 from metricwise.results import Certificate, HistoryEntry, ProblemDescription, Result, Status, Witness
@@ -43,6 +44,7 @@ _FLAT = 0.5  # of the slope at the start of a line
 _ROUNDING = 1e-14  # of the terms of the objective: a fall that is missed by less is not missed
 
 
+@stored_fields(version=1)
 @dataclass(frozen=True)
 class SmoothedResult(Result):
     """A result whose lower bound is that of the shares at ``witness.points[0]`` with this ``smoothing``."""

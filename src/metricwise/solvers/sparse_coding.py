@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from metricwise._state import stored_fields
 from metricwise._typing import Floats
 from metricwise.results import Certificate, HistoryEntry, Objective, ProblemDescription, Result, Status, Witness
 from metricwise.solvers.cutting_plane import CuttingPlane, CuttingPlaneState
@@ -40,6 +41,7 @@ _MOST_MIXTURES = 3
 _MOST_HALVINGS = 6
 
 
+@stored_fields(version=1)
 @dataclass(frozen=True)
 class SparseCodingResult(Result):
     """A dictionary with weights of its atoms, and what is known of them.

@@ -13,6 +13,7 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
+from metricwise._state import stored_fields
 from metricwise._typing import Floats, Indices, Mask
 from metricwise.kernels import streaming
 from metricwise.solvers.saved import Arrays, pack_fields, unpack_fields
@@ -32,6 +33,7 @@ def _no_scores() -> Floats:
     return np.zeros((2, _REMEMBERED))
 
 
+@stored_fields(version=1)
 @dataclass
 class StreamState:
     """The model, its average, statistics of the features, and recent scores of samples not yet learnt from.

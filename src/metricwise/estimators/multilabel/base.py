@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, check_random_state
 
 from metricwise import inference as rules
 from metricwise._sklearn import HasMethods, Interval, check_sample_weight
+from metricwise._state import StoredState
 from metricwise._typing import Floats, Indices, LabelMatrix
 from metricwise.decisions.binary import ThresholdRule
 from metricwise.decisions.decision import ScoredSamples
@@ -48,6 +49,18 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
     n_jobs: int | None
     random_state: Any
 
+    __stored_state__: ClassVar[StoredState] = StoredState(
+        version=1,
+        attributes=(
+            "n_features_in_",
+            "feature_names_in_",
+            "classes_",
+            "n_labels_",
+            "sparse_labels_",
+            "thresholds_",
+            "_by_rule",
+        ),
+    )
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimator": [HasMethods(["fit", "predict_proba"]), None],
         "beta": [Interval(Real, 0.0, None, closed="neither")],

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from joblib import Parallel, delayed
 
+from metricwise._state import StoredState
 from metricwise._typing import Floats, LabelMatrix
 from metricwise.estimators.multilabel.base import MARGINAL_RULES, THRESHOLDS, MultiLabelClassifier
 from metricwise.estimators.multilabel.learners import fitted, probability
@@ -58,6 +59,7 @@ class BinaryRelevance(MultiLabelClassifier):
     True
     """
 
+    __stored_state__: ClassVar[StoredState] = MultiLabelClassifier.__stored_state__.extend("estimators_")
     _rules: ClassVar[frozenset[str]] = frozenset({*MARGINAL_RULES, *THRESHOLDS})
 
     def __init__(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from joblib import Parallel, delayed
 from scipy import sparse
 from scipy.special import expit
 
+from metricwise._state import StoredState
 from metricwise._typing import Floats, Indices, LabelMatrix
 from metricwise.estimators.multilabel.learners import as_logistic, fitted, probability
 from metricwise.kernels import chains
@@ -29,6 +30,8 @@ class Chain:
     n_features : int
         Features of a sample.
     """
+
+    __stored_state__: ClassVar[StoredState] = StoredState(1, ("order", "models", "n_features", "_linear"))
 
     def __init__(self, order: Indices, models: list[Any], n_features: int) -> None:
         self.order, self.models, self.n_features = order, models, n_features

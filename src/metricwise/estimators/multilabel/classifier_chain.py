@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from metricwise._sklearn import Interval, StrOptions
+from metricwise._state import StoredState
 from metricwise._typing import Floats, Indices, LabelMatrix
 from metricwise.decisions.label_matrix import restore_sparsity
 from metricwise.estimators.inputs import validate_samples
@@ -79,6 +80,9 @@ class ProbabilisticClassifierChain(MultiLabelClassifier):
     (2, 10, 5)
     """
 
+    __stored_state__: ClassVar[StoredState] = MultiLabelClassifier.__stored_state__.extend(
+        "chains_", "orders_", "_seed"
+    )
     _parameter_constraints: ClassVar[dict[str, Any]] = MultiLabelClassifier._parameter_constraints | {
         "order": [StrOptions({"given", "random"}), "array-like"],
         "n_chains": [Interval(Integral, 1, None, closed="left")],

@@ -13,6 +13,7 @@ from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
 
 from metricwise._sklearn import Interval, take_samples
+from metricwise._state import StoredState
 from metricwise._typing import Floats, Labels
 from metricwise.decisions.binary import ThresholdRule
 from metricwise.decisions.decision import Decision, Probe
@@ -97,6 +98,9 @@ class MetricClassifier(ThresholdedClassifier):
     Of 5 candidates, ... is chosen...
     """
 
+    __stored_state__: ClassVar[StoredState] = ThresholdedClassifier.__stored_state__.extend(
+        "best_estimator_", "weights_", "_ensemble", "_extrapolation", "_records", "_explanation"
+    )
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "measure": "no_validation",
         "candidates": [str, list, tuple, dict],

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from metricwise._state import stored_fields
 from metricwise._typing import Floats
 from metricwise.decisions.decision import Calibration
 from metricwise.decisions.tasks import Task
@@ -39,6 +40,7 @@ def best_mixture(halving: SuccessiveHalving, rung: Rung, finalists: list[Candida
     return best
 
 
+@stored_fields(version=1)
 @dataclass(frozen=True)
 class AveragedModels:
     """Trained models whose calibrated scores are averaged.

@@ -11,11 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from metricwise._state import stored_fields
 from metricwise.estimators.selection.halving import CandidateRun
 
 _STEEPEST = 1.0  # exponent
 
 
+@stored_fields(version=1)
 @dataclass(frozen=True)
 class Extrapolation:
     """How a measure of samples out of fold is extrapolated to models of all samples.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.sparse import issparse
@@ -16,6 +16,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import has_fit_parameter
 
+from metricwise._state import StoredState
 from metricwise.estimators.selection.profile import Profile
 
 _MOST_CATEGORIES = 100  # of one column; rarer ones are put together
@@ -42,6 +43,8 @@ class Prepared(ClassifierMixin, BaseEstimator):
     learner : classifier
         What learns from them.
     """
+
+    __stored_state__: ClassVar[StoredState] = StoredState(1, ("transformer_", "learner_", "classes_"))
 
     def __init__(self, transformer: Any, learner: Any) -> None:
         self.transformer = transformer
@@ -74,6 +77,8 @@ class Prepared(ClassifierMixin, BaseEstimator):
 
 class Dense(TransformerMixin, BaseEstimator):
     """Makes dense samples, in single precision, of sparse ones."""
+
+    __stored_state__: ClassVar[StoredState] = StoredState(1)
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn nothing."""

@@ -19,6 +19,7 @@ from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_random_state
 
 from metricwise._sklearn import Interval, Options, StrOptions, check_sample_weight
+from metricwise._state import StoredState
 from metricwise._typing import Floats, Labels, Mask
 from metricwise.decisions.targets import classes_of, sample_weights_of
 from metricwise.designs import make_design
@@ -59,6 +60,8 @@ def report_progress(callback: Callable[[StreamEntry], Any] | None, entry: Stream
 
 class StreamingClassifier(LinearClassifier):
     """A linear classifier that learns from samples as they come."""
+
+    __stored_state__: ClassVar[StoredState] = LinearClassifier.__stored_state__.extend("_model")
 
     # A client belongs to a call and to no pipeline: it is not routed.
     __metadata_request__fit: ClassVar[dict[str, str]] = {"client": UNUSED}

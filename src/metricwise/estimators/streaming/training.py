@@ -11,6 +11,7 @@ from typing import Protocol, Self
 
 import numpy as np
 
+from metricwise._state import stored_fields
 from metricwise._typing import Floats, Labels, Mask
 from metricwise.estimators.checkpoints import Checkpoint
 from metricwise.inference.threshold import BestThreshold, best_threshold, threshold_for
@@ -66,6 +67,7 @@ def evaluate_recent(measure: Measure, state: StreamState) -> BestThreshold:
     return BestThreshold(0.0, float("nan")) if recent is None else evaluate(measure, *recent)
 
 
+@stored_fields(version=1)
 @dataclass(frozen=True)
 class BinaryModel:
     """Weights, intercept and threshold of one binary problem; scores point to its positives.
@@ -79,6 +81,7 @@ class BinaryModel:
     lacks_folds: bool = False
 
 
+@stored_fields(version=1)
 @dataclass(frozen=True)
 class StreamModel:
     """All that is known after training, which returns a new one.

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from metricwise._state import StoredState
 from metricwise._typing import Floats
 from metricwise.estimators.svm.base import BatchClassifier
 from metricwise.estimators.svm.training import BinaryFit, TrainingData, TrainingPlan
@@ -116,6 +117,7 @@ class AMPClassifier(BatchClassifier):
     array([0.  , 0.82, 0.94])
     """
 
+    __stored_state__: ClassVar[StoredState] = BatchClassifier.__stored_state__.extend("challenge_levels_")
     _degenerate_remedy = (
         "If C is very small, raise it. Otherwise fit an intercept, or train MultivariateSVC with measure='roc_auc' and "
         "choose the threshold for {measure!r}"

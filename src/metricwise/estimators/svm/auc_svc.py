@@ -11,10 +11,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from metricwise._sklearn import Options, StrOptions, votes_of_pairs
+from metricwise._state import StoredState
 from metricwise._typing import Floats, Labels
 from metricwise.clusters import is_dask
 from metricwise.estimators.inputs import is_chunked, refuse_chunks
-from metricwise.estimators.svm.base import AT_LEAST_ONE, BatchClassifier
+from metricwise.estimators.svm.base import AT_LEAST_ONE, KERNEL_ATTRIBUTES, BatchClassifier
 from metricwise.estimators.svm.kernel import Kernel
 from metricwise.estimators.svm.training import BinaryTarget, TrainingData, TrainingPlan
 from metricwise.measures import Measure, RocAuc
@@ -137,6 +138,7 @@ class AUCSVC(BatchClassifier):
     True
     """
 
+    __stored_state__: ClassVar[StoredState] = BatchClassifier.__stored_state__.extend(*KERNEL_ATTRIBUTES)
     _parameter_constraints: ClassVar[dict[str, Any]] = BatchClassifier._parameter_constraints | {
         "norm": [Options(Integral, {1, 2})],
         "pairs": [StrOptions({"exact", "kmeans"})],

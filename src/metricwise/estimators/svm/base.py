@@ -16,6 +16,7 @@ from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_random_state
 
 from metricwise._sklearn import Interval, Options, StrOptions
+from metricwise._state import StoredState
 from metricwise._typing import Floats, Labels
 from metricwise.decisions.targets import classes_of, sample_weights_of
 from metricwise.designs import Design, make_design
@@ -44,7 +45,7 @@ _REMEDIES = {
     Status.COARSE: "increase score_bins",
     Status.STALLED: "scale the features to comparable size (StandardScaler) or lower C",
 }
-_KERNEL_ATTRIBUTES = ("dual_coef_", "support_", "support_vectors_", "approximation_", "gamma_")
+KERNEL_ATTRIBUTES = ("dual_coef_", "support_", "support_vectors_", "approximation_", "gamma_")
 
 
 class BatchClassifier(LinearClassifier):
@@ -53,6 +54,10 @@ class BatchClassifier(LinearClassifier):
     Subclasses have parameters among those below, and plan the training. Unless they change the plan, it is that of the
     multivariate support vector machine by cutting planes.
     """
+
+    __stored_state__: ClassVar[StoredState] = LinearClassifier.__stored_state__.extend(
+        "measure_", "classes_", "coef_", "intercept_", "threshold_", "n_iter_", "result_"
+    )
 
     measure: str | Measure
     C: float
@@ -213,7 +218,7 @@ class BatchClassifier(LinearClassifier):
 
     def _store(self, plan: TrainingPlan, fits: Sequence[BinaryFit]) -> None:
         """Set the fitted attributes."""
-        for name in ("coef_", *_KERNEL_ATTRIBUTES):  # the last fit may have had another kernel
+        for name in ("coef_", *KERNEL_ATTRIBUTES):  # the last fit may have had another kernel
             self.__dict__.pop(name, None)
         weights = self._sign * np.array([fit.result.weights for fit in fits])
         if plan.kernel is None:

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from metricwise._state import StoredState
 from metricwise._typing import Labels, Mask
 from metricwise.estimators.svm.base import AT_LEAST_ONE, BatchClassifier
 from metricwise.estimators.svm.training import BinaryFit, TrainingData, TrainingPlan
@@ -115,6 +116,7 @@ class FeatureSelectingSVC(SelectorMixin, BatchClassifier):
 
     multi_class: str | None = None  # one choice of features belongs to one problem
 
+    __stored_state__: ClassVar[StoredState] = BatchClassifier.__stored_state__.extend("support_")
     _parameter_constraints: ClassVar[dict[str, Any]] = BatchClassifier._parameter_constraints | {
         "n_features": [AT_LEAST_ONE, None]
     }

@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
 from metricwise._sklearn import Interval
+from metricwise._state import StoredState
 from metricwise._typing import Labels
 from metricwise.clusters import is_dask, running_client
 from metricwise.decisions.targets import classes_of
@@ -20,7 +21,7 @@ from metricwise.designs.cluster.labelled import ClusterData
 from metricwise.designs.cluster.source import DaskSource
 from metricwise.designs.remote_design import LabelledData, LocalData, RemoteDesign
 from metricwise.estimators.inputs import data_of_cluster, validate_samples
-from metricwise.estimators.svm.base import BatchClassifier
+from metricwise.estimators.svm.base import KERNEL_ATTRIBUTES, BatchClassifier
 from metricwise.estimators.svm.binned_training import fit_binned_problems
 from metricwise.estimators.svm.kernel import Kernel
 from metricwise.estimators.svm.training import BinaryFit, TrainingData, TrainingPlan
@@ -153,6 +154,7 @@ class MultivariateSVC(BatchClassifier):
     'optimal'
     """
 
+    __stored_state__: ClassVar[StoredState] = BatchClassifier.__stored_state__.extend(*KERNEL_ATTRIBUTES)
     _parameter_constraints: ClassVar[dict[str, Any]] = BatchClassifier._parameter_constraints | {
         "warm_start": ["boolean"],
         "score_bins": [Interval(Integral, 2, None, closed="left"), None],

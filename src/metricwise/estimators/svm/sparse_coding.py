@@ -10,6 +10,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from metricwise._sklearn import StrOptions
+from metricwise._state import StoredState
 from metricwise._typing import Floats
 from metricwise.designs import Design, make_design
 from metricwise.estimators.inputs import validate_samples
@@ -139,6 +140,7 @@ class SparseCodingClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     ((569, 20), (20, 30))
     """
 
+    __stored_state__: ClassVar[StoredState] = BatchClassifier.__stored_state__.extend("dictionary_")
     _parameter_constraints: ClassVar[dict[str, Any]] = BatchClassifier._parameter_constraints | {
         "n_atoms": [AT_LEAST_ONE, None],
         "C1": [ABOVE_ZERO],

@@ -17,6 +17,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, check_random_state
 
 from metricwise._sklearn import HasMethods, Interval, StrOptions
+from metricwise._state import StoredState
 from metricwise._typing import Floats, Labels
 from metricwise.clusters import is_dask
 from metricwise.decisions.binary import ThresholdRule
@@ -126,6 +127,9 @@ class PlugInClassifier(MetaEstimatorMixin, ThresholdedClassifier, _ClientOfFit):
     >>> careful = PlugInClassifier(LogisticRegression(), subject_to=[("recall", ">=", 0.5)]).fit(X, y)
     """
 
+    __stored_state__: ClassVar[StoredState] = ThresholdedClassifier.__stored_state__.extend(
+        "estimator_", "threshold_interval_"
+    )
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimator": [HasMethods(["fit"])],
         "measure": "no_validation",

@@ -21,20 +21,20 @@ from metricwise._typing import Floats
 from metricwise.registry import entries, entry_of, listed
 
 _PROBES = 20
-# Whose decision values are linear, and, where they have probabilities of two classes, the log-odds of these.
+# Classifiers with linear decision values, which are the log-odds of their probabilities where they have any.
 _LINEAR = (LinearDiscriminantAnalysis, LinearSVC, LogisticRegression, LogisticRegressionCV, Perceptron, RidgeClassifier)
 
 
 @dataclass(frozen=True)
 class LinearScores:
-    """Scores ``X @ weights.T + constants``: one column for two classes, or one a class.
+    """Scores ``X @ weights.T + constants``: one column for two classes, or one per class.
 
     Attributes
     ----------
     weights : array of shape (n_columns, n_features)
         Pointing to ``classes[1]`` if there is one column.
     constants : array of shape (n_columns,)
-        What is added, thresholds subtracted.
+        Intercepts minus thresholds.
     classes : array
         Labels.
     """
@@ -43,17 +43,17 @@ class LinearScores:
     constants: Floats
     classes: NDArray[Any]
 
-    def of(self, X: Any) -> Floats:
+    def compute(self, X: Any) -> Floats:
         """Return scores of samples."""
         scores: Floats = X @ self.weights.T + self.constants
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
-    def behind(self, scale: Floats, shift: Floats) -> LinearScores:
-        """Return the same scores for samples x that reach the model as scale * x + shift."""
+    def compose(self, scale: Floats, shift: Floats) -> LinearScores:
+        """Return the scores of a pipeline in which a scaler makes scale * x + shift of a sample x."""
         return LinearScores(self.weights * scale, self.constants + self.weights @ shift, self.classes)
 
 
-def linear_scores(model: Any) -> LinearScores:
+def extract_linear_scores(model: Any) -> LinearScores:
     """Return the scores of a linear model, those of ``decision_function``.
 
     Raises
@@ -68,12 +68,12 @@ def linear_scores(model: Any) -> LinearScores:
     >>> from metricwise import MultivariateSVC
     >>> X, y = make_classification(100, random_state=0)
     >>> model = MultivariateSVC("f1").fit(X, y)
-    >>> bool(np.allclose(linear_scores(model).of(X), model.decision_function(X)))
+    >>> bool(np.allclose(extract_linear_scores(model).compute(X), model.decision_function(X)))
     True
     """
     check_is_fitted(model)
-    found = _scores(model)
-    if found is None or not _agree(model, found):
+    found = _extract(model)
+    if found is None or not _agrees(model, found):
         raise TypeError(
             f"{type(model).__name__} as it is trained here is not linear in the features, so that it has no weights to "
             f"write: linear are {listed(entries(is_linear=True), 'and')} without a kernel, PlugInClassifier around a "
@@ -83,78 +83,83 @@ def linear_scores(model: Any) -> LinearScores:
     return found
 
 
-def _scores(model: Any) -> LinearScores | None:
+def _extract(model: Any) -> LinearScores | None:
     if isinstance(model, Pipeline):
-        return _of_pipeline(model)
+        return _extract_from_pipeline(model)
     if hasattr(model, "estimator_") and hasattr(model, "threshold_"):
-        return _of_plug_in(model)
+        return _extract_from_plug_in(model)
     weights, constants = getattr(model, "coef_", None), getattr(model, "intercept_", None)
     own = entry_of(model)
     if weights is None or constants is None or (own is not None and not own.is_linear):
         return None
     classes = np.asarray(model.classes_)
     shifted = np.atleast_1d(np.asarray(constants, dtype=np.float64)) - getattr(model, "threshold_", 0.0)
-    rows = np.atleast_2d(np.asarray(weights, dtype=np.float64))
-    return LinearScores(rows, np.broadcast_to(shifted, rows.shape[:1]), classes)
+    matrix = np.atleast_2d(np.asarray(weights, dtype=np.float64))
+    return LinearScores(matrix, np.broadcast_to(shifted, matrix.shape[:1]), classes)
 
 
-def _of_pipeline(model: Pipeline) -> LinearScores | None:
-    found = _scores(model.steps[-1][1])
+def _extract_from_pipeline(model: Pipeline) -> LinearScores | None:
+    found = _extract(model.steps[-1][1])
     for _, step in reversed(model.steps[:-1]):
         if found is not None and step not in (None, "passthrough"):
             line = _SCALERS.get(type(step), lambda scaler: None)(step)
-            found = None if line is None else found.behind(*line)
+            found = None if line is None else found.compose(*line)
     return found
 
 
-def _of_plug_in(model: Any) -> LinearScores | None:
+def _extract_from_plug_in(model: Any) -> LinearScores | None:
     """Return scores minus the threshold, which is a probability where the learner has probabilities."""
     learner, last = model.estimator_, model.estimator_
     while isinstance(last, Pipeline):
         last = last.steps[-1][1]
-    odds = hasattr(learner, "predict_proba")
-    logistic = isinstance(last, _LINEAR) or (isinstance(last, SGDClassifier) and last.loss == "log_loss")
-    found = _scores(learner)
-    if found is None or found.classes.size != 2 or model._decision.batch is not None or (odds and not logistic):
+    has_probabilities = hasattr(learner, "predict_proba")
+    is_logistic = isinstance(last, _LINEAR) or (isinstance(last, SGDClassifier) and last.loss == "log_loss")
+    found = _extract(learner)
+    if (
+        found is None
+        or found.classes.size != 2
+        or model._decision.batch is not None
+        or (has_probabilities and not is_logistic)
+    ):
         return None
-    threshold = float(logit(model.threshold_)) if odds else float(model.threshold_)
-    flipped = model.pos_label is not None and model.pos_label == model.classes_[0]
-    return LinearScores(found.weights, found.constants + (threshold if flipped else -threshold), found.classes)
+    threshold = float(logit(model.threshold_)) if has_probabilities else float(model.threshold_)
+    is_flipped = model.pos_label is not None and model.pos_label == model.classes_[0]
+    return LinearScores(found.weights, found.constants + (threshold if is_flipped else -threshold), found.classes)
 
 
-def _standard(scaler: StandardScaler) -> tuple[Floats, Floats]:
+def _read_standard_scaler(scaler: StandardScaler) -> tuple[Floats, Floats]:
     scale = np.ones(scaler.n_features_in_) if scaler.scale_ is None else 1.0 / scaler.scale_
     return scale, np.zeros(scale.size) if scaler.mean_ is None or not scaler.with_mean else -scaler.mean_ * scale
 
 
-def _max_abs(scaler: MaxAbsScaler) -> tuple[Floats, Floats] | None:
+def _read_max_abs_scaler(scaler: MaxAbsScaler) -> tuple[Floats, Floats] | None:
     return None if getattr(scaler, "clip", False) else (1.0 / scaler.scale_, np.zeros(scaler.scale_.size))
 
 
-def _min_max(scaler: MinMaxScaler) -> tuple[Floats, Floats] | None:
+def _read_min_max_scaler(scaler: MinMaxScaler) -> tuple[Floats, Floats] | None:
     return None if scaler.clip else (scaler.scale_, scaler.min_)
 
 
 _SCALERS: dict[type, Callable[[Any], tuple[Floats, Floats] | None]] = {
-    StandardScaler: _standard,
-    MaxAbsScaler: _max_abs,
-    MinMaxScaler: _min_max,
+    StandardScaler: _read_standard_scaler,
+    MaxAbsScaler: _read_max_abs_scaler,
+    MinMaxScaler: _read_min_max_scaler,
 }
 
 
-def _agree(model: Any, found: LinearScores) -> bool:
-    """Whether the scores are those of ``decision_function`` on some samples, as a check of all that is assumed here.
+def _agrees(model: Any, found: LinearScores) -> bool:
+    """Whether the scores are those of ``decision_function`` on some samples, which checks all that is assumed here.
 
     On the scale of the weights: probabilities near zero and one have lost the digits of their log-odds, so that samples
     are drawn near the threshold.
     """
     random = np.random.default_rng(0)
-    rows = random.normal(size=(_PROBES, found.weights.shape[1]))
+    samples = random.normal(size=(_PROBES, found.weights.shape[1]))
     size = np.abs(found.weights).sum(axis=1).max() + np.abs(found.constants).max()
-    rows /= max(size, 1.0)
+    samples /= max(size, 1.0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # samples without the names that columns had
-        expected = model.decision_function(rows)
-    return np.shape(expected) == found.of(rows).shape and bool(
-        np.allclose(found.of(rows), expected, rtol=1e-6, atol=1e-9 * max(size, 1.0))
+        expected = model.decision_function(samples)
+    return np.shape(expected) == found.compute(samples).shape and bool(
+        np.allclose(found.compute(samples), expected, rtol=1e-6, atol=1e-9 * max(size, 1.0))
     )

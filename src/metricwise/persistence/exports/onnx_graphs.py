@@ -1,4 +1,4 @@
-"""Models as ONNX graphs, by skl2onnx, with what it does not know added here."""
+"""Models as ONNX graphs, by skl2onnx, with converters for the classifiers of metricwise."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.special import logit
 
-from metricwise.persistence.exports.linear import LinearScores, linear_scores
+from metricwise.persistence.exports.linear import LinearScores, extract_linear_scores
 
 _OUTPUTS = ("label", "scores")
 _LEAST_CHANCE = 1e-15  # log-odds beyond it do not matter
@@ -24,7 +24,7 @@ def to_onnx(model: Any, X: Any) -> Any:
         A trained linear classifier of metricwise, `PlugInClassifier` around a classifier that skl2onnx converts, or a
         pipeline of scikit-learn that ends in one of these.
     X : array of shape (n_samples, n_features)
-        Some samples, which tell the number of features and their type: single or double precision.
+        Some samples, which show the number of features and their type: single or double precision.
 
     Returns
     -------
@@ -34,7 +34,7 @@ def to_onnx(model: Any, X: Any) -> Any:
     Raises
     ------
     TypeError
-        If the model can not be converted.
+        If the model cannot be converted.
 
     Notes
     -----
@@ -53,33 +53,33 @@ def to_onnx(model: Any, X: Any) -> Any:
     last = model.steps[-1][1] if hasattr(model, "steps") else model
     _register(last)
     try:
-        return skl2onnx.to_onnx(model, rows[:1], target_opset=_newest_tested())
-    except Exception as error:  # of many kinds, whatever the learner or the step that it does not know
+        return skl2onnx.to_onnx(model, rows[:1], target_opset=_get_opsets())
+    except Exception as error:  # its kind depends on the learner or step that skl2onnx does not know
         raise TypeError(
             f"skl2onnx {skl2onnx.__version__} cannot convert this {type(model).__name__} ({str(error)[:200]}): use "
             "another learner or step, or another version of skl2onnx"
         ) from error
 
 
-def _newest_tested() -> dict[str, int]:
+def _get_opsets() -> dict[str, int]:
     from skl2onnx import __max_supported_opset__
 
     return {"": min(__max_supported_opset__, 21), "ai.onnx.ml": 3}
 
 
 def _register(model: Any) -> None:
-    """Tell skl2onnx how to convert models of a class."""
+    """Register the converter of a class with skl2onnx."""
     from skl2onnx import update_registered_converter
 
     if not type(model).__module__.startswith("metricwise."):
         raise TypeError(f"to_onnx is for models of metricwise, got {type(model).__name__}: use skl2onnx.to_onnx for it")
-    _check(model)
+    _check_convertible(model)
     update_registered_converter(
-        type(model), f"Metricwise{type(model).__name__}", _shapes, _convert, parser=_parse, overwrite=True
+        type(model), f"Metricwise{type(model).__name__}", _set_shapes, _convert, parser=_parse, overwrite=True
     )
 
 
-def _check(model: Any) -> None:
+def _check_convertible(model: Any) -> None:
     """Raise TypeError unless a model is linear or a threshold on the probabilities of two classes."""
     if _is_thresholded(model):
         if model._task.is_binary and model._decision.batch is None:
@@ -88,7 +88,7 @@ def _check(model: Any) -> None:
             "to_onnx is for a PlugInClassifier of two classes whose threshold does not depend on the batch: set "
             "threshold='auto'"
         )
-    linear_scores(model)
+    extract_linear_scores(model)
 
 
 def _is_thresholded(model: Any) -> bool:
@@ -96,7 +96,7 @@ def _is_thresholded(model: Any) -> bool:
     if not (hasattr(model, "estimator_") and hasattr(model, "threshold_")):
         return False
     try:
-        linear_scores(model)
+        extract_linear_scores(model)
     except TypeError:
         return hasattr(model.estimator_, "predict_proba")
     return False
@@ -108,22 +108,22 @@ def _parse(scope: Any, model: Any, inputs: Any, custom_parsers: Any = None) -> A
 
     operator = scope.declare_local_operator(sklearn_operator_name_map[type(model)], model)
     operator.inputs.extend(inputs)
-    operator.outputs.append(scope.declare_local_variable(_OUTPUTS[0], _label_type(model)()))
+    operator.outputs.append(scope.declare_local_variable(_OUTPUTS[0], _get_label_type(model)()))
     operator.outputs.append(scope.declare_local_variable(_OUTPUTS[1], DoubleTensorType()))
     return operator.outputs
 
 
-def _label_type(model: Any) -> Any:
+def _get_label_type(model: Any) -> Any:
     from skl2onnx.common.data_types import Int64TensorType, StringTensorType
 
     return Int64TensorType if model.classes_.dtype.kind in "iub" else StringTensorType
 
 
-def _shapes(operator: Any) -> None:
+def _set_shapes(operator: Any) -> None:
     from skl2onnx.common.data_types import DoubleTensorType
 
     rows, classes = operator.inputs[0].get_first_dimension(), operator.raw_operator.classes_.size
-    operator.outputs[0].type = _label_type(operator.raw_operator)([rows])
+    operator.outputs[0].type = _get_label_type(operator.raw_operator)([rows])
     operator.outputs[1].type = DoubleTensorType([rows] if classes == 2 else [rows, classes])
 
 
@@ -132,7 +132,7 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
     if _is_thresholded(model):
         graph = _convert_thresholded(operator, model, version)
     else:
-        graph = _convert_linear(operator, model, linear_scores(model), version)
+        graph = _convert_linear(operator, model, extract_linear_scores(model), version)
     for output in graph:
         output.add_to(scope, container)
 
@@ -145,10 +145,10 @@ def _convert_linear(operator: Any, model: Any, scores: LinearScores, version: in
     sums = OnnxMatMul(rows, np.ascontiguousarray(scores.weights.T), op_version=version)
     if scores.classes.size == 2:
         flat = OnnxReshape(sums, np.array([-1]), op_version=version)
-        return _decided(operator, model, OnnxAdd(flat, scores.constants, op_version=version), version)
+        return _add_decision(operator, model, OnnxAdd(flat, scores.constants, op_version=version), version)
     columns = OnnxAdd(sums, np.ascontiguousarray(scores.constants), op_version=version)
     best = OnnxArgMax(columns, axis=1, keepdims=0, op_version=version)
-    return _named(operator, model, best, columns, version)
+    return _add_labels(operator, model, best, columns, version)
 
 
 def _convert_thresholded(operator: Any, model: Any, version: int) -> Any:
@@ -178,22 +178,22 @@ def _convert_thresholded(operator: Any, model: Any, version: int) -> Any:
     margin = OnnxSub(log_odds, np.array([float(logit(model.threshold_))]), op_version=version)
     if positive == model.classes_[0]:
         margin = OnnxMul(margin, np.array([-1.0]), op_version=version)
-    return _decided(operator, model, margin, version)
+    return _add_decision(operator, model, margin, version)
 
 
-def _decided(operator: Any, model: Any, scores: Any, version: int) -> Any:
+def _add_decision(operator: Any, model: Any, scores: Any, version: int) -> Any:
     """Return labels by the sign of scores; on the threshold a sample is negative, whichever class that is."""
     from skl2onnx.algebra.onnx_ops import OnnxCast, OnnxGreater, OnnxGreaterOrEqual
     from skl2onnx.proto import onnx_proto
 
-    flipped = hasattr(model, "estimator_") and model.pos_label is not None and model.pos_label == model.classes_[0]
-    above = (OnnxGreaterOrEqual if flipped else OnnxGreater)(scores, np.array([0.0]), op_version=version)
-    return _named(
+    is_flipped = hasattr(model, "estimator_") and model.pos_label is not None and model.pos_label == model.classes_[0]
+    above = (OnnxGreaterOrEqual if is_flipped else OnnxGreater)(scores, np.array([0.0]), op_version=version)
+    return _add_labels(
         operator, model, OnnxCast(above, to=onnx_proto.TensorProto.INT64, op_version=version), scores, version
     )
 
 
-def _named(operator: Any, model: Any, numbers: Any, scores: Any, version: int) -> Any:
+def _add_labels(operator: Any, model: Any, numbers: Any, scores: Any, version: int) -> Any:
     """Return the graph that gives labels, by their numbers, and scores."""
     from skl2onnx.algebra.onnx_ops import OnnxArrayFeatureExtractor, OnnxIdentity, OnnxReshape
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricwise.io.atomic import atomic_file
-from metricwise.persistence.exports.linear import LinearScores, linear_scores
+from metricwise.persistence.exports.linear import LinearScores, extract_linear_scores
 
 _SVM_LIGHT_VERSION = "V6.20"  # of the files that svm_perf_classify accepts
 
@@ -52,15 +52,17 @@ def export_text(model: Any, path: str | os.PathLike[str], format: str = "svmperf
     """
     if format not in _FORMATS:
         raise ValueError(f"format must be one of {', '.join(map(repr, _FORMATS))}, got {format!r}")
-    scores = linear_scores(model)
+    scores = extract_linear_scores(model)
     if not (np.isfinite(scores.weights).all() and np.isfinite(scores.constants).all()):
-        raise ValueError("the model has weights that are no finite numbers, which the format cannot hold")
+        raise ValueError(
+            "the model has NaN or infinity among its weights, which the format cannot hold: train it on scaled features"
+        )
     lines = _FORMATS[format](scores)
     with atomic_file(Path(path)) as file:
         file.writelines(f"{line}\n".encode("ascii") for line in lines)
 
 
-def _svm_perf(scores: LinearScores) -> Iterator[str]:
+def _format_svm_perf(scores: LinearScores) -> Iterator[str]:
     """Yield the lines of SVM-light's format: scores are a sum over support vectors minus b.
 
     Every weight is a support vector of its own. The program keeps entries of vectors in single precision and their
@@ -82,34 +84,37 @@ def _svm_perf(scores: LinearScores) -> Iterator[str]:
     yield f"{weights.size} # highest feature index"
     yield "0 # number of training documents"
     yield f"{used.size + 1} # number of support vectors plus 1"
-    yield f"{_text(-scores.constants[0])} # threshold b, each following line is a SV (starting with alpha*y)"
+    yield f"{_format_number(-scores.constants[0])} # threshold b, each following line is a SV (starting with alpha*y)"
     for column in used:
-        yield f"{_text(weights[column])} {column + 1}:1 #"
+        yield f"{_format_number(weights[column])} {column + 1}:1 #"
 
 
-def _liblinear(scores: LinearScores) -> Iterator[str]:
+def _format_liblinear(scores: LinearScores) -> Iterator[str]:
     """Yield the lines of LIBLINEAR's format, the constant being the weight of a last feature that is always 1."""
-    labels = _whole_labels(scores.classes)
+    labels = _number_labels(scores.classes)
     yield "solver_type L2R_L1LOSS_SVC_DUAL"
     yield f"nr_class {labels.size}"
-    # Of two classes, the first label is the one that scores above zero speak for.
+    # Of two classes, the first label is predicted for scores above zero.
     yield f"label {' '.join(map(str, labels[::-1] if labels.size == 2 else labels))}"
     yield f"nr_feature {scores.weights.shape[1]}"
     yield "bias 1"
     yield "w"
     for row in (*scores.weights.T, scores.constants):
-        yield " ".join(map(_text, row))
+        yield " ".join(map(_format_number, row))
 
 
-def _whole_labels(classes: NDArray[Any]) -> NDArray[Any]:
+def _number_labels(classes: NDArray[Any]) -> NDArray[Any]:
     if classes.dtype.kind in "iub" or (classes.dtype.kind == "f" and np.all(classes == np.round(classes))):
         return classes.astype(np.int64)
     return np.array([-1, 1]) if classes.size == 2 else np.arange(classes.size)
 
 
-def _text(number: float) -> str:
+def _format_number(number: float) -> str:
     """Return the shortest text that gives the number back."""
     return repr(float(number))
 
 
-_FORMATS: dict[str, Callable[[LinearScores], Iterator[str]]] = {"svmperf": _svm_perf, "liblinear": _liblinear}
+_FORMATS: dict[str, Callable[[LinearScores], Iterator[str]]] = {
+    "svmperf": _format_svm_perf,
+    "liblinear": _format_liblinear,
+}

@@ -8,12 +8,14 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
+from metricwise._state import stored_fields
 from metricwise._typing import Floats, Mask
 from metricwise.decisions.decision import ScoredSamples, Sigmoid
 from metricwise.estimators.svm.multivariate_svc import MultivariateSVC
 from metricwise.results import Result
 
 
+@stored_fields(version=1)
 @dataclass(frozen=True)
 class Adapter:
     """A trained machine whose features are those of the samples, if it has any, and the log-odds of the inputs.

@@ -13,6 +13,7 @@ from sklearn.utils import get_tags, indexable
 from sklearn.utils.validation import check_random_state, column_or_1d, validate_data
 
 from metricwise._sklearn import Interval, NamedEstimatorsMixin, StrOptions, take_samples
+from metricwise._state import StoredState
 from metricwise._typing import Floats, Labels
 from metricwise.decisions.executors import LocalExecutor
 from metricwise.decisions.targets import two_classes
@@ -139,6 +140,19 @@ class AdaptedSVC(MetaEstimatorMixin, ThresholdedClassifier, NamedEstimatorsMixin
     True
     """
 
+    __stored_state__: ClassVar[StoredState] = ThresholdedClassifier.__stored_state__.extend(
+        "threshold_interval_",
+        "estimators_",
+        "svc_",
+        "result_",
+        "input_weights_",
+        "n_iter_",
+        "selected_",
+        "adapted_",
+        "out_of_fold_scores_",
+        "_adapter",
+        "_number_maker",
+    )
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "measure": "no_validation",
         "estimators": [StrOptions({"default"}), list, tuple],

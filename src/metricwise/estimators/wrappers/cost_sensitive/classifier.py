@@ -10,6 +10,7 @@ from sklearn.utils import indexable
 from sklearn.utils.validation import check_random_state, column_or_1d
 
 from metricwise._sklearn import HasMethods, Interval, StrOptions
+from metricwise._state import StoredState
 from metricwise.decisions.binary import ThresholdRule, make_aim
 from metricwise.decisions.executors import LocalExecutor
 from metricwise.decisions.fitting import FittedModel
@@ -120,6 +121,9 @@ class CostSensitiveClassifier(PlugInClassifier):
     True
     """
 
+    __stored_state__: ClassVar[StoredState] = PlugInClassifier.__stored_state__.extend(
+        "class_weights_", "best_iter_", "history_", "n_refits_"
+    )
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimator": [HasMethods(["fit"])],
         "measure": "no_validation",

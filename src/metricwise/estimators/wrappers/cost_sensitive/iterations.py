@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from metricwise._sklearn import take_samples
+from metricwise._state import stored_fields
 from metricwise._typing import Floats, Indices
 from metricwise.decisions.binary import ThresholdRule, count_table
 from metricwise.decisions.comparison import Judged, least_gain
@@ -34,6 +35,7 @@ from metricwise.solvers.class_costs import compute_class_costs
 _EQUAL = ClassCosts(1.0, 1.0)
 
 
+@stored_fields(version=1)
 class Iteration(NamedTuple):
     """One training with class weights, as users see it.
 

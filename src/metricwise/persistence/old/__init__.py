@@ -1,0 +1,73 @@
+"""Readers of model files that earlier versions of metricwise wrote.
+
+There is one module per step: `metricwise.persistence.old.format_1` reads files from before classes declared their
+state. A class that raises the version of its state adds a step to `STEPS`, which makes the values of its last version
+those of the next; steps stay, so that files of all versions can be read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+Values = dict[str, Any]
+Step = Callable[[Values], Values]
+
+NEWEST_FORMAT = 2
+
+# By the class, as files name it, and the version whose values the step takes.
+STEPS: dict[tuple[str, int], Step] = {}
+
+
+class StoredObject(NamedTuple):
+    """What a file stores of an object: its class, the version of the class, and values.
+
+    If the class ``is_gone``, what is stored stands for the object until the step of its holder takes the values.
+    """
+
+    name: Any
+    version: Any
+    values: Values
+    is_gone: bool = False
+
+
+def translate(stored: StoredObject, file_format: int) -> StoredObject:
+    """Return an object of a file as the newest format names it."""
+    if file_format == NEWEST_FORMAT:
+        return stored
+    from metricwise.persistence.old.format_1 import translate_object
+
+    return translate_object(stored)
+
+
+def upgrade(stored: StoredObject, current: int) -> Values:
+    """Return the values of an object as the current version of its class has them.
+
+    Raises
+    ------
+    ValueError
+        If the object is of a later version than this metricwise knows.
+
+    Examples
+    --------
+    >>> upgrade(StoredObject("metricwise.FBeta", 3, {}), current=1)
+    Traceback (most recent call last):
+        ...
+    ValueError: it holds version 3 of metricwise.FBeta, and this metricwise reads it up to version 1
+    """
+    name, version, values, _ = stored
+    if type(version) is not int or version < 0:
+        raise ValueError(f"{name} has {str(version)[:50]!r} where its version belongs")
+    if version > current:
+        raise ValueError(f"it holds version {version} of {name}, and this metricwise reads it up to version {current}")
+    for step in range(version, current):
+        values = _find_step(name, step)(values)
+    return values
+
+
+def _find_step(name: str, version: int) -> Step:
+    if version > 0:
+        return STEPS[name, version]
+    from metricwise.persistence.old.format_1 import find_step
+
+    return find_step(name)

@@ -1,0 +1,142 @@
+"""Make a model of the entries of a file; see `metricwise.persistence.tree_writer`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from metricwise._typing import Labels
+from metricwise.persistence.allowed import VALUES, find_class, find_value, is_own
+from metricwise.persistence.compiled import COMPILED
+from metricwise.persistence.objects import make_object
+from metricwise.persistence.old import StoredObject, translate, upgrade
+from metricwise.persistence.tree_writer import SCALAR_KINDS, SPARSE_CLASSES
+
+_DEEPEST = 100
+_PLAIN = (bool, int, str)
+
+
+class TreeReader:
+    """Reads entries of a file; whatever is not as it should be is an error.
+
+    Parameters
+    ----------
+    array : callable
+        Returns the array of a number.
+    file_format : int
+        The format of the file.
+    """
+
+    def __init__(self, array: Callable[[int], Labels], file_format: int) -> None:
+        self._read_array, self._format = array, file_format
+        self._read_so_far: list[Any] = []
+        self._readers: dict[str, Callable[[dict[str, Any]], Any]] = {
+            "object": self._read_object,
+            "array": lambda entry: self._read_array(_check_index(entry["number"])),
+            "items": self._read_items,
+            "sparse": self._read_sparse,
+            "scalar": self._read_scalar,
+            "dtype": lambda entry: _make_dtype(entry["dtype"]),
+            "name": lambda entry: find_value(entry["name"], VALUES),
+        }
+
+    def read(self, entries: Any) -> Any:
+        """Return what the last entry stands for."""
+        for entry in _check_type(entries, list):
+            self._read_so_far.append(self._read_entry(_check_type(entry, dict)))
+        return self._read_so_far[-1]
+
+    def _decode(self, written: Any, depth: int = 0) -> Any:
+        """Return what a JSON value stands for."""
+        if depth > _DEEPEST:
+            raise ValueError("values are nested too deeply")
+        if written is None or type(written) in _PLAIN or type(written) is float:
+            return written
+        if type(written) is list:
+            return [self._decode(item, depth + 1) for item in written]
+        kind = _check_type(written, dict)["is"]
+        if kind == "entry":
+            at = _check_index(written["at"])
+            if at >= len(self._read_so_far):
+                raise ValueError("an entry refers to one that follows it")
+            return self._read_so_far[at]
+        if kind == "float":
+            return {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}[written["value"]]
+        if kind == "dict":
+            pairs = [_check_type(pair, list) for pair in _check_type(written["items"], list)]
+            return {self._decode(key, depth + 1): self._decode(value, depth + 1) for key, value in pairs}
+        items = self._decode(_check_type(written["items"], list), depth + 1)
+        if kind == "slice":
+            return slice(*items)
+        return {"tuple": tuple, "set": set, "frozenset": frozenset}[kind](items)
+
+    def _decode_fields(self, written: Any) -> dict[str, Any]:
+        return {name: self._decode(value) for name, value in _check_type(written, dict).items()}
+
+    def _read_entry(self, entry: dict[str, Any]) -> Any:
+        kind = _check_type(entry["kind"], str)
+        if kind in self._readers:
+            return self._readers[kind](entry)
+        if kind not in COMPILED:
+            raise ValueError(f"it has an entry of the unknown kind {kind[:100]!r}")
+        return COMPILED[kind].read(
+            self._decode_fields({name: value for name, value in entry.items() if name != "kind"})
+        )
+
+    def _read_items(self, entry: dict[str, Any]) -> Labels:
+        items = self._decode(_check_type(entry["items"], list))
+        shape = tuple(_check_index(size) for size in _check_type(entry["shape"], list))
+        made = np.empty(len(items), dtype=object)
+        for k, item in enumerate(items):  # one by one: numpy would make columns of lists
+            made[k] = item
+        return made.reshape(shape)
+
+    def _read_sparse(self, entry: dict[str, Any]) -> Any:
+        cls = SPARSE_CLASSES[entry["format"]][bool(entry["is_array"])]
+        rows, columns = (_check_index(size) for size in self._decode(entry["shape"]))
+        data, indices, indptr = (
+            _check_type(self._decode(entry[key]), np.ndarray) for key in ("data", "indices", "indptr")
+        )
+        if data.dtype.kind not in "biuf" or indices.dtype.kind not in "iu" or indptr.dtype.kind not in "iu":
+            raise ValueError("a sparse matrix is not made of numbers")
+        if indptr.size != (rows if entry["format"] == "csr" else columns) + 1:
+            raise ValueError("a sparse matrix has another shape than it says")
+        made = cls((data, indices, indptr), shape=(rows, columns))
+        made.check_format(full_check=True)
+        return made
+
+    def _read_scalar(self, entry: dict[str, Any]) -> Any:
+        dtype = _make_dtype(entry["dtype"])
+        if dtype.kind not in SCALAR_KINDS or (dtype.kind == "U" and dtype.itemsize > 4 * len(entry["value"]) + 4):
+            raise ValueError("a number has the type of something else")
+        return dtype.type(self._decode(entry["value"]))
+
+    def _read_object(self, entry: dict[str, Any]) -> Any:
+        written = StoredObject(entry["class"], entry.get("version"), self._decode_fields(entry["fields"]))
+        stored = translate(written, self._format)
+        if stored.is_gone:
+            return stored
+        cls = find_class(stored.name)
+        values = upgrade(stored, cls.__stored_state__.version) if is_own(stored.name) else stored.values
+        return make_object(cls, stored.name, values)
+
+
+def _check_type(value: Any, cls: type) -> Any:
+    if not isinstance(value, cls):
+        raise ValueError(f"there is {type(value).__name__} where {cls.__name__} belongs")
+    return value
+
+
+def _check_index(value: Any) -> int:
+    if type(value) is not int or value < 0:
+        raise ValueError(f"there is {str(value)[:50]!r} where a whole number belongs")
+    return value
+
+
+def _make_dtype(text: Any) -> Any:
+    dtype = np.dtype(_check_type(text, str))
+    if dtype.hasobject or dtype.names is not None:
+        raise ValueError(f"{dtype} is no type of numbers")
+    return dtype
