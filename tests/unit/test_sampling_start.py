@@ -1,4 +1,4 @@
-"""Starting a large problem from a solved sample changes the way, not the end."""
+"""Starting a large problem from a solved subsample changes the iterations, not the optimum."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WITH, WITHOUT = CuttingPlane(sample_factor=8, smallest_sample=200), CuttingPlane
 
 @pytest.mark.parametrize("kind", ["dense samples", "sparse"])
 @pytest.mark.parametrize("name", ["f1", "accuracy", "g_mean", "prbep", "roc_auc", "partial_roc_auc", "precision_at_k"])
-def test_reaches_the_same_objective(name, kind):
+def test_the_objective_is_the_same_with_and_without_a_subsample(name, kind):
     problem = problem_of(get_measure(name), stored(X, kind), POSITIVE, C=0.05)
     results = [run(solver, problem, Limits(tol=TOL))[0] for solver in (WITH, WITHOUT)]
     for result in results:
@@ -27,26 +27,26 @@ def test_reaches_the_same_objective(name, kind):
     assert lower <= upper * (1 + 1e-9)
 
 
-def test_with_sample_weights():
+def test_weighted_problems_reach_the_same_objective():
     weights = np.random.default_rng(1).integers(1, 4, size=len(X)).astype(float)
     problem = problem_of(get_measure("f1"), X, POSITIVE, C=0.05, weights=weights)
     results = [run(solver, problem, Limits(tol=TOL))[0] for solver in (WITH, WITHOUT)]
     assert results[0].certificate.upper == pytest.approx(results[1].certificate.upper, rel=TOL)
 
 
-def test_the_sample_leaves_cuts_to_start_from():
+def test_the_subsample_provides_initial_cuts():
     problem = problem_of(get_measure("f1"), X, POSITIVE, C=0.05)
     assert WITH.init(problem).n_cuts > WITHOUT.init(problem).n_cuts
     small = problem_of(get_measure("f1"), X[:1000], POSITIVE[:1000], C=0.05)
-    assert WITH.init(small).n_cuts == WITHOUT.init(small).n_cuts  # an eighth of it is less than the smallest sample
+    assert WITH.init(small).n_cuts == WITHOUT.init(small).n_cuts  # an eighth of it is below smallest_sample
 
 
-def test_fewer_steps_on_all_samples():
+def test_fewer_iterations_are_needed_on_all_samples():
     problem = problem_of(get_measure("f1"), X, POSITIVE, C=0.05)
     assert run(WITH, problem, Limits(tol=TOL))[0].n_iter < run(WITHOUT, problem, Limits(tol=TOL))[0].n_iter
 
 
-def test_the_seed_decides_the_sample_and_nothing_else():
+def test_the_seed_changes_the_subsample_but_not_the_optimum():
     problem = problem_of(get_measure("f1"), X, POSITIVE, C=0.05)
     solvers = [CuttingPlane(smallest_sample=200, seed=seed) for seed in (0, 0, 1)]
     results = [run(solver, problem, Limits(tol=TOL))[0] for solver in solvers]
@@ -55,7 +55,7 @@ def test_the_seed_decides_the_sample_and_nothing_else():
     assert results[0].certificate.upper == pytest.approx(results[2].certificate.upper, rel=TOL)
 
 
-def test_samples_keep_a_rare_class():
+def test_subsamples_contain_a_rare_class():
     positive = np.zeros(len(X), dtype=bool)
     positive[[17, 4000]] = True
     problem = problem_of(get_measure("f1"), X, positive, C=0.05)
