@@ -1,4 +1,4 @@
-"""Expected F-measures from their definition: slow, and sharing nothing with the library."""
+"""Expected F-measures from their definition: slow, and independent of the library."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def every_set(m):
 
 
 def f_beta(truth, predicted, beta):
-    """F-beta of every sample of ``truth`` against every sample of ``predicted``; 0/0 is 1."""
+    """Return F-beta of every row of ``truth`` against every row of ``predicted``; 0/0 is 1."""
     square = beta * beta
     right = truth @ predicted.T
     below = square * truth.sum(axis=1)[:, None] + predicted.sum(axis=1)[None, :]
@@ -20,13 +20,13 @@ def f_beta(truth, predicted, beta):
 
 
 def product_distribution(p):
-    """Probabilities of every set of independent labels."""
+    """Return the probability of every set of independent labels."""
     sets = every_set(len(p))
     return np.prod(np.where(sets == 1, p, 1.0 - np.asarray(p)), axis=1)
 
 
 def joint_summary(sets, probabilities):
-    """P and p_zero of a distribution over label sets, as `gfm` takes them."""
+    """Return P and p_zero of a distribution over label sets, as `gfm` takes them."""
     m = sets.shape[1]
     P, p_zero = np.zeros((m, m)), 0.0
     for row, probability in zip(sets, probabilities, strict=True):
@@ -38,18 +38,18 @@ def joint_summary(sets, probabilities):
 
 
 def sum_distribution(p, dtype=np.longdouble):
-    """Distributions of the number of ones among the first 0, 1, 2, ... labels, one a sample."""
+    """Return the distributions of the number of ones among the first 0, 1, 2, ... labels, one per row."""
     m = len(p)
-    rows = np.zeros((m + 1, m + 1), dtype)
-    rows[0, 0] = 1
+    samples = np.zeros((m + 1, m + 1), dtype)
+    samples[0, 0] = 1
     for k in range(m):
-        rows[k + 1] = rows[k] * (dtype(1) - dtype(p[k]))
-        rows[k + 1, 1:] += rows[k, :-1] * dtype(p[k])
-    return rows
+        samples[k + 1] = samples[k] * (dtype(1) - dtype(p[k]))
+        samples[k + 1, 1:] += samples[k, :-1] * dtype(p[k])
+    return samples
 
 
 def values_of_prefixes(p, beta):
-    """Expected F-beta of the first 0, 1, ..., m of independent labels, by the double sum over right and missed."""
+    """Return expected F-beta of the first 0, 1, ..., m independent labels, by the double sum over hits and misses."""
     m = len(p)
     inside, outside = sum_distribution(p), sum_distribution(p[::-1])
     square = np.longdouble(beta) ** 2
@@ -62,7 +62,7 @@ def values_of_prefixes(p, beta):
 
 
 def f1_values_of_prefixes(p):
-    """As `values_of_prefixes` for F1 and many labels: the recursion of Ye, Chai, Lee and Chieu (2012), O(m^2)."""
+    """Return `values_of_prefixes` for F1 and many labels by the O(m^2) recursion of Ye, Chai, Lee and Chieu (2012)."""
     m = len(p)
     inside = sum_distribution(p)
     values = np.empty(m + 1, np.longdouble)

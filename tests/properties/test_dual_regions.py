@@ -32,7 +32,7 @@ BOUNDARIES = {
 
 
 def violation(name, a, b):
-    """How far a point is from keeping the definition of a region; zero inside."""
+    """Return by how much a point violates the definition of a region; zero inside."""
     wrong = {
         "point": max(abs(a - 0.5), abs(b - 0.5)),
         "simplex": max(abs(a + b - 1.0), -a, -b),
@@ -44,7 +44,7 @@ def violation(name, a, b):
 
 
 def nearest_on(curve, a, b):
-    """The point of a curve nearest to (a, b): the best of a fine grid, then refined."""
+    """Return the point of a curve nearest to (a, b): the best of a fine grid, then refined."""
 
     def distance(t):
         alpha, beta = curve(t)
@@ -67,7 +67,7 @@ def slow_projection(name, a, b):
 
 
 def members(name):
-    """Points all over a region."""
+    """Return points that cover a region."""
     rng = np.random.default_rng(0)
     if name == "point":
         return np.array([[0.5, 0.5]])
@@ -92,7 +92,7 @@ coordinate = st.one_of(near, near, st.sampled_from([0.0, 0.25, 0.5, math.sqrt(0.
 @example(a=2.5, b=-3.0)
 @example(a=-1e6, b=-1e6)
 @example(a=1e6, b=-1e6)
-def test_projection_is_the_nearest_point(name, a, b):
+def test_the_projection_is_the_nearest_point(name, a, b):
     alpha, beta = project(REGIONS[name], a, b)
     expected = slow_projection(name, a, b)
     scale = 1.0 + math.hypot(a, b)
@@ -104,7 +104,7 @@ def test_projection_is_the_nearest_point(name, a, b):
 @every_region
 @settings(max_examples=200, deadline=None)
 @given(a=coordinate, b=coordinate)
-def test_projection_is_inside_and_stays_there(name, a, b):
+def test_the_projection_is_inside_and_idempotent(name, a, b):
     alpha, beta = project(REGIONS[name], a, b)
     assert alpha >= 0.0 and beta >= 0.0
     assert violation(name, alpha, beta) <= 1e-12
@@ -115,8 +115,8 @@ def test_projection_is_inside_and_stays_there(name, a, b):
 @every_region
 @settings(max_examples=200, deadline=None)
 @given(a=coordinate, b=coordinate)
-def test_projection_is_optimal(name, a, b):
-    """(x - p) . (q - p) <= 0 for every q of the region: no direction into it leads nearer."""
+def test_the_projection_satisfies_the_optimality_condition(name, a, b):
+    """(x - p) . (q - p) <= 0 for every q of the region."""
     x, p = np.array([a, b]), np.array(project(REGIONS[name], a, b))
     steps = MEMBERS[name] - p
     rounding = 1e-12 * (1.0 + np.hypot(*x) + np.hypot(*p))  # of p
@@ -126,7 +126,7 @@ def test_projection_is_optimal(name, a, b):
 @every_region
 @settings(max_examples=200, deadline=None)
 @given(a=coordinate, b=coordinate)
-def test_projection_treats_both_rates_alike(name, a, b):
+def test_the_projection_is_symmetric_in_both_rates(name, a, b):
     alpha, beta = project(REGIONS[name], a, b)
     mirrored = project(REGIONS[name], b, a)
     np.testing.assert_allclose(mirrored, (beta, alpha), rtol=1e-7, atol=1e-9)

@@ -1,4 +1,4 @@
-"""The oracle of partial ROC areas against brute force over all orders of the negatives and places of the positives."""
+"""The oracle of partial ROC areas against brute force over all orders of negatives and ranks of positives."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ any_weight = st.floats(0.1, 5)
 
 @st.composite
 def tiny(draw, score=mixed_score, weight=None, most_neg=4):
-    """Range, numbers of positives and negatives, scores, weights (None without a strategy for them)."""
+    """Return a range, numbers of positives and negatives, scores, and weights or None."""
     n_pos, n_neg = draw(st.integers(1, 3)), draw(st.integers(1, most_neg))
     column = lambda values: np.array(draw(st.lists(values, min_size=n_pos + n_neg, max_size=n_pos + n_neg)), float)
     return draw(ranges), n_pos, n_neg, column(score), None if weight is None else column(weight)
@@ -42,7 +42,7 @@ def oracle_of(fpr_range, n_pos, n_neg, weights=None):
 
 
 def every_labelling(fpr_range, n_pos, n_neg, weights=None):
-    """Losses and coefficients of all labellings, by definition."""
+    """Return losses and coefficients of all labellings, by definition."""
     weights = np.ones(n_pos + n_neg) if weights is None else weights
     start, end = np.array(fpr_range) * weights[n_pos:].sum()
     scale = 1.0 / (weights[:n_pos].sum() * (end - start))
@@ -51,12 +51,12 @@ def every_labelling(fpr_range, n_pos, n_neg, weights=None):
         edges = np.r_[0.0, np.cumsum(weights[n_pos:][list(order)])]
         taken = np.diff(np.minimum(edges, end))
         within = np.diff(np.clip(edges, start, end))
-        for places in product(range(n_neg + 1), repeat=n_pos):
+        for ranks in product(range(n_neg + 1), repeat=n_pos):
             loss, c = 0.0, np.zeros(n_pos + n_neg)
-            for i, place in enumerate(places):
-                loss += weights[i] * within[:place].sum()
-                c[i] -= weights[i] * taken[:place].sum()
-                c[n_pos + np.array(order[:place], int)] += weights[i] * taken[:place]
+            for i, rank in enumerate(ranks):
+                loss += weights[i] * within[:rank].sum()
+                c[i] -= weights[i] * taken[:rank].sum()
+                c[n_pos + np.array(order[:rank], int)] += weights[i] * taken[:rank]
             losses.append(scale * loss)
             coefficients.append(scale * c)
     return np.array(losses), np.array(coefficients)
@@ -70,14 +70,14 @@ def assert_most_violated(case):
     exact = 1e-9 / (fpr_range[1] - fpr_range[0])
     assert labelling.value == pytest.approx(np.max(losses + coefficients @ scores), abs=exact)
     assert_consistent(labelling, scores)
-    # No other scores make it more violated than the most violated labelling there: it is one, or a mean of some.
+    # At other scores it is no more violated than the most violated labelling: it is a labelling, or a mean of some.
     for other in (scores[::-1], np.zeros_like(scores), 3.0 * scores, scores + np.cos(np.arange(scores.size))):
         assert labelling.loss + labelling.coefficients() @ other <= np.max(losses + coefficients @ other) + exact
 
 
 @given(case=tiny())
 @example(case=((0.25, 0.75), 1, 4, np.zeros(5), None))
-@example(case=((0.5, 1.0), 1, 4, np.array([1.0, 1.5, 1.0, 0.5, 0.0]), None))  # equal peaks
+@example(case=((0.5, 1.0), 1, 4, np.array([1.0, 1.5, 1.0, 0.5, 0.0]), None))  # tied maxima
 @USUAL
 def test_equals_brute_force_over_all_labellings(case):
     assert_most_violated(case)
@@ -97,7 +97,7 @@ def test_equals_brute_force_with_any_weights(case):
 
 @given(case=tiny(weight=st.integers(1, 4)))
 @USUAL
-def test_whole_weights_are_repeated_samples(case):
+def test_integer_weights_equal_repeated_samples(case):
     fpr_range, n_pos, n_neg, scores, weights = case
     copies = weights.astype(int)
     weighted = oracle_of(fpr_range, n_pos, n_neg, weights).violate(scores)
@@ -108,7 +108,7 @@ def test_whole_weights_are_repeated_samples(case):
 
 
 def random_case(seed):
-    """Hundreds of samples with or without weights and ties; the range is a different one each time."""
+    """Return hundreds of samples with or without weights and ties, and a random range."""
     rng = np.random.default_rng(seed)
     n_pos, n_neg = int(rng.integers(1, 120)), int(rng.integers(1, 400))
     scores = rng.normal(size=n_pos + n_neg) * rng.choice([0.3, 1.0, 5.0])
@@ -118,8 +118,8 @@ def random_case(seed):
     return RANGES[seed % len(RANGES)], n_pos, n_neg, scores, weights
 
 
-def by_every_place(fpr_range, n_pos, n_neg, scores, weights):
-    """The largest violation when each positive tries every place in the order of the scores."""
+def try_every_rank(fpr_range, n_pos, n_neg, scores, weights):
+    """Return the largest violation over every rank of each positive."""
     weights = np.ones(scores.size) if weights is None else weights
     order = n_pos + np.argsort(-scores[n_pos:])
     edges = np.r_[0.0, np.cumsum(weights[order])]
@@ -134,11 +134,11 @@ each_seed = pytest.mark.parametrize("seed", range(24))
 
 
 @each_seed
-def test_equals_the_best_of_all_places_on_many_samples(seed):
+def test_equals_the_best_of_all_ranks_on_many_samples(seed):
     case = random_case(seed)
     fpr_range, n_pos, n_neg, scores, weights = case
     labelling = oracle_of(fpr_range, n_pos, n_neg, weights).violate(scores)
-    assert labelling.value == pytest.approx(by_every_place(*case), rel=1e-8, abs=1e-8)
+    assert labelling.value == pytest.approx(try_every_rank(*case), rel=1e-8, abs=1e-8)
     assert_consistent(labelling, scores)
 
 
@@ -155,7 +155,7 @@ def test_a_labelling_is_a_lower_bound_everywhere(seed):
 
 
 @each_seed
-def test_is_the_oracle_of_the_whole_area_from_0_to_1(seed):
+def test_the_range_from_0_to_1_equals_the_oracle_of_the_whole_area(seed):
     _, n_pos, n_neg, scores, weights = random_case(seed)
     whole = make_oracle(RocAuc(), n_pos, n_neg, weights)
     assert isinstance(whole, PairOracle)
@@ -167,7 +167,7 @@ def test_is_the_oracle_of_the_whole_area_from_0_to_1(seed):
 
 
 @each_seed
-def test_does_not_depend_on_the_order_of_samples(seed):
+def test_labellings_do_not_depend_on_the_order_of_samples(seed):
     fpr_range, n_pos, n_neg, scores, weights = random_case(seed)
     rng = np.random.default_rng(seed)
     order = np.r_[rng.permutation(n_pos), n_pos + rng.permutation(n_neg)]
@@ -178,8 +178,8 @@ def test_does_not_depend_on_the_order_of_samples(seed):
 
 
 @each_seed
-def test_ties_up_to_rounding_share_alike(seed):
-    """Rounding errors in the scores do not choose among samples that are alike."""
+def test_ties_up_to_rounding_are_treated_equally(seed):
+    """Rounding errors in the scores do not break ties between equal samples."""
     fpr_range, n_pos, n_neg, scores, weights = random_case(seed)
     oracle, scores = oracle_of(fpr_range, n_pos, n_neg, weights), np.round(scores)
     blurred = scores * (1.0 + 1e-15 * np.random.default_rng(seed).normal(size=scores.size))
@@ -189,7 +189,7 @@ def test_ties_up_to_rounding_share_alike(seed):
 
 @given(case=tiny(score=half_steps, weight=st.sampled_from([1.0, 0.5, 2.3])))
 @USUAL
-def test_bounds_the_loss_of_the_ranking(case):
+def test_the_slack_bounds_the_loss_of_the_ranking(case):
     fpr_range, n_pos, n_neg, scores, weights = case
     truth = np.arange(n_pos + n_neg) < n_pos
     found = oracle_of(fpr_range, n_pos, n_neg, weights).violate(scores)

@@ -15,7 +15,7 @@ def gram_of(rows):
 
 
 def random_case(kind, seed):
-    """A Gram matrix and gains as cutting planes produce them, and more awkward ones."""
+    """Return a Gram matrix and gains of the given kind, as cutting planes produce them or harder."""
     rng = np.random.default_rng(seed)
     K, length = int(rng.integers(2, 25)), int(rng.integers(1, 30))
     rows = rng.normal(size=(K, length))
@@ -71,7 +71,7 @@ def value(G, d, scale, alpha):
 
 
 def size_of(G, d, scale):
-    """What rounding errors of the value are measured by."""
+    """Return the scale of rounding errors of the value."""
     return float(np.abs(d).max() + scale * np.abs(G).max())
 
 
@@ -81,13 +81,13 @@ def assert_optimal(G, d, scale, alpha):
     gradient = d - scale * G @ alpha
     slack = 1e-9 * size_of(G, d, scale)
     level = float(alpha @ gradient)
-    assert gradient.max() - level <= slack  # no direction within the simplex leads upwards ...
-    assert np.abs(alpha * (gradient - level)).max() <= slack  # ... and shares are where the gradient is greatest
+    assert gradient.max() - level <= slack  # no direction within the simplex ascends ...
+    assert np.abs(alpha * (gradient - level)).max() <= slack  # ... and weights are where the gradient is largest
 
 
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("kind", KINDS)
-def test_optimality_conditions(kind, scale):
+def test_solutions_satisfy_the_optimality_conditions(kind, scale):
     for seed in range(40):
         G, d = random_case(kind, seed)
         assert_optimal(G, d, scale, solve(G, d, scale))
@@ -95,21 +95,21 @@ def test_optimality_conditions(kind, scale):
 
 @pytest.mark.parametrize("unit", [1e-150, 1e-32, 1e-16, 1e-8, 1e8, 1e100])
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_unit_of_the_rows_does_not_matter(kind, unit):
+def test_solutions_do_not_depend_on_the_scale_of_the_cuts(kind, unit):
     for seed in range(10):
         G, d = random_case(kind, seed)
         assert_optimal(unit * G, d, 1.0, solve(unit * G, d, 1.0))
 
 
-def test_rows_of_nothing_but_rounding_errors():
-    """What is left of a plane whose samples cancel; the best is to take the cut with the larger gain whole."""
+def test_cuts_of_rounding_errors_select_the_largest_gain():
+    """Planes whose samples cancel leave rounding errors; the optimum is the cut with the larger gain."""
     G = np.array([[0.0, 0.0], [0.0, 1.9259299443872359e-32]])
     np.testing.assert_allclose(solve(G, np.array([0.0, 1.0]), 0.6), [0.0, 1.0])
 
 
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("kind", KINDS)
-def test_any_feasible_start_leads_to_the_same_value(kind, scale):
+def test_any_feasible_start_reaches_the_same_value(kind, scale):
     rng = np.random.default_rng(7)
     for seed in range(15):
         G, d = random_case(kind, seed)
@@ -153,18 +153,18 @@ def by_daqp(H, d):
 @pytest.mark.parametrize("other", [by_piqp, by_daqp])
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 30.0, 1e4])
 @pytest.mark.parametrize("kind", KINDS)
-def test_agrees_with_a_general_solver(kind, scale, other):
+def test_values_agree_with_general_solvers(kind, scale, other):
     compared = 0
     for seed in range(100, 115):
         G, d = random_case(kind, seed)
-        # The other solver gets numbers of ordinary size.
+        # The other solver gets normalised values.
         size = size_of(G, d, scale)
         found = other(scale * G / size, d / size)
         if found is None or not np.all(np.isfinite(found)) or abs(np.sum(found) - 1.0) > 1e-6:
             continue
         found = np.maximum(found, 0.0) / np.maximum(found, 0.0).sum()
         ours, theirs = value(G, d, scale, solve(G, d, scale)), value(G, d, scale, found)
-        assert ours >= theirs - 1e-10 * size  # theirs is feasible, so ours must not be worse
+        assert ours >= theirs - 1e-10 * size  # the other solution is feasible, so ours must not be worse
         assert ours == pytest.approx(theirs, abs=1e-6 * size)
         compared += 1
     assert compared >= 10
