@@ -1,4 +1,4 @@
-"""The same training in four ways: dense, sparse, on disk, and on a cluster with two worker processes.
+"""The same model from dense and sparse samples, samples on disk, and a cluster with two worker processes.
 
 Estimators that train on chunks and the measures they take come from the registry: one that is added is tested here.
 """
@@ -11,21 +11,21 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import sparse
 from sklearn.base import clone
 from sklearn.model_selection import KFold
 
 from metricwise import AUCSVC, MultivariateSVC, certify, measure_names
 from metricwise.registry import entries
+from tests.cluster.chunked import make_csr_chunks, make_dense_chunks
 from tests.contracts.cases import LATER, ON_DISK, OWN, make_data, stored
 
 X, POSITIVE = make_data(n_samples=120, n_features=4, seed=3)
 LABELS = np.where(POSITIVE, "yes", "no")
 CHUNKS = (40, 1, 32, 47)
-SETTINGS = {"threshold": 0.05, "tol": 1e-4}  # folds would train five times as often; two cases have them
+SETTINGS = {"threshold": 0.05, "tol": 1e-4}  # without folds, which need five more fits; two cases have them
 
 
-def _cases():
+def list_cases():
     for entry in sorted(entries("svm", trains_on="cluster"), key=lambda entry: entry.name):
         for measure in measure_names(entry.name):
             yield f"{entry.name} {measure}", entry.load()(measure=measure, **SETTINGS)
@@ -36,49 +36,45 @@ def _cases():
     yield "MultivariateSVC prbep given folds", MultivariateSVC("prbep", C=0.1, cv=KFold(3))
 
 
-CASES = dict(_cases())
-
-
-def _dense_chunks(rows):
-    return da.from_array(rows, chunks=(CHUNKS, -1))
+CASES = dict(list_cases())
 
 
 ON_CLUSTER = {
-    "dense": _dense_chunks,
-    "single": lambda rows: _dense_chunks(rows.astype(np.float32)),  # all numbers are exact in single precision
-    "CSR": lambda rows: _dense_chunks(rows).map_blocks(sparse.csr_array, meta=sparse.csr_array((0, 0))),
-    "frame": lambda rows: dd.from_pandas(pd.DataFrame(rows, columns=[f"x{k}" for k in range(4)]), npartitions=3),
+    "dense": lambda samples: make_dense_chunks(samples, CHUNKS),
+    "single": lambda samples: make_dense_chunks(samples.astype(np.float32), CHUNKS),  # exact in single precision
+    "CSR": lambda samples: make_csr_chunks(samples, CHUNKS),
+    "frame": lambda samples: dd.from_pandas(pd.DataFrame(samples, columns=[f"x{k}" for k in range(4)]), npartitions=3),
 }
 LABELS_ON_CLUSTER = (LABELS, da.from_array(LABELS, chunks=60), dd.from_pandas(pd.Series(LABELS), npartitions=2))
 
 
-def test_every_estimator_that_trains_on_chunks_is_among_the_cases():
+def test_every_estimator_that_trains_on_a_cluster_is_among_the_cases():
     assert {name.split()[0] for name in CASES} == {"AMPClassifier", "AUCSVC", "MultivariateSVC", "SmoothedSVC"}
 
 
 @pytest.fixture(scope="module")
 def in_memory():
-    """The model of dense samples, once for each case."""
-    kept = {}
+    """Return a function that trains the model of a case on dense samples once."""
+    models = {}
 
-    def trained(name):
-        if name not in kept:
-            kept[name] = clone(CASES[name]).fit(X, LABELS)
-        return kept[name]
+    def train(name):
+        if name not in models:
+            models[name] = clone(CASES[name]).fit(X, LABELS)
+        return models[name]
 
-    return trained
+    return train
 
 
-def room_of_scores(found, known):
-    """How far scores may be apart: objectives with 1/2 |w|^2 have their optimum within sqrt(2 gap) of weights."""
+def score_tolerance(found, known):
+    """Return how far scores may differ: the optimum of 1/2 |w|^2 + ... is within sqrt(2 gap) of the weights."""
     if hasattr(found, "levels"):
-        return 0.0  # ratios of rates have another objective, and agree to rounding
+        return 0.0  # ratios of rates have another objective and agree up to rounding
     distance = sum(np.sqrt(2 * max(result.certificate.gap, 0.0)) for result in (found, known))
     return distance * np.sqrt((X**2).sum(axis=1).max() + 1.0)
 
 
-def assert_the_same(model, expected, rows, labels, predicted, scores, score):
-    """The certificate, the certificate computed anew from the samples where they are, and all answers."""
+def assert_same_model(model, expected, samples, labels, predicted, scores, score):
+    """Check the certificate, the recomputed certificate and all predictions."""
     found, known = model.result_, expected.result_
     assert found.status == known.status
     bounds, others = found.certificate, known.certificate
@@ -87,32 +83,32 @@ def assert_the_same(model, expected, rows, labels, predicted, scores, score):
     assert bounds.lower == pytest.approx(others.lower, rel=model.tol)
     # The optimum lies in both intervals.
     assert max(bounds.lower, others.lower) <= min(bounds.upper, others.upper) + rounding
-    proved = certify(model, rows, labels)
-    assert proved.upper == pytest.approx(bounds.upper, rel=1e-6)
-    assert proved.lower <= min(bounds.upper, others.upper) + 1e-6 * abs(others.upper)
-    assert proved.relative <= 1.1 * model.tol
-    here = certify(model, X, LABELS)
-    assert (proved.upper, proved.lower) == pytest.approx((here.upper, here.lower), rel=1e-9)
-    np.testing.assert_allclose(scores, expected.decision_function(X), atol=1e-6 + room_of_scores(found, known))
+    recomputed = certify(model, samples, labels)
+    assert recomputed.upper == pytest.approx(bounds.upper, rel=1e-6)
+    assert recomputed.lower <= min(bounds.upper, others.upper) + 1e-6 * abs(others.upper)
+    assert recomputed.relative <= 1.1 * model.tol
+    local = certify(model, X, LABELS)
+    assert (recomputed.upper, recomputed.lower) == pytest.approx((local.upper, local.lower), rel=1e-9)
+    np.testing.assert_allclose(scores, expected.decision_function(X), atol=1e-6 + score_tolerance(found, known))
     np.testing.assert_array_equal(predicted, expected.predict(X))
     assert score == pytest.approx(expected.score(X, LABELS))
 
 
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("kind", ["sparse", *ON_DISK])
-def test_sparse_and_on_disk(name, kind, in_memory):
-    rows = stored(X, kind)
-    model = clone(CASES[name]).fit(rows, LABELS)
-    answers = model.predict(rows), model.decision_function(rows), model.score(rows, LABELS)
-    assert_the_same(model, in_memory(name), rows, LABELS, *answers)
+def test_sparse_samples_and_samples_on_disk_give_the_same_model(name, kind, in_memory):
+    samples = stored(X, kind)
+    model = clone(CASES[name]).fit(samples, LABELS)
+    predictions = model.predict(samples), model.decision_function(samples), model.score(samples, LABELS)
+    assert_same_model(model, in_memory(name), samples, LABELS, *predictions)
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_on_a_cluster(name, in_memory, client):
+def test_a_cluster_gives_the_same_model(name, in_memory, client):
     number = list(CASES).index(name)
-    rows = list(ON_CLUSTER.values())[number % len(ON_CLUSTER)](X)
+    samples = list(ON_CLUSTER.values())[number % len(ON_CLUSTER)](X)
     labels = LABELS_ON_CLUSTER[number % len(LABELS_ON_CLUSTER)]
-    model = clone(CASES[name]).fit(rows, labels, client=client)
+    model = clone(CASES[name]).fit(samples, labels, client=client)
     assert model.result_.bytes_moved > 0
-    answers = dask.compute(model.predict(rows), model.decision_function(rows))
-    assert_the_same(model, in_memory(name), rows, labels, *answers, model.score(rows, labels))
+    predictions = dask.compute(model.predict(samples), model.decision_function(samples))
+    assert_same_model(model, in_memory(name), samples, labels, *predictions, model.score(samples, labels))
