@@ -19,7 +19,7 @@ from sklearn.metrics import f1_score
 import metricwise
 from metricwise import AMPClassifier, MultivariateSVC
 from tests.cli.invocation import run_command
-from tests.unit.disk_files import NAMES, X, Y, write_wide_rows
+from tests.unit.disk_files import NAMES, X, Y, write_wide_samples
 
 LABELS = Y.astype(int)
 
@@ -201,7 +201,7 @@ def test_errors_name_the_remedy(folder, tmp_path):
 def test_a_process_stays_within_its_memory_limit(tmp_path):
     """Train, certify and predict on 80 MB of samples, with 50 MB beside the libraries and the vectors of samples."""
     n_samples = 20_000
-    write_wide_rows(tmp_path, n_samples, 1000)
+    write_wide_samples(tmp_path, n_samples, 1000)
     script = r"""
 import re
 from metricwise.cli import main
