@@ -32,7 +32,7 @@ each_method = pytest.mark.parametrize("method", METHODS)
 DENSE = make_dense_chunks(X, CHUNKS)
 
 
-def model_of(method, **settings):
+def make_model(method, **settings):
     return type(METHODS[method])(**METHODS[method].get_params() | settings)
 
 
@@ -51,8 +51,8 @@ def assert_same_model(found, expected):
 def test_one_chunk_gives_the_model_in_memory(method, kind, client):
     here, there = (X, make_dense_chunks) if kind == "dense" else (sparse.csr_array(X), make_csr_chunks)
     weights = np.random.default_rng(1).integers(0, 3, size=len(X)).astype(float)
-    expected = model_of(method).fit(here, POSITIVE, weights)
-    found = model_of(method).fit(there(X, (len(X),)), POSITIVE, weights, client=client)
+    expected = make_model(method).fit(here, POSITIVE, weights)
+    found = make_model(method).fit(there(X, (len(X),)), POSITIVE, weights, client=client)
     assert_same_model(found, expected)
     assert found.result_.n_samples == expected.result_.n_samples
     assert found.result_.bytes_moved > 0 == expected.result_.bytes_moved
@@ -61,7 +61,7 @@ def test_one_chunk_gives_the_model_in_memory(method, kind, client):
 @each_method
 def test_one_shard_of_many_chunks_equals_a_sequential_run(method, client):
     """A pass over chunks, with the state sent along, equals a pass over the samples in that order, bit by bit."""
-    learner = model_of(method)._learner(model_of(method)._checked_measure())
+    learner = make_model(method)._learner(make_model(method)._checked_measure())
     bounds = np.cumsum([0, *CHUNKS])
     whole = learner.start(X.shape[1], False)
     learner.prepare(whole, StreamData(X, POSITIVE, np.ones(len(X))), np.arange(500))
@@ -83,7 +83,7 @@ def test_one_shard_of_many_chunks_equals_a_sequential_run(method, client):
 def test_states_average_models_running_averages_and_duals(method, is_sparse):
     """Compare what the states represent before and after, not how they are stored."""
     samples = sparse.csr_array(X) if is_sparse else X
-    learner = model_of(method)._learner(model_of(method)._checked_measure())
+    learner = make_model(method)._learner(make_model(method)._checked_measure())
     before = learner.start(X.shape[1], is_sparse)
     learner.prepare(before, StreamData(samples, POSITIVE, np.ones(len(X))), np.arange(300))
     parts = [np.arange(0, 900), np.arange(900, 2500), np.arange(2500, 3000)]
@@ -116,14 +116,14 @@ def test_states_average_models_running_averages_and_duals(method, is_sparse):
 
 
 def test_the_model_depends_on_shards_but_not_on_the_placement_of_chunks(client):
-    expected = model_of("stamp", n_shards=3).fit(DENSE, POSITIVE, client=client)
+    expected = make_model("stamp", n_shards=3).fit(DENSE, POSITIVE, client=client)
     on_one_worker = client.persist(DENSE, workers=[min(client.ncores())])
-    assert_same_model(model_of("stamp", n_shards=3).fit(on_one_worker, POSITIVE), expected)
-    assert not np.array_equal(model_of("stamp", n_shards=2).fit(DENSE, POSITIVE).coef_, expected.coef_)
+    assert_same_model(make_model("stamp", n_shards=3).fit(on_one_worker, POSITIVE), expected)
+    assert not np.array_equal(make_model("stamp", n_shards=2).fit(DENSE, POSITIVE).coef_, expected.coef_)
 
 
 def test_a_killed_worker_does_not_change_the_model(client):
-    expected = model_of("spade", n_shards=3).fit(DENSE, POSITIVE, client=client)
+    expected = make_model("spade", n_shards=3).fit(DENSE, POSITIVE, client=client)
     with LocalCluster(**SETTINGS) as cluster, Client(cluster, set_as_default=False) as other:
         killed = []
 
@@ -132,7 +132,7 @@ def test_a_killed_worker_does_not_change_the_model(client):
                 killed.append(cluster.workers[0].pid)
                 os.kill(killed[0], signal.SIGKILL)
 
-        found = model_of("spade", n_shards=3, callback=kill).fit(DENSE, POSITIVE, client=other)
+        found = make_model("spade", n_shards=3, callback=kill).fit(DENSE, POSITIVE, client=other)
     assert killed
     assert_same_model(found, expected)
 
@@ -141,9 +141,9 @@ def test_a_killed_worker_does_not_change_the_model(client):
 def test_averaged_shards_are_close_to_the_sequential_run(method, client):
     samples, positive = make_data(n_samples=12_000, n_features=10)
     train, new = slice(9000), slice(9000, None)
-    here = model_of(method, n_passes=5).fit(samples[train], positive[train])
+    here = make_model(method, n_passes=5).fit(samples[train], positive[train])
     data = da.from_array(samples[train], chunks=(1800, -1))
-    there = model_of(method, n_passes=5, n_shards=5).fit(data, positive[train])
+    there = make_model(method, n_passes=5, n_shards=5).fit(data, positive[train])
     scores = [model.score(samples[new], positive[new]) for model in (here, there)]
     assert scores[1] > scores[0] - 0.02
     assert there.result_.n_samples % there.n_iter_ == 0
@@ -156,7 +156,7 @@ def test_frames_multiclass_weights_and_model_files_work(client, tmp_path):
     frame = dd.from_pandas(pd.DataFrame(X, columns=columns), npartitions=4)
     frame = dd.concat([frame, frame[frame["feature 0"] > 1e9]])  # partitions without samples
     labels = dd.from_pandas(pd.Series(names), npartitions=2)
-    model = model_of("stamp", n_shards=2, n_passes=1).fit(frame, labels)
+    model = make_model("stamp", n_shards=2, n_passes=1).fit(frame, labels)
     assert list(model.feature_names_in_) == columns
     assert list(model.classes_) == ["no", "perhaps", "yes"]
     scores, found = model.decision_function(frame), model.predict(frame)
@@ -173,17 +173,17 @@ def test_frames_multiclass_weights_and_model_files_work(client, tmp_path):
 
 def test_interrupted_training_resumes_from_its_checkpoint(client, tmp_path):
     settings = {"n_shards": 2, "checkpoint": tmp_path / "run.npz"}
-    expected = model_of("spade", n_shards=2).fit(DENSE, POSITIVE)
+    expected = make_model("spade", n_shards=2).fit(DENSE, POSITIVE)
 
     def interrupt(entry):
         if entry.n_samples > len(X):
             raise KeyError("no more")
 
     with pytest.raises(KeyError, match="no more"):
-        model_of("spade", **settings, callback=interrupt).fit(DENSE, POSITIVE)
+        make_model("spade", **settings, callback=interrupt).fit(DENSE, POSITIVE)
     with pytest.raises(ValueError, match="other settings or other data"):
-        model_of("spade", **settings).fit(make_dense_chunks(X, (1500, 1500)), POSITIVE)
-    assert_same_model(model_of("spade", **settings).fit(DENSE, POSITIVE), expected)
+        make_model("spade", **settings).fit(make_dense_chunks(X, (1500, 1500)), POSITIVE)
+    assert_same_model(make_model("spade", **settings).fit(DENSE, POSITIVE), expected)
 
 
 def test_only_a_few_vectors_are_transferred(client):
@@ -209,7 +209,7 @@ INVALID = {
 @pytest.mark.parametrize("name", INVALID)
 def test_invalid_input_raises(name, client):
     change, settings, message = INVALID[name]
-    model = model_of("spade", **settings)
+    model = make_model("spade", **settings)
     with pytest.raises(ValueError, match=message):
         model.fit(change(DENSE), POSITIVE)
     assert not hasattr(model, "n_features_in_")
@@ -217,8 +217,8 @@ def test_invalid_input_raises(name, client):
 
 def test_invalid_labels_and_clients_raise(client):
     with pytest.raises(ValueError, match="3000 samples and y has 2999 labels"):
-        model_of("stamp").fit(DENSE, POSITIVE[:-1])
+        make_model("stamp").fit(DENSE, POSITIVE[:-1])
     with pytest.raises(ValueError, match="only one class"):
-        model_of("stamp").fit(DENSE, np.ones(len(X)))
+        make_model("stamp").fit(DENSE, np.ones(len(X)))
     with pytest.raises(ValueError, match=r"dask.array.from_array\(X"):
-        model_of("stamp").fit(X, POSITIVE, client=client)
+        make_model("stamp").fit(X, POSITIVE, client=client)

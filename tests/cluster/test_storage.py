@@ -17,7 +17,7 @@ from sklearn.model_selection import KFold
 from metricwise import AUCSVC, MultivariateSVC, certify, measure_names
 from metricwise.registry import entries
 from tests.cluster.chunked import make_csr_chunks, make_dense_chunks
-from tests.contracts.cases import LATER, ON_DISK, OWN, make_data, stored
+from tests.contracts.cases import LATER, ON_DISK, OWN, make_data, store
 
 X, POSITIVE = make_data(n_samples=120, n_features=4, seed=3)
 LABELS = np.where(POSITIVE, "yes", "no")
@@ -65,7 +65,7 @@ def in_memory():
     return train
 
 
-def score_tolerance(found, known):
+def compute_score_tolerance(found, known):
     """Return how far scores may differ: the optimum of 1/2 |w|^2 + ... is within sqrt(2 gap) of the weights."""
     if hasattr(found, "levels"):
         return 0.0  # ratios of rates have another objective and agree up to rounding
@@ -89,7 +89,7 @@ def assert_same_model(model, expected, samples, labels, predicted, scores, score
     assert recomputed.relative <= 1.1 * model.tol
     local = certify(model, X, LABELS)
     assert (recomputed.upper, recomputed.lower) == pytest.approx((local.upper, local.lower), rel=1e-9)
-    np.testing.assert_allclose(scores, expected.decision_function(X), atol=1e-6 + score_tolerance(found, known))
+    np.testing.assert_allclose(scores, expected.decision_function(X), atol=1e-6 + compute_score_tolerance(found, known))
     np.testing.assert_array_equal(predicted, expected.predict(X))
     assert score == pytest.approx(expected.score(X, LABELS))
 
@@ -97,7 +97,7 @@ def assert_same_model(model, expected, samples, labels, predicted, scores, score
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("kind", ["sparse", *ON_DISK])
 def test_sparse_samples_and_samples_on_disk_give_the_same_model(name, kind, in_memory):
-    samples = stored(X, kind)
+    samples = store(X, kind)
     model = clone(CASES[name]).fit(samples, LABELS)
     predictions = model.predict(samples), model.decision_function(samples), model.score(samples, LABELS)
     assert_same_model(model, in_memory(name), samples, LABELS, *predictions)

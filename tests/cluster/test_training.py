@@ -24,24 +24,24 @@ NAMES = [f"feature {k}" for k in range(X.shape[1])]
 CHUNKS = (20, 31, 1, 38)
 
 
-def dense(samples):
+def to_dense_chunks(samples):
     return make_dense_chunks(samples, CHUNKS)
 
 
-def csr(samples):
+def to_csr_chunks(samples):
     return make_csr_chunks(samples, CHUNKS)
 
 
-def frame(samples):
+def to_frame(samples):
     return dd.from_pandas(pd.DataFrame(samples, columns=NAMES), npartitions=3)
 
 
 KINDS = {
-    "dense": dense,
-    "dense float32": lambda samples: dense(samples.astype(np.float32)),
-    "CSR": csr,
-    "CSR float32": lambda samples: csr(samples.astype(np.float32)),
-    "frame": frame,
+    "dense": to_dense_chunks,
+    "dense float32": lambda samples: to_dense_chunks(samples.astype(np.float32)),
+    "CSR": to_csr_chunks,
+    "CSR float32": lambda samples: to_csr_chunks(samples.astype(np.float32)),
+    "frame": to_frame,
 }
 each_kind = pytest.mark.parametrize("kind", KINDS)
 
@@ -78,28 +78,28 @@ def test_multiclass_weights_and_feature_names_of_a_frame(client):
     here = MultivariateSVC("f1", **settings).fit(X, names, weights)
     there = MultivariateSVC("f1", **settings)
     labels, counts = dd.from_pandas(pd.Series(names), npartitions=2), dd.from_pandas(pd.Series(weights), 2)
-    there.fit(frame(X), labels, counts)
+    there.fit(to_frame(X), labels, counts)
     for found, expected in zip(there.result_, here.result_, strict=True):
         assert_same_optimum(found, expected)
-    proved = certify(there, frame(X), labels, counts, client=client)
+    proved = certify(there, to_frame(X), labels, counts, client=client)
     for found, expected in zip(proved, certify(there, X, names, weights), strict=True):
         assert (found.upper, found.lower) == pytest.approx((expected.upper, expected.lower), rel=1e-9)
         assert found.relative <= 1.1 * TOL
     assert list(there.feature_names_in_) == NAMES
-    scores = there.decision_function(frame(X))
+    scores = there.decision_function(to_frame(X))
     assert list(scores.columns) == list(here.classes_)
     np.testing.assert_allclose(scores.compute(), there.decision_function(pd.DataFrame(X, columns=NAMES)))
 
 
 def test_predictions_are_lazy_with_the_same_chunks(client):
-    model = MultivariateSVC("f1", threshold=0.0).fit(dense(X), POSITIVE)
-    for data in (dense(X), csr(X)):
+    model = MultivariateSVC("f1", threshold=0.0).fit(to_dense_chunks(X), POSITIVE)
+    for data in (to_dense_chunks(X), to_csr_chunks(X)):
         scores, labels = model.decision_function(data), model.predict(data)
         assert scores.chunks == labels.chunks == (CHUNKS,)
         assert labels.dtype == bool
         np.testing.assert_allclose(scores.compute(), model.decision_function(X), atol=1e-12)
         np.testing.assert_array_equal(labels.compute(), model.predict(X))
-    samples = frame(X)
+    samples = to_frame(X)
     labels = model.fit(samples, POSITIVE).predict(samples)
     assert labels.npartitions == samples.npartitions
     assert labels.compute().index.equals(samples.index.compute())
@@ -107,8 +107,8 @@ def test_predictions_are_lazy_with_the_same_chunks(client):
 
 def test_one_vs_one_models_predict_chunk_by_chunk(client):
     classes = POSITIVE.astype(int) + (X[:, 0] > 0.5)
-    model = AUCSVC(multi_class="ovo", threshold="train").fit(dense(X), classes)
-    np.testing.assert_allclose(model.decision_function(dense(X)).compute(), model.decision_function(X))
+    model = AUCSVC(multi_class="ovo", threshold="train").fit(to_dense_chunks(X), classes)
+    np.testing.assert_allclose(model.decision_function(to_dense_chunks(X)).compute(), model.decision_function(X))
 
 
 def test_vectors_are_transferred_and_samples_are_not(client):
@@ -126,14 +126,14 @@ def test_vectors_are_transferred_and_samples_are_not(client):
 
 
 def test_the_model_does_not_depend_on_the_placement_of_chunks(cluster, client):
-    data = dense(X)
+    data = to_dense_chunks(X)
     models = [MultivariateSVC("f1", threshold="train").fit(data, POSITIVE) for _ in range(2)]
     np.testing.assert_array_equal(models[0].coef_, models[1].coef_)
     assert models[0].result_.certificate == models[1].result_.certificate
 
 
 def test_a_model_trained_on_a_cluster_can_be_saved(client, tmp_path):
-    model = MultivariateSVC("f1", threshold="train").fit(dense(X), POSITIVE)
+    model = MultivariateSVC("f1", threshold="train").fit(to_dense_chunks(X), POSITIVE)
     metricwise.save(model, tmp_path / "model.mw")
     again = metricwise.load(tmp_path / "model.mw")
     assert again.result_.bytes_moved == model.result_.bytes_moved > 0

@@ -21,12 +21,12 @@ from metricwise.solvers.registry import SOLVERS
 TOL = 1e-3
 
 
-def _own(tp, fp, fn, tn):
+def _custom_value(tp, fp, fn, tn):
     """Return a user-defined function of the contingency table."""
     return (tp + 0.3 * tn) / (tp + 0.3 * tn + 2 * np.sqrt(fp) + fn)
 
 
-OWN = contingency_measure(_own, "own")
+OWN = contingency_measure(_custom_value, "own")
 LATER = PartialAuc(min_fpr=0.2, max_fpr=0.6)  # with two maxima per positive; ranges from 0 have one
 MEASURES = [get_measure(name) for name in registered_names(HasViolatedLabelling)] + [OWN, LATER]
 # Solvers of the multivariate problem in memory with all features.
@@ -36,7 +36,7 @@ PAIRS = [(name, measure) for name, entry in SHARED.items() for measure in MEASUR
 PAIR_IDS = [f"{name}-{measure.name}" for name, measure in PAIRS]
 
 
-def _slice_of_wider(X):
+def _make_strided(X):
     """Return a strided view of the same values."""
     wide = np.full((2 * X.shape[0], 2 * X.shape[1] + 1), 99.0, dtype=X.dtype)
     wide[::2, 1::2] = X
@@ -46,14 +46,14 @@ def _slice_of_wider(X):
 STORAGE = {
     "dense samples": np.ascontiguousarray,
     "dense columns": np.asfortranarray,
-    "dense slice": _slice_of_wider,
+    "dense slice": _make_strided,
     "sparse": sparse.csr_array,
 }
 FOLDER = tempfile.TemporaryDirectory()
 NUMBERS = count()
 
 
-def _in_file(X, suffix):
+def _write_and_open(X, suffix):
     """Return the same values from a file that is read in blocks."""
     path = Path(FOLDER.name, f"{next(NUMBERS)}.{suffix}")
     if suffix == "npy":
@@ -63,7 +63,7 @@ def _in_file(X, suffix):
     return metricwise.io.open(path, block_rows=X.shape[0] // 4 + 1)
 
 
-ON_DISK = {"dense on disk": lambda X: _in_file(X, "npy"), "sparse on disk": lambda X: _in_file(X, "npz")}
+ON_DISK = {"dense on disk": lambda X: _write_and_open(X, "npy"), "sparse on disk": lambda X: _write_and_open(X, "npz")}
 DTYPES = (np.float64, np.float32)
 DESIGNS = [(kind, dtype) for kind in STORAGE for dtype in DTYPES]
 DESIGN_IDS = [f"{kind} {np.dtype(dtype).name}" for kind, dtype in DESIGNS]
@@ -71,7 +71,7 @@ ALL_DESIGNS = [(kind, dtype) for kind in STORAGE | ON_DISK for dtype in DTYPES] 
 ALL_DESIGN_IDS = [f"{kind} {np.dtype(dtype).name}" for kind, dtype in ALL_DESIGNS]
 
 
-def stored(X, kind, dtype=np.float64):
+def store(X, kind, dtype=np.float64):
     return (STORAGE | ON_DISK)[kind](X.astype(dtype))
 
 
@@ -84,9 +84,9 @@ def make_data(n_samples=90, n_features=8, seed=0, share=0.3, noise=0.6):
     return X, leaning > np.quantile(leaning, 1 - share)
 
 
-def problem_of(measure, X, positive, C=0.5, weights=None, threads=1, intercept=1.0):
+def pose_problem(measure, X, positive, C=0.5, weights=None, threads=1, intercept=1.0):
     return make_problem(make_design(X, intercept=intercept, threads=threads), positive, measure, C, weights)
 
 
-def objective(problem, w):
+def compute_objective(problem, w):
     return problem.objective(w, problem.oracle.violate(problem.design.scores(w)))

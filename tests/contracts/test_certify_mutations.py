@@ -80,12 +80,12 @@ def replace_parameters(monkeypatch, model, **wrong):
     monkeypatch.setattr(kind, "fit", fit_with_wrong_parameters)
 
 
-def next_class(y):
+def shift_classes(y):
     classes, codes = np.unique(y, return_inverse=True)
     return classes[(codes + 1) % classes.size]
 
 
-def agrees(name):
+def certify_agrees(name):
     """Return whether certify finds the bounds that a newly trained model states."""
     make, y = ALL[name]
     model = make().fit(X, y, WEIGHTS)
@@ -104,7 +104,7 @@ def agrees(name):
 
 @pytest.mark.parametrize("name", ALL)
 def test_without_a_mutation_certify_agrees(name):
-    assert agrees(name)
+    assert certify_agrees(name)
 
 
 # --------------------------------------------------------------------------------------------------------------- labels
@@ -112,8 +112,8 @@ def test_without_a_mutation_certify_agrees(name):
 
 @pytest.mark.parametrize("name", ALL)
 def test_labels_shifted_by_one_class_are_detected(monkeypatch, name):
-    replace_data(monkeypatch, ALL[name][0](), lambda y, weights: (next_class(y), weights))
-    assert not agrees(name)
+    replace_data(monkeypatch, ALL[name][0](), lambda y, weights: (shift_classes(y), weights))
+    assert not certify_agrees(name)
 
 
 @pytest.mark.parametrize("name", BINARY)
@@ -121,7 +121,7 @@ def test_an_exchanged_positive_class_is_detected(monkeypatch, name):
     right = targets.positive_class
     mutant = lambda classes, pos_label: classes[0] if right(classes, pos_label) == classes[1] else classes[1]
     replace_everywhere(monkeypatch, right, mutant)
-    assert not agrees(name)
+    assert not certify_agrees(name)
 
 
 @pytest.mark.parametrize("name", BINARY)
@@ -157,7 +157,7 @@ def test_wrong_sample_weights_are_detected(monkeypatch, name, wrong):
     right = targets.sample_weights_of
     mutant = lambda X, y, sample_weight, class_weight: right(X, y, WRONG_WEIGHTS[wrong](sample_weight), class_weight)
     replace_everywhere(monkeypatch, right, mutant)
-    assert not agrees(name)
+    assert not certify_agrees(name)
 
 
 @pytest.mark.parametrize("name", WITH_INTERCEPT)
@@ -165,7 +165,7 @@ def test_ignored_class_weights_are_detected(monkeypatch, name):
     right = targets.sample_weights_of
     mutant = lambda X, y, sample_weight, class_weight: right(X, y, sample_weight, None)
     replace_everywhere(monkeypatch, right, mutant)
-    assert not agrees(name)
+    assert not certify_agrees(name)
 
 
 # ------------------------------------------------------------------------------------------------- intercept and kernel
@@ -175,7 +175,7 @@ def test_ignored_class_weights_are_detected(monkeypatch, name):
 @pytest.mark.parametrize("name", WITH_INTERCEPT)
 def test_ignored_intercept_parameters_are_detected(monkeypatch, name, wrong):
     replace_parameters(monkeypatch, ALL[name][0](), **wrong)
-    assert not agrees(name)
+    assert not certify_agrees(name)
 
 
 @pytest.mark.parametrize("name", ["linear", "kernel", "one vs rest, kernel"])
@@ -191,20 +191,20 @@ def test_an_unwanted_intercept_is_detected(monkeypatch, name):
 def test_a_wrong_constant_feature_is_detected(monkeypatch, name):
     mutant = lambda X, intercept=0.0, **settings: make_design(X, intercept=min(intercept, 1.0), **settings)
     replace_everywhere(monkeypatch, make_design, mutant)
-    assert not agrees(name)
+    assert not certify_agrees(name)
 
 
 @pytest.mark.parametrize("name", [name for name in LINEAR if name in ONE_VS_ONE])
 def test_a_constant_feature_in_a_ranking_is_detected(monkeypatch, name):
     mutant = lambda X, intercept=0.0, **settings: make_design(X, intercept=1.0, **settings)
     replace_everywhere(monkeypatch, make_design, mutant)
-    assert not agrees(name)
+    assert not certify_agrees(name)
 
 
 @pytest.mark.parametrize("name", [name for name in ALL if "kernel" in name])
 def test_another_kernel_is_detected(monkeypatch, name):
     replace_parameters(monkeypatch, ALL[name][0](), gamma=0.7)
-    assert not agrees(name)
+    assert not certify_agrees(name)
 
 
 # --------------------------------------------------------------------------------------------------------- independence

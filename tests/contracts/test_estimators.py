@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression, RidgeClassifier
 import metricwise
 from metricwise import get_measure, measure_names
 from metricwise.registry import entries
-from tests.contracts.cases import DESIGN_IDS, DESIGNS, stored
+from tests.contracts.cases import DESIGN_IDS, DESIGNS, store
 
 RNG = np.random.default_rng(0)
 N_SAMPLES = 400
@@ -31,12 +31,12 @@ CASES = [
 ]
 
 
-def make(estimator, measure):
+def make_estimator(estimator, measure):
     model = getattr(metricwise, estimator)(measure=measure)
     return model.set_params(batch_size=50) if "batch_size" in model.get_params() else model
 
 
-def best_constant_score(measure):
+def compute_constant_score(measure):
     """Return the best score of constant labels or scores."""
     if measure.response == "scores":
         return measure.score(POSITIVE, np.zeros(N_SAMPLES))
@@ -56,13 +56,13 @@ def test_every_estimator_trains_on_every_storage(estimator, kind, dtype):
 
 
 def expect_a_good_model(estimator, name, kind, dtype):
-    samples, measure = stored(X, kind, dtype), get_measure(name)
+    samples, measure = store(X, kind, dtype), get_measure(name)
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
-        model = make(estimator, name).fit(samples, POSITIVE)
+        model = make_estimator(estimator, name).fit(samples, POSITIVE)
     assert np.isfinite(model.coef_).all() and np.isfinite(model.threshold_)
     assert model.measure_ == measure
-    floor = best_constant_score(measure)
+    floor = compute_constant_score(measure)
     assert model.score(samples, POSITIVE) > floor + 0.3 * (1.0 - floor)
 
 
@@ -71,10 +71,10 @@ INPUTS = [("line", LogisticRegression()), ("ridge", RidgeClassifier())]
 
 @pytest.mark.parametrize(("number", "name"), list(enumerate(measure_names("AdaptedSVC"))))
 def test_adapted_svc_trains_for_every_measure(number, name):
-    samples, measure = stored(X, *DESIGNS[number % len(DESIGNS)]), get_measure(name)
+    samples, measure = store(X, *DESIGNS[number % len(DESIGNS)]), get_measure(name)
     model = metricwise.AdaptedSVC(name, INPUTS, cv=3, tol=1e-2).fit(samples, POSITIVE)
     assert model.expected_score_ >= max(model.out_of_fold_scores_[name] for name, _ in INPUTS)
-    floor = best_constant_score(measure)
+    floor = compute_constant_score(measure)
     assert model.score(samples, POSITIVE) > floor + 0.3 * (1.0 - floor)
 
 
@@ -83,10 +83,10 @@ def test_adapted_svc_trains_for_every_measure(number, name):
 )
 @pytest.mark.parametrize(("kind", "dtype"), DESIGNS, ids=DESIGN_IDS)
 def test_streaming_estimators_learn_from_chunks_of_every_storage(estimator, kind, dtype):
-    samples, name = stored(X, kind, dtype), measure_names(estimator)[0]
-    model = make(estimator, name)
+    samples, name = store(X, kind, dtype), measure_names(estimator)[0]
+    model = make_estimator(estimator, name)
     for start in range(0, N_SAMPLES, 37):
         model.partial_fit(samples[start : start + 37], POSITIVE[start : start + 37], classes=[False, True])
     assert model.result_.n_samples == N_SAMPLES
-    floor = best_constant_score(model.measure_)
+    floor = compute_constant_score(model.measure_)
     assert model.score(samples, POSITIVE) > floor + 0.2 * (1.0 - floor)

@@ -40,7 +40,7 @@ ESTIMATORS = {
 each_estimator = pytest.mark.parametrize("estimator", ESTIMATORS.values(), ids=ESTIMATORS)
 
 
-def explicit_features(K):
+def compute_features(K):
     values, vectors = np.linalg.eigh(K)
     return vectors * np.sqrt(np.maximum(values, 0.0))
 
@@ -73,7 +73,7 @@ def test_a_kernel_model_equals_a_linear_model_of_its_features(measure, constant)
     settings = {"fit_intercept": constant > 0.0, "intercept_scaling": constant or 1.0, "tol": 1e-7, "threshold": 0.0}
     settings["max_iter"] = 3000
     by_kernel = fit_quietly(MultivariateSVC(measure, 0.5, kernel="rbf", gamma=GAMMA, **settings), X, POSITIVE)
-    features = explicit_features(K)
+    features = compute_features(K)
     linear = fit_quietly(MultivariateSVC(measure, 0.5, **settings), features, POSITIVE)
     assert by_kernel.result_.status.reached_tolerance and linear.result_.status is by_kernel.result_.status
     assert get_objective(by_kernel) == pytest.approx(get_objective(linear), rel=1e-6)
@@ -85,7 +85,7 @@ def test_a_kernel_model_equals_a_linear_model_of_its_features(measure, constant)
 @pytest.mark.parametrize("norm", [1, 2])
 def test_a_pairwise_kernel_model_equals_a_linear_model_of_its_features(norm):
     by_kernel = AUCSVC(0.5, norm, kernel="rbf", gamma=GAMMA, tol=1e-7).fit(X, POSITIVE)
-    features = explicit_features(K)
+    features = compute_features(K)
     linear = AUCSVC(0.5, norm, tol=1e-7, threshold=0.0).fit(features, POSITIVE)
     assert get_objective(by_kernel) == pytest.approx(get_objective(linear), rel=1e-6)
     near = np.sqrt(8e-7 * get_objective(linear))
@@ -97,7 +97,7 @@ def test_the_out_of_fold_threshold_equals_that_of_a_linear_model(estimator):
     """The folds are given, as content hashes differ between the two forms of the samples."""
     cv = list(StratifiedKFold(3).split(X, POSITIVE))
     by_kernel = make_kernel_model(estimator, tol=1e-7, cv=cv).fit(X, POSITIVE)
-    linear = clone(estimator).set_params(tol=1e-7, cv=cv).fit(explicit_features(K), POSITIVE)
+    linear = clone(estimator).set_params(tol=1e-7, cv=cv).fit(compute_features(K), POSITIVE)
     assert by_kernel.threshold_ == pytest.approx(linear.threshold_, abs=5e-3)
 
 
@@ -430,7 +430,7 @@ def expect_the_cold_optimum(model, *data):
         "seed",
         "nystroem",
         "exact",
-        "rows",
+        "samples",
         "order",
         "fewer samples",
         "more samples",

@@ -31,7 +31,7 @@ def make_solver(name):
     return SOLVERS[name].solver(**SETTINGS.get(name, {}))
 
 
-def problem_of(name, data=X, threads=1):
+def pose_problem(name, data=X, threads=1):
     make, measure = SOLVERS[name].make_problem, choose_measure(name)
     if name == "binned-cutting-plane":
         design = make_design(data, intercept=1.0, threads=threads)
@@ -44,7 +44,7 @@ def problem_of(name, data=X, threads=1):
 
 @each_solver
 def test_every_solver_converges_with_consistent_bounds(name):
-    result, _ = run(make_solver(name), problem_of(name), Limits(tol=TOL))
+    result, _ = run(make_solver(name), pose_problem(name), Limits(tol=TOL))
     assert result.status in ENDED
     objectives, lowers = (np.array([getattr(entry, key) for entry in result.history]) for key in ("objective", "lower"))
     rounding = 1e-9 * np.abs(objectives).max()
@@ -57,7 +57,7 @@ def test_every_solver_converges_with_consistent_bounds(name):
 
 @each_solver
 def test_every_solver_resumes_from_the_state_of_a_stopped_run(name):
-    solver, problem = make_solver(name), problem_of(name)
+    solver, problem = make_solver(name), pose_problem(name)
     first, state = run(solver, problem, Limits(tol=TOL), callback=lambda entry: True)
     assert first.n_iter == 1
     resumed, _ = run(solver, problem, Limits(tol=TOL), state)
@@ -68,9 +68,9 @@ def test_every_solver_resumes_from_the_state_of_a_stopped_run(name):
 
 @each_solver
 def test_the_callback_and_max_iter_stop_every_solver(name):
-    result, _ = run(make_solver(name), problem_of(name), Limits(tol=NEVER), callback=lambda entry: True)
+    result, _ = run(make_solver(name), pose_problem(name), Limits(tol=NEVER), callback=lambda entry: True)
     assert (result.status, result.n_iter) == (Status.STOPPED, 1)
-    result, _ = run(make_solver(name), problem_of(name), Limits(tol=NEVER, max_iter=1))
+    result, _ = run(make_solver(name), pose_problem(name), Limits(tol=NEVER, max_iter=1))
     assert (result.status, result.n_iter) == (Status.MAX_ITER, 1)
 
 
@@ -79,7 +79,7 @@ def test_solvers_change_no_data_and_do_not_depend_on_threads(name):
     data = X.copy()
     data.flags.writeable = False
     one, two = (
-        run(make_solver(name), problem_of(name, data, threads), Limits(TOL, max_iter=5))[0] for threads in (1, 2)
+        run(make_solver(name), pose_problem(name, data, threads), Limits(TOL, max_iter=5))[0] for threads in (1, 2)
     )
     np.testing.assert_array_equal(one.weights, two.weights)
     assert one.certificate == two.certificate

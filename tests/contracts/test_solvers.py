@@ -15,10 +15,10 @@ from tests.contracts.cases import (
     PAIR_IDS,
     PAIRS,
     TOL,
+    compute_objective,
     make_data,
-    objective,
-    problem_of,
-    stored,
+    pose_problem,
+    store,
 )
 
 X, POSITIVE = make_data()
@@ -55,7 +55,7 @@ def reference():
 
     def solve_once(solver, measure):
         if (solver, measure) not in kept:
-            kept[solver, measure] = solve(solver, problem_of(measure, X, POSITIVE))[0]
+            kept[solver, measure] = solve(solver, pose_problem(measure, X, POSITIVE))[0]
         return kept[solver, measure]
 
     return solve_once
@@ -64,7 +64,7 @@ def reference():
 @each_pair
 @pytest.mark.parametrize(("kind", "dtype"), ALL_DESIGNS, ids=ALL_DESIGN_IDS)
 def test_reaches_the_tolerance_and_the_same_optimum_on_every_design(solver, measure, kind, dtype, reference):
-    problem = problem_of(measure, stored(X, kind, dtype), POSITIVE)
+    problem = pose_problem(measure, store(X, kind, dtype), POSITIVE)
     result, _ = solve(solver, problem)
     assert_sound(result)
     expected = reference(solver, measure).certificate
@@ -74,8 +74,8 @@ def test_reaches_the_tolerance_and_the_same_optimum_on_every_design(solver, meas
 
 @each_pair
 def test_the_weights_have_the_certified_objective_and_are_a_minimum(solver, measure, reference):
-    problem, result = problem_of(measure, X, POSITIVE), reference(solver, measure)
-    assert objective(problem, result.weights) == pytest.approx(result.certificate.upper, rel=1e-9)
+    problem, result = pose_problem(measure, X, POSITIVE), reference(solver, measure)
+    assert compute_objective(problem, result.weights) == pytest.approx(result.certificate.upper, rel=1e-9)
     assert result.certificate.loss_bound == pytest.approx(
         (result.certificate.upper - 0.5 * result.weights @ result.weights) / problem.cost, rel=1e-9
     )
@@ -85,9 +85,9 @@ def test_the_weights_have_the_certified_objective_and_are_a_minimum(solver, meas
     for scale in np.repeat([1e-4, 1e-2, 0.1, 1.0], 25):
         step = rng.normal(size=result.weights.size)
         w = result.weights + scale * length * step / np.linalg.norm(step)
-        assert objective(problem, w) >= lowest
+        assert compute_objective(problem, w) >= lowest
     for factor in (0.0, 0.5, 0.9, 1.1, 2.0):
-        assert objective(problem, factor * result.weights) >= lowest
+        assert compute_objective(problem, factor * result.weights) >= lowest
 
 
 @each_pair
@@ -95,17 +95,17 @@ def test_bounds_hold_at_the_limit_of_floating_point_accuracy(solver, measure):
     """For any tolerance, the objective is that of the weights, and the bounds do not cross."""
     for seed in range(8):
         few, positive = make_data(n_samples=14, n_features=2, seed=seed, share=0.4)
-        problem = problem_of(measure, np.round(2 * few) / 2, positive, C=[0.05, 0.5, 5.0][seed % 3])
+        problem = pose_problem(measure, np.round(2 * few) / 2, positive, C=[0.05, 0.5, 5.0][seed % 3])
         result, _ = solve(solver, problem, tol=NEVER, max_iter=150)
         rounding = 1e-9 * max(1.0, abs(result.certificate.upper))
-        assert objective(problem, result.weights) == pytest.approx(result.certificate.upper, abs=rounding)
+        assert compute_objective(problem, result.weights) == pytest.approx(result.certificate.upper, abs=rounding)
         assert result.certificate.gap >= -rounding
 
 
 @each_pair
 def test_the_loss_bound_holds_for_the_predicted_labels(solver, measure, reference):
     """The slack is at least the loss of the scores, or of the labels by their sign."""
-    problem, result = problem_of(measure, X, POSITIVE), reference(solver, measure)
+    problem, result = pose_problem(measure, X, POSITIVE), reference(solver, measure)
     scores = problem.design.scores(result.weights)
     truth = np.arange(scores.size) < problem.n_pos
     response = scores if measure.response == "scores" else scores > 0
@@ -115,7 +115,7 @@ def test_the_loss_bound_holds_for_the_predicted_labels(solver, measure, referenc
 @each_pair
 @pytest.mark.parametrize("kind", ["dense samples", "sparse"])
 def test_a_stopped_run_resumes_to_the_same_result(solver, measure, kind):
-    problem = problem_of(measure, stored(X, kind), POSITIVE)
+    problem = pose_problem(measure, store(X, kind), POSITIVE)
     whole, _ = solve(solver, problem)
     first, state = solve(solver, problem, max_iter=3)
     assert first.n_iter == 3
@@ -132,7 +132,7 @@ def test_a_stopped_run_resumes_to_the_same_result(solver, measure, kind):
 @pytest.mark.parametrize("path", [(0.05, 0.3, 2.0), (2.0, 0.3, 0.05)], ids=["rising", "falling"])
 def test_a_regularisation_path_reaches_the_optima_of_cold_starts(solver, measure, kind, path):
     made = SOLVERS[solver].solver()
-    problem = problem_of(measure, stored(X, kind), POSITIVE, C=1.0)
+    problem = pose_problem(measure, store(X, kind), POSITIVE, C=1.0)
     state = None
     for C in path:
         at = problem.with_cost(C * problem.cost)
@@ -141,12 +141,12 @@ def test_a_regularisation_path_reaches_the_optima_of_cold_starts(solver, measure
         cold, _ = run(made, at, Limits(tol=TOL))
         assert_sound(warm)
         assert warm.certificate.upper == pytest.approx(cold.certificate.upper, rel=TOL)
-        assert objective(at, warm.weights) == pytest.approx(warm.certificate.upper, rel=1e-9)
+        assert compute_objective(at, warm.weights) == pytest.approx(warm.certificate.upper, rel=1e-9)
 
 
 @each_pair
 def test_a_warm_start_at_the_same_cost_takes_few_iterations(solver, measure):
-    made, problem = SOLVERS[solver].solver(), problem_of(measure, X, POSITIVE)
+    made, problem = SOLVERS[solver].solver(), pose_problem(measure, X, POSITIVE)
     cold, state = run(made, problem, Limits(tol=TOL))
     warm, _ = run(made, problem, Limits(tol=TOL), made.init(problem, warm=state))
     assert_sound(warm)
@@ -155,16 +155,16 @@ def test_a_warm_start_at_the_same_cost_takes_few_iterations(solver, measure):
 
 @each_pair
 def test_max_iter_stops_every_solver(solver, measure):
-    result, state = solve(solver, problem_of(measure, X, POSITIVE), tol=NEVER, max_iter=2)
+    result, state = solve(solver, pose_problem(measure, X, POSITIVE), tol=NEVER, max_iter=2)
     assert (result.status, result.n_iter, len(result.history)) == (Status.MAX_ITER, 2, 2)
     assert result.certificate.lower <= result.certificate.upper
-    again, _ = run(SOLVERS[solver].solver(), problem_of(measure, X, POSITIVE), Limits(tol=NEVER, max_iter=2), state)
+    again, _ = run(SOLVERS[solver].solver(), pose_problem(measure, X, POSITIVE), Limits(tol=NEVER, max_iter=2), state)
     assert (again.status, again.n_iter) == (Status.MAX_ITER, 4)  # the limit is per run
 
 
 @each_pair
 def test_max_seconds_stops_every_solver(solver, measure):
-    result, _ = solve(solver, problem_of(measure, X, POSITIVE), tol=NEVER, max_seconds=1e-9)
+    result, _ = solve(solver, pose_problem(measure, X, POSITIVE), tol=NEVER, max_seconds=1e-9)
     assert (result.status, result.n_iter) == (Status.MAX_SECONDS, 1)
     assert result.certificate.lower <= result.certificate.upper
 
@@ -178,7 +178,7 @@ def test_the_callback_stops_every_solver(solver, measure):
         return len(seen) == 3
 
     result, _ = run(
-        SOLVERS[solver].solver(), problem_of(measure, X, POSITIVE), Limits(tol=NEVER), callback=stop_after_three
+        SOLVERS[solver].solver(), pose_problem(measure, X, POSITIVE), Limits(tol=NEVER), callback=stop_after_three
     )
     assert (result.status, result.n_iter) == (Status.STOPPED, 3)
     assert seen == list(result.history)
@@ -186,7 +186,7 @@ def test_the_callback_stops_every_solver(solver, measure):
 
 @each_pair
 def test_an_absolute_gap_stops_every_solver(solver, measure):
-    problem = problem_of(measure, X, POSITIVE)
+    problem = pose_problem(measure, X, POSITIVE)
     wanted = 0.05 * problem.cost
     result, _ = solve(solver, problem, tol=NEVER, gap=wanted)
     assert result.status.reached_tolerance
@@ -197,11 +197,11 @@ def test_an_absolute_gap_stops_every_solver(solver, measure):
 @pytest.mark.parametrize("kind", ["dense samples", "dense columns", "sparse"])
 def test_the_number_of_threads_changes_no_bit(solver, measure, kind):
     many, positive = make_data(n_samples=4000, n_features=160, share=0.1)
-    data = stored(many, kind)
+    data = store(many, kind)
     entries = data.nnz if kind == "sparse" else data.size
     assert len(block_bounds(data.shape[0], entries)) > 1  # so that threads have work to share
     results = [
-        solve(solver, problem_of(measure, data, positive, threads=threads), tol=NEVER, max_iter=4)[0]
+        solve(solver, pose_problem(measure, data, positive, threads=threads), tol=NEVER, max_iter=4)[0]
         for threads in (1, 2)
     ]
     np.testing.assert_array_equal(results[0].weights, results[1].weights)
@@ -212,9 +212,9 @@ def test_the_number_of_threads_changes_no_bit(solver, measure, kind):
 @each_pair
 def test_integer_weights_equal_repeated_samples(solver, measure):
     copies = np.random.default_rng(3).integers(1, 4, size=POSITIVE.size)
-    weighted, _ = solve(solver, problem_of(measure, X, POSITIVE, weights=copies.astype(float)))
+    weighted, _ = solve(solver, pose_problem(measure, X, POSITIVE, weights=copies.astype(float)))
     samples = np.repeat(np.arange(POSITIVE.size), copies)
-    repeated, _ = solve(solver, problem_of(measure, X[samples], POSITIVE[samples]))
+    repeated, _ = solve(solver, pose_problem(measure, X[samples], POSITIVE[samples]))
     assert_sound(weighted)
     assert weighted.certificate.upper == pytest.approx(repeated.certificate.upper, rel=TOL)
 
@@ -225,5 +225,5 @@ def test_data_and_weights_are_not_changed(solver, measure):
     positive = POSITIVE.copy()
     for array in (data, weights, positive):
         array.flags.writeable = False
-    result, _ = solve(solver, problem_of(measure, data, positive, weights=weights))
+    result, _ = solve(solver, pose_problem(measure, data, positive, weights=weights))
     assert_sound(result)

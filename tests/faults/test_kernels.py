@@ -45,11 +45,11 @@ def expect_error(estimator, error, match, data=X, y=Y, **settings):
 def expect_unchanged(model, before):
     after = vars(model)
     assert after.keys() == before.keys()
-    changed = [name for name, value in after.items() if value is not before[name] and not equal(value, before[name])]
+    changed = [name for name, value in after.items() if value is not before[name] and not is_equal(value, before[name])]
     assert not changed
 
 
-def equal(one, other):
+def is_equal(one, other):
     return type(one) is type(other) and np.array_equal(one, other)
 
 

@@ -24,7 +24,7 @@ from benchmarks.papers.wang2015.sensitivity import PARAMETERS, settings
 from benchmarks.papers.wang2015.summary import cases, curve, mean_ranks, signed_rank_p, tally
 
 
-def area(X, y):
+def compute_area(X, y):
     """Return the ROC area of a logistic regression on test samples."""
     model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
     return roc_auc_score(y, cross_val_predict(model, X, y, cv=5, method="decision_function"))
@@ -126,7 +126,7 @@ def test_simulated_samples_are_neither_hopeless_nor_trivial(kind, seed):
         traffic = vehicles.simulated(400, seed=seed)
         X, y, names = vehicles.features(traffic), traffic.misbehaving, vehicles.FEATURES
     assert X.shape == (len(y), len(names)) and np.isfinite(X).all() and (X.std(axis=0) > 0.0).all()
-    assert 0.75 < area(X, y) < 0.985
+    assert 0.75 < compute_area(X, y) < 0.985
 
 
 @pytest.mark.parametrize("kind", [PROFILES, VEHICLES])
@@ -176,7 +176,7 @@ def test_actions_are_read_and_separable():
     assert data.X.shape == (199, 48) and np.isfinite(data.X).all()
     assert list(data.targets)[:3] == ["walk", "sit down", "stand up"]
     assert {int(data.positives(target).sum()) for target in data.targets} == {19, 20}
-    assert 0.85 < area(data.X, data.positives("throw")) < 1.0
+    assert 0.85 < compute_area(data.X, data.positives("throw")) < 1.0
 
 
 # ------------------------------------------------------------------------------------------------- protocol and runs

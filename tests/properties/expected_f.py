@@ -7,11 +7,11 @@ from itertools import product
 import numpy as np
 
 
-def every_set(m):
+def list_sets(m):
     return np.array(list(product([0, 1], repeat=m)), dtype=np.int64).reshape(2**m, m)
 
 
-def f_beta(truth, predicted, beta):
+def compute_f_beta(truth, predicted, beta):
     """Return F-beta of every row of ``truth`` against every row of ``predicted``; 0/0 is 1."""
     square = beta * beta
     right = truth @ predicted.T
@@ -19,13 +19,13 @@ def f_beta(truth, predicted, beta):
     return np.where(below == 0, 1.0, (1.0 + square) * right / np.where(below == 0, 1.0, below))
 
 
-def product_distribution(p):
+def compute_product_distribution(p):
     """Return the probability of every set of independent labels."""
-    sets = every_set(len(p))
+    sets = list_sets(len(p))
     return np.prod(np.where(sets == 1, p, 1.0 - np.asarray(p)), axis=1)
 
 
-def joint_summary(sets, probabilities):
+def summarise_joint(sets, probabilities):
     """Return P and p_zero of a distribution over label sets, as `gfm` takes them."""
     m = sets.shape[1]
     P, p_zero = np.zeros((m, m)), 0.0
@@ -37,7 +37,7 @@ def joint_summary(sets, probabilities):
     return P, min(p_zero, 1.0)
 
 
-def sum_distribution(p, dtype=np.longdouble):
+def compute_sum_distribution(p, dtype=np.longdouble):
     """Return the distributions of the number of ones among the first 0, 1, 2, ... labels, one per row."""
     m = len(p)
     samples = np.zeros((m + 1, m + 1), dtype)
@@ -48,10 +48,10 @@ def sum_distribution(p, dtype=np.longdouble):
     return samples
 
 
-def values_of_prefixes(p, beta):
+def compute_prefix_values(p, beta):
     """Return expected F-beta of the first 0, 1, ..., m independent labels, by the double sum over hits and misses."""
     m = len(p)
-    inside, outside = sum_distribution(p), sum_distribution(p[::-1])
+    inside, outside = compute_sum_distribution(p), compute_sum_distribution(p[::-1])
     square = np.longdouble(beta) ** 2
     values = [inside[m, 0]]
     for k in range(1, m + 1):
@@ -61,10 +61,10 @@ def values_of_prefixes(p, beta):
     return np.array(values)
 
 
-def f1_values_of_prefixes(p):
-    """Return `values_of_prefixes` for F1 and many labels by the O(m^2) recursion of Ye, Chai, Lee and Chieu (2012)."""
+def compute_f1_prefix_values(p):
+    """Return `compute_prefix_values` for F1 by the O(m^2) recursion of Ye, Chai, Lee and Chieu (2012)."""
     m = len(p)
-    inside = sum_distribution(p)
+    inside = compute_sum_distribution(p)
     values = np.empty(m + 1, np.longdouble)
     u = np.longdouble(1) / np.maximum(np.arange(2 * m + 2), 1).astype(np.longdouble)  # u(m, x) = 1 / x
     for k in range(m, 0, -1):

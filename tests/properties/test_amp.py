@@ -51,7 +51,7 @@ def problems(draw, measure, through_zero=False):
     return make_amp_problem(make_design(X, intercept=0.0 if through_zero else 1.0), positive, measure, C, weights)
 
 
-def exact_steps(problem, most=12):
+def list_exact_steps(problem, most=12):
     """Return the states of the exact procedure: level, rates and denominator after each step."""
     state = EXACT.init(problem, Limits(tol=1e-10))
     steps = []
@@ -103,7 +103,7 @@ def test_rewards_are_a_lower_bound_of_the_training_measure(name, data):
 def test_every_exact_step_reduces_the_error_by_the_ratio_of_denominators(name, data):
     """The error falls by a factor of at most 1 - B(w*) / B(w), for any rewards."""
     problem = data.draw(problems(MEASURES[name]))
-    first, steps, highest = exact_steps(problem)
+    first, steps, highest = list_exact_steps(problem)
     best, _, least = steps[-1]
     assume(highest - best <= 1e-9)
     missing = best - first
@@ -118,7 +118,7 @@ def test_every_exact_step_reduces_the_error_by_the_ratio_of_denominators(name, d
 def test_convergence_is_linear_with_the_rates_of_table_2(name, data):
     """Delta_t <= Delta_0 rate^t if all rewards are in [0, 1], the range for which the rates hold."""
     problem = data.draw(problems(MEASURES[name], through_zero=True))
-    first, steps, highest = exact_steps(problem)
+    first, steps, highest = list_exact_steps(problem)
     best = steps[-1][0]
     assume(highest - best <= 1e-9)
     assume(all(0.0 <= rate <= 1.0 for _, rates, _ in steps for rate in rates))

@@ -33,7 +33,7 @@ each_kernel = pytest.mark.parametrize("kernel", KERNELS)
 # -------------------------------------------------------------------------------- the paper's programme over all pairs
 
 
-def tiny(seed, n_pos=6, n_neg=9):
+def make_tiny_problem(seed, n_pos=6, n_neg=9):
     """Return at most 54 pairs of overlapping classes; every second case has ties and copies."""
     rng = np.random.default_rng(seed)
     n_pos, n_neg = int(rng.integers(2, n_pos + 1)), int(rng.integers(2, n_neg + 1))
@@ -44,21 +44,21 @@ def tiny(seed, n_pos=6, n_neg=9):
     return X[order], y[order], float(rng.choice([0.02, 0.3, 3.0]))
 
 
-def paper_cost(y, C, weights):
+def compute_paper_cost(y, C, weights):
     """Return the paper's C, which multiplies the sum over pairs; with weights, one value per pair."""
     pos, neg = weights[y == 1], weights[y == 0]
     return C * weights.sum() / (pos.sum() * neg.sum()) * np.outer(pos, neg).ravel()
 
 
-def pair_kernel(K, y):
+def compute_pair_kernel(K, y):
     """Return k(x_i, x_u) - k(x_i, x_v) - k(x_j, x_u) + k(x_j, x_v) for pairs (i, j) and (u, v)."""
     i, j = (part.ravel() for part in np.meshgrid(np.flatnonzero(y == 1), np.flatnonzero(y == 0), indexing="ij"))
     return K[np.ix_(i, i)] - K[np.ix_(i, j)] - K[np.ix_(j, i)] + K[np.ix_(j, j)]
 
 
-def paper_optimum(K, y, C, norm, weights):
+def solve_paper_dual(K, y, C, norm, weights):
     """Return the primal objective of the dual solution over pairs."""
-    pairs, costs = pair_kernel(K, y), paper_cost(y, C, weights)
+    pairs, costs = compute_pair_kernel(K, y), compute_paper_cost(y, C, weights)
     dual = pairs if norm == 1 else pairs + np.diag(0.5 / costs)
     # In units of the costs all variables have the same scale.
     scale = costs.mean()
@@ -76,22 +76,22 @@ def paper_optimum(K, y, C, norm, weights):
     return lower, upper
 
 
-def objective(K, y, C, norm, weights, coefficients):
+def compute_objective(K, y, C, norm, weights, coefficients):
     """Return the primal objective by its definition, over listed pairs."""
     scores = K @ coefficients
     margins = np.subtract.outer(scores[y == 1], scores[y == 0]).ravel()
     losses = np.maximum(1.0 - margins, 0.0) ** norm
-    return 0.5 * coefficients @ scores + paper_cost(y, C, weights) @ losses
+    return 0.5 * coefficients @ scores + compute_paper_cost(y, C, weights) @ losses
 
 
-def gram(kernel, X):
+def compute_gram(kernel, X):
     return pairwise_kernels(X, metric=kernel, **KERNELS[kernel])
 
 
 def expect_the_optimum(kernel, norm, X, y, C, weights=None):
     model = AUCSVC(C, norm, kernel=kernel, tol=1e-7, threshold=0.0, **KERNELS[kernel]).fit(X, y, weights)
-    weights, K = np.ones(len(y)) if weights is None else weights, gram(kernel, X)
-    lower, upper = paper_optimum(K, y, C, norm, weights)
+    weights, K = np.ones(len(y)) if weights is None else weights, compute_gram(kernel, X)
+    lower, upper = solve_paper_dual(K, y, C, norm, weights)
     certificate = model.result_.certificate
     assert certificate.upper == pytest.approx(upper, rel=1e-5)
     assert certificate.lower <= upper * (1.0 + 1e-9) and certificate.upper >= lower * (1.0 - 1e-9)
@@ -99,12 +99,12 @@ def expect_the_optimum(kernel, norm, X, y, C, weights=None):
         scores = X @ model.coef_[0]
         square = float(model.coef_[0] @ model.coef_[0])
         margins = np.subtract.outer(scores[y == 1], scores[y == 0]).ravel()
-        reached = 0.5 * square + paper_cost(y, C, weights) @ np.maximum(1.0 - margins, 0.0) ** norm
+        reached = 0.5 * square + compute_paper_cost(y, C, weights) @ np.maximum(1.0 - margins, 0.0) ** norm
     else:
         coefficients = np.zeros(len(y))
         coefficients[model.support_] = model.dual_coef_[0]
         scores = K @ coefficients
-        reached = objective(K, y, C, norm, weights, coefficients)
+        reached = compute_objective(K, y, C, norm, weights, coefficients)
     assert reached == pytest.approx(certificate.upper, rel=1e-9)
     np.testing.assert_allclose(model.decision_function(X), scores, atol=1e-9 * max(1.0, np.abs(scores).max()))
 
@@ -113,14 +113,14 @@ def expect_the_optimum(kernel, norm, X, y, C, weights=None):
 @each_norm
 def test_the_optimum_equals_that_of_the_programme_over_pairs(norm, kernel):
     for seed in range(6):
-        expect_the_optimum(kernel, norm, *tiny(seed))
+        expect_the_optimum(kernel, norm, *make_tiny_problem(seed))
 
 
 @each_kernel
 @each_norm
 def test_the_weighted_optimum_equals_that_of_the_programme_over_pairs(norm, kernel):
     for seed in range(10, 14):
-        X, y, C = tiny(seed)
+        X, y, C = make_tiny_problem(seed)
         rng = np.random.default_rng(seed)
         # Integer weights (copies are merged) and others.
         weights = rng.integers(1, 4, size=len(y)).astype(float) if seed % 2 else rng.uniform(0.2, 3.0, size=len(y))
@@ -130,7 +130,7 @@ def test_the_weighted_optimum_equals_that_of_the_programme_over_pairs(norm, kern
 @each_kernel
 @each_norm
 def test_integer_weights_equal_repeated_samples(norm, kernel):
-    X, y, C = tiny(21)
+    X, y, C = make_tiny_problem(21)
     copies = np.random.default_rng(0).integers(0, 4, size=len(y))
     copies[[np.flatnonzero(y == 1)[0], np.flatnonzero(y == 0)[0]]] = 2
     settings = {"kernel": kernel, "tol": 1e-7} | KERNELS[kernel]
@@ -144,7 +144,7 @@ def test_integer_weights_equal_repeated_samples(norm, kernel):
 @each_norm
 def test_half_of_C_on_doubled_samples_gives_the_same_model(norm):
     """With all samples twice, n times the mean over pairs doubles."""
-    X, y, C = tiny(3)
+    X, y, C = make_tiny_problem(3)
     once = AUCSVC(C, norm, tol=1e-8, threshold=0.0).fit(X, y)
     twice = AUCSVC(C / 2, norm, tol=1e-8, threshold=0.0).fit(np.vstack([X, X]), np.r_[y, y])
     np.testing.assert_allclose(twice.coef_, once.coef_, atol=1e-4)
@@ -153,7 +153,7 @@ def test_half_of_C_on_doubled_samples_gives_the_same_model(norm):
 @each_kernel
 @each_norm
 def test_either_class_may_be_the_positive_one(norm, kernel):
-    X, y, C = tiny(5)
+    X, y, C = make_tiny_problem(5)
     settings = {"kernel": kernel, "tol": 1e-7, "threshold": 0.0} | KERNELS[kernel]
     one = AUCSVC(C, norm, **settings).fit(X, y)
     other = AUCSVC(C, norm, pos_label=0, **settings).fit(X, y)
@@ -169,11 +169,11 @@ def test_either_class_may_be_the_positive_one(norm, kernel):
 @each_norm
 def test_bounds_hold_at_every_iteration(norm, kernel):
     for seed in range(30, 34):
-        X, y, C = tiny(seed)
+        X, y, C = make_tiny_problem(seed)
         seen = []
         settings = {"kernel": kernel, "threshold": 0.0, "callback": seen.append} | KERNELS[kernel]
         model = AUCSVC(C, norm, tol=1e-6, **settings).fit(X, y)
-        lower, upper = paper_optimum(gram(kernel, X), y, C, norm, np.ones(len(y)))
+        lower, upper = solve_paper_dual(compute_gram(kernel, X), y, C, norm, np.ones(len(y)))
         assert seen == list(model.result_.history) and len(seen) == model.n_iter_
         for entry in seen:
             assert entry.lower <= upper * (1.0 + 1e-9)
@@ -183,7 +183,7 @@ def test_bounds_hold_at_every_iteration(norm, kernel):
         assert np.all(np.diff(bounds[:, 1]) >= -1e-12 * bounds[0, 0]), "the lower bound fell"
 
 
-def cubic_features(X):
+def compute_cubic_features(X):
     """Return the features of the kernel (1 + x . x')^3 in two dimensions."""
     powers = [(a, b) for a in range(4) for b in range(4 - a)]
     sizes = [np.sqrt(6.0 / (factorial(a) * factorial(b) * factorial(3 - a - b))) for a, b in powers]
@@ -196,7 +196,7 @@ def test_bounds_of_newton_hold_for_kernels_of_any_scale(size):
     rng = np.random.default_rng(0)
     y = np.arange(60) % 3 == 0
     X = rng.normal(size=(60, 2)) + 0.8 * y[:, None]
-    features = np.sqrt(size) * cubic_features(X)  # ten for 60 samples: most of the matrix is dependent
+    features = np.sqrt(size) * compute_cubic_features(X)  # ten for 60 samples: most of the matrix is dependent
     design = KernelDesign(features @ features.T, make_design(X), np.arange(60), 0.0, 1)
     for C in (1e-3, 1.0, 1e3):
         by_kernel, _ = run(TruncatedNewton(), make_squared_problem(design, y, RocAuc(), C), Limits(tol=1e-7))
@@ -211,7 +211,7 @@ def test_bounds_of_newton_hold_for_kernels_of_any_scale(size):
         # The objective is that of the returned coefficients, not of values that drifted from them.
         order = np.r_[np.flatnonzero(y), np.flatnonzero(~y)]
         matrix = design.matrix[np.ix_(order, order)]
-        reached = objective(matrix, y[order], C, 2, np.ones(60), by_kernel.weights[:60])
+        reached = compute_objective(matrix, y[order], C, 2, np.ones(60), by_kernel.weights[:60])
         assert by_kernel.certificate.upper == pytest.approx(reached, rel=1e-6)
 
 
@@ -227,7 +227,7 @@ def test_newton_stops_at_zero_weights_for_equal_samples():
 # ------------------------------------------------------------------------------------------ squared losses of all pairs
 
 
-def listed_squares(scores, n_pos, weights, direction):
+def compute_listed_squares(scores, n_pos, weights, direction):
     """Return value, slopes and second derivative times a direction, over listed pairs."""
     weights = np.ones(scores.size) if weights is None else weights
     pos, neg = slice(0, n_pos), slice(n_pos, None)
@@ -243,7 +243,7 @@ def expect_listed_squares(scores, n_pos, weights=None, threads=1, rtol=1e-9):
     scores = np.ascontiguousarray(scores, dtype=np.float64)
     direction = np.random.default_rng(scores.size).normal(size=scores.size)
     loss = SquaredPairHinge(Classes(n_pos, scores.size - n_pos, weights, threads)).at(scores)
-    value, slopes, bent = listed_squares(scores, n_pos, weights, direction)
+    value, slopes, bent = compute_listed_squares(scores, n_pos, weights, direction)
     assert loss.value == pytest.approx(value, rel=rtol, abs=rtol * rtol)
     np.testing.assert_allclose(loss.slopes, slopes, rtol=rtol, atol=rtol * max(np.abs(slopes).max(), 1e-6))
     np.testing.assert_allclose(
@@ -342,7 +342,7 @@ def test_losses_of_selected_samples_equal_those_of_listed_pairs():
     rng = np.random.default_rng(5)
     scores, weights, samples = rng.normal(size=20), rng.uniform(0.5, 2.0, size=20), np.array([0, 3, 6, 9, 10, 17])
     part = SquaredPairHinge(Classes(8, 12, weights, 1)).sample(samples)
-    value, slopes, _ = listed_squares(scores[samples], 3, weights[samples], np.zeros(6))
+    value, slopes, _ = compute_listed_squares(scores[samples], 3, weights[samples], np.zeros(6))
     assert part.at(scores[samples]).value == pytest.approx(value, rel=1e-12)
     np.testing.assert_allclose(part.at(scores[samples]).slopes, slopes, atol=1e-12)
 

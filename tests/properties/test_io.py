@@ -21,12 +21,12 @@ half_way = st.builds(lambda bits, power: f"{2 * bits + 1}e{power}", st.integers(
 on_files = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=200)
 
 
-def readable(token):
+def is_readable(token):
     return abs(float(token)) <= np.finfo(np.float64).max
 
 
 @on_files
-@given(tokens=st.lists((spelled | digits | half_way).filter(readable), min_size=1, max_size=30))
+@given(tokens=st.lists((spelled | digits | half_way).filter(is_readable), min_size=1, max_size=30))
 @example(tokens=["1e-320", "5e-324", "2.2250738585072011e-308", "1.7976931348623157e308", "-0.0", "9007199254740993"])
 @example(tokens=["0." + "0" * 400 + "1", "0e999999999999", "1" * 30, "1e22", "1e23", "123456789012345678e-22"])
 def test_numbers_equal_those_of_python(tmp_path, tokens):

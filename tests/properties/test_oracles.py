@@ -62,14 +62,14 @@ def small_problems(draw, most=10, score=mixed_score):
     return n_pos, n_neg, np.array(scores)
 
 
-def missing_samples(measure, n_pos, n_samples):
+def count_missing_samples(measure, n_pos, n_samples):
     """Return how many samples are missing for the number of predicted positives of the measure."""
     if not isinstance(measure, RestrictsLabellings):
         return 0
     return max(0, ceil(measure.predicted_positives(n_pos, 10**9) - n_samples))
 
 
-def brute_force(measure, n_pos, n_neg, scores, weights=None, shares=(0.0, 1.0)):
+def search_labellings(measure, n_pos, n_neg, scores, weights=None, shares=(0.0, 1.0)):
     """Return the largest violation over all labellings, each sample positive by one of the given fractions."""
     weights = np.ones(len(scores)) if weights is None else weights
     called = np.array(list(product(shares, repeat=len(scores))))
@@ -101,10 +101,10 @@ def assert_consistent(labelling, scores):
 @settings(max_examples=60, deadline=None)
 def test_oracles_equal_brute_force_over_all_labellings(measure, problem):
     n_pos, n_neg, scores = problem
-    n_neg += missing_samples(measure, n_pos, n_pos + n_neg)
+    n_neg += count_missing_samples(measure, n_pos, n_pos + n_neg)
     scores = np.resize(scores, n_pos + n_neg)
     labelling = make_oracle(measure, n_pos, n_neg).violate(scores)
-    assert labelling.value == pytest.approx(brute_force(measure, n_pos, n_neg, scores), abs=1e-9)
+    assert labelling.value == pytest.approx(search_labellings(measure, n_pos, n_neg, scores), abs=1e-9)
     assert_consistent(labelling, scores)
 
 
@@ -128,7 +128,7 @@ def test_roc_area_equals_all_pairs(problem, weighted, data):
 def test_integer_weights_equal_repeated_samples(measure, problem, data):
     n_pos, n_neg, scores = problem
     weights = np.array(data.draw(st.lists(st.integers(1, 3), min_size=len(scores), max_size=len(scores))), dtype=float)
-    weights[-1] += missing_samples(measure, weights[:n_pos].sum(), weights.sum())
+    weights[-1] += count_missing_samples(measure, weights[:n_pos].sum(), weights.sum())
     weighted = make_oracle(measure, n_pos, n_neg, weights).violate(scores)
     copies = weights.astype(int)
     repeated = np.repeat(scores, copies)
@@ -146,13 +146,13 @@ def test_integer_weights_equal_repeated_samples(measure, problem, data):
 def test_fractional_weights_split_samples(measure, problem, data):
     n_pos, n_neg, scores = problem
     weights = np.array(data.draw(st.lists(st.floats(0.2, 4), min_size=len(scores), max_size=len(scores))))
-    weights[-1] += missing_samples(measure, weights[:n_pos].sum(), weights.sum()) + 0.123
+    weights[-1] += count_missing_samples(measure, weights[:n_pos].sum(), weights.sum()) + 0.123
     assume(np.any(weights != np.floor(weights)))
     oracle = make_oracle(measure, n_pos, n_neg, weights)
     labelling = oracle.violate(scores)
     assert_consistent(labelling, scores)
     if isinstance(oracle, TableOracle | AdditiveOracle):
-        coarse = brute_force(measure, n_pos, n_neg, scores, weights, shares=(0.0, 0.25, 0.5, 0.75, 1.0))
+        coarse = search_labellings(measure, n_pos, n_neg, scores, weights, shares=(0.0, 0.25, 0.5, 0.75, 1.0))
         assert labelling.value >= coarse - 1e-9
         # Between a split and the nearest quarter of the same sample the loss is smooth, so quarters come close.
         assert labelling.value <= coarse + 0.08 * max(1.0, np.abs(scores).max())

@@ -23,7 +23,7 @@ WEIGHTS = {
 }
 
 
-def random_case(seed, measure, kind):
+def make_random_case(seed, measure, kind):
     """Return a small problem, its scores, and nearby scores in another order; every second case has ties."""
     rng = np.random.default_rng(seed)
     n_pos, n_neg = int(rng.integers(1, 6)), int(rng.integers(11, 15))
@@ -40,7 +40,7 @@ def random_case(seed, measure, kind):
 @pytest.mark.parametrize("measure", MEASURES, ids=lambda measure: measure.name)
 def test_a_labelling_is_a_lower_bound_everywhere(measure, kind):
     for seed in range(220):
-        n_pos, n_neg, weights, here, there = random_case(seed, measure, kind)
+        n_pos, n_neg, weights, here, there = make_random_case(seed, measure, kind)
         oracle = make_oracle(measure, n_pos, n_neg, weights)
         labelling = oracle.violate(here)
         cut, loss, value = labelling.coefficients(), labelling.loss, labelling.value

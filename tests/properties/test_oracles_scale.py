@@ -12,7 +12,7 @@ from metricwise.oracles.generic import GenericOracle
 RATIOS = [get_measure(name) for name in registered_names(RatioOfRates)] + [FBeta(0.3), GowerLegendre(0.4)]
 
 
-def largest_on_a_grid(measure, n_pos, scores, weights, steps=2000):
+def search_grid(measure, n_pos, scores, weights, steps=2000):
     """Return the largest violation with any fraction of a negative predicted positive, on a grid."""
     truth = np.arange(scores.size) < n_pos
     total_pos, total_neg = weights[truth].sum(), weights[~truth].sum()
@@ -42,7 +42,7 @@ def test_oracles_do_not_depend_on_the_scale_of_the_weights(measure, size):
         scores = scale * rng.normal(size=n_pos + n_neg) + np.r_[np.full(n_pos, 1.0), np.full(n_neg, -1.0)]
         weights = size * rng.uniform(0.2, 3.0, size=n_pos + n_neg)
         found = make_oracle(measure, n_pos, n_neg, weights).violate(scores)
-        assert found.value >= largest_on_a_grid(measure, n_pos, scores, weights) - 1e-9 * max(1.0, abs(found.value))
+        assert found.value >= search_grid(measure, n_pos, scores, weights) - 1e-9 * max(1.0, abs(found.value))
 
 
 @pytest.mark.parametrize("levels", [(0.5, -1.3), (-2.0, -0.2), (0.0, 0.0)], ids=str)

@@ -80,7 +80,7 @@ def test_other_data_reach_their_own_optimum():
         "weights",
         "sparse",
         "float32",
-        "rows",
+        "samples",
     ],
 )
 def test_changed_settings_or_data_discard_the_last_fit(change):

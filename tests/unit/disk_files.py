@@ -14,6 +14,13 @@ Y = X[:, 0] + X[:, 1] + 0.4 * RNG.normal(size=3000) > 1.3
 NAMES = tuple("abcdef")
 
 
+def write_npy(folder):
+    """Write X.npy and y.npy, and return the path of the samples."""
+    np.save(folder / "X.npy", X)
+    np.save(folder / "y.npy", Y)
+    return folder / "X.npy"
+
+
 def write_wide_samples(folder, n_samples, width):
     """Write X.npy and y.npy with more samples than a test should hold in memory."""
     samples = np.lib.format.open_memmap(folder / "X.npy", mode="w+", dtype=np.float32, shape=(n_samples, width))

@@ -83,7 +83,7 @@ def make_problem(measure, data=X, positive=POSITIVE, C=1.0, weights=None, interc
     return make_amp_problem(make_design(data, intercept=intercept), positive, measure, C, weights)
 
 
-def regularised_ratio(measure, data, positive, weights, C, w):
+def compute_regularised_ratio(measure, data, positive, weights, C, w):
     """Return M(w) by its definition: hinge rewards, and the ridge in the numerator."""
     s = data @ w[:-1] + w[-1]
     n_pos, n_neg = weights[positive].sum(), weights[~positive].sum()
@@ -118,7 +118,7 @@ def test_the_inner_objective_is_numerator_minus_level_times_denominator(measure,
     for level in (problem.ratio.first, 0.25, 0.8):
         inner = problem.cost_sensitive(level)
         for w in np.random.default_rng(1).normal(size=(5, 4)):
-            numerator, denominator = regularised_ratio(measure, X, POSITIVE, by_row, 0.4, w)
+            numerator, denominator = compute_regularised_ratio(measure, X, POSITIVE, by_row, 0.4, w)
             scores = problem.design.scores(w)
             value = inner.objective(w, inner.oracle.violate(scores))
             expected = (numerator - level * denominator) / scale_of_ratio
@@ -184,7 +184,7 @@ def test_a_general_optimiser_finds_no_higher_level(measure, C):
     assert result.status is Status.OPTIMAL
 
     def loss(w):
-        numerator, denominator = regularised_ratio(measure, X, POSITIVE, WEIGHTS, C, w)
+        numerator, denominator = compute_regularised_ratio(measure, X, POSITIVE, WEIGHTS, C, w)
         return 10.0 if denominator <= 1e-9 else -numerator / denominator
 
     best = 10.0
@@ -344,13 +344,13 @@ def test_measures_without_a_ratio_raise():
     assert "roc_auc" not in measure_names("AMPClassifier")
 
 
-def perverse(tp, fp, fn, tn):
+def count_mistakes(tp, fp, fn, tn):
     return 1 - (2 * fn - fp) / (2 * (tp + fn) + fp + tn)
 
 
 def test_a_measure_that_rewards_mistakes_raises():
     measure = contingency_measure(
-        perverse, "perverse", ratio=lambda theta: Ratio(2 * theta, 2.0, -theta, 2.0 + theta, 0.0, 0.0)
+        count_mistakes, "perverse", ratio=lambda theta: Ratio(2 * theta, 2.0, -theta, 2.0 + theta, 0.0, 0.0)
     )
     with pytest.raises(ValueError, match=r"'perverse' pays .* for true negatives.*MultivariateSVC"):
         AMPClassifier(measure).fit(CANCER, SICK)

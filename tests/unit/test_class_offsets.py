@@ -40,7 +40,7 @@ def list_offsets(differences):
     return [values[0] - 1.0, *(values[1:] + values[:-1]) / 2, values[-1] + 1.0]
 
 
-def brute_force(value, codes, scores):
+def search_offsets(value, codes, scores):
     """Return the best value over all offsets of three classes, the first of them zero.
 
     Labels change where the offsets cross a line: o1 = a, o2 = b or o2 - o1 = c. Every region between the lines has a
@@ -65,7 +65,7 @@ def test_value_is_close_to_brute_force_over_all_offsets(measure):
     reached = []
     for seed in range(8):
         codes, scores = make_problem(7, 3, seed)
-        best = brute_force(measure.of_tables, codes, scores)
+        best = search_offsets(measure.of_tables, codes, scores)
         found = best_offsets(measure.of_tables, codes, scores).value
         assert found <= best + 1e-12
         reached.append(found >= best - 1e-12)

@@ -18,7 +18,7 @@ RNG = np.random.default_rng(0)
 LABELLING = np.repeat([0.0, -0.125, 0.0, 0.25], [3000, 1000, 5000, 7])
 
 
-def with_ties(vector):
+def add_ties(vector):
     """Return a labelling with fractional entries at a few ties, which a random sample of the entries misses."""
     tied = vector.copy()
     tied[RNG.choice(vector.size, size=5, replace=False)] = RNG.random(5)
@@ -30,7 +30,7 @@ VECTORS = {
     "zeros": np.zeros(50),
     "labelling": LABELLING,
     "shuffled": RNG.permutation(LABELLING),
-    "ties": with_ties(RNG.permutation(LABELLING)),
+    "ties": add_ties(RNG.permutation(LABELLING)),
     "all different": RNG.normal(size=4000),
     "half different": np.concatenate([np.zeros(4000), RNG.normal(size=4000)]),
 }

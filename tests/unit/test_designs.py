@@ -10,7 +10,7 @@ from scipy import sparse
 
 from metricwise.designs import make_design
 from metricwise.designs.base import iterate_blocks
-from tests.contracts.cases import ALL_DESIGN_IDS, ALL_DESIGNS, DESIGN_IDS, DESIGNS, STORAGE, stored
+from tests.contracts.cases import ALL_DESIGN_IDS, ALL_DESIGNS, DESIGN_IDS, DESIGNS, STORAGE, store
 
 RNG = np.random.default_rng(0)
 X = np.round(8 * RNG.normal(size=(37, 9))) / 8  # exact in single precision
@@ -28,7 +28,7 @@ def add_constant(constant):
 @each_design
 @pytest.mark.parametrize("constant", [0.0, 1.0, 2.5])
 def test_products_equal_those_of_numpy(kind, dtype, constant):
-    design, full = make_design(stored(X, kind, dtype), intercept=constant), add_constant(constant)
+    design, full = make_design(store(X, kind, dtype), intercept=constant), add_constant(constant)
     assert design.shape == full.shape
     assert design.is_sparse == ("sparse" in kind)
     w, c = RNG.normal(size=full.shape[1]), RNG.normal(size=full.shape[0])
@@ -39,7 +39,7 @@ def test_products_equal_those_of_numpy(kind, dtype, constant):
 
 @each_design
 def test_products_with_zeros_among_the_coefficients(kind, dtype):
-    design = make_design(stored(X, kind, dtype), intercept=1.0)
+    design = make_design(store(X, kind, dtype), intercept=1.0)
     w, c = np.zeros(10), np.zeros(37)
     assert not design.scores(w).any() and not design.combine(c).any()
     w[[2, 9]], c[[0, 5, 36]] = [1.5, -2.0], [1.0, 3.0, -0.5]
@@ -49,7 +49,7 @@ def test_products_with_zeros_among_the_coefficients(kind, dtype):
 
 @each_design
 def test_vectors_may_be_strided(kind, dtype):
-    design = make_design(stored(X, kind, dtype), intercept=1.0)
+    design = make_design(store(X, kind, dtype), intercept=1.0)
     w, c = RNG.normal(size=20)[::2], RNG.normal(size=74)[::-2]
     np.testing.assert_allclose(design.scores(w), add_constant(1.0) @ w, atol=1e-12)
     np.testing.assert_allclose(design.combine(c), add_constant(1.0).T @ c, atol=1e-12)
@@ -63,7 +63,7 @@ def test_vectors_may_be_strided(kind, dtype):
 )
 def test_take_selects_samples_and_can_be_nested(kind, dtype, indices):
     """Few and many samples are read by different code where columns are contiguous."""
-    design = make_design(stored(X, kind, dtype), intercept=1.0)
+    design = make_design(store(X, kind, dtype), intercept=1.0)
     indices = np.array(indices, dtype=np.int64)
     part, full = design.take(indices), add_constant(1.0)[indices]
     w, c = RNG.normal(size=10), RNG.normal(size=len(indices))
@@ -81,7 +81,7 @@ def test_take_reads_many_samples_in_any_order(kind, dtype):
     """Many samples are read in memory order, whatever the order of the indices."""
     data = np.round(8 * RNG.normal(size=(6000, 7))) / 8
     indices = RNG.integers(0, 6000, size=6500)  # with copies
-    part = make_design(stored(data, kind, dtype), threads=2).take(indices)
+    part = make_design(store(data, kind, dtype), threads=2).take(indices)
     w, c = RNG.normal(size=7), RNG.normal(size=6500)
     np.testing.assert_allclose(part.scores(w), data[indices] @ w, atol=1e-12)
     np.testing.assert_allclose(part.combine(c), data[indices].T @ c, atol=1e-9)
@@ -90,7 +90,7 @@ def test_take_reads_many_samples_in_any_order(kind, dtype):
 @each_design
 @pytest.mark.parametrize("size", [1, 10, 37, 1000])
 def test_blocks_cover_all_samples_in_order(kind, dtype, size):
-    design = make_design(stored(X, kind, dtype), intercept=1.0)
+    design = make_design(store(X, kind, dtype), intercept=1.0)
     blocks = list(iterate_blocks(design, size))
     w = RNG.normal(size=10)
     assert max(block.shape[0] for block in blocks) <= size
@@ -102,7 +102,7 @@ def test_equal_samples_get_equal_scores_at_any_position(kind, dtype):
     """Ties must not be broken by rounding: copies of a sample may be in different blocks and subsets."""
     data = RNG.normal(size=(5, 33))
     indices = RNG.integers(0, 5, size=4001)
-    design = make_design(stored(data[indices], kind, dtype), intercept=0.3)
+    design = make_design(store(data[indices], kind, dtype), intercept=0.3)
     w = RNG.normal(size=34)
     for part, which in ((design, indices), (design.take(np.arange(7, 4001, 90)), indices[7::90])):
         scores = part.scores(w)
@@ -114,7 +114,7 @@ def test_equal_samples_get_equal_scores_at_any_position(kind, dtype):
 @each_design
 def test_threads_change_no_bit(kind, dtype, threads):
     data = np.round(8 * RNG.normal(size=(3000, 120))) / 8
-    data = stored(data, kind, dtype)
+    data = store(data, kind, dtype)
     one, threaded = make_design(data, intercept=1.0), make_design(data, intercept=1.0, threads=threads)
     w, c = np.sin(np.arange(121.0)), np.cos(np.arange(3000.0))
     np.testing.assert_array_equal(one.scores(w), threaded.scores(w))
@@ -124,15 +124,15 @@ def test_threads_change_no_bit(kind, dtype, threads):
 @each_design
 def test_fingerprints_do_not_depend_on_the_storage(kind, dtype):
     expected = make_design(X).fingerprints()
-    np.testing.assert_array_equal(make_design(stored(X, kind, dtype)).fingerprints(), expected)
-    assert not np.array_equal(make_design(stored(X, kind, dtype)).fingerprints(seed=1), expected)
+    np.testing.assert_array_equal(make_design(store(X, kind, dtype)).fingerprints(), expected)
+    assert not np.array_equal(make_design(store(X, kind, dtype)).fingerprints(seed=1), expected)
 
 
 @each_design
 def test_fingerprints_follow_the_samples(kind, dtype):
     order = RNG.permutation(37)
-    whole = make_design(stored(X, kind, dtype))
-    shuffled = make_design(stored(X[order], kind, dtype))
+    whole = make_design(store(X, kind, dtype))
+    shuffled = make_design(store(X[order], kind, dtype))
     np.testing.assert_array_equal(shuffled.fingerprints(), whole.fingerprints()[order])
     np.testing.assert_array_equal(whole.take(order).fingerprints(), whole.fingerprints()[order])
 
@@ -155,7 +155,7 @@ def test_fingerprints_of_different_samples_differ(kind, dtype):
     )
     indices = np.vstack([indices, RNG.integers(-50, 50, size=(5000, 4))])
     distinct = np.unique(indices, axis=0).shape[0]
-    assert np.unique(make_design(stored(indices, kind, dtype)).fingerprints()).size == distinct
+    assert np.unique(make_design(store(indices, kind, dtype)).fingerprints()).size == distinct
 
 
 def test_fingerprints_ignore_stored_zeros_order_of_columns_and_the_sign_of_zero():
@@ -194,7 +194,7 @@ def test_other_sparse_formats_raise_with_the_remedy(convert):
 
 @in_memory
 def test_read_only_data_are_accepted(kind, dtype):
-    data = stored(X, kind, dtype).copy()
+    data = store(X, kind, dtype).copy()
     arrays = [data.data, data.indices, data.indptr] if kind == "sparse" else [data]
     before = [array.copy() for array in arrays]
     for array in arrays:
@@ -215,7 +215,7 @@ def count_bytes(data):
 @pytest.mark.parametrize("kind", STORAGE)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_nothing_as_large_as_the_data_is_allocated(kind, dtype):
-    data = stored(np.tile(X, (100, 20)), kind, dtype)
+    data = store(np.tile(X, (100, 20)), kind, dtype)
     n_samples, n_columns = data.shape
     half = np.arange(0, n_samples, 2)
     w, c = RNG.normal(size=n_columns + 1), RNG.normal(size=n_samples)
@@ -241,7 +241,7 @@ def test_nothing_as_large_as_the_data_is_allocated(kind, dtype):
 
 @in_memory
 def test_the_matrix_is_not_copied(kind, dtype):
-    data = stored(X, kind, dtype)
+    data = store(X, kind, dtype)
     design = make_design(data)
     for part in (design, design.take(np.array([1, 2, 3])), next(iterate_blocks(design, 5))):
         if kind == "sparse":

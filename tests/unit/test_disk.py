@@ -16,16 +16,14 @@ from scipy import sparse
 import metricwise.io
 from metricwise import MultivariateSVC
 from metricwise.designs import make_design
-from tests.unit.disk_files import NAMES, X, Y, write_samples
+from tests.unit.disk_files import NAMES, X, Y, write_npy, write_samples
 
 RNG = np.random.default_rng(1)
 
 
 @pytest.fixture
 def npy(tmp_path):
-    np.save(tmp_path / "X.npy", X)
-    np.save(tmp_path / "y.npy", Y)
-    return tmp_path / "X.npy"
+    return write_npy(tmp_path)
 
 
 KINDS = ["npy", "single npy", "npz", "compressed npz", "svm", "csv", "parquet"]

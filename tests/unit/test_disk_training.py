@@ -27,16 +27,14 @@ from metricwise import (
     SparseCodingClassifier,
     STAMPClassifier,
 )
-from tests.unit.disk_files import NAMES, X, Y, write_samples, write_wide_samples
+from tests.unit.disk_files import NAMES, X, Y, write_npy, write_samples, write_wide_samples
 
 RNG = np.random.default_rng(2)
 
 
 @pytest.fixture
 def npy(tmp_path):
-    np.save(tmp_path / "X.npy", X)
-    np.save(tmp_path / "y.npy", Y)
-    return tmp_path / "X.npy"
+    return write_npy(tmp_path)
 
 
 def test_labels_are_read_with_the_samples(npy):

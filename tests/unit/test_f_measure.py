@@ -24,7 +24,7 @@ from metricwise.inference import (
 OF_MARGINALS = [meuf, meuf_approx, lewis, hamming, multinomial, expected_f_labels]
 
 
-def leave_one_out(p, i):
+def compute_leave_one_out(p, i):
     """Return the distribution of the number of ones among all labels but one."""
     distribution = np.zeros(len(p))
     distribution[0] = 1.0
@@ -73,7 +73,7 @@ def test_joint_and_independent_rules_agree_on_a_thousand_labels():
     p = kinds[np.random.default_rng(2).choice(6, m, p=[0.1, 0.01, 0.09, 0.5, 0.29, 0.01])]
     P = np.empty((m, m))
     for kind in kinds:
-        P[p == kind] = kind * leave_one_out(p, int(np.argmax(p == kind)))[:m]
+        P[p == kind] = kind * compute_leave_one_out(p, int(np.argmax(p == kind)))[:m]
     p_zero = float(np.prod(1.0 - p))
     for beta in (0.5, 1.0, 2.0):
         independent = meuf(p, beta=beta, return_expected=True)

@@ -31,7 +31,7 @@ def make_samples_with_copies(repeated, n_distinct=300, n_copies=200):
     return number, random.normal(size=(n_distinct, 3))[number], number % 10 == 0
 
 
-def fraction_in_one_fold(number, folds):
+def compute_fraction_in_one_fold(number, folds):
     return np.mean(
         [np.unique(folds[number == one]).size == 1 for one in np.unique(number) if np.sum(number == one) > 1]
     )
@@ -40,7 +40,7 @@ def fraction_in_one_fold(number, folds):
 def test_natural_duplicates_are_spread_over_folds():
     number, X, positive = make_samples_with_copies(np.arange(40))  # some samples of either class, many times each
     folds = assign_folds(make_design(X), positive, 5, seed=0)
-    assert fraction_in_one_fold(number, folds) < 0.2
+    assert compute_fraction_in_one_fold(number, folds) < 0.2
     for mask in (positive, ~positive):
         assert np.ptp(np.bincount(folds[mask], minlength=5)) <= 1
     order = np.random.default_rng(2).permutation(len(number))
@@ -54,12 +54,12 @@ def test_natural_duplicates_are_spread_over_folds():
 def test_few_distinct_samples_are_spread_over_folds():
     number = np.random.default_rng(1).integers(0, 250, 4000)
     X = np.random.default_rng(2).normal(size=(250, 3))[number]
-    assert fraction_in_one_fold(number, assign_folds(make_design(X), number % 10 == 0, 5, seed=0)) < 0.1
+    assert compute_fraction_in_one_fold(number, assign_folds(make_design(X), number % 10 == 0, 5, seed=0)) < 0.1
 
 
 def test_copies_of_an_oversampled_class_share_a_fold():
     number, X, positive = make_samples_with_copies(np.arange(0, 300, 10))
-    assert fraction_in_one_fold(number, assign_folds(make_design(X), positive, 5, seed=0)) == 1.0
+    assert compute_fraction_in_one_fold(number, assign_folds(make_design(X), positive, 5, seed=0)) == 1.0
 
 
 def test_folds_are_stratified():

@@ -35,7 +35,7 @@ each_subset = pytest.mark.parametrize("indices", SUBSETS.values(), ids=SUBSETS)
 each_constant = pytest.mark.parametrize("constant", [0.0, 1.0, 2.5])
 
 
-def explicit_features(K, constant=0.0):
+def compute_features(K, constant=0.0):
     """Return features from the eigenvectors of the matrix, and the constant one."""
     values, vectors = np.linalg.eigh(K)
     features = vectors * np.sqrt(np.maximum(values, 0.0))
@@ -52,7 +52,7 @@ def make_kernel_design(constant, threads=1):
 @each_subset
 @each_constant
 def test_products_equal_those_of_explicit_features(indices, constant):
-    design, features = make_kernel_design(constant).take(indices), explicit_features(K, constant)[indices]
+    design, features = make_kernel_design(constant).take(indices), compute_features(K, constant)[indices]
     assert design.shape == (indices.size, 2 * indices.size)
     c, other = RNG.normal(size=indices.size), RNG.normal(size=indices.size)
     f, g = design.combine(c), design.combine(other)
@@ -71,7 +71,7 @@ def test_products_equal_those_of_explicit_features(indices, constant):
 @each_constant
 def test_portable_weights_score_any_samples(indices, constant):
     whole = make_kernel_design(constant)
-    design, features = whole.take(indices), explicit_features(K, constant)
+    design, features = whole.take(indices), compute_features(K, constant)
     c = RNG.normal(size=indices.size)
     model = design.portable(design.combine(c))
     assert model.shape == (N + 1,)

@@ -70,12 +70,12 @@ SCORE_MEASURES = [
 ALL_MEASURES = TABLE_MEASURES + SCORE_MEASURES
 
 
-def ids(measures):
+def list_ids(measures):
     return [repr(m) for m in measures]
 
 
 # ---------------------------------------------------------------------------------------------------- common properties
-@pytest.mark.parametrize("measure", ALL_MEASURES, ids=ids(ALL_MEASURES))
+@pytest.mark.parametrize("measure", ALL_MEASURES, ids=list_ids(ALL_MEASURES))
 def test_measures_are_frozen_hashable_and_picklable(measure):
     assert isinstance(measure, Measure)
     copy = pickle.loads(pickle.dumps(measure))
@@ -140,14 +140,14 @@ BY_HAND = [
 ]
 
 
-@pytest.mark.parametrize(("measure", "expected"), BY_HAND, ids=ids(m for m, _ in BY_HAND))
+@pytest.mark.parametrize(("measure", "expected"), BY_HAND, ids=list_ids(m for m, _ in BY_HAND))
 def test_values_equal_those_by_hand(measure, expected):
     value = measure.value(3, 3, 1, 2)
     assert np.ndim(value) == 0
     assert value == pytest.approx(expected, rel=1e-14)
 
 
-@pytest.mark.parametrize("measure", TABLE_MEASURES, ids=ids(TABLE_MEASURES))
+@pytest.mark.parametrize("measure", TABLE_MEASURES, ids=list_ids(TABLE_MEASURES))
 def test_value_broadcasts_and_is_one_for_perfect_labels(measure):
     tp, fp = np.arange(5)[:, None], np.arange(8)[None, :]
     grid = measure.value(tp, fp, 4 - tp, 7 - fp)
@@ -156,7 +156,7 @@ def test_value_broadcasts_and_is_one_for_perfect_labels(measure):
     assert grid[4, 0] == 1.0 == grid.max()
 
 
-@pytest.mark.parametrize("measure", TABLE_MEASURES, ids=ids(TABLE_MEASURES))
+@pytest.mark.parametrize("measure", TABLE_MEASURES, ids=list_ids(TABLE_MEASURES))
 def test_value_never_warns_and_is_always_finite(measure):
     tables = np.array(np.meshgrid(*[[0.0, 1.0, 2.5]] * 4)).reshape(4, -1)
     with warnings.catch_warnings():
@@ -166,7 +166,7 @@ def test_value_never_warns_and_is_always_finite(measure):
     assert (np.abs(values) <= 1 + 1e-15).all()
 
 
-@pytest.mark.parametrize("measure", TABLE_MEASURES, ids=ids(TABLE_MEASURES))
+@pytest.mark.parametrize("measure", TABLE_MEASURES, ids=list_ids(TABLE_MEASURES))
 def test_slightly_negative_counts_are_zero(measure):
     assert measure.value(3, 2, -1e-17, -1e-17) == measure.value(3, 2, 0, 0)
 
@@ -196,7 +196,7 @@ def test_zero_over_zero_has_the_documented_value(measure, table, expected):
     assert measure.value(*table) == pytest.approx(expected, rel=1e-15)
 
 
-@pytest.mark.parametrize("measure", TABLE_MEASURES, ids=ids(TABLE_MEASURES))
+@pytest.mark.parametrize("measure", TABLE_MEASURES, ids=list_ids(TABLE_MEASURES))
 def test_the_empty_table_has_the_value_zero(measure):
     assert measure.value(0, 0, 0, 0) == pytest.approx(0.0, abs=1e-15)
 
@@ -216,7 +216,7 @@ MISTAKES = [
 ]
 
 
-@pytest.mark.parametrize(("measure", "expected"), MISTAKES, ids=ids(m for m, _ in MISTAKES))
+@pytest.mark.parametrize(("measure", "expected"), MISTAKES, ids=list_ids(m for m, _ in MISTAKES))
 def test_mistakes_per_loss_equals_the_formula(measure, expected):
     assert measure.mistakes_per_loss(10, 90) == pytest.approx(expected, rel=1e-12)
 
@@ -225,7 +225,7 @@ def test_mistakes_per_loss_of_g_mean_is_about_twice_the_positives():
     assert GMean().mistakes_per_loss(1000, 5000) == pytest.approx(2000, rel=1e-3)
 
 
-@pytest.mark.parametrize("measure", TABLE_MEASURES, ids=ids(TABLE_MEASURES))
+@pytest.mark.parametrize("measure", TABLE_MEASURES, ids=list_ids(TABLE_MEASURES))
 def test_mistakes_per_loss_is_continuous_at_one_positive(measure):
     below, above = measure.mistakes_per_loss(1 - 1e-9, 7.5), measure.mistakes_per_loss(1 + 1e-9, 7.5)
     # The geometric mean and similar measures are steep at a rate of zero.

@@ -29,7 +29,7 @@ each_method = pytest.mark.parametrize("method", METHODS)
 each_weights = pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["no weights", "weights"])
 
 
-def data(n_samples=150, seed=0, share=0.3):
+def make_data(n_samples=150, seed=0, share=0.3):
     X, y = make_classification(n_samples, 6, weights=[1.0 - share], flip_y=0.1, random_state=seed)
     return X, y
 
@@ -136,7 +136,7 @@ def test_every_method_reaches_the_exact_optimum(measure, method, constant):
 @pytest.mark.parametrize("measure", [measure for measure in MEASURES if measure != RecallAtK(7)], ids=repr)
 @pytest.mark.parametrize("C", [0.01, 1.0, 30.0])
 def test_the_optimum_equals_that_of_cutting_planes(measure, method, C):
-    X, y = data(400, seed=3)
+    X, y = make_data(400, seed=3)
     weights = np.random.default_rng(1).uniform(0.2, 3.0, size=y.size)
     problem = make_problem(make_design(X, intercept=1.0), y == 1, measure, C, weights)
     planes, _ = run(CuttingPlane(), problem, Limits(tol=1e-5))
@@ -149,7 +149,7 @@ def test_the_optimum_equals_that_of_cutting_planes(measure, method, C):
 @each_method
 @pytest.mark.parametrize("name", measure_names("SmoothedSVC"))
 def test_the_objective_equals_that_of_the_multivariate_svm(name, method):
-    X, y = data()
+    X, y = make_data()
     smoothed = SmoothedSVC(name, C=0.3, method=method, threshold=0.0, tol=1e-4).fit(X, y)
     planes = MultivariateSVC(name, C=0.3, threshold=0.0, tol=1e-4).fit(X, y)
     assert smoothed.result_.certificate.upper == pytest.approx(planes.result_.certificate.upper, rel=2e-4)
@@ -160,7 +160,7 @@ def test_the_objective_equals_that_of_the_multivariate_svm(name, method):
 @pytest.mark.parametrize("kind", ["plain", "sparse", "whole weights", "weights", "three classes"])
 @pytest.mark.parametrize("name", measure_names("SmoothedSVC"))
 def test_certify_agrees_with_training(name, kind):
-    X, y = data()
+    X, y = make_data()
     if kind == "three classes":
         y = np.digitize(X @ [1.0, -1.0, 0.5, 0.0, 0.0, 0.3], [-1.0, 1.0])
     rng = np.random.default_rng(2)
@@ -176,7 +176,7 @@ def test_certify_agrees_with_training(name, kind):
 
 
 def test_a_manipulated_witness_cannot_raise_the_bound_above_the_optimum():
-    X, y = data()
+    X, y = make_data()
     model = SmoothedSVC("prbep", C=0.3, threshold=0.0).fit(X, y)
     best = MultivariateSVC("prbep", C=0.3, threshold=0.0, tol=1e-6).fit(X, y).result_.certificate.upper
     for factor in (0.0, 0.5, -3.0, 100.0):
@@ -187,7 +187,7 @@ def test_a_manipulated_witness_cannot_raise_the_bound_above_the_optimum():
 
 
 def test_history_and_callback_report_every_iteration():
-    X, y = data()
+    X, y = make_data()
     seen = []
     model = SmoothedSVC("roc_auc", threshold=0.0, callback=lambda entry: seen.append(entry) or len(seen) == 3)
     model.fit(X, y)
@@ -207,7 +207,7 @@ def test_an_uninformative_problem_is_degenerate():
 
 @pytest.mark.parametrize("name", ["f1", "g_mean", "partial_roc_auc", "precision_at_k", "recall_at_precision"])
 def test_other_measures_raise_and_name_those_supported(name):
-    X, y = data()
+    X, y = make_data()
     with pytest.raises(TypeError, match="SmoothedSVC takes: accuracy, balanced_accuracy, prbep, recall_at_k, roc_auc"):
         SmoothedSVC(name).fit(X, y)
     fitting = "PlugInClassifier" if name == "recall_at_precision" else "MultivariateSVC"
@@ -217,7 +217,7 @@ def test_other_measures_raise_and_name_those_supported(name):
 
 
 def test_k_below_the_number_of_positives_raises():
-    X, y = data()
+    X, y = make_data()
     with pytest.raises(TypeError, match="Train MultivariateSVC for it, or choose a larger k"):
         SmoothedSVC(RecallAtK(0.5)).fit(X, y)
     with pytest.raises(TypeError, match="no smoothed slack"):
@@ -226,6 +226,6 @@ def test_k_below_the_number_of_positives_raises():
 
 @pytest.mark.parametrize("settings", [{"C": -1.0}, {"C": 0.0}, {"method": "newton"}, {"tol": 0.0}])
 def test_invalid_parameters_are_named(settings):
-    X, y = data()
+    X, y = make_data()
     with pytest.raises(ValueError, match=f"'{next(iter(settings))}' parameter of SmoothedSVC"):
         SmoothedSVC(**settings).fit(X, y)

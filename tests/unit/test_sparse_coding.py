@@ -42,7 +42,7 @@ def compute_objective(problem, coded, codes, w):
     return problem.objective(coded, codes, w, problem.slack(codes, w))
 
 
-def objective_by_definition(problem, dictionary, codes, w):
+def compute_objective_by_definition(problem, dictionary, codes, w):
     """Return J by its definition, from the residuals of the samples."""
     samples = X[problem.design.rows]
     residuals = ((samples - codes @ dictionary) ** 2).sum(axis=1)
@@ -57,11 +57,11 @@ def objective_by_definition(problem, dictionary, codes, w):
 def test_every_step_of_every_block_lowers_the_objective(measure, weights):
     problem, solver = make_problem(measure, weights=weights), SparseCoding(make_atoms())
     state = solver.init(problem, Limits(tol=1e-6))
-    values = [objective_by_definition(problem, state.dictionary, state.codes, state.w)]
+    values = [compute_objective_by_definition(problem, state.dictionary, state.codes, state.w)]
     for _ in range(5):
         for move in (solver.move_atoms, solver.move_codes, solver.move_predictor):
             move(problem, state)
-            values.append(objective_by_definition(problem, state.dictionary, state.codes, state.w))
+            values.append(compute_objective_by_definition(problem, state.dictionary, state.codes, state.w))
             assert state.objective == pytest.approx(values[-1], rel=1e-9)
     assert np.all(np.diff(values) <= 1e-9 * values[0])
     assert values[-1] < values[0] * (1 - 1e-3)
@@ -166,7 +166,9 @@ def test_the_papers_steps_lower_the_objective_and_return_the_best():
     values = [entry.objective for entry in result.history]
     assert np.all(np.diff(values) <= 0)
     assert values[-1] < values[0]
-    assert objective_by_definition(problem, result.dictionary, state.codes, result.weights) == pytest.approx(values[-1])
+    assert compute_objective_by_definition(problem, result.dictionary, state.codes, result.weights) == pytest.approx(
+        values[-1]
+    )
     assert np.any(result.weights != 0)
 
 
