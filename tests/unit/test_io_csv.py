@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from metricwise.io import MalformedLineError, read_table, stream, text
-from tests.unit.data_files import join_chunks, write_file
+from tests.unit.data_files import assert_line_5_is_malformed, join_chunks, write_file
 
 
 def write(folder, content, name="rows.csv"):
@@ -119,19 +119,7 @@ def test_labels_are_text_if_one_of_the_first_chunk_is_text(tmp_path):
 )
 def test_malformed_lines_are_located(tmp_path, line, column, message):
     path = write(tmp_path, f'a,b,"w",y\n1,2,3,yes\n\n1,2,3,no\n{line}\n4,5,6,yes\n')
-    rows = iter(stream(path, chunk_rows=1, weight="w"))
-    assert [next(rows).first_row, next(rows).first_row] == [0, 1]
-    with pytest.raises(MalformedLineError) as raised:
-        next(rows)
-    error = raised.value
-    assert (error.path, error.line, error.column) == (str(path), 5, column)
-    assert str(error).startswith(f"{path}, line 5, column {column}: ")
-    assert message in str(error)
-
-    skipping = stream(path, weight="w", on_error="skip")
-    with pytest.warns(UserWarning, match="1 malformed line was left out; the first: .*line 5, column"):
-        assert len(join_chunks(skipping)[1]) == 3
-    assert [f"{line}; on_error='skip' leaves out such lines" for line in skipping.skipped_lines] == [str(error)]
+    assert_line_5_is_malformed(path, column, message, weight="w")
 
 
 def test_columns_are_counted_in_characters(tmp_path):

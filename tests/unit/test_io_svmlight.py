@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 from metricwise.io import MalformedLineError, stream, text
-from tests.unit.data_files import join_chunks, write_file
+from tests.unit.data_files import assert_line_5_is_malformed, join_chunks, write_file
 
 
 def write(folder, content, name="rows.svm"):
@@ -130,19 +130,7 @@ def test_text_labels_are_read(tmp_path):
 )
 def test_malformed_lines_are_located(tmp_path, line, column, message):
     path = write(tmp_path, f"1 1:1\n# comment\n\n1 2:1\n{line}\n-1 1:1\n")
-    rows = iter(stream(path, n_features=3, chunk_rows=1))
-    assert [next(rows).first_row, next(rows).first_row] == [0, 1]
-    with pytest.raises(MalformedLineError) as raised:
-        next(rows)
-    error = raised.value
-    assert (error.path, error.line, error.column) == (str(path), 5, column)
-    assert str(error).startswith(f"{path}, line 5, column {column}: ")
-    assert message in str(error)
-
-    skipping = stream(path, n_features=3, chunk_rows=1, on_error="skip")
-    with pytest.warns(UserWarning, match="1 malformed line was left out; the first: .*line 5, column"):
-        assert len(list(skipping)) == 3
-    assert [f"{line}; on_error='skip' leaves out such lines" for line in skipping.skipped_lines] == [str(error)]
+    skipping = assert_line_5_is_malformed(path, column, message, n_features=3)
     assert (skipping.skipped, skipping.n_rows) == (1, 3)
 
 
