@@ -28,8 +28,8 @@ AGREEMENT = 1e-6
 FOLDER = Path(__file__).resolve().parents[1] / "demo"
 
 
-def models() -> dict[str, Any]:
-    """Return three classifiers for F1: model selection, training for the measure, and a tuned threshold."""
+def make_models() -> dict[str, Any]:
+    """Return three models for F1: selected automatically, trained for it, and with a tuned threshold."""
     f1 = make_scorer(f1_score, pos_label=POSITIVE)
     tuned = TunedThresholdClassifierCV(LogisticRegression(), scoring=f1, random_state=SEED)
     return {
@@ -40,6 +40,7 @@ def models() -> dict[str, Any]:
 
 
 def train(name: str, model: Any, X: Any, y: Any) -> Any:
+    """Return the fitted model, and print how long training took."""
     started = time.perf_counter()
     print(f"  {name} ... ", end="", flush=True)
     fitted = model.fit(X, y)
@@ -48,16 +49,16 @@ def train(name: str, model: Any, X: Any, y: Any) -> Any:
 
 
 def check_certificate(pipeline: Pipeline, X: Any, y: Any) -> bool:
-    """Print the solver's certificate and return whether the one recomputed from the data agrees."""
+    """Return whether the solver's certificate agrees with the one recomputed from the data."""
     scaler, svc = pipeline[:-1], pipeline[-1]
-    again = certify(svc, scaler.transform(X), y)
-    assert isinstance(again, Certificate)  # a list only for more than two classes
-    ours = svc.result_.certificate
-    differences = np.abs([again.upper - ours.upper, again.lower - ours.lower])
-    agrees = bool(np.all(differences <= AGREEMENT * ours.upper))
+    recomputed = certify(svc, scaler.transform(X), y)
+    assert isinstance(recomputed, Certificate)  # a list only for more than two classes
+    claimed = svc.result_.certificate
+    differences = np.abs([recomputed.upper - claimed.upper, recomputed.lower - claimed.lower])
+    agrees = bool(np.all(differences <= AGREEMENT * claimed.upper))
     print(
         f"Certificate of MultivariateSVC: {svc.result_.status.value} after {svc.result_.n_iter} iterations, within "
-        f"{ours.relative:.2e} of the optimum; recomputed from the data it {'agrees' if agrees else 'DOES NOT AGREE'}."
+        f"{claimed.relative:.2e} of the optimum; recomputed, it {'agrees' if agrees else 'DOES NOT AGREE'}."
     )
     return agrees
 
@@ -70,23 +71,15 @@ def main() -> int:
     print(f"Is it {POSITIVE} or {NEGATIVE}? {y_train.size} training samples, {share:.1%} of them positive; ", end="")
     print(f"{y_test.size} test samples.")
     print("Training for F1 (the first run compiles as well):")
-    fitted = {name: train(name, model, X_train, y_train) for name, model in models().items()}
+    fitted = {name: train(name, model, X_train, y_train) for name, model in make_models().items()}
 
     FOLDER.mkdir(exist_ok=True)
+    options: dict[str, Any] = {"samples": "the test samples", "feature_names": PIXELS}
     pages = {"MetricClassifier": FOLDER / "report.html", "MultivariateSVC": FOLDER / "certified.html"}
-    print("\nF1 on test samples, with 90 % intervals:")
+    print("\nF1 on the test samples, with 90 % intervals:")
     for name, model in fitted.items():
         others = {other: one for other, one in fitted.items() if other != name}
-        page = report(
-            model,
-            X_test,
-            y_test,
-            pages.get(name),
-            title=f"{name}: the digit 8",
-            samples="test samples",
-            compare=others,
-            feature_names=PIXELS,
-        )
+        page = report(model, X_test, y_test, pages.get(name), title=f"{name}: the digit 8", compare=others, **options)
         print(f"  {name}: {page.value:.3f} ({page.interval[0]:.3f} to {page.interval[1]:.3f})")
     agrees = check_certificate(fitted["MultivariateSVC"], X_train, y_train)
     print(f"\nReport: {os.path.relpath(pages['MetricClassifier'])}, beside two other algorithms, with the explorer")

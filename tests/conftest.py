@@ -1,4 +1,4 @@
-"""Tests that share what is dear to make run in one process, where there are several (``-n 2 --dist loadfile``)."""
+"""Run tests that share expensive fixtures in one process (with ``-n 2 --dist loadfile``)."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import pytest
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Keep together the tests of a file, and those of a folder that has fixtures of its own, as a cluster or a browser.
+    """Keep the tests of a file together, and those of a folder with its own fixtures, such as a cluster or a browser.
 
-    Marks of groups would say the same, but the names that xdist 3.8 gives to their tests are lost in pytest 9.2, which
-    then deals out the tests one by one: what a group shares was made in every process.
+    Group marks would do the same, but the names that xdist 3.8 gives to their tests are lost in pytest 9.2, which
+    then distributes the tests one by one, and every process makes the shared fixtures.
     """
     if config.getoption("dist") != "loadfile":
         return None

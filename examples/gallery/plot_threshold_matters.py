@@ -1,11 +1,17 @@
 """
-Why the threshold matters
-=========================
 
 A multivariate SVM minimises a convex bound of the training loss. This finds a good *ranking* of the samples, but not
 necessarily a good *threshold*. Score 0, where the bound is built, is seldom the best threshold; the training samples
 are not reliable either, because the model overfits them. ``threshold="cv"``, the default, chooses the threshold with
 the best measure on out-of-fold scores.
+=======
+Choose the threshold of a multivariate SVM
+==========================================
+
+A multivariate SVM minimises a convex bound of the training loss. That finds good *weights*: a ranking of the samples.
+It does not determine the best *threshold*. The bound is built around score 0, which is seldom optimal, and the scores
+of the training samples are biased, because the model was fitted to them. ``threshold="cv"``, the default, maximises
+the measure on out-of-fold scores.
 
 The weights are the same in all three cases. Only ``threshold_`` differs.
 """
@@ -28,7 +34,7 @@ Array = NDArray[np.float64]
 THRESHOLDS: dict[str, str | float] = {"0": 0.0, '"train"': "train", '"cv"': "cv"}
 
 
-def draw(seed: int) -> list[Array]:
+def draw_data(seed: int) -> list[Array]:
     """Return 500 training samples and 2500 test samples, and the labels of both."""
     X, y = make_classification(
         n_samples=3000,
@@ -45,27 +51,26 @@ def draw(seed: int) -> list[Array]:
 
 
 # %%
-# Train once for each threshold. Five draws of the data separate the effect from chance.
+# Train one model per threshold. Five draws of the data show how much the results vary by chance.
 
 
-def f1_of(models: list[MultivariateSVC], X: Array, y: Array) -> list[float]:
+def score_f1(models: list[MultivariateSVC], X: Array, y: Array) -> list[float]:
+    """Return the F1 of each model."""
     return [float(f1_score(y, model.predict(X))) for model in models]
 
 
-draws = [draw(seed) for seed in range(5)]
+draws = [draw_data(seed) for seed in range(5)]
 models = [
     [MultivariateSVC("f1", C=0.1, threshold=threshold).fit(X, y) for threshold in THRESHOLDS.values()]
     for X, _, y, _ in draws
 ]
-train_f1 = np.array([f1_of(row, X, y) for row, (X, _, y, _) in zip(models, draws, strict=True)])
-test_f1 = np.array([f1_of(row, X, y) for row, (_, X, _, y) in zip(models, draws, strict=True)])
+train_f1 = np.array([score_f1(row, X, y) for row, (X, _, y, _) in zip(models, draws, strict=True)])
+test_f1 = np.array([score_f1(row, X, y) for row, (_, X, _, y) in zip(models, draws, strict=True)])
 for k, name in enumerate(THRESHOLDS):
-    print(
-        f"threshold={name:8} mean F1: {train_f1[:, k].mean():.3f} in training, {test_f1[:, k].mean():.3f} on test data"
-    )
+    print(f"threshold={name:8} mean F1: {train_f1[:, k].mean():.3f} in training, {test_f1[:, k].mean():.3f} in testing")
 
 # %%
-# The first draw in detail: F1 of the training and the test samples against the threshold, and the three choices.
+# The first draw in detail: F1 on the training and the test samples against the threshold, and the three choices.
 
 X_train, X_test, y_train, y_test = draws[0]
 first = models[0][0]

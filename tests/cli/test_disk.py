@@ -1,4 +1,4 @@
-"""``--disk``: training, certifying, judging and predicting with rows that stay on disk."""
+"""``--disk``: train, certify, evaluate and predict with samples that stay on disk."""
 
 from __future__ import annotations
 
@@ -18,31 +18,24 @@ from sklearn.metrics import f1_score
 
 import metricwise
 from metricwise import AMPClassifier, MultivariateSVC
-from metricwise.cli import main
-from tests.cli.runner import make_runner
-from tests.unit.disk_files import NAMES, X, Y, write_wide_rows
+from tests.cli.invocation import run_command
+from tests.unit.disk_files import NAMES, X, Y, write_wide_samples
 
 LABELS = Y.astype(int)
 
 
-def run(*arguments, code=0):
-    result = make_runner().invoke(main, [str(argument) for argument in arguments])
-    assert result.exit_code == code, result.output + repr(result.exception)
-    return result
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """The same rows in files of all kinds."""
-    place = tmp_path_factory.mktemp("rows")
-    np.save(place / "X.npy", X)
-    np.save(place / "y.npy", LABELS)
-    sparse.save_npz(place / "X.npz", sparse.csr_matrix(X), compressed=False)
-    dump_svmlight_file(X, LABELS, str(place / "rows.svm"), zero_based=False)
+    """Return a folder with the same samples in files of every format."""
+    folder = tmp_path_factory.mktemp("samples")
+    np.save(folder / "X.npy", X)
+    np.save(folder / "y.npy", LABELS)
+    sparse.save_npz(folder / "X.npz", sparse.csr_matrix(X), compressed=False)
+    dump_svmlight_file(X, LABELS, str(folder / "rows.svm"), zero_based=False)
     frame = pd.DataFrame(X, columns=list(NAMES)).assign(label=LABELS)
-    frame.to_csv(place / "rows.csv", index=False, sep=";")
-    frame.to_parquet(place / "rows.parquet")
-    return place
+    frame.to_csv(folder / "rows.csv", index=False, sep=";")
+    frame.to_parquet(folder / "rows.parquet")
+    return folder
 
 
 FILES = {
@@ -55,34 +48,34 @@ FILES = {
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_the_model_of_the_library_from_every_kind_of_file(name, folder, tmp_path):
+def test_every_file_format_gives_the_model_of_the_library(name, folder, tmp_path):
     target = [text.format(folder=folder) for text in FILES[name]]
     model, out = tmp_path / "m.mw", tmp_path / "labels.csv"
-    told = run("train", folder / name, *target, "--disk", "--memory-limit", "800MB", "--out", model)
-    assert "auto: multivariate-svm trains on rows on disk" in told.stderr
-    assert "3,000 rows; 6 features; they stay on disk" in told.stderr and "scale the features" in told.stderr
-    assert "certified" in told.stdout
+    result = run_command("train", folder / name, *target, "--disk", "--memory-limit", "800MB", "--out", model)
+    assert "auto: multivariate-svm trains on samples on disk" in result.stderr
+    assert "3,000 rows; 6 features; on disk" in result.stderr and "scale the features" in result.stderr
+    assert "certified" in result.stdout
     expected = MultivariateSVC("f1", random_state=0).fit(X, LABELS)
     found = metricwise.load(model)
     assert found.result_.certificate.upper == pytest.approx(expected.result_.certificate.upper, rel=found.tol)
     assert found.checkpoint is None and found.callback is None
     assert [path.name for path in tmp_path.iterdir()] == ["m.mw"]  # no checkpoint is left
-    bounds = json.loads(run("certify", model, folder / name, *target, "--disk", "--json", "-q").stdout)
+    bounds = json.loads(run_command("certify", model, folder / name, *target, "--disk", "--json", "-q").stdout)
     assert bounds["certificates"][0]["gap"] == pytest.approx(found.result_.certificate.relative, rel=1e-3)
-    judged = json.loads(
-        run("evaluate", model, folder / name, *target, "--disk", "--json", "-q", "--measure", "f1").stdout
+    measured = json.loads(
+        run_command("evaluate", model, folder / name, *target, "--disk", "--json", "-q", "--measure", "f1").stdout
     )
-    assert judged["measures"][0]["value"] == pytest.approx(f1_score(LABELS, expected.predict(X)))
-    run("predict", model, folder / name, "--disk", "--scores", "--out", out)
+    assert measured["measures"][0]["value"] == pytest.approx(f1_score(LABELS, expected.predict(X)))
+    run_command("predict", model, folder / name, "--disk", "--scores", "--out", out)
     written = pd.read_csv(out)
     assert written["prediction"].astype(int).tolist() == expected.predict(X).tolist()
     np.testing.assert_allclose(written["score of 1"], found.decision_function(X), atol=1e-9)
 
 
-def test_new_rows_without_labels_are_predicted(folder, tmp_path):
-    """As they are in memory, though columns must be in their order: a table of the features alone has no labels."""
+def test_new_samples_without_labels_are_predicted(folder, tmp_path):
+    """Columns must be in the order of training; a table of the features alone has no labels."""
     model = tmp_path / "m.mw"
-    run("train", folder / "rows.csv", "--target", "label", "--disk", "--out", model)
+    run_command("train", folder / "rows.csv", "--target", "label", "--disk", "--out", model)
     expected = metricwise.load(model).predict(X).tolist()
     frame = pd.DataFrame(X, columns=NAMES)
     frame.to_csv(tmp_path / "new.csv", index=False)
@@ -90,76 +83,76 @@ def test_new_rows_without_labels_are_predicted(folder, tmp_path):
     frame.to_parquet(tmp_path / "new.parquet")
     frame.assign(label=np.where(LABELS, "yes", "no")).to_parquet(tmp_path / "text.parquet")
     for name in ("new.csv", "plain.csv", "new.parquet", "text.parquet"):
-        found = json.loads(run("predict", model, tmp_path / name, "--disk", "--json", "-q").stdout)["columns"]
+        found = json.loads(run_command("predict", model, tmp_path / name, "--disk", "--json", "-q").stdout)["columns"]
         assert found["prediction"] == expected, name
     frame.drop(columns="a").to_csv(tmp_path / "fewer.csv", index=False)
-    failed = run("predict", model, tmp_path / "fewer.csv", "--disk", code=1)
+    failed = run_command("predict", model, tmp_path / "fewer.csv", "--disk", code=1)
     assert "has 5 columns, and the model takes 6 features" in failed.stderr
     frame[list(reversed(NAMES))].to_csv(tmp_path / "turned.csv", index=False)
-    assert "'f' stands where 'a' did" in run("predict", model, tmp_path / "turned.csv", "--disk", code=1).stderr
-    failed = run("evaluate", model, tmp_path / "new.csv", "--disk", code=1)
+    assert "'f' stands where 'a' did" in run_command("predict", model, tmp_path / "turned.csv", "--disk", code=1).stderr
+    failed = run_command("evaluate", model, tmp_path / "new.csv", "--disk", code=1)
     assert "has no column 'label' for target" in failed.stderr
 
 
-def test_malformed_lines_may_be_left_out(folder, tmp_path):
-    """They are told every time, though the file is converted once; certifying leaves out the same."""
+def test_malformed_lines_may_be_skipped(folder, tmp_path):
+    """Every run warns of them, though the file is converted once; certify skips the same lines."""
     lines = (folder / "rows.csv").read_text().splitlines(keepends=True)
-    path, model = tmp_path / "spoilt.csv", tmp_path / "m.mw"
+    path, model = tmp_path / "malformed.csv", tmp_path / "m.mw"
     path.write_text("".join([*lines[:100], "a,b\n", *lines[100:], "1,2,3,4,5,x,0\n"]))
     arguments = ("train", path, "--target", "label", "--disk", "--out", model)
-    failed = run(*arguments, code=1)
-    assert "spoilt.csv, line 101" in failed.stderr and "--on-error skip leaves out such lines" in failed.stderr
+    failed = run_command(*arguments, code=1)
+    assert "malformed.csv, line 101" in failed.stderr and "--on-error skip leaves out such lines" in failed.stderr
     for _ in range(2):
-        told = run(*arguments, "--on-error", "skip")
-        assert "2 malformed lines were left out; the first: " in told.stderr and "3,000 rows" in told.stderr
+        result = run_command(*arguments, "--on-error", "skip")
+        assert "2 malformed lines were left out; the first: " in result.stderr and "3,000 rows" in result.stderr
     expected = MultivariateSVC("f1", random_state=0).fit(X, LABELS)
     np.testing.assert_array_equal(metricwise.load(model).predict(X), expected.predict(X))
-    assert "2 malformed lines were left out" in run("certify", model, path, "--disk").stderr
-    assert "spoilt.csv, line 101" in run("predict", model, path, "--disk", code=1).stderr
+    assert "2 malformed lines were left out" in run_command("certify", model, path, "--disk").stderr
+    assert "malformed.csv, line 101" in run_command("predict", model, path, "--disk", code=1).stderr
 
 
-def test_a_model_from_disk_serves_files_in_memory(folder, tmp_path):
+def test_a_model_trained_on_disk_predicts_files_in_memory(folder, tmp_path):
     model = tmp_path / "m.mw"
     arguments = ("--target", "label", "--algorithm", "amp", "--pos-label", "0", "--disk", "--out", model)
-    run("train", folder / "rows.csv", *arguments)
+    run_command("train", folder / "rows.csv", *arguments)
     expected = AMPClassifier("f1", pos_label=0, random_state=0).fit(X, LABELS)
-    found = json.loads(run("predict", model, folder / "rows.parquet", "--json", "-q").stdout)["columns"]
+    found = json.loads(run_command("predict", model, folder / "rows.parquet", "--json", "-q").stdout)["columns"]
     assert found["prediction"] == expected.predict(X).tolist()
 
 
-def test_an_interrupted_training_goes_on(folder, tmp_path, monkeypatch):
-    """Training fails at its fourth step; the same command then goes on from where it had come to."""
+def test_interrupted_training_resumes_from_its_checkpoint(folder, tmp_path, monkeypatch):
+    """Training fails at its fourth step; the same command then resumes."""
     from metricwise.solvers import CuttingPlane
 
     arguments = ("train", folder / "X.npy", "--target", folder / "y.npy", "--disk", "--out", tmp_path / "m.mw")
-    step, done = CuttingPlane.step, []
+    step, states = CuttingPlane.step, []
 
-    def fails(self, problem, state):
-        done.append(state)
-        if len(done) == 4:
-            raise OSError("the disk was pulled out")
+    def step_and_fail(self, problem, state):
+        states.append(state)
+        if len(states) == 4:
+            raise OSError("the disk was removed")
         step(self, problem, state)
 
-    monkeypatch.setattr(CuttingPlane, "step", fails)
-    assert "the disk was pulled out" in run(*arguments, code=1).stderr
+    monkeypatch.setattr(CuttingPlane, "step", step_and_fail)
+    assert "the disk was removed" in run_command(*arguments, code=1).stderr
     assert (tmp_path / "m.mw.checkpoint").exists()
     monkeypatch.undo()
-    told = run(*arguments)
-    assert f"going on from {tmp_path / 'm.mw.checkpoint'}" in told.stderr
+    result = run_command(*arguments)
+    assert f"resuming from {tmp_path / 'm.mw.checkpoint'}" in result.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["m.mw"]
     expected = MultivariateSVC("f1", random_state=0).fit(X, LABELS).result_.certificate
     assert metricwise.load(tmp_path / "m.mw").result_.certificate.upper == pytest.approx(expected.upper, rel=1e-3)
 
 
-def test_a_checkpoint_of_rows_in_memory(folder, tmp_path):
-    told = run(
+def test_a_checkpoint_of_training_in_memory_is_read_and_removed(folder, tmp_path):
+    result = run_command(
         *("train", folder / "rows.csv", "--target", "label", "--algorithm", "multivariate-svm"),
         *("--checkpoint", tmp_path / "run.npz", "--out", tmp_path / "m.mw"),
     )
-    assert "certified" in told.stdout
+    assert "certified" in result.stdout
     assert [path.name for path in tmp_path.iterdir()] == ["m.mw"]
     (tmp_path / "run.npz").write_text("something else")
-    failed = run(
+    failed = run_command(
         *("train", folder / "rows.csv", "--target", "label", "--algorithm", "multivariate-svm"),
         *("--checkpoint", tmp_path / "run.npz", "--out", tmp_path / "m.mw"),
         code=1,
@@ -185,30 +178,30 @@ def test_a_checkpoint_of_rows_in_memory(folder, tmp_path):
         (["rows.csv", "--disk", "--classes", "0,1"], "--classes is for --stream"),
     ],
 )
-def test_wrong_usage(folder, tmp_path, monkeypatch, arguments, message):
+def test_wrong_usage_exits_with_2_and_writes_nothing(folder, tmp_path, monkeypatch, arguments, message):
     monkeypatch.chdir(folder)
-    assert message in run("train", *arguments, "--out", tmp_path / "m.mw", code=2).stderr
+    assert message in run_command("train", *arguments, "--out", tmp_path / "m.mw", code=2).stderr
     assert not list(tmp_path.iterdir())
 
 
-def test_runs_that_fail(folder, tmp_path):
+def test_errors_name_the_remedy(folder, tmp_path):
     model = tmp_path / "m.mw"
     arguments = ("train", folder / "X.npy", "--target", folder / "y.npy", "--out", model)
-    failed = run(*arguments, "--disk", "--memory-limit", "100MB", code=1)
+    failed = run_command(*arguments, "--disk", "--memory-limit", "100MB", code=1)
     assert re.search(r"Give at least --memory-limit \d+MB$", failed.stderr.strip())
     np.save(tmp_path / "few.npy", LABELS[:-1])
-    failed = run("train", folder / "X.npy", "--target", tmp_path / "few.npy", "--disk", "--out", model, code=1)
+    failed = run_command("train", folder / "X.npy", "--target", tmp_path / "few.npy", "--disk", "--out", model, code=1)
     assert "give one label a row" in failed.stderr
-    run("train", folder / "rows.csv", "--target", "label", "--algorithm", "multivariate-svm", "--out", model)
-    failed = run("predict", model, folder / "X.npy", "--disk", code=1)
-    assert "needs them in memory: leave --disk out" in failed.stderr
+    run_command("train", folder / "rows.csv", "--target", "label", "--algorithm", "multivariate-svm", "--out", model)
+    failed = run_command("predict", model, folder / "X.npy", "--disk", code=1)
+    assert "preprocesses its samples in memory: leave --disk out" in failed.stderr
 
 
-@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="peak memory is asked of Linux")
-def test_a_process_stays_within_its_memory(tmp_path):
-    """Training, certifying and predicting on 80 MB of rows, with 50 MB beside the libraries and the vectors of rows."""
+@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="peak memory is read from /proc")
+def test_a_process_stays_within_its_memory_limit(tmp_path):
+    """Train, certify and predict on 80 MB of samples, with 50 MB beside the libraries and the vectors of samples."""
     n_samples = 20_000
-    write_wide_rows(tmp_path, n_samples, 1000)
+    write_wide_samples(tmp_path, n_samples, 1000)
     script = r"""
 import re
 from metricwise.cli import main

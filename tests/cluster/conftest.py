@@ -1,4 +1,4 @@
-"""A real cluster for all tests that ask for one: a scheduler and two worker processes, TCP on loopback."""
+"""A real cluster, shared by all tests: a scheduler and two worker processes, TCP on loopback."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What cannot be trained on a cluster is refused with one error that names the fix."""
+"""Input that cannot be trained on a cluster raises one error that names the remedy."""
 
 from __future__ import annotations
 
@@ -32,32 +32,35 @@ DATA = da.from_array(X, chunks=(10, -1))
 OTHERS = [FeatureSelectingSVC("f1"), MiniBatchSVC("f1"), PlugInClassifier(LogisticRegression(), "f1")]
 
 
-def replaced(number, change):
-    """The samples with one chunk changed."""
+def change_chunk(number, change):
+    """Return the samples with one chunk changed."""
 
-    def block(rows, block_info=None):
-        return change(rows) if block_info[0]["chunk-location"][0] == number else rows
+    def block(samples, block_info=None):
+        return change(samples) if block_info[0]["chunk-location"][0] == number else samples
 
     return DATA.map_blocks(block, meta=np.empty((0, 4)))
 
 
-def with_number(value):
-    rows = X.copy()
-    rows[23, 2] = value
-    return rows
+def with_value(value):
+    samples = X.copy()
+    samples[23, 2] = value
+    return samples
 
 
 BAD = {
     "unknown chunk sizes": (DATA[DATA[:, 0] > 0], r"compute_chunk_sizes\(\)"),
     "split columns": (da.from_array(X, chunks=(10, 2)), r"rechunk\(\{1: -1\}\)"),
-    "other width": (replaced(2, lambda rows: rows[:, :3]), "chunk 2 of X has 3 columns and chunk 0 has 4"),
-    "other type": (replaced(1, lambda rows: rows.astype(np.float32)), "chunk 1 of X has entries of type float32"),
-    "other kind": (replaced(3, sparse.csr_array), "chunk 3 of X is a CSR matrix"),
-    "no samples": (replaced(3, list), "chunk 3 of X is of type list"),
-    "NaN": (da.from_array(with_number(np.nan), chunks=(10, -1)), "NaN in chunk 2, sample 3 of it, column 2"),
-    "infinity": (da.from_array(with_number(-np.inf), chunks=(10, -1)), "infinity in chunk 2, sample 3 of it, column 2"),
+    "other width": (change_chunk(2, lambda samples: samples[:, :3]), "chunk 2 of X has 3 columns and chunk 0 has 4"),
+    "other type": (
+        change_chunk(1, lambda samples: samples.astype(np.float32)),
+        "chunk 1 of X has entries of type float32",
+    ),
+    "other kind": (change_chunk(3, sparse.csr_array), "chunk 3 of X is a CSR matrix"),
+    "no samples": (change_chunk(3, list), "chunk 3 of X is of type list"),
+    "NaN": (da.from_array(with_value(np.nan), chunks=(10, -1)), "NaN in chunk 2, sample 3 of it, column 2"),
+    "infinity": (da.from_array(with_value(-np.inf), chunks=(10, -1)), "infinity in chunk 2, sample 3 of it, column 2"),
     "NaN in CSR": (
-        da.from_array(with_number(np.nan), chunks=(10, -1)).map_blocks(sparse.csr_array),
+        da.from_array(with_value(np.nan), chunks=(10, -1)).map_blocks(sparse.csr_array),
         "NaN in chunk 2, sample 3 of it, column 2",
     ),
     "text": (dd.from_pandas(pd.DataFrame({"a": X[:, 0], "b": "red"}), npartitions=2), "column 'b' of X holds"),
@@ -70,7 +73,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_rows_that_cannot_be_trained_on(name, client):
+def test_invalid_samples_raise(name, client):
     data, message = BAD[name]
     model = MultivariateSVC("f1", threshold="train")
     with pytest.raises((ValueError, TypeError), match=message):
@@ -78,14 +81,14 @@ def test_rows_that_cannot_be_trained_on(name, client):
     assert not hasattr(model, "n_features_in_")
 
 
-def test_labels_that_do_not_align(client):
+def test_misaligned_labels_raise(client):
     with pytest.raises(ValueError, match="40 samples and y has 39 labels"):
         MultivariateSVC("f1").fit(DATA, da.from_array(POSITIVE[:-1], chunks=10))
     with pytest.raises(ValueError, match="requires y"):
         MultivariateSVC("f1").fit(DATA)
 
 
-def test_an_empty_partition_is_left_out(client):
+def test_empty_partitions_are_skipped(client):
     frame = dd.from_pandas(pd.DataFrame(X, columns=list("abcd")).sort_values("a", ignore_index=True), npartitions=4)
     kept = frame[frame["a"] > 0.5]
     assert 0 in kept.map_partitions(len).compute().tolist()
@@ -99,30 +102,30 @@ def test_an_empty_partition_is_left_out(client):
 
 
 @pytest.mark.parametrize("model", [MultivariateSVC("f1", kernel="rbf"), AUCSVC(pairs="kmeans")], ids=["rbf", "kmeans"])
-def test_what_needs_all_rows_in_memory(model, client):
+def test_settings_that_need_samples_in_memory_raise(model, client):
     with pytest.raises(ValueError, match=r"kernel='linear' and pairs='exact'.*X.compute\(\)"):
         model.fit(DATA, POSITIVE)
 
 
 @pytest.mark.parametrize("model", OTHERS, ids=[type(other).__name__ for other in OTHERS])
-def test_classifiers_that_do_not_train_on_a_cluster(model, client):
+def test_classifiers_that_do_not_train_on_a_cluster_raise(model, client):
     with pytest.raises(ValueError, match=r"needs all samples in memory.*X.compute\(\)"):
         model.fit(DATA, POSITIVE)
 
 
-def test_a_closed_client(cluster, client):
+def test_a_closed_client_raises(cluster, client):
     closed = Client(cluster, set_as_default=False)
     closed.close()
     with pytest.raises(ValueError, match="client is closed, not running"):
         MultivariateSVC("f1").fit(DATA, POSITIVE, client=closed)
 
 
-def test_a_client_for_rows_in_memory(client):
+def test_a_client_for_samples_in_memory_raises(client):
     with pytest.raises(ValueError, match=r"dask.array.from_array\(X"):
         MultivariateSVC("f1").fit(X, POSITIVE, client=client)
 
 
-def test_rows_that_cannot_be_predicted(client):
+def test_invalid_samples_in_prediction_raise(client):
     model = MultivariateSVC("f1", threshold=0.0).fit(DATA, POSITIVE)
     with pytest.raises(ValueError, match=r"rechunk\(\{1: -1\}\)"):
         model.predict(da.from_array(X, chunks=(10, 2)))
@@ -132,7 +135,7 @@ def test_rows_that_cannot_be_predicted(client):
         model.predict(dask.delayed(X))
 
 
-def test_learning_in_the_order_of_rows(client):
+def test_sequential_learning_on_a_cluster_raises(client):
     model = SPADEClassifier("g_mean")
     for method, arguments in {"partial_fit": (DATA, POSITIVE), "fit_stream": (DATA,)}.items():
         with pytest.raises(
@@ -141,7 +144,7 @@ def test_learning_in_the_order_of_rows(client):
             getattr(model, method)(*arguments, classes=[False, True])
 
 
-def test_distributed_is_not_installed(monkeypatch):
+def test_a_missing_package_raises_with_the_command_to_install_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(ImportError, match=r"pip install metricwise\[dask\]"):
         MultivariateSVC("f1").fit(DATA, POSITIVE)
@@ -163,14 +166,14 @@ CANNOT_BE_CERTIFIED = {
 
 
 @pytest.mark.parametrize("name", CANNOT_BE_CERTIFIED)
-def test_rows_that_cannot_be_certified(name, client):
+def test_invalid_samples_in_certify_raise(name, client):
     data, labels, message = CANNOT_BE_CERTIFIED[name]
     model = MultivariateSVC("f1", threshold=0.0).fit(X, POSITIVE)
     with pytest.raises((ValueError, TypeError), match=message):
         certify(model, data, labels)
 
 
-def test_clients_of_certify(cluster, client):
+def test_certify_uses_the_given_client(cluster, client):
     model = MultivariateSVC("f1", threshold=0.0).fit(X, POSITIVE)
     closed = Client(cluster, set_as_default=False)
     closed.close()

@@ -1,4 +1,4 @@
-"""The plug-in around classifiers that other packages have made for Dask."""
+"""PlugInClassifier around classifiers that other packages provide for Dask."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression
 
 from metricwise import PlugInClassifier
+from tests.cluster.chunked import make_csr_chunks, make_dense_chunks
 from tests.contracts.cases import make_data
 
 CHUNK, N_CHUNKS = 200, 6
@@ -21,34 +22,34 @@ X, POSITIVE = make_data(n_samples=CHUNK * N_CHUNKS, n_features=4)
 FOLD = np.arange(N_CHUNKS).repeat(CHUNK) % 2
 HALVES = [(np.flatnonzero(fold != FOLD), np.flatnonzero(fold == FOLD)) for fold in range(2)]
 Y = POSITIVE.astype(int)
-DENSE = da.from_array(X, chunks=(CHUNK, -1))
-CSR = DENSE.map_blocks(sparse.csr_array, meta=sparse.csr_array((0, 0)))
+DENSE = make_dense_chunks(X, CHUNK)
+CSR = make_csr_chunks(X, CHUNK)
 
 
-class OfDask(ClassifierMixin, BaseEstimator):
-    """Least squares by sums over chunks: the numbers do not depend on which worker has which chunk."""
+class DaskLeastSquares(ClassifierMixin, BaseEstimator):
+    """Least squares by sums over chunks, which do not depend on the workers that hold them."""
 
-    __module__ = "dask_of_tests"  # as those of packages that are made for Dask
+    __module__ = "dask_of_tests"  # like the modules of packages made for Dask
 
-    def fit(self, rows, y, sample_weight=None):
-        assert isinstance(rows, da.Array) and isinstance(y, da.Array) and rows.chunks[0] == y.chunks[0]
-        if sparse.issparse(rows._meta):
-            rows = rows.map_blocks(lambda block: block.toarray(), meta=np.empty((0, 0)))
+    def fit(self, samples, y, sample_weight=None):
+        assert isinstance(samples, da.Array) and isinstance(y, da.Array) and samples.chunks[0] == y.chunks[0]
+        if sparse.issparse(samples._meta):
+            samples = samples.map_blocks(lambda block: block.toarray(), meta=np.empty((0, 0)))
         weights = np.ones(len(y)) if sample_weight is None else sample_weight
-        by_weight = rows * weights[:, None]
-        left, right = da.compute(rows.T @ by_weight, by_weight.T @ (2.0 * y - 1.0))
-        return self._solved(left, right, y.max().compute() + 1)
+        by_weight = samples * weights[:, None]
+        left, right = da.compute(samples.T @ by_weight, by_weight.T @ (2.0 * y - 1.0))
+        return self._solve(left, right, y.max().compute() + 1)
 
-    def _solved(self, left, right, n_classes):
+    def _solve(self, left, right, n_classes):
         self.coef_, self.classes_ = np.linalg.solve(left + np.eye(len(left)), right), np.arange(n_classes)
         return self
 
-    def decision_function(self, rows):
-        assert not isinstance(rows, da.Array)
-        return rows @ self.coef_
+    def decision_function(self, samples):
+        assert not isinstance(samples, da.Array)
+        return samples @ self.coef_
 
 
-class OfMemory(OfDask):
+class LocalLeastSquares(DaskLeastSquares):
     __module__ = "tests"
 
     def __sklearn_tags__(self):
@@ -56,10 +57,10 @@ class OfMemory(OfDask):
         tags.input_tags.sparse = True
         return tags
 
-    def fit(self, rows, y, sample_weight=None):
-        rows = rows.toarray() if sparse.issparse(rows) else rows
-        by_weight = rows * (np.ones(len(y)) if sample_weight is None else sample_weight)[:, None]
-        return self._solved(rows.T @ by_weight, by_weight.T @ (2.0 * y - 1.0), y.max() + 1)
+    def fit(self, samples, y, sample_weight=None):
+        samples = samples.toarray() if sparse.issparse(samples) else samples
+        by_weight = samples * (np.ones(len(y)) if sample_weight is None else sample_weight)[:, None]
+        return self._solve(samples.T @ by_weight, by_weight.T @ (2.0 * y - 1.0), y.max() + 1)
 
 
 def assert_same(there, here):
@@ -70,64 +71,68 @@ def assert_same(there, here):
 
 
 @pytest.mark.parametrize("kind", ["dense", "CSR", "data frame"])
-def test_it_is_the_plug_in_in_memory_with_the_same_folds(kind, client):
+def test_dask_learners_give_the_plug_in_in_memory(kind, client):
     frame = dd.from_pandas(pd.DataFrame(X, columns=list("abcd")), npartitions=N_CHUNKS)
-    rows = {"dense": DENSE, "CSR": CSR, "data frame": frame}[kind]
-    there = PlugInClassifier(OfDask(), cv=2).fit(rows, Y, client=client)
-    assert_same(there, PlugInClassifier(OfMemory(), cv=HALVES).fit(X, Y))
-    np.testing.assert_array_equal(there.predict(rows).compute(), there.predict(X))
+    samples = {"dense": DENSE, "CSR": CSR, "data frame": frame}[kind]
+    there = PlugInClassifier(DaskLeastSquares(), cv=2).fit(samples, Y, client=client)
+    assert_same(there, PlugInClassifier(LocalLeastSquares(), cv=HALVES).fit(X, Y))
+    np.testing.assert_array_equal(there.predict(samples).compute(), there.predict(X))
     assert there.n_features_in_ == X.shape[1]
     assert list(getattr(there, "feature_names_in_", [])) == (list("abcd") if kind == "data frame" else [])
 
 
-def test_rows_without_weight_are_absent(client):
-    """A chunk of them, and some of another one, with labels that would change the model."""
+def test_samples_of_weight_zero_are_dropped(client):
+    """They are a whole chunk and part of another, with labels that would change the model."""
     weights = np.random.default_rng(1).integers(1, 3, size=len(X)).astype(float)
     weights[:CHUNK] = weights[CHUNK : 2 * CHUNK : 2] = 0.0
     labels, kept = np.where(weights > 0.0, Y, 1 - Y), np.flatnonzero(weights)
-    there = PlugInClassifier(OfDask(), cv=2).fit(DENSE, labels, weights)
+    there = PlugInClassifier(DaskLeastSquares(), cv=2).fit(DENSE, labels, weights)
     halves = [(np.flatnonzero(FOLD[kept] != fold), np.flatnonzero(FOLD[kept] == fold)) for fold in range(2)]
-    assert_same(there, PlugInClassifier(OfMemory(), cv=halves).fit(X[kept], Y[kept], weights[kept]))
+    assert_same(there, PlugInClassifier(LocalLeastSquares(), cv=halves).fit(X[kept], Y[kept], weights[kept]))
 
 
-def test_a_trained_one_gets_its_threshold(client):
-    trained = OfDask().fit(DENSE, da.from_array(Y, chunks=CHUNK))
+def test_a_prefitted_learner_gets_a_threshold(client):
+    trained = DaskLeastSquares().fit(DENSE, da.from_array(Y, chunks=CHUNK))
     there = PlugInClassifier(trained, prefit=True).fit(DENSE, Y)
-    assert_same(there, PlugInClassifier(OfMemory().fit(X, Y), prefit=True).fit(X, Y))
+    assert_same(there, PlugInClassifier(LocalLeastSquares().fit(X, Y), prefit=True).fit(X, Y))
 
 
-def test_names_of_classes_are_refused(client):
+def test_text_labels_raise(client):
     with pytest.raises(ValueError, match=r"labels 0 to 1.*\['no', 'yes'\].*LabelEncoder"):
-        PlugInClassifier(OfDask(), cv=2).fit(DENSE, np.where(POSITIVE, "yes", "no"))
+        PlugInClassifier(DaskLeastSquares(), cv=2).fit(DENSE, np.where(POSITIVE, "yes", "no"))
 
 
-def package(name):
+def import_package(name):
     try:
         return import_module(name)
-    except (ImportError, OSError) as error:  # LightGBM's library needs one of the system, libgomp
+    except (ImportError, OSError) as error:  # LightGBM's library needs the system's libgomp
         pytest.skip(f"{name} cannot be imported: {error}")
 
 
 def lightgbm():
     settings = {"n_estimators": 10, "random_state": 0, "verbose": -1}
-    return package("lightgbm").DaskLGBMClassifier(**settings), package("lightgbm").LGBMClassifier(**settings)
+    return import_package("lightgbm").DaskLGBMClassifier(**settings), import_package("lightgbm").LGBMClassifier(
+        **settings
+    )
 
 
 def xgboost():
     settings = {"n_estimators": 10, "max_depth": 3, "random_state": 0}
-    return package("xgboost.dask").DaskXGBClassifier(**settings), package("xgboost").XGBClassifier(**settings)
+    return import_package("xgboost.dask").DaskXGBClassifier(**settings), import_package("xgboost").XGBClassifier(
+        **settings
+    )
 
 
 def dask_ml():
-    return package("dask_ml.linear_model").LogisticRegression(solver="lbfgs"), LogisticRegression()
+    return import_package("dask_ml.linear_model").LogisticRegression(solver="lbfgs"), LogisticRegression()
 
 
 LEARNERS = {"LightGBM": lightgbm, "XGBoost": xgboost, "dask-ml": dask_ml}
 
 
 @pytest.mark.parametrize("name", LEARNERS)
-def test_learners_of_packages_are_those_of_memory(name, client):
-    """About the same: bins of trees, for one, are made of what each worker has. Chunks of CSR where they are taken."""
+def test_learners_of_packages_agree_with_those_in_memory(name, client):
+    """They agree approximately, as histogram bins depend on the workers' data. CSR chunks are used where supported."""
     of_dask, of_memory = LEARNERS[name]()
     there = PlugInClassifier(of_dask, cv=2).fit(DENSE if name == "dask-ml" else CSR, Y)
     here = PlugInClassifier(of_memory, cv=HALVES).fit(X, Y)

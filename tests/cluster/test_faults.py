@@ -1,4 +1,4 @@
-"""Workers and schedulers are lost in the middle of training; the cases with real processes, each once."""
+"""Training survives lost workers and schedulers; every case runs once with real processes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def undisturbed(client, labels):
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_training_survives(case, cluster, client, labels, undisturbed):
+def test_training_survives_every_fault(case, cluster, client, labels, undisturbed):
     outcome = CASES[case](cluster, client, labels, undisturbed, run=1)
     assert outcome.happened
     assert outcome.same_certificate
@@ -31,7 +31,7 @@ def test_training_survives(case, cluster, client, labels, undisturbed):
         assert outcome.same_bits
 
 
-def test_workers_that_join_get_chunks_and_those_that_leave_give_them_back(cluster, client, monkeypatch):
+def test_chunks_are_rebalanced_when_workers_join_and_leave(cluster, client, monkeypatch):
     monkeypatch.setattr(pool, "_JOIN_CHECK_INTERVAL", 0.0)
     source = DaskSource(persist_blocks(make_samples(), client))
     w, everything = np.linspace(-1.0, 1.0, source.shape[1]), np.arange(len(source.bounds) - 1)
@@ -48,8 +48,8 @@ def test_workers_that_join_get_chunks_and_those_that_leave_give_them_back(cluste
 
 
 @pytest.mark.parametrize("model", [AUCSVC(norm=2), AMPClassifier("f1"), AUCSVC()], ids=["newton", "amp", "pairs"])
-def test_interrupted_training_goes_on_from_its_file(model, tmp_path):
-    """Any solver, here on samples in memory, stopped by an error of its callback."""
+def test_interrupted_training_resumes_from_its_checkpoint(model, tmp_path):
+    """Any solver, on samples in memory, interrupted by an error of its callback."""
     X, file = make_samples()[:2500].compute(scheduler="sync"), tmp_path / "training.npz"
     y = X[:, 0] + X[:, 1] ** 2 > 1.5
     expected = model.set_params(threshold="train").fit(X, y).result_
@@ -67,7 +67,7 @@ def test_interrupted_training_goes_on_from_its_file(model, tmp_path):
     assert found.n_iter > 1
 
 
-def test_a_file_of_another_training_is_refused(tmp_path):
+def test_checkpoints_of_another_training_or_damaged_ones_raise(tmp_path):
     X, file = make_samples()[:2500].compute(scheduler="sync"), tmp_path / "training.npz"
     y = X[:, 0] > 1.0
 

@@ -1,4 +1,4 @@
-"""The plug-in on a cluster: folds of whole chunks, learners that train on chunks or chunk by chunk."""
+"""PlugInClassifier on a cluster: folds of whole chunks, learners that train on all chunks or chunk by chunk."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 
 from metricwise import MultivariateSVC, PlugInClassifier
+from tests.cluster.chunked import make_csr_chunks, make_dense_chunks
 from tests.contracts.cases import make_data
 
 CHUNK, N_CHUNKS, N_FOLDS = 100, 6, 3
@@ -24,29 +25,24 @@ FOLD_OF_TWO = np.arange(N_CHUNKS).repeat(CHUNK) % 2
 PROBABILITIES = SGDClassifier(loss="log_loss", random_state=0)
 
 
-def dense(rows=X):
-    return da.from_array(rows, chunks=(CHUNK, -1))
+DENSE = make_dense_chunks(X, CHUNK)
 
 
-def in_sparse_chunks(rows):
-    return dense(rows).map_blocks(sparse.csr_array, meta=sparse.csr_array((0, 0)))
-
-
-def learner_by_chunks(learner):
-    """A classifier in memory that learns as chunks do: by parts of so many samples, in their order."""
+def make_chunk_learner(learner):
+    """Return a classifier in memory that learns chunk by chunk, in order."""
 
     class ByChunks(ClassifierMixin, BaseEstimator):
-        def fit(self, rows, y, sample_weight=None):
+        def fit(self, samples, y, sample_weight=None):
             self.model_, self.classes_ = clone(learner), np.unique(y)
             for _ in range(2):
                 for start in range(0, len(y), CHUNK):
                     part = slice(start, start + CHUNK)
                     weights = {} if sample_weight is None else {"sample_weight": sample_weight[part]}
-                    self.model_.partial_fit(rows[part], y[part], classes=self.classes_, **weights)
+                    self.model_.partial_fit(samples[part], y[part], classes=self.classes_, **weights)
             return self
 
-        def predict_proba(self, rows):
-            return self.model_.predict_proba(rows)
+        def predict_proba(self, samples):
+            return self.model_.predict_proba(samples)
 
     return ByChunks()
 
@@ -59,22 +55,22 @@ def assert_same(found, expected, rel):
 
 
 @pytest.mark.parametrize("kind", ["dense", "CSR"])
-def test_partial_fit_is_the_plug_in_in_memory_with_the_same_folds(kind, client):
+def test_partial_fit_learners_give_the_plug_in_in_memory(kind, client):
     weights = np.random.default_rng(1).integers(1, 3, size=len(X)).astype(float)
-    data, rows = (dense(), X) if kind == "dense" else (in_sparse_chunks(X), sparse.csr_array(X))
-    here = PlugInClassifier(learner_by_chunks(PROBABILITIES), cv=FOLDS).fit(rows, POSITIVE, weights)
+    data, samples = (DENSE, X) if kind == "dense" else (make_csr_chunks(X, CHUNK), sparse.csr_array(X))
+    here = PlugInClassifier(make_chunk_learner(PROBABILITIES), cv=FOLDS).fit(samples, POSITIVE, weights)
     there = PlugInClassifier(PROBABILITIES, cv=N_FOLDS, n_passes=2)
     there.fit(data, da.from_array(POSITIVE, chunks=250), weights, client=client)
     assert_same(there, here, rel=1e-9)
     np.testing.assert_allclose(there.estimator_.coef_, here.estimator_.model_.coef_)
-    np.testing.assert_array_equal(there.predict(rows), here.predict(rows))
+    np.testing.assert_array_equal(there.predict(samples), here.predict(samples))
 
 
-def test_a_learner_of_metricwise_is_trained_where_the_chunks_are(client):
+def test_learners_of_metricwise_are_trained_on_the_cluster(client):
     learner = MultivariateSVC("f1", threshold=0.0, C=0.1)
     halves = [(np.flatnonzero(fold != FOLD_OF_TWO), np.flatnonzero(fold == FOLD_OF_TWO)) for fold in range(2)]
     here = PlugInClassifier(learner, cv=halves).fit(X, POSITIVE)
-    there = PlugInClassifier(learner, cv=2).fit(dense(), POSITIVE)
+    there = PlugInClassifier(learner, cv=2).fit(DENSE, POSITIVE)
     assert there.estimator_.result_.bytes_moved > 0
     assert there.expected_score_ == pytest.approx(here.expected_score_, abs=0.01)
     assert there.threshold_ == pytest.approx(here.threshold_, abs=0.05)
@@ -82,15 +78,15 @@ def test_a_learner_of_metricwise_is_trained_where_the_chunks_are(client):
     assert np.mean(there.predict(X) == here.predict(X)) > 0.98
 
 
-def test_several_classes_rows_without_weight_and_areas(client):
+def test_multiclass_zero_weights_and_ranking_measures_agree_with_memory(client):
     names = np.array(["no", "perhaps", "yes"])[POSITIVE.astype(int) + (X[:, 0] > 0.5)]
-    there = PlugInClassifier(GaussianNB(), "f1_macro", cv=N_FOLDS).fit(dense(), names)
+    there = PlugInClassifier(GaussianNB(), "f1_macro", cv=N_FOLDS).fit(DENSE, names)
     here = PlugInClassifier(GaussianNB(), "f1_macro", cv=FOLDS).fit(X, names)
     np.testing.assert_allclose(there.threshold_, here.threshold_, rtol=1e-6, atol=1e-9)
-    assert list(there.predict_proba(dense()).shape) == [len(X), 3]
+    assert list(there.predict_proba(DENSE).shape) == [len(X), 3]
     kept = np.random.default_rng(2).random(len(X)) < 0.7
     folds = [tuple(np.flatnonzero((FOLD[kept] == fold) == held) for held in (False, True)) for fold in range(N_FOLDS)]
-    there = PlugInClassifier(GaussianNB(), "roc_auc", cv=N_FOLDS).fit(dense(), POSITIVE, kept.astype(float))
+    there = PlugInClassifier(GaussianNB(), "roc_auc", cv=N_FOLDS).fit(DENSE, POSITIVE, kept.astype(float))
     here = PlugInClassifier(GaussianNB(), "roc_auc", cv=folds).fit(X[kept], POSITIVE[kept])
     assert there.expected_score_ == pytest.approx(here.expected_score_, rel=1e-9)
 
@@ -109,41 +105,41 @@ def test_predictions_are_lazy_with_the_same_chunks(client):
     np.testing.assert_allclose(chances.compute(), model.predict_proba(here))
     assert model.score(frame, POSITIVE) == pytest.approx(model.score(here, POSITIVE))
     trained = clone(PROBABILITIES).fit(X, POSITIVE)
-    arrays = PlugInClassifier(trained, prefit=True).fit(dense(), POSITIVE)
-    assert arrays.predict(dense()).chunks == ((CHUNK,) * N_CHUNKS,)
-    assert arrays.predict_proba(dense()).chunks == ((CHUNK,) * N_CHUNKS, (2,))
-    np.testing.assert_array_equal(arrays.predict(dense()).compute(), arrays.predict(X))
+    arrays = PlugInClassifier(trained, prefit=True).fit(DENSE, POSITIVE)
+    assert arrays.predict(DENSE).chunks == ((CHUNK,) * N_CHUNKS,)
+    assert arrays.predict_proba(DENSE).chunks == ((CHUNK,) * N_CHUNKS, (2,))
+    np.testing.assert_array_equal(arrays.predict(DENSE).compute(), arrays.predict(X))
     expected = PlugInClassifier(trained, prefit=True).fit(X, POSITIVE)
     assert_same(arrays, expected, rel=1e-9)
 
 
-BAD = {
-    "a learner for memory": (LogisticRegression(), {}, dense(), POSITIVE, r"LogisticRegression needs.*SGDClassifier"),
-    "a pipeline": (make_pipeline(GaussianNB()), {}, dense(), POSITIVE, r"Pipeline needs all samples.*X.compute\(\)"),
-    "a kernel": (MultivariateSVC("f1", kernel="rbf"), {"cv": 2}, dense(), POSITIVE, "kernel='linear'"),
+INVALID = {
+    "a learner for memory": (LogisticRegression(), {}, DENSE, POSITIVE, r"LogisticRegression needs.*SGDClassifier"),
+    "a pipeline": (make_pipeline(GaussianNB()), {}, DENSE, POSITIVE, r"Pipeline needs all samples.*X.compute\(\)"),
+    "a kernel": (MultivariateSVC("f1", kernel="rbf"), {"cv": 2}, DENSE, POSITIVE, "kernel='linear'"),
     "few chunks": (GaussianNB(), {}, da.from_array(X, chunks=(300, -1)), POSITIVE, "X has 2.*rechunk.*from 2 to 2"),
-    "own folds": (GaussianNB(), {"cv": FOLDS}, dense(), POSITIVE, "whole chunks.*number of folds, not list"),
-    "a class in one fold": (GaussianNB(), {"cv": 2}, dense(), np.arange(len(X)) < 50, r"chunks \[0, 2, 4\].*shuffle"),
-    "one class": (GaussianNB(), {}, dense(), np.ones(len(X)), "only one class"),
-    "labels": (GaussianNB(), {}, dense(), POSITIVE[:-1], "600 samples and y has 599 labels"),
-    "several labels": (GaussianNB(), {}, dense(), np.column_stack([POSITIVE] * 2), "2 columns.*X.compute"),
-    "unknown sizes": (GaussianNB(), {}, dense()[dense()[:, 0] > 0], POSITIVE, r"compute_chunk_sizes\(\)"),
-    "a promise": (GaussianNB(), {"subject_to": [("recall", ">=", 0.5)]}, dense(), POSITIVE, "confidence=None"),
+    "own folds": (GaussianNB(), {"cv": FOLDS}, DENSE, POSITIVE, "whole chunks.*number of folds, not list"),
+    "a class in one fold": (GaussianNB(), {"cv": 2}, DENSE, np.arange(len(X)) < 50, r"chunks \[0, 2, 4\].*shuffle"),
+    "one class": (GaussianNB(), {}, DENSE, np.ones(len(X)), "only one class"),
+    "labels": (GaussianNB(), {}, DENSE, POSITIVE[:-1], "600 samples and y has 599 labels"),
+    "multilabel": (GaussianNB(), {}, DENSE, np.column_stack([POSITIVE] * 2), "2 columns.*X.compute"),
+    "unknown sizes": (GaussianNB(), {}, DENSE[DENSE[:, 0] > 0], POSITIVE, r"compute_chunk_sizes\(\)"),
+    "a guarantee": (GaussianNB(), {"subject_to": [("recall", ">=", 0.5)]}, DENSE, POSITIVE, "confidence=None"),
 }
 
 
-@pytest.mark.parametrize("name", BAD)
-def test_bad_input(name, client):
-    learner, settings, data, labels, message = BAD[name]
+@pytest.mark.parametrize("name", INVALID)
+def test_invalid_input_raises(name, client):
+    learner, settings, data, labels, message = INVALID[name]
     model = PlugInClassifier(learner, **settings)
     with pytest.raises(ValueError, match=message):
         model.fit(data, labels)
     assert not hasattr(model, "n_features_in_")
 
 
-def test_labels_of_a_batch_are_not_lazy(client):
+def test_batch_thresholds_raise_on_a_cluster(client):
     model = PlugInClassifier(GaussianNB(), threshold="batch").fit(X, POSITIVE)
     with pytest.raises(ValueError, match="chunk by chunk"):
-        model.predict(dense())
+        model.predict(DENSE)
     with pytest.raises(ValueError, match=r"dask.array.from_array\(X"):
         model.fit(X, POSITIVE, client=client)

@@ -1,4 +1,4 @@
-"""Training on a cluster gives the model of training in memory, and moves numbers instead of samples."""
+"""Training on a cluster gives the model of training in memory, and transfers vectors instead of samples."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import sparse
 
 import metricwise
 from metricwise import AUCSVC, MultivariateSVC, certify
 from metricwise.designs import make_design
 from metricwise.designs.cluster.blocks import persist_blocks
 from metricwise.designs.cluster.source import DaskSource
+from tests.cluster.chunked import make_csr_chunks, make_dense_chunks
 from tests.contracts.cases import TOL, make_data
 
 X, POSITIVE = make_data()
@@ -24,24 +24,24 @@ NAMES = [f"feature {k}" for k in range(X.shape[1])]
 CHUNKS = (20, 31, 1, 38)
 
 
-def dense(rows):
-    return da.from_array(rows, chunks=(CHUNKS, -1))
+def to_dense_chunks(samples):
+    return make_dense_chunks(samples, CHUNKS)
 
 
-def in_sparse_chunks(rows):
-    return dense(rows).map_blocks(sparse.csr_array, meta=sparse.csr_array((0, 0)))
+def to_csr_chunks(samples):
+    return make_csr_chunks(samples, CHUNKS)
 
 
-def frame(rows):
-    return dd.from_pandas(pd.DataFrame(rows, columns=NAMES), npartitions=3)
+def to_frame(samples):
+    return dd.from_pandas(pd.DataFrame(samples, columns=NAMES), npartitions=3)
 
 
 KINDS = {
-    "dense": dense,
-    "dense float32": lambda rows: dense(rows.astype(np.float32)),
-    "CSR": in_sparse_chunks,
-    "CSR float32": lambda rows: in_sparse_chunks(rows.astype(np.float32)),
-    "frame": frame,
+    "dense": to_dense_chunks,
+    "dense float32": lambda samples: to_dense_chunks(samples.astype(np.float32)),
+    "CSR": to_csr_chunks,
+    "CSR float32": lambda samples: to_csr_chunks(samples.astype(np.float32)),
+    "frame": to_frame,
 }
 each_kind = pytest.mark.parametrize("kind", KINDS)
 
@@ -59,11 +59,11 @@ def sources(client):
 
 
 @each_kind
-def test_products_are_those_of_rows_in_memory(kind, sources):
+def test_products_equal_those_in_memory(kind, sources):
     rng = np.random.default_rng(0)
-    rows = rng.integers(0, X.shape[0], size=70)
-    here, there = (make_design(data, intercept=2.0).take(rows) for data in (X, sources[kind]))
-    w, c = rng.normal(size=X.shape[1] + 1), rng.normal(size=rows.size)
+    samples = rng.integers(0, X.shape[0], size=70)
+    here, there = (make_design(data, intercept=2.0).take(samples) for data in (X, sources[kind]))
+    w, c = rng.normal(size=X.shape[1] + 1), rng.normal(size=samples.size)
     np.testing.assert_allclose(there.scores(w), here.scores(w), rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(there.combine(c), here.combine(c), rtol=1e-12, atol=1e-12)
     np.testing.assert_array_equal(there.fingerprints(3), here.fingerprints(3))
@@ -71,53 +71,53 @@ def test_products_are_those_of_rows_in_memory(kind, sources):
     np.testing.assert_allclose(gathered.scores(w), here.take(np.array([5, 3, 3, 60])).scores(w), rtol=1e-12, atol=1e-12)
 
 
-def test_several_classes_weights_and_names_of_a_frame(client):
+def test_multiclass_weights_and_feature_names_of_a_frame(client):
     names = np.array(["no", "perhaps", "yes"])[POSITIVE.astype(int) + (X[:, 0] > 0.5)]
     weights = np.random.default_rng(1).integers(0, 3, size=len(X)).astype(float)
     settings = {"threshold": 0.0, "class_weight": "balanced"}
     here = MultivariateSVC("f1", **settings).fit(X, names, weights)
     there = MultivariateSVC("f1", **settings)
     labels, counts = dd.from_pandas(pd.Series(names), npartitions=2), dd.from_pandas(pd.Series(weights), 2)
-    there.fit(frame(X), labels, counts)
+    there.fit(to_frame(X), labels, counts)
     for found, expected in zip(there.result_, here.result_, strict=True):
         assert_same_optimum(found, expected)
-    proved = certify(there, frame(X), labels, counts, client=client)
+    proved = certify(there, to_frame(X), labels, counts, client=client)
     for found, expected in zip(proved, certify(there, X, names, weights), strict=True):
         assert (found.upper, found.lower) == pytest.approx((expected.upper, expected.lower), rel=1e-9)
         assert found.relative <= 1.1 * TOL
     assert list(there.feature_names_in_) == NAMES
-    scores = there.decision_function(frame(X))
+    scores = there.decision_function(to_frame(X))
     assert list(scores.columns) == list(here.classes_)
     np.testing.assert_allclose(scores.compute(), there.decision_function(pd.DataFrame(X, columns=NAMES)))
 
 
 def test_predictions_are_lazy_with_the_same_chunks(client):
-    model = MultivariateSVC("f1", threshold=0.0).fit(dense(X), POSITIVE)
-    for data in (dense(X), in_sparse_chunks(X)):
+    model = MultivariateSVC("f1", threshold=0.0).fit(to_dense_chunks(X), POSITIVE)
+    for data in (to_dense_chunks(X), to_csr_chunks(X)):
         scores, labels = model.decision_function(data), model.predict(data)
         assert scores.chunks == labels.chunks == (CHUNKS,)
         assert labels.dtype == bool
         np.testing.assert_allclose(scores.compute(), model.decision_function(X), atol=1e-12)
         np.testing.assert_array_equal(labels.compute(), model.predict(X))
-    rows = frame(X)
-    labels = model.fit(rows, POSITIVE).predict(rows)
-    assert labels.npartitions == rows.npartitions
-    assert labels.compute().index.equals(rows.index.compute())
+    samples = to_frame(X)
+    labels = model.fit(samples, POSITIVE).predict(samples)
+    assert labels.npartitions == samples.npartitions
+    assert labels.compute().index.equals(samples.index.compute())
 
 
-def test_one_class_against_one_is_predicted_chunk_by_chunk(client):
+def test_one_vs_one_models_predict_chunk_by_chunk(client):
     classes = POSITIVE.astype(int) + (X[:, 0] > 0.5)
-    model = AUCSVC(multi_class="ovo", threshold="train").fit(dense(X), classes)
-    np.testing.assert_allclose(model.decision_function(dense(X)).compute(), model.decision_function(X))
+    model = AUCSVC(multi_class="ovo", threshold="train").fit(to_dense_chunks(X), classes)
+    np.testing.assert_allclose(model.decision_function(to_dense_chunks(X)).compute(), model.decision_function(X))
 
 
-def test_numbers_move_and_rows_do_not(client):
+def test_vectors_are_transferred_and_samples_are_not(client):
     many, positive = make_data(n_samples=4000, n_features=60)
     model = MultivariateSVC("f1", threshold="train", max_iter=6, tol=1e-9)
     with pytest.warns(UserWarning, match="max_iter"):
         model.fit(da.from_array(many, chunks=(1000, -1)), positive)
     moved = np.diff([entry.bytes_moved for entry in model.result_.history])
-    # Eight bytes for scores, weights to two workers and a vector a chunk; one for most coefficients of labellings.
+    # Eight bytes per score, weights to two workers and one vector per chunk; one byte for most coefficients.
     vectors = 8 * (4000 + 2 * 60 + 4 * 60) + 4000
     assert np.all(moved > 0)
     assert moved.max() <= 1.1 * vectors
@@ -125,15 +125,15 @@ def test_numbers_move_and_rows_do_not(client):
     assert MultivariateSVC("f1", threshold="train").fit(X, POSITIVE).result_.bytes_moved == 0
 
 
-def test_training_ends_with_the_same_bits_whatever_the_chunks_of_a_worker(cluster, client):
-    data = dense(X)
+def test_the_model_does_not_depend_on_the_placement_of_chunks(cluster, client):
+    data = to_dense_chunks(X)
     models = [MultivariateSVC("f1", threshold="train").fit(data, POSITIVE) for _ in range(2)]
     np.testing.assert_array_equal(models[0].coef_, models[1].coef_)
     assert models[0].result_.certificate == models[1].result_.certificate
 
 
-def test_a_model_trained_on_a_cluster_is_saved(client, tmp_path):
-    model = MultivariateSVC("f1", threshold="train").fit(dense(X), POSITIVE)
+def test_a_model_trained_on_a_cluster_can_be_saved(client, tmp_path):
+    model = MultivariateSVC("f1", threshold="train").fit(to_dense_chunks(X), POSITIVE)
     metricwise.save(model, tmp_path / "model.mw")
     again = metricwise.load(tmp_path / "model.mw")
     assert again.result_.bytes_moved == model.result_.bytes_moved > 0

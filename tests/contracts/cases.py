@@ -1,4 +1,4 @@
-"""What the contract tests run over: every registered measure and solver, and every way of storing the data.
+"""Cases of the contract tests: every registered measure and solver, and every storage of the data.
 
 A measure or a solver that is registered later is tested without a change here.
 """
@@ -21,23 +21,23 @@ from metricwise.solvers.registry import SOLVERS
 TOL = 1e-3
 
 
-def _own(tp, fp, fn, tn):
-    """A function of the table that the library knows nothing about."""
+def _custom_value(tp, fp, fn, tn):
+    """Return a user-defined function of the contingency table."""
     return (tp + 0.3 * tn) / (tp + 0.3 * tn + 2 * np.sqrt(fp) + fn)
 
 
-OWN = contingency_measure(_own, "own")
-LATER = PartialAuc(min_fpr=0.2, max_fpr=0.6)  # with two peaks a positive, where from 0 on there is one
+OWN = contingency_measure(_custom_value, "own")
+LATER = PartialAuc(min_fpr=0.2, max_fpr=0.6)  # with two maxima per positive; ranges from 0 have one
 MEASURES = [get_measure(name) for name in registered_names(HasViolatedLabelling)] + [OWN, LATER]
-# Solvers of the multivariate problem in memory, all features included.
+# Solvers of the multivariate problem in memory with all features.
 SHARED = {name: entry for name, entry in SOLVERS.items() if entry.make_problem is make_problem}
 SHARED.pop("feature-selection")
 PAIRS = [(name, measure) for name, entry in SHARED.items() for measure in MEASURES if isinstance(measure, entry.needs)]
 PAIR_IDS = [f"{name}-{measure.name}" for name, measure in PAIRS]
 
 
-def _slice_of_wider(X):
-    """The same numbers, with other samples and columns in between."""
+def _make_strided(X):
+    """Return a strided view of the same values."""
     wide = np.full((2 * X.shape[0], 2 * X.shape[1] + 1), 99.0, dtype=X.dtype)
     wide[::2, 1::2] = X
     return wide[::2, 1::2]
@@ -46,15 +46,15 @@ def _slice_of_wider(X):
 STORAGE = {
     "dense samples": np.ascontiguousarray,
     "dense columns": np.asfortranarray,
-    "dense slice": _slice_of_wider,
+    "dense slice": _make_strided,
     "sparse": sparse.csr_array,
 }
 FOLDER = tempfile.TemporaryDirectory()
 NUMBERS = count()
 
 
-def _in_file(X, suffix):
-    """The same numbers in a file that is read in blocks."""
+def _write_and_open(X, suffix):
+    """Return the same values from a file that is read in blocks."""
     path = Path(FOLDER.name, f"{next(NUMBERS)}.{suffix}")
     if suffix == "npy":
         np.save(path, X)
@@ -63,20 +63,20 @@ def _in_file(X, suffix):
     return metricwise.io.open(path, block_rows=X.shape[0] // 4 + 1)
 
 
-ON_DISK = {"dense on disk": lambda X: _in_file(X, "npy"), "sparse on disk": lambda X: _in_file(X, "npz")}
+ON_DISK = {"dense on disk": lambda X: _write_and_open(X, "npy"), "sparse on disk": lambda X: _write_and_open(X, "npz")}
 DTYPES = (np.float64, np.float32)
 DESIGNS = [(kind, dtype) for kind in STORAGE for dtype in DTYPES]
 DESIGN_IDS = [f"{kind} {np.dtype(dtype).name}" for kind, dtype in DESIGNS]
-ALL_DESIGNS = [(kind, dtype) for kind in STORAGE | ON_DISK for dtype in DTYPES]  # those of chunks included
+ALL_DESIGNS = [(kind, dtype) for kind in STORAGE | ON_DISK for dtype in DTYPES]  # with those on disk
 ALL_DESIGN_IDS = [f"{kind} {np.dtype(dtype).name}" for kind, dtype in ALL_DESIGNS]
 
 
-def stored(X, kind, dtype=np.float64):
+def store(X, kind, dtype=np.float64):
     return (STORAGE | ON_DISK)[kind](X.astype(dtype))
 
 
 def make_data(n_samples=90, n_features=8, seed=0, share=0.3, noise=0.6):
-    """Samples with many zeros, exact in single precision, and the numbers that decide about their labels."""
+    """Return samples with many zeros, exact in single precision, and whether each is positive."""
     rng = np.random.default_rng(seed)
     X = np.round(8 * rng.normal(size=(n_samples, n_features))) / 8
     X[rng.random(X.shape) < 0.4] = 0.0
@@ -84,9 +84,9 @@ def make_data(n_samples=90, n_features=8, seed=0, share=0.3, noise=0.6):
     return X, leaning > np.quantile(leaning, 1 - share)
 
 
-def problem_of(measure, X, positive, C=0.5, weights=None, threads=1, intercept=1.0):
+def pose_problem(measure, X, positive, C=0.5, weights=None, threads=1, intercept=1.0):
     return make_problem(make_design(X, intercept=intercept, threads=threads), positive, measure, C, weights)
 
 
-def objective(problem, w):
+def compute_objective(problem, w):
     return problem.objective(w, problem.oracle.violate(problem.design.scores(w)))

@@ -1,4 +1,4 @@
-"""The independent certificate agrees with the one of training, whatever the measure, the weights and the data."""
+"""The recomputed certificate agrees with that of training for every measure, weighting and data set."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ THREE = np.digitize(LEANING, np.quantile(LEANING, [0.3, 0.65]))
 WHOLE = np.random.default_rng(0).integers(0, 4, size=BINARY.size).astype(float)
 OTHER = np.random.default_rng(1).uniform(0.2, 3.0, size=BINARY.size)
 LARGE = np.random.default_rng(2).uniform(100.0, 10_000.0, size=BINARY.size)
-FEW = np.round(X[:, :3])  # many samples are alike
+FEW = np.round(X[:, :3])  # many samples are equal
 
 # Settings of the estimator, data, labels, sample weights.
 CASES = {
@@ -56,7 +56,7 @@ def assert_agrees(model, found):
         assert again.relative <= 2e-3
 
 
-@pytest.mark.filterwarnings("ignore:the surrogate of")  # the middle one of three classes is not linear
+@pytest.mark.filterwarnings("ignore:the surrogate of")  # the middle of three classes is not linearly separable
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("measure", MEASURES, ids=lambda measure: measure.name)
 def test_certify_agrees_with_training(measure, case):
@@ -66,15 +66,15 @@ def test_certify_agrees_with_training(measure, case):
 
 
 @pytest.mark.parametrize("measure", MEASURES, ids=lambda measure: measure.name)
-def test_the_order_of_the_rows_does_not_matter(measure):
+def test_the_order_of_the_samples_does_not_matter(measure):
     model = MultivariateSVC(measure, C=0.3, threshold=0.0).fit(X, BINARY)
     order = np.random.default_rng(2).permutation(BINARY.size)
     assert_agrees(model, certify(model, X[order], BINARY[order]))
 
 
 @pytest.mark.parametrize("measure", MEASURES, ids=lambda measure: measure.name)
-def test_bounds_enclose_those_of_a_far_better_trained_model(measure):
-    """No weights are better than the recomputed lower bound of a loosely trained model."""
+def test_bounds_enclose_those_of_a_model_with_a_small_tolerance(measure):
+    """No weights are better than the recomputed lower bound of a model with a large tolerance."""
     loose = MultivariateSVC(measure, C=0.3, threshold=0.0, tol=0.05).fit(X, BINARY)
     tight = MultivariateSVC(measure, C=0.3, threshold=0.0, tol=1e-5).fit(X, BINARY)
     bounds, best = certify(loose, X, BINARY), certify(tight, X, BINARY)
@@ -84,14 +84,14 @@ def test_bounds_enclose_those_of_a_far_better_trained_model(measure):
 
 
 def test_other_data_give_other_bounds():
-    """A certificate is of the data that are passed: it does not repeat what the model says of itself."""
+    """The certificate is computed from the given data, not copied from the model."""
     model = MultivariateSVC("f1", C=0.3, threshold=0.0).fit(X, BINARY)
     flipped = certify(model, X, 1 - BINARY)
     assert flipped.upper > 2 * model.result_.certificate.upper
     assert flipped.lower <= flipped.upper
 
 
-def test_changed_weights_are_noticed():
+def test_changed_weights_are_detected():
     model = MultivariateSVC("f1", C=0.3, threshold=0.0).fit(X, BINARY)
     before = certify(model, X, BINARY)
     model.result_.weights[0] += 1.0
@@ -103,7 +103,7 @@ def test_changed_weights_are_noticed():
     assert after.lower == before.lower
 
 
-def test_limits_of_training_show_in_the_certificate():
+def test_unfinished_training_shows_in_the_certificate():
     with pytest.warns(match="max_iter"):
         model = MultivariateSVC("f1", C=0.3, threshold=0.0, max_iter=2).fit(X, BINARY)
     found = certify(model, X, BINARY)
@@ -116,8 +116,8 @@ def test_limits_of_training_show_in_the_certificate():
 @pytest.mark.parametrize(
     "measure", ["accuracy", "balanced_accuracy", "f1", "prbep", "roc_auc", "partial_roc_auc", LATER], ids=str
 )
-def test_rows_on_the_margin_up_to_rounding_do_not_spoil_the_bound(measure, weighted):
-    """Where a mistake is dear, one sample or pair that is judged differently costs more than the whole objective."""
+def test_samples_on_the_margin_up_to_rounding_do_not_weaken_the_bound(measure, weighted):
+    """With a large C, one sample or pair on the other side of the margin costs more than the whole objective."""
     for seed, share, C in product((3, 4, 8, 32), (0.1, 0.2), (0.3, 10.0)):
         data, positive = make_data(n_samples=70, n_features=3 + seed % 5, seed=seed, share=share)
         weights = np.random.default_rng(seed).uniform(100.0, 10_000.0, size=positive.size) if weighted else None

@@ -1,4 +1,4 @@
-"""Certificates of kernels and of pairs, recomputed by the definitions."""
+"""Certificates of kernel and pairwise models, recomputed from the definitions."""
 
 from __future__ import annotations
 
@@ -33,27 +33,27 @@ def expect_equal(found, trained):
 @pytest.mark.parametrize("matrix", MATRICES)
 @pytest.mark.parametrize("weights", WEIGHTS)
 @pytest.mark.parametrize("name", MODELS)
-def test_rankings(name, weights, matrix):
+def test_certify_agrees_for_rankings(name, weights, matrix):
     model = MODELS[name].fit(MATRICES[matrix], Y, WEIGHTS[weights])
     expect_equal(certify(model, MATRICES[matrix], Y, WEIGHTS[weights]), model.result_.certificate)
 
 
 @pytest.mark.parametrize("weights", ["equal", "whole"])
 @pytest.mark.parametrize("measure", measure_names("MultivariateSVC"))
-def test_every_measure_with_a_kernel(measure, weights):
+def test_certify_agrees_for_every_measure_with_a_kernel(measure, weights):
     model = MultivariateSVC(measure, C=0.5, kernel="rbf", **SHARED).fit(X, Y, WEIGHTS[weights])
     expect_equal(certify(model, X, Y, WEIGHTS[weights]), model.result_.certificate)
 
 
 @pytest.mark.parametrize("kernel", ["sigmoid", "precomputed", "function"])
-def test_other_kernels(kernel):
+def test_certify_agrees_for_other_kernels(kernel):
     plain = X @ X.T + 1.0
     data, settings = X, {"kernel": kernel, "gamma": 1e-3, "coef0": 0.0}
     if kernel == "precomputed":
         data = plain
     elif kernel == "function":
         settings = {"kernel": lambda A, B: A @ B.T + 1.0}
-    elif kernel == "sigmoid":  # nearly linear: positive semi-definite but for rounding errors
+    elif kernel == "sigmoid":  # nearly linear: positive semi-definite up to rounding errors
         settings |= {"gamma": 1e-6, "C": 1e5}
     model = MultivariateSVC("f1", **settings, **SHARED).fit(data, Y)
     expect_equal(certify(model, data, Y), model.result_.certificate)
@@ -74,7 +74,7 @@ def test_approximations_are_compared_with_the_exact_kernel(make, approximation):
 
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
-def test_one_class_against_one(kernel):
+def test_certify_agrees_for_one_vs_one(kernel):
     labels = np.digitize(X[:, 0], [-0.5, 0.5])
     model = AUCSVC(kernel=kernel, multi_class="ovo", **SHARED).fit(X, labels)
     found = certify(model, X, labels)
@@ -83,7 +83,7 @@ def test_one_class_against_one(kernel):
         expect_equal(one, result.certificate)
 
 
-def test_rows_in_another_order_are_refused():
+def test_samples_in_another_order_raise():
     model = AUCSVC(kernel="rbf", **SHARED).fit(X, Y)
     with pytest.raises(ValueError, match="not those the model was trained on, in the same order"):
         certify(model, X[::-1], Y[::-1])
@@ -93,7 +93,7 @@ def test_rows_in_another_order_are_refused():
     expect_equal(certify(linear, X[::-1], Y[::-1]), linear.result_.certificate)
 
 
-def test_clustered_pairs_are_refused():
+def test_clustered_pairs_raise():
     model = AUCSVC(pairs="kmeans", n_clusters=10, **SHARED).fit(X, Y)
     with pytest.raises(ValueError, match="train with pairs='exact'"):
         certify(model, X, Y)

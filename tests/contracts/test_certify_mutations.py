@@ -11,7 +11,9 @@ from metricwise import AUCSVC, AMPClassifier, MultivariateSVC, SmoothedSVC, cert
 from metricwise.decisions import targets
 from metricwise.designs import make_design
 
-pytestmark = pytest.mark.filterwarnings("ignore:the surrogate of")  # the middle one of three classes is not linear
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:the surrogate of"
+)  # the middle of three classes is not linearly separable
 
 RNG = np.random.default_rng(3)
 X = RNG.normal(size=(90, 4)) + 0.5
@@ -44,7 +46,7 @@ LINEAR = [name for name in ALL if "kernel" not in name]
 
 
 def replace_everywhere(monkeypatch, original, mutant):
-    """Put a mutant in the place of a function in all modules but those of the certificate."""
+    """Replace a function by a mutant in all modules except those of the certificate."""
     found = [
         (module, name)
         for home, module in list(sys.modules.items())
@@ -78,13 +80,13 @@ def replace_parameters(monkeypatch, model, **wrong):
     monkeypatch.setattr(kind, "fit", fit_with_wrong_parameters)
 
 
-def next_class(y):
+def shift_classes(y):
     classes, codes = np.unique(y, return_inverse=True)
     return classes[(codes + 1) % classes.size]
 
 
-def agrees(name):
-    """Whether certify finds the bounds that a newly trained model states."""
+def certify_agrees(name):
+    """Return whether certify finds the bounds that a newly trained model states."""
     make, y = ALL[name]
     model = make().fit(X, y, WEIGHTS)
     results = model.result_ if isinstance(model.result_, list) else [model.result_]
@@ -101,29 +103,29 @@ def agrees(name):
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_without_a_mutation_it_agrees(name):
-    assert agrees(name)
+def test_without_a_mutation_certify_agrees(name):
+    assert certify_agrees(name)
 
 
 # --------------------------------------------------------------------------------------------------------------- labels
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_labels_off_by_one_class(monkeypatch, name):
-    replace_data(monkeypatch, ALL[name][0](), lambda y, weights: (next_class(y), weights))
-    assert not agrees(name)
+def test_labels_shifted_by_one_class_are_detected(monkeypatch, name):
+    replace_data(monkeypatch, ALL[name][0](), lambda y, weights: (shift_classes(y), weights))
+    assert not certify_agrees(name)
 
 
 @pytest.mark.parametrize("name", BINARY)
-def test_the_other_class_is_positive(monkeypatch, name):
+def test_an_exchanged_positive_class_is_detected(monkeypatch, name):
     right = targets.positive_class
     mutant = lambda classes, pos_label: classes[0] if right(classes, pos_label) == classes[1] else classes[1]
     replace_everywhere(monkeypatch, right, mutant)
-    assert not agrees(name)
+    assert not certify_agrees(name)
 
 
 @pytest.mark.parametrize("name", BINARY)
-def test_scores_point_to_the_wrong_class(name):
+def test_scores_of_the_wrong_sign_are_detected(name):
     make, y = ALL[name]
     model = make().fit(X, y, WEIGHTS)
     stored = model.dual_coef_ if name == "kernel" else model.coef_
@@ -133,7 +135,7 @@ def test_scores_point_to_the_wrong_class(name):
         certify(model, X, y, WEIGHTS)
 
 
-def test_classes_are_those_of_y():
+def test_changed_classes_are_detected():
     model = MultivariateSVC("f1", **SHARED).fit(X, TWO)
     model.classes_ = model.classes_[::-1]
     with pytest.raises(ValueError, match=r"y has the labels \['ill', 'well'\] but the model was trained on"):
@@ -151,19 +153,19 @@ WRONG_WEIGHTS = {
 
 @pytest.mark.parametrize("wrong", WRONG_WEIGHTS)
 @pytest.mark.parametrize("name", ALL)
-def test_sample_weights(monkeypatch, name, wrong):
+def test_wrong_sample_weights_are_detected(monkeypatch, name, wrong):
     right = targets.sample_weights_of
     mutant = lambda X, y, sample_weight, class_weight: right(X, y, WRONG_WEIGHTS[wrong](sample_weight), class_weight)
     replace_everywhere(monkeypatch, right, mutant)
-    assert not agrees(name)
+    assert not certify_agrees(name)
 
 
 @pytest.mark.parametrize("name", WITH_INTERCEPT)
-def test_class_weights_ignored(monkeypatch, name):
+def test_ignored_class_weights_are_detected(monkeypatch, name):
     right = targets.sample_weights_of
     mutant = lambda X, y, sample_weight, class_weight: right(X, y, sample_weight, None)
     replace_everywhere(monkeypatch, right, mutant)
-    assert not agrees(name)
+    assert not certify_agrees(name)
 
 
 # ------------------------------------------------------------------------------------------------- intercept and kernel
@@ -171,13 +173,13 @@ def test_class_weights_ignored(monkeypatch, name):
 
 @pytest.mark.parametrize("wrong", [{"intercept_scaling": 1.0}, {"fit_intercept": False}], ids=["scaling", "none"])
 @pytest.mark.parametrize("name", WITH_INTERCEPT)
-def test_parameters_of_the_intercept_ignored(monkeypatch, name, wrong):
+def test_ignored_intercept_parameters_are_detected(monkeypatch, name, wrong):
     replace_parameters(monkeypatch, ALL[name][0](), **wrong)
-    assert not agrees(name)
+    assert not certify_agrees(name)
 
 
 @pytest.mark.parametrize("name", ["linear", "kernel", "one vs rest, kernel"])
-def test_an_intercept_where_there_should_be_none(monkeypatch, name):
+def test_an_unwanted_intercept_is_detected(monkeypatch, name):
     make, y = ALL[name]
     model = make().set_params(fit_intercept=False)
     replace_parameters(monkeypatch, model, fit_intercept=True)
@@ -186,39 +188,39 @@ def test_an_intercept_where_there_should_be_none(monkeypatch, name):
 
 
 @pytest.mark.parametrize("name", [name for name in LINEAR if name in WITH_INTERCEPT])
-def test_the_constant_column_has_the_wrong_value(monkeypatch, name):
+def test_a_wrong_constant_feature_is_detected(monkeypatch, name):
     mutant = lambda X, intercept=0.0, **settings: make_design(X, intercept=min(intercept, 1.0), **settings)
     replace_everywhere(monkeypatch, make_design, mutant)
-    assert not agrees(name)
+    assert not certify_agrees(name)
 
 
 @pytest.mark.parametrize("name", [name for name in LINEAR if name in ONE_VS_ONE])
-def test_a_constant_column_in_a_ranking(monkeypatch, name):
+def test_a_constant_feature_in_a_ranking_is_detected(monkeypatch, name):
     mutant = lambda X, intercept=0.0, **settings: make_design(X, intercept=1.0, **settings)
     replace_everywhere(monkeypatch, make_design, mutant)
-    assert not agrees(name)
+    assert not certify_agrees(name)
 
 
 @pytest.mark.parametrize("name", [name for name in ALL if "kernel" in name])
-def test_another_kernel(monkeypatch, name):
+def test_another_kernel_is_detected(monkeypatch, name):
     replace_parameters(monkeypatch, ALL[name][0](), gamma=0.7)
-    assert not agrees(name)
+    assert not certify_agrees(name)
 
 
-# --------------------------------------------------------------------------------------------------- nothing is asked
+# --------------------------------------------------------------------------------------------------------- independence
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_no_method_or_property_of_the_model_is_used(name):
+def test_certify_uses_no_method_or_property_of_the_model(name):
     make, y = ALL[name]
     model = make().fit(X, y, WEIGHTS)
     expected = certify(model, X, y, WEIGHTS)
 
-    class Silent(type(model)):
+    class WithoutMethods(type(model)):
         def __getattribute__(self, attribute):
             if attribute in ("__dict__", "__class__"):
                 return object.__getattribute__(self, attribute)
             raise AssertionError(f"certify asks the model for {attribute}")
 
-    model.__class__ = Silent
+    model.__class__ = WithoutMethods
     assert certify(model, X, y, WEIGHTS) == expected

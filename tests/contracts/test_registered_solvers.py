@@ -1,4 +1,4 @@
-"""What every registered solver guarantees, whatever its problem: `test_solvers` asks more of those that share one."""
+"""Guarantees of every registered solver; `test_solvers` has more for those of the multivariate problem."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ ENDED = {Status.OPTIMAL, Status.DEGENERATE, Status.STATIONARY, Status.COARSE}
 each_solver = pytest.mark.parametrize("name", SOLVERS)
 
 
-def measure_for(name):
-    """F1 where the solver takes it, else the area under the ROC curve."""
+def choose_measure(name):
+    """Return F1 where the solver supports it, else the area under the ROC curve."""
     return FBeta() if isinstance(FBeta(), SOLVERS[name].needs) else RocAuc()
 
 
@@ -31,8 +31,8 @@ def make_solver(name):
     return SOLVERS[name].solver(**SETTINGS.get(name, {}))
 
 
-def problem_of(name, data=X, threads=1):
-    make, measure = SOLVERS[name].make_problem, measure_for(name)
+def pose_problem(name, data=X, threads=1):
+    make, measure = SOLVERS[name].make_problem, choose_measure(name)
     if name == "binned-cutting-plane":
         design = make_design(data, intercept=1.0, threads=threads)
         return make(RemoteDesign(LocalData(design, POSITIVE.astype(np.int64)), 1), measure, 256, 0.5, TOL)
@@ -43,8 +43,8 @@ def problem_of(name, data=X, threads=1):
 
 
 @each_solver
-def test_ends_by_its_own_rule_with_bounds_that_agree(name):
-    result, _ = run(make_solver(name), problem_of(name), Limits(tol=TOL))
+def test_every_solver_converges_with_consistent_bounds(name):
+    result, _ = run(make_solver(name), pose_problem(name), Limits(tol=TOL))
     assert result.status in ENDED
     objectives, lowers = (np.array([getattr(entry, key) for entry in result.history]) for key in ("objective", "lower"))
     rounding = 1e-9 * np.abs(objectives).max()
@@ -56,8 +56,8 @@ def test_ends_by_its_own_rule_with_bounds_that_agree(name):
 
 
 @each_solver
-def test_goes_on_from_the_state_of_a_stopped_run(name):
-    solver, problem = make_solver(name), problem_of(name)
+def test_every_solver_resumes_from_the_state_of_a_stopped_run(name):
+    solver, problem = make_solver(name), pose_problem(name)
     first, state = run(solver, problem, Limits(tol=TOL), callback=lambda entry: True)
     assert first.n_iter == 1
     resumed, _ = run(solver, problem, Limits(tol=TOL), state)
@@ -67,19 +67,19 @@ def test_goes_on_from_the_state_of_a_stopped_run(name):
 
 
 @each_solver
-def test_the_callback_and_the_most_iterations_end_the_run(name):
-    result, _ = run(make_solver(name), problem_of(name), Limits(tol=NEVER), callback=lambda entry: True)
+def test_the_callback_and_max_iter_stop_every_solver(name):
+    result, _ = run(make_solver(name), pose_problem(name), Limits(tol=NEVER), callback=lambda entry: True)
     assert (result.status, result.n_iter) == (Status.STOPPED, 1)
-    result, _ = run(make_solver(name), problem_of(name), Limits(tol=NEVER, max_iter=1))
+    result, _ = run(make_solver(name), pose_problem(name), Limits(tol=NEVER, max_iter=1))
     assert (result.status, result.n_iter) == (Status.MAX_ITER, 1)
 
 
 @each_solver
-def test_neither_data_nor_the_number_of_threads_changes(name):
+def test_solvers_change_no_data_and_do_not_depend_on_threads(name):
     data = X.copy()
     data.flags.writeable = False
     one, two = (
-        run(make_solver(name), problem_of(name, data, threads), Limits(TOL, max_iter=5))[0] for threads in (1, 2)
+        run(make_solver(name), pose_problem(name, data, threads), Limits(TOL, max_iter=5))[0] for threads in (1, 2)
     )
     np.testing.assert_array_equal(one.weights, two.weights)
     assert one.certificate == two.certificate
@@ -87,7 +87,7 @@ def test_neither_data_nor_the_number_of_threads_changes(name):
 
 @each_solver
 def test_a_mismatch_names_the_solvers_that_fit(name):
-    entry = get_solver(name, measure_for(name))
+    entry = get_solver(name, choose_measure(name))
     assert entry is SOLVERS[name]
     other = get_measure("recall_at_precision")  # has none of the capabilities
     assert fitting_solvers(other) == ()
@@ -95,7 +95,7 @@ def test_a_mismatch_names_the_solvers_that_fit(name):
         get_solver(name, other)
 
 
-def test_an_unknown_solver_is_refused_with_the_names():
+def test_an_unknown_solver_raises_with_the_known_names():
     with pytest.raises(ValueError, match="no solver 'simplex'; choose one of cutting-plane"):
         get_solver("simplex", FBeta())
     with pytest.raises(TypeError, match=r"solvers that fit: cutting-plane, .*amp"):

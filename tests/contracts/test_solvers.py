@@ -1,4 +1,4 @@
-"""What every solver promises, for every measure that fits and every way of storing the data."""
+"""Guarantees of every solver, for every measure it supports and every storage of the data."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from tests.contracts.cases import (
     PAIR_IDS,
     PAIRS,
     TOL,
+    compute_objective,
     make_data,
-    objective,
-    problem_of,
-    stored,
+    pose_problem,
+    store,
 )
 
 X, POSITIVE = make_data()
@@ -32,7 +32,7 @@ def solve(solver, problem, tol=TOL, **limits):
 
 
 def assert_sound(result, tol=TOL):
-    """The run ended by its own rule, and every bound on the way is consistent with every other."""
+    """Check that the run reached its tolerance, and that all bounds are consistent."""
     certificate = result.certificate
     rounding = 1e-9 * abs(certificate.upper)
     assert result.status.reached_tolerance
@@ -50,21 +50,21 @@ def assert_sound(result, tol=TOL):
 
 @pytest.fixture(scope="module")
 def reference():
-    """The result on contiguous samples in double precision, once for each solver and measure."""
+    """Return a function that solves each problem once, on contiguous samples in double precision."""
     kept = {}
 
-    def solved(solver, measure):
+    def solve_once(solver, measure):
         if (solver, measure) not in kept:
-            kept[solver, measure] = solve(solver, problem_of(measure, X, POSITIVE))[0]
+            kept[solver, measure] = solve(solver, pose_problem(measure, X, POSITIVE))[0]
         return kept[solver, measure]
 
-    return solved
+    return solve_once
 
 
 @each_pair
 @pytest.mark.parametrize(("kind", "dtype"), ALL_DESIGNS, ids=ALL_DESIGN_IDS)
 def test_reaches_the_tolerance_and_the_same_optimum_on_every_design(solver, measure, kind, dtype, reference):
-    problem = problem_of(measure, stored(X, kind, dtype), POSITIVE)
+    problem = pose_problem(measure, store(X, kind, dtype), POSITIVE)
     result, _ = solve(solver, problem)
     assert_sound(result)
     expected = reference(solver, measure).certificate
@@ -73,9 +73,9 @@ def test_reaches_the_tolerance_and_the_same_optimum_on_every_design(solver, meas
 
 
 @each_pair
-def test_the_weights_have_the_objective_that_is_certified_and_none_near_them_has_less(solver, measure, reference):
-    problem, result = problem_of(measure, X, POSITIVE), reference(solver, measure)
-    assert objective(problem, result.weights) == pytest.approx(result.certificate.upper, rel=1e-9)
+def test_the_weights_have_the_certified_objective_and_are_a_minimum(solver, measure, reference):
+    problem, result = pose_problem(measure, X, POSITIVE), reference(solver, measure)
+    assert compute_objective(problem, result.weights) == pytest.approx(result.certificate.upper, rel=1e-9)
     assert result.certificate.loss_bound == pytest.approx(
         (result.certificate.upper - 0.5 * result.weights @ result.weights) / problem.cost, rel=1e-9
     )
@@ -85,27 +85,27 @@ def test_the_weights_have_the_objective_that_is_certified_and_none_near_them_has
     for scale in np.repeat([1e-4, 1e-2, 0.1, 1.0], 25):
         step = rng.normal(size=result.weights.size)
         w = result.weights + scale * length * step / np.linalg.norm(step)
-        assert objective(problem, w) >= lowest
+        assert compute_objective(problem, w) >= lowest
     for factor in (0.0, 0.5, 0.9, 1.1, 2.0):
-        assert objective(problem, factor * result.weights) >= lowest
+        assert compute_objective(problem, factor * result.weights) >= lowest
 
 
 @each_pair
-def test_bounds_stay_true_at_the_end_of_floating_point_accuracy(solver, measure):
-    """However small the tolerance: the objective is that of the weights, and the bounds do not cross."""
+def test_bounds_hold_at_the_limit_of_floating_point_accuracy(solver, measure):
+    """For any tolerance, the objective is that of the weights, and the bounds do not cross."""
     for seed in range(8):
         few, positive = make_data(n_samples=14, n_features=2, seed=seed, share=0.4)
-        problem = problem_of(measure, np.round(2 * few) / 2, positive, C=[0.05, 0.5, 5.0][seed % 3])
+        problem = pose_problem(measure, np.round(2 * few) / 2, positive, C=[0.05, 0.5, 5.0][seed % 3])
         result, _ = solve(solver, problem, tol=NEVER, max_iter=150)
         rounding = 1e-9 * max(1.0, abs(result.certificate.upper))
-        assert objective(problem, result.weights) == pytest.approx(result.certificate.upper, abs=rounding)
+        assert compute_objective(problem, result.weights) == pytest.approx(result.certificate.upper, abs=rounding)
         assert result.certificate.gap >= -rounding
 
 
 @each_pair
-def test_the_bound_on_the_loss_holds_for_the_labels_of_the_weights(solver, measure, reference):
-    """The slack is at least the loss of labels (or scores) that the weights give, and labels by sign are one choice."""
-    problem, result = problem_of(measure, X, POSITIVE), reference(solver, measure)
+def test_the_loss_bound_holds_for_the_predicted_labels(solver, measure, reference):
+    """The slack is at least the loss of the scores, or of the labels by their sign."""
+    problem, result = pose_problem(measure, X, POSITIVE), reference(solver, measure)
     scores = problem.design.scores(result.weights)
     truth = np.arange(scores.size) < problem.n_pos
     response = scores if measure.response == "scores" else scores > 0
@@ -114,8 +114,8 @@ def test_the_bound_on_the_loss_holds_for_the_labels_of_the_weights(solver, measu
 
 @each_pair
 @pytest.mark.parametrize("kind", ["dense samples", "sparse"])
-def test_a_stopped_run_goes_on_to_the_same_result(solver, measure, kind):
-    problem = problem_of(measure, stored(X, kind), POSITIVE)
+def test_a_stopped_run_resumes_to_the_same_result(solver, measure, kind):
+    problem = pose_problem(measure, store(X, kind), POSITIVE)
     whole, _ = solve(solver, problem)
     first, state = solve(solver, problem, max_iter=3)
     assert first.n_iter == 3
@@ -130,9 +130,9 @@ def test_a_stopped_run_goes_on_to_the_same_result(solver, measure, kind):
 @each_pair
 @pytest.mark.parametrize("kind", ["dense samples", "sparse"])
 @pytest.mark.parametrize("path", [(0.05, 0.3, 2.0), (2.0, 0.3, 0.05)], ids=["rising", "falling"])
-def test_a_path_of_costs_ends_where_cold_starts_do(solver, measure, kind, path):
+def test_a_regularisation_path_reaches_the_optima_of_cold_starts(solver, measure, kind, path):
     made = SOLVERS[solver].solver()
-    problem = problem_of(measure, stored(X, kind), POSITIVE, C=1.0)
+    problem = pose_problem(measure, store(X, kind), POSITIVE, C=1.0)
     state = None
     for C in path:
         at = problem.with_cost(C * problem.cost)
@@ -141,12 +141,12 @@ def test_a_path_of_costs_ends_where_cold_starts_do(solver, measure, kind, path):
         cold, _ = run(made, at, Limits(tol=TOL))
         assert_sound(warm)
         assert warm.certificate.upper == pytest.approx(cold.certificate.upper, rel=TOL)
-        assert objective(at, warm.weights) == pytest.approx(warm.certificate.upper, rel=1e-9)
+        assert compute_objective(at, warm.weights) == pytest.approx(warm.certificate.upper, rel=1e-9)
 
 
 @each_pair
-def test_a_warm_start_at_the_same_cost_needs_hardly_any_iteration(solver, measure):
-    made, problem = SOLVERS[solver].solver(), problem_of(measure, X, POSITIVE)
+def test_a_warm_start_at_the_same_cost_takes_few_iterations(solver, measure):
+    made, problem = SOLVERS[solver].solver(), pose_problem(measure, X, POSITIVE)
     cold, state = run(made, problem, Limits(tol=TOL))
     warm, _ = run(made, problem, Limits(tol=TOL), made.init(problem, warm=state))
     assert_sound(warm)
@@ -154,37 +154,39 @@ def test_a_warm_start_at_the_same_cost_needs_hardly_any_iteration(solver, measur
 
 
 @each_pair
-def test_stops_after_the_most_iterations(solver, measure):
-    result, state = solve(solver, problem_of(measure, X, POSITIVE), tol=NEVER, max_iter=2)
+def test_max_iter_stops_every_solver(solver, measure):
+    result, state = solve(solver, pose_problem(measure, X, POSITIVE), tol=NEVER, max_iter=2)
     assert (result.status, result.n_iter, len(result.history)) == (Status.MAX_ITER, 2, 2)
     assert result.certificate.lower <= result.certificate.upper
-    again, _ = run(SOLVERS[solver].solver(), problem_of(measure, X, POSITIVE), Limits(tol=NEVER, max_iter=2), state)
-    assert (again.status, again.n_iter) == (Status.MAX_ITER, 4)  # the limit is on a run, not on a life
+    again, _ = run(SOLVERS[solver].solver(), pose_problem(measure, X, POSITIVE), Limits(tol=NEVER, max_iter=2), state)
+    assert (again.status, again.n_iter) == (Status.MAX_ITER, 4)  # the limit is per run
 
 
 @each_pair
-def test_stops_when_the_time_is_up(solver, measure):
-    result, _ = solve(solver, problem_of(measure, X, POSITIVE), tol=NEVER, max_seconds=1e-9)
+def test_max_seconds_stops_every_solver(solver, measure):
+    result, _ = solve(solver, pose_problem(measure, X, POSITIVE), tol=NEVER, max_seconds=1e-9)
     assert (result.status, result.n_iter) == (Status.MAX_SECONDS, 1)
     assert result.certificate.lower <= result.certificate.upper
 
 
 @each_pair
-def test_stops_when_the_callback_says_so(solver, measure):
+def test_the_callback_stops_every_solver(solver, measure):
     seen = []
 
-    def three(entry):
+    def stop_after_three(entry):
         seen.append(entry)
         return len(seen) == 3
 
-    result, _ = run(SOLVERS[solver].solver(), problem_of(measure, X, POSITIVE), Limits(tol=NEVER), callback=three)
+    result, _ = run(
+        SOLVERS[solver].solver(), pose_problem(measure, X, POSITIVE), Limits(tol=NEVER), callback=stop_after_three
+    )
     assert (result.status, result.n_iter) == (Status.STOPPED, 3)
     assert seen == list(result.history)
 
 
 @each_pair
-def test_a_gap_in_units_of_the_objective_stops_too(solver, measure):
-    problem = problem_of(measure, X, POSITIVE)
+def test_an_absolute_gap_stops_every_solver(solver, measure):
+    problem = pose_problem(measure, X, POSITIVE)
     wanted = 0.05 * problem.cost
     result, _ = solve(solver, problem, tol=NEVER, gap=wanted)
     assert result.status.reached_tolerance
@@ -195,11 +197,11 @@ def test_a_gap_in_units_of_the_objective_stops_too(solver, measure):
 @pytest.mark.parametrize("kind", ["dense samples", "dense columns", "sparse"])
 def test_the_number_of_threads_changes_no_bit(solver, measure, kind):
     many, positive = make_data(n_samples=4000, n_features=160, share=0.1)
-    data = stored(many, kind)
+    data = store(many, kind)
     entries = data.nnz if kind == "sparse" else data.size
-    assert len(block_bounds(data.shape[0], entries)) > 1  # else there is nothing to share
+    assert len(block_bounds(data.shape[0], entries)) > 1  # so that threads have work to share
     results = [
-        solve(solver, problem_of(measure, data, positive, threads=threads), tol=NEVER, max_iter=4)[0]
+        solve(solver, pose_problem(measure, data, positive, threads=threads), tol=NEVER, max_iter=4)[0]
         for threads in (1, 2)
     ]
     np.testing.assert_array_equal(results[0].weights, results[1].weights)
@@ -208,20 +210,20 @@ def test_the_number_of_threads_changes_no_bit(solver, measure, kind):
 
 
 @each_pair
-def test_whole_weights_are_repeated_samples(solver, measure):
+def test_integer_weights_equal_repeated_samples(solver, measure):
     copies = np.random.default_rng(3).integers(1, 4, size=POSITIVE.size)
-    weighted, _ = solve(solver, problem_of(measure, X, POSITIVE, weights=copies.astype(float)))
-    rows = np.repeat(np.arange(POSITIVE.size), copies)
-    repeated, _ = solve(solver, problem_of(measure, X[rows], POSITIVE[rows]))
+    weighted, _ = solve(solver, pose_problem(measure, X, POSITIVE, weights=copies.astype(float)))
+    samples = np.repeat(np.arange(POSITIVE.size), copies)
+    repeated, _ = solve(solver, pose_problem(measure, X[samples], POSITIVE[samples]))
     assert_sound(weighted)
     assert weighted.certificate.upper == pytest.approx(repeated.certificate.upper, rel=TOL)
 
 
 @each_pair
-def test_neither_data_nor_weights_are_written_to(solver, measure):
+def test_data_and_weights_are_not_changed(solver, measure):
     data, weights = X.copy(), np.random.default_rng(4).uniform(0.5, 2.0, size=POSITIVE.size)
     positive = POSITIVE.copy()
     for array in (data, weights, positive):
         array.flags.writeable = False
-    result, _ = solve(solver, problem_of(measure, data, positive, weights=weights))
+    result, _ = solve(solver, pose_problem(measure, data, positive, weights=weights))
     assert_sound(result)

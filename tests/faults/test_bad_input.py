@@ -1,4 +1,4 @@
-"""Bad input is refused with a message that names the argument and what to do."""
+"""Invalid input of MultivariateSVC and certify raises an error that names the argument and the remedy."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Y = (X @ [1.0, -1.0, 0.5, 0.0] + 0.3 * RNG.normal(size=60) > 0.4).astype(int)
 TRAINABLE = registered_names(HasViolatedLabelling)
 
 
-def expect_refusal(error, match, X=X, y=Y, sample_weight=None, **settings):
+def expect_error(error, match, X=X, y=Y, sample_weight=None, **settings):
     with pytest.raises(error, match=match):
         MultivariateSVC(**settings).fit(X, y, sample_weight=sample_weight)
 
@@ -38,11 +38,11 @@ def expect_refusal(error, match, X=X, y=Y, sample_weight=None, **settings):
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("make", [np.array, sparse.csr_array, lambda data: data.astype(np.float32)])
-def test_numbers_that_are_none(bad, make):
+def test_nan_and_infinity_raise(bad, make):
     data = X.copy()
     data[3, 1] = bad
     message = "Input X contains NaN" if np.isnan(bad) else "Input X contains infinity"
-    expect_refusal(ValueError, message, X=make(data))
+    expect_error(ValueError, message, X=make(data))
     model = MultivariateSVC(threshold=0.0).fit(X, Y)
     with pytest.raises(ValueError, match=message):
         model.predict(make(data))
@@ -58,25 +58,25 @@ def test_numbers_that_are_none(bad, make):
         (np.array([["a", "b"]] * 60), "could not convert string to float|numeric"),
         (X + 1j, "Complex data not supported"),
     ],
-    ids=["no samples", "no columns", "one dimension", "three dimensions", "text", "complex"],
+    ids=["no samples", "no features", "one dimension", "three dimensions", "text", "complex"],
 )
-def test_shapes_and_types_of_X(data, message):
-    expect_refusal(ValueError, message, X=data, y=Y[: len(data)])
+def test_invalid_shapes_and_types_of_X_raise(data, message):
+    expect_error(ValueError, message, X=data, y=Y[: len(data)])
 
 
-def test_data_frames_without_rows_or_with_text():
+def test_empty_frames_and_frames_with_text_raise():
     frame = pd.DataFrame({"age": X[:, 0], "colour": np.where(Y > 0, "red", "blue")})
-    expect_refusal(ValueError, "column 'colour' of X holds text.*OneHotEncoder", X=frame, y=Y)
-    expect_refusal(ValueError, r"0 sample\(s\).*how the data frame was read", X=frame[:0], y=Y[:0])
-    expect_refusal(ValueError, r"0 feature\(s\).*how the data frame was read", X=frame[[]], y=Y)
+    expect_error(ValueError, "column 'colour' of X holds text.*OneHotEncoder", X=frame, y=Y)
+    expect_error(ValueError, r"0 sample\(s\).*how the data frame was read", X=frame[:0], y=Y[:0])
+    expect_error(ValueError, r"0 feature\(s\).*how the data frame was read", X=frame[[]], y=Y)
 
 
-def test_one_row():
-    expect_refusal(ValueError, r"1 sample.*minimum of 2 is required", X=X[:1], y=Y[:1])
+def test_a_single_sample_raises():
+    expect_error(ValueError, r"1 sample.*minimum of 2 is required", X=X[:1], y=Y[:1])
 
 
-def test_lengths_that_differ():
-    expect_refusal(ValueError, r"inconsistent numbers of samples: \[60, 59\]", y=Y[:-1])
+def test_inconsistent_lengths_raise():
+    expect_error(ValueError, r"inconsistent numbers of samples: \[60, 59\]", y=Y[:-1])
 
 
 @pytest.mark.parametrize(
@@ -91,22 +91,22 @@ def test_lengths_that_differ():
     ],
     ids=["one class", "one class of text", "numbers", "missing", "two columns", "none"],
 )
-def test_targets(y, message):
-    expect_refusal(ValueError, message, y=y)
+def test_invalid_targets_raise(y, message):
+    expect_error(ValueError, message, y=y)
 
 
-def test_one_class_is_left_after_weights():
-    expect_refusal(ValueError, "y has only one class.*at least two classes", sample_weight=Y.astype(float))
-    expect_refusal(ValueError, "y has only one class.*at least two classes", class_weight={0: 0.0, 1: 1.0})
+def test_zero_weights_that_leave_one_class_raise():
+    expect_error(ValueError, "y has only one class.*at least two classes", sample_weight=Y.astype(float))
+    expect_error(ValueError, "y has only one class.*at least two classes", class_weight={0: 0.0, 1: 1.0})
 
 
-def test_three_classes_where_two_are_wanted():
+def test_multiclass_targets_raise_if_switched_off():
     y = np.arange(60) % 3
-    expect_refusal(ValueError, r"multi_class='off'.*3 classes.*set multi_class='ovr'", y=y, multi_class="off")
+    expect_error(ValueError, r"multi_class='off'.*3 classes.*set multi_class='ovr'", y=y, multi_class="off")
 
 
 @pytest.mark.parametrize("convert", ["tocsc", "tocoo", "tolil", "todok", "tobsr"])
-def test_other_sparse_formats_are_taken(convert):
+def test_other_sparse_formats_are_accepted(convert):
     data = getattr(sparse.csr_array(X), convert)()
     model = MultivariateSVC(threshold=0.0).fit(data, Y)
     expected = MultivariateSVC(threshold=0.0).fit(sparse.csr_array(X), Y)
@@ -128,19 +128,19 @@ def test_other_sparse_formats_are_taken(convert):
         (np.full(60, np.inf), "sample_weight contains infinity"),
         (["heavy"] * 60, "could not convert string to float|[Uu]nable to convert"),
     ],
-    ids=["negative", "zero", "short", "two columns", "nan", "infinite", "text"],
+    ids=["negative", "zero", "short", "two columns", "NaN", "infinity", "text"],
 )
-def test_sample_weights(weights, message):
-    expect_refusal(ValueError, message, sample_weight=weights)
+def test_invalid_sample_weights_raise(weights, message):
+    expect_error(ValueError, message, sample_weight=weights)
 
 
 @pytest.mark.parametrize("wrong", ["balance", 3.0, [1.0, 2.0]])
-def test_class_weights_of_a_wrong_kind(wrong):
-    expect_refusal(InvalidParameterError, "'class_weight' parameter.*'balanced'", class_weight=wrong)
+def test_invalid_class_weights_raise(wrong):
+    expect_error(InvalidParameterError, "'class_weight' parameter.*'balanced'", class_weight=wrong)
 
 
-def test_class_weights_of_unknown_labels():
-    expect_refusal(ValueError, r"classes.*\[?7|class_weight", class_weight={7: 2.0, 8: 1.0})
+def test_class_weights_of_unknown_labels_raise():
+    expect_error(ValueError, r"classes.*\[?7|class_weight", class_weight={7: 2.0, 8: 1.0})
 
 
 # --------------------------------------------------------------------------------------------------------- parameters
@@ -165,73 +165,71 @@ def test_class_weights_of_unknown_labels():
         ("callback", ["print", 3]),
     ],
 )
-def test_parameters_name_themselves(name, values):
+def test_invalid_parameters_are_named(name, values):
     for value in values:
         with pytest.raises((InvalidParameterError, ValueError), match=f"'?{name}'?.*") as caught:
             MultivariateSVC(**{name: value}).fit(X, Y)
         assert "must be" in str(caught.value) or "should be" in str(caught.value), (name, value, str(caught.value))
 
 
-def test_a_kernel_that_is_not_there_names_those_that_are():
-    expect_refusal(InvalidParameterError, "'kernel' parameter.*'linear'.*[Gg]ot 'gaussian'", kernel="gaussian")
+def test_an_unknown_kernel_raises_and_names_the_known_ones():
+    expect_error(InvalidParameterError, "'kernel' parameter.*'linear'.*[Gg]ot 'gaussian'", kernel="gaussian")
 
 
 @pytest.mark.parametrize(
     ("name", "hint"), [("F_1", None), ("f11", "f1"), ("jacard", "jaccard"), ("acuracy", "accuracy")]
 )
-def test_names_of_measures(name, hint):
+def test_similar_names_of_measures_are_suggested(name, hint):
     if hint is None:
         assert MultivariateSVC(name, threshold=0.0).fit(X, Y).measure_ == FBeta(1.0)
         return
-    expect_refusal(ValueError, f"no measure '{name}'; did you mean '{hint}'", measure=name)
+    expect_error(ValueError, f"no measure '{name}'; did you mean '{hint}'", measure=name)
 
 
-def test_a_class_is_no_measure():
-    expect_refusal(TypeError, r"measure is the class Jaccard; call it to get a measure: Jaccard\(\)", measure=Jaccard)
+def test_a_measure_class_raises():
+    expect_error(TypeError, r"measure is the class Jaccard; call it to get a measure: Jaccard\(\)", measure=Jaccard)
 
 
-@pytest.mark.parametrize("thing", [None, 3, lambda tp, fp, fn, tn: tp, ["f1"]])
-def test_other_things_are_no_measures(thing):
-    expect_refusal(TypeError, r"measure must be the name of a measure or a measure.*contingency_measure", measure=thing)
+@pytest.mark.parametrize("value", [None, 3, lambda tp, fp, fn, tn: tp, ["f1"]])
+def test_other_types_of_measures_raise(value):
+    expect_error(TypeError, r"measure must be the name of a measure or a measure.*contingency_measure", measure=value)
 
 
 @pytest.mark.parametrize(
     "name", [n for n in registered_names() if not isinstance(get_measure(n), HasViolatedLabelling)]
 )
-def test_measures_that_do_not_fit_name_those_that_do(name):
+def test_measures_without_an_oracle_raise_and_name_those_with_one(name):
     with pytest.raises(TypeError, match=f"measure '{name}' lacks what MultivariateSVC needs") as caught:
         MultivariateSVC(name).fit(X, Y)
     assert all(fitting in str(caught.value) for fitting in TRAINABLE)
     assert "estimators for it:" in str(caught.value) and "PlugInClassifier" in str(caught.value)
 
 
-def test_some_measures_do_not_fit():
+def test_some_measures_have_no_oracle():
     assert {"recall_at_precision", "precision_at_recall"} <= set(registered_names()) - set(TRAINABLE)
 
 
 @pytest.mark.parametrize("measure", [PrecisionAtK(61), RecallAtK(61), PrecisionAtK(100.0)], ids=repr)
-def test_more_top_rows_than_rows(measure):
-    expect_refusal(
-        ValueError, r"k=.* predicted positives but there are only 60 samples; choose k <= 60", measure=measure
-    )
+def test_k_beyond_the_number_of_samples_raises(measure):
+    expect_error(ValueError, r"k=.* predicted positives but there are only 60 samples; choose k <= 60", measure=measure)
 
 
-def test_more_top_rows_than_a_fold_has():
-    """The data suffice for k, the folds of threshold='cv' do not: there, the same share of the samples is wanted."""
+def test_k_beyond_the_size_of_a_fold_is_accepted():
+    """Folds with fewer than k samples use the same fraction of their samples."""
     model = MultivariateSVC(PrecisionAtK(55)).fit(X, Y)
     assert np.isfinite(model.threshold_)
 
 
-def test_fewer_rows_held_out_than_top_rows():
-    """Splits may hold out a part of the samples only: the threshold lets the same fraction of these pass."""
+def test_k_beyond_the_test_samples_selects_the_same_fraction():
+    """Splits may test only part of the samples: the threshold selects the same fraction of these."""
     splits = [(np.arange(20, 60), np.arange(20))]
     model = MultivariateSVC(PrecisionAtK(30), cv=splits).fit(X, Y)
     assert np.mean(model.decision_function(X[:20]) > 0) == pytest.approx(0.5, abs=0.35)
 
 
-def test_a_positive_label_that_is_none():
-    expect_refusal(ValueError, r"pos_label='yes' is not a label of y, whose labels are \[0, 1\]", pos_label="yes")
-    expect_refusal(ValueError, r"pos_label=2 is not a label of y, whose labels are \[0, 1\]", pos_label=2)
+def test_an_unknown_pos_label_raises():
+    expect_error(ValueError, r"pos_label='yes' is not a label of y, whose labels are \[0, 1\]", pos_label="yes")
+    expect_error(ValueError, r"pos_label=2 is not a label of y, whose labels are \[0, 1\]", pos_label=2)
 
 
 @pytest.mark.parametrize(
@@ -241,10 +239,10 @@ def test_a_positive_label_that_is_none():
         [(np.flatnonzero(Y == 1), np.flatnonzero(Y == 0))],
         [],
     ],
-    ids=["nothing held out", "one class in training", "no split"],
+    ids=["no test samples", "one class in training", "no split"],
 )
-def test_splits_without_use(splits):
-    """Whatever is wrong with given splits, the model is usable and the user is told."""
+def test_unusable_splits_warn(splits):
+    """The model is usable whatever is wrong with the given splits."""
     with pytest.warns(UserWarning, match="threshold='cv'"):
         model = MultivariateSVC(cv=splits).fit(X, Y)
     assert np.isfinite(model.threshold_)
@@ -254,7 +252,7 @@ def test_splits_without_use(splits):
 
 
 @pytest.mark.parametrize("method", ["predict", "decision_function"])
-def test_not_fitted(method):
+def test_unfitted_models_raise(method):
     with pytest.raises(NotFittedError, match=r"not fitted yet\. Call 'fit'"):
         getattr(MultivariateSVC(), method)(X)
     with pytest.raises(NotFittedError, match=r"not fitted yet\. Call 'fit'"):
@@ -263,7 +261,7 @@ def test_not_fitted(method):
         certify(MultivariateSVC(), X, Y)
 
 
-def test_a_fit_that_fails_leaves_no_half_model():
+def test_a_failed_fit_leaves_the_model_unfitted():
     model = MultivariateSVC()
     with pytest.raises(ValueError, match="one class"):
         model.fit(X, np.zeros(60))
@@ -271,14 +269,14 @@ def test_a_fit_that_fails_leaves_no_half_model():
         model.predict(X)
 
 
-def test_other_numbers_of_features():
+def test_another_number_of_features_raises():
     model = MultivariateSVC(threshold=0.0).fit(X, Y)
     for data in (X[:, :3], np.column_stack([X, X]), sparse.csr_array(X[:, :3])):
         with pytest.raises(ValueError, match=r"X has \d features, but MultivariateSVC is expecting 4 features"):
             model.predict(data)
 
 
-def test_certify_wants_the_data_of_the_training():
+def test_certify_raises_for_data_of_another_shape():
     model = MultivariateSVC(threshold=0.0).fit(X, Y)
     with pytest.raises(ValueError, match="X has 60 samples but y has 59"):
         certify(model, X, Y[:-1])
@@ -287,14 +285,14 @@ def test_certify_wants_the_data_of_the_training():
 
 
 @pytest.mark.parametrize(
-    "model", [STAMPClassifier("f1"), PlugInClassifier(LogisticRegression(), "f1")], ids=["stream", "wrapper"]
+    "model", [STAMPClassifier("f1"), PlugInClassifier(LogisticRegression(), "f1")], ids=["streaming", "wrapper"]
 )
-def test_models_without_bounds_are_not_certified(model):
+def test_certify_raises_for_models_without_bounds(model):
     with pytest.raises(ValueError, match=r"no bounds to recompute: certify takes a fitted MultivariateSVC.* AMPClass"):
         certify(model.fit(X, Y), X, Y)
 
 
-def test_certify_wants_the_weights_of_the_training():
+def test_certify_raises_for_invalid_sample_weights():
     model = MultivariateSVC(threshold=0.0).fit(X, Y)
     with pytest.raises(ValueError, match=r"sample_weight has the shape \(59,\) but y has 60 labels"):
         certify(model, X, Y, np.ones(59))

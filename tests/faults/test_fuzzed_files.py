@@ -1,4 +1,4 @@
-"""Mutated data files of every format: rows, or an error that names the file; never anything else, and never a hang."""
+"""Mutated data files of every format: rows, or an error that names the file; never a crash or a hang."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from metricwise.io import read_table, stream
 
 N_MUTANTS = 300
-MOST_SECONDS = 30  # for the mutants of one format: a hang ends the tests, with the place where it hangs
+MOST_SECONDS = 30  # per format: a hang ends the tests with a traceback
 
 CSV = b'age,job,w,y\n31,"clerk",1,yes\n40.5,"a ""cook""",2e0,no\n?,pilot,0.5,no\n-1e-3,,1,yes\n' * 3
 NUMBERS = b"a;b;y\n1;2;0\n3.25;-4e5;1\n.5;+6;0\n7;8;1\n" * 5
@@ -30,7 +30,7 @@ SPARSE_ARFF = (
 )
 
 
-def parquet():
+def make_parquet():
     frame = pd.DataFrame({"a": [1.0, np.nan, 3.0], "b": ["x", None, "y"], "y": [0, 1, 0]})
     buffer = io.BytesIO()
     frame.to_parquet(buffer)
@@ -44,13 +44,13 @@ SEEDS = {
     "svm": SVMLIGHT,
     "dense.arff": DENSE_ARFF,
     "sparse.arff": SPARSE_ARFF,
-    "parquet": parquet(),
+    "parquet": make_parquet(),
 }
 TOKENS = [b'"', b"'", b",", b";", b"\n", b"\r", b"\0", b"{", b"}", b"@data\n", b":", b"1e999", b"nan", b"-", b"\xff"]
 TOKENS += [b"99999999999999999999", b"%", b"#", b"\\", b" ", b"\t", b"?", b"e", b"0:1", b"\x1f\x8b", b"PAR1"]
 
 
-def mutated(seed, dice):
+def mutate(seed, dice):
     """Return a file with one to six changes: bytes, tokens, pieces cut, copied or moved, or a broken end."""
     data = bytearray(seed)
     for _ in range(dice.randint(1, 6)):
@@ -72,7 +72,7 @@ def mutated(seed, dice):
     return bytes(data)
 
 
-def as_file(content, dice):
+def compress_some(content, dice):
     if dice.random() < 0.8:
         return content
     packed = bytearray(gzip.compress(content, mtime=0))
@@ -81,7 +81,7 @@ def as_file(content, dice):
     return bytes(packed)
 
 
-def outcome(read, path):
+def read_or_fail(read, path):
     """Return "rows", or "error" for an error that names the file; anything else is raised."""
     try:
         read()
@@ -92,7 +92,7 @@ def outcome(read, path):
     return "rows"
 
 
-def whole(path):
+def read_at_once(path):
     table = read_table(path)
     rows = table.X.shape[0]
     assert rows > 0 and len(table.y) == rows
@@ -100,23 +100,23 @@ def whole(path):
         assert np.isfinite(table.y).all()
 
 
-def is_chunked(path):
+def read_in_chunks(path):
     for chunk in stream(path, chunk_rows=3):
         assert chunk.X.shape[0] == len(chunk.y) > 0
 
 
 @pytest.mark.parametrize("kind", list(SEEDS))
-def test_mutants_are_read_or_refused(tmp_path, kind):
+def test_mutated_files_are_read_or_raise(tmp_path, kind):
     dice = random.Random(kind)
     path = tmp_path / f"data.{kind}"
     seen = {"rows": 0, "error": 0}
-    readers = [whole] if kind.endswith("arff") else [whole, is_chunked]
+    readers = [read_at_once] if kind.endswith("arff") else [read_at_once, read_in_chunks]
     faulthandler.dump_traceback_later(MOST_SECONDS, exit=True)
     try:
         for _ in range(N_MUTANTS):
-            path.write_bytes(as_file(mutated(SEEDS[kind], dice), dice))
+            path.write_bytes(compress_some(mutate(SEEDS[kind], dice), dice))
             for read in readers:
-                seen[outcome(lambda read=read: read(path), path)] += 1
+                seen[read_or_fail(lambda read=read: read(path), path)] += 1
     finally:
         faulthandler.cancel_dump_traceback_later()
     assert sum(seen.values()) == N_MUTANTS * len(readers)

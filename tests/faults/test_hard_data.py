@@ -1,4 +1,4 @@
-"""Data that are unusual but legal train, with the warning that is due and no other."""
+"""Unusual but valid data: training succeeds, with the expected warnings and no others."""
 
 import warnings
 
@@ -15,7 +15,7 @@ y = (X @ [1.0, -1.0, 0.5, 0.0] + 0.5 * RNG.normal(size=120) > 1.0).astype(int)
 
 
 def fit_quietly(data, target, **parameters):
-    """Fit, taking every warning for an error."""
+    """Return a fitted model; every warning is an error."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         return MultivariateSVC(**parameters).fit(data, target)
@@ -41,25 +41,25 @@ def assert_sound(model, data):
     ids=["constant", "zero columns", "zero samples", "copies", "tiny", "huge", "mixed scales"],
 )
 @pytest.mark.parametrize("measure", ["f1", "roc_auc", "prbep"])
-def test_trains(data, measure):
+def test_unusual_data_give_finite_models(data, measure):
     target = np.concatenate([y[:60], y[:60]]) if np.array_equal(data[:60], data[60:]) else y
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DegenerateOptimumWarning)  # all-tiny features and a strong regulariser
+        warnings.simplefilter("ignore", DegenerateOptimumWarning)  # expected for tiny features
         warnings.simplefilter("ignore", ConvergenceWarning)
         model = MultivariateSVC(measure, max_iter=3000).fit(data, target)
     assert_sound(model, data)
 
 
 @pytest.mark.parametrize("size", [1e8, 1e-3])
-def test_size_of_features_does_not_hinder_convergence(size):
-    # Features of size 1e8 at C are features of size one at C * 1e16: as good as separable data can be fitted.
+def test_the_scale_of_the_features_does_not_prevent_convergence(size):
+    # Features scaled by s at C / s^2 are the same problem.
     model = fit_quietly(size * X, y, C=1.0 / size**2, threshold=0.0, fit_intercept=False)
     plain = fit_quietly(X, y, C=1.0, threshold=0.0, fit_intercept=False)
     assert model.result_.status is Status.OPTIMAL
     np.testing.assert_allclose(size * model.coef_, plain.coef_, rtol=1e-4)
 
 
-def test_one_positive():
+def test_a_single_positive_is_separated_with_a_warning():
     target = np.zeros(120, dtype=int)
     target[np.argmax(X[:, 0])] = 1
     with pytest.warns(UserWarning, match="threshold='cv' needs at least two distinct samples of each class"):
@@ -68,27 +68,27 @@ def test_one_positive():
     assert model.score(X, target) == 1.0
 
 
-def test_two_rows():
+def test_two_samples_are_separated_with_a_warning():
     with pytest.warns(UserWarning, match="threshold='cv'"):
         model = MultivariateSVC().fit([[0.0], [1.0]], ["no", "yes"])
     assert list(model.predict([[0.0], [1.0]])) == ["no", "yes"]
 
 
-def test_rare_class_takes_fewer_folds():
+def test_a_rare_class_uses_fewer_folds_without_a_warning():
     target = np.zeros(120, dtype=int)
     target[np.argsort(X[:, 0])[-3:]] = 1
     assert_sound(fit_quietly(X, target), X)
 
 
-def degenerate_data():
-    """Every positive stands among the negatives too, so the sum of the positives is a sum of negatives."""
+def make_degenerate_data():
+    """Return data whose positives are also negatives, so that their sum is a sum of negatives."""
     positives = RNG.normal(size=(5, 3))
     data = np.vstack([positives, positives, RNG.normal(size=(40, 3))])
     return data, np.r_[np.ones(5, dtype=int), np.zeros(45, dtype=int)]
 
 
-def test_degenerate_optimum_is_told_once():
-    data, target = degenerate_data()
+def test_a_degenerate_optimum_warns_once():
+    data, target = make_degenerate_data()
     with pytest.warns(DegenerateOptimumWarning, match="w = 0.*roc_auc") as caught:
         model = MultivariateSVC(C=10.0).fit(data, target)
     assert len([w for w in caught if w.category is DegenerateOptimumWarning]) == 1
@@ -97,8 +97,8 @@ def test_degenerate_optimum_is_told_once():
     assert certificate.upper == pytest.approx(10.0 * (2 * 5 - 1))  # J(0) = C u
 
 
-def test_degenerate_for_f1_but_not_for_ranking():
-    data, target = degenerate_data()
+def test_data_degenerate_for_f1_may_be_optimal_for_ranking():
+    data, target = make_degenerate_data()
     data[:5, 0] += 0.5
     data[5:10, 0] -= 0.5
     model = fit_quietly(data, target, measure="roc_auc", threshold=0.0)
@@ -119,7 +119,7 @@ def test_unfinished_training_warns(parameters, status, remedy):
     assert_sound(model, X)
 
 
-def test_sparse_without_entries():
+def test_sparse_data_without_entries_give_zero_weights():
     data = sparse.csr_array((40, 3))
     with pytest.warns(UserWarning):
         model = MultivariateSVC().fit(data, np.arange(40) % 2)

@@ -1,4 +1,4 @@
-"""Kernels and rankings: bad input is refused with a message that says what to do, hard input is not."""
+"""Kernels and rankings: invalid input raises with the remedy, and difficult input trains."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ each_estimator = pytest.mark.parametrize("estimator", ESTIMATORS.values(), ids=E
 each_approximation = pytest.mark.parametrize("approximation", ["exact", "cpsp", "nystroem"])
 
 
-def make(estimator, **settings):
+def make_model(estimator, **settings):
     return type(estimator)(**estimator.get_params() | {"threshold": 0.0} | settings)
 
 
-def expect_refusal(estimator, error, match, data=X, y=Y, **settings):
-    """The message says what is wrong, and a model that was there before is there still."""
+def expect_error(estimator, error, match, data=X, y=Y, **settings):
+    """Check that fitting raises, and that a model fitted before stays unchanged."""
     with pytest.raises(error, match=match):
-        make(estimator, **settings).fit(data, y)
-    model = make(estimator, kernel="rbf", gamma=0.5).fit(X, Y)
+        make_model(estimator, **settings).fit(data, y)
+    model = make_model(estimator, kernel="rbf", gamma=0.5).fit(X, Y)
     model.set_params(**settings)
     before = vars(model).copy()
     with pytest.raises(error, match=match):
@@ -45,11 +45,11 @@ def expect_refusal(estimator, error, match, data=X, y=Y, **settings):
 def expect_unchanged(model, before):
     after = vars(model)
     assert after.keys() == before.keys()
-    changed = [name for name, value in after.items() if value is not before[name] and not equal(value, before[name])]
+    changed = [name for name, value in after.items() if value is not before[name] and not is_equal(value, before[name])]
     assert not changed
 
 
-def equal(one, other):
+def is_equal(one, other):
     return type(one) is type(other) and np.array_equal(one, other)
 
 
@@ -58,23 +58,23 @@ def equal(one, other):
 
 @each_estimator
 @each_approximation
-def test_matrices_that_are_not_square(estimator, approximation):
+def test_matrices_that_are_not_square_raise(estimator, approximation):
     settings = {"kernel": "precomputed", "approximation": approximation}
-    expect_refusal(estimator, ValueError, r"needs a square matrix.*got shape \(60, 4\)", **settings)
-    expect_refusal(estimator, ValueError, r"square matrix.*got shape \(60, 59\)", data=K[:, :-1], **settings)
+    expect_error(estimator, ValueError, r"needs a square matrix.*got shape \(60, 4\)", **settings)
+    expect_error(estimator, ValueError, r"square matrix.*got shape \(60, 59\)", data=K[:, :-1], **settings)
 
 
 @each_estimator
 @pytest.mark.parametrize("approximation", ["exact", "nystroem"])
-def test_matrices_that_are_not_symmetric(estimator, approximation):
+def test_matrices_that_are_not_symmetric_raise(estimator, approximation):
     wrong = K.copy()
     wrong[3, 17] += 0.01
     message = r"needs a symmetric matrix, but X\[(3, 17|17, 3)\] is .* and X\[(3, 17|17, 3)\] is"
     for data in (wrong, wrong.astype(np.float32), np.asfortranarray(wrong), 1e-8 * wrong, 1e8 * wrong):
-        expect_refusal(estimator, ValueError, message, data=data, kernel="precomputed", approximation=approximation)
+        expect_error(estimator, ValueError, message, data=data, kernel="precomputed", approximation=approximation)
 
 
-def test_rounding_errors_are_no_asymmetry():
+def test_asymmetry_up_to_rounding_is_accepted():
     expected = MultivariateSVC(kernel="precomputed", threshold=0.0).fit(K, Y).decision_function(K)
     noise = RNG.normal(size=K.shape)
     for noisy, far in ((K * (1.0 + 1e-13 * noise), 1e-6), ((K * (1.0 + 1e-6 * noise)).astype(np.float32), 0.05)):
@@ -84,23 +84,23 @@ def test_rounding_errors_are_no_asymmetry():
 
 
 @each_estimator
-def test_matrices_with_negative_eigenvalues(estimator):
+def test_matrices_with_negative_eigenvalues_raise(estimator):
     message = (
         r"not positive semi-definite: it has the eigenvalue -\d.*the largest being .*Add a multiple of the identity"
     )
     for data in (K - 0.5 * np.eye(N), -K, K - 1.0, (K - 0.5 * np.eye(N)).astype(np.float32)):
-        expect_refusal(estimator, ValueError, message, data=data, kernel="precomputed")
+        expect_error(estimator, ValueError, message, data=data, kernel="precomputed")
 
 
 @pytest.mark.parametrize("least", [-1.0, -1e-3])
-def test_large_matrices_with_negative_eigenvalues(least):
+def test_large_matrices_with_negative_eigenvalues_raise(least):
     rng = np.random.default_rng(0)
-    rows = rng.normal(size=(600, 5))
-    y = rows[:, 0] > 0.5
+    samples = rng.normal(size=(600, 5))
+    y = samples[:, 0] > 0.5
     direction = rng.normal(size=600)
     direction /= np.linalg.norm(direction)
-    gram = rows @ rows.T
-    outside = direction - rows @ np.linalg.lstsq(rows, direction, rcond=None)[0]
+    gram = samples @ samples.T
+    outside = direction - samples @ np.linalg.lstsq(samples, direction, rcond=None)[0]
     outside /= np.linalg.norm(outside)
     wrong = gram + least * np.linalg.eigvalsh(gram)[-1] * np.outer(outside, outside)
     with pytest.raises(ValueError, match=r"not positive semi-definite: it has the eigenvalue -"):
@@ -109,7 +109,7 @@ def test_large_matrices_with_negative_eigenvalues(least):
 
 
 @pytest.mark.parametrize("n_samples", [60, 600])
-def test_sigmoids_that_are_no_kernels(n_samples):
+def test_indefinite_sigmoids_raise(n_samples):
     rng = np.random.default_rng(0)
     data, y = rng.normal(size=(n_samples, 3)), np.arange(n_samples) % 2
     for model in (MultivariateSVC(kernel="sigmoid", gamma=2.0, coef0=-2.0), AUCSVC(kernel="sigmoid", coef0=-3.0)):
@@ -119,27 +119,27 @@ def test_sigmoids_that_are_no_kernels(n_samples):
             model.fit(data, y)
 
 
-def test_polynomials_that_are_no_kernels():
+def test_indefinite_polynomials_raise():
     with pytest.raises(ValueError, match="not positive semi-definite"):
         MultivariateSVC(kernel="poly", degree=2, coef0=-1.0).fit(X, Y)
 
 
 @each_estimator
 @each_approximation
-def test_sparse_matrices(estimator, approximation):
+def test_sparse_kernel_matrices_raise(estimator, approximation):
     settings = {"kernel": "precomputed", "approximation": approximation}
-    expect_refusal(
+    expect_error(
         estimator, ValueError, r"takes a dense matrix, got a sparse one.*toarray", data=sparse.csr_array(K), **settings
     )
-    model = make(estimator, **settings).fit(K, Y)
+    model = make_model(estimator, **settings).fit(K, Y)
     with pytest.raises(ValueError, match="dense matrix, got a sparse one"):
         model.predict(sparse.csr_array(K))
 
 
 @each_estimator
 @each_approximation
-def test_prediction_wants_a_column_for_every_training_row(estimator, approximation):
-    model = make(estimator, kernel="precomputed", approximation=approximation).fit(K, Y)
+def test_prediction_requires_one_column_per_training_sample(estimator, approximation):
+    model = make_model(estimator, kernel="precomputed", approximation=approximation).fit(K, Y)
     name = type(model).__name__
     for data in (K[:5, :4], K[:5, :-1], X, np.column_stack([K, K])):
         with pytest.raises(ValueError, match=rf"X has \d+ features, but {name} is expecting 60 features"):
@@ -147,10 +147,10 @@ def test_prediction_wants_a_column_for_every_training_row(estimator, approximati
     assert model.predict(K[:5]).shape == (5,)
 
 
-def test_missing_numbers():
+def test_nan_in_a_kernel_matrix_raises():
     wrong = K.copy()
     wrong[3, 3] = np.nan
-    expect_refusal(AUCSVC(), ValueError, "Input X contains NaN", data=wrong, kernel="precomputed")
+    expect_error(AUCSVC(), ValueError, "Input X contains NaN", data=wrong, kernel="precomputed")
     model = AUCSVC(kernel="rbf").fit(X, Y)
     with pytest.raises(ValueError, match="Input X contains NaN"):
         model.predict(np.full((2, 4), np.nan))
@@ -171,9 +171,9 @@ def test_missing_numbers():
         ("n_basis", [0, -5, 2.5, "all"]),
     ],
 )
-def test_parameters_name_themselves(estimator, name, values):
+def test_invalid_parameters_are_named(estimator, name, values):
     for value in values:
-        expect_refusal(estimator, InvalidParameterError, f"'{name}' parameter.*must be", **{name: value})
+        expect_error(estimator, InvalidParameterError, f"'{name}' parameter.*must be", **{name: value})
 
 
 @pytest.mark.parametrize(
@@ -186,30 +186,30 @@ def test_parameters_name_themselves(estimator, name, values):
         ("C", [0.0, -1.0, np.inf]),
     ],
 )
-def test_parameters_of_rankings_name_themselves(name, values):
+def test_invalid_ranking_parameters_are_named(name, values):
     for value in values:
-        expect_refusal(AUCSVC(), InvalidParameterError, f"'{name}' parameter.*must be", **{name: value})
+        expect_error(AUCSVC(), InvalidParameterError, f"'{name}' parameter.*must be", **{name: value})
 
 
 @pytest.mark.parametrize("measure", ["partial_roc_auc", PartialAuc(0.1, 0.5)], ids=["name", "measure"])
 @pytest.mark.parametrize("settings", [{"norm": 2}, {"pairs": "kmeans"}, {"norm": 2, "pairs": "kmeans"}], ids=str)
-def test_parts_of_the_curve_with_what_they_lack(measure, settings):
+def test_unsupported_settings_of_partial_areas_raise(measure, settings):
     message = r"for the whole area under the ROC curve.*set norm=1 and pairs='exact'"
-    expect_refusal(AUCSVC(), ValueError, message, measure=measure, **{"kernel": "linear"} | settings)
+    expect_error(AUCSVC(), ValueError, message, measure=measure, **{"kernel": "linear"} | settings)
 
 
 @pytest.mark.parametrize(
     "kernel", ["rbf", "poly", "precomputed", rbf_kernel], ids=["rbf", "poly", "matrix", "callable"]
 )
 @pytest.mark.parametrize("norm", [1, 2])
-def test_clusters_of_pairs_with_a_kernel(kernel, norm):
+def test_clusters_of_pairs_with_a_kernel_raise(kernel, norm):
     data = K if kernel == "precomputed" else X
     message = r"pairs='kmeans' clusters differences of features.*set pairs='exact', or kernel='linear'"
-    expect_refusal(AUCSVC(), ValueError, message, data=data, kernel=kernel, norm=norm, pairs="kmeans")
+    expect_error(AUCSVC(), ValueError, message, data=data, kernel=kernel, norm=norm, pairs="kmeans")
 
 
 @pytest.mark.parametrize("measure", ["f1", "accuracy", "prbep"])
-def test_measures_that_are_no_rankings(measure):
+def test_measures_that_are_not_ranking_measures_raise(measure):
     with pytest.raises(TypeError, match=f"measure '{measure}' lacks what AUCSVC needs.*roc_auc"):
         AUCSVC(measure=measure).fit(X, Y)
 
@@ -231,79 +231,79 @@ def test_measures_that_are_no_rankings(measure):
         (lambda A, B: np.where(rbf_kernel(A, B) < 0.5, np.nan, 1.0), "values that are no finite numbers.*gamma"),
         (lambda A, B: np.exp(1e6 * rbf_kernel(A, B)), "values that are no finite numbers.*gamma"),
     ],
-    ids=["short", "number", "vector", "nan", "infinite"],
+    ids=["short", "number", "vector", "NaN", "infinity"],
 )
 @pytest.mark.filterwarnings("ignore:overflow encountered")
-def test_kernels_that_return_something_else(estimator, approximation, kernel, message):
-    expect_refusal(estimator, ValueError, message, kernel=kernel, approximation=approximation)
+def test_kernels_that_return_invalid_matrices_raise(estimator, approximation, kernel, message):
+    expect_error(estimator, ValueError, message, kernel=kernel, approximation=approximation)
 
 
 @each_estimator
-def test_kernels_that_return_something_else_later(estimator):
+def test_kernels_that_return_invalid_matrices_in_prediction_raise(estimator):
     answers = [rbf_kernel, lambda A, B: np.zeros((1, 1))]
-    model = make(estimator, kernel=lambda A, B: answers[0](A, B)).fit(X, Y)
+    model = make_model(estimator, kernel=lambda A, B: answers[0](A, B)).fit(X, Y)
     del answers[0]
     with pytest.raises(ValueError, match=r"returned an array of shape \(1, 1\) for"):
         model.predict(X)
 
 
 @each_estimator
-def test_errors_of_kernels_are_passed_on(estimator):
+def test_errors_of_callable_kernels_reach_the_user(estimator):
     def broken(A, B):
         raise RuntimeError("the service is down")
 
-    expect_refusal(estimator, RuntimeError, "the service is down", kernel=broken)
+    expect_error(estimator, RuntimeError, "the service is down", kernel=broken)
 
 
 @each_estimator
-def test_kernels_with_negative_eigenvalues(estimator):
+def test_callable_kernels_with_negative_eigenvalues_raise(estimator):
     message = "not positive semi-definite.*Choose another kernel"
-    expect_refusal(estimator, ValueError, message, kernel=lambda A, B: -rbf_kernel(A, B))
+    expect_error(estimator, ValueError, message, kernel=lambda A, B: -rbf_kernel(A, B))
 
 
 # -------------------------------------------------------------------------------------------------------------- memory
 
 
 @each_estimator
-def test_a_matrix_larger_than_memory(estimator, monkeypatch):
-    """Refused before any of it is taken, with its size and the way out."""
+def test_a_kernel_matrix_larger_than_memory_raises(estimator, monkeypatch):
+    """It raises before any memory is allocated, with the size and the remedy."""
     rng = np.random.default_rng(0)
-    rows, y = rng.normal(size=(4000, 3)), np.arange(4000) % 2
+    samples, y = rng.normal(size=(4000, 3)), np.arange(4000) % 2
     calls = []
     monkeypatch.setattr(kernel_function, "available_bytes", lambda: 100_000_000)
     monkeypatch.setattr(kernel_function, "pairwise_kernels", lambda *a, **k: calls.append(a))
-    model = make(estimator, kernel="rbf", approximation="exact")
+    model = make_model(estimator, kernel="rbf", approximation="exact")
     tracemalloc.start()
     try:
         with pytest.raises(
             MemoryError, match=r"of 4000 samples takes 0\.1 GB, but about 0\.1 GB.*approximation='cpsp'"
         ):
-            model.fit(rows, y)
+            model.fit(samples, y)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
     assert not calls and peak < 20_000_000
     with pytest.raises(NotFittedError):
-        model.predict(rows)
+        model.predict(samples)
 
 
 @each_estimator
 @pytest.mark.parametrize("approximation", ["cpsp", "nystroem"])
-def test_approximations_fit_where_the_matrix_does_not(estimator, approximation, monkeypatch):
+def test_approximations_train_where_the_matrix_exceeds_memory(estimator, approximation, monkeypatch):
     monkeypatch.setattr(kernel_function, "available_bytes", lambda: 10_000)
-    make(estimator, kernel="rbf", approximation=approximation, n_basis=5).fit(X, Y)
+    make_model(estimator, kernel="rbf", approximation=approximation, n_basis=5).fit(X, Y)
     with pytest.raises(MemoryError, match="approximation"):
-        make(estimator, kernel="rbf", approximation="exact").fit(X, Y)
+        make_model(estimator, kernel="rbf", approximation="exact").fit(X, Y)
 
 
-# ------------------------------------------------------------------------------------------------------------ few
+# ------------------------------------------------------------------------------------------------------------------ few
 # samples
 
 
 @each_estimator
 @each_approximation
-def test_few_rows_of_a_class(estimator, approximation):
-    """One positive is enough for a model; too few for folds is said."""
+def test_a_single_positive_warns_and_trains(estimator, approximation):
+    """One positive suffices for a model; too few for folds gives a warning."""
     y = np.zeros(N, dtype=int)
     y[7] = 1
     model = type(estimator)(**estimator.get_params()).set_params(kernel="rbf", approximation=approximation, n_basis=9)
@@ -312,13 +312,13 @@ def test_few_rows_of_a_class(estimator, approximation):
         with pytest.warns(UserWarning, match="threshold='cv' needs at least two distinct samples of each class"):
             model.fit(X, y)
     assert np.isfinite(model.decision_function(X)).all()
-    expect_refusal(estimator, ValueError, "only one class", y=np.zeros(N), kernel="rbf", approximation=approximation)
+    expect_error(estimator, ValueError, "only one class", y=np.zeros(N), kernel="rbf", approximation=approximation)
 
 
 @each_estimator
 @each_approximation
-def test_two_rows(estimator, approximation):
-    model = make(estimator, kernel="rbf", gamma=0.5, C=5.0, approximation=approximation, n_basis=50)
+def test_two_samples_are_separated(estimator, approximation):
+    model = make_model(estimator, kernel="rbf", gamma=0.5, C=5.0, approximation=approximation, n_basis=50)
     model.fit(X[:2], [0, 1])
     assert model.predict(X[:2]).tolist() == [0, 1]
     gram = rbf_kernel(X[:2], gamma=0.5)
@@ -335,40 +335,40 @@ def test_two_rows(estimator, approximation):
     ("kernel", "approximation"),
     [("linear", "exact"), ("rbf", "exact"), ("rbf", "cpsp"), ("rbf", "nystroem"), ("poly", "exact"), ("poly", "cpsp")],
 )
-def test_features_of_any_size(estimator, approximation, size, kernel):
-    """With gamma="scale" kernels do not see the size; a linear model does, and its price follows."""
+def test_features_of_any_scale_give_finite_models(estimator, approximation, size, kernel):
+    """Kernels with gamma="scale" do not depend on the scale; a linear model does, and C is adjusted."""
     settings = {"kernel": kernel, "approximation": approximation, "n_basis": 12}
-    plain = make(estimator, C=1.0, **settings).fit(X, Y)
-    price = 1.0 if kernel != "linear" else size**-2.0
+    plain = make_model(estimator, C=1.0, **settings).fit(X, Y)
+    cost = 1.0 if kernel != "linear" else size**-2.0
     if kernel == "linear" and "intercept_scaling" in estimator.get_params():
         settings["intercept_scaling"] = size
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
-        model = make(estimator, C=price, **settings).fit(size * X, Y)
+        model = make_model(estimator, C=cost, **settings).fit(size * X, Y)
     assert model.result_.status is plain.result_.status
     near = 0.1 * np.abs(plain.decision_function(X)).max()
     np.testing.assert_allclose(model.decision_function(size * X), plain.decision_function(X), atol=near)
-    reached = model.result_.certificate.upper / price
+    reached = model.result_.certificate.upper / cost
     assert reached == pytest.approx(plain.result_.certificate.upper, rel=2e-3)
 
 
 @each_estimator
 @each_approximation
 @pytest.mark.parametrize("size", [1e8, 1e-8])
-def test_matrices_of_any_size(estimator, approximation, size):
+def test_rescaled_kernel_matrices_and_C_give_the_same_optimum(estimator, approximation, size):
     settings = {"kernel": "precomputed", "approximation": approximation, "n_basis": 12}
     if "fit_intercept" in estimator.get_params():
         settings["fit_intercept"] = False
-    model = make(estimator, C=1.0 / size, **settings).fit(size * K, Y)
-    plain = make(estimator, C=1.0, **settings).fit(K, Y)
+    model = make_model(estimator, C=1.0 / size, **settings).fit(size * K, Y)
+    plain = make_model(estimator, C=1.0, **settings).fit(K, Y)
     assert size * model.result_.certificate.upper == pytest.approx(plain.result_.certificate.upper, rel=2e-3)
 
 
 @each_estimator
 @each_approximation
 @pytest.mark.parametrize("gamma", [1e-12, 1e12])
-def test_kernels_that_see_all_rows_as_equal_or_as_strangers(estimator, approximation, gamma):
-    model = make(estimator, kernel="rbf", gamma=gamma, approximation=approximation, n_basis=12)
+def test_extreme_gamma_gives_finite_models(estimator, approximation, gamma):
+    model = make_model(estimator, kernel="rbf", gamma=gamma, approximation=approximation, n_basis=12)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         warnings.simplefilter("error", RuntimeWarning)
@@ -380,9 +380,9 @@ def test_kernels_that_see_all_rows_as_equal_or_as_strangers(estimator, approxima
 @pytest.mark.filterwarnings("ignore:overflow encountered")
 @each_estimator
 @each_approximation
-def test_numbers_too_large_for_a_kernel(estimator, approximation):
+def test_overflowing_kernels_raise(estimator, approximation):
     settings = {"kernel": "poly", "gamma": 1.0, "degree": 20, "approximation": approximation, "n_basis": 5}
-    expect_refusal(estimator, ValueError, "no finite numbers: scale the features", data=1e20 * X, **settings)
+    expect_error(estimator, ValueError, "no finite numbers: scale the features", data=1e20 * X, **settings)
 
 
 # ------------------------------------------------------------------------------------------------------- failed fits
@@ -399,10 +399,10 @@ def test_numbers_too_large_for_a_kernel(estimator, approximation):
         ({}, np.full((N, 4), np.nan), Y),
         ({"gamma": -1.0}, X[:, :3], Y),
     ],
-    ids=["not square", "negative", "callable", "one class", "nan", "parameter"],
+    ids=["not square", "negative", "callable", "one class", "NaN", "parameter"],
 )
-def test_a_failed_fit_leaves_the_model_as_it_was(estimator, settings, data, y):
-    model = make(estimator, kernel="rbf").fit(X, Y)
+def test_a_failed_fit_leaves_the_model_unchanged(estimator, settings, data, y):
+    model = make_model(estimator, kernel="rbf").fit(X, Y)
     scores = model.decision_function(X)
     model.set_params(**settings)
     before = vars(model).copy()
@@ -414,11 +414,11 @@ def test_a_failed_fit_leaves_the_model_as_it_was(estimator, settings, data, y):
 
 
 @each_estimator
-def test_a_failed_callback_leaves_the_model_as_it_was(estimator):
+def test_a_failed_callback_leaves_the_model_unchanged(estimator):
     def broken(entry):
         raise RuntimeError("no more")
 
-    model = make(estimator, kernel="rbf").fit(X, Y)
+    model = make_model(estimator, kernel="rbf").fit(X, Y)
     model.set_params(callback=broken)
     before = vars(model).copy()
     with pytest.raises(RuntimeError, match="no more"):

@@ -1,4 +1,4 @@
-"""MetricClassifier refuses what cannot be done, and says what can."""
+"""MetricClassifier: invalid input raises an error that names the remedy."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ class Failing(LogisticRegression):
     """A learner that cannot be trained."""
 
     def fit(self, X, y, sample_weight=None):
-        raise ValueError("out of patience")
+        raise ValueError("the solver failed")
 
 
-def expect_refusal(error, message, y=Y, rows=X, sample_weight=None, **settings):
+def expect_error(error, message, y=Y, samples=X, sample_weight=None, **settings):
     with pytest.raises(error, match=message):
-        MetricClassifier(**{"candidates": LINEAR, **settings}).fit(rows, y, sample_weight=sample_weight)
+        MetricClassifier(**{"candidates": LINEAR, **settings}).fit(samples, y, sample_weight=sample_weight)
 
 
-def test_one_class_and_no_rows():
-    expect_refusal(ValueError, "y has only one class, 0", y=np.zeros(300, dtype=int))
-    expect_refusal(ValueError, "Found array with 0 sample", rows=X[:0], y=Y[:0])
-    expect_refusal(ValueError, "X has 300 samples and y has 299", y=Y[:299])
-    expect_refusal(ValueError, "requires y to be passed", y=None)
+def test_one_class_and_inconsistent_lengths_raise():
+    expect_error(ValueError, "y has only one class, 0", y=np.zeros(300, dtype=int))
+    expect_error(ValueError, "Found array with 0 sample", samples=X[:0], y=Y[:0])
+    expect_error(ValueError, "X has 300 samples and y has 299", y=Y[:299])
+    expect_error(ValueError, "requires y to be passed", y=None)
 
 
 @pytest.mark.filterwarnings("error")
-def test_a_class_that_cannot_be_held_out():
+def test_a_class_too_small_for_folds_raises():
     few = np.r_[np.zeros(9, dtype=int), 1]
-    expect_refusal(ValueError, "the rarest class has 1 samples, .* collect more samples", rows=X[:10], y=few)
+    expect_error(ValueError, "the rarest class has 1 samples, .* collect more samples", samples=X[:10], y=few)
 
 
-def test_a_precision_that_no_threshold_has():
+def test_an_unreachable_precision_warns():
     noise = np.random.default_rng(0).normal(size=(300, 3))
     labels = np.arange(300) % 10 == 0
     with pytest.warns(
@@ -51,46 +51,46 @@ def test_a_precision_that_no_threshold_has():
     assert model.expected_score_ == 0.0
 
 
-def test_empty_frames_and_text():
+def test_empty_frames_and_text_raise():
     pd = pytest.importorskip("pandas")
-    expect_refusal(ValueError, "check how the data frame was read or filtered", rows=pd.DataFrame(), y=[])
+    expect_error(ValueError, "check how the data frame was read or filtered", samples=pd.DataFrame(), y=[])
     text = np.array([["a", "b"]] * 10, dtype=object)
-    expect_refusal(ValueError, "Encode it as numbers", rows=text, y=[0, 1] * 5)
+    expect_error(ValueError, "Encode it as numbers", samples=text, y=[0, 1] * 5)
 
 
-def test_unknown_candidates_measures_and_options():
-    expect_refusal(ValueError, "candidates must be 'auto'.*got 'forest'", candidates=["forest"])
-    expect_refusal(ValueError, "candidates must be 'auto'", candidates="all")
-    expect_refusal(ValueError, "none of the candidates auc_svm fits measure 'f1'", candidates=["auc_svm"])
-    expect_refusal(ValueError, "There is no measure 'f3_macro'", measure="f3_macro")
-    expect_refusal(InvalidParameterError, "time_budget", time_budget=0.0)
-    expect_refusal(ValueError, "pos_label=7 is not a label of y", pos_label=7)
+def test_invalid_candidates_and_parameters_are_named():
+    expect_error(ValueError, "candidates must be 'auto'.*got 'forest'", candidates=["forest"])
+    expect_error(ValueError, "candidates must be 'auto'", candidates="all")
+    expect_error(ValueError, "none of the candidates auc_svm fits measure 'f1'", candidates=["auc_svm"])
+    expect_error(ValueError, "There is no measure 'f3_macro'", measure="f3_macro")
+    expect_error(InvalidParameterError, "time_budget", time_budget=0.0)
+    expect_error(ValueError, "pos_label=7 is not a label of y", pos_label=7)
 
 
-def test_measures_of_two_classes_for_several():
+def test_binary_measures_of_multiclass_targets_raise():
     message = "measure 'roc_auc' is for two classes, but y has several classes"
-    expect_refusal(ValueError, message, y=np.arange(300) % 3, measure="roc_auc")
+    expect_error(ValueError, message, y=np.arange(300) % 3, measure="roc_auc")
 
 
-def test_weights():
-    expect_refusal(ValueError, "sample_weight is zero for every sample", sample_weight=np.zeros(300))
-    expect_refusal(ValueError, "only one class", sample_weight=(Y == 0).astype(float))
+def test_invalid_sample_weights_raise():
+    expect_error(ValueError, "sample_weight is zero for every sample", sample_weight=np.zeros(300))
+    expect_error(ValueError, "only one class", sample_weight=(Y == 0).astype(float))
 
 
-def test_a_candidate_that_fails_is_left_out_with_a_warning():
-    with pytest.warns(UserWarning, match="candidate broken failed and is dropped: out of patience"):
+def test_a_failing_candidate_is_dropped_with_a_warning():
+    with pytest.warns(UserWarning, match="candidate broken failed and is dropped: the solver failed"):
         model = MetricClassifier(candidates={"broken": Failing(), **LINEAR}).fit(X, Y)
-    assert model.leaderboard_.set_index("candidate").loc["broken", "why_dropped"] == "failed: out of patience"
+    assert model.leaderboard_.set_index("candidate").loc["broken", "why_dropped"] == "failed: the solver failed"
 
 
 @pytest.mark.filterwarnings("ignore:candidate broken failed")
-def test_all_candidates_fail():
-    expect_refusal(
-        ValueError, "no candidate could be trained: broken: out of patience", candidates={"broken": Failing()}
+def test_an_error_lists_the_failures_if_all_candidates_fail():
+    expect_error(
+        ValueError, "no candidate could be trained: broken: the solver failed", candidates={"broken": Failing()}
     )
 
 
-def test_fewer_positives_than_folds():
+def test_fewer_positives_than_folds_warn():
     few = np.zeros(300, dtype=int)
     few[:3] = 1
     with pytest.warns(UserWarning, match="the rarest class has 3 samples, too few for 5 folds"):
@@ -98,7 +98,7 @@ def test_fewer_positives_than_folds():
     assert model.predict(X).shape == (300,)
 
 
-def test_nothing_changes_by_an_error_and_nothing_is_predicted_before_training():
+def test_a_failed_fit_leaves_the_model_unchanged_and_unfitted_models_raise():
     model = MetricClassifier(candidates=LINEAR).fit(X, Y)
     before = model.decision_function(X)
     with pytest.raises(ValueError, match="only one class"):

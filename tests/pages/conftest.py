@@ -1,4 +1,4 @@
-"""A real headless Chromium, one for all tests of pages; where it is missing they are skipped with the reason."""
+"""A headless Chromium shared by all tests of pages, which are skipped with the reason if it is missing."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 
 class Browser:
-    """A page as its reader has it: what is shown, what can be moved, what was loaded."""
+    """A page in the browser: shown values, controls, logged errors and requests."""
 
     def __init__(self, driver: Any) -> None:
         self.driver = driver
 
     def open(self, path: Path, width: int = 1200, dark: bool = False) -> None:
-        """Open a file in a window of the given width; forget what was logged before."""
+        """Open a file in a window of the given width, and clear the logs."""
         colour = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         screen = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
@@ -53,7 +53,7 @@ class Browser:
         return float(self.text(selector).replace(",", "").replace("−", "-"))
 
     def set(self, selector: str, value: object, event: str = "input") -> None:
-        """Give a control a value as its reader would."""
+        """Set a control as a user would."""
         script = (
             "const e = document.querySelector(arguments[0]); e.value = arguments[1];"
             "e.dispatchEvent(new Event(arguments[2], {bubbles: true}));"
@@ -61,7 +61,7 @@ class Browser:
         self.run(script, selector, str(value), event)
 
     def threshold(self) -> float:
-        """The exact threshold of the step that the slider is at."""
+        """Return the exact threshold at the slider."""
         script = (
             "const all = JSON.parse(document.getElementById('explorer-data').textContent).problems;"
             "const chosen = document.getElementById('explorer-problem');"
@@ -70,12 +70,12 @@ class Browser:
         return float(self.run(script))
 
     def counts(self) -> tuple[int, ...]:
-        """tp, fp, fn, tn as shown."""
+        """Return tp, fp, fn, tn as shown."""
         shown = self._shown("count")
         return tuple(int(shown[name]) for name in ("tp", "fp", "fn", "tn"))
 
     def measures(self) -> dict[str, float]:
-        """All measures as shown."""
+        """Return all measures as shown."""
         return self._shown("measure")
 
     def _shown(self, kind: str) -> dict[str, float]:
@@ -90,7 +90,7 @@ class Browser:
         return [entry["message"] for entry in self.driver.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")]
 
     def requests(self) -> list[str]:
-        """The addresses that were asked for since the page was opened."""
+        """Return the addresses requested since the page was opened."""
         events = [json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance")]
         return [event["params"]["request"]["url"] for event in events if event["method"] == "Network.requestWillBeSent"]
 

@@ -41,7 +41,7 @@ def keys(name: str) -> str:
 
 @pytest.fixture(scope="module")
 def digits(tmp_path_factory: pytest.TempPathFactory) -> SimpleNamespace:
-    """A page about the digit 8, judged by a measure that the script does not know by name."""
+    """Return a page about the digit 8 with a measure that the script does not know by name."""
     X, digit = load_digits(return_X_y=True)
     X, X_test, y, y_test = train_test_split(X, (digit == 8).astype(int), stratify=digit == 8, random_state=0)
     model = make_pipeline(MinMaxScaler(), LogisticRegression()).fit(X, y)
@@ -56,8 +56,8 @@ def page(browser: Any, digits: SimpleNamespace) -> Any:
     return browser
 
 
-def check(page: Any, y: np.ndarray, labels: np.ndarray) -> None:
-    """Everything that is shown is what scikit-learn computes from these labels."""
+def check_shown_values(page: Any, y: np.ndarray, labels: np.ndarray) -> None:
+    """Check that all shown values equal scikit-learn's for these labels."""
     tn, fp, fn, tp = metrics.confusion_matrix(y, labels).ravel()
     assert page.counts() == (tp, fp, fn, tn)
     shown = page.measures()
@@ -70,48 +70,48 @@ def check(page: Any, y: np.ndarray, labels: np.ndarray) -> None:
     assert shown["min_rate"] == pytest.approx(min(tpr, tnr), abs=5.1e-4)
 
 
-def test_starts_at_the_labels_of_the_model(page: Any, digits: SimpleNamespace) -> None:
+def test_the_slider_starts_at_the_labels_of_the_model(page: Any, digits: SimpleNamespace) -> None:
     assert page.threshold() == 0.5
-    check(page, digits.y, digits.labels)
+    check_shown_values(page, digits.y, digits.labels)
 
 
-def test_keyboard_moves_the_slider(page: Any, digits: SimpleNamespace) -> None:
+def test_the_keyboard_moves_the_slider(page: Any, digits: SimpleNamespace) -> None:
     slider = page.find("#explorer-step")
     before = page.threshold()
     slider.send_keys(keys("ARROW_LEFT") * 3)
     after = page.threshold()
     assert after < before
-    check(page, digits.y, digits.scores > after)
+    check_shown_values(page, digits.y, digits.scores > after)
     slider.send_keys(keys("ARROW_RIGHT") * 3)
     assert page.threshold() == before
     slider.send_keys(keys("HOME"))
-    assert page.counts()[2:] == (0, 0)  # everything is called positive
+    assert page.counts()[2:] == (0, 0)  # all samples are predicted positive
     slider.send_keys(keys("END"))
     assert page.counts()[:2] == (0, 0)
 
 
 @pytest.mark.parametrize("share", [0.1, 0.45, 0.8, 0.97])
-def test_every_number_at_every_threshold(page: Any, digits: SimpleNamespace, share: float) -> None:
+def test_all_values_equal_scikit_learn_at_every_threshold(page: Any, digits: SimpleNamespace, share: float) -> None:
     page.set("#explorer-step", int(share * float(page.find("#explorer-step").get_attribute("max"))))
-    check(page, digits.y, digits.scores > page.threshold())
+    check_shown_values(page, digits.y, digits.scores > page.threshold())
     assert (
         page.find("#explorer-step").get_attribute("aria-valuetext") == f"threshold {page.text('#explorer-threshold')}"
     )
 
 
 @pytest.mark.parametrize("percent", [70, 90, 95, 100])
-def test_promise_of_precision_finds_most_recall(page: Any, digits: SimpleNamespace, percent: int) -> None:
+def test_a_precision_constraint_finds_the_largest_recall(page: Any, digits: SimpleNamespace, percent: int) -> None:
     page.set("#explorer-precision", percent)
     precision, recall, _ = metrics.precision_recall_curve(digits.y, digits.scores)
     reached = recall[:-1][precision[:-1] >= percent / 100].max()
     tp, fp, fn, _ = page.counts()
     assert tp / (tp + fp) >= percent / 100
     assert tp / (tp + fn) == pytest.approx(reached)
-    check(page, digits.y, digits.scores > page.threshold())
+    check_shown_values(page, digits.y, digits.scores > page.threshold())
 
 
 @pytest.mark.parametrize(("alarm", "miss"), [(1, 1), (1, 20), (7.5, 1)])
-def test_costs_find_the_cheapest_threshold(page: Any, digits: SimpleNamespace, alarm: float, miss: float) -> None:
+def test_costs_find_the_threshold_of_least_cost(page: Any, digits: SimpleNamespace, alarm: float, miss: float) -> None:
     page.set("#explorer-alarm", alarm)
     page.set("#explorer-miss", miss)
     page.find("#explorer-cheapest").click()
@@ -122,20 +122,20 @@ def test_costs_find_the_cheapest_threshold(page: Any, digits: SimpleNamespace, a
         for cut in cuts
     ]
     assert page.number("#explorer-cost") == pytest.approx(min(costs))
-    check(page, digits.y, digits.scores > page.threshold())
+    check_shown_values(page, digits.y, digits.scores > page.threshold())
 
 
-def test_typed_threshold_and_the_way_back(page: Any, digits: SimpleNamespace) -> None:
+def test_a_typed_threshold_is_applied_and_can_be_reset(page: Any, digits: SimpleNamespace) -> None:
     typed = page.find("#explorer-typed")
     typed.clear()
     typed.send_keys("0.2" + keys("ENTER"))
     assert page.threshold() == pytest.approx(0.2, abs=0.05)
-    check(page, digits.y, digits.scores > page.threshold())
+    check_shown_values(page, digits.y, digits.scores > page.threshold())
     page.find("#explorer-reset").click()
     assert page.threshold() == 0.5
 
 
-def test_what_happens_is_said_and_the_marker_follows(page: Any, digits: SimpleNamespace) -> None:
+def test_changes_are_announced_and_the_marker_moves(page: Any, digits: SimpleNamespace) -> None:
     where = "return document.querySelector('svg[data-live=pr] .live').getAttribute('transform')"
     before = page.run(where)
     page.set("#explorer-precision", 100)
@@ -148,10 +148,10 @@ def test_what_happens_is_said_and_the_marker_follows(page: Any, digits: SimpleNa
     assert "between 0 and 100" in page.text("#explorer-said")
 
 
-def test_a_promise_that_cannot_be_kept_is_said(browser: Any, tmp_path: Path) -> None:
+def test_an_unreachable_constraint_is_reported(browser: Any, tmp_path: Path) -> None:
     random = np.random.default_rng(0)
     X, y = random.normal(size=(300, 3)), random.integers(0, 2, 300)
-    X[0], y[0] = 99.0, 0  # the surest row is wrong, so that no threshold is always right
+    X[0], y[0] = 99.0, 0  # the highest score is a negative, so that precision 1 is unreachable
     model = LogisticRegression().fit(X[1:], X[1:, 0] > 0)
     report(model, X, y.astype(bool), tmp_path / "page.html")
     browser.open(tmp_path / "page.html")
@@ -182,7 +182,7 @@ def test_each_class_can_be_explored(browser: Any, tmp_path: Path) -> None:
     ]
 
 
-def test_answers_of_many_rows_are_exact(browser: Any, tmp_path: Path) -> None:
+def test_values_of_many_samples_are_exact(browser: Any, tmp_path: Path) -> None:
     random = np.random.default_rng(1)
     X = random.normal(size=(60_000, 2))
     y = X[:, 0] + random.logistic(size=60_000) > 3.0

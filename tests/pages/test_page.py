@@ -1,4 +1,4 @@
-"""The page as a whole in a real browser: complete in itself, on a phone, in the dark, for a screen reader, and safe."""
+"""The whole page in a browser: self-contained, responsive, with a dark theme, accessible and safe."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ return found;
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A page with every section, whose names all try to break out of it."""
+    """Return a page with every section, whose names all attempt an injection."""
     X, y = make_classification(500, 4, n_redundant=0, weights=[0.85], random_state=0)
     labels = np.where(y == 1, ATTACKS[1], ATTACKS[0])
     first, second = labels[:250], labels[250:]
@@ -66,7 +66,7 @@ def test_nothing_is_loaded_and_nothing_is_injected(browser: Any, page: Path) -> 
     assert ATTACKS[2] in browser.text("#leaderboard")
 
 
-def test_sections_are_there(browser: Any, page: Path) -> None:
+def test_all_sections_are_present(browser: Any, page: Path) -> None:
     browser.open(page)
     sections = browser.run("return [...document.querySelectorAll('section')].map(e => e.id)")
     assert sections == ["model", "explorer", "comparison", "features", "training"]
@@ -76,18 +76,18 @@ def test_sections_are_there(browser: Any, page: Path) -> None:
 
 
 @pytest.mark.parametrize("width", [320, 360, 768, 1400])
-def test_nothing_sticks_out(browser: Any, page: Path, width: int) -> None:
+def test_nothing_overflows_the_window(browser: Any, page: Path, width: int) -> None:
     for path in (page, page.with_name("race.html")):
         browser.open(path, width)
         assert browser.run("return document.documentElement.scrollWidth") == width
         smallest = browser.run(
             "return Math.min(...[...document.querySelectorAll('button, input, select')].map(e => e.clientHeight))"
         )
-        assert smallest >= 24  # fingers
+        assert smallest >= 24  # touch targets
 
 
 @pytest.mark.parametrize("dark", [False, True])
-def test_text_is_readable_by_day_and_night(browser: Any, page: Path, dark: bool) -> None:
+def test_text_has_enough_contrast_in_both_themes(browser: Any, page: Path, dark: bool) -> None:
     browser.open(page, dark=dark)
     background = browser.run("return getComputedStyle(document.body).backgroundColor")
     assert (sum(map(int, background.strip("rgb()").split(","))) < 150) == dark
@@ -96,7 +96,7 @@ def test_text_is_readable_by_day_and_night(browser: Any, page: Path, dark: bool)
     assert [found for found in contrasts if found[0] < 4.5] == []
 
 
-def test_a_screen_reader_finds_its_way(browser: Any, page: Path) -> None:
+def test_the_page_is_accessible_to_screen_readers(browser: Any, page: Path) -> None:
     browser.open(page)
     unlabelled = "return [...document.querySelectorAll('input, select')].filter(e => !e.labels.length).length"
     assert browser.run(unlabelled) == 0
@@ -124,7 +124,7 @@ def test_focus_is_visible(browser: Any, page: Path) -> None:
     from selenium.webdriver.common.keys import Keys
 
     browser.open(page)
-    for _ in range(12):  # from the top of the page, by the keyboard alone
+    for _ in range(12):  # from the top of the page, by keyboard
         browser.driver.switch_to.active_element.send_keys(Keys.TAB)
         if browser.run("return document.activeElement.id") == "explorer-step":
             break
@@ -132,7 +132,7 @@ def test_focus_is_visible(browser: Any, page: Path) -> None:
     assert browser.run("return getComputedStyle(document.activeElement).outlineStyle") == "solid"
 
 
-def test_print_leaves_out_what_cannot_be_moved_on_paper(browser: Any, page: Path) -> None:
+def test_printing_hides_the_controls(browser: Any, page: Path) -> None:
     browser.open(page.with_name("race.html"), width=720, dark=True)
     browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
     try:

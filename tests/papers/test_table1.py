@@ -1,4 +1,4 @@
-"""The protocol behind the page on Joachims (2005), on little data."""
+"""The protocol behind the page on Joachims (2005), on small data."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ TOPICS = ("crude", "coffee")
 
 @pytest.fixture(scope="module")
 def found():
-    """What the protocol finds on two topics with three values of C and two cost factors."""
+    """Return the results of the protocol on two topics with three values of C and two cost factors."""
     if not available("reuters"):
         pytest.skip("METRICWISE_DATA does not name a folder with reuters21578.npz")
     data = collection("reuters")
@@ -46,7 +46,7 @@ def test_both_methods_learn_two_topics(found):
 @pytest.mark.data
 @pytest.mark.slow
 def test_every_model_of_the_grids_was_trained_to_its_tolerance(found):
-    # Four measures at three values of C, and three by two settings, for each topic; then at most one model a column.
+    # Per topic four measures at three values of C, and three by two settings; then at most one model per column.
     grids = len(TOPICS) * (4 * 3), len(TOPICS) * (3 * 2)
     for method, fits in zip(("multivariate", "cost"), grids, strict=True):
         effort = found["efforts"][method]
@@ -65,8 +65,8 @@ def test_the_page_is_made_from_saved_records(found, tmp_path):
     assert (tmp_path / page.FIGURE).is_file()
 
 
-def test_error_rate_gives_the_ordinary_svm():
-    """Theorem 3: trained for accuracy, the multivariate SVM has the optimum of the SVM with hinge loss."""
+def test_training_for_accuracy_gives_the_ordinary_svm():
+    """By Theorem 3, the multivariate SVM for accuracy has the optimum of the SVM with hinge loss."""
     X, y = make_classification(n_samples=200, n_features=10, class_sep=0.7, random_state=0)
     C = 0.5
     problem = make_problem(make_design(X, intercept=1.0), y == 1, Accuracy(), C)
@@ -79,18 +79,18 @@ def test_error_rate_gives_the_ordinary_svm():
 
 
 @pytest.mark.parametrize("n_pos", [2, 3, 10])
-def test_holdout_leaves_a_positive_on_both_sides(n_pos):
+def test_holdout_has_positives_in_both_parts(n_pos):
     positive = np.arange(60) < n_pos
     held = holdout(positive, seed=0)
     assert 1 <= np.count_nonzero(held & positive) < n_pos
     assert np.count_nonzero(held) == pytest.approx(20, abs=1)
 
 
-def test_a_single_positive_cannot_be_held_out():
+def test_a_single_positive_cannot_be_split():
     assert holdout(np.arange(60) < 1, seed=0) is None
 
 
-def test_grids_grow_on_the_side_of_the_boundary():
+def test_grids_are_widened_at_the_boundary():
     grid = Grid(c=(-6, 6), j=(0, 7))
     assert grid.widen(Setting(0, 3)) == grid
     assert grid.widen(Setting(-6, 3)) == Grid(c=(-10, 6), j=(0, 7))
@@ -98,20 +98,20 @@ def test_grids_grow_on_the_side_of_the_boundary():
     assert Grid().widen(Setting(0, 0)) == Grid()
 
 
-def test_of_equal_settings_the_most_central_is_taken():
+def test_ties_select_the_most_central_setting():
     assert best_setting({Setting(c): float(c >= 0) for c in range(-6, 7)}) == Setting(3)
     assert most_frequent([Setting(1), Setting(1), Setting(5), Setting(9), Setting(9)]) == Setting(1)
 
 
 def test_published_differences_add_up():
-    """The paper counts eleven improvements and four declines; three and one are on a collection left out here."""
+    """The paper counts eleven improvements and four declines; three and one are on a collection not used here."""
     lines = [PUBLISHED[name][column] for name in ("reuters", "optdigits", "covertype") for column in MEASURES]
     signs = [np.sign(round(line.difference, 1)) for line in lines]
     assert (signs.count(1.0), signs.count(-1.0), signs.count(0.0)) == (8, 3, 1)
     assert all(line.won + line.lost <= 90 for line in lines)
 
 
-def test_p_values():
+def test_p_values_and_stars():
     assert p_value(np.zeros(5)) == 1.0
     assert p_value(np.arange(1.0, 8.0)) == pytest.approx(2 / 2**7)
     assert [stars(p) for p in (0.04, 0.07, 0.2)] == ["**", "*", ""]

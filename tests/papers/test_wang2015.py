@@ -24,8 +24,8 @@ from benchmarks.papers.wang2015.sensitivity import PARAMETERS, settings
 from benchmarks.papers.wang2015.summary import cases, curve, mean_ranks, signed_rank_p, tally
 
 
-def area(X, y):
-    """The ROC area of a logistic regression on samples it has not seen."""
+def compute_area(X, y):
+    """Return the ROC area of a logistic regression on test samples."""
     model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
     return roc_auc_score(y, cross_val_predict(model, X, y, cv=5, method="decision_function"))
 
@@ -38,7 +38,7 @@ def rated():
     return profiles.simulate(200, 60, seed=3)
 
 
-def test_profiles_are_as_many_and_as_good_as_asked_for(rated):
+def test_profiles_have_the_requested_number_and_quality(rated):
     given = rated.ratings[~np.isnan(rated.ratings)]
     assert rated.ratings.shape == (260, 400)
     assert rated.attack.sum() == 60 and rated.average.sum() == 30 and not np.any(rated.average & ~rated.attack)
@@ -46,7 +46,7 @@ def test_profiles_are_as_many_and_as_good_as_asked_for(rated):
     assert (~np.isnan(rated.ratings)).sum(axis=1).min() >= 10
 
 
-def test_attackers_push_few_items_that_are_rated_seldom(rated):
+def test_attackers_push_few_rarely_rated_items(rated):
     genuine, attackers = rated.ratings[~rated.attack], rated.ratings[rated.attack]
     counts = (~np.isnan(genuine)).sum(axis=0)
     excess = (attackers == 5.0).mean(axis=0) - (genuine == 5.0).mean(axis=0)
@@ -63,7 +63,7 @@ def test_average_attacks_follow_the_means_of_the_items_and_random_ones_do_not(ra
     assert agreement[rated.average].mean() > agreement[random].mean() + 0.1
 
 
-def test_features_of_a_profile_are_what_they_are_called(rated):
+def test_features_of_a_profile_equal_their_definitions(rated):
     X = profiles.features(rated.ratings)
     user = 7
     items = [item for item in range(400) if not math.isnan(rated.ratings[user, item])]
@@ -90,7 +90,7 @@ def traffic():
     return vehicles.simulate(300, 0.4, seed=3)
 
 
-def test_vehicles_are_as_many_as_asked_for(traffic):
+def test_vehicles_have_the_requested_number(traffic):
     assert traffic.misbehaving.shape == (300,) and traffic.misbehaving.sum() == 120
     assert traffic.along.shape == traffic.speed.shape == (300, vehicles.BEACONS)
     assert traffic.speed.min() >= 0.0 and 0.0 <= traffic.passed.min() <= traffic.passed.max() <= 1.0
@@ -103,17 +103,17 @@ def test_honest_vehicles_are_consistent(traffic):
     steps = np.diff(traffic.along, axis=1) / vehicles.INTERVAL
     assert unlike[0] == pytest.approx(np.sqrt(np.mean((traffic.speed[0, :-1] - steps[0]) ** 2)))
     assert np.median(unlike[honest]) < 0.7 * np.median(unlike[~honest])
-    # Signals fade with the distance that honest vehicles claim.
+    # Signal strength falls with the distance that honest vehicles report.
     assert np.median(X[honest, 6]) < -0.2
 
 
-def test_features_do_not_know_the_truth(traffic):
+def test_features_contain_no_labels(traffic):
     np.testing.assert_array_equal(
         vehicles.features(traffic), vehicles.features(traffic._replace(misbehaving=~traffic.misbehaving))
     )
 
 
-# ---------------------------------------------------------------------------------------------------------- all of them
+# -------------------------------------------------------------------------------------------------------- all data sets
 
 
 @pytest.mark.parametrize("seed", [0, 1])
@@ -126,7 +126,7 @@ def test_simulated_samples_are_neither_hopeless_nor_trivial(kind, seed):
         traffic = vehicles.simulate(400, seed=seed)
         X, y, names = vehicles.features(traffic), traffic.misbehaving, vehicles.FEATURES
     assert X.shape == (len(y), len(names)) and np.isfinite(X).all() and (X.std(axis=0) > 0.0).all()
-    assert 0.75 < area(X, y) < 0.985
+    assert 0.75 < compute_area(X, y) < 0.985
 
 
 @pytest.mark.parametrize("kind", [PROFILES, VEHICLES])
@@ -141,7 +141,7 @@ def test_the_same_seed_gives_the_same_samples(kind):
 
 
 @pytest.mark.parametrize(("name", "share"), [(PROFILES, 300 / 1300), (VEHICLES, 558 / 1395)])
-def test_problems_have_the_shares_of_the_paper(name, share):
+def test_problems_have_the_class_proportions_of_the_paper(name, share):
     data = problem(name, 130)
     (target,) = data.targets
     assert len(data.X) == 130
@@ -151,7 +151,7 @@ def test_problems_have_the_shares_of_the_paper(name, share):
 # ------------------------------------------------------------------------------------------------------------- actions
 
 
-def test_histograms_do_not_depend_on_where_a_body_stands_and_faces():
+def test_histograms_do_not_depend_on_position_and_direction():
     body = np.random.default_rng(0).normal(size=(9, 20, 3))
     turn = np.array([[0.6, 0.0, 0.8], [0.0, 1.0, 0.0], [-0.8, 0.0, 0.6]])
     row = actions.histograms(body)
@@ -160,7 +160,7 @@ def test_histograms_do_not_depend_on_where_a_body_stands_and_faces():
     np.testing.assert_allclose(row.reshape(actions.PARTS, -1).sum(axis=1), 1.0)
 
 
-def test_histograms_tell_a_sequence_from_its_reverse():
+def test_histograms_distinguish_a_sequence_from_its_reverse():
     body = np.random.default_rng(0).normal(size=(8, 20, 3))
     forth, back = actions.histograms(body), actions.histograms(body[::-1])
     np.testing.assert_allclose(back, np.roll(forth, forth.size // 2))
@@ -168,7 +168,7 @@ def test_histograms_tell_a_sequence_from_its_reverse():
 
 
 @pytest.mark.data
-def test_actions_are_read_and_can_be_separated():
+def test_actions_are_read_and_separable():
     try:
         data = problem(ACTIONS, 0)
     except SkippedError as reason:
@@ -176,20 +176,20 @@ def test_actions_are_read_and_can_be_separated():
     assert data.X.shape == (199, 48) and np.isfinite(data.X).all()
     assert list(data.targets)[:3] == ["walk", "sit down", "stand up"]
     assert {int(data.positives(target).sum()) for target in data.targets} == {19, 20}
-    assert 0.85 < area(data.X, data.positives("throw")) < 1.0
+    assert 0.85 < compute_area(data.X, data.positives("throw")) < 1.0
 
 
-# ------------------------------------------------------------------------------------------------- protocol and trials
+# ------------------------------------------------------------------------------------------------- protocol and runs
 
 
-def test_folds_keep_test_samples_from_training_and_hold_every_sample_out_once():
+def test_folds_are_disjoint_and_test_every_sample_once():
     data = problem(VEHICLES, 90)
     held = [fold.test for fold in folds(data, 10)]
     assert np.array_equal(np.sort(np.concatenate(held)), np.arange(90))
     assert all(not np.intersect1d(fold.train, fold.test).size for fold in folds(data, 10))
 
 
-def test_every_method_has_as_many_settings():
+def test_every_method_has_the_same_number_of_settings():
     assert {len(method.settings) for method in METHODS.values()} == {4}
     assert [name for name, method in METHODS.items() if "f1" not in method.measures] == ["mpms"]
 
@@ -204,18 +204,18 @@ def test_f1_of_scores_is_taken_at_the_best_threshold():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [JSCHP, PLUG_IN])
-def test_a_setting_is_chosen_and_judged(name):
+def test_a_setting_is_selected_and_evaluated(name):
     data = problem(VEHICLES, 150)
     fold = next(folds(data, 3))
     chosen = choose(data, fold, "f1", name)
     assert chosen["setting"] in METHODS[name].settings
     found = trial(data, fold, "misbehaving", "f1", name, chosen["setting"])
-    # Calling all of them positive gives 4 / 7.
+    # Predicting all positive gives 4 / 7.
     assert 0.55 < found["value"] <= 1.0
     assert found["seconds"] > 0.0
 
 
-def test_a_run_that_was_interrupted_goes_on(tmp_path):
+def test_an_interrupted_run_resumes(tmp_path):
     path, performed = tmp_path / "trials.jsonl", []
 
     def perform(value):
@@ -224,20 +224,20 @@ def test_a_run_that_was_interrupted_goes_on(tmp_path):
 
     Trials(path, {"code": "a"}).once({"fold": 0}, lambda: perform(0.5))
     with path.open("a", encoding="utf-8") as file:
-        file.write('{"of": {"fold": 1}, "fou')  # the last words of a process that was killed
+        file.write('{"of": {"fold": 1}, "fou')  # an incomplete line of a killed process
     trials = Trials(path, {"code": "a"})
     assert trials.once({"fold": 0}, lambda: perform(0.6)) == {"fold": 0, "value": 0.5}
     assert trials.once({"fold": 1}, lambda: perform(0.7)) == {"fold": 1, "value": 0.7}
     assert performed == [0.5, 0.7]
     assert [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()][2]["found"] == {"value": 0.7}
-    assert not Trials(path, {"code": "b"}).done  # trials of other code are not taken over
+    assert not Trials(path, {"code": "b"}).done  # results of other code are not reused
 
 
 # ------------------------------------------------------------------------------------------------------------ the page
 
 
-def recorded(levels):
-    """A record whose methods have the given values, the first fold a little less than the last."""
+def make_record(levels):
+    """Return a record whose methods have the given values, slightly increasing over folds."""
     effort = Effort(n_folds=8, values=(0.1, 1.0, 10.0), n_sensitivity_folds=2)
     targets = {name: ["walk", "throw"] if name == ACTIONS else ["attack"] for name in NAMES}
     trials = []
@@ -277,10 +277,10 @@ def recorded(levels):
     return found
 
 
-def test_remarks_say_where_joint_coding_wins_and_where_not():
+def test_remarks_state_where_joint_coding_is_better():
     wins = {(name, "prbep", JSCHP): 0.7 for name in NAMES}
     losses = {(VEHICLES, "f1", "cpsp"): 0.6, (ACTIONS, "roc_auc", "plug_in"): 0.9}
-    found = recorded(wins | losses)
+    found = make_record(wins | losses)
     text = " ".join(remarks(found))
     assert "JSCHP alone has the best average in 3 of 9 cases" in text and "and shares it in 4. Other methods" in text
     assert "Other methods alone have it: CPSP in 1, plug-in in 1. This does not agree with the paper, in which" in text
@@ -292,8 +292,8 @@ def test_remarks_say_where_joint_coding_wins_and_where_not():
     assert "This does not agree with the paper, in which JSCHP is the fastest" in text
 
 
-def test_differences_in_all_folds_are_significant_and_none_is_not():
-    some = cases(recorded({(VEHICLES, "f1", "cpsp"): 0.6, (PROFILES, "f1", JSCHP): 0.6}))
+def test_only_differences_in_all_folds_are_significant():
+    some = cases(make_record({(VEHICLES, "f1", "cpsp"): 0.6, (PROFILES, "f1", JSCHP): 0.6}))
     assert tally(some, "cpsp")[:3] == (1, 7, 1)
     assert tally(some, "mpms")[:3] == (0, 6, 0)
     first = some[0]
@@ -307,7 +307,7 @@ def signed_ranks(differences, axis=-1):
 
 
 @pytest.mark.parametrize("differences", [[0.3, -0.1, 0.5, 0.2, -0.4, 0.7], [0.1, 0.1, 0.0, -0.1, 0.3, 0.4, 0.4]])
-def test_the_test_over_folds_is_that_of_scipy(differences):
+def test_the_significance_test_equals_scipy(differences):
     given = np.array(differences)
     # `stats.wilcoxon` is exact where there are ties or zeros since SciPy 1.13 only.
     signs = stats.permutation_test((given[given != 0],), signed_ranks, permutation_type="samples", n_resamples=np.inf)
@@ -315,8 +315,8 @@ def test_the_test_over_folds_is_that_of_scipy(differences):
     assert signed_rank_p(np.zeros(4)) == 1.0
 
 
-def test_curves_keep_all_other_parameters_in_the_middle():
-    found = recorded({})
+def test_curves_vary_one_cost_and_fix_the_others_at_the_middle():
+    found = make_record({})
     line = curve(found, ACTIONS, "C1", 1.0)
     assert line.grid == [0.1, 1.0, 10.0] and line.values == pytest.approx([0.4, 0.5, 0.6])
     assert line.trend == pytest.approx(1.0)
@@ -324,7 +324,7 @@ def test_curves_keep_all_other_parameters_in_the_middle():
 
 
 def test_the_page_is_made_from_a_record(tmp_path):
-    found = recorded({(PROFILES, "f1", JSCHP): 0.8})
+    found = make_record({(PROFILES, "f1", JSCHP): 0.8})
     path = page.write(found, tmp_path)
     text = path.read_text(encoding="utf-8")
     assert path.name == "wang2015.rst"

@@ -1,4 +1,4 @@
-"""Expected F-measures from their definition: slow, and sharing nothing with the library."""
+"""Expected F-measures from their definition: slow, and independent of the library."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ from itertools import product
 import numpy as np
 
 
-def every_set(m):
+def list_sets(m):
     return np.array(list(product([0, 1], repeat=m)), dtype=np.int64).reshape(2**m, m)
 
 
-def f_beta(truth, predicted, beta):
-    """F-beta of every sample of ``truth`` against every sample of ``predicted``; 0/0 is 1."""
+def compute_f_beta(truth, predicted, beta):
+    """Return F-beta of every row of ``truth`` against every row of ``predicted``; 0/0 is 1."""
     square = beta * beta
     right = truth @ predicted.T
     below = square * truth.sum(axis=1)[:, None] + predicted.sum(axis=1)[None, :]
     return np.where(below == 0, 1.0, (1.0 + square) * right / np.where(below == 0, 1.0, below))
 
 
-def product_distribution(p):
-    """Probabilities of every set of independent labels."""
-    sets = every_set(len(p))
+def compute_product_distribution(p):
+    """Return the probability of every set of independent labels."""
+    sets = list_sets(len(p))
     return np.prod(np.where(sets == 1, p, 1.0 - np.asarray(p)), axis=1)
 
 
-def joint_summary(sets, probabilities):
-    """P and p_zero of a distribution over label sets, as `gfm` takes them."""
+def summarise_joint(sets, probabilities):
+    """Return P and p_zero of a distribution over label sets, as `gfm` takes them."""
     m = sets.shape[1]
     P, p_zero = np.zeros((m, m)), 0.0
     for row, probability in zip(sets, probabilities, strict=True):
@@ -37,21 +37,21 @@ def joint_summary(sets, probabilities):
     return P, min(p_zero, 1.0)
 
 
-def sum_distribution(p, dtype=np.longdouble):
-    """Distributions of the number of ones among the first 0, 1, 2, ... labels, one a sample."""
+def compute_sum_distribution(p, dtype=np.longdouble):
+    """Return the distributions of the number of ones among the first 0, 1, 2, ... labels, one per row."""
     m = len(p)
-    rows = np.zeros((m + 1, m + 1), dtype)
-    rows[0, 0] = 1
+    samples = np.zeros((m + 1, m + 1), dtype)
+    samples[0, 0] = 1
     for k in range(m):
-        rows[k + 1] = rows[k] * (dtype(1) - dtype(p[k]))
-        rows[k + 1, 1:] += rows[k, :-1] * dtype(p[k])
-    return rows
+        samples[k + 1] = samples[k] * (dtype(1) - dtype(p[k]))
+        samples[k + 1, 1:] += samples[k, :-1] * dtype(p[k])
+    return samples
 
 
-def values_of_prefixes(p, beta):
-    """Expected F-beta of the first 0, 1, ..., m of independent labels, by the double sum over right and missed."""
+def compute_prefix_values(p, beta):
+    """Return expected F-beta of the first 0, 1, ..., m independent labels, by the double sum over hits and misses."""
     m = len(p)
-    inside, outside = sum_distribution(p), sum_distribution(p[::-1])
+    inside, outside = compute_sum_distribution(p), compute_sum_distribution(p[::-1])
     square = np.longdouble(beta) ** 2
     values = [inside[m, 0]]
     for k in range(1, m + 1):
@@ -61,10 +61,10 @@ def values_of_prefixes(p, beta):
     return np.array(values)
 
 
-def f1_values_of_prefixes(p):
-    """As `values_of_prefixes` for F1 and many labels: the recursion of Ye, Chai, Lee and Chieu (2012), O(m^2)."""
+def compute_f1_prefix_values(p):
+    """Return `compute_prefix_values` for F1 by the O(m^2) recursion of Ye, Chai, Lee and Chieu (2012)."""
     m = len(p)
-    inside = sum_distribution(p)
+    inside = compute_sum_distribution(p)
     values = np.empty(m + 1, np.longdouble)
     u = np.longdouble(1) / np.maximum(np.arange(2 * m + 2), 1).astype(np.longdouble)  # u(m, x) = 1 / x
     for k in range(m, 0, -1):

@@ -1,4 +1,4 @@
-"""AMP on random small data: levels never fall, bounds hold, and convergence is linear as Theorem 8 says."""
+"""AMP on random small data: levels never fall, bounds hold, and convergence is linear by Theorem 8."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ EXACT = AMP(share=1e-9)
 
 @st.composite
 def problems(draw, measure, through_zero=False):
-    """Samples of two overlapping classes; ``through_zero`` puts them on either side of it, and takes no intercept."""
+    """Return two overlapping classes; ``through_zero`` centres them at zero and leaves out the intercept."""
     n_pos, n_neg = draw(st.integers(1, 8)), draw(st.integers(1, 20))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     positive = np.arange(n_pos + n_neg) < n_pos
@@ -51,14 +51,14 @@ def problems(draw, measure, through_zero=False):
     return make_amp_problem(make_design(X, intercept=0.0 if through_zero else 1.0), positive, measure, C, weights)
 
 
-def exact_steps(problem, most=12):
-    """The states of the exact procedure: level, rates and denominator after each step."""
+def list_exact_steps(problem, most=12):
+    """Return the states of the exact procedure: level, rates and denominator after each step."""
     state = EXACT.init(problem, Limits(tol=1e-10))
     steps = []
     for _ in range(most):
         before = state.level
         EXACT.step(problem, state)
-        assume(not state.inner.stalled)  # where rounding ends the inner problem early, the step is not exact
+        assume(not state.inner.stalled)  # the step is not exact where rounding stops the inner problem early
         rates = problem.rates(state.scores)
         steps.append((state.level, rates, problem.ratio.denominator(*rates)))
         if state.level - before <= 1e-12:
@@ -87,8 +87,8 @@ def test_levels_never_fall_and_bounds_hold(name, data):
 @each_measure
 @settings(max_examples=25, deadline=None)
 @given(data=st.data())
-def test_rewards_bound_the_training_measure(name, data):
-    """Labels at the threshold 0 are at least as good as the rewards say."""
+def test_rewards_are_a_lower_bound_of_the_training_measure(name, data):
+    """Labels at threshold 0 score at least the value of the rewards."""
     measure = MEASURES[name]
     problem = data.draw(problems(measure))
     result, _ = run(AMP(), problem, Limits(tol=1e-3))
@@ -100,10 +100,10 @@ def test_rewards_bound_the_training_measure(name, data):
 @each_measure
 @settings(max_examples=25, deadline=None)
 @given(data=st.data())
-def test_every_exact_step_takes_off_the_share_of_the_denominators(name, data):
-    """What is missing falls to at most 1 - B(w*) / B(w) of itself, whatever the rewards are."""
+def test_every_exact_step_reduces_the_error_by_the_ratio_of_denominators(name, data):
+    """The error falls by a factor of at most 1 - B(w*) / B(w), for any rewards."""
     problem = data.draw(problems(MEASURES[name]))
-    first, steps, highest = exact_steps(problem)
+    first, steps, highest = list_exact_steps(problem)
     best, _, least = steps[-1]
     assume(highest - best <= 1e-9)
     missing = best - first
@@ -115,10 +115,10 @@ def test_every_exact_step_takes_off_the_share_of_the_denominators(name, data):
 @pytest.mark.parametrize("name", [name for name in MEASURES if name not in ("own", "cohen_kappa")])
 @settings(max_examples=25, deadline=None)
 @given(data=st.data())
-def test_linear_convergence_with_the_rates_of_table_2(name, data):
-    """Delta_t <= Delta_0 rate^t as long as all rewards are in [0, 1], the range that the rates are given for."""
+def test_convergence_is_linear_with_the_rates_of_table_2(name, data):
+    """Delta_t <= Delta_0 rate^t if all rewards are in [0, 1], the range for which the rates hold."""
     problem = data.draw(problems(MEASURES[name], through_zero=True))
-    first, steps, highest = exact_steps(problem)
+    first, steps, highest = list_exact_steps(problem)
     best = steps[-1][0]
     assume(highest - best <= 1e-9)
     assume(all(0.0 <= rate <= 1.0 for _, rates, _ in steps for rate in rates))

@@ -1,4 +1,4 @@
-"""However samples on disk are cut into blocks, products, fingerprints and gathered samples are those of the whole."""
+"""Products, fingerprints and gathered samples do not depend on how samples on disk are divided into blocks."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def matrices(draw):
 
 @settings(max_examples=60, deadline=None)
 @given(matrices(), st.integers(1, 31), st.booleans(), st.sampled_from([0.0, 1.5]), st.data())
-def test_any_blocks_of_any_matrix(X, block_rows, is_sparse, constant, data):
+def test_any_blocks_give_the_results_of_the_whole_matrix(X, block_rows, is_sparse, constant, data):
     n_samples, n_columns = X.shape
     listed = np.array(data.draw(st.lists(st.integers(0, n_samples - 1), max_size=40)), dtype=np.int64)
     random = np.random.default_rng(0)
@@ -35,9 +35,9 @@ def test_any_blocks_of_any_matrix(X, block_rows, is_sparse, constant, data):
             sparse.save_npz(path, sparse.csr_matrix(X), compressed=False)
         else:
             np.save(path, X)
-        rows = metricwise.io.open(path, block_rows=block_rows)
-        assert len(rows.bounds) - 1 == -(-n_samples // block_rows)
-        there, here = make_design(rows, intercept=constant), make_design(X, intercept=constant)
+        samples = metricwise.io.open(path, block_rows=block_rows)
+        assert len(samples.bounds) - 1 == -(-n_samples // block_rows)
+        there, here = make_design(samples, intercept=constant), make_design(X, intercept=constant)
         w = random.normal(size=n_columns + (constant != 0.0))
         for part, same in ((there, here), (there.take(listed), here.take(listed))):
             c = random.integers(-1, 2, size=same.shape[0]).astype(float)

@@ -31,8 +31,8 @@ BOUNDARIES = {
 }
 
 
-def violation(name, a, b):
-    """How far a point is from keeping the definition of a region; zero inside."""
+def compute_violation(name, a, b):
+    """Return by how much a point violates the definition of a region; zero inside."""
     wrong = {
         "point": max(abs(a - 0.5), abs(b - 0.5)),
         "simplex": max(abs(a + b - 1.0), -a, -b),
@@ -43,8 +43,8 @@ def violation(name, a, b):
     return max(wrong[name], 0.0)
 
 
-def nearest_on(curve, a, b):
-    """The point of a curve nearest to (a, b): the best of a fine grid, then refined."""
+def find_nearest(curve, a, b):
+    """Return the point of a curve nearest to (a, b): the best of a fine grid, then refined."""
 
     def distance(t):
         alpha, beta = curve(t)
@@ -57,29 +57,29 @@ def nearest_on(curve, a, b):
     return min((curve(t) for t in (found.x, low, high, grid[best])), key=lambda p: math.hypot(p[0] - a, p[1] - b))
 
 
-def slow_projection(name, a, b):
+def project_slowly(name, a, b):
     if name == "point":
         return 0.5, 0.5
-    if name != "simplex" and violation(name, a, b) == 0.0:
+    if name != "simplex" and compute_violation(name, a, b) == 0.0:
         return a, b
-    candidates = [nearest_on(curve, a, b) for curve in BOUNDARIES[name]]
+    candidates = [find_nearest(curve, a, b) for curve in BOUNDARIES[name]]
     return min(candidates, key=lambda p: math.hypot(p[0] - a, p[1] - b))
 
 
-def members(name):
-    """Points all over a region."""
+def list_members(name):
+    """Return points that cover a region."""
     rng = np.random.default_rng(0)
     if name == "point":
         return np.array([[0.5, 0.5]])
     points = [curve(t) for curve in BOUNDARIES[name] for t in np.linspace(0.0, 1.0, 201)]
     if name in ("roots", "disc"):
-        points += [tuple(p) for p in rng.uniform(0.0, 2.0, (500, 2)) if violation(name, *p) == 0.0]
+        points += [tuple(p) for p in rng.uniform(0.0, 2.0, (500, 2)) if compute_violation(name, *p) == 0.0]
     if name == "hyperbola":
-        points += [tuple(p) for p in np.exp(rng.normal(size=(500, 2))) if violation(name, *p) == 0.0]
+        points += [tuple(p) for p in np.exp(rng.normal(size=(500, 2))) if compute_violation(name, *p) == 0.0]
     return np.array(points)
 
 
-MEMBERS = {name: members(name) for name in REGIONS}
+MEMBERS = {name: list_members(name) for name in REGIONS}
 
 near = st.floats(-3.0, 3.0, allow_subnormal=False)
 coordinate = st.one_of(near, near, st.sampled_from([0.0, 0.25, 0.5, math.sqrt(0.5), 1.0, 2.0]), st.floats(-1e6, 1e6))
@@ -92,9 +92,9 @@ coordinate = st.one_of(near, near, st.sampled_from([0.0, 0.25, 0.5, math.sqrt(0.
 @example(a=2.5, b=-3.0)
 @example(a=-1e6, b=-1e6)
 @example(a=1e6, b=-1e6)
-def test_projection_is_the_nearest_point(name, a, b):
+def test_the_projection_is_the_nearest_point(name, a, b):
     alpha, beta = project(REGIONS[name], a, b)
-    expected = slow_projection(name, a, b)
+    expected = project_slowly(name, a, b)
     scale = 1.0 + math.hypot(a, b)
     assert math.hypot(alpha - a, beta - b) <= math.hypot(expected[0] - a, expected[1] - b) + 1e-12 * scale
     # Regions are convex, so equal distances mean equal points, to half the digits.
@@ -104,10 +104,10 @@ def test_projection_is_the_nearest_point(name, a, b):
 @every_region
 @settings(max_examples=200, deadline=None)
 @given(a=coordinate, b=coordinate)
-def test_projection_is_inside_and_stays_there(name, a, b):
+def test_the_projection_is_inside_and_idempotent(name, a, b):
     alpha, beta = project(REGIONS[name], a, b)
     assert alpha >= 0.0 and beta >= 0.0
-    assert violation(name, alpha, beta) <= 1e-12
+    assert compute_violation(name, alpha, beta) <= 1e-12
     again = project(REGIONS[name], alpha, beta)
     np.testing.assert_allclose(again, (alpha, beta), rtol=1e-9, atol=1e-12)
 
@@ -115,8 +115,8 @@ def test_projection_is_inside_and_stays_there(name, a, b):
 @every_region
 @settings(max_examples=200, deadline=None)
 @given(a=coordinate, b=coordinate)
-def test_projection_is_optimal(name, a, b):
-    """(x - p) . (q - p) <= 0 for every q of the region: no direction into it leads nearer."""
+def test_the_projection_satisfies_the_optimality_condition(name, a, b):
+    """(x - p) . (q - p) <= 0 for every q of the region."""
     x, p = np.array([a, b]), np.array(project(REGIONS[name], a, b))
     steps = MEMBERS[name] - p
     rounding = 1e-12 * (1.0 + np.hypot(*x) + np.hypot(*p))  # of p
@@ -126,7 +126,7 @@ def test_projection_is_optimal(name, a, b):
 @every_region
 @settings(max_examples=200, deadline=None)
 @given(a=coordinate, b=coordinate)
-def test_projection_treats_both_rates_alike(name, a, b):
+def test_the_projection_is_symmetric_in_both_rates(name, a, b):
     alpha, beta = project(REGIONS[name], a, b)
     mirrored = project(REGIONS[name], b, a)
     np.testing.assert_allclose(mirrored, (beta, alpha), rtol=1e-7, atol=1e-9)
@@ -140,4 +140,4 @@ def test_rewards_of_outliers_give_finite_slopes(name, size):
         assert math.isfinite(alpha) and math.isfinite(beta)
         assert alpha >= 0.0 and beta >= 0.0
         if name != "hyperbola":
-            assert violation(name, alpha, beta) <= 1e-9
+            assert compute_violation(name, alpha, beta) <= 1e-9

@@ -21,12 +21,12 @@ from metricwise.inference import (
 )
 from metricwise.inference.exponential_sums import approximate_reciprocal
 from tests.properties.expected_f import (
-    every_set,
-    f1_values_of_prefixes,
-    f_beta,
-    joint_summary,
-    product_distribution,
-    values_of_prefixes,
+    compute_f1_prefix_values,
+    compute_f_beta,
+    compute_prefix_values,
+    compute_product_distribution,
+    list_sets,
+    summarise_joint,
 )
 
 USUAL = settings(max_examples=120, deadline=None)
@@ -37,12 +37,12 @@ close = dict(rtol=1e-12, atol=1e-13)
 
 @st.composite
 def joint_distributions(draw, most=6):
-    """Every set of up to six labels with a probability, many of which may be zero."""
+    """Return every set of up to six labels with a probability, many of which may be zero."""
     m = draw(st.integers(1, most))
     weight = st.sampled_from([0.0, 0.0, 1.0]) | st.floats(1e-3, 1.0)
     weights = np.array(draw(st.lists(weight, min_size=2**m, max_size=2**m)))
     weights[draw(st.integers(0, 2**m - 1))] += 0.5
-    return every_set(m), weights / weights.sum()
+    return list_sets(m), weights / weights.sum()
 
 
 @st.composite
@@ -50,66 +50,66 @@ def marginals(draw, least=1, most=8):
     return np.array(draw(st.lists(chance, min_size=least, max_size=most)))
 
 
-def assert_best(found, candidates, values):
-    """The labels are one of the candidates, with the expected value they claim, and none has more."""
+def assert_optimal(found, candidates, values):
+    """Check that the labels are a candidate with the expected value they claim, and that none has more."""
     assert found.labels.dtype == np.int8
     np.testing.assert_allclose(found.expected, values.max(), **close)
     chosen = np.flatnonzero((candidates == found.labels).all(axis=1))
     np.testing.assert_allclose(values[chosen].max(), found.expected, **close)
 
 
-def top_sets(order):
-    """The first 0, 1, ..., m labels of an order."""
+def list_top_sets(order):
+    """Return the first 0, 1, ..., m labels of an order."""
     return np.array([np.isin(np.arange(len(order)), order[:k]) for k in range(len(order) + 1)]).astype(np.int64)
 
 
 @USUAL
 @given(joint_distributions(), betas)
-def test_gfm_is_best_for_any_distribution(distribution, beta):
+def test_gfm_is_optimal_for_any_distribution(distribution, beta):
     sets, probabilities = distribution
-    P, p_zero = joint_summary(sets, probabilities)
-    values = probabilities @ f_beta(sets, sets, beta)
-    assert_best(gfm(P, p_zero, beta=beta, return_expected=True), sets, values)
-    candidates = top_sets(np.argsort(-P.sum(axis=1), kind="stable"))
+    P, p_zero = summarise_joint(sets, probabilities)
+    values = probabilities @ compute_f_beta(sets, sets, beta)
+    assert_optimal(gfm(P, p_zero, beta=beta, return_expected=True), sets, values)
+    candidates = list_top_sets(np.argsort(-P.sum(axis=1), kind="stable"))
     ordered = gfm_threshold(P, p_zero, beta=beta, return_expected=True)
-    assert_best(ordered, candidates, probabilities @ f_beta(sets, candidates, beta))
+    assert_optimal(ordered, candidates, probabilities @ compute_f_beta(sets, candidates, beta))
 
 
 @pytest.mark.parametrize("beta", [0.3, 1.0, 2.0])
 @pytest.mark.parametrize("seed", range(4))
-def test_gfm_is_best_for_ten_labels(seed, beta):
+def test_gfm_is_optimal_for_ten_labels(seed, beta):
     rng = np.random.default_rng(seed)
-    sets = every_set(10)
+    sets = list_sets(10)
     probabilities = rng.gamma(0.05, size=len(sets))
     probabilities /= probabilities.sum()
-    values = probabilities @ f_beta(sets, sets, beta)
-    assert_best(gfm(*joint_summary(sets, probabilities), beta=beta, return_expected=True), sets, values)
+    values = probabilities @ compute_f_beta(sets, sets, beta)
+    assert_optimal(gfm(*summarise_joint(sets, probabilities), beta=beta, return_expected=True), sets, values)
 
 
 @USUAL
 @given(st.integers(1, 7), st.integers(1, 12), st.floats(0.0, 1.0), st.integers(0, 2**32 - 1), betas)
-def test_gfm_from_samples_is_best_on_the_samples(m, rows, share, seed, beta):
-    samples = (np.random.default_rng(seed).random((rows, m)) < share).astype(int)
-    candidates = every_set(m)
-    values = f_beta(samples, candidates, beta).mean(axis=0)
+def test_gfm_from_samples_is_optimal_on_the_samples(m, n_drawn, share, seed, beta):
+    samples = (np.random.default_rng(seed).random((n_drawn, m)) < share).astype(int)
+    candidates = list_sets(m)
+    values = compute_f_beta(samples, candidates, beta).mean(axis=0)
     found = gfm_from_samples(samples, beta=beta, return_expected=True)
-    assert_best(found, candidates, values)
-    P, p_zero = joint_summary(samples, np.full(rows, 1.0 / rows))
+    assert_optimal(found, candidates, values)
+    P, p_zero = summarise_joint(samples, np.full(n_drawn, 1.0 / n_drawn))
     np.testing.assert_allclose(gfm(P, p_zero, beta=beta, return_expected=True).expected, found.expected, **close)
     ordered = gfm_from_samples(samples, beta=beta, ordered=True, return_expected=True)
-    tops = top_sets(np.argsort(-samples.sum(axis=0), kind="stable"))
-    assert_best(ordered, tops, f_beta(samples, tops, beta).mean(axis=0))
+    tops = list_top_sets(np.argsort(-samples.sum(axis=0), kind="stable"))
+    assert_optimal(ordered, tops, compute_f_beta(samples, tops, beta).mean(axis=0))
     assert ordered.expected <= found.expected + 1e-12
 
 
 @USUAL
 @given(marginals(), betas)
-def test_meuf_is_best_for_independent_labels(p, beta):
-    sets, probabilities = every_set(len(p)), product_distribution(p)
-    values = probabilities @ f_beta(sets, sets, beta)
+def test_meuf_is_optimal_for_independent_labels(p, beta):
+    sets, probabilities = list_sets(len(p)), compute_product_distribution(p)
+    values = probabilities @ compute_f_beta(sets, sets, beta)
     found = meuf(p, beta=beta, return_expected=True)
-    assert_best(found, sets, values)
-    joint = gfm(*joint_summary(sets, probabilities), beta=beta, return_expected=True)
+    assert_optimal(found, sets, values)
+    joint = gfm(*summarise_joint(sets, probabilities), beta=beta, return_expected=True)
     np.testing.assert_allclose(joint.expected, found.expected, **close)
     details = expected_f_labels(p, beta=beta, return_details=True)
     np.testing.assert_array_equal(details.labels, found.labels)
@@ -121,8 +121,8 @@ def test_meuf_is_best_for_independent_labels(p, beta):
 @USUAL
 @given(marginals(), betas, st.floats(1e-12, 0.1))
 def test_meuf_approx_keeps_its_tolerance(p, beta, tolerance):
-    sets = every_set(len(p))
-    values = product_distribution(p) @ f_beta(sets, sets, beta)
+    sets = list_sets(len(p))
+    values = compute_product_distribution(p) @ compute_f_beta(sets, sets, beta)
     found = meuf_approx(p, beta=beta, tolerance=tolerance, return_expected=True)
     value = values[(sets == found.labels).all(axis=1)][0]
     assert abs(found.expected - value) <= tolerance * value + 1e-13
@@ -131,40 +131,40 @@ def test_meuf_approx_keeps_its_tolerance(p, beta, tolerance):
 
 @USUAL
 @given(marginals(), betas)
-def test_lewis_is_best_for_the_ratio_of_expectations(p, beta):
-    sets, probabilities = every_set(len(p)), product_distribution(p)
+def test_lewis_is_optimal_for_the_ratio_of_expectations(p, beta):
+    sets, probabilities = list_sets(len(p)), compute_product_distribution(p)
     square = beta * beta
     below = square * p.sum() + sets.sum(axis=1)
     ratios = np.where(sets.any(axis=1), (1.0 + square) * (sets @ p) / np.maximum(below, 1e-300), np.prod(1.0 - p))
     found = lewis(p, beta=beta, return_expected=True)
     mine = (sets == found.labels).all(axis=1)
     np.testing.assert_allclose(ratios[mine][0], ratios.max(), **close)
-    np.testing.assert_allclose(found.expected, (probabilities @ f_beta(sets, sets[mine], beta))[0], **close)
+    np.testing.assert_allclose(found.expected, (probabilities @ compute_f_beta(sets, sets[mine], beta))[0], **close)
 
 
 @USUAL
 @given(marginals(), betas)
 def test_hamming_has_the_smallest_expected_hamming_loss(p, beta):
-    sets, probabilities = every_set(len(p)), product_distribution(p)
+    sets, probabilities = list_sets(len(p)), compute_product_distribution(p)
     losses = probabilities @ (sets[:, None, :] != sets[None, :, :]).sum(axis=2)
     found = hamming(p, beta=beta, return_expected=True)
     mine = (sets == found.labels).all(axis=1)
     np.testing.assert_allclose(losses[mine][0], losses.min(), **close)
     np.testing.assert_array_equal(found.labels == 1, p >= 0.5)
-    np.testing.assert_allclose(found.expected, (probabilities @ f_beta(sets, sets[mine], beta))[0], **close)
+    np.testing.assert_allclose(found.expected, (probabilities @ compute_f_beta(sets, sets[mine], beta))[0], **close)
 
 
 @USUAL
 @given(st.lists(st.sampled_from([0.0, 1.0]) | st.floats(1e-3, 1.0), min_size=1, max_size=8), betas, st.booleans())
-def test_multinomial_is_best_for_labels_that_exclude_each_other(weights, beta, empty_too):
+def test_multinomial_is_optimal_for_exclusive_labels(weights, beta, empty_too):
     weights = np.array(weights) + (0.0 if np.any(weights) else 1.0)
     p = weights / weights.sum() * (0.7 if empty_too else 1.0)
     m = len(p)
     truth = np.vstack([np.eye(m, dtype=int), np.zeros((1, m), int)])
     probabilities = np.append(p, 1.0 - p.sum())
-    candidates = every_set(m)
+    candidates = list_sets(m)
     found = multinomial(p, beta=beta, return_expected=True)
-    assert_best(found, candidates, probabilities @ f_beta(truth, candidates, beta))
+    assert_optimal(found, candidates, probabilities @ compute_f_beta(truth, candidates, beta))
     if not empty_too:  # Theorem 2.2, for F-beta: the first k whose sum is at least (beta^2 + k) times the next
         descending = np.append(np.sort(p)[::-1], 0.0)
         held = np.cumsum(descending)
@@ -174,10 +174,10 @@ def test_multinomial_is_best_for_labels_that_exclude_each_other(weights, beta, e
 
 @pytest.mark.parametrize("beta", [0.05, 0.5, 1.0, 1.3, 20.0])
 @pytest.mark.parametrize("m", [30, 120])
-def test_meuf_of_many_labels(m, beta):
+def test_meuf_of_many_labels_equals_the_recursion(m, beta):
     rng = np.random.default_rng(m)
     for p in (rng.random(m), rng.beta(0.2, 3.0, m), rng.beta(3.0, 0.2, m), np.full(m, 0.02), rng.random(m) * 1e-9):
-        values = values_of_prefixes(np.sort(p)[::-1], beta)
+        values = compute_prefix_values(np.sort(p)[::-1], beta)
         found = meuf(p, beta=beta, return_expected=True)
         np.testing.assert_allclose(found.expected, float(values.max()), rtol=1e-13)
         np.testing.assert_allclose(float(values[found.labels.sum()]), float(values.max()), rtol=1e-11)
@@ -199,7 +199,7 @@ SHAPES = {
 @pytest.mark.parametrize("m", [1, 700, 3000])
 def test_the_error_of_long_vectors_is_bounded(m, shape):
     p = SHAPES[shape](np.random.default_rng(m), m)
-    values = f1_values_of_prefixes(np.sort(p)[::-1])
+    values = compute_f1_prefix_values(np.sort(p)[::-1])
     found = expected_f_labels(p, return_details=True)
     assert found.error < 1e-11
     assert abs(float(values[found.labels.sum()]) - found.expected) <= found.error
@@ -231,7 +231,7 @@ def test_a_batch_equals_its_instances(ordered):
     shares = p / np.maximum(p.sum(axis=1, keepdims=True), 1.0)
     np.testing.assert_array_equal(multinomial(shares), [multinomial(row) for row in shares])
     samples = rng.random((len(p), 25, 6)) < p[:, None, :]
-    summaries = [joint_summary(part.astype(int), np.full(25, 0.04)) for part in samples]
+    summaries = [summarise_joint(part.astype(int), np.full(25, 0.04)) for part in samples]
     function = gfm_threshold if ordered else gfm
     from_joint = function(
         np.array([P for P, _ in summaries]), np.array([zero for _, zero in summaries]), return_expected=True

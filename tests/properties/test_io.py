@@ -1,4 +1,4 @@
-"""Streams of files: every number as Python reads it, and the same chunks however the file is cut into blocks."""
+"""Streams of files: every number equals Python's, and chunks do not depend on the blocks."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ FORMS = [repr, "{:.6g}".format, "{:.17g}".format, "{:.16e}".format, "{:.25g}".fo
 finite = st.floats(allow_nan=False, allow_infinity=False)
 spelled = st.builds(lambda form, value: form(value), st.sampled_from(FORMS), finite)
 digits = st.from_regex(r"[+-]?([0-9]{1,25}\.?[0-9]{0,25}|\.[0-9]{1,25})([eE][+-]?[0-9]{1,3})?", fullmatch=True)
-# Half way between two doubles, where one digit more or less decides.
+# Half way between two doubles, where one digit decides.
 half_way = st.builds(lambda bits, power: f"{2 * bits + 1}e{power}", st.integers(2**52, 2**53 - 1), st.integers(-30, 30))
 on_files = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=200)
 
 
-def readable(token):
+def is_readable(token):
     return abs(float(token)) <= np.finfo(np.float64).max
 
 
 @on_files
-@given(tokens=st.lists((spelled | digits | half_way).filter(readable), min_size=1, max_size=30))
+@given(tokens=st.lists((spelled | digits | half_way).filter(is_readable), min_size=1, max_size=30))
 @example(tokens=["1e-320", "5e-324", "2.2250738585072011e-308", "1.7976931348623157e308", "-0.0", "9007199254740993"])
 @example(tokens=["0." + "0" * 400 + "1", "0e999999999999", "1" * 30, "1e22", "1e23", "123456789012345678e-22"])
-def test_numbers_are_those_of_python(tmp_path, tokens):
+def test_numbers_equal_those_of_python(tmp_path, tokens):
     expected = [float(token) for token in tokens]
     sparse_file, table = tmp_path / "rows.svm", tmp_path / "rows.csv"
     sparse_file.write_text("".join(f"{token} 1:{token}\n" for token in tokens))
@@ -37,7 +37,7 @@ def test_numbers_are_those_of_python(tmp_path, tokens):
     for path in (sparse_file, table):
         (chunk,) = stream(path, n_features=1)
         X = chunk.X if isinstance(chunk.X, np.ndarray) else chunk.X.toarray()
-        # As bytes, because zeros have a sign; a sparse matrix made dense loses it.
+        # Compared as bytes, because zeros have a sign; a sparse matrix made dense loses it.
         assert chunk.y.tobytes() == np.array(expected).tobytes()
         np.testing.assert_array_equal(X[:, 0], expected)
 
@@ -49,7 +49,7 @@ def test_numbers_are_those_of_python(tmp_path, tokens):
 @example(token="nan")
 @example(token="1_0")
 @example(token="1e400")
-def test_what_is_no_finite_number_is_refused(tmp_path, token):
+def test_tokens_that_are_not_finite_numbers_are_malformed(tmp_path, token):
     path = tmp_path / "rows.csv"
     path.write_text(f"a,y\n{token},1\n")
     try:

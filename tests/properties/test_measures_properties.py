@@ -1,4 +1,4 @@
-"""What holds for the measures on all data: agreement with scikit-learn and brute force, invariances, capabilities."""
+"""Properties of measures on any data: agreement with scikit-learn and brute force, invariances, capabilities."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ from metricwise.measures import (
 )
 
 USUAL = settings(max_examples=60, deadline=None)
-BRIEF = settings(max_examples=40, deadline=None)  # Where every measure is tried.
+BRIEF = settings(max_examples=40, deadline=None)  # For tests over every measure.
 
-SCORE_STEPS = st.integers(-4, 4).map(lambda i: i / 4)  # Few values, hence many ties.
+SCORE_STEPS = st.integers(-4, 4).map(lambda i: i / 4)  # Few values give many ties.
 SCORES = st.one_of(SCORE_STEPS, st.floats(-1e6, 1e6, allow_subnormal=False))
-# Sums of quarters are exact, so that scikit-learn's own cancellations do not blur the degenerate cases.
+# Sums of quarters are exact, so that rounding in scikit-learn does not affect degenerate cases.
 WEIGHTS = st.integers(0, 20).map(lambda i: i / 4)
 COUNTS = st.one_of(st.integers(0, 50).map(float), st.floats(0.01, 1e4))
 RATES = st.floats(0, 1, allow_subnormal=False)
 
 
 @st.composite
-def rows(draw, max_size=25, weights=WEIGHTS):
-    """y, labels, scores and weights (or None) of the same samples."""
+def samples(draw, max_size=25, weights=WEIGHTS):
+    """Return y, labels, scores and weights (or None) of the same samples."""
     n = draw(st.integers(1, max_size))
     column = lambda values: np.array(draw(st.lists(values, min_size=n, max_size=n)))
     weight = column(weights) if draw(st.booleans()) else None
@@ -55,14 +55,14 @@ def rows(draw, max_size=25, weights=WEIGHTS):
     return column(st.integers(0, 1)), column(st.integers(0, 1)), column(SCORES).astype(float), weight
 
 
-def quietly(function, *arguments, **keywords):
+def call_quietly(function, *arguments, **keywords):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return float(function(*arguments, **keywords))
 
 
-def outcome(measure, y, response, weight=None):
-    """The score, or None where the ranking has fewer samples than the measure asks for."""
+def score_or_none(measure, y, response, weight=None):
+    """Return the score, or None where there are fewer samples than the measure requires."""
     try:
         return measure.score(y, response, weight)
     except ValueError as error:
@@ -70,7 +70,7 @@ def outcome(measure, y, response, weight=None):
         return None
 
 
-def response_of(measure, labels, scores):
+def get_response(measure, labels, scores):
     return labels if measure.response == "labels" else scores
 
 
@@ -88,20 +88,20 @@ FOLLOWING_SKLEARN = [
 
 @pytest.mark.parametrize(("measure", "reference"), FOLLOWING_SKLEARN, ids=[repr(m) for m, _ in FOLLOWING_SKLEARN])
 @USUAL
-@given(data=rows())
+@given(data=samples())
 @example(data=(np.zeros(3, int), np.zeros(3, int), None, None))
 @example(data=(np.ones(3, int), np.ones(3, int), None, None))
 @example(data=(np.ones(3, int), np.zeros(3, int), None, None))
 @example(data=(np.zeros(3, int), np.ones(3, int), None, None))
 def test_label_measures_equal_sklearn(measure, reference, data):
     y, labels, _, weight = data
-    expected = quietly(reference, y, labels, sample_weight=weight)
+    expected = call_quietly(reference, y, labels, sample_weight=weight)
     assert measure.score(y, labels, weight) == pytest.approx(expected, rel=1e-10, abs=1e-10)
 
 
 @USUAL
-@given(data=rows(), max_fpr=st.floats(0.01, 1))
-def test_areas_equal_sklearn(data, max_fpr):
+@given(data=samples(), max_fpr=st.floats(0.01, 1))
+def test_roc_areas_equal_sklearn(data, max_fpr):
     y, _, scores, weight = data
     present = y if weight is None else y[weight > 0]
     assume(0 < present.sum() < len(present))
@@ -112,8 +112,8 @@ def test_areas_equal_sklearn(data, max_fpr):
 
 
 @USUAL
-@given(data=rows(), cuts=st.lists(st.floats(0.01, 0.99), min_size=1, max_size=4, unique=True))
-def test_parts_of_the_area_make_the_whole(data, cuts):
+@given(data=samples(), cuts=st.lists(st.floats(0.01, 0.99), min_size=1, max_size=4, unique=True))
+def test_partial_areas_add_up_to_the_whole(data, cuts):
     y, _, scores, weight = data
     edges = [0.0, *sorted(cuts), 1.0]
     parts = [
@@ -124,8 +124,8 @@ def test_parts_of_the_area_make_the_whole(data, cuts):
 
 
 @USUAL
-@given(data=rows(), level=st.one_of(st.sampled_from([0.2, 0.5, 0.75, 0.8, 0.9, 1.0]), st.floats(0.01, 1)))
-def test_promises_equal_the_curve_of_sklearn(data, level):
+@given(data=samples(), level=st.one_of(st.sampled_from([0.2, 0.5, 0.75, 0.8, 0.9, 1.0]), st.floats(0.01, 1)))
+def test_measures_under_a_constraint_equal_the_curve_of_sklearn(data, level):
     y, _, scores, weight = data
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -143,7 +143,7 @@ def test_promises_equal_the_curve_of_sklearn(data, level):
     scores=st.lists(st.integers(0, 2), min_size=5, max_size=5),
     k=st.integers(1, 5),
 )
-def test_ties_count_with_their_expectation(y, scores, k):
+def test_tied_scores_count_with_their_expectation(y, scores, k):
     y, scores, k = np.array(y), np.array(scores[: len(y)]), min(k, len(y))
     # Shuffle, then sort stably: every order of the tied samples, equally often.
     orders = [np.array(p)[np.argsort(-scores[list(p)], kind="stable")] for p in permutations(range(len(y)))]
@@ -157,36 +157,36 @@ def test_ties_count_with_their_expectation(y, scores, k):
 # ---------------------------------------------------------------------------------------------------------- invariances
 @pytest.mark.parametrize("name", registered_names())
 @BRIEF
-@given(data=rows(), seed=st.integers(0, 1000))
+@given(data=samples(), seed=st.integers(0, 1000))
 def test_the_order_of_samples_does_not_matter(name, data, seed):
     y, labels, scores, weight = data
     measure, order = get_measure(name), np.random.default_rng(seed).permutation(len(y))
-    response = response_of(measure, labels, scores)
-    shuffled = outcome(measure, y[order], response[order], None if weight is None else weight[order])
-    assert shuffled == pytest.approx(outcome(measure, y, response, weight), abs=1e-12, nan_ok=True)
+    response = get_response(measure, labels, scores)
+    shuffled = score_or_none(measure, y[order], response[order], None if weight is None else weight[order])
+    assert shuffled == pytest.approx(score_or_none(measure, y, response, weight), abs=1e-12, nan_ok=True)
 
 
 @pytest.mark.parametrize("name", registered_names())
 @BRIEF
-@given(data=rows(max_size=12, weights=st.integers(0, 4)))
+@given(data=samples(max_size=12, weights=st.integers(0, 4)))
 def test_integer_weights_equal_repeated_samples(name, data):
     y, labels, scores, weight = data
     assume(weight is not None)
     measure = get_measure(name)
-    response = response_of(measure, labels, scores)
-    repeated = outcome(measure, np.repeat(y, weight), np.repeat(response, weight))
-    assert outcome(measure, y, response, weight) == pytest.approx(repeated, abs=1e-12, nan_ok=True)
+    response = get_response(measure, labels, scores)
+    repeated = score_or_none(measure, np.repeat(y, weight), np.repeat(response, weight))
+    assert score_or_none(measure, y, response, weight) == pytest.approx(repeated, abs=1e-12, nan_ok=True)
 
 
 @pytest.mark.parametrize("name", [n for n in registered_names() if get_measure(n).response == "scores"])
 @BRIEF
-@given(data=rows())
+@given(data=samples())
 def test_only_the_order_of_scores_matters(name, data):
     y, _, scores, weight = data
     ranks = np.unique(scores, return_inverse=True)[1]
     measure = get_measure(name)
-    expected = outcome(measure, y, scores, weight)
-    assert outcome(measure, y, ranks**3 - 7.0, weight) == pytest.approx(expected, abs=1e-12, nan_ok=True)
+    expected = score_or_none(measure, y, scores, weight)
+    assert score_or_none(measure, y, ranks**3 - 7.0, weight) == pytest.approx(expected, abs=1e-12, nan_ok=True)
 
 
 # --------------------------------------------------------------------------------------------------------- capabilities
@@ -232,7 +232,7 @@ def test_rate_value_is_concave_and_increasing(measure, ends, t):
 @pytest.mark.parametrize("name", registered_names(HasViolatedLabelling))
 @USUAL
 @given(n_pos=st.floats(0.1, 1e5), n_neg=st.floats(1, 1e6))
-def test_one_mistake_costs_about_one_unit(name, n_pos, n_neg):
+def test_mistakes_per_loss_makes_one_mistake_cost_about_one(name, n_pos, n_neg):
     measure = get_measure(name)
     assume(name not in ("precision_at_k", "recall_at_k") or 2 * n_pos + 1 < n_neg)
     u = measure.mistakes_per_loss(n_pos, n_neg)

@@ -27,8 +27,8 @@ from metricwise.oracles.contingency import AdditiveOracle, TableOracle
 from metricwise.oracles.generic import GenericOracle
 
 
-# Names as ids: the numbers that a function's repr carries differ between processes.
-def by_name(measure):
+# Names as ids: a function's repr contains its address, which differs between processes.
+def get_name(measure):
     return repr(measure) if "lambda" not in repr(measure) else measure.name
 
 
@@ -62,15 +62,15 @@ def small_problems(draw, most=10, score=mixed_score):
     return n_pos, n_neg, np.array(scores)
 
 
-def missing_samples(measure, n_pos, n_samples):
-    """How many samples a problem lacks for the number of predicted positives that the measure asks for."""
+def count_missing_samples(measure, n_pos, n_samples):
+    """Return how many samples are missing for the number of predicted positives of the measure."""
     if not isinstance(measure, RestrictsLabellings):
         return 0
     return max(0, ceil(measure.predicted_positives(n_pos, 10**9) - n_samples))
 
 
-def brute_force(measure, n_pos, n_neg, scores, weights=None, shares=(0.0, 1.0)):
-    """The largest violation over all labellings, each sample predicted positive by one of the given shares."""
+def search_labellings(measure, n_pos, n_neg, scores, weights=None, shares=(0.0, 1.0)):
+    """Return the largest violation over all labellings, each sample positive by one of the given fractions."""
     weights = np.ones(len(scores)) if weights is None else weights
     called = np.array(list(product(shares, repeat=len(scores))))
     truth = np.r_[np.ones(n_pos), np.zeros(n_neg)]
@@ -89,22 +89,22 @@ def brute_force(measure, n_pos, n_neg, scores, weights=None, shares=(0.0, 1.0)):
 
 
 def assert_consistent(labelling, scores):
-    """What a labelling says of itself: its value is its loss plus its coefficients times the scores."""
+    """Check that the value of a labelling is its loss plus its coefficients times the scores."""
     c = labelling.coefficients()
     assert labelling.value == pytest.approx(labelling.loss + c @ scores, abs=1e-9)
     direction = np.sin(np.arange(len(scores)))
     assert labelling.slope(direction) == pytest.approx(c @ direction, abs=1e-9)
 
 
-@pytest.mark.parametrize("measure", TABLE_MEASURES + FIXED_SIZE, ids=by_name)
+@pytest.mark.parametrize("measure", TABLE_MEASURES + FIXED_SIZE, ids=get_name)
 @given(problem=small_problems())
 @settings(max_examples=60, deadline=None)
-def test_equals_brute_force_over_all_labellings(measure, problem):
+def test_oracles_equal_brute_force_over_all_labellings(measure, problem):
     n_pos, n_neg, scores = problem
-    n_neg += missing_samples(measure, n_pos, n_pos + n_neg)
+    n_neg += count_missing_samples(measure, n_pos, n_pos + n_neg)
     scores = np.resize(scores, n_pos + n_neg)
     labelling = make_oracle(measure, n_pos, n_neg).violate(scores)
-    assert labelling.value == pytest.approx(brute_force(measure, n_pos, n_neg, scores), abs=1e-9)
+    assert labelling.value == pytest.approx(search_labellings(measure, n_pos, n_neg, scores), abs=1e-9)
     assert_consistent(labelling, scores)
 
 
@@ -122,43 +122,43 @@ def test_roc_area_equals_all_pairs(problem, weighted, data):
     assert_consistent(labelling, scores)
 
 
-@pytest.mark.parametrize("measure", TABLE_MEASURES + FIXED_SIZE, ids=by_name)
+@pytest.mark.parametrize("measure", TABLE_MEASURES + FIXED_SIZE, ids=get_name)
 @given(problem=small_problems(most=5), data=st.data())
 @settings(max_examples=30, deadline=None)
-def test_whole_weights_are_copies(measure, problem, data):
+def test_integer_weights_equal_repeated_samples(measure, problem, data):
     n_pos, n_neg, scores = problem
     weights = np.array(data.draw(st.lists(st.integers(1, 3), min_size=len(scores), max_size=len(scores))), dtype=float)
-    weights[-1] += missing_samples(measure, weights[:n_pos].sum(), weights.sum())
+    weights[-1] += count_missing_samples(measure, weights[:n_pos].sum(), weights.sum())
     weighted = make_oracle(measure, n_pos, n_neg, weights).violate(scores)
     copies = weights.astype(int)
     repeated = np.repeat(scores, copies)
     unweighted = make_oracle(measure, copies[:n_pos].sum(), copies[n_pos:].sum()).violate(repeated)
     assert weighted.value == pytest.approx(unweighted.value, abs=1e-9)
     assert_consistent(weighted, scores)
-    if weighted.table == pytest.approx(unweighted.table, abs=1e-9):  # else two tables are violated by the same
+    if weighted.table == pytest.approx(unweighted.table, abs=1e-9):  # otherwise two tables are tied
         summed = np.add.reduceat(unweighted.coefficients(), np.r_[0, np.cumsum(copies)[:-1]])
         np.testing.assert_allclose(weighted.coefficients(), summed, atol=1e-9)
 
 
-@pytest.mark.parametrize("measure", TABLE_MEASURES + FIXED_SIZE[:1] + FIXED_SIZE[3:4], ids=by_name)
+@pytest.mark.parametrize("measure", TABLE_MEASURES + FIXED_SIZE[:1] + FIXED_SIZE[3:4], ids=get_name)
 @given(problem=small_problems(most=6), data=st.data())
 @settings(max_examples=25, deadline=None)
-def test_other_weights_split_samples(measure, problem, data):
+def test_fractional_weights_split_samples(measure, problem, data):
     n_pos, n_neg, scores = problem
     weights = np.array(data.draw(st.lists(st.floats(0.2, 4), min_size=len(scores), max_size=len(scores))))
-    weights[-1] += missing_samples(measure, weights[:n_pos].sum(), weights.sum()) + 0.123
+    weights[-1] += count_missing_samples(measure, weights[:n_pos].sum(), weights.sum()) + 0.123
     assume(np.any(weights != np.floor(weights)))
     oracle = make_oracle(measure, n_pos, n_neg, weights)
     labelling = oracle.violate(scores)
     assert_consistent(labelling, scores)
     if isinstance(oracle, TableOracle | AdditiveOracle):
-        coarse = brute_force(measure, n_pos, n_neg, scores, weights, shares=(0.0, 0.25, 0.5, 0.75, 1.0))
+        coarse = search_labellings(measure, n_pos, n_neg, scores, weights, shares=(0.0, 0.25, 0.5, 0.75, 1.0))
         assert labelling.value >= coarse - 1e-9
         # Between a split and the nearest quarter of the same sample the loss is smooth, so quarters come close.
         assert labelling.value <= coarse + 0.08 * max(1.0, np.abs(scores).max())
 
 
-@pytest.mark.parametrize("measure", [m for m in TABLE_MEASURES if m not in (OWN, WAVY, MCC())], ids=by_name)
+@pytest.mark.parametrize("measure", [m for m in TABLE_MEASURES if m not in (OWN, WAVY, MCC())], ids=get_name)
 @pytest.mark.parametrize("seed", range(6))
 def test_fast_scan_equals_generic_scan(measure, seed):
     rng = np.random.default_rng(seed)
@@ -175,7 +175,7 @@ def test_fast_scan_equals_generic_scan(measure, seed):
     assert_consistent(fast.violate(scores), scores)
 
 
-@pytest.mark.parametrize("measure", [MCC(), OWN], ids=by_name)
+@pytest.mark.parametrize("measure", [MCC(), OWN], ids=get_name)
 def test_generic_scan_prunes_and_stays_exact(measure):
     rng = np.random.default_rng(0)
     n_pos, n_neg = 150, 700
@@ -192,8 +192,8 @@ def test_generic_scan_prunes_and_stays_exact(measure):
 
 @given(problem=small_problems(most=8, score=half_steps), seed=st.integers(0, 99))
 @settings(max_examples=50, deadline=None)
-@pytest.mark.parametrize("measure", [FBeta(), Jaccard(), get_measure("prbep"), get_measure("g_mean")], ids=by_name)
-def test_does_not_depend_on_the_order_of_samples(measure, problem, seed):
+@pytest.mark.parametrize("measure", [FBeta(), Jaccard(), get_measure("prbep"), get_measure("g_mean")], ids=get_name)
+def test_labellings_do_not_depend_on_the_order_of_samples(measure, problem, seed):
     n_pos, n_neg, scores = problem
     rng = np.random.default_rng(seed)
     order = np.r_[rng.permutation(n_pos), n_pos + rng.permutation(n_neg)]

@@ -1,6 +1,6 @@
-"""What makes a labelling a cut: the violation it has at any other scores never exceeds the largest one there.
+"""Labellings are cuts: their violation at any other scores never exceeds the largest one there.
 
-Cutting planes rest on this alone. It also makes the largest violation a convex function of the scores.
+Cutting planes rely on this property alone. It makes the largest violation a convex function of the scores.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ WEIGHTS = {
 }
 
 
-def random_case(seed, measure, kind):
-    """Few samples, their scores, and scores near by with another order; every second case has ties."""
+def make_random_case(seed, measure, kind):
+    """Return a small problem, its scores, and nearby scores in another order; every second case has ties."""
     rng = np.random.default_rng(seed)
     n_pos, n_neg = int(rng.integers(1, 6)), int(rng.integers(11, 15))
     n = n_pos + n_neg
     weights = WEIGHTS[kind](rng, n)
     if weights is not None and isinstance(measure, RestrictsLabellings):
-        weights[-1] += 2 * weights[:n_pos].sum() + 1.0  # room for twice as many predicted positives as there are
+        weights[-1] += 2 * weights[:n_pos].sum() + 1.0  # twice as many samples as predicted positives
     here = rng.normal(size=n) + rng.choice([0.0, 0.5, 1.0]) * np.r_[np.ones(n_pos), -np.ones(n_neg)]
     here = np.round(here) if seed % 2 else here
     return n_pos, n_neg, weights, here, here + rng.choice([0.01, 0.1, 1.0]) * rng.normal(size=n)
@@ -40,7 +40,7 @@ def random_case(seed, measure, kind):
 @pytest.mark.parametrize("measure", MEASURES, ids=lambda measure: measure.name)
 def test_a_labelling_is_a_lower_bound_everywhere(measure, kind):
     for seed in range(220):
-        n_pos, n_neg, weights, here, there = random_case(seed, measure, kind)
+        n_pos, n_neg, weights, here, there = make_random_case(seed, measure, kind)
         oracle = make_oracle(measure, n_pos, n_neg, weights)
         labelling = oracle.violate(here)
         cut, loss, value = labelling.coefficients(), labelling.loss, labelling.value
@@ -49,8 +49,8 @@ def test_a_labelling_is_a_lower_bound_everywhere(measure, kind):
 
 
 @pytest.mark.parametrize("measure", MEASURES, ids=lambda measure: measure.name)
-def test_samples_on_the_margin_are_on_one_side_of_it(measure):
-    """Loss and slope of a labelling belong to the same samples, also where rounding decides what is violated."""
+def test_loss_and_slope_treat_samples_on_the_margin_alike(measure):
+    """Loss and slope of a labelling belong to the same samples, even where rounding decides the violation."""
     for n_pos in (1, 3, 7, 15):
         for n_neg in (3, 7, 8, 31):
             if isinstance(measure, RestrictsLabellings) and 2 * n_pos > n_pos + n_neg:

@@ -1,4 +1,4 @@
-"""The oracle of partial ROC areas against brute force over all orders of the negatives and places of the positives."""
+"""The oracle of partial ROC areas against brute force over all orders of negatives and ranks of positives."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ any_weight = st.floats(0.1, 5)
 
 @st.composite
 def tiny(draw, score=mixed_score, weight=None, most_neg=4):
-    """Range, numbers of positives and negatives, scores, weights (None without a strategy for them)."""
+    """Return a range, numbers of positives and negatives, scores, and weights or None."""
     n_pos, n_neg = draw(st.integers(1, 3)), draw(st.integers(1, most_neg))
     column = lambda values: np.array(draw(st.lists(values, min_size=n_pos + n_neg, max_size=n_pos + n_neg)), float)
     return draw(ranges), n_pos, n_neg, column(score), None if weight is None else column(weight)
 
 
-def oracle_of(fpr_range, n_pos, n_neg, weights=None):
+def make_range_oracle(fpr_range, n_pos, n_neg, weights=None):
     oracle = make_oracle(PartialAuc(*fpr_range), n_pos, n_neg, weights, generic=True)
     assert isinstance(oracle, PartialAreaOracle)
     return oracle
 
 
-def every_labelling(fpr_range, n_pos, n_neg, weights=None):
-    """Losses and coefficients of all labellings, by definition."""
+def list_labellings(fpr_range, n_pos, n_neg, weights=None):
+    """Return losses and coefficients of all labellings, by definition."""
     weights = np.ones(n_pos + n_neg) if weights is None else weights
     start, end = np.array(fpr_range) * weights[n_pos:].sum()
     scale = 1.0 / (weights[:n_pos].sum() * (end - start))
@@ -51,12 +51,12 @@ def every_labelling(fpr_range, n_pos, n_neg, weights=None):
         edges = np.r_[0.0, np.cumsum(weights[n_pos:][list(order)])]
         taken = np.diff(np.minimum(edges, end))
         within = np.diff(np.clip(edges, start, end))
-        for places in product(range(n_neg + 1), repeat=n_pos):
+        for ranks in product(range(n_neg + 1), repeat=n_pos):
             loss, c = 0.0, np.zeros(n_pos + n_neg)
-            for i, place in enumerate(places):
-                loss += weights[i] * within[:place].sum()
-                c[i] -= weights[i] * taken[:place].sum()
-                c[n_pos + np.array(order[:place], int)] += weights[i] * taken[:place]
+            for i, rank in enumerate(ranks):
+                loss += weights[i] * within[:rank].sum()
+                c[i] -= weights[i] * taken[:rank].sum()
+                c[n_pos + np.array(order[:rank], int)] += weights[i] * taken[:rank]
             losses.append(scale * loss)
             coefficients.append(scale * c)
     return np.array(losses), np.array(coefficients)
@@ -64,20 +64,20 @@ def every_labelling(fpr_range, n_pos, n_neg, weights=None):
 
 def assert_most_violated(case):
     fpr_range, n_pos, n_neg, scores, weights = case
-    labelling = oracle_of(fpr_range, n_pos, n_neg, weights).violate(scores)
-    losses, coefficients = every_labelling(fpr_range, n_pos, n_neg, weights)
+    labelling = make_range_oracle(fpr_range, n_pos, n_neg, weights).violate(scores)
+    losses, coefficients = list_labellings(fpr_range, n_pos, n_neg, weights)
     # The violation is divided by the width of the range.
     exact = 1e-9 / (fpr_range[1] - fpr_range[0])
     assert labelling.value == pytest.approx(np.max(losses + coefficients @ scores), abs=exact)
     assert_consistent(labelling, scores)
-    # No other scores make it more violated than the most violated labelling there: it is one, or a mean of some.
+    # At other scores it is no more violated than the most violated labelling: it is a labelling, or a mean of some.
     for other in (scores[::-1], np.zeros_like(scores), 3.0 * scores, scores + np.cos(np.arange(scores.size))):
         assert labelling.loss + labelling.coefficients() @ other <= np.max(losses + coefficients @ other) + exact
 
 
 @given(case=tiny())
 @example(case=((0.25, 0.75), 1, 4, np.zeros(5), None))
-@example(case=((0.5, 1.0), 1, 4, np.array([1.0, 1.5, 1.0, 0.5, 0.0]), None))  # equal peaks
+@example(case=((0.5, 1.0), 1, 4, np.array([1.0, 1.5, 1.0, 0.5, 0.0]), None))  # tied maxima
 @USUAL
 def test_equals_brute_force_over_all_labellings(case):
     assert_most_violated(case)
@@ -97,18 +97,20 @@ def test_equals_brute_force_with_any_weights(case):
 
 @given(case=tiny(weight=st.integers(1, 4)))
 @USUAL
-def test_whole_weights_are_repeated_samples(case):
+def test_integer_weights_equal_repeated_samples(case):
     fpr_range, n_pos, n_neg, scores, weights = case
     copies = weights.astype(int)
-    weighted = oracle_of(fpr_range, n_pos, n_neg, weights).violate(scores)
-    repeated = oracle_of(fpr_range, copies[:n_pos].sum(), copies[n_pos:].sum()).violate(np.repeat(scores, copies))
+    weighted = make_range_oracle(fpr_range, n_pos, n_neg, weights).violate(scores)
+    repeated = make_range_oracle(fpr_range, copies[:n_pos].sum(), copies[n_pos:].sum()).violate(
+        np.repeat(scores, copies)
+    )
     assert (weighted.value, weighted.loss) == pytest.approx((repeated.value, repeated.loss), abs=1e-9)
     each = np.repeat(weighted.coefficients() / copies, copies)
     np.testing.assert_allclose(repeated.coefficients(), each, atol=1e-9)
 
 
-def random_case(seed):
-    """Hundreds of samples with or without weights and ties; the range is a different one each time."""
+def make_random_case(seed):
+    """Return hundreds of samples with or without weights and ties, and a random range."""
     rng = np.random.default_rng(seed)
     n_pos, n_neg = int(rng.integers(1, 120)), int(rng.integers(1, 400))
     scores = rng.normal(size=n_pos + n_neg) * rng.choice([0.3, 1.0, 5.0])
@@ -118,8 +120,8 @@ def random_case(seed):
     return RANGES[seed % len(RANGES)], n_pos, n_neg, scores, weights
 
 
-def by_every_place(fpr_range, n_pos, n_neg, scores, weights):
-    """The largest violation when each positive tries every place in the order of the scores."""
+def try_every_rank(fpr_range, n_pos, n_neg, scores, weights):
+    """Return the largest violation over every rank of each positive."""
     weights = np.ones(scores.size) if weights is None else weights
     order = n_pos + np.argsort(-scores[n_pos:])
     edges = np.r_[0.0, np.cumsum(weights[order])]
@@ -134,18 +136,18 @@ each_seed = pytest.mark.parametrize("seed", range(24))
 
 
 @each_seed
-def test_equals_the_best_of_all_places_on_many_samples(seed):
-    case = random_case(seed)
+def test_equals_the_best_of_all_ranks_on_many_samples(seed):
+    case = make_random_case(seed)
     fpr_range, n_pos, n_neg, scores, weights = case
-    labelling = oracle_of(fpr_range, n_pos, n_neg, weights).violate(scores)
-    assert labelling.value == pytest.approx(by_every_place(*case), rel=1e-8, abs=1e-8)
+    labelling = make_range_oracle(fpr_range, n_pos, n_neg, weights).violate(scores)
+    assert labelling.value == pytest.approx(try_every_rank(*case), rel=1e-8, abs=1e-8)
     assert_consistent(labelling, scores)
 
 
 @each_seed
 def test_a_labelling_is_a_lower_bound_everywhere(seed):
-    fpr_range, n_pos, n_neg, scores, weights = random_case(seed)
-    oracle = oracle_of(fpr_range, n_pos, n_neg, weights)
+    fpr_range, n_pos, n_neg, scores, weights = make_random_case(seed)
+    oracle = make_range_oracle(fpr_range, n_pos, n_neg, weights)
     labelling = oracle.violate(scores)
     rng = np.random.default_rng(seed)
     for size in (1e-9, 1e-3, 0.1, 1.0, 10.0):
@@ -155,33 +157,35 @@ def test_a_labelling_is_a_lower_bound_everywhere(seed):
 
 
 @each_seed
-def test_is_the_oracle_of_the_whole_area_from_0_to_1(seed):
-    _, n_pos, n_neg, scores, weights = random_case(seed)
+def test_the_range_from_0_to_1_equals_the_oracle_of_the_whole_area(seed):
+    _, n_pos, n_neg, scores, weights = make_random_case(seed)
     whole = make_oracle(RocAuc(), n_pos, n_neg, weights)
     assert isinstance(whole, PairOracle)
     assert isinstance(make_oracle(PartialAuc(0, 1), n_pos, n_neg, weights), PairOracle)
     assert make_oracle(PartialAuc(0, 0.2), n_pos, n_neg, weights).mistakes == whole.mistakes
-    expected, found = whole.violate(scores), oracle_of((0.0, 1.0), n_pos, n_neg, weights).violate(scores)
+    expected, found = whole.violate(scores), make_range_oracle((0.0, 1.0), n_pos, n_neg, weights).violate(scores)
     assert (found.value, found.loss) == pytest.approx((expected.value, expected.loss), abs=1e-9)
     np.testing.assert_allclose(found.coefficients(), expected.coefficients(), atol=1e-12)
 
 
 @each_seed
-def test_does_not_depend_on_the_order_of_samples(seed):
-    fpr_range, n_pos, n_neg, scores, weights = random_case(seed)
+def test_labellings_do_not_depend_on_the_order_of_samples(seed):
+    fpr_range, n_pos, n_neg, scores, weights = make_random_case(seed)
     rng = np.random.default_rng(seed)
     order = np.r_[rng.permutation(n_pos), n_pos + rng.permutation(n_neg)]
-    found = oracle_of(fpr_range, n_pos, n_neg, weights).violate(scores)
-    moved = oracle_of(fpr_range, n_pos, n_neg, None if weights is None else weights[order]).violate(scores[order])
+    found = make_range_oracle(fpr_range, n_pos, n_neg, weights).violate(scores)
+    moved = make_range_oracle(fpr_range, n_pos, n_neg, None if weights is None else weights[order]).violate(
+        scores[order]
+    )
     assert moved.value == pytest.approx(found.value, rel=1e-9, abs=1e-9)
     np.testing.assert_allclose(moved.coefficients(), found.coefficients()[order], atol=1e-12)
 
 
 @each_seed
-def test_ties_up_to_rounding_share_alike(seed):
-    """Rounding errors in the scores do not choose among samples that are alike."""
-    fpr_range, n_pos, n_neg, scores, weights = random_case(seed)
-    oracle, scores = oracle_of(fpr_range, n_pos, n_neg, weights), np.round(scores)
+def test_ties_up_to_rounding_are_treated_equally(seed):
+    """Rounding errors in the scores do not break ties between equal samples."""
+    fpr_range, n_pos, n_neg, scores, weights = make_random_case(seed)
+    oracle, scores = make_range_oracle(fpr_range, n_pos, n_neg, weights), np.round(scores)
     blurred = scores * (1.0 + 1e-15 * np.random.default_rng(seed).normal(size=scores.size))
     expected, found = oracle.violate(scores).coefficients(), oracle.violate(blurred).coefficients()
     np.testing.assert_allclose(found, expected, atol=1e-12)
@@ -189,10 +193,10 @@ def test_ties_up_to_rounding_share_alike(seed):
 
 @given(case=tiny(score=half_steps, weight=st.sampled_from([1.0, 0.5, 2.3])))
 @USUAL
-def test_bounds_the_loss_of_the_ranking(case):
+def test_the_slack_bounds_the_loss_of_the_ranking(case):
     fpr_range, n_pos, n_neg, scores, weights = case
     truth = np.arange(n_pos + n_neg) < n_pos
-    found = oracle_of(fpr_range, n_pos, n_neg, weights).violate(scores)
+    found = make_range_oracle(fpr_range, n_pos, n_neg, weights).violate(scores)
     loss = 1.0 - PartialAuc(*fpr_range, standardize=False).score(truth, scores, weights)
     assert loss <= found.value + 1e-8
     # The rescaled area has the same loss in other units.
@@ -203,5 +207,5 @@ def test_bounds_the_loss_of_the_ranking(case):
 def test_perfect_rankings_with_a_margin_have_no_slack():
     scores = np.r_[np.full(3, 1.5), np.linspace(0.5, -4.0, 9)]
     for fpr_range in RANGES:
-        labelling = oracle_of(fpr_range, 3, 9).violate(scores)
+        labelling = make_range_oracle(fpr_range, 3, 9).violate(scores)
         assert (labelling.value, labelling.loss, np.abs(labelling.coefficients()).max()) == (0.0, 0.0, 0.0)

@@ -10,12 +10,12 @@ from metricwise.kernels.simplex import solve_simplex
 TOLERANCE = 1e-11
 
 
-def gram_of(rows):
+def compute_gram(rows):
     return rows @ rows.T
 
 
-def random_case(kind, seed):
-    """A Gram matrix and gains as cutting planes produce them, and more awkward ones."""
+def make_random_case(kind, seed):
+    """Return a Gram matrix and gains of the given kind, as cutting planes produce them or harder."""
     rng = np.random.default_rng(seed)
     K, length = int(rng.integers(2, 25)), int(rng.integers(1, 30))
     rows = rng.normal(size=(K, length))
@@ -40,7 +40,7 @@ def random_case(kind, seed):
         rows += 3 * np.sign(rng.normal(size=length))
     elif kind == "one sample":
         rows, gains = rows[:1], gains[:1]
-    return gram_of(rows), gains
+    return compute_gram(rows), gains
 
 
 KINDS = (
@@ -70,8 +70,8 @@ def value(G, d, scale, alpha):
     return float(d @ alpha - 0.5 * scale * alpha @ G @ alpha)
 
 
-def size_of(G, d, scale):
-    """What rounding errors of the value are measured by."""
+def compute_scale(G, d, scale):
+    """Return the scale of rounding errors of the value."""
     return float(np.abs(d).max() + scale * np.abs(G).max())
 
 
@@ -79,50 +79,50 @@ def assert_optimal(G, d, scale, alpha):
     assert np.all(alpha >= 0.0)
     assert alpha.sum() == pytest.approx(1.0, abs=1e-10)
     gradient = d - scale * G @ alpha
-    slack = 1e-9 * size_of(G, d, scale)
+    slack = 1e-9 * compute_scale(G, d, scale)
     level = float(alpha @ gradient)
-    assert gradient.max() - level <= slack  # no direction within the simplex leads upwards ...
-    assert np.abs(alpha * (gradient - level)).max() <= slack  # ... and shares are where the gradient is greatest
+    assert gradient.max() - level <= slack  # no direction within the simplex ascends ...
+    assert np.abs(alpha * (gradient - level)).max() <= slack  # ... and weights are where the gradient is largest
 
 
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("kind", KINDS)
-def test_optimality_conditions(kind, scale):
+def test_solutions_satisfy_the_optimality_conditions(kind, scale):
     for seed in range(40):
-        G, d = random_case(kind, seed)
+        G, d = make_random_case(kind, seed)
         assert_optimal(G, d, scale, solve(G, d, scale))
 
 
 @pytest.mark.parametrize("unit", [1e-150, 1e-32, 1e-16, 1e-8, 1e8, 1e100])
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_unit_of_the_rows_does_not_matter(kind, unit):
+def test_solutions_do_not_depend_on_the_scale_of_the_cuts(kind, unit):
     for seed in range(10):
-        G, d = random_case(kind, seed)
+        G, d = make_random_case(kind, seed)
         assert_optimal(unit * G, d, 1.0, solve(unit * G, d, 1.0))
 
 
-def test_rows_of_nothing_but_rounding_errors():
-    """What is left of a plane whose samples cancel; the best is to take the cut with the larger gain whole."""
+def test_cuts_of_rounding_errors_select_the_largest_gain():
+    """Planes whose samples cancel leave rounding errors; the optimum is the cut with the larger gain."""
     G = np.array([[0.0, 0.0], [0.0, 1.9259299443872359e-32]])
     np.testing.assert_allclose(solve(G, np.array([0.0, 1.0]), 0.6), [0.0, 1.0])
 
 
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("kind", KINDS)
-def test_any_feasible_start_leads_to_the_same_value(kind, scale):
+def test_any_feasible_start_reaches_the_same_value(kind, scale):
     rng = np.random.default_rng(7)
     for seed in range(15):
-        G, d = random_case(kind, seed)
+        G, d = make_random_case(kind, seed)
         cold = value(G, d, scale, solve(G, d, scale))
         for start in (rng.dirichlet(np.ones(d.size)), rng.dirichlet(np.full(d.size, 0.1)), np.full(d.size, 1 / d.size)):
             shares = solve(G, d, scale, start / start.sum())
             assert_optimal(G, d, scale, shares)
-            assert value(G, d, scale, shares) == pytest.approx(cold, abs=1e-9 * size_of(G, d, scale))
+            assert value(G, d, scale, shares) == pytest.approx(cold, abs=1e-9 * compute_scale(G, d, scale))
 
 
 def test_a_larger_matrix_may_hold_the_problem():
     """Cuts keep their Gram matrix in a buffer that is larger than the problem."""
-    G, d = random_case("plain", 3)
+    G, d = make_random_case("plain", 3)
     buffer = np.full((64, 64), np.nan)
     buffer[: d.size, : d.size] = G
     shares = np.zeros(d.size)
@@ -131,7 +131,7 @@ def test_a_larger_matrix_may_hold_the_problem():
     np.testing.assert_array_equal(shares, solve(G, d, 2.0))
 
 
-def by_piqp(H, d):
+def solve_by_piqp(H, d):
     piqp = pytest.importorskip("piqp", minversion="0.6")
     solver = piqp.DenseSolver()
     solver.settings.eps_abs = solver.settings.eps_rel = 1e-11
@@ -142,7 +142,7 @@ def by_piqp(H, d):
     return solver.result.x
 
 
-def by_daqp(H, d):
+def solve_by_daqp(H, d):
     daqp = pytest.importorskip("daqp")
     bounds = np.r_[np.full(d.size, 1e30), 1.0], np.r_[np.zeros(d.size), 1.0]
     sense = np.zeros(d.size + 1, dtype=np.intc)
@@ -150,21 +150,21 @@ def by_daqp(H, d):
     return daqp.solve(H, -d, np.ones((1, d.size)), *bounds, sense, eps_prox=1e-7)[0]
 
 
-@pytest.mark.parametrize("other", [by_piqp, by_daqp])
+@pytest.mark.parametrize("other", [solve_by_piqp, solve_by_daqp])
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 30.0, 1e4])
 @pytest.mark.parametrize("kind", KINDS)
-def test_agrees_with_a_general_solver(kind, scale, other):
+def test_values_agree_with_general_solvers(kind, scale, other):
     compared = 0
     for seed in range(100, 115):
-        G, d = random_case(kind, seed)
-        # The other solver gets numbers of ordinary size.
-        size = size_of(G, d, scale)
+        G, d = make_random_case(kind, seed)
+        # The other solver gets normalised values.
+        size = compute_scale(G, d, scale)
         found = other(scale * G / size, d / size)
         if found is None or not np.all(np.isfinite(found)) or abs(np.sum(found) - 1.0) > 1e-6:
             continue
         found = np.maximum(found, 0.0) / np.maximum(found, 0.0).sum()
         ours, theirs = value(G, d, scale, solve(G, d, scale)), value(G, d, scale, found)
-        assert ours >= theirs - 1e-10 * size  # theirs is feasible, so ours must not be worse
+        assert ours >= theirs - 1e-10 * size  # the other solution is feasible, so ours must not be worse
         assert ours == pytest.approx(theirs, abs=1e-6 * size)
         compared += 1
     assert compared >= 10

@@ -1,4 +1,4 @@
-"""Cutting planes against the exact optimum: a quadratic programme with a constraint for every labelling there is."""
+"""Cutting planes against the exact optimum: a quadratic programme with one constraint per labelling."""
 
 from __future__ import annotations
 
@@ -56,13 +56,13 @@ MEASURES = [
 each_measure = pytest.mark.parametrize("measure", MEASURES, ids=lambda m: "own" if m is OWN else repr(m))
 
 
-def every_labelling(measure, X, positive):
-    """Losses and slopes of all labellings, by definition: R(w) = max over k of losses[k] + planes[k] . w."""
+def list_labellings(measure, X, positive):
+    """Return losses and slopes of all labellings, by definition: R(w) = max over k of losses[k] + planes[k] . w."""
     n_pos, n = int(positive.sum()), positive.size
     u = measure.mistakes_per_loss(n_pos, n - n_pos)
     called = np.array(list(product([0.0, 1.0], repeat=n)))
     if isinstance(measure, RestrictsLabellings):
-        # The size varies between that of the true labels and k; the loss is of the share that is 1 for the former.
+        # The size varies between that of the true labels and k; the loss is that of the former.
         size, sizes = measure.predicted_positives(n_pos, n), called.sum(axis=1)
         called = called[(sizes <= size) if size > n_pos else (sizes >= size) if size < n_pos else (sizes == size)]
         tp = called[:, positive].sum(axis=1)
@@ -73,14 +73,14 @@ def every_labelling(measure, X, positive):
     return losses, (called - positive) @ X / u, u
 
 
-def every_pair(X, positive):
-    """One constraint a pair for ROC area: the mean over pairs of max(0, 1 - difference)."""
+def list_pairs(X, positive):
+    """Return one constraint per pair for the ROC area: the mean over pairs of max(0, 1 - difference)."""
     difference = X[positive][:, None, :] - X[~positive][None, :, :]
     return difference.reshape(-1, X.shape[1])
 
 
-def least(P, c, G, h):
-    """Solve min 1/2 x'Px + c'x subject to Gx <= h, and make sure that it was solved."""
+def solve_qp(P, c, G, h):
+    """Return the solution of min 1/2 x'Px + c'x subject to Gx <= h."""
     solver = piqp.DenseSolver()
     solver.settings.eps_abs = solver.settings.eps_rel = 1e-11
     solver.settings.eps_duality_gap_abs = solver.settings.eps_duality_gap_rel = 1e-10
@@ -89,26 +89,30 @@ def least(P, c, G, h):
     return solver.result.x
 
 
-def exact_optimum(measure, X, positive, C):
+def find_exact_optimum(measure, X, positive, C):
     """Return the optimal weights and the optimal objective."""
     d = X.shape[1]
     if isinstance(measure, RanksPairs):
-        difference = every_pair(X, positive)
+        difference = list_pairs(X, positive)
         pairs = len(difference)
-        price = C * measure.mistakes_per_loss(positive.sum(), (~positive).sum())
+        cost = C * measure.mistakes_per_loss(positive.sum(), (~positive).sum())
         P = np.diag(np.r_[np.ones(d), np.zeros(pairs)])
         G = np.block([[-difference, -np.eye(pairs)], [np.zeros((pairs, d)), -np.eye(pairs)]])
-        w = least(P, np.r_[np.zeros(d), np.full(pairs, price / pairs)], G, np.r_[-np.ones(pairs), np.zeros(pairs)])[:d]
-        return w, 0.5 * w @ w + price * np.maximum(0.0, 1.0 - difference @ w).mean()
-    losses, planes, u = every_labelling(measure, X, positive)
+        w = solve_qp(P, np.r_[np.zeros(d), np.full(pairs, cost / pairs)], G, np.r_[-np.ones(pairs), np.zeros(pairs)])[
+            :d
+        ]
+        return w, 0.5 * w @ w + cost * np.maximum(0.0, 1.0 - difference @ w).mean()
+    losses, planes, u = list_labellings(measure, X, positive)
     P = np.diag(np.r_[np.ones(d), 0.0])
-    # The slack is counted in units of the price, so that all numbers are of ordinary size.
-    w = least(P, np.r_[np.zeros(d), 1.0], np.column_stack([C * u * planes, -np.ones(len(losses))]), -C * u * losses)[:d]
+    # The slack is in units of the cost, so that all values have a similar scale.
+    w = solve_qp(P, np.r_[np.zeros(d), 1.0], np.column_stack([C * u * planes, -np.ones(len(losses))]), -C * u * losses)[
+        :d
+    ]
     return w, 0.5 * w @ w + C * u * float(np.max(losses + planes @ w))
 
 
-def tiny(seed, n=8):
-    """At most eight samples; every second case has ties, copies and zeros."""
+def make_tiny_problem(seed, n=8):
+    """Return at most eight samples; every second case has ties, copies and zeros."""
     rng = np.random.default_rng(seed)
     n, d = int(rng.integers(5, n + 1)), int(rng.integers(1, 4))
     X = rng.integers(-2, 3, size=(n, d)).astype(float) if seed % 2 else rng.normal(size=(n, d))
@@ -129,32 +133,32 @@ def assert_exact(result, w, best):
 
 @pytest.mark.parametrize("constant", [0.0, 1.0], ids=["no intercept", "intercept"])
 @each_measure
-def test_reaches_the_exact_optimum(measure, constant):
+def test_cutting_planes_reach_the_exact_optimum(measure, constant):
     for seed in range(12):
-        X, positive, C = tiny(seed)
+        X, positive, C = make_tiny_problem(seed)
         problem = make_problem(make_design(X, intercept=constant), positive, measure, C)
         result, _ = run(CuttingPlane(), problem, Limits(tol=1e-6))
         extended = np.column_stack([X, np.full(len(X), constant)]) if constant else X
-        assert_exact(result, *exact_optimum(measure, extended, positive, C))
+        assert_exact(result, *find_exact_optimum(measure, extended, positive, C))
 
 
 @each_measure
-def test_whole_weights_reach_the_exact_optimum_of_repeated_samples(measure):
+def test_integer_weights_reach_the_exact_optimum_of_repeated_samples(measure):
     for seed in range(20, 28):
-        X, positive, C = tiny(seed, n=6)
+        X, positive, C = make_tiny_problem(seed, n=6)
         copies = np.random.default_rng(seed).integers(1, 3, size=len(X))
         copies[seed % len(X)] = 3
         problem = make_problem(make_design(X, intercept=0.5), positive, measure, C, copies.astype(float))
         result, _ = run(CuttingPlane(), problem, Limits(tol=1e-6))
-        rows = np.repeat(np.arange(len(X)), copies)
-        extended = np.column_stack([X, np.full(len(X), 0.5)])[rows]
-        assert_exact(result, *exact_optimum(measure, extended, positive[rows], C))
+        samples = np.repeat(np.arange(len(X)), copies)
+        extended = np.column_stack([X, np.full(len(X), 0.5)])[samples]
+        assert_exact(result, *find_exact_optimum(measure, extended, positive[samples], C))
 
 
 @pytest.mark.parametrize("weighted", [False, True], ids=["no weights", "weights"])
 @pytest.mark.parametrize("C", [0.01, 1.0, 30.0])
 @pytest.mark.parametrize("constant", [0.0, 1.0], ids=["no intercept", "intercept"])
-def test_accuracy_is_the_hinge_loss_of_linear_svc(C, constant, weighted):
+def test_accuracy_equals_the_hinge_loss_of_linear_svc(C, constant, weighted):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 5))
     positive = X @ [1.0, -1.0, 0.5, 0.0, 0.0] + 0.7 * rng.normal(size=200) > 0.3

@@ -1,4 +1,4 @@
-"""Pipelines, searches, metadata routing, data frames, and what importing costs."""
+"""Pipelines, grid search, metadata routing, data frames, and the cost of imports."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ X, Y = load_breast_cancer(return_X_y=True)
 X, Y = X[:240], 1 - Y[:240]
 
 
-def test_pipeline():
+def test_pipelines_fit_and_predict():
     model = make_pipeline(StandardScaler(), MultivariateSVC("f1", C=0.1)).fit(X, Y)
     assert model.score(X, Y) > 0.95
     assert model.score(X, Y) == get_scorer("f1")(model, X, Y)
@@ -33,14 +33,14 @@ def test_pipeline():
     assert set(cross_val_predict(model, X, Y, cv=3)) == {0, 1}
 
 
-def test_text_pipeline():
+def test_text_pipelines_fit_and_predict():
     texts = ["good film", "bad film", "very good indeed", "very bad indeed", "good good", "bad bad"] * 5
     y = [1, 0] * 15
     model = make_pipeline(TfidfVectorizer(), MultivariateSVC("f1")).fit(texts, y)
     assert model.predict(["good", "bad"]).tolist() == [1, 0]
 
 
-def test_grid_search_over_price_and_measure():
+def test_grid_search_over_cost_and_measure():
     grid = {
         "multivariatesvc__C": [0.01, 1.0],
         "multivariatesvc__measure": ["f1", "accuracy", FBeta(2.0), PrecisionAtK(5)],
@@ -53,7 +53,7 @@ def test_grid_search_over_price_and_measure():
     assert search.score(X, Y) > 0.9
 
 
-def test_grid_search_in_processes():
+def test_grid_search_runs_in_processes():
     grid = {"C": [0.01, 1.0]}
     scaled = StandardScaler().fit_transform(X)
     alone = GridSearchCV(MultivariateSVC(), grid, cv=3).fit(scaled, Y)
@@ -61,7 +61,7 @@ def test_grid_search_in_processes():
     np.testing.assert_allclose(together.cv_results_["mean_test_score"], alone.cv_results_["mean_test_score"])
 
 
-def test_the_default_score_of_a_search_is_the_measure():
+def test_the_default_score_of_grid_search_is_the_measure():
     scaled = StandardScaler().fit_transform(X)
     search = GridSearchCV(MultivariateSVC("f1"), {"C": [0.1]}, cv=3).fit(scaled, Y)
     expected = cross_val_score(MultivariateSVC("f1", C=0.1), scaled, Y, cv=3, scoring="f1")
@@ -69,13 +69,13 @@ def test_the_default_score_of_a_search_is_the_measure():
 
 
 @pytest.mark.parametrize("wrapper", [BaggingClassifier, OneVsRestClassifier, CalibratedClassifierCV])
-def test_as_a_part_of_other_estimators(wrapper):
+def test_meta_estimators_wrap_it(wrapper):
     scaled = StandardScaler().fit_transform(X)
     model = wrapper(MultivariateSVC("f1", C=0.1, threshold=0.0)).fit(scaled, Y)
     assert model.score(scaled, Y) > 0.9
 
 
-def test_metadata_routing():
+def test_sample_weights_are_routed():
     scaled = StandardScaler().fit_transform(X)
     weights = np.random.default_rng(0).integers(0, 3, size=len(Y))
     expected = MultivariateSVC("f1", C=0.1).fit(scaled, Y, sample_weight=weights)
@@ -90,7 +90,7 @@ def test_metadata_routing():
         scored = MultivariateSVC("f1", C=0.1).set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
         search = GridSearchCV(scored, {"C": [0.1]}, cv=3).fit(scaled, Y, sample_weight=weights)
         np.testing.assert_array_equal(search.best_estimator_.coef_, expected.coef_)
-        # Weights in scoring matter, too.
+        # Sample weights are used in scoring, too.
         unweighted = GridSearchCV(
             MultivariateSVC("f1", C=0.1).set_fit_request(sample_weight=True).set_score_request(sample_weight=False),
             {"C": [0.1]},
@@ -115,7 +115,7 @@ def frame_of(request):
 NAMES = [f"feature {k}" for k in range(5)]
 
 
-def test_data_frames(frame_of):
+def test_frames_give_feature_names_and_the_model_of_arrays(frame_of):
     data = StandardScaler().fit_transform(X)[:, :5]
     frame = frame_of(data, NAMES)
     model = MultivariateSVC("f1", C=0.1, tol=1e-6).fit(frame, Y)
@@ -125,7 +125,7 @@ def test_data_frames(frame_of):
     np.testing.assert_allclose(model.decision_function(frame), plain.decision_function(data), atol=0.02)
 
 
-def test_other_names_or_another_order_of_columns_are_refused(frame_of):
+def test_other_feature_names_or_another_order_raise(frame_of):
     data = StandardScaler().fit_transform(X)[:, :5]
     model = MultivariateSVC("f1", C=0.1).fit(frame_of(data, NAMES), Y)
     with pytest.raises(ValueError, match="feature names"):
@@ -136,7 +136,7 @@ def test_other_names_or_another_order_of_columns_are_refused(frame_of):
         model.predict(data)
 
 
-def test_labels_and_weights_of_a_data_frame():
+def test_labels_and_weights_may_be_series():
     pandas = pytest.importorskip("pandas")
     data = StandardScaler().fit_transform(X)[:, :5]
     frame = pandas.DataFrame(data, columns=NAMES, index=np.arange(len(Y))[::-1])
@@ -148,14 +148,14 @@ def test_labels_and_weights_of_a_data_frame():
     assert set(model.predict(frame)) == {"yes", "no"}
 
 
-def test_categorical_labels():
+def test_categorical_labels_are_accepted():
     pandas = pytest.importorskip("pandas")
     data = StandardScaler().fit_transform(X)[:, :5]
     model = MultivariateSVC("f1", C=0.1).fit(data, pandas.Categorical(np.where(Y == 1, "yes", "no")))
     assert model.classes_.tolist() == ["no", "yes"]
 
 
-def test_columns_of_a_data_frame_in_a_pipeline():
+def test_column_transformers_are_accepted():
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(X[:, :5], columns=NAMES).assign(kind=np.where(X[:, 6] > X[:, 6].mean(), "a", "b"))
     columns = ColumnTransformer([("numbers", StandardScaler(), NAMES), ("words", OneHotEncoder(), ["kind"])])
@@ -166,7 +166,7 @@ def test_columns_of_a_data_frame_in_a_pipeline():
 # ---------------------------------------------------------------------------------------------------------- imports
 
 
-def loaded_after(statement, names):
+def list_loaded_modules(statement, names):
     code = f"import sys; {statement}; print([name for name in {names!r} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return done.stdout.strip()
@@ -175,15 +175,18 @@ def loaded_after(statement, names):
 HEAVY = ["numpy", "scipy", "sklearn", "numba", "matplotlib", "pandas", "dask", "polars"]
 
 
-def test_importing_the_package_loads_nothing_else():
-    assert loaded_after("import metricwise", HEAVY) == "[]"
-    assert loaded_after("import metricwise; dir(metricwise); metricwise.__version__", HEAVY) == "[]"
+def test_importing_the_package_loads_no_heavy_module():
+    assert list_loaded_modules("import metricwise", HEAVY) == "[]"
+    assert list_loaded_modules("import metricwise; dir(metricwise); metricwise.__version__", HEAVY) == "[]"
 
 
-def test_measures_need_no_compiled_code():
-    assert loaded_after("import metricwise; metricwise.get_measure('f1')", ["numba", "sklearn", "matplotlib"]) == "[]"
+def test_measures_load_no_compiled_code():
+    assert (
+        list_loaded_modules("import metricwise; metricwise.get_measure('f1')", ["numba", "sklearn", "matplotlib"])
+        == "[]"
+    )
 
 
 def test_the_estimator_loads_no_plotting_and_no_optional_package():
     statement = "import metricwise; metricwise.MultivariateSVC()"
-    assert loaded_after(statement, ["matplotlib", "polars", "dask", "skops", "click"]) == "[]"
+    assert list_loaded_modules(statement, ["matplotlib", "polars", "dask", "skops", "click"]) == "[]"

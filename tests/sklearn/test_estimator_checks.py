@@ -1,4 +1,4 @@
-"""scikit-learn's own checks; a classifier whose threshold is not one half fails the one that asks for that."""
+"""scikit-learn's own checks; one of them requires a threshold of one half, which tuned thresholds do not meet."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from metricwise import (
 
 ESTIMATORS = [
     MultivariateSVC(),
-    # Thresholds out of fold take five trainings more, by code that all share: variants do with less.
+    # Out-of-fold thresholds need five more fits, by shared code: variants do without.
     MultivariateSVC("g_mean", threshold="train"),
     MultivariateSVC("prbep", threshold="train"),
     MultivariateSVC("accuracy", threshold="train"),
     MultivariateSVC("f1", threshold=0.0),
-    # gamma="scale" is of the variance of X, as in scikit-learn, where weights of samples have no part in it.
+    # gamma="scale" uses the unweighted variance of X, as in scikit-learn.
     MultivariateSVC(kernel="rbf", gamma="auto", cv=3),
     AUCSVC(),
     AUCSVC(norm=2),
@@ -49,7 +49,7 @@ ESTIMATORS = [
     MiniBatchSVC(n_passes=3, threshold=0.0),
     SparseCodingClassifier(tol=1e-3, threshold=0.0),
     SparseCodingClassifier(max_iter=10, threshold=0.0, variant="paper"),
-    # A learner with decision values: a check asks for labels that follow the largest probability, not a threshold.
+    # A learner with decision values: a check requires labels of the largest probability, not of a threshold.
     CostSensitiveClassifier(RidgeClassifier(tol=1e-10)),
     CostSensitiveClassifier(DecisionTreeClassifier(max_depth=3, random_state=0), "g_mean"),
     AdaptedSVC("f1", [("line", RidgeClassifier(tol=1e-10))], cv=3),

@@ -1,4 +1,4 @@
-"""scikit-learn's checks for the classifiers of several labels."""
+"""scikit-learn's checks for the multilabel classifiers."""
 
 from __future__ import annotations
 

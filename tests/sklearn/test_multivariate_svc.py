@@ -1,4 +1,4 @@
-"""MultivariateSVC as a scikit-learn citizen: labels, scores, thresholds, weights, limits."""
+"""MultivariateSVC as a scikit-learn estimator: labels, scores, thresholds, weights, limits."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def cost(tp, fp, fn, tn):
 OWN = contingency_measure(cost, "cost")
 
 
-def name_of(measure):
+def get_name(measure):
     return get_measure(measure).name
 
 
@@ -39,7 +39,7 @@ def name_of(measure):
 @pytest.mark.parametrize(
     "labels", [[0, 1], [-1, 1], [5, 3], ["no", "yes"], ["zebra", "ant"], [False, True], [0.0, 1.0]], ids=str
 )
-def test_labels_of_any_kind(labels):
+def test_labels_of_any_type_are_accepted(labels):
     y = np.array(labels)[Y]
     model = MultivariateSVC("f1", C=0.1, threshold=0.0).fit(X, y)
     np.testing.assert_array_equal(model.classes_, np.unique(labels))
@@ -49,15 +49,15 @@ def test_labels_of_any_kind(labels):
     assert model.score(X, y) == pytest.approx(metrics.f1_score(y, predicted, pos_label=model.classes_[1]))
 
 
-def test_labels_as_objects():
+def test_object_labels_are_accepted():
     model = MultivariateSVC("f1", C=0.1).fit(X, np.array(["no", "yes"], dtype=object)[Y])
     assert set(model.predict(X)) == {"no", "yes"}
 
 
 @pytest.mark.parametrize("measure", ["f1", "prbep", "roc_auc", "accuracy"])
 @pytest.mark.parametrize("threshold", ["cv", "train", 0.3])
-def test_pos_label_turns_the_problem_round(measure, threshold):
-    """Training for the other class is training on exchanged labels, with scores that still point to classes_[1]."""
+def test_pos_label_exchanges_the_classes(measure, threshold):
+    """Training for the other class equals training on exchanged labels; scores still point to classes_[1]."""
     settings, labels = {"C": 0.1, "threshold": threshold}, np.array(["event", "none"])[1 - Y]
     turned = MultivariateSVC(measure, pos_label="event", **settings).fit(X, labels)
     plain = MultivariateSVC(measure, **settings).fit(X, Y)
@@ -72,8 +72,8 @@ def test_the_default_positive_is_the_greater_label():
     np.testing.assert_array_equal(explicit.coef_, MultivariateSVC("f1", C=0.1).fit(X, Y).coef_)
 
 
-@pytest.mark.parametrize("measure", [*registered_names(HasViolatedLabelling), OWN], ids=name_of)
-def test_scores_coefficients_and_threshold_belong_together(measure):
+@pytest.mark.parametrize("measure", [*registered_names(HasViolatedLabelling), OWN], ids=get_name)
+def test_scores_are_computed_from_coefficients_and_threshold(measure):
     model = MultivariateSVC(measure, C=0.1).fit(X, Y)
     assert model.coef_.shape == (1, X.shape[1]) and model.intercept_.shape == (1,)
     assert isinstance(model.threshold_, float)
@@ -99,16 +99,16 @@ SCORES = {
 
 @pytest.mark.parametrize("name", SCORES)
 @pytest.mark.parametrize("weighted", [False, True], ids=["no weights", "weights"])
-def test_score_is_the_measure_as_scikit_learn_computes_it(name, weighted):
+def test_score_equals_scikit_learns_metric(name, weighted):
     model = MultivariateSVC(name, C=0.01).fit(X[:200, :3], Y[:200])
     weights = np.random.default_rng(0).uniform(0.1, 2.0, size=100) if weighted else None
-    rows, y = X[200:, :3], Y[200:]
-    expected = SCORES[name](y, model.predict(rows), model.decision_function(rows), weights)
-    assert model.score(rows, y, sample_weight=weights) == pytest.approx(expected)
+    samples, y = X[200:, :3], Y[200:]
+    expected = SCORES[name](y, model.predict(samples), model.decision_function(samples), weights)
+    assert model.score(samples, y, sample_weight=weights) == pytest.approx(expected)
     assert 0.0 < expected < 1.0
 
 
-def test_score_of_measures_that_rank():
+def test_score_of_ranking_measures_equals_scikit_learn():
     model = MultivariateSVC(PrecisionAtK(20), C=0.01).fit(X[:200, :3], Y[:200])
     top = np.argsort(-model.decision_function(X[200:, :3]))[:20]
     assert model.score(X[200:, :3], Y[200:]) == pytest.approx(Y[200:][top].mean())
@@ -118,7 +118,7 @@ def test_score_of_measures_that_rank():
 
 
 @pytest.mark.parametrize("name", ["f1", "accuracy", "roc_auc", "prbep"])
-def test_more_classes_are_one_problem_each(name):
+def test_multiclass_is_one_problem_per_class(name):
     y = np.array(["setosa", "versicolor", "virginica"])[SPECIES]
     model = MultivariateSVC(name).fit(IRIS, y)
     assert model.coef_.shape == (3, 4)
@@ -144,12 +144,12 @@ def test_more_classes_are_one_problem_each(name):
         ("jaccard", lambda y, labels: metrics.jaccard_score(y, labels, average="macro")),
     ],
 )
-def test_score_of_more_classes(name, expected):
+def test_multiclass_score_equals_scikit_learn(name, expected):
     model = MultivariateSVC(name).fit(IRIS, SPECIES)
     assert model.score(IRIS, SPECIES) == pytest.approx(expected(SPECIES, model.predict(IRIS)))
 
 
-def test_score_of_more_classes_by_ranking():
+def test_multiclass_score_of_ranking_measures_equals_scikit_learn():
     model = MultivariateSVC("roc_auc").fit(IRIS, SPECIES)
     scores = model.decision_function(IRIS)
     areas = [metrics.roc_auc_score(np.equal(SPECIES, k), scores[:, k]) for k in range(3)]
@@ -159,19 +159,19 @@ def test_score_of_more_classes_by_ranking():
 # -------------------------------------------------------------------------------------------------------- thresholds
 
 
-def test_threshold_on_the_training_scores():
+def test_train_thresholds_are_optimal_on_the_training_scores():
     model = MultivariateSVC("f1", C=0.01, threshold="train").fit(X[:, :3], Y)
     scores = model.decision_function(X[:, :3])
     best = max(metrics.f1_score(Y, scores > at) for at in np.r_[scores.min() - 1, np.sort(scores)])
     assert metrics.f1_score(Y, model.predict(X[:, :3])) == pytest.approx(best)
 
 
-def test_threshold_of_measures_that_fix_the_number_of_positives():
+def test_prbep_predicts_as_many_positives_as_there_are():
     model = MultivariateSVC("prbep", C=0.01, threshold="train").fit(X[:, :3], Y)
     assert np.count_nonzero(model.predict(X[:, :3])) == np.count_nonzero(Y)
 
 
-def test_a_number_is_used_as_it_is():
+def test_a_numeric_threshold_is_used_unchanged():
     zero = MultivariateSVC("f1", C=0.1, threshold=0.0).fit(X, Y)
     other = MultivariateSVC("f1", C=0.1, threshold=1.5).fit(X, Y)
     assert (zero.threshold_, other.threshold_) == (0.0, 1.5)
@@ -179,8 +179,8 @@ def test_a_number_is_used_as_it_is():
 
 
 @pytest.mark.parametrize("cv", [3, KFold(4), StratifiedKFold(3, shuffle=True, random_state=0)], ids=str)
-def test_folds_of_the_out_of_fold_threshold(cv):
-    """What cv says: scores of samples that were not trained on, threshold by the measure on all of them."""
+def test_the_threshold_is_chosen_on_out_of_fold_scores(cv):
+    """Recompute it from the folds of cv: out-of-fold scores, and the best threshold on all of them."""
     model = MultivariateSVC("f1", C=0.01, cv=cv).fit(X[:, :3], Y)
     assert np.isfinite(model.threshold_)
     if isinstance(cv, int):
@@ -191,16 +191,16 @@ def test_folds_of_the_out_of_fold_threshold(cv):
         scores[test] = fold.decision_function(X[test][:, :3])
     ours = metrics.f1_score(Y, scores > model.threshold_)
     best = max(metrics.f1_score(Y, scores > at) for at in scores)
-    assert ours == pytest.approx(best, abs=5e-3)  # the folds are trained to the tolerance only
+    assert ours == pytest.approx(best, abs=5e-3)  # the fold models are trained to the tolerance only
 
 
-def test_a_list_of_splits():
+def test_cv_may_be_a_list_of_splits():
     splits = [(np.arange(0, 300, 2), np.arange(1, 300, 2)), (np.arange(1, 300, 2), np.arange(0, 300, 2))]
     listed = MultivariateSVC("f1", C=0.1, cv=splits).fit(X, Y)
     assert np.isfinite(listed.threshold_)
 
 
-def test_the_order_of_the_rows_does_not_matter():
+def test_the_order_of_the_samples_does_not_matter():
     order = np.random.default_rng(0).permutation(len(Y))
     plain = MultivariateSVC("f1", C=0.1, tol=1e-6).fit(X, Y)
     shuffled = MultivariateSVC("f1", C=0.1, tol=1e-6).fit(X[order], Y[order])
@@ -212,12 +212,12 @@ def test_the_order_of_the_rows_does_not_matter():
 # ------------------------------------------------------------------------------------------------- weights and input
 
 
-def test_weights_are_copies_and_zeros_are_absent():
+def test_sample_weights_equal_repeated_samples_and_zeros_drop_them():
     rng = np.random.default_rng(0)
     copies = rng.integers(0, 3, size=len(Y))
-    rows = np.repeat(np.arange(len(Y)), copies)
+    samples = np.repeat(np.arange(len(Y)), copies)
     weighted = MultivariateSVC("f1", C=0.1, tol=1e-6).fit(X, Y, sample_weight=copies)
-    repeated = MultivariateSVC("f1", C=0.1, tol=1e-6).fit(X[rows], Y[rows])
+    repeated = MultivariateSVC("f1", C=0.1, tol=1e-6).fit(X[samples], Y[samples])
     assert weighted.result_.certificate.upper == pytest.approx(repeated.result_.certificate.upper, rel=2e-6)
     np.testing.assert_allclose(weighted.coef_, repeated.coef_, atol=1e-2 * np.abs(repeated.coef_).max())
     np.testing.assert_array_equal(weighted.predict(X), repeated.predict(X))
@@ -233,7 +233,7 @@ def test_class_weights_multiply_sample_weights():
     np.testing.assert_allclose(balanced.coef_, by_hand.coef_)
 
 
-def same_up_to_rounding(model, other):
+def assert_equal_up_to_rounding(model, other):
     assert other.result_.certificate.upper == pytest.approx(model.result_.certificate.upper, rel=1e-3)
     np.testing.assert_array_equal(other.predict(X), model.predict(X))
 
@@ -241,41 +241,41 @@ def same_up_to_rounding(model, other):
 @pytest.mark.parametrize(
     "container", [sparse.csr_array, sparse.csr_matrix, sparse.csc_array, sparse.coo_array], ids=lambda c: c.__name__
 )
-def test_sparse_data_train_the_same_model(container):
+def test_sparse_data_give_the_same_model(container):
     dense = MultivariateSVC("f1", C=0.1, tol=1e-5).fit(X, Y)
     fitted = MultivariateSVC("f1", C=0.1, tol=1e-5).fit(container(X), Y)
-    same_up_to_rounding(dense, fitted)
+    assert_equal_up_to_rounding(dense, fitted)
     assert isinstance(fitted.coef_, np.ndarray)
     np.testing.assert_allclose(fitted.decision_function(container(X)), fitted.decision_function(X), atol=1e-9)
 
 
-def test_integers_and_lists_are_data():
-    rows = np.round(3 * X).astype(int)
-    expected = MultivariateSVC("f1", C=0.1).fit(rows.astype(float), Y)
-    for data in (rows, rows.tolist(), rows.astype(np.int8)):
+def test_integers_and_lists_are_accepted():
+    samples = np.round(3 * X).astype(int)
+    expected = MultivariateSVC("f1", C=0.1).fit(samples.astype(float), Y)
+    for data in (samples, samples.tolist(), samples.astype(np.int8)):
         np.testing.assert_array_equal(MultivariateSVC("f1", C=0.1).fit(data, Y).coef_, expected.coef_)
 
 
-def recorded_designs(monkeypatch):
-    """The matrices that designs are made of."""
+def record_designs(monkeypatch):
+    """Return a list that collects the matrices from which designs are made."""
     from metricwise.estimators import linear
     from metricwise.estimators.svm import base
 
     seen, make_design = [], linear.make_design
 
-    def recording(data, **settings):
+    def record(data, **settings):
         seen.append(data)
         return make_design(data, **settings)
 
     for module in (linear, base):
-        monkeypatch.setattr(module, "make_design", recording)
+        monkeypatch.setattr(module, "make_design", record)
     return seen
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_dense_data_are_not_copied(monkeypatch, dtype, order):
-    seen = recorded_designs(monkeypatch)
+    seen = record_designs(monkeypatch)
     data = np.array(X, dtype=dtype, order=order)
     before = data.copy()
     data.flags.writeable = False
@@ -288,14 +288,14 @@ def test_dense_data_are_not_copied(monkeypatch, dtype, order):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_sparse_data_are_not_copied(monkeypatch, dtype):
-    seen = recorded_designs(monkeypatch)
+    seen = record_designs(monkeypatch)
     data = sparse.csr_array(X.astype(dtype))
     MultivariateSVC("f1", C=0.1).fit(data, Y).predict(data)
     assert len(seen) >= 2
     assert all(np.shares_memory(matrix.data, data.data) and matrix.dtype == dtype for matrix in seen)
 
 
-def test_single_precision_trains_the_same_model():
+def test_single_precision_gives_the_same_model():
     rounded = X.astype(np.float32)
     single = MultivariateSVC("f1", C=0.1, tol=1e-6).fit(rounded, Y)
     double = MultivariateSVC("f1", C=0.1, tol=1e-6).fit(rounded.astype(np.float64), Y)
@@ -312,7 +312,7 @@ def test_n_jobs_changes_no_bit():
         assert model.threshold_ == models[0].threshold_
 
 
-def test_random_state_is_the_only_chance():
+def test_random_state_determines_the_model():
     first, again = (MultivariateSVC("f1", C=0.1, random_state=7).fit(X, Y) for _ in range(2))
     np.testing.assert_array_equal(first.coef_, again.coef_)
     assert first.threshold_ == again.threshold_
@@ -320,11 +320,11 @@ def test_random_state_is_the_only_chance():
     assert drawn.threshold_ == first.threshold_
 
 
-# ------------------------------------------------------------------------------------------------ objects and copies
+# ------------------------------------------------------------------------------------------------ clone and pickle
 
 
-@pytest.mark.parametrize("measure", ["f1", FBeta(2.0), PrecisionAtK(10), OWN], ids=name_of)
-def test_clone_and_pickle(measure):
+@pytest.mark.parametrize("measure", ["f1", FBeta(2.0), PrecisionAtK(10), OWN], ids=get_name)
+def test_clone_and_pickle_preserve_the_model(measure):
     model = MultivariateSVC(measure, C=0.1, class_weight={0: 1.0, 1: 2.0})
     copy = clone(model)
     assert copy.get_params() == model.get_params() and copy is not model
@@ -336,7 +336,7 @@ def test_clone_and_pickle(measure):
     assert restored.score(X, Y) == model.score(X, Y)
 
 
-def test_fitting_changes_no_parameter():
+def test_fit_changes_no_parameter():
     model = MultivariateSVC("f1", C=0.1)
     before = model.get_params()
     model.fit(X, Y)
@@ -347,7 +347,7 @@ def test_fitting_changes_no_parameter():
 # ---------------------------------------------------------------------------------------------------------- limits
 
 
-def test_callback_sees_every_iteration_and_stops():
+def test_the_callback_gets_every_iteration_and_can_stop_training():
     seen = []
     model = MultivariateSVC("f1", C=0.1, threshold=0.0, callback=seen.append).fit(X, Y)
     assert seen == list(model.result_.history)
@@ -356,7 +356,7 @@ def test_callback_sees_every_iteration_and_stops():
     assert np.isfinite(model.decision_function(X)).all()
 
 
-def test_callback_errors_reach_the_user():
+def test_errors_of_the_callback_reach_the_user():
     def broken(entry):
         raise RuntimeError("the callback's own")
 
@@ -364,7 +364,7 @@ def test_callback_errors_reach_the_user():
         MultivariateSVC("f1", callback=broken).fit(X, Y)
 
 
-def test_the_largest_time_stops_training_with_a_usable_model():
+def test_max_seconds_stops_training_with_a_usable_model():
     with pytest.warns(match="increase max_seconds"):
         model = MultivariateSVC("f1", C=100.0, tol=1e-12, max_seconds=1e-6).fit(X, Y)
     assert model.result_.status is Status.MAX_SECONDS
@@ -372,7 +372,7 @@ def test_the_largest_time_stops_training_with_a_usable_model():
     assert np.isfinite(model.decision_function(X)).all()
 
 
-def test_history_tells_how_training_went():
+def test_the_history_records_every_iteration():
     history = MultivariateSVC("f1", C=0.1).fit(X, Y).result_.history
     objectives, seconds = [entry.objective for entry in history], [entry.seconds for entry in history]
     assert objectives == sorted(objectives, reverse=True)

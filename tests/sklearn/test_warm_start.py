@@ -1,4 +1,4 @@
-"""Going on from the last fit: never a different optimum, and hardly any work where nothing has changed."""
+"""Warm starts: the same optimum, and few iterations where nothing has changed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ IRIS, SPECIES = load_iris(return_X_y=True)
 IRIS = scale(IRIS)
 
 
-def test_a_second_fit_on_the_same_data_is_over_at_once():
+def test_a_second_fit_on_the_same_data_takes_few_iterations():
     model = MultivariateSVC("f1", C=0.1, warm_start=True).fit(X, Y)
     first, upper = model.n_iter_, model.result_.certificate.upper
     model.fit(X, Y)
@@ -27,7 +27,7 @@ def test_a_second_fit_on_the_same_data_is_over_at_once():
     assert model.result_.certificate.upper <= upper * (1 + 1e-12)
 
 
-def test_a_path_of_C():
+def test_a_regularisation_path_reaches_the_optimum_of_each_C():
     model = MultivariateSVC("f1", warm_start=True)
     for C in (0.01, 0.1, 1.0, 0.03):
         model.set_params(C=C).fit(X, Y)
@@ -36,7 +36,7 @@ def test_a_path_of_C():
         assert model.result_.certificate.upper == pytest.approx(cold.result_.certificate.upper, rel=1e-3)
 
 
-def test_a_smaller_tolerance_goes_on():
+def test_a_smaller_tolerance_continues_training():
     model = MultivariateSVC("f1", C=0.1, warm_start=True, tol=0.1).fit(X, Y)
     model.set_params(tol=1e-4).fit(X, Y)
     cold = MultivariateSVC("f1", C=0.1, tol=1e-4).fit(X, Y)
@@ -44,7 +44,7 @@ def test_a_smaller_tolerance_goes_on():
     assert model.n_iter_ <= cold.n_iter_
 
 
-def test_other_data_of_the_same_width():
+def test_other_data_reach_their_own_optimum():
     model = MultivariateSVC("f1", C=0.1, warm_start=True).fit(X[:200], Y[:200])
     model.fit(X[100:], Y[100:])
     cold = MultivariateSVC("f1", C=0.1).fit(X[100:], Y[100:])
@@ -80,10 +80,10 @@ def test_other_data_of_the_same_width():
         "weights",
         "sparse",
         "float32",
-        "rows",
+        "samples",
     ],
 )
-def test_nothing_of_the_last_fit_is_left_where_it_no_longer_holds(change):
+def test_changed_settings_or_data_discard_the_last_fit(change):
     model = MultivariateSVC("f1", C=0.1, warm_start=True).fit(X, Y)
     change(model)
     cold = clone(model).set_params(warm_start=False)
@@ -92,7 +92,7 @@ def test_nothing_of_the_last_fit_is_left_where_it_no_longer_holds(change):
     assert model.result_.certificate.upper == pytest.approx(cold.result_.certificate.upper, rel=1e-3)
 
 
-def test_more_classes_go_on_each():
+def test_multiclass_problems_are_each_warm_started():
     model = MultivariateSVC("accuracy", warm_start=True).fit(IRIS, SPECIES)
     first = [result.n_iter for result in model.result_]
     model.fit(IRIS, SPECIES)
@@ -101,13 +101,13 @@ def test_more_classes_go_on_each():
     assert model.coef_.shape == (1, 4)
 
 
-def test_without_warm_start_nothing_is_kept():
+def test_without_warm_start_a_second_fit_starts_anew():
     model = MultivariateSVC("f1", C=0.1).fit(X, Y)
     first = model.n_iter_
     assert model.fit(X, Y).n_iter_ == first
 
 
-def test_a_model_to_go_on_from_can_be_pickled():
+def test_a_warm_started_model_can_be_pickled():
     model = MultivariateSVC("f1", C=0.1, warm_start=True).fit(X, Y)
     restored = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(restored.predict(X), model.predict(X))

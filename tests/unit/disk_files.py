@@ -1,4 +1,4 @@
-"""Samples in files of every kind, for the tests of samples on disk."""
+"""Files of every format with the same samples, for the tests of training on disk."""
 
 from __future__ import annotations
 
@@ -14,19 +14,26 @@ Y = X[:, 0] + X[:, 1] + 0.4 * RNG.normal(size=3000) > 1.3
 NAMES = tuple("abcdef")
 
 
-def write_wide_rows(folder, n_samples, width):
-    """X.npy and y.npy with samples that no test should hold in memory."""
-    rows = np.lib.format.open_memmap(folder / "X.npy", mode="w+", dtype=np.float32, shape=(n_samples, width))
+def write_npy(folder):
+    """Write X.npy and y.npy, and return the path of the samples."""
+    np.save(folder / "X.npy", X)
+    np.save(folder / "y.npy", Y)
+    return folder / "X.npy"
+
+
+def write_wide_samples(folder, n_samples, width):
+    """Write X.npy and y.npy with more samples than a test should hold in memory."""
+    samples = np.lib.format.open_memmap(folder / "X.npy", mode="w+", dtype=np.float32, shape=(n_samples, width))
     random = np.random.default_rng(0)
-    rows[:] = np.resize(random.standard_normal((1000, width), dtype=np.float32), rows.shape)
+    samples[:] = np.resize(random.standard_normal((1000, width), dtype=np.float32), samples.shape)
     labels = random.random(n_samples) < 0.1
-    rows[labels, :5] += 2.0
-    rows.flush()
+    samples[labels, :5] += 2.0
+    samples.flush()
     np.save(folder / "y.npy", labels)
 
 
-def written(folder, kind):
-    """The samples in a file of some kind, and how to open it."""
+def write_samples(folder, kind):
+    """Write the samples to a file of the given kind; return its path and the options to open it."""
     path = folder / f"X.{kind.split()[-1]}"
     if kind == "npy":
         np.save(path, X)

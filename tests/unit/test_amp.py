@@ -1,4 +1,4 @@
-"""AMP: the inner problem against its definition, small optima against other solvers, limits and refusals."""
+"""AMP: the inner problem against its definition, small optima against other solvers, limits and errors."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def cost_ratio(theta):
 
 
 def lenient(tp, fp, fn, tn):
-    """A ratio of the user's own: F1 that also counts true negatives a little."""
+    """Return a user-defined ratio: F1 that also gives true negatives a small weight."""
     return (2 * tp + 0.1 * tn) / (2 * tp + 0.1 * tn + fp + fn)
 
 
@@ -72,19 +72,19 @@ MEASURES = [
 ]
 
 
-def name_of(measure):
+def get_name(measure):
     return measure.name if measure in (OWN, LENIENT) else repr(measure)
 
 
-each_measure = pytest.mark.parametrize("measure", MEASURES, ids=name_of)
+each_measure = pytest.mark.parametrize("measure", MEASURES, ids=get_name)
 
 
-def problem_of(measure, data=X, positive=POSITIVE, C=1.0, weights=None, intercept=1.0):
+def make_problem(measure, data=X, positive=POSITIVE, C=1.0, weights=None, intercept=1.0):
     return make_amp_problem(make_design(data, intercept=intercept), positive, measure, C, weights)
 
 
-def regularised_ratio(measure, data, positive, weights, C, w):
-    """M(w) by its definition: hinge rewards, and the ridge in the numerator."""
+def compute_regularised_ratio(measure, data, positive, weights, C, w):
+    """Return M(w) by its definition: hinge rewards, and the ridge in the numerator."""
     s = data @ w[:-1] + w[-1]
     n_pos, n_neg = weights[positive].sum(), weights[~positive].sum()
     P = (weights * np.minimum(s, 1.0))[positive].sum() / n_pos
@@ -98,7 +98,7 @@ def regularised_ratio(measure, data, positive, weights, C, w):
 
 
 @pytest.mark.parametrize("level", [0.0, 0.3, 0.9])
-def test_costs_of_known_measures(level):
+def test_class_costs_of_known_measures(level):
     theta = 2.5
     for beta in (0.5, 1.0, 2.0):
         expected = np.array([1 + beta**2 - level, theta * level]) / (1 + beta**2)
@@ -110,15 +110,15 @@ def test_costs_of_known_measures(level):
 
 
 @each_measure
-@pytest.mark.parametrize("weights", [None, WEIGHTS, WEIGHTS / 3], ids=["no weights", "whole", "fractions"])
+@pytest.mark.parametrize("weights", [None, WEIGHTS, WEIGHTS / 3], ids=["no weights", "integer", "fractional"])
 def test_the_inner_objective_is_numerator_minus_level_times_denominator(measure, weights):
-    problem = problem_of(measure, C=0.4, weights=weights)
+    problem = make_problem(measure, C=0.4, weights=weights)
     by_row = np.ones(40) if weights is None else weights
     scale_of_ratio = sum(measure.ratio(by_row[~POSITIVE].sum() / by_row[POSITIVE].sum())[3:])
     for level in (problem.ratio.first, 0.25, 0.8):
         inner = problem.cost_sensitive(level)
         for w in np.random.default_rng(1).normal(size=(5, 4)):
-            numerator, denominator = regularised_ratio(measure, X, POSITIVE, by_row, 0.4, w)
+            numerator, denominator = compute_regularised_ratio(measure, X, POSITIVE, by_row, 0.4, w)
             scores = problem.design.scores(w)
             value = inner.objective(w, inner.oracle.violate(scores))
             expected = (numerator - level * denominator) / scale_of_ratio
@@ -129,19 +129,19 @@ def test_the_inner_objective_is_numerator_minus_level_times_denominator(measure,
 @pytest.mark.parametrize("measure", [FBeta(1.0), FBeta(2.0), Jaccard(), GowerLegendre(2.0)], ids=repr)
 @pytest.mark.parametrize("level", [0.2, 0.7])
 def test_the_inner_problem_is_a_support_vector_machine_with_class_weights(measure, level):
-    problem = problem_of(measure)
+    problem = make_problem(measure)
     inner = problem.cost_sensitive(level)
     result, _ = run(CuttingPlane(), inner, Limits(tol=1e-7))
     n_pos = np.count_nonzero(POSITIVE)
     p, q = problem.ratio.class_costs(level)
-    price = {True: p / (problem.ridge * n_pos), False: q / (problem.ridge * (40 - n_pos))}
-    peer = LinearSVC(loss="hinge", C=1.0, class_weight=price, tol=1e-9, max_iter=10**6).fit(X, POSITIVE)
+    class_cost = {True: p / (problem.ridge * n_pos), False: q / (problem.ridge * (40 - n_pos))}
+    peer = LinearSVC(loss="hinge", C=1.0, class_weight=class_cost, tol=1e-9, max_iter=10**6).fit(X, POSITIVE)
     np.testing.assert_allclose(result.weights, np.append(peer.coef_[0], peer.intercept_), atol=2e-3)
 
 
-def test_a_class_without_a_cost():
-    """At level 0, F1 asks for true positives only; the least weights that give all of them the full reward win."""
-    problem = problem_of(
+def test_a_class_of_cost_zero_is_ignored():
+    """At level 0, F1 rewards true positives only; the smallest w that gives all of them the full reward is optimal."""
+    problem = make_problem(
         FBeta(), data=np.array([[2.0], [2.0], [5.0], [-5.0]]), positive=np.arange(4) < 2, intercept=0.0
     )
     inner = problem.cost_sensitive(0.0)
@@ -154,9 +154,9 @@ def test_a_class_without_a_cost():
 def test_c_is_the_cost_of_one_mistake_at_the_level_of_perfect_labels(name):
     measure = get_measure(name)
     positive = np.arange(2000) < 400
-    problem = problem_of(measure, data=np.zeros((2000, 1)), positive=positive, C=0.7)
-    prices = problem.cost_sensitive(1.0).weights
-    assert prices[0] == pytest.approx(0.7, rel=5e-3)
+    problem = make_problem(measure, data=np.zeros((2000, 1)), positive=positive, C=0.7)
+    class_costs = problem.cost_sensitive(1.0).weights
+    assert class_costs[0] == pytest.approx(0.7, rel=5e-3)
 
 
 class RatioOnly:
@@ -169,8 +169,8 @@ class RatioOnly:
         return Jaccard().ratio(theta)
 
 
-def test_a_ratio_that_does_not_tell_its_mistakes():
-    assert problem_of(RatioOnly()).ridge == pytest.approx(problem_of(Jaccard()).ridge)
+def test_a_ratio_without_mistakes_per_loss_is_accepted():
+    assert make_problem(RatioOnly()).ridge == pytest.approx(make_problem(Jaccard()).ridge)
 
 
 # ------------------------------------------------------------------------------------------------------ small optima
@@ -178,13 +178,13 @@ def test_a_ratio_that_does_not_tell_its_mistakes():
 
 @each_measure
 @pytest.mark.parametrize("C", [0.05, 1.0])
-def test_no_other_optimiser_finds_a_higher_level(measure, C):
-    """A general optimiser, from many starts on the definition, reaches the level and stays below the bound."""
-    result, _ = run(AMP(), problem_of(measure, C=C, weights=WEIGHTS), Limits(tol=1e-6))
+def test_a_general_optimiser_finds_no_higher_level(measure, C):
+    """From many starts on the definition, it reaches the level and stays below the bound."""
+    result, _ = run(AMP(), make_problem(measure, C=C, weights=WEIGHTS), Limits(tol=1e-6))
     assert result.status is Status.OPTIMAL
 
     def loss(w):
-        numerator, denominator = regularised_ratio(measure, X, POSITIVE, WEIGHTS, C, w)
+        numerator, denominator = compute_regularised_ratio(measure, X, POSITIVE, WEIGHTS, C, w)
         return 10.0 if denominator <= 1e-9 else -numerator / denominator
 
     best = 10.0
@@ -204,7 +204,7 @@ def test_accuracy_is_the_support_vector_machine():
     np.testing.assert_allclose(ours.coef_, same.coef_, atol=2e-3)
 
 
-def test_rates_of_table_2():
+def test_convergence_rates_equal_table_2():
     theta = 3.7
     for beta in (0.5, 1.0, 2.0):
         expected = (1 + theta) / (1 + beta**2 + theta)
@@ -218,16 +218,16 @@ def test_rates_of_table_2():
 # ------------------------------------------------------------------------------------------------- runs and statuses
 
 
-def test_levels_start_at_zero_weights_and_the_history_repeats_them():
-    result, _ = run(AMP(), problem_of(FBeta()), Limits(tol=1e-4))
+def test_the_history_holds_the_levels_from_zero_weights_on():
+    result, _ = run(AMP(), make_problem(FBeta()), Limits(tol=1e-4))
     assert result.levels[0] == 0.0
     assert [1.0 - entry.objective for entry in result.history] == pytest.approx(list(result.levels[1:]))
     assert len(result.inner_iterations) == result.n_iter == len(result.history)
     assert result.certificate.gap <= 1e-4 * min(result.certificate.upper, result.levels[-1])
 
 
-def test_a_stopped_run_goes_on_to_the_same_level():
-    problem = problem_of(Jaccard(), C=5.0)
+def test_a_stopped_run_resumes_to_the_same_level():
+    problem = make_problem(Jaccard(), C=5.0)
     whole, _ = run(AMP(), problem, Limits(tol=1e-6))
     first, state = run(AMP(), problem, Limits(tol=1e-6, max_iter=2))
     assert first.status is Status.MAX_ITER and first.n_iter == 2
@@ -236,7 +236,7 @@ def test_a_stopped_run_goes_on_to_the_same_level():
 
 
 def test_a_warm_start_begins_at_the_level_of_its_weights():
-    problem = problem_of(Jaccard(), C=5.0)
+    problem = make_problem(Jaccard(), C=5.0)
     cold, state = run(AMP(), problem, Limits(tol=1e-6))
     solver, limits = AMP(), Limits(tol=1e-6)
     warm, _ = run(solver, problem, limits, solver.init(problem, limits, warm=state))
@@ -244,8 +244,8 @@ def test_a_warm_start_begins_at_the_level_of_its_weights():
     assert warm.n_iter < cold.n_iter
 
 
-def test_data_that_say_nothing_are_degenerate():
-    """Without an intercept, and with the positives around zero, no weights are better than none."""
+def test_uninformative_data_are_degenerate():
+    """Without an intercept, and with the positives centred at zero, w = 0 is optimal."""
     data, y = np.array([[1.0], [-1.0], [1.0], [-1.0]]), np.array([1, 1, 0, 0])
     with pytest.warns(DegenerateOptimumWarning, match="'f1' is degenerate.*fit an intercept"):
         model = AMPClassifier(fit_intercept=False, threshold=0.0).fit(data, y)
@@ -253,8 +253,8 @@ def test_data_that_say_nothing_are_degenerate():
     np.testing.assert_array_equal(model.coef_, 0.0)
 
 
-def test_rare_positives_are_not_taken_for_nothing():
-    """All levels are below the tolerance, as the negatives are many, but the best of them is found."""
+def test_rare_positives_are_not_reported_as_degenerate():
+    """All levels are below the tolerance, because negatives are many; the best level is found nevertheless."""
     rng = np.random.default_rng(0)
     data, y = rng.normal(size=(6000, 2)), np.arange(6000) < 4
     data[y, 0] += 1.0
@@ -265,7 +265,7 @@ def test_rare_positives_are_not_taken_for_nothing():
     assert model.result_.certificate.gap <= 1e-3 * levels[-1]
 
 
-def test_limits_and_callback():
+def test_limits_and_callback_stop_training():
     with pytest.warns(match="increase max_iter"):
         model = AMPClassifier("f1", max_iter=1, threshold=0.0).fit(CANCER, SICK)
     assert model.result_.status is Status.MAX_ITER and model.n_iter_ == 1
@@ -283,7 +283,7 @@ def test_limits_and_callback():
 
 @each_measure
 @pytest.mark.parametrize("C", [0.01, 1.0])
-def test_certify_agrees(measure, C):
+def test_certify_agrees_with_training(measure, C):
     weights = np.random.default_rng(0).uniform(0.0, 2.0, size=len(SICK))
     weights[::7] = 0.0
     model = AMPClassifier(measure, C=C, threshold=0.0).fit(CANCER, SICK, sample_weight=weights)
@@ -293,24 +293,24 @@ def test_certify_agrees(measure, C):
     assert own.lower - 1e-9 <= again.lower <= own.upper
 
 
-def test_weights_are_copies_and_zeros_are_absent():
+def test_sample_weights_equal_repeated_samples_and_zeros_drop_them():
     copies = np.random.default_rng(0).integers(0, 3, size=len(SICK))
-    rows = np.repeat(np.arange(len(SICK)), copies)
+    samples = np.repeat(np.arange(len(SICK)), copies)
     weighted = AMPClassifier("f1", C=0.1, tol=1e-6).fit(CANCER, SICK, sample_weight=copies)
-    repeated = AMPClassifier("f1", C=0.1, tol=1e-6).fit(CANCER[rows], SICK[rows])
+    repeated = AMPClassifier("f1", C=0.1, tol=1e-6).fit(CANCER[samples], SICK[samples])
     np.testing.assert_allclose(weighted.coef_, repeated.coef_, atol=1e-2 * np.abs(repeated.coef_).max())
     np.testing.assert_array_equal(weighted.predict(CANCER), repeated.predict(CANCER))
 
 
 @pytest.mark.parametrize("measure", ["f1", "jaccard", "cohen_kappa"])
-def test_sparse_data_train_the_same_model(measure):
+def test_sparse_data_give_the_same_model(measure):
     dense = AMPClassifier(measure, C=0.1, tol=1e-6).fit(CANCER, SICK)
     stored = AMPClassifier(measure, C=0.1, tol=1e-6).fit(sparse.csr_array(CANCER), SICK)
     assert stored.challenge_levels_[-1] == pytest.approx(dense.challenge_levels_[-1], abs=1e-6)
     np.testing.assert_allclose(stored.coef_, dense.coef_, atol=1e-2 * np.abs(dense.coef_).max())
 
 
-def test_more_classes_are_one_problem_each():
+def test_multiclass_is_one_problem_per_class():
     data, species = load_iris(return_X_y=True)
     model = AMPClassifier("f1").fit(scale(data), species)
     assert len(model.challenge_levels_) == len(model.result_) == 3
@@ -319,14 +319,14 @@ def test_more_classes_are_one_problem_each():
     assert model.score(scale(data), species) > 0.6
 
 
-def test_pos_label_turns_the_problem_round():
+def test_pos_label_exchanges_the_classes():
     turned = AMPClassifier("f1", C=0.1, pos_label=0).fit(CANCER, 1 - SICK)
     plain = AMPClassifier("f1", C=0.1).fit(CANCER, SICK)
     np.testing.assert_allclose(turned.decision_function(CANCER), -plain.decision_function(CANCER))
 
 
 @each_measure
-def test_scores_are_of_use(measure):
+def test_the_training_score_is_high_and_levels_never_fall(measure):
     model = AMPClassifier(measure, C=0.1).fit(CANCER, SICK)
     assert model.score(CANCER, SICK) > 0.75
     assert np.all(np.diff(model.challenge_levels_) >= 0.0)
@@ -335,7 +335,7 @@ def test_scores_are_of_use(measure):
 # --------------------------------------------------------------------------------------------------------- bad input
 
 
-def test_measures_that_are_no_ratio_are_refused():
+def test_measures_without_a_ratio_raise():
     with pytest.raises(
         TypeError, match=r"'g_mean' lacks what AMPClassifier needs.*MultivariateSVC.*AMPClassifier takes"
     ):
@@ -344,13 +344,13 @@ def test_measures_that_are_no_ratio_are_refused():
     assert "roc_auc" not in measure_names("AMPClassifier")
 
 
-def perverse(tp, fp, fn, tn):
+def count_mistakes(tp, fp, fn, tn):
     return 1 - (2 * fn - fp) / (2 * (tp + fn) + fp + tn)
 
 
-def test_a_measure_that_rewards_mistakes_is_refused():
+def test_a_measure_that_rewards_mistakes_raises():
     measure = contingency_measure(
-        perverse, "perverse", ratio=lambda theta: Ratio(2 * theta, 2.0, -theta, 2.0 + theta, 0.0, 0.0)
+        count_mistakes, "perverse", ratio=lambda theta: Ratio(2 * theta, 2.0, -theta, 2.0 + theta, 0.0, 0.0)
     )
     with pytest.raises(ValueError, match=r"'perverse' pays .* for true negatives.*MultivariateSVC"):
         AMPClassifier(measure).fit(CANCER, SICK)
@@ -360,7 +360,7 @@ def precision(tp, fp, fn, tn):
     return tp / (tp + fp)
 
 
-def test_a_denominator_that_can_vanish_is_refused():
+def test_a_denominator_that_can_vanish_raises():
     measure = contingency_measure(precision, "precision", ratio=lambda theta: Ratio(0.0, 1.0, 0.0, theta, 1.0, -theta))
     with pytest.raises(ValueError, match=r"denominator of measure 'precision' can vanish.*MultivariateSVC"):
         AMPClassifier(measure).fit(CANCER, SICK)
@@ -375,7 +375,7 @@ def test_a_denominator_that_can_vanish_is_refused():
         (Ratio(0.0, 0.0, 1.0, 1.0, 0.0, 0.0), "'odd' loses nothing by missing a positive.*mistakes_per_loss"),
     ],
 )
-def test_ratios_that_make_no_sense(ratio, message):
+def test_invalid_ratios_raise(ratio, message):
     class Odd(RatioOnly):
         name = "odd"
 
@@ -383,12 +383,12 @@ def test_ratios_that_make_no_sense(ratio, message):
             return ratio
 
     with pytest.raises(ValueError, match=message):
-        problem_of(Odd())
+        make_problem(Odd())
 
 
 @pytest.mark.parametrize(
     ("name", "value"), [("C", 0.0), ("tol", -1.0), ("max_iter", 0), ("threshold", "best"), ("n_jobs", 0)]
 )
-def test_parameters_name_themselves(name, value):
+def test_invalid_parameters_are_named(name, value):
     with pytest.raises(ValueError, match=f"'{name}' parameter of AMPClassifier must be"):
         AMPClassifier(**{name: value}).fit(CANCER, SICK)

@@ -1,4 +1,4 @@
-"""The radix sort that carries sample numbers."""
+"""The radix argsort of scores."""
 
 import numpy as np
 import pytest

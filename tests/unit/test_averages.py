@@ -28,20 +28,20 @@ LABELS, GUESSED = RNG.random((50, 6)) < 0.4, RNG.random((50, 6)) < 0.4
 @pytest.mark.parametrize("average", ["macro", "micro", "weighted"])
 @pytest.mark.parametrize("weight", [None, WEIGHT])
 @pytest.mark.parametrize(("name", "score"), [("f1", f1_score), ("jaccard", jaccard_score)])
-def test_classes_as_in_scikit_learn(average, weight, name, score):
+def test_multiclass_averages_equal_scikit_learn(average, weight, name, score):
     ours = get_measure(f"{name}_{average}").score(TRUTH, FOUND, weight)
     assert ours == pytest.approx(score(TRUTH, FOUND, average=average, sample_weight=weight))
 
 
 @pytest.mark.parametrize("average", ["macro", "micro", "weighted", "samples"])
-def test_labels_as_in_scikit_learn(average):
+def test_multilabel_averages_equal_scikit_learn(average):
     ours = get_measure(f"f1_{average}").score(LABELS, GUESSED)
     assert ours == pytest.approx(f1_score(LABELS, GUESSED, average=average, zero_division=0.0))
 
 
 @pytest.mark.parametrize("measure", [Accuracy(), BalancedAccuracy(), MCC(), CohenKappa()])
 @pytest.mark.parametrize("weight", [None, WEIGHT])
-def test_tables_of_all_classes_give_the_multiclass_score(measure, weight):
+def test_the_multiclass_score_is_computed_from_the_tables_of_all_classes(measure, weight):
     assert isinstance(measure, CountsClassTables)
     classes = np.arange(4)
     table = matrix_table(
@@ -51,14 +51,14 @@ def test_tables_of_all_classes_give_the_multiclass_score(measure, weight):
     assert value == pytest.approx(measure.multiclass_score(TRUTH, FOUND, weight))
 
 
-def test_names():
+def test_averages_are_found_by_name():
     assert get_measure("F1-Macro") == Averaged(FBeta(), "macro")
     assert get_measure("mcc_macro").name == "matthews_corrcoef_macro"
     with pytest.raises(ValueError, match="There is no measure 'roc_auc_macro'"):
         get_measure("roc_auc_macro")
 
 
-def test_what_has_no_average():
+def test_measures_without_an_average_raise():
     with pytest.raises(TypeError, match="base must be a measure of the contingency table"):
         Averaged(RocAuc())
     with pytest.raises(ValueError, match="average must be one of macro, micro, weighted, samples, got 'mean'"):

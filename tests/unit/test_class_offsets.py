@@ -1,4 +1,4 @@
-"""Offsets of classes: against brute force over all offsets on tiny problems, one at a time on larger ones."""
+"""Class offsets: against brute force over all offsets on tiny problems, one offset at a time on larger ones."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MEASURES = [
 IDS = [measure.name for measure in MEASURES]
 
 
-def problem(n, size, seed, noise=1.5):
+def make_problem(n, size, seed, noise=1.5):
     random = np.random.default_rng(seed)
     codes = np.concatenate(
         [np.arange(size), random.choice(size, n - size, p=np.r_[0.6, np.full(size - 1, 0.4 / (size - 1))])]
@@ -34,17 +34,17 @@ def problem(n, size, seed, noise=1.5):
     return codes, scores
 
 
-def cuts(leads):
-    """One offset between every two neighbouring leads, and one at either end."""
-    values = np.unique(leads)
+def list_offsets(differences):
+    """Return one offset between every two neighbouring score differences, and one at either end."""
+    values = np.unique(differences)
     return [values[0] - 1.0, *(values[1:] + values[:-1]) / 2, values[-1] + 1.0]
 
 
-def brute_force(value, codes, scores):
-    """The best over all offsets of three classes, the first of them zero.
+def search_offsets(value, codes, scores):
+    """Return the best value over all offsets of three classes, the first of them zero.
 
     Labels change where the offsets cross a line: o1 = a, o2 = b or o2 - o1 = c. Every region between the lines has a
-    corner where two of them meet, so that it is enough to look around all corners.
+    corner where two of them meet, so that it suffices to evaluate the neighbourhood of all corners.
     """
     a, b = scores[:, 1] - scores[:, 0], scores[:, 2] - scores[:, 0]
     c = scores[:, 2] - scores[:, 1]
@@ -61,11 +61,11 @@ def brute_force(value, codes, scores):
 
 
 @pytest.mark.parametrize("measure", [MEASURES[0], MEASURES[1], MCC()], ids=lambda m: m.name)
-def test_close_to_brute_force_over_all_offsets(measure):
+def test_value_is_close_to_brute_force_over_all_offsets(measure):
     reached = []
     for seed in range(8):
-        codes, scores = problem(7, 3, seed)
-        best = brute_force(measure.of_tables, codes, scores)
+        codes, scores = make_problem(7, 3, seed)
+        best = search_offsets(measure.of_tables, codes, scores)
         found = best_offsets(measure.of_tables, codes, scores).value
         assert found <= best + 1e-12
         reached.append(found >= best - 1e-12)
@@ -74,29 +74,29 @@ def test_close_to_brute_force_over_all_offsets(measure):
 
 @pytest.mark.parametrize("measure", MEASURES, ids=IDS)
 @pytest.mark.parametrize("seed", range(3))
-def test_no_single_offset_improves(measure, seed):
-    codes, scores = problem(60, 4, seed)
+def test_changing_a_single_offset_does_not_improve(measure, seed):
+    codes, scores = make_problem(60, 4, seed)
     weights = np.random.default_rng(seed).integers(1, 4, 60).astype(float)
     found = best_offsets(measure.of_tables, codes, scores, weights)
     assert found.value == pytest.approx(value_of(measure.of_tables, codes, scores, weights, found.offsets))
     assert found.value >= value_of(measure.of_tables, codes, scores, weights, np.zeros(4))
     for k in range(4):
         rest = np.delete(scores - found.offsets, k, axis=1).max(axis=1)
-        for offset in cuts(scores[:, k] - rest):
+        for offset in list_offsets(scores[:, k] - rest):
             other = found.offsets.copy()
             other[k] = offset
             assert value_of(measure.of_tables, codes, scores, weights, other) <= found.value + 1e-9
 
 
-def test_two_classes_are_a_threshold():
-    codes, scores = problem(80, 2, 0)
+def test_two_classes_give_a_threshold():
+    codes, scores = make_problem(80, 2, 0)
     found = best_offsets(Averaged(FBeta()).of_tables, codes, scores).value
     lead, positive = scores[:, 1] - scores[:, 0], codes == 1
     assert found >= Averaged(FBeta()).score(codes, lead > best_threshold(FBeta(), positive, lead).threshold) - 1e-12
 
 
-def test_a_row_of_weight_two_is_two_rows():
-    codes, scores = problem(60, 3, 0)
+def test_a_sample_of_weight_two_equals_two_samples():
+    codes, scores = make_problem(60, 3, 0)
     weights = np.random.default_rng(0).integers(1, 4, 60)
     value = Averaged(FBeta()).of_tables
     weighted = bagged_offsets(value, codes, scores, weights.astype(float), seed=1)

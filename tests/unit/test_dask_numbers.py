@@ -1,4 +1,4 @@
-"""Vectors arrive as they were sent, in fewer bytes where they have few different entries."""
+"""Vectors are transferred unchanged, in fewer bytes where they have few distinct values."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ RNG = np.random.default_rng(0)
 LABELLING = np.repeat([0.0, -0.125, 0.0, 0.25], [3000, 1000, 5000, 7])
 
 
-def with_ties(vector):
-    """A labelling that takes a share of some samples, which no sample of the entries shows."""
+def add_ties(vector):
+    """Return a labelling with fractional entries at a few ties, which a random sample of the entries misses."""
     tied = vector.copy()
     tied[RNG.choice(vector.size, size=5, replace=False)] = RNG.random(5)
     return tied
@@ -30,27 +30,27 @@ VECTORS = {
     "zeros": np.zeros(50),
     "labelling": LABELLING,
     "shuffled": RNG.permutation(LABELLING),
-    "ties": with_ties(RNG.permutation(LABELLING)),
+    "ties": add_ties(RNG.permutation(LABELLING)),
     "all different": RNG.normal(size=4000),
     "half different": np.concatenate([np.zeros(4000), RNG.normal(size=4000)]),
 }
 
 
 @pytest.mark.parametrize("name", VECTORS)
-def test_coefficients_arrive_as_they_were(name):
+def test_coefficients_are_transferred_unchanged(name):
     sent = encode_coefficients(VECTORS[name])
     np.testing.assert_array_equal(decode_coefficients(sent), VECTORS[name])
     assert count_bytes(sent) <= VECTORS[name].nbytes + 100
 
 
 @pytest.mark.parametrize("name", ["labelling", "shuffled", "ties"])
-def test_labellings_travel_in_one_byte_a_row(name):
+def test_labellings_take_one_byte_per_sample(name):
     sent = encode_coefficients(VECTORS[name])
     assert isinstance(sent, DictionaryVector)
     assert count_bytes(sent) < 1.1 * VECTORS[name].size + 200
 
 
-def test_long_vectors_of_few_entries_travel_by_their_entries():
+def test_weights_with_few_nonzeros_are_sent_as_sparse_vectors():
     vector = np.zeros(1000)
     vector[[3, 500]] = 1.0, -2.0
     sent = encode_weights(vector)

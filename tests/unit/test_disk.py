@@ -1,4 +1,4 @@
-"""Rows on disk: blocks, conversion, and everything that can be wrong with a file."""
+"""Samples on disk: blocks, conversion, and errors for every invalid file."""
 
 from __future__ import annotations
 
@@ -16,24 +16,22 @@ from scipy import sparse
 import metricwise.io
 from metricwise import MultivariateSVC
 from metricwise.designs import make_design
-from tests.unit.disk_files import NAMES, X, Y, written
+from tests.unit.disk_files import NAMES, X, Y, write_npy, write_samples
 
 RNG = np.random.default_rng(1)
 
 
 @pytest.fixture
 def npy(tmp_path):
-    np.save(tmp_path / "X.npy", X)
-    np.save(tmp_path / "y.npy", Y)
-    return tmp_path / "X.npy"
+    return write_npy(tmp_path)
 
 
 KINDS = ["npy", "single npy", "npz", "compressed npz", "svm", "csv", "parquet"]
 
 
-def whole(rows):
-    """All blocks put together."""
-    parts = [block.toarray() if rows.is_sparse else block.copy() for _, block in rows.blocks()]
+def join_blocks(samples):
+    """Return all blocks as one dense array."""
+    parts = [block.toarray() if samples.is_sparse else block.copy() for _, block in samples.blocks()]
     return np.concatenate(parts)
 
 
@@ -41,32 +39,32 @@ def whole(rows):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_format_gives_the_same_rows_and_labels(kind, tmp_path):
-    path, options = written(tmp_path, kind)
-    rows = metricwise.io.open(path, block_rows=700, **options)
-    assert rows.shape == X.shape and rows.dtype == (np.float32 if kind == "single npy" else np.float64)
-    assert rows.is_sparse == (kind.endswith("npz") or kind == "svm")
-    assert np.diff(rows.bounds).max() <= 700 and rows.bounds[0] == 0 and rows.bounds[-1] == 3000
-    np.testing.assert_array_equal(whole(rows), X)
-    np.testing.assert_array_equal(np.asarray(rows.y).astype(bool), Y)
-    assert rows.feature_names == (NAMES if kind in ("csv", "parquet") else None)
+def test_every_format_gives_the_same_samples_and_labels(kind, tmp_path):
+    path, options = write_samples(tmp_path, kind)
+    samples = metricwise.io.open(path, block_rows=700, **options)
+    assert samples.shape == X.shape and samples.dtype == (np.float32 if kind == "single npy" else np.float64)
+    assert samples.is_sparse == (kind.endswith("npz") or kind == "svm")
+    assert np.diff(samples.bounds).max() <= 700 and samples.bounds[0] == 0 and samples.bounds[-1] == 3000
+    np.testing.assert_array_equal(join_blocks(samples), X)
+    np.testing.assert_array_equal(np.asarray(samples.y).astype(bool), Y)
+    assert samples.feature_names == (NAMES if kind in ("csv", "parquet") else None)
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
-def test_tables_without_labels(kind, tmp_path):
+def test_tables_without_labels_are_opened(kind, tmp_path):
     frame = pd.DataFrame(X, columns=NAMES)
     path = tmp_path / f"X.{kind}"
     frame.to_csv(path, index=False) if kind == "csv" else frame.to_parquet(path)
-    rows = metricwise.io.open(path, labelled=False)
-    assert rows.y is None and rows.shape == X.shape and rows.feature_names == NAMES
-    np.testing.assert_array_equal(whole(rows), X)
-    labelled = metricwise.io.open(path, target="f")  # another file beside the first
+    samples = metricwise.io.open(path, labelled=False)
+    assert samples.y is None and samples.shape == X.shape and samples.feature_names == NAMES
+    np.testing.assert_array_equal(join_blocks(samples), X)
+    labelled = metricwise.io.open(path, target="f")  # a second file in the same folder
     assert labelled.shape == (3000, 5) and labelled.feature_names == NAMES[:5]
     np.testing.assert_array_equal(labelled.y, X[:, 5])
     model = MultivariateSVC("f1", threshold="train").fit(frame, Y)
-    np.testing.assert_array_equal(model.predict(rows), model.predict(frame))
+    np.testing.assert_array_equal(model.predict(samples), model.predict(frame))
     with pytest.raises(ValueError, match="opened without one"):
-        MultivariateSVC("f1").fit(rows)
+        MultivariateSVC("f1").fit(samples)
     with pytest.raises(ValueError, match="leave one out"):
         metricwise.io.open(path, labelled=False, target="f")
     np.save(tmp_path / "X.npy", X)
@@ -78,50 +76,50 @@ def test_tables_without_labels(kind, tmp_path):
 
 @pytest.mark.parametrize("suffix", ["npy", "npz"])
 @pytest.mark.parametrize("times", [1, 300], ids=["small", "large"])
-def test_blocks_come_in_the_order_asked_for_and_reading_ahead_spoils_none(times, suffix, tmp_path):
-    """Large blocks are read by a thread of their own."""
+def test_blocks_come_in_the_requested_order_and_are_not_overwritten_by_read_ahead(times, suffix, tmp_path):
+    """Large blocks are read ahead by a thread."""
     wide = np.tile(X[:300], (1, times)) + np.arange(300)[:, None]
     path = tmp_path / f"X.{suffix}"
     np.save(path, wide) if suffix == "npy" else sparse.save_npz(path, sparse.csr_matrix(wide), compressed=False)
-    rows = metricwise.io.open(path, block_rows=20)
+    samples = metricwise.io.open(path, block_rows=20)
     order = [7, 0, 14, 14, 3]
-    for number, (first, block) in zip(order, rows.blocks(order), strict=True):
+    for number, (first, block) in zip(order, samples.blocks(order), strict=True):
         time.sleep(0.01)  # while the next one is read
         assert first == 20 * number
-        found = block.toarray() if rows.is_sparse else block
+        found = block.toarray() if samples.is_sparse else block
         np.testing.assert_array_equal(found, wide[first : first + 20])
-    np.testing.assert_allclose(make_design(rows).scores(np.ones(6 * times)), wide.sum(axis=1), rtol=1e-12)
-    ahead = rows.blocks()
+    np.testing.assert_allclose(make_design(samples).scores(np.ones(6 * times)), wide.sum(axis=1), rtol=1e-12)
+    ahead = samples.blocks()
     next(ahead)
-    ahead.close()  # a reader that is no longer wanted ends
+    ahead.close()  # closing the iterator ends the reading thread
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("metricwise-reader")]
 
 
-def test_blocks_of_sparse_rows_follow_their_entries(tmp_path):
-    """Long rows make short blocks, and rows without entries cost next to nothing."""
+def test_blocks_of_sparse_samples_are_bounded_by_their_entries(tmp_path):
+    """Samples with many entries make short blocks, and those without entries cost almost nothing."""
     lengths = np.array([500, 0, 0, 0, 499, 1, 500, 3, 0, 2])
     indptr = np.append(0, np.cumsum(lengths))
     indices = np.concatenate([np.arange(length) for length in lengths]).astype(np.int32)
     matrix = sparse.csr_matrix((np.ones(indices.size), indices, indptr), shape=(10, 500))
     matrix = sparse.vstack([matrix] * 200, format="csr")
     sparse.save_npz(tmp_path / "X.npz", matrix, compressed=False)
-    rows = metricwise.io.open(tmp_path / "X.npz", memory_limit=320_000_000 + 220 * 2000 + 8 * 2**16)
-    assert len(rows.bounds) - 1 > 200 * 1505 * 12 // 2**16
-    assert max(block.nnz for _, block in rows.blocks()) * 12 <= 2**16
-    assert (sparse.vstack([block.copy() for _, block in rows.blocks()]) != matrix).nnz == 0
+    samples = metricwise.io.open(tmp_path / "X.npz", memory_limit=320_000_000 + 220 * 2000 + 8 * 2**16)
+    assert len(samples.bounds) - 1 > 200 * 1505 * 12 // 2**16
+    assert max(block.nnz for _, block in samples.blocks()) * 12 <= 2**16
+    assert (sparse.vstack([block.copy() for _, block in samples.blocks()]) != matrix).nnz == 0
 
 
-def test_gather_reads_the_blocks_it_needs_and_no_others(npy):
-    rows = metricwise.io.open(npy, block_rows=100)
+def test_gather_reads_only_the_blocks_it_needs(npy):
+    samples = metricwise.io.open(npy, block_rows=100)
     asked = []
 
     class Watched:
         def __getattr__(self, name):
-            return getattr(rows, name)
+            return getattr(samples, name)
 
         def blocks(self, which=None):
             asked.extend(which)
-            return rows.blocks(which)
+            return samples.blocks(which)
 
     design = make_design(Watched(), intercept=1.0)
     wanted = np.array([2999, 150, 5, 199, 150])
@@ -138,65 +136,65 @@ def test_gather_reads_the_blocks_it_needs_and_no_others(npy):
 
 
 @pytest.mark.parametrize("dtype", ["int32", "float16", ">f8", "bool"])
-def test_other_numbers_are_converted_once(dtype, tmp_path):
+def test_other_dtypes_are_converted_once(dtype, tmp_path):
     numbers = np.round(X).astype(dtype)
     np.save(tmp_path / "X.npy", numbers)
-    rows = metricwise.io.open(tmp_path / "X.npy", cache=tmp_path / "cache")
-    assert rows.dtype == np.float64 and rows.dtype.isnative
-    np.testing.assert_array_equal(whole(rows), numbers.astype(float))
+    samples = metricwise.io.open(tmp_path / "X.npy", cache=tmp_path / "cache")
+    assert samples.dtype == np.float64 and samples.dtype.isnative
+    np.testing.assert_array_equal(join_blocks(samples), numbers.astype(float))
     assert len(list((tmp_path / "cache").iterdir())) == 1
 
 
-def test_single_precision_can_be_asked_for(tmp_path):
-    path, options = written(tmp_path, "csv")
-    rows = metricwise.io.open(path, dtype=np.float32, **options)
-    assert rows.dtype == np.float32
-    np.testing.assert_array_equal(whole(rows), X)
+def test_single_precision_can_be_requested(tmp_path):
+    path, options = write_samples(tmp_path, "csv")
+    samples = metricwise.io.open(path, dtype=np.float32, **options)
+    assert samples.dtype == np.float32
+    np.testing.assert_array_equal(join_blocks(samples), X)
 
 
 # ---------------------------------------------------------------------------------------------------- converted files
 
 
-def folders(where):
+def list_folders(where):
     return sorted(path for path in where.iterdir() if path.is_dir())
 
 
-def test_a_converted_file_is_used_again_until_it_changes(tmp_path):
-    path, options = written(tmp_path, "csv")
+def test_a_converted_file_is_reused_until_it_changes(tmp_path):
+    path, options = write_samples(tmp_path, "csv")
     metricwise.io.open(path, **options)
-    (first,) = folders(tmp_path)
+    (first,) = list_folders(tmp_path)
     assert first.name.startswith("X.csv.metricwise-")
     before = (first / "X.npy").stat().st_mtime_ns
     metricwise.io.open(path, **options)
-    assert folders(tmp_path) == [first] and (first / "X.npy").stat().st_mtime_ns == before
+    assert list_folders(tmp_path) == [first] and (first / "X.npy").stat().st_mtime_ns == before
     lines = path.read_text().splitlines()
     path.write_text("\n".join([*lines, lines[1]]) + "\n")
-    rows = metricwise.io.open(path, **options)
-    assert rows.shape == (3001, 6)
-    (second,) = folders(tmp_path)
+    samples = metricwise.io.open(path, **options)
+    assert samples.shape == (3001, 6)
+    (second,) = list_folders(tmp_path)
     assert second != first
 
 
 def test_other_options_have_a_folder_of_their_own(tmp_path):
-    path, options = written(tmp_path, "csv")
+    path, options = write_samples(tmp_path, "csv")
     metricwise.io.open(path, **options)
     other = metricwise.io.open(path, target="a")
     assert other.feature_names == (*NAMES[1:], "label")
-    assert len(folders(tmp_path)) == 2
+    assert len(list_folders(tmp_path)) == 2
 
 
-def test_a_malformed_line_is_named_and_leaves_nothing_behind(tmp_path):
-    path, options = written(tmp_path, "csv")
+def test_a_malformed_line_is_named_and_no_files_are_left(tmp_path):
+    path, options = write_samples(tmp_path, "csv")
     lines = path.read_text().splitlines()
     lines[2500] = lines[2500].replace(",", ",x", 1)
     path.write_text("\n".join(lines) + "\n")
     with pytest.raises(metricwise.io.MalformedLineError, match=r"X\.csv, line 2501, column"):
         metricwise.io.open(path, **options)
-    assert folders(tmp_path) == []
+    assert list_folders(tmp_path) == []
 
 
 def test_a_killed_conversion_is_never_used(tmp_path):
-    path, _ = written(tmp_path, "svm")
+    path, _ = write_samples(tmp_path, "svm")
     script = """
 import os, signal, sys
 import metricwise.io, metricwise.io.binary_cache as cache
@@ -206,21 +204,21 @@ metricwise.io.open(sys.argv[1])
 """
     done = subprocess.run([sys.executable, "-c", script, str(path)], capture_output=True, check=False)
     assert done.returncode == -9, done.stderr
-    (deserted,) = folders(tmp_path)
+    (deserted,) = list_folders(tmp_path)
     assert deserted.name.endswith(".partial")
-    np.testing.assert_array_equal(whole(metricwise.io.open(path)), X)
-    assert deserted in folders(tmp_path)  # it could be somebody's who is still writing
+    np.testing.assert_array_equal(join_blocks(metricwise.io.open(path)), X)
+    assert deserted in list_folders(tmp_path)  # another process may still be writing it
     long_ago = time.time() - 7200
     for each in [*deserted.iterdir(), deserted]:
         os.utime(each, (long_ago, long_ago))
     metricwise.io.open(path, dtype=np.float32)
-    assert deserted not in folders(tmp_path)
+    assert deserted not in list_folders(tmp_path)
 
 
-def test_a_conversion_that_another_process_has_finished_meanwhile_is_used(tmp_path):
+def test_a_conversion_finished_by_another_process_is_used(tmp_path):
     from metricwise.io.binary_cache import converted
 
-    path, _ = written(tmp_path, "csv")
+    path, _ = write_samples(tmp_path, "csv")
 
     def write(folder):
         (folder / "of the slower").write_text("")
@@ -230,11 +228,11 @@ def test_a_conversion_that_another_process_has_finished_meanwhile_is_used(tmp_pa
         return {}
 
     folder = converted(str(path), {}, None, write)
-    assert (folder / "of the faster").exists() and folders(tmp_path) == [folder]
+    assert (folder / "of the faster").exists() and list_folders(tmp_path) == [folder]
 
 
-def test_a_folder_that_cannot_be_written_to(tmp_path):
-    path, options = written(tmp_path, "csv")
+def test_an_unwritable_folder_raises(tmp_path):
+    path, options = write_samples(tmp_path, "csv")
     (tmp_path / "file").write_text("")
     with pytest.raises(ValueError, match=r"cannot be written to .*choose another folder with cache="):
         metricwise.io.open(path, cache=tmp_path / "file" / "cache", **options)
@@ -253,9 +251,9 @@ def test_a_folder_that_cannot_be_written_to(tmp_path):
         (X.astype(str), "not numbers"),
         (X.astype(complex), "not numbers"),
     ],
-    ids=["columns", "one axis", "no rows", "no columns", "text", "complex"],
+    ids=["columns", "one axis", "no samples", "no columns", "text", "complex"],
 )
-def test_arrays_that_are_no_rows(array, message, tmp_path):
+def test_arrays_of_invalid_shape_or_type_raise(array, message, tmp_path):
     np.save(tmp_path / "X.npy", array)
     with pytest.raises(ValueError, match=message):
         metricwise.io.open(tmp_path / "X.npy")
@@ -275,21 +273,21 @@ def test_arrays_that_are_no_rows(array, message, tmp_path):
         ({"target": "y.csv"}, "does not exist"),
     ],
 )
-def test_options_that_make_no_sense(options, message, npy):
+def test_invalid_options_raise(options, message, npy):
     with pytest.raises((ValueError, FileNotFoundError), match=message):
         metricwise.io.open(npy, **options)
 
 
-def test_the_least_memory_is_enough(npy):
+def test_the_smallest_memory_limit_suffices(npy):
     with pytest.raises(ValueError, match="too little") as refused:
         metricwise.io.open(npy, memory_limit=1)
     least = str(refused.value).rpartition("=")[2].strip("'")
-    rows = metricwise.io.open(npy, target=Y, memory_limit=least)
-    assert rows.most_gathered < 3000
+    samples = metricwise.io.open(npy, target=Y, memory_limit=least)
+    assert samples.most_gathered < 3000
     assert metricwise.io.open(npy, memory_limit="1 GiB").memory_limit == 2**30
 
 
-def test_files_that_are_not_what_their_names_say(tmp_path):
+def test_files_of_another_format_than_their_suffix_raise(tmp_path):
     for name in ("X.npy", "X.npz"):
         (tmp_path / name).write_bytes(b"no array at all")
         with pytest.raises(ValueError, match=rf"{name} is no \.{name[2:]} file"):
@@ -305,7 +303,7 @@ def test_files_that_are_not_what_their_names_say(tmp_path):
         metricwise.io.open(tmp_path / "csc.npz")
 
 
-def test_damaged_files(npy, tmp_path):
+def test_damaged_files_raise(npy, tmp_path):
     content = npy.read_bytes()
     npy.write_bytes(content[:-8])
     with pytest.raises(ValueError, match="shorter than its header says"):
@@ -324,35 +322,39 @@ def test_damaged_files(npy, tmp_path):
             make_design(metricwise.io.open(path)).scores(np.ones(6))
 
 
-def test_a_file_that_changes_after_it_was_opened(npy):
-    rows = metricwise.io.open(npy, target=Y)
+def test_a_file_changed_after_opening_raises(npy):
+    samples = metricwise.io.open(npy, target=Y)
     time.sleep(0.01)
     np.save(npy, 2 * X)
     with pytest.raises(ValueError, match=r"has changed since it was opened: call metricwise\.io\.open again"):
-        MultivariateSVC("f1").fit(rows)
+        MultivariateSVC("f1").fit(samples)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("suffix", ["npy", "npz"])
-def test_a_number_that_is_not_finite_is_named(value, suffix, tmp_path):
+def test_nan_and_infinity_are_located(value, suffix, tmp_path):
     spoilt = X.astype(np.float32)
     spoilt[2345, 4] = value
     path = tmp_path / f"X.{suffix}"
     np.save(path, spoilt) if suffix == "npy" else sparse.save_npz(path, sparse.csr_matrix(spoilt), compressed=False)
-    rows = metricwise.io.open(path, target=Y, block_rows=1000)
+    samples = metricwise.io.open(path, target=Y, block_rows=1000)
     words = rf"X\.{suffix} holds {value} in sample 2345, column 4"
     with pytest.raises(ValueError, match=words):
-        MultivariateSVC("f1", threshold="train").fit(rows)
-    design = make_design(rows)
-    for work in (lambda: design.scores(np.zeros(6)), lambda: design.combine(np.ones(3000)), lambda: spread(design)):
+        MultivariateSVC("f1", threshold="train").fit(samples)
+    design = make_design(samples)
+    for work in (
+        lambda: design.scores(np.zeros(6)),
+        lambda: design.combine(np.ones(3000)),
+        lambda: gather_two_samples(design),
+    ):
         with pytest.raises(ValueError, match=words):
             work()
 
 
-def spread(design):
+def gather_two_samples(design):
     return design.gather(np.array([0, 2345]))
 
 
-def test_scores_beyond_all_numbers_are_no_fault_of_the_rows(npy):
+def test_overflowing_scores_are_not_blamed_on_the_data(npy):
     design = make_design(metricwise.io.open(npy))
     assert not np.isfinite(design.scores(np.full(6, 1e308))).all()

@@ -1,4 +1,4 @@
-"""Classifiers on samples on disk: the same models as in memory, within the memory they may take."""
+"""Classifiers on samples on disk: the same models as in memory, within the memory limit."""
 
 from __future__ import annotations
 
@@ -27,46 +27,44 @@ from metricwise import (
     SparseCodingClassifier,
     STAMPClassifier,
 )
-from tests.unit.disk_files import NAMES, X, Y, write_wide_rows, written
+from tests.unit.disk_files import NAMES, X, Y, write_npy, write_samples, write_wide_samples
 
 RNG = np.random.default_rng(2)
 
 
 @pytest.fixture
 def npy(tmp_path):
-    np.save(tmp_path / "X.npy", X)
-    np.save(tmp_path / "y.npy", Y)
-    return tmp_path / "X.npy"
+    return write_npy(tmp_path)
 
 
-def test_rows_know_their_labels(npy):
-    rows = metricwise.io.open(npy, target=npy.parent / "y.npy", block_rows=700)
-    model = MultivariateSVC("f1").fit(rows)
-    assert model.score(rows) == model.score(rows, Y)
-    assert metricwise.certify(model, rows) == metricwise.certify(model, rows, Y)
-    np.testing.assert_allclose(model.decision_function(rows), MultivariateSVC("f1").fit(X, Y).decision_function(X))
+def test_labels_are_read_with_the_samples(npy):
+    samples = metricwise.io.open(npy, target=npy.parent / "y.npy", block_rows=700)
+    model = MultivariateSVC("f1").fit(samples)
+    assert model.score(samples) == model.score(samples, Y)
+    assert metricwise.certify(model, samples) == metricwise.certify(model, samples, Y)
+    np.testing.assert_allclose(model.decision_function(samples), MultivariateSVC("f1").fit(X, Y).decision_function(X))
 
 
-def test_weights_and_several_classes(npy):
+def test_sample_weights_and_multiclass_give_the_model_in_memory(npy):
     labels = np.where(Y, 2, np.where(X[:, 2] > 0.5, 1, 0))
     weights = RNG.integers(0, 3, size=3000).astype(float)
-    rows = metricwise.io.open(npy, block_rows=700)
-    there = MultivariateSVC("f1", threshold="train").fit(rows, labels, sample_weight=weights)
+    samples = metricwise.io.open(npy, block_rows=700)
+    there = MultivariateSVC("f1", threshold="train").fit(samples, labels, sample_weight=weights)
     here = MultivariateSVC("f1", threshold="train").fit(X, labels, sample_weight=weights)
     np.testing.assert_allclose(there.coef_, here.coef_, atol=1e-6)
     for one, other in zip(
-        metricwise.certify(there, rows, labels, weights), metricwise.certify(here, X, labels, weights), strict=True
+        metricwise.certify(there, samples, labels, weights), metricwise.certify(here, X, labels, weights), strict=True
     ):
         assert one.upper == pytest.approx(other.upper, rel=1e-9)
 
 
-def test_names_of_features(tmp_path):
-    path, options = written(tmp_path, "parquet")
-    rows = metricwise.io.open(path, **options)
-    model = MultivariateSVC("f1", threshold="train").fit(rows)
+def test_feature_names_are_read_and_checked(tmp_path):
+    path, options = write_samples(tmp_path, "parquet")
+    samples = metricwise.io.open(path, **options)
+    model = MultivariateSVC("f1", threshold="train").fit(samples)
     assert tuple(model.feature_names_in_) == NAMES
     frame = pd.DataFrame(X, columns=list(NAMES))
-    np.testing.assert_array_equal(model.predict(rows), model.predict(frame))
+    np.testing.assert_array_equal(model.predict(samples), model.predict(frame))
     frame.rename(columns={"a": "z"}).assign(label=0).to_parquet(tmp_path / "others.parquet")
     with pytest.raises(ValueError, match="'z' stands where 'a' did"):
         model.predict(metricwise.io.open(tmp_path / "others.parquet"))
@@ -74,17 +72,17 @@ def test_names_of_features(tmp_path):
     assert not hasattr(model.fit(metricwise.io.open(tmp_path / "X.npy"), Y), "feature_names_in_")
 
 
-def test_labels_that_are_missing_or_too_few(npy):
-    rows = metricwise.io.open(npy)
+def test_missing_or_too_few_labels_raise(npy):
+    samples = metricwise.io.open(npy)
     with pytest.raises(ValueError, match=r"opened without one: name it with metricwise\.io\.open\(path, target="):
-        MultivariateSVC("f1").fit(rows)
+        MultivariateSVC("f1").fit(samples)
     with pytest.raises(ValueError, match="X has 3000 samples and y has 2999 labels"):
-        MultivariateSVC("f1").fit(rows, Y[:-1])
-    model = MultivariateSVC("f1", threshold=0.0).fit(rows, Y)
+        MultivariateSVC("f1").fit(samples, Y[:-1])
+    model = MultivariateSVC("f1", threshold=0.0).fit(samples, Y)
     with pytest.raises(ValueError, match="score requires the labels"):
-        model.score(rows)
+        model.score(samples)
     with pytest.raises(ValueError, match="certify needs the labels"):
-        metricwise.certify(model, rows)
+        metricwise.certify(model, samples)
     narrow = npy.parent / "narrow.npy"
     np.save(narrow, X[:, :5])
     with pytest.raises(ValueError, match="X has 5 features, but MultivariateSVC is expecting 6"):
@@ -108,30 +106,30 @@ IN_MEMORY = [
 
 
 @pytest.mark.parametrize("model", IN_MEMORY, ids=[f"{type(model).__name__}{k}" for k, model in enumerate(IN_MEMORY)])
-def test_what_needs_the_rows_in_memory_says_so(model, npy):
-    rows = metricwise.io.open(npy, target=Y)
+def test_models_that_need_samples_in_memory_raise(model, npy):
+    samples = metricwise.io.open(npy, target=Y)
     with pytest.raises((ValueError, TypeError), match=r"in memory.*train MultivariateSVC, SmoothedSVC.*fit_stream"):
-        model.fit(rows, Y)
+        model.fit(samples, Y)
 
 
-def test_models_trained_in_memory_predict_on_disk_where_they_are_linear(npy):
-    rows = metricwise.io.open(npy, target=Y)
+def test_linear_models_trained_in_memory_predict_on_disk(npy):
+    samples = metricwise.io.open(npy, target=Y)
     stamp = STAMPClassifier("f1").fit(X, Y)
-    np.testing.assert_array_equal(stamp.predict(rows), stamp.predict(X))
+    np.testing.assert_array_equal(stamp.predict(samples), stamp.predict(X))
     curved = MultivariateSVC("f1", kernel="rbf", threshold=0.0, n_basis=20, max_iter=5, tol=0.5).fit(X[:200], Y[:200])
     with pytest.raises(ValueError, match="needs all samples in memory"):
-        curved.predict(rows)
+        curved.predict(samples)
     with pytest.raises(TypeError, match="needs them in memory"):
-        metricwise.certify(curved, rows)
+        metricwise.certify(curved, samples)
 
 
 # --------------------------------------------------------------------------------------------------------------- memory
 
 
-@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="peak memory is asked of Linux")
-def test_training_stays_within_its_memory(tmp_path):
-    """128 MB of samples in a process that may have no more than 100 MB beside the libraries."""
-    write_wide_rows(tmp_path, 40_000, 800)
+@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="peak memory is read from /proc")
+def test_training_stays_within_the_memory_limit(tmp_path):
+    """Train on 128 MB of samples with at most 100 MB beside the libraries."""
+    write_wide_samples(tmp_path, 40_000, 800)
     script = r"""
 import re, sys
 import metricwise, metricwise.io

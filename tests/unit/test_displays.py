@@ -1,4 +1,4 @@
-"""The displays of matplotlib draw what scikit-learn computes."""
+"""Matplotlib displays draw the values that scikit-learn computes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def pyplot() -> Iterator[Any]:
     plt.close("all")
 
 
-def test_measure_curve_of_an_estimator() -> None:
+def test_measure_curve_of_an_estimator_equals_scikit_learn() -> None:
     model = LogisticRegression().fit(X[:300], Y[:300])
     display = MeasureCurveDisplay.from_estimator(model, X[300:], Y[300:], measure="f1", color="C3")
     scores = model.predict_proba(X[300:])[:, 1]
@@ -47,7 +47,7 @@ def test_measure_curve_of_an_estimator() -> None:
     assert display.ax_.get_legend_handles_labels()[1] == ["LogisticRegression"]
 
 
-def test_measure_curve_of_predictions_on_given_axes(pyplot: Any) -> None:
+def test_measure_curve_is_drawn_on_given_axes(pyplot: Any) -> None:
     _, ax = pyplot.subplots()
     scores = X[:, 0]
     labels = np.where(Y == 1, "a", "b")
@@ -58,14 +58,14 @@ def test_measure_curve_of_predictions_on_given_axes(pyplot: Any) -> None:
     assert ax.get_ylabel() == "G-mean" and ax.get_legend() is None
 
 
-def test_measure_curve_refuses_what_it_cannot_draw() -> None:
+def test_measure_curve_raises_for_multiclass_or_unequal_lengths() -> None:
     with pytest.raises(ValueError, match="two classes"):
         MeasureCurveDisplay.from_predictions([0, 1, 2], [0.1, 0.2, 0.3])
     with pytest.raises(ValueError, match="y_true has 2 samples but y_score has 3"):
         MeasureCurveDisplay.from_predictions([0, 1], [0.1, 0.2, 0.3])
-    several = LogisticRegression().fit(X, np.arange(600) % 3)
+    multiclass = LogisticRegression().fit(X, np.arange(600) % 3)
     with pytest.raises(ValueError, match="needs two classes"):
-        MeasureCurveDisplay.from_estimator(several, X, np.arange(600) % 3)
+        MeasureCurveDisplay.from_estimator(multiclass, X, np.arange(600) % 3)
 
 
 @pytest.mark.parametrize("by", ["iteration", "seconds"])
@@ -85,7 +85,7 @@ def test_convergence_of_a_stream_shows_its_measure() -> None:
     assert list(display.lines_[0].get_ydata()) == [entry.measure for entry in model.result_.history]
 
 
-def test_models_without_a_history_are_refused() -> None:
+def test_models_without_a_history_raise() -> None:
     with pytest.raises(ValueError, match="keeps no result_"):
         ConvergenceDisplay.from_estimator(LogisticRegression().fit(X, Y))
     with pytest.raises(ValueError, match="has no leaderboard"):

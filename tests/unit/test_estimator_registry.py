@@ -1,4 +1,4 @@
-"""The registry of estimators is the one list of them."""
+"""The registry is the only list of estimators."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.contracts.test_estimators import trained_for_measures
 
 
 class ToySVC(MultivariateSVC):
-    """An estimator that only this test knows."""
+    """An estimator that only this test registers."""
 
 
 @pytest.fixture
@@ -48,14 +48,14 @@ def toy():
     del sys.modules["toy_estimators"]
 
 
-def data():
+def make_data():
     rng = np.random.default_rng(0)
     y = rng.random(80) < 0.3
     return np.round(rng.normal(size=(80, 3)) + 2.0 * y[:, None], 2), y.astype(int)
 
 
 def test_a_registered_estimator_is_found_everywhere(toy, tmp_path):
-    X, y = data()
+    X, y = make_data()
     assert metricwise.ToySVC is ToySVC and "ToySVC" in dir(metricwise)
     assert measure_names("ToySVC") == measure_names("AMPClassifier") != measure_names("MultivariateSVC")
     with pytest.raises(TypeError, match="lacks what ToySVC needs"):
@@ -77,7 +77,7 @@ def test_a_registered_estimator_is_found_everywhere(toy, tmp_path):
 
 
 def test_the_command_trains_a_registered_estimator(toy, tmp_path):
-    X, y = data()
+    X, y = make_data()
     path = tmp_path / "train.csv"
     np.savetxt(path, np.column_stack([X, y]), delimiter=",", header="a,b,c,y", comments="")
     out = str(tmp_path / "model.mw")
@@ -97,7 +97,7 @@ def test_an_unknown_estimator_has_no_entry():
 
 
 @pytest.mark.parametrize("entry", entries(), ids=lambda entry: entry.name)
-def test_entries_tell_the_truth(entry):
+def test_entries_agree_with_their_classes(entry):
     cls = entry.load()
     assert cls.__module__ == entry.home and entry_of(cls) is entry
     assert hasattr(cls, "partial_fit") == ("stream" in entry.trains_on)

@@ -24,22 +24,22 @@ from metricwise.inference import (
 OF_MARGINALS = [meuf, meuf_approx, lewis, hamming, multinomial, expected_f_labels]
 
 
-def leave_one_out(p, i):
-    """Distribution of the number of ones among all labels but one."""
-    row = np.zeros(len(p))
-    row[0] = 1.0
+def compute_leave_one_out(p, i):
+    """Return the distribution of the number of ones among all labels but one."""
+    distribution = np.zeros(len(p))
+    distribution[0] = 1.0
     for j, chance in enumerate(p):
         if j != i:
-            row[1:] = row[1:] * (1.0 - chance) + row[:-1] * chance
-            row[0] *= 1.0 - chance
-    return row
+            distribution[1:] = distribution[1:] * (1.0 - chance) + distribution[:-1] * chance
+            distribution[0] *= 1.0 - chance
+    return distribution
 
 
 # -------------------------------------------------------------------------------------------------------- closed forms
 
 
 @pytest.mark.parametrize("beta", [0.5, 1.0, 3.0])
-def test_binomial_number_of_labels(beta):
+def test_equal_marginals_give_the_binomial_closed_form(beta):
     m, chance = 1000, 0.013
     s, k = np.arange(m + 1), np.arange(1, m + 1)[:, None]
     square = beta * beta
@@ -52,7 +52,7 @@ def test_binomial_number_of_labels(beta):
 
 
 @pytest.mark.parametrize("beta", [0.5, 1.0, 3.0])
-def test_exchangeable_labels(beta):
+def test_exchangeable_labels_give_the_closed_form(beta):
     m, rng = 1000, np.random.default_rng(1)
     of_size = rng.gamma(0.02, size=m + 1)
     of_size /= of_size.sum()
@@ -64,16 +64,16 @@ def test_exchangeable_labels(beta):
         labels, expected = function(P, of_size[0], beta=beta, return_expected=True)
         np.testing.assert_allclose(expected, max(values.max(), of_size[0]), rtol=1e-12)
         count = int(labels.sum())
-        np.testing.assert_array_equal(labels, np.arange(m) < count)  # equal labels are taken in their order
+        np.testing.assert_array_equal(labels, np.arange(m) < count)  # ties are broken by position
 
 
-def test_a_thousand_labels_of_few_kinds():
+def test_joint_and_independent_rules_agree_on_a_thousand_labels():
     kinds = np.array([0.0, 1.0, 0.5, 1e-3, 0.02, 1.0 - 1e-9])
     m = 1000
     p = kinds[np.random.default_rng(2).choice(6, m, p=[0.1, 0.01, 0.09, 0.5, 0.29, 0.01])]
     P = np.empty((m, m))
     for kind in kinds:
-        P[p == kind] = kind * leave_one_out(p, int(np.argmax(p == kind)))[:m]
+        P[p == kind] = kind * compute_leave_one_out(p, int(np.argmax(p == kind)))[:m]
     p_zero = float(np.prod(1.0 - p))
     for beta in (0.5, 1.0, 2.0):
         independent = meuf(p, beta=beta, return_expected=True)
@@ -84,19 +84,19 @@ def test_a_thousand_labels_of_few_kinds():
 
 
 @pytest.mark.parametrize("square", [Fraction(1, 9), Fraction(1), Fraction(4)])
-def test_against_exact_arithmetic(square):
+def test_expected_f_equals_exact_arithmetic(square):
     m = 20
     p = [Fraction(m - i, m + 3) ** 2 for i in range(m)]
 
-    def distribution(chances):
-        row = [Fraction(1)]
+    def count_ones(chances):
+        distribution = [Fraction(1)]
         for c in chances:
-            row = [a * (1 - c) + b * c for a, b in zip([*row, 0], [0, *row], strict=True)]
-        return row
+            distribution = [a * (1 - c) + b * c for a, b in zip([*distribution, 0], [0, *distribution], strict=True)]
+        return distribution
 
-    values = [distribution(p)[0]]
+    values = [count_ones(p)[0]]
     for k in range(1, m + 1):
-        inside, outside = distribution(p[:k]), distribution(p[k:])
+        inside, outside = count_ones(p[:k]), count_ones(p[k:])
         terms = (
             a * b * (1 + square) * t / (square * (t + r) + k)
             for t, a in enumerate(inside)
@@ -109,7 +109,7 @@ def test_against_exact_arithmetic(square):
 
 
 @pytest.mark.parametrize("m", [1, 2, 1000])
-def test_certain_labels(m):
+def test_certain_labels_are_predicted(m):
     truth = (np.arange(m) % 3 == 0).astype(float)
     for p in (truth, np.zeros(m), np.ones(m)):
         for function in (meuf, meuf_approx, lewis, hamming):
@@ -122,19 +122,19 @@ def test_certain_labels(m):
         np.testing.assert_array_equal(gfm_from_samples(np.tile(p, (3, 1))), p)
 
 
-def test_of_equally_good_sets_the_smallest_is_taken():
+def test_ties_select_the_smallest_set():
     assert meuf(np.array([0.5])).tolist() == [0]
     assert gfm(np.array([[0.5]]), 0.5).tolist() == [0]
     assert multinomial(np.array([0.5, 0.25, 0.25])).tolist() == [1, 0, 0]
     assert gfm_from_samples(np.array([[1, 0], [0, 1]])).tolist() == [1, 1]  # 2/3 instead of 1/2
-    # Three labels are as good as four here, and labels 1 and 3 are equal: the first of them is taken.
+    # Three labels are as good as four here, and labels 1 and 3 are tied: the first of them is selected.
     samples = np.array([[0, 0, 0, 0, 1], [0, 1, 0, 0, 0], [1, 0, 1, 0, 0], [0, 0, 0, 1, 0], [1, 0, 0, 0, 1]])
     labels, expected = gfm_from_samples(samples, return_expected=True)
     assert labels.tolist() == [1, 1, 0, 0, 1] and expected == pytest.approx((1 / 2 + 1 / 2 + 2 / 5 + 0 + 4 / 5) / 5)
 
 
 @pytest.mark.parametrize("beta", [1e-200, 1e-6, 1e6, 1e200])
-def test_extreme_beta(beta):
+def test_extreme_beta_selects_one_label_or_all(beta):
     p = np.array([0.6, 0.5, 0.2])
     labels, expected = meuf(p, beta=beta, return_expected=True)
     # Precision alone is best with one label; recall alone is best with all, and an empty truth gives none.
@@ -147,11 +147,11 @@ def test_extreme_beta(beta):
 # -------------------------------------------------------------------------------------------------------- long vectors
 
 
-def test_a_million_samples():
+def test_a_million_labels_have_the_threshold_of_half_the_measure():
     p = np.random.default_rng(0).random(1_000_000) ** 5
     found = expected_f_labels(p, return_details=True)
     assert found.error < 1e-9
-    # With so many samples the best threshold is half the measure, up to what chance leaves.
+    # With so many labels the best threshold is half the measure, up to chance.
     assert found.threshold == pytest.approx(found.expected / 2, abs=1e-5)
     np.testing.assert_array_equal(found.labels == 1, p > found.threshold)
     chosen = p[found.labels == 1]
@@ -159,7 +159,7 @@ def test_a_million_samples():
     np.testing.assert_array_equal(expected_f_labels(p), found.labels)
 
 
-def test_long_vectors_walked_in_parts_equal_those_walked_at_once():
+def test_long_vectors_give_the_same_result_in_parts_and_at_once():
     p = np.random.default_rng(1).beta(0.1, 3.0, 200_000)
     found, whole = expected_f_labels(p, beta=0.7, return_details=True), meuf(p, beta=0.7, return_expected=True)
     np.testing.assert_allclose(found.expected, whole.expected, rtol=1e-12)
@@ -190,7 +190,7 @@ def test_the_threshold_gives_the_labels(beta):
 # --------------------------------------------------------------------------------------------------- shapes and types
 
 
-def test_shapes_and_types():
+def test_output_shapes_and_types():
     p = np.array([[0.7, 0.2], [0.1, 0.3], [0.5, 0.5]])
     for function in (meuf, meuf_approx, lewis, hamming):
         for given in (p, p.astype(np.float32), p.tolist(), np.asfortranarray(p), p[::-1][::-1]):
@@ -221,9 +221,9 @@ def test_input_is_not_changed():
     assert gfm_from_samples(samples, return_expected=True).expected != as_dense.expected
 
 
-def test_sparse_instances_may_differ_in_samples_and_have_many_labels():
+def test_sparse_instances_may_differ_in_their_number_of_samples():
     rng = np.random.default_rng(6)
-    batch = [sp.csr_array(rng.random((rows, 20_000)) < 1e-4) for rows in (3, 50, 11)]
+    batch = [sp.csr_array(rng.random((n_drawn, 20_000)) < 1e-4) for n_drawn in (3, 50, 11)]
     together = gfm_from_samples(batch, return_expected=True)
     for instance, part in enumerate(batch):
         alone = gfm_from_samples(part.toarray(), return_expected=True)
@@ -236,18 +236,18 @@ def test_sparse_instances_may_differ_in_samples_and_have_many_labels():
 
 @pytest.mark.parametrize("function", OF_MARGINALS)
 @pytest.mark.parametrize("value", [-0.1, 1.2, np.nan, np.inf])
-def test_values_that_are_no_probabilities_are_named(function, value):
+def test_invalid_probabilities_are_located(function, value):
     p = np.full(5, 0.1)
     p[3] = value
-    place = r"p\[3\] \(sample 3\)" if function is expected_f_labels else r"p\[3\] \(label 3\)"
-    with pytest.raises(ValueError, match=place + f" is {value}"):
+    location = r"p\[3\] \(sample 3\)" if function is expected_f_labels else r"p\[3\] \(label 3\)"
+    with pytest.raises(ValueError, match=location + f" is {value}"):
         function(p)
     if function is not expected_f_labels:
         with pytest.raises(ValueError, match=r"p\[1, 3\] \(instance 1, label 3\)"):
             function(np.array([np.full(5, 0.1), p]))
 
 
-def test_rounding_errors_are_forgiven():
+def test_rounding_errors_are_accepted():
     np.testing.assert_array_equal(meuf(np.array([1.0 + 1e-12, -1e-12])), [1, 0])
 
 
@@ -259,25 +259,25 @@ def test_beta_must_be_positive(function, beta):
 
 
 @pytest.mark.parametrize("p", [0.5, np.zeros((2, 2, 2)), np.empty(0), np.empty((3, 0)), np.array(["a"]), [1j]])
-def test_shapes_that_do_not_fit(p):
+def test_invalid_shapes_raise(p):
     for function in OF_MARGINALS:
         with pytest.raises(ValueError, match=r"^p "):
             function(p)
 
 
 @pytest.mark.parametrize("tolerance", [0, -1e-3, 0.2, np.nan])
-def test_tolerance_must_fit(tolerance):
+def test_invalid_tolerance_raises(tolerance):
     with pytest.raises(ValueError, match="tolerance"):
         meuf_approx(np.array([0.5]), tolerance=tolerance)
 
 
-def test_labels_that_exclude_each_other_add_up_to_one():
+def test_multinomial_probabilities_must_add_up_to_at_most_one():
     with pytest.raises(ValueError, match=r"instance 1 add up to 1\.2"):
         multinomial(np.array([[0.5, 0.5], [0.6, 0.6]]))
 
 
 @pytest.mark.parametrize("function", [gfm, gfm_threshold])
-def test_joint_probabilities_that_do_not_fit(function):
+def test_invalid_joint_probabilities_raise(function):
     good = np.array([[0.3, 0.2], [0.1, 0.2]])
     function(good, 0.4)
     for P, p_zero, message in [
@@ -308,7 +308,7 @@ def test_joint_probabilities_that_do_not_fit(function):
     assert labels.tolist() == [1, 0] and expected == pytest.approx(0.3 + 0.3 * 2 / 3)
 
 
-def test_samples_that_do_not_fit():
+def test_invalid_label_samples_raise():
     good = np.array([[0, 1], [1, 1]])
     sparse = sp.csr_array(good)
     for samples, message in [

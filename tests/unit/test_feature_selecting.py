@@ -1,4 +1,4 @@
-"""At most B features: against all choices there are, against a generic solver of the relaxation, and in pipelines."""
+"""At most B features: against all feature subsets, against a generic solver of the relaxation, and in pipelines."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from metricwise.solvers.feature_selection import FeatureSelection, best_parts
 MEASURES = ["accuracy", "f1", "g_mean", "prbep", "roc_auc"]
 
 
-def data(n_samples=200, n_features=8, informative=3, seed=0):
+def make_data(n_samples=200, n_features=8, informative=3, seed=0):
     return make_classification(
         n_samples, n_features, n_informative=informative, n_redundant=2, weights=[0.7], flip_y=0.05, random_state=seed
     )
@@ -34,8 +34,8 @@ def data(n_samples=200, n_features=8, informative=3, seed=0):
 @pytest.mark.parametrize("name", MEASURES)
 @pytest.mark.parametrize("most", [1, 3])
 @pytest.mark.parametrize("weighted", [False, True], ids=["no weights", "weights"])
-def test_bounds_hold_for_every_choice_and_the_choice_is_a_good_one(name, most, weighted):
-    X, y = data(120, 6)
+def test_bounds_hold_for_every_subset_and_the_selected_one_is_near_the_best(name, most, weighted):
+    X, y = make_data(120, 6)
     weights = np.random.default_rng(1).uniform(0.2, 3.0, y.size) if weighted else None
     constant = 0.0 if name == "roc_auc" else 1.0
     measure = get_measure(name)
@@ -60,8 +60,8 @@ def test_bounds_hold_for_every_choice_and_the_choice_is_a_good_one(name, most, w
     assert np.all(np.diff([entry.objective for entry in result.history]) <= 1e-9)
 
 
-def test_all_features_are_the_problem_of_the_multivariate_svm():
-    X, y = data()
+def test_selecting_all_features_equals_the_multivariate_svm():
+    X, y = make_data()
     few = FeatureSelectingSVC("f1", X.shape[1], C=0.3, threshold=0.0, tol=1e-4).fit(X, y)
     whole = MultivariateSVC("f1", C=0.3, threshold=0.0, tol=1e-4).fit(X, y)
     assert few.get_support().all()
@@ -70,17 +70,17 @@ def test_all_features_are_the_problem_of_the_multivariate_svm():
 
 def test_the_bound_is_near_the_optimum_of_the_relaxation():
     """min 1/2 sum w^2 / d + cost R with 0 <= d <= 1, sum d <= B, by a generic solver that lists all pairs."""
-    X, y = data(14, 4, informative=2, seed=3)
+    X, y = make_data(14, 4, informative=2, seed=3)
     pairs = (X[y == 1][:, None, :] - X[y == 0][None, :, :]).reshape(-1, 4)
-    price, most = 0.5 * y.size, 2
+    cost, most = 0.5 * y.size, 2
 
     def objective(z):
         w, d, slack = z[:4], z[4:8], z[8:]
-        return 0.5 * np.sum(w**2 / d) + price * slack.mean()
+        return 0.5 * np.sum(w**2 / d) + cost * slack.mean()
 
     def gradient(z):
         w, d = z[:4], z[4:8]
-        return np.concatenate([w / d, -0.5 * w**2 / d**2, np.full(len(pairs), price / len(pairs))])
+        return np.concatenate([w / d, -0.5 * w**2 / d**2, np.full(len(pairs), cost / len(pairs))])
 
     found = minimize(
         objective,
@@ -102,7 +102,7 @@ def test_the_bound_is_near_the_optimum_of_the_relaxation():
 
 
 @pytest.mark.parametrize("most", [1, 2, 3, 5])
-def test_parts_are_the_best_for_the_weights(most):
+def test_parts_are_optimal_for_the_weights(most):
     weights = np.random.default_rng(most).normal(size=6) * [1.0, 5.0, 0.1, 1.0, 2.0, 1e-3]
     parts = best_parts(weights, most)
     found = minimize(
@@ -117,11 +117,11 @@ def test_parts_are_the_best_for_the_weights(most):
     assert np.sum(weights**2 / parts) <= found.fun * (1.0 + 1e-6)
 
 
-def test_few_weights_have_whole_parts():
+def test_few_weights_get_parts_of_one():
     np.testing.assert_array_equal(best_parts(np.array([0.0, 2.0, -0.1, 0.0]), 2), [0.0, 1.0, 1.0, 0.0])
 
 
-def test_finds_the_features_that_matter_among_many():
+def test_informative_features_are_selected_among_many():
     rng = np.random.default_rng(0)
     where = rng.integers(600, size=60_000), rng.integers(99_997, size=60_000)
     noise = sparse.coo_array((rng.normal(size=60_000), where), shape=(600, 99_997)).tocsc()
@@ -137,8 +137,8 @@ def test_finds_the_features_that_matter_among_many():
 
 
 @pytest.mark.parametrize("kind", ["dense", "columns", "sparse", "single"])
-def test_is_the_same_on_every_matrix(kind):
-    X, y = data()
+def test_every_design_gives_the_same_model(kind):
+    X, y = make_data()
     X = np.round(8 * X) / 8
     stored = {
         "dense": X,
@@ -158,28 +158,28 @@ def test_is_the_same_on_every_matrix(kind):
     + [("f1", kind) for kind in ("sparse", "weights", "no intercept")],
 )
 @pytest.mark.filterwarnings("ignore:the surrogate of")
-def test_certify_agrees(name, kind):
-    X, y = data()
+def test_certify_agrees_with_training(name, kind):
+    X, y = make_data()
     weights = np.random.default_rng(2).integers(0, 4, y.size) if kind == "weights" else None
-    rows = sparse.csr_array(X) if kind == "sparse" else X
+    samples = sparse.csr_array(X) if kind == "sparse" else X
     model = FeatureSelectingSVC(name, 3, C=0.3, threshold=0.0, fit_intercept=kind != "no intercept")
-    model.fit(rows, y, sample_weight=weights)
-    found, trained = certify(model, rows, y, sample_weight=weights), model.result_.certificate
+    model.fit(samples, y, sample_weight=weights)
+    found, trained = certify(model, samples, y, sample_weight=weights), model.result_.certificate
     assert found.upper == pytest.approx(trained.upper, rel=1e-6)
     assert found.lower == pytest.approx(trained.lower, rel=1e-3)
     assert found.relative <= 2e-3
 
 
-def test_weights_on_other_features_are_noticed():
-    X, y = data()
+def test_certify_rejects_weights_on_unselected_features():
+    X, y = make_data()
     model = FeatureSelectingSVC("f1", 3, threshold=0.0).fit(X, y)
     model.result_.weights[np.flatnonzero(~model.get_support())[0]] = 1.0
     with pytest.raises(ValueError, match="did not choose"):
         certify(model, X, y)
 
 
-def test_whole_weights_are_repeated_samples():
-    X, y = data()
+def test_integer_weights_equal_repeated_samples():
+    X, y = make_data()
     copies = np.random.default_rng(3).integers(0, 3, y.size)
     weighted = FeatureSelectingSVC("prbep", 3, C=0.3, threshold=0.0).fit(X, y, sample_weight=copies)
     repeated = FeatureSelectingSVC("prbep", 3, C=0.3, threshold=0.0).fit(np.repeat(X, copies, 0), np.repeat(y, copies))
@@ -187,7 +187,7 @@ def test_whole_weights_are_repeated_samples():
     np.testing.assert_allclose(weighted.coef_, repeated.coef_, atol=1e-3)
 
 
-def test_selects_in_pipelines_and_searches():
+def test_pipelines_and_grid_search_select_features():
     X, y = make_classification(300, 20, n_informative=4, n_redundant=0, class_sep=2.0, random_state=0)
     selecting = make_pipeline(StandardScaler(), FeatureSelectingSVC("f1", 4, threshold="train"), LogisticRegression())
     assert selecting.fit(X, y).score(X, y) > 0.8
@@ -197,17 +197,17 @@ def test_selects_in_pipelines_and_searches():
     search = GridSearchCV(FeatureSelectingSVC("f1", threshold=0.0), {"n_features": [1, 6]}, cv=3).fit(X, y)
     assert search.best_estimator_.get_support().sum() == search.best_params_["n_features"]
     one = FeatureSelectingSVC("f1", 4, threshold="train")
-    several = OneVsRestClassifier(one).fit(X, np.digitize(X[:, 0], [-1.0, 9.0]) + 2 * y)
-    assert [model.get_support().sum() for model in several.estimators_] == [4, 4, 4, 4]
+    multiclass = OneVsRestClassifier(one).fit(X, np.digitize(X[:, 0], [-1.0, 9.0]) + 2 * y)
+    assert [model.get_support().sum() for model in multiclass.estimators_] == [4, 4, 4, 4]
 
 
-def test_half_of_the_features_by_default():
-    X, y = data()
+def test_half_of_the_features_are_selected_by_default():
+    X, y = make_data()
     assert FeatureSelectingSVC(threshold=0.0).fit(X, y).get_support().sum() == X.shape[1] // 2
 
 
-def test_limits_and_callback():
-    X, y = data(300, 30)
+def test_limits_and_callback_stop_training():
+    X, y = make_data(300, 30)
     seen = []
     model = FeatureSelectingSVC("f1", 3, threshold=0.0, callback=lambda entry: seen.append(entry) or True).fit(X, y)
     assert (model.result_.status, len(seen), model.n_iter_) == (Status.STOPPED, 1, 1)
@@ -217,15 +217,15 @@ def test_limits_and_callback():
     assert hurried.get_support().sum() == 3
 
 
-def test_nothing_to_choose_from_is_degenerate():
+def test_uninformative_features_are_degenerate():
     X = np.repeat(np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]), 4, axis=0)
     with pytest.warns(match="degenerate"):
         model = FeatureSelectingSVC("prbep", 2, threshold=0.0).fit(X, np.tile([0, 1], 4))
     assert model.get_support().sum() == 2
 
 
-def test_more_features_than_there_are_is_an_error_that_leaves_the_model():
-    X, y = data()
+def test_too_large_n_features_raises_and_leaves_the_model_unchanged():
+    X, y = make_data()
     model = FeatureSelectingSVC("f1", 2, threshold=0.0).fit(X, y)
     before = model.coef_.copy()
     with pytest.raises(ValueError, match="n_features=9 exceeds the 8 features of X: choose at most 8"):
@@ -234,14 +234,14 @@ def test_more_features_than_there_are_is_an_error_that_leaves_the_model():
 
 
 @pytest.mark.parametrize("settings", [{"C": -1.0}, {"n_features": 0}, {"n_features": 2.5}, {"tol": -1.0}])
-def test_bad_parameters_are_named(settings):
-    X, y = data()
+def test_invalid_parameters_are_named(settings):
+    X, y = make_data()
     with pytest.raises(ValueError, match=f"'{next(iter(settings))}' parameter of FeatureSelectingSVC"):
         clone(FeatureSelectingSVC(**settings)).fit(X, y)
 
 
-def test_what_cannot_be_trained_is_named():
-    X, y = data()
+def test_unsupported_training_raises():
+    X, y = make_data()
     with pytest.raises(TypeError, match="recall_at_precision"):
         FeatureSelectingSVC("recall_at_precision").fit(X, y)
     with pytest.raises(ValueError, match="OneVsRestClassifier"):

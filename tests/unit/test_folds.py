@@ -1,4 +1,4 @@
-"""Folds that follow the content of the samples."""
+"""Folds by the content of the samples."""
 
 from __future__ import annotations
 
@@ -12,60 +12,64 @@ from metricwise.designs import make_design
 
 RNG = np.random.default_rng(0)
 DISTINCT = RNG.integers(-9, 10, size=(40, 4)).astype(float) + np.arange(40)[:, None] / 64
-ROWS = np.r_[np.arange(40), RNG.integers(0, 40, size=60)]
-X = DISTINCT[ROWS]
-POSITIVE = ROWS % 4 == 0  # the label follows the content
+NUMBERS = np.r_[np.arange(40), RNG.integers(0, 40, size=60)]
+X = DISTINCT[NUMBERS]
+POSITIVE = NUMBERS % 4 == 0  # the label is a function of the content
 
 
-def test_equal_rows_share_a_fold():
+def test_equal_samples_share_a_fold():
     folds = assign_folds(make_design(X), POSITIVE, 5, seed=0)
     assert set(folds) == set(range(5))
-    for row in range(40):
-        assert np.unique(folds[np.equal(ROWS, row)]).size == 1
+    for number in range(40):
+        assert np.unique(folds[np.equal(NUMBERS, number)]).size == 1
 
 
-def with_copies(repeated, n_distinct=300, n_copies=200):
-    """Return distinct samples, and copies of some of those named, in any order; a tenth of the samples is positive."""
+def make_samples_with_copies(repeated, n_distinct=300, n_copies=200):
+    """Return distinct samples and copies of the given ones, shuffled, with their numbers; a tenth is positive."""
     random = np.random.default_rng(1)
-    row = random.permutation(np.r_[np.arange(n_distinct), random.choice(repeated, n_copies)])
-    return row, random.normal(size=(n_distinct, 3))[row], row % 10 == 0
+    number = random.permutation(np.r_[np.arange(n_distinct), random.choice(repeated, n_copies)])
+    return number, random.normal(size=(n_distinct, 3))[number], number % 10 == 0
 
 
-def shares_a_fold(row, folds):
-    return np.mean([np.unique(folds[row == one]).size == 1 for one in np.unique(row) if np.sum(row == one) > 1])
+def compute_fraction_in_one_fold(number, folds):
+    return np.mean(
+        [np.unique(folds[number == one]).size == 1 for one in np.unique(number) if np.sum(number == one) > 1]
+    )
 
 
-def test_copies_that_copies_are_natural_go_their_own_way():
-    row, X, positive = with_copies(np.arange(40))  # a few samples of either class, many times each
+def test_natural_duplicates_are_spread_over_folds():
+    number, X, positive = make_samples_with_copies(np.arange(40))  # some samples of either class, many times each
     folds = assign_folds(make_design(X), positive, 5, seed=0)
-    assert shares_a_fold(row, folds) < 0.2
+    assert compute_fraction_in_one_fold(number, folds) < 0.2
     for mask in (positive, ~positive):
         assert np.ptp(np.bincount(folds[mask], minlength=5)) <= 1
-    order = np.random.default_rng(2).permutation(len(row))
+    order = np.random.default_rng(2).permutation(len(number))
     shuffled = assign_folds(make_design(X[order]), positive[order], 5, seed=0)
-    known = [tuple(sorted(zip(r.tolist(), f.tolist(), strict=True))) for r, f in ((row, folds), (row[order], shuffled))]
+    known = [
+        tuple(sorted(zip(r.tolist(), f.tolist(), strict=True))) for r, f in ((number, folds), (number[order], shuffled))
+    ]
     assert known[0] == known[1]
 
 
-def test_few_different_rows_copies_are_natural():
-    row = np.random.default_rng(1).integers(0, 250, 4000)
-    X = np.random.default_rng(2).normal(size=(250, 3))[row]
-    assert shares_a_fold(row, assign_folds(make_design(X), row % 10 == 0, 5, seed=0)) < 0.1
+def test_few_distinct_samples_are_spread_over_folds():
+    number = np.random.default_rng(1).integers(0, 250, 4000)
+    X = np.random.default_rng(2).normal(size=(250, 3))[number]
+    assert compute_fraction_in_one_fold(number, assign_folds(make_design(X), number % 10 == 0, 5, seed=0)) < 0.1
 
 
-def test_rows_repeated_to_even_out_the_classes_share_a_fold():
-    row, X, positive = with_copies(np.arange(0, 300, 10))
-    assert shares_a_fold(row, assign_folds(make_design(X), positive, 5, seed=0)) == 1.0
+def test_copies_of_an_oversampled_class_share_a_fold():
+    number, X, positive = make_samples_with_copies(np.arange(0, 300, 10))
+    assert compute_fraction_in_one_fold(number, assign_folds(make_design(X), positive, 5, seed=0)) == 1.0
 
 
-def test_both_classes_are_spread_evenly():
+def test_folds_are_stratified():
     folds = assign_folds(make_design(X), POSITIVE, 5, seed=0)
     for mask in (POSITIVE, ~POSITIVE):
-        distinct = [np.unique(ROWS[mask & (folds == k)]).size for k in range(5)]
+        distinct = [np.unique(NUMBERS[mask & (folds == k)]).size for k in range(5)]
         assert max(distinct) - min(distinct) <= 1
 
 
-def test_neither_order_nor_storage_nor_copies_matter():
+def test_folds_do_not_depend_on_order_storage_or_copies():
     folds = assign_folds(make_design(X), POSITIVE, 4, seed=3)
     order = RNG.permutation(len(X))
     shuffled = assign_folds(make_design(np.asfortranarray(X[order])), POSITIVE[order], 4, seed=3)
@@ -75,37 +79,37 @@ def test_neither_order_nor_storage_nor_copies_matter():
     np.testing.assert_array_equal(assign_folds(make_design(DISTINCT), POSITIVE[:40], 4, seed=3), folds[:40])
 
 
-def test_the_seed_matters():
+def test_folds_depend_on_the_seed():
     folds = [assign_folds(make_design(X), POSITIVE, 5, seed) for seed in range(3)]
     assert not np.array_equal(folds[0], folds[1]) and not np.array_equal(folds[0], folds[2])
 
 
-def test_no_more_folds_than_distinct_rows_of_a_class():
-    positive = np.isin(ROWS, [1, 2, 3])
+def test_there_are_at_most_as_many_folds_as_distinct_samples_of_a_class():
+    positive = np.isin(NUMBERS, [1, 2, 3])
     assert set(assign_folds(make_design(X), positive, 5, seed=0)) == {0, 1, 2}
-    assert assign_folds(make_design(X), np.isin(ROWS, [7]), 5, seed=0) is None
-    assert assign_folds(make_design(X), ~np.isin(ROWS, [7]), 5, seed=0) is None
+    assert assign_folds(make_design(X), np.isin(NUMBERS, [7]), 5, seed=0) is None
+    assert assign_folds(make_design(X), ~np.isin(NUMBERS, [7]), 5, seed=0) is None
 
 
 @pytest.mark.parametrize(("cv", "n_folds"), [(None, 5), (3, 3), (np.int64(4), 4)])
-def test_splits_are_a_partition_with_both_classes_everywhere(cv, n_folds):
+def test_splits_are_a_partition_with_both_classes_in_every_fold(cv, n_folds):
     splits = list(split_samples(cv, make_design(X), X, POSITIVE, seed=0))
     assert len(splits) == n_folds
     np.testing.assert_array_equal(np.sort(np.concatenate([test for _, test in splits])), np.arange(len(X)))
     for train, test in splits:
         np.testing.assert_array_equal(np.sort(np.r_[train, test]), np.arange(len(X)))
-        assert not set(ROWS[train]) & set(ROWS[test])
+        assert not set(NUMBERS[train]) & set(NUMBERS[test])
         assert POSITIVE[train].any() and POSITIVE[test].any() and not POSITIVE[train].all()
 
 
-def test_too_few_rows_cannot_be_divided():
-    assert split_samples(None, make_design(X), X, ROWS == 7, seed=0) is None
+def test_too_few_samples_give_no_splits():
+    assert split_samples(None, make_design(X), X, NUMBERS == 7, seed=0) is None
 
 
 @pytest.mark.parametrize(
     "cv", [KFold(3), StratifiedKFold(3), [(np.arange(50), np.arange(50, 100))]], ids=lambda c: type(c).__name__
 )
-def test_splitters_and_lists_of_splits_are_used_as_they_are(cv):
+def test_splitters_and_lists_of_splits_are_used_unchanged(cv):
     found = list(split_samples(cv, make_design(X), X, POSITIVE, seed=0))
     expected = cv if isinstance(cv, list) else list(cv.split(X, POSITIVE))
     assert len(found) == len(expected)

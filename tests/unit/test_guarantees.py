@@ -31,14 +31,14 @@ SHARES = {
 }
 
 
-def test_shares():
+def test_proportions_equal_their_definitions():
     assert {name: pytest.approx(float(Share(name).value(*TABLE))) for name in SHARE_NAMES} == SHARES
     assert float(Share("precision").value(0, 0, 5, 5)) == 0.0
 
 
 @pytest.mark.parametrize("sign", [">=", "<="])
 @pytest.mark.parametrize("name", ["precision", "positive_rate"])
-def test_tests_and_bounds_are_exact(sign, name):
+def test_p_values_and_bounds_are_exact(sign, name):
     constraint = Constraint.of((name, sign, 0.6))
     kind, among = (int(count) for count in constraint.share.counts(*TABLE))
     tail = binom.sf(kind - 1, among, 0.6) if sign == ">=" else binom.cdf(kind, among, 0.6)
@@ -50,14 +50,14 @@ def test_tests_and_bounds_are_exact(sign, name):
     )
 
 
-def test_no_rows_prove_nothing():
+def test_an_empty_denominator_guarantees_nothing():
     for given in (("precision", ">=", 0.9), ("precision", "<=", 0.9)):
         assert float(Constraint.of(given).p_value(0.0, 0.0, 5.0, 5.0)) == 1.0
     assert Constraint.of(("precision", ">=", 0.9)).guaranteed_bound(0.95, 0.0, 0.0, 5.0, 5.0) == 0.0
     assert Constraint.of(("recall", "<=", 0.9)).guaranteed_bound(0.95, 5.0, 0.0, 0.0, 5.0) == 1.0
 
 
-def test_tables_at_thresholds():
+def test_tables_at_thresholds_equal_direct_counts():
     random = np.random.default_rng(0)
     positive, scores = random.random(50) < 0.5, random.integers(0, 9, 50).astype(float)
     thresholds = np.array([-1.0, 3.0, 3.5, 8.0])
@@ -73,14 +73,14 @@ def test_tables_at_thresholds():
         assert (tp[k], fp[k], fn[k], tn[k]) == counts
 
 
-def rows(n, seed, slope=1.5):
+def make_scores(n, seed, slope=1.5):
     random = np.random.default_rng(seed)
     scores = random.normal(-1.0, 2.0, n)
     return random.random(n) < expit(slope * scores), scores
 
 
-def test_order_falls_in_margin_and_rises_in_measure():
-    positive, scores = rows(400, 0)
+def test_candidates_fall_in_margin_and_rise_in_measure():
+    positive, scores = make_scores(400, 0)
     candidates = Candidates.of(positive, scores)
     wanted = [Constraint.of(("precision", ">=", 0.8)), Constraint.of(("recall", ">=", 0.2))]
     order = safest_first(FBeta(), wanted, candidates)
@@ -90,23 +90,25 @@ def test_order_falls_in_margin_and_rises_in_measure():
     assert np.all(np.diff(FBeta().value(*tables)) > 0.0)
 
 
-LARGE = rows(200_000, 10_000)
-PROMISES = {
+LARGE = make_scores(200_000, 10_000)
+GUARANTEES = {
     "recall at a precision": ("recall", [("precision", ">=", 0.8)]),
     "precision at a recall": ("precision", [("recall", ">=", 0.8)]),
     "two constraints": ("recall", [("precision", ">=", 0.7), ("false_positive_rate", "<=", 0.2)]),
 }
 
 
-@pytest.mark.parametrize("name", PROMISES)
-def test_guarantees_hold(name):
-    """In 200 repetitions guarantees of confidence 0.9 break in 10 percent at most, up to chance, and are not idle."""
-    objective, given = PROMISES[name]
+@pytest.mark.parametrize("name", GUARANTEES)
+def test_guarantees_hold_with_their_confidence(name):
+    """Of 200 guarantees with confidence 0.9, at most 10 percent fail, up to chance, and they are not vacuous."""
+    objective, given = GUARANTEES[name]
     wanted = [Constraint.of(one) for one in given]
     broken, values = 0, []
     for seed in range(200):
         try:
-            found = guaranteed_threshold(Share(objective), wanted, 0.9, rows(300, 2 * seed), rows(300, 2 * seed + 1))
+            found = guaranteed_threshold(
+                Share(objective), wanted, 0.9, make_scores(300, 2 * seed), make_scores(300, 2 * seed + 1)
+            )
         except UnreachableGuaranteeError:
             values.append(0.0)
             continue
@@ -120,14 +122,14 @@ def test_guarantees_hold(name):
     assert np.mean(values) > 0.6 * np.max(Share(objective).value(*tables)[kept])
 
 
-def test_refusal_names_the_nearest():
+def test_an_unreachable_guarantee_names_the_nearest_one():
     wanted = [Constraint.of(("precision", ">=", 0.99))]
     message = (
         r"no threshold can guarantee precision >= 0.99 with confidence 0.95 on the 200 samples \(\d+ positive\).*"
         r"nearest is threshold .* which can guarantee precision >= 0\.\d+"
     )
     with pytest.raises(UnreachableGuaranteeError, match=message):
-        guaranteed_threshold(Share("recall"), wanted, 0.95, rows(200, 0, 0.3), rows(200, 1, 0.3))
+        guaranteed_threshold(Share("recall"), wanted, 0.95, make_scores(200, 0, 0.3), make_scores(200, 1, 0.3))
 
 
 @pytest.mark.parametrize(
@@ -140,6 +142,6 @@ def test_refusal_names_the_nearest():
         (("precision", ">=", "0.9"), "must lie between 0 and 1"),
     ],
 )
-def test_constraints_that_make_no_sense(given, message):
+def test_invalid_constraints_raise(given, message):
     with pytest.raises(ValueError, match=message):
         Constraint.of(given)

@@ -1,4 +1,4 @@
-"""Streams of CSV files: what pandas reads, quotes, headers, and an account of every kind of malformed line."""
+"""Streams of CSV files: agreement with pandas, quotes, headers, and the location of every malformed line."""
 
 from __future__ import annotations
 
@@ -10,17 +10,11 @@ import pandas as pd
 import pytest
 
 from metricwise.io import MalformedLineError, read_table, stream, text
+from tests.unit.data_files import assert_line_5_is_malformed, join_chunks, write_file
 
 
 def write(folder, content, name="rows.csv"):
-    path = folder / name
-    path.write_bytes(content.encode() if isinstance(content, str) else content)
-    return path
-
-
-def whole(rows):
-    chunks = list(rows)
-    return np.concatenate([chunk.X for chunk in chunks]), np.concatenate([chunk.y for chunk in chunks])
+    return write_file(folder, content, name)
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +29,7 @@ def frame():
 @pytest.mark.parametrize("chunk_rows", [1, 100, 10_000])
 @pytest.mark.parametrize("block", [7, 1000, 1 << 22])
 @pytest.mark.parametrize("quoting", [csv.QUOTE_MINIMAL, csv.QUOTE_NONNUMERIC, csv.QUOTE_ALL])
-def test_equals_pandas_whatever_the_blocks(frame, tmp_path, monkeypatch, chunk_rows, block, quoting):
+def test_streams_equal_pandas_for_any_block_size(frame, tmp_path, monkeypatch, chunk_rows, block, quoting):
     monkeypatch.setattr(text, "BLOCK_BYTES", block)
     path = tmp_path / "rows.csv"
     frame.to_csv(path, index=False, quoting=quoting)
@@ -48,7 +42,7 @@ def test_equals_pandas_whatever_the_blocks(frame, tmp_path, monkeypatch, chunk_r
     np.testing.assert_array_equal(np.concatenate([chunk.sample_weight for chunk in chunks]), frame["weight"])
 
 
-def test_chunks_are_contiguous_arrays_of_the_dtype_asked_for(tmp_path):
+def test_chunks_are_contiguous_arrays_of_the_requested_dtype(tmp_path):
     path = write(tmp_path, "a,b,y\n1,2,0\n0.1,4,1\n")
     for dtype in (np.float64, np.float32):
         (chunk,) = stream(path, dtype=dtype)
@@ -77,27 +71,27 @@ def test_chunks_are_contiguous_arrays_of_the_dtype_asked_for(tmp_path):
         ("a b y\n1 2 0\n3 4 1\n", {"delimiter": " "}),
     ],
 )
-def test_forms_of_a_table(tmp_path, content, options):
-    X, y = whole(stream(write(tmp_path, content), **options))
+def test_every_layout_gives_the_same_table(tmp_path, content, options):
+    X, y = join_chunks(stream(write(tmp_path, content), **options))
     np.testing.assert_array_equal(X, [[1.0, 2.0], [3.0, 4.0]])
     np.testing.assert_array_equal(y, [0.0, 1.0])
 
 
-def test_tabs_and_gzip(tmp_path):
+def test_tsv_and_gzip_are_recognised_by_suffix(tmp_path):
     content = b"a\tb\ty\n1\t2\t0\n3\t4\t1\n"
     for path in (write(tmp_path, content, "rows.tsv"), write(tmp_path, gzip.compress(content), "rows.TSV.gz")):
-        X, y = whole(stream(path))
+        X, y = join_chunks(stream(path))
         np.testing.assert_array_equal(X, [[1.0, 2.0], [3.0, 4.0]])
         np.testing.assert_array_equal(y, [0.0, 1.0])
 
 
-def test_labels_are_text_if_one_of_the_first_chunk_is(tmp_path):
+def test_labels_are_text_if_one_of_the_first_chunk_is_text(tmp_path):
     path = write(tmp_path, "a,y\n1,0\n2,no\n3,1\n4,\tyes \n")
     for chunk_rows in (2, 10):
-        _, y = whole(stream(path, chunk_rows=chunk_rows))
+        _, y = join_chunks(stream(path, chunk_rows=chunk_rows))
         assert y.tolist() == ["0", "no", "1", "yes"]
     with pytest.raises(MalformedLineError, match=r"line 3, column 3: found 'no' in column 'y'.*labels are numbers"):
-        whole(stream(path, chunk_rows=1))
+        join_chunks(stream(path, chunk_rows=1))
 
 
 @pytest.mark.parametrize(
@@ -125,19 +119,7 @@ def test_labels_are_text_if_one_of_the_first_chunk_is(tmp_path):
 )
 def test_malformed_lines_are_located(tmp_path, line, column, message):
     path = write(tmp_path, f'a,b,"w",y\n1,2,3,yes\n\n1,2,3,no\n{line}\n4,5,6,yes\n')
-    rows = iter(stream(path, chunk_rows=1, weight="w"))
-    assert [next(rows).first_row, next(rows).first_row] == [0, 1]
-    with pytest.raises(MalformedLineError) as raised:
-        next(rows)
-    error = raised.value
-    assert (error.path, error.line, error.column) == (str(path), 5, column)
-    assert str(error).startswith(f"{path}, line 5, column {column}: ")
-    assert message in str(error)
-
-    skipping = stream(path, weight="w", on_error="skip")
-    with pytest.warns(UserWarning, match="1 malformed line was left out; the first: .*line 5, column"):
-        assert len(whole(skipping)[1]) == 3
-    assert [f"{line}; on_error='skip' leaves out such lines" for line in skipping.skipped_lines] == [str(error)]
+    assert_line_5_is_malformed(path, column, message, weight="w")
 
 
 def test_columns_are_counted_in_characters(tmp_path):
@@ -146,16 +128,16 @@ def test_columns_are_counted_in_characters(tmp_path):
         list(stream(path, target="y"))
 
 
-def test_escaped_quotes_in_files_of_number_labels(tmp_path):
+def test_escaped_quotes_in_numeric_fields_are_malformed(tmp_path):
     path = write(tmp_path, 'a,y\n1,2\n"1""",2\n"1" ,"3"\n')
     rows = stream(path, on_error="skip")
     with pytest.warns(UserWarning, match="line 3, column 2"):
-        X, y = whole(rows)
+        X, y = join_chunks(rows)
     np.testing.assert_array_equal(X, [[1.0], [1.0]])
     np.testing.assert_array_equal(y, [2.0, 3.0])
 
 
-def test_long_numbers_in_every_kind_of_field(tmp_path):
+def test_long_numbers_are_read_exactly_in_every_field(tmp_path):
     digits = "0.1234567890123456789012345678901234567890"
     path = write(tmp_path, f"a,w,y\n1,2,3\n{digits},{digits},{digits}\n1,-{digits},1\n1e-320,1,1\n")
     rows = stream(path, weight="w", on_error="skip")
@@ -184,25 +166,25 @@ def test_long_numbers_in_every_kind_of_field(tmp_path):
         ("a,b\n1,2\n", {"zero_based": True}, "no meaning for the format 'csv'"),
     ],
 )
-def test_tables_that_make_no_sense(tmp_path, content, options, message):
+def test_invalid_tables_raise(tmp_path, content, options, message):
     with pytest.raises(ValueError, match=message):
         list(stream(write(tmp_path, content), **options))
 
 
 def test_headers_are_recognised(tmp_path):
-    X, y = whole(stream(write(tmp_path, "1,2,yes\n3,4,no\n")))
+    X, y = join_chunks(stream(write(tmp_path, "1,2,yes\n3,4,no\n")))
     assert X.tolist() == [[1.0, 2.0], [3.0, 4.0]] and y.tolist() == ["yes", "no"]
-    names = [f"a_rather_long_name_of_column_{number}" for number in range(5000)]  # longer than what is looked at first
+    names = [f"a_rather_long_name_of_column_{number}" for number in range(5000)]  # longer than the first block
     path = write(tmp_path, ",".join(names) + "\n" + ",".join(["1"] * 5000) + "\n")
     assert stream(path).n_features == 4999 and read_table(path).feature_names == tuple(names[:-1])
 
 
-def test_headers_that_are_not_utf8(tmp_path):
+def test_headers_that_are_not_utf8_raise(tmp_path):
     with pytest.raises(MalformedLineError, match=r"line 1, column 3: .*UTF-8"):
         stream(write(tmp_path, b"a,\xff\n1,2\n"))
 
 
 @pytest.mark.parametrize("content", ["a,y\r1,2\r3,4\r", 'a,"y\n1,2\n'])
-def test_first_lines_that_cannot_be_divided(tmp_path, content):
+def test_first_lines_that_cannot_be_parsed_raise(tmp_path, content):
     with pytest.raises(MalformedLineError, match="line 1, column 1: the line cannot be divided"):
         stream(write(tmp_path, content))

@@ -1,4 +1,4 @@
-"""Streams of Parquet files."""
+"""Streams of Parquet files: agreement with pandas, and the location of every malformed row."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
 
 
-def frame(n=537):
+def make_frame(n=537):
     rng = np.random.default_rng(0)
     return pd.DataFrame(
         {
@@ -38,9 +38,9 @@ def write(folder, table, name="rows.parquet", rows=100):
 
 @pytest.mark.parametrize("batch", [3, 64, 10_000])
 @pytest.mark.parametrize("chunk_rows", [50, 128, 10_000])
-def test_equals_the_table(tmp_path, monkeypatch, batch, chunk_rows):
+def test_streams_equal_the_table(tmp_path, monkeypatch, batch, chunk_rows):
     monkeypatch.setattr(parquet, "_BATCH_ROWS", batch)
-    table = frame()
+    table = make_frame()
     rows = stream(write(tmp_path, table), chunk_rows=chunk_rows, weight="w")
     assert (rows.n_features, rows.n_rows) == (4, 537)
     assert rows.feature_names == ("a", "count", "flag", "single")
@@ -58,7 +58,7 @@ def test_equals_the_table(tmp_path, monkeypatch, batch, chunk_rows):
 
 
 @pytest.mark.parametrize("labels", [[1, 0, 1], [True, False, True], [0.5, 1.5, 2.5], list("abb")])
-def test_kinds_of_labels(tmp_path, labels):
+def test_labels_of_every_type_are_read(tmp_path, labels):
     table = pa.table({"y": pa.array(labels), "x": [1, 2, 3], "d": [Decimal("1.5"), Decimal("2.5"), Decimal("3.5")]})
     (chunk,) = stream(write(tmp_path, table, "rows.pq"), target="y", dtype=np.float32)
     assert chunk.y.tolist() == labels
@@ -82,7 +82,7 @@ def test_kinds_of_labels(tmp_path, labels):
     ],
 )
 def test_malformed_rows_are_located(tmp_path, column, value, message):
-    table = frame(300)
+    table = make_frame(300)
     values = table[column].tolist()
     values[207] = value
     arrays = {name: values if name == column else table[name].tolist() for name in table.columns}
@@ -101,8 +101,8 @@ def test_malformed_rows_are_located(tmp_path, column, value, message):
     assert (skipping.skipped, skipping.n_rows) == (1, 299)
 
 
-def test_tables_that_make_no_sense(tmp_path):
-    path = write(tmp_path, frame(10))
+def test_invalid_tables_raise(tmp_path):
+    path = write(tmp_path, make_frame(10))
     with pytest.raises(ValueError, match="did you mean 'label'"):
         stream(path, target="lable")
     with pytest.raises(ValueError, match=r"column 'label' is of type .*: encode the column as numbers or drop it"):
@@ -110,7 +110,7 @@ def test_tables_that_make_no_sense(tmp_path):
     with pytest.raises(ValueError, match="no meaning for the format 'parquet'"):
         stream(path, delimiter=",")
     with pytest.raises(ValueError, match="has no rows"):
-        list(stream(write(tmp_path, pa.Table.from_pandas(frame(10)).slice(0, 0))))
+        list(stream(write(tmp_path, pa.Table.from_pandas(make_frame(10)).slice(0, 0))))
     lists = write(tmp_path, pa.table({"x": [1], "y": [[1, 2]]}))
     with pytest.raises(ValueError, match="name another target"):
         stream(lists)
@@ -119,8 +119,8 @@ def test_tables_that_make_no_sense(tmp_path):
         stream(path)
 
 
-def test_without_a_library(tmp_path, monkeypatch):
-    path = write(tmp_path, frame(10))
+def test_a_missing_library_raises_with_the_command_to_install_it(tmp_path, monkeypatch):
+    path = write(tmp_path, make_frame(10))
     monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
     with pytest.raises(ImportError, match=r"pip install metricwise\[parquet\]"):
         stream(path)

@@ -1,4 +1,4 @@
-"""What all streams have in common: repeated and resumed iteration, memory, bad arguments and damaged files."""
+"""Streams of every format: repeated and resumed iteration, memory, invalid arguments and damaged files."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ import pytest
 from metricwise.io import MalformedLineError, stream, text
 
 
-def svmlight(n):
+def format_svmlight(n):
     return "".join(f"{i % 2} 1:{i} {i % 7 + 2}:0.25 # row\n" for i in range(n))
 
 
-def table(n):
+def format_csv(n):
     return "a,b,y\n" + "".join(f"{i},{i % 7 + 0.25},{i % 2}\n" for i in range(n))
 
 
-CONTENT = {"rows.svm": svmlight, "rows.csv": table}
+CONTENT = {"rows.svm": format_svmlight, "rows.csv": format_csv}
 each_text_format = pytest.mark.parametrize("name", CONTENT)
 
 
-def written(folder, name, n):
+def write_rows(folder, name, n):
     path = folder / name
     path.write_text(CONTENT[name](n))
     return path
 
 
-def dense(X):
+def to_dense(X):
     return X if isinstance(X, np.ndarray) else X.toarray()
 
 
@@ -40,23 +40,23 @@ def dense(X):
 @pytest.mark.parametrize("on_error", ["raise", "skip"])
 def test_resumed_streams_continue_the_same_chunks(tmp_path, monkeypatch, name, on_error):
     monkeypatch.setattr(text, "BLOCK_BYTES", 100)
-    path = written(tmp_path, name, 95)
+    path = write_rows(tmp_path, name, 95)
     chunks = list(stream(path, chunk_rows=10))
     for start in range(12):
         resumed = list(stream(path, chunk_rows=10, on_error=on_error).chunks(start=start))
         assert [chunk.first_row for chunk in resumed] == [chunk.first_row for chunk in chunks[start:]]
         for left, right in zip(resumed, chunks[start:], strict=True):
-            np.testing.assert_array_equal(dense(left.X), dense(right.X))
+            np.testing.assert_array_equal(to_dense(left.X), to_dense(right.X))
             np.testing.assert_array_equal(left.y, right.y)
 
 
 @each_text_format
-def test_streams_are_iterated_again_and_side_by_side(tmp_path, name):
-    rows = stream(written(tmp_path, name, 30), chunk_rows=10)
+def test_streams_can_be_iterated_repeatedly_and_concurrently(tmp_path, name):
+    rows = stream(write_rows(tmp_path, name, 30), chunk_rows=10)
     assert rows.n_rows is None
     for first, second in zip(rows, rows, strict=True):
         assert first.first_row == second.first_row
-        np.testing.assert_array_equal(dense(first.X), dense(second.X))
+        np.testing.assert_array_equal(to_dense(first.X), to_dense(second.X))
     assert rows.n_rows == 30
     assert "n_rows=30" in repr(rows) and name in repr(rows)
     assert len(list(pickle.loads(pickle.dumps(rows)))) == 3
@@ -64,7 +64,7 @@ def test_streams_are_iterated_again_and_side_by_side(tmp_path, name):
 
 @each_text_format
 def test_labels_of_a_resumed_stream_are_those_of_the_first_chunk(tmp_path, name):
-    path = written(tmp_path, name, 30)
+    path = write_rows(tmp_path, name, 30)
     path.write_text(path.read_text().replace("\n0 1:0 ", "\nno 1:0 ").replace("0,0.25,0\n", "0,0.25,no\n", 1))
     if name == "rows.svm":
         path.write_text("no" + path.read_text()[1:])
@@ -78,10 +78,10 @@ def test_memory_does_not_grow_with_the_file(tmp_path, monkeypatch, name, compres
     monkeypatch.setattr(text, "BLOCK_BYTES", 1 << 16)
     peaks = []
     for n in (20_000, 200_000):
-        path = written(tmp_path, name, n)
+        path = write_rows(tmp_path, name, n)
         if compressed:
             path.write_bytes(gzip.compress(path.read_bytes(), 1))
-        next(iter(stream(path)))  # compiled code is loaded once
+        next(iter(stream(path)))  # the first call loads compiled code
         tracemalloc.start()
         rows = stream(path, chunk_rows=1000)
         assert sum(len(chunk.y) for chunk in rows) == n
@@ -91,8 +91,8 @@ def test_memory_does_not_grow_with_the_file(tmp_path, monkeypatch, name, compres
     assert peaks[1] < 3_000_000
 
 
-def test_tables_without_labels(tmp_path):
-    """Also of one column, and with quotes, which are read by other code."""
+def test_tables_without_labels_are_streamed(tmp_path):
+    """One column and quoted fields are read by different code."""
     path = tmp_path / "rows.csv"
     path.write_text('a,b\n1,2\n"3",4\n"5""",6\n"7" ,8\n')
     rows = stream(path, labelled=False, on_error="skip", chunk_rows=2)
@@ -109,7 +109,7 @@ def test_tables_without_labels(tmp_path):
     np.testing.assert_array_equal(chunk.X, [[3, 2], [4, 1]])
 
 
-def test_many_skipped_lines_are_counted_and_the_first_remembered(tmp_path):
+def test_skipped_lines_are_counted_and_the_first_is_reported(tmp_path):
     path = tmp_path / "rows.svm"
     path.write_text("1 1:1\n1 1:x\n" * 25)
     rows = stream(path, on_error="skip")
@@ -125,14 +125,14 @@ def test_many_skipped_lines_are_counted_and_the_first_remembered(tmp_path):
         assert all(f", line {2 * k + 2}, " in message for k, message in enumerate(rows.skipped_lines))
 
 
-def test_files_with_malformed_lines_only(tmp_path):
+def test_files_with_malformed_lines_only_raise(tmp_path):
     path = tmp_path / "rows.svm"
     path.write_text("1 1:x\n")
     with pytest.raises(ValueError, match=r"has no rows; .*line 1, column 5"):
         list(stream(path, on_error="skip"))
 
 
-def test_errors_survive_a_process_boundary():
+def test_errors_can_be_pickled():
     error = MalformedLineError("rows.svm", 3, 7, "found nothing")
     copy = pickle.loads(pickle.dumps(error))
     assert isinstance(copy, ValueError)
@@ -154,17 +154,17 @@ def test_errors_survive_a_process_boundary():
         ({"has_header": False}, "has_header=False has no meaning"),
     ],
 )
-def test_bad_arguments(tmp_path, options, message):
+def test_invalid_arguments_raise(tmp_path, options, message):
     with pytest.raises(ValueError, match=message):
-        stream(written(tmp_path, "rows.svm", 3), **options)
+        stream(write_rows(tmp_path, "rows.svm", 3), **options)
 
 
-def test_bad_start(tmp_path):
+def test_a_negative_start_raises(tmp_path):
     with pytest.raises(ValueError, match="start must be a whole number, 0 or more, got -1"):
-        stream(written(tmp_path, "rows.svm", 3)).chunks(start=-1)
+        stream(write_rows(tmp_path, "rows.svm", 3)).chunks(start=-1)
 
 
-def test_bad_files(tmp_path):
+def test_missing_and_empty_files_raise(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"missing\.svm does not exist"):
         stream(tmp_path / "missing.svm")
     with pytest.raises(IsADirectoryError, match="is a directory"):
@@ -181,7 +181,7 @@ def test_bad_files(tmp_path):
 @pytest.mark.parametrize("content", ["", "1\n"])
 def test_unknown_suffixes_are_recognised_by_content(tmp_path, content):
     path = tmp_path / "rows.data"
-    path.write_text(content + svmlight(3))
+    path.write_text(content + format_svmlight(3))
     assert stream(path).format == "svmlight"
     path.write_bytes(b"\x89HDF\0")
     with pytest.raises(ValueError, match=r"suffix '\.data' does not tell the format.*pass format="):
@@ -190,7 +190,7 @@ def test_unknown_suffixes_are_recognised_by_content(tmp_path, content):
 
 @each_text_format
 @pytest.mark.parametrize("on_error", ["raise", "skip"])
-def test_damaged_gzip_files(tmp_path, name, on_error):
+def test_damaged_gzip_files_raise(tmp_path, name, on_error):
     whole = gzip.compress(CONTENT[name](20_000).encode())
     flipped = bytearray(whole)
     flipped[len(whole) // 2] ^= 0xFF
@@ -204,7 +204,7 @@ def test_damaged_gzip_files(tmp_path, name, on_error):
         list(stream(path, on_error=on_error))
 
 
-def test_lines_longer_than_a_block(tmp_path, monkeypatch):
+def test_lines_longer_than_a_block_are_read(tmp_path, monkeypatch):
     monkeypatch.setattr(text, "BLOCK_BYTES", 64)
     path = tmp_path / "rows.svm"
     entries = " ".join(f"{j}:{j}.5" for j in range(1, 5001))
@@ -214,7 +214,7 @@ def test_lines_longer_than_a_block(tmp_path, monkeypatch):
     np.testing.assert_array_equal(chunk.X[1].toarray()[0], np.arange(1, 5001) + 0.5)
 
 
-def test_the_import_is_light():
+def test_importing_io_loads_neither_numba_nor_table_libraries():
     code = "import sys, metricwise.io; print({'numba', 'pyarrow', 'polars', 'pandas'} & set(sys.modules))"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "set()"

@@ -1,4 +1,4 @@
-"""Streams of svmlight files: what scikit-learn reads, and an account of every kind of malformed line."""
+"""Streams of svmlight files: agreement with scikit-learn, and the location of every malformed line."""
 
 from __future__ import annotations
 
@@ -10,17 +10,11 @@ from scipy import sparse
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 from metricwise.io import MalformedLineError, stream, text
+from tests.unit.data_files import assert_line_5_is_malformed, join_chunks, write_file
 
 
 def write(folder, content, name="rows.svm"):
-    path = folder / name
-    path.write_bytes(content.encode() if isinstance(content, str) else content)
-    return path
-
-
-def whole(rows):
-    chunks = list(rows)
-    return sparse.vstack([chunk.X for chunk in chunks]), np.concatenate([chunk.y for chunk in chunks])
+    return write_file(folder, content, name)
 
 
 @pytest.fixture(scope="module")
@@ -35,10 +29,10 @@ def example(tmp_path_factory):
 
 @pytest.mark.parametrize("chunk_rows", [1, 100, 537, 10_000])
 @pytest.mark.parametrize("block", [7, 1000, 1 << 22])
-def test_equals_scikit_learn_whatever_the_blocks(example, monkeypatch, chunk_rows, block):
+def test_streams_equal_scikit_learn_for_any_block_size(example, monkeypatch, chunk_rows, block):
     monkeypatch.setattr(text, "BLOCK_BYTES", block)
     rows = stream(example, chunk_rows=chunk_rows, n_features=40)
-    X, y = whole(rows)
+    X, y = join_chunks(rows)
     expected, labels = load_svmlight_file(str(example), n_features=40, zero_based=False)
     assert abs(X - expected).nnz == 0
     np.testing.assert_array_equal(y, labels)
@@ -47,7 +41,7 @@ def test_equals_scikit_learn_whatever_the_blocks(example, monkeypatch, chunk_row
     assert [chunk.first_row for chunk in rows] == list(range(0, 537, chunk_rows))
 
 
-def test_chunks_are_canonical_csr_of_one_width(example):
+def test_chunks_are_canonical_csr_with_equal_numbers_of_features(example):
     for dtype in (np.float64, np.float32):
         for chunk in stream(example, chunk_rows=100, dtype=dtype):
             assert sparse.issparse(chunk.X) and chunk.X.format == "csr"
@@ -59,7 +53,7 @@ def test_chunks_are_canonical_csr_of_one_width(example):
             assert chunk.sample_weight is None
 
 
-def test_number_of_features_is_found_and_remembered(example):
+def test_the_number_of_features_is_detected_once(example):
     rows = stream(example)
     assert "n_features" not in repr(rows)
     assert rows.n_features == 40
@@ -70,9 +64,9 @@ def test_number_of_features_is_found_and_remembered(example):
 def test_gzip_is_recognised_by_content(example, tmp_path):
     packed = write(tmp_path, gzip.compress(example.read_bytes()), "packed.svm.gz")
     misnamed = write(tmp_path, gzip.compress(example.read_bytes()), "packed.svm")
-    X, y = whole(stream(example))
+    X, y = join_chunks(stream(example))
     for path in (packed, misnamed):
-        X_packed, y_packed = whole(stream(path))
+        X_packed, y_packed = join_chunks(stream(path))
         assert abs(X - X_packed).nnz == 0
         np.testing.assert_array_equal(y, y_packed)
 
@@ -90,22 +84,22 @@ def test_gzip_is_recognised_by_content(example, tmp_path):
     ],
     ids=["plain", "no end", "crlf", "comments", "queries", "blanks", "byte order mark"],
 )
-def test_forms_of_a_line(tmp_path, content):
-    X, y = whole(stream(write(tmp_path, content)))
+def test_every_form_of_a_line_is_read(tmp_path, content):
+    X, y = join_chunks(stream(write(tmp_path, content)))
     np.testing.assert_array_equal(X.toarray(), [[2.0, 0.0, 4.0], [0.0, 1.0, 0.0]])
     np.testing.assert_array_equal(y, [1.0, -1.0])
 
 
-def test_zero_based_indices_and_rows_without_entries(tmp_path):
+def test_zero_based_indices_and_empty_rows_are_read(tmp_path):
     path = write(tmp_path, "1 0:5 2:6\n0\n")
-    X, _ = whole(stream(path, zero_based=True))
+    X, _ = join_chunks(stream(path, zero_based=True))
     np.testing.assert_array_equal(X.toarray(), [[5.0, 0.0, 6.0], [0.0, 0.0, 0.0]])
 
 
-def test_text_labels(tmp_path):
+def test_text_labels_are_read(tmp_path):
     path = write(tmp_path, "spam 1:1\n1 1:2\nhäm 1:3\n")
     for chunk_rows in (2, 10):
-        _, y = whole(stream(path, chunk_rows=chunk_rows))
+        _, y = join_chunks(stream(path, chunk_rows=chunk_rows))
         assert y.tolist() == ["spam", "1", "häm"]
 
 
@@ -136,36 +130,24 @@ def test_text_labels(tmp_path):
 )
 def test_malformed_lines_are_located(tmp_path, line, column, message):
     path = write(tmp_path, f"1 1:1\n# comment\n\n1 2:1\n{line}\n-1 1:1\n")
-    rows = iter(stream(path, n_features=3, chunk_rows=1))
-    assert [next(rows).first_row, next(rows).first_row] == [0, 1]
-    with pytest.raises(MalformedLineError) as raised:
-        next(rows)
-    error = raised.value
-    assert (error.path, error.line, error.column) == (str(path), 5, column)
-    assert str(error).startswith(f"{path}, line 5, column {column}: ")
-    assert message in str(error)
-
-    skipping = stream(path, n_features=3, chunk_rows=1, on_error="skip")
-    with pytest.warns(UserWarning, match="1 malformed line was left out; the first: .*line 5, column"):
-        assert len(list(skipping)) == 3
-    assert [f"{line}; on_error='skip' leaves out such lines" for line in skipping.skipped_lines] == [str(error)]
+    skipping = assert_line_5_is_malformed(path, column, message, n_features=3)
     assert (skipping.skipped, skipping.n_rows) == (1, 3)
 
 
-def test_values_beyond_single_precision(tmp_path):
+def test_values_beyond_single_precision_are_malformed(tmp_path):
     path = write(tmp_path, "1 1:1e39\n")
     assert next(iter(stream(path))).X[0, 0] == 1e39
     with pytest.raises(MalformedLineError, match="too large"):
         list(stream(path, dtype=np.float32))
 
 
-def test_labels_that_are_not_utf8(tmp_path):
+def test_labels_that_are_not_utf8_are_malformed(tmp_path):
     path = write(tmp_path, b"a 1:1\n\xff 1:1\n")
     with pytest.raises(MalformedLineError, match=r"line 2, column 1: .*UTF-8"):
         list(stream(path))
 
 
-def test_skipped_lines_do_not_count_as_features(tmp_path):
+def test_skipped_lines_do_not_add_features(tmp_path):
     path = write(tmp_path, "1 1:1\n1 7:1 8:x\n" + "1 2:1\n" * 5)
     rows = stream(path, on_error="skip", chunk_rows=2)
     assert rows.n_features == 2
@@ -173,16 +155,16 @@ def test_skipped_lines_do_not_count_as_features(tmp_path):
         assert [len(chunk.y) for chunk in rows] == [2, 2, 2]
 
 
-def test_long_numbers_and_their_rows(tmp_path):
+def test_long_numbers_are_read_exactly(tmp_path):
     digits = "0.1234567890123456789012345678901234567890"
     path = write(tmp_path, f"1 1:{digits} 2:1e-320\n1 1:5e-324 2:{'9' * 400}\n{digits} 1:1\n")
     rows = stream(path, on_error="skip", n_features=2)
     with pytest.warns(UserWarning, match="line 2, column 14"):
-        X, y = whole(rows)
+        X, y = join_chunks(rows)
     np.testing.assert_array_equal(X.toarray(), [[float(digits), 1e-320], [1.0, 0.0]])
     np.testing.assert_array_equal(y, [1.0, float(digits)])
 
 
-def test_files_without_features(tmp_path):
+def test_files_without_features_raise(tmp_path):
     with pytest.raises(ValueError, match="no features: give their number as n_features"):
         list(stream(write(tmp_path, "1\n0\n")))

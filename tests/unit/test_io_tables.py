@@ -1,4 +1,4 @@
-"""Whole files: equal to what pandas, scikit-learn and scipy read, recognised without being told, errors with places."""
+"""Whole files: agreement with pandas, scikit-learn and scipy, recognised formats, and located errors."""
 
 from __future__ import annotations
 
@@ -16,12 +16,11 @@ from scipy.io import arff as scipy_arff
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 from metricwise.io import MalformedLineError, read_table
+from tests.unit.data_files import write_file
 
 
 def write(folder, content, name="data.csv"):
-    path = folder / name
-    path.write_bytes(content.encode() if isinstance(content, str) else content)
-    return path
+    return write_file(folder, content, name)
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +35,7 @@ def frame():
     return frame.assign(w=rng.random(300).round(3), y=rng.integers(0, 2, 300))
 
 
-def same_as(table, frame):
+def assert_equal_to_frame(table, frame):
     assert list(table.X.columns) == ["a", "b b", "c", "job"]
     for name in ("a", "b b", "c"):
         np.testing.assert_array_equal(table.X[name], frame[name])
@@ -49,11 +48,11 @@ def same_as(table, frame):
 @pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
 @pytest.mark.parametrize("quoting", [csv.QUOTE_MINIMAL, csv.QUOTE_NONNUMERIC])
 @pytest.mark.parametrize("ending", ["\n", "\r\n"])
-def test_csv_equals_what_pandas_wrote(frame, tmp_path, separator, quoting, ending):
+def test_csv_files_equal_the_frame_that_pandas_wrote(frame, tmp_path, separator, quoting, ending):
     path = tmp_path / "data.csv"
     frame.to_csv(path, index=False, sep=separator, quoting=quoting, lineterminator=ending)
     table = read_table(path, target="y", weight="w")
-    same_as(table, frame)
+    assert_equal_to_frame(table, frame)
     missing = int(frame["a"].isna().sum()), int(frame["job"].isna().sum())
     assert f"3 of numbers ({missing[0]} values missing), 1 of categories ({missing[1]} values missing)" in (
         table.recognised
@@ -61,7 +60,7 @@ def test_csv_equals_what_pandas_wrote(frame, tmp_path, separator, quoting, endin
     assert "with header; 300 rows" in table.recognised
 
 
-def test_numbers_in_blanks_without_header(tmp_path):
+def test_numbers_separated_by_blanks_without_header_are_read(tmp_path):
     rng = np.random.default_rng(1)
     X = rng.normal(size=(40, 3))
     path = tmp_path / "data.txt"
@@ -78,8 +77,8 @@ def test_numbers_in_blanks_without_header(tmp_path):
     [
         ("a,b,y", None, True),
         ("1,2,0", None, False),
-        ("5,6,y", "y", True),  # a name that is asked for
-        ("5,6,y", None, True),  # text above numbers
+        ("5,6,y", "y", True),  # the target is a name
+        ("5,6,y", None, True),  # text above numbers: a header
         ("?,2,0", None, False),
         ("NA,,1", None, False),
     ],
@@ -90,29 +89,29 @@ def test_header_is_recognised(tmp_path, first_line, target, header):
     assert (table.feature_names[0] != "x1") == header
 
 
-def test_texts_alone_have_a_header_if_names_differ(tmp_path):
+def test_text_columns_have_a_header_if_names_are_distinct(tmp_path):
     assert read_table(write(tmp_path, "colour,taste\nred,sweet\nred,sour\n")).n_rows == 2
     assert read_table(write(tmp_path, "red,red\nred,sweet\nred,sour\n")).n_rows == 3
 
 
-def test_every_way_to_leave_a_value_out(tmp_path):
+def test_every_missing_value_marker_is_recognised(tmp_path):
     rows = "".join(f"{word},{word},{number % 2}\n" for number, word in enumerate(["", "NA", "n/a", "?", "NaN", "null"]))
     table = read_table(write(tmp_path, f"a,b,y\n1,red,0\n{rows}2,'NA',1\n"), target="y")
     np.testing.assert_array_equal(table.X["a"], [1.0, *[np.nan] * 6, 2.0])
     assert table.X["b"].isna().tolist() == [False, *[True] * 6, False]
     quoted = read_table(write(tmp_path, 'a,b,y\n"1","NA",0\n"NA","red",1\n'), target="y")
-    assert quoted.X["b"].tolist() == ["NA", "red"]  # quotes say that a text is meant
+    assert quoted.X["b"].tolist() == ["NA", "red"]  # quoted markers are text
     np.testing.assert_array_equal(quoted.X["a"], [1.0, np.nan])
 
 
 @pytest.mark.parametrize("compressed", [False, True])
-def test_parquet(frame, tmp_path, compressed):
+def test_parquet_files_equal_the_frame(frame, tmp_path, compressed):
     path = tmp_path / "data.bin"
     frame.astype({"job": "category"}).to_parquet(path)
     if compressed:
         path.write_bytes(gzip.compress(path.read_bytes()))
     table = read_table(path, target="y", weight="w")
-    same_as(table, frame)
+    assert_equal_to_frame(table, frame)
     assert f"Parquet{', compressed by gzip' * compressed}; 300 rows" in table.recognised
 
 
@@ -152,7 +151,7 @@ ARFF = """% a comment
 """
 
 
-def test_dense_arff(tmp_path):
+def test_dense_arff_files_are_read(tmp_path):
     table = read_table(write(tmp_path, ARFF, "data"), target="y")
     assert "ARFF; 3 rows" in table.recognised
     np.testing.assert_array_equal(table.X["the age"], [31.0, np.nan, 40.5])
@@ -177,7 +176,7 @@ def test_arff_equals_scipy(tmp_path):
 
 
 @pytest.mark.parametrize("labels", ["-C 2", "-C -2", ""])
-def test_sparse_arff_of_several_labels(tmp_path, labels):
+def test_sparse_multilabel_arff_files_are_read(tmp_path, labels):
     names = ["l1", "l2", "f1", "f2", "f3"] if labels != "-C -2" else ["f1", "f2", "f3", "l1", "l2"]
     types = {"l1": "{0,1}", "l2": "{0,1}", "f1": "numeric", "f2": "{0,1}", "f3": "numeric"}
     head = f"@relation 'r: {labels}'\n" + "".join(f"@attribute {name} {types[name]}\n" for name in names) + "@data\n"
@@ -193,7 +192,7 @@ def test_sparse_arff_of_several_labels(tmp_path, labels):
     np.testing.assert_array_equal(table.X.toarray(), truth[:, 2:])
 
 
-def test_sparse_arff_with_categories(tmp_path):
+def test_sparse_arff_files_with_categories_are_read(tmp_path):
     head = "@relation r\n@attribute a numeric\n@attribute c {red,green}\n@attribute y {no,yes}\n@data\n"
     table = read_table(write(tmp_path, head + "{0 1.5, 2 yes}\n{1 green}\n{0 ?, 1 ?}\n", "data.arff"))
     np.testing.assert_array_equal(table.X["a"], [1.5, 0.0, np.nan])
@@ -201,7 +200,7 @@ def test_sparse_arff_with_categories(tmp_path):
     assert table.y.tolist() == ["yes", "no", "no"]
 
 
-def test_columns_by_name_in_another_order(tmp_path):
+def test_columns_are_found_by_name_in_any_order(tmp_path):
     path = write(tmp_path, "y,b,extra,a\n1,2,x,3\n0,5,z,6\n")
     table = read_table(path, target=(), columns=["a", "b"])
     assert table.y is None
@@ -218,7 +217,7 @@ def test_columns_by_name_in_another_order(tmp_path):
         read_table(bare, target=(), columns=["p", "q", "r"])
 
 
-def test_standard_input():
+def test_standard_input_is_read():
     code = (
         "from metricwise.io import read_table\n"
         "table = read_table('-', target='y')\n"
@@ -230,7 +229,7 @@ def test_standard_input():
     assert run.stdout.decode().startswith("[0, 1] standard input: CSV, separated by tabs, with header, compressed")
 
 
-NEARLY = "a,y\n" + "".join(f"{number},{number % 2}\n" for number in range(40)) + "4x1,1\n"
+INVALID = "a,y\n" + "".join(f"{number},{number % 2}\n" for number in range(40)) + "4x1,1\n"
 
 
 @pytest.mark.parametrize(
@@ -245,7 +244,7 @@ NEARLY = "a,y\n" + "".join(f"{number},{number % 2}\n" for number in range(40)) +
         ("a,b,y\n1,2,0\n1,-2,1\n", {"weight": "b", "target": "y"}, 3, 3, "not negative"),
         ("a,b,y\n1,2,0\n1,1,1\n", {"target": ["b", "y"]}, 2, 3, "zeros and ones"),
         ("a,b,y\n1e999,2,0\n", {}, 2, 1, "too large"),
-        (NEARLY, {"target": "y"}, 42, 1, "found '4x1' in column 'a' where a number belongs"),
+        (INVALID, {"target": "y"}, 42, 1, "found '4x1' in column 'a' where a number belongs"),
         (b"a,y\nr\xff,0\nblue,1\n", {}, 2, 1, "not UTF-8"),
         ("@relation r\n@attribute a numeric\n@attribute y {0,1}\n@data\n1,2\n", {}, 5, 3, "found '2' for 'y'"),
         ("@relation r\n@attribute a numeric\n@attribute y {0,1}\n@data\nx,1\n", {}, 5, 1, "where a number belongs"),
@@ -256,7 +255,7 @@ NEARLY = "a,y\n" + "".join(f"{number},{number % 2}\n" for number in range(40)) +
         ("1 1:2\n0 1:x\n", {}, 2, 5, "found 'x'"),
     ],
 )
-def test_errors_have_a_place(tmp_path, content, options, line, column, message):
+def test_errors_name_line_and_column(tmp_path, content, options, line, column, message):
     path = write(tmp_path, content, "data")
     with pytest.raises(MalformedLineError, match=message) as caught:
         read_table(path, **options)
@@ -280,12 +279,12 @@ def test_errors_have_a_place(tmp_path, content, options, line, column, message):
         (b"PAR1 nothing", {}, "cannot be read as Parquet"),
     ],
 )
-def test_errors_of_the_whole_file(tmp_path, content, options, message):
+def test_errors_about_the_whole_file_name_it(tmp_path, content, options, message):
     with pytest.raises(ValueError, match=message):
         read_table(write(tmp_path, content, "data"), **options)
 
 
-def test_files_that_are_none(tmp_path):
+def test_missing_and_damaged_files_raise(tmp_path):
     with pytest.raises(FileNotFoundError, match="does not exist"):
         read_table(tmp_path / "absent.csv")
     with pytest.raises(IsADirectoryError, match="is a directory"):

@@ -14,8 +14,8 @@ from metricwise.solvers.line_search import Line, minimise_along
 NAMES = ("f1", "accuracy", "g_mean", "prbep", "roc_auc", "partial_roc_auc", "matthews_corrcoef")
 
 
-def random_line(name, seed):
-    """A problem, a line through random points, and the objective along it computed from scratch."""
+def make_random_line(name, seed):
+    """Return a problem, a line through random points, and the objective along it by its definition."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(60, 4))
     positive = X @ [1.0, -0.5, 0.0, 0.3] + rng.normal(size=60) > 0.5
@@ -30,8 +30,8 @@ def random_line(name, seed):
     return problem, line, objective
 
 
-def least_along(objective):
-    """The minimum over steps that are not negative."""
+def find_minimum(objective):
+    """Return the minimum over nonnegative steps."""
     far = 1.0
     while objective(2 * far) < objective(far):
         far *= 2
@@ -42,9 +42,9 @@ def least_along(objective):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_trials_are_the_objective_and_a_slope_below_it(name):
+def test_trials_return_the_objective_and_a_subgradient(name):
     for seed in range(5):
-        problem, line, objective = random_line(name, seed)
+        problem, line, objective = make_random_line(name, seed)
         for step in (0.0, 0.3, 1.0, 2.5):
             trial = line.trial(problem, step)
             assert trial.value == pytest.approx(objective(step), rel=1e-9)
@@ -55,11 +55,11 @@ def test_trials_are_the_objective_and_a_slope_below_it(name):
 
 @pytest.mark.parametrize("guess", [1e-3, 0.3, 1.0, 20.0])
 @pytest.mark.parametrize("name", NAMES)
-def test_finds_the_minimum(name, guess):
+def test_the_line_search_finds_the_minimum(name, guess):
     for seed in range(12):
-        problem, line, objective = random_line(name, seed)
+        problem, line, objective = make_random_line(name, seed)
         start = line.trial(problem, 0.0)
-        least = least_along(objective)
+        least = find_minimum(objective)
         enough = 1e-3 * max(start.value - least, 1e-6 * start.value)
         found = minimise_along(problem, line, start, guess, enough)
         assert found.step >= 0.0
@@ -69,14 +69,14 @@ def test_finds_the_minimum(name, guess):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_stays_where_there_is_nothing_to_gain(name):
-    """From the minimum of a line, and in a direction that leads upwards."""
+def test_the_line_search_stays_at_a_minimum(name):
+    """It starts at the minimum of a line, and in an ascent direction."""
     for seed in range(12):
-        problem, line, _ = random_line(name, seed)
+        problem, line, _ = make_random_line(name, seed)
         if line.trial(problem, 0.0).slope < 0.0:
             line = Line(line.scores, -line.towards, line.square, -line.mixed, line.target_square)
         start = line.trial(problem, 0.0)
         if start.slope < 0.0:
-            continue  # a kink: both directions lead downwards for this subgradient
+            continue  # a kink: both directions descend for this subgradient
         found = minimise_along(problem, line, start, 1.0, 1e-9 * start.value)
         assert found.value == pytest.approx(start.value, rel=1e-8)

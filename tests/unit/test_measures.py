@@ -1,4 +1,4 @@
-"""The measures on small tables and rankings worked out by hand, their edge cases and their messages."""
+"""Measures on small tables and rankings computed by hand, edge cases and error messages."""
 
 from __future__ import annotations
 
@@ -70,13 +70,13 @@ SCORE_MEASURES = [
 ALL_MEASURES = TABLE_MEASURES + SCORE_MEASURES
 
 
-def ids(measures):
+def list_ids(measures):
     return [repr(m) for m in measures]
 
 
-# ---------------------------------------------------------------------------------------------------- what they all are
-@pytest.mark.parametrize("measure", ALL_MEASURES, ids=ids(ALL_MEASURES))
-def test_is_a_frozen_hashable_picklable_value(measure):
+# ---------------------------------------------------------------------------------------------------- common properties
+@pytest.mark.parametrize("measure", ALL_MEASURES, ids=list_ids(ALL_MEASURES))
+def test_measures_are_frozen_hashable_and_picklable(measure):
     assert isinstance(measure, Measure)
     copy = pickle.loads(pickle.dumps(measure))
     assert copy == measure and hash(copy) == hash(measure) and copy is not measure
@@ -86,7 +86,7 @@ def test_is_a_frozen_hashable_picklable_value(measure):
         measure.name = "other"
 
 
-def test_all_measures_differ():
+def test_all_measures_are_distinct():
     assert len(set(ALL_MEASURES)) == len(ALL_MEASURES)
 
 
@@ -109,7 +109,7 @@ CAPABILITIES = {
 
 
 @pytest.mark.parametrize("capability", CAPABILITIES, ids=lambda c: c.__name__)
-def test_capabilities(capability):
+def test_measures_have_the_expected_capabilities(capability):
     assert {m for m in ALL_MEASURES if isinstance(m, capability)} == CAPABILITIES[capability]
 
 
@@ -121,7 +121,7 @@ def test_importing_measures_loads_neither_sklearn_nor_scipy():
 
 
 # ------------------------------------------------------------------------------------------------- contingency measures
-P, N = 0.75, 0.4  # Of the table tp=3, fp=3, fn=1, tn=2.
+P, N = 0.75, 0.4  # Values for the table tp=3, fp=3, fn=1, tn=2.
 BY_HAND = [
     (FBeta(), 6 / 10),
     (FBeta(2.0), 15 / (15 + 4 + 3)),
@@ -140,14 +140,14 @@ BY_HAND = [
 ]
 
 
-@pytest.mark.parametrize(("measure", "expected"), BY_HAND, ids=ids(m for m, _ in BY_HAND))
-def test_value_by_hand(measure, expected):
+@pytest.mark.parametrize(("measure", "expected"), BY_HAND, ids=list_ids(m for m, _ in BY_HAND))
+def test_values_equal_those_by_hand(measure, expected):
     value = measure.value(3, 3, 1, 2)
     assert np.ndim(value) == 0
     assert value == pytest.approx(expected, rel=1e-14)
 
 
-@pytest.mark.parametrize("measure", TABLE_MEASURES, ids=ids(TABLE_MEASURES))
+@pytest.mark.parametrize("measure", TABLE_MEASURES, ids=list_ids(TABLE_MEASURES))
 def test_value_broadcasts_and_is_one_for_perfect_labels(measure):
     tp, fp = np.arange(5)[:, None], np.arange(8)[None, :]
     grid = measure.value(tp, fp, 4 - tp, 7 - fp)
@@ -156,7 +156,7 @@ def test_value_broadcasts_and_is_one_for_perfect_labels(measure):
     assert grid[4, 0] == 1.0 == grid.max()
 
 
-@pytest.mark.parametrize("measure", TABLE_MEASURES, ids=ids(TABLE_MEASURES))
+@pytest.mark.parametrize("measure", TABLE_MEASURES, ids=list_ids(TABLE_MEASURES))
 def test_value_never_warns_and_is_always_finite(measure):
     tables = np.array(np.meshgrid(*[[0.0, 1.0, 2.5]] * 4)).reshape(4, -1)
     with warnings.catch_warnings():
@@ -166,8 +166,8 @@ def test_value_never_warns_and_is_always_finite(measure):
     assert (np.abs(values) <= 1 + 1e-15).all()
 
 
-@pytest.mark.parametrize("measure", TABLE_MEASURES, ids=ids(TABLE_MEASURES))
-def test_negative_rounding_counts_as_zero(measure):
+@pytest.mark.parametrize("measure", TABLE_MEASURES, ids=list_ids(TABLE_MEASURES))
+def test_slightly_negative_counts_are_zero(measure):
     assert measure.value(3, 2, -1e-17, -1e-17) == measure.value(3, 2, 0, 0)
 
 
@@ -192,12 +192,12 @@ ZERO_OVER_ZERO = [
 
 
 @pytest.mark.parametrize(("measure", "table", "expected"), ZERO_OVER_ZERO)
-def test_zero_over_zero(measure, table, expected):
+def test_zero_over_zero_has_the_documented_value(measure, table, expected):
     assert measure.value(*table) == pytest.approx(expected, rel=1e-15)
 
 
-@pytest.mark.parametrize("measure", TABLE_MEASURES, ids=ids(TABLE_MEASURES))
-def test_empty_table_is_zero(measure):
+@pytest.mark.parametrize("measure", TABLE_MEASURES, ids=list_ids(TABLE_MEASURES))
+def test_the_empty_table_has_the_value_zero(measure):
     assert measure.value(0, 0, 0, 0) == pytest.approx(0.0, abs=1e-15)
 
 
@@ -216,8 +216,8 @@ MISTAKES = [
 ]
 
 
-@pytest.mark.parametrize(("measure", "expected"), MISTAKES, ids=ids(m for m, _ in MISTAKES))
-def test_mistakes_per_loss(measure, expected):
+@pytest.mark.parametrize(("measure", "expected"), MISTAKES, ids=list_ids(m for m, _ in MISTAKES))
+def test_mistakes_per_loss_equals_the_formula(measure, expected):
     assert measure.mistakes_per_loss(10, 90) == pytest.approx(expected, rel=1e-12)
 
 
@@ -225,14 +225,14 @@ def test_mistakes_per_loss_of_g_mean_is_about_twice_the_positives():
     assert GMean().mistakes_per_loss(1000, 5000) == pytest.approx(2000, rel=1e-3)
 
 
-@pytest.mark.parametrize("measure", TABLE_MEASURES, ids=ids(TABLE_MEASURES))
-def test_mistakes_per_loss_is_continuous_where_positives_weigh_one(measure):
+@pytest.mark.parametrize("measure", TABLE_MEASURES, ids=list_ids(TABLE_MEASURES))
+def test_mistakes_per_loss_is_continuous_at_one_positive(measure):
     below, above = measure.mistakes_per_loss(1 - 1e-9, 7.5), measure.mistakes_per_loss(1 + 1e-9, 7.5)
-    # The geometric mean and its like are steep at a rate of zero.
+    # The geometric mean and similar measures are steep at a rate of zero.
     assert below == pytest.approx(above, rel=1e-3)
 
 
-def test_mistakes_per_loss_of_small_weights():
+def test_mistakes_per_loss_is_finite_for_small_weights():
     assert Accuracy().mistakes_per_loss(0.25, 4) == pytest.approx(4.25)
     assert Jaccard().mistakes_per_loss(0.25, 4) == pytest.approx(0.25)
 
@@ -251,12 +251,12 @@ def test_beta_must_be_positive(beta):
         GowerLegendre(beta)
 
 
-def test_names_of_f_measures():
+def test_f_measures_have_names():
     assert [FBeta(b).name for b in (1, 2.0, np.float64(0.5), 1.5, 10)] == ["f1", "f2", "f0.5", "f1.5", "f10"]
     assert repr(FBeta(np.float64(0.5))) == "FBeta(beta=0.5)"
 
 
-def test_multiclass_scores_follow_sklearn():
+def test_multiclass_scores_equal_sklearn():
     rng = np.random.default_rng(0)
     y, labels, weight = rng.integers(0, 3, 50), rng.integers(0, 3, 50), rng.random(50)
     pairs = [
@@ -280,7 +280,7 @@ def test_multiclass_kappa_of_one_class_is_zero_without_a_warning():
 
 
 # --------------------------------------------------------------------------------------------------- top of the ranking
-def test_prbep_by_hand():
+def test_prbep_equals_the_value_by_hand():
     assert PRBEP().score([1, 1, 0, 0], [4, 3, 2, 1]) == 1.0
     assert PRBEP().score([1, 1, 0, 0], [4, 2, 3, 1]) == 0.5
     assert PRBEP().score([1, 1, 0, 0], [3, 2, 2, 2]) == pytest.approx((1 + 1 / 3) / 2)
@@ -288,7 +288,7 @@ def test_prbep_by_hand():
     assert PRBEP().score([1, 1], [1, 2]) == 1.0
 
 
-def test_at_k_by_hand():
+def test_measures_at_k_equal_the_values_by_hand():
     y, scores = [1, 0, 1, 1, 0, 0], [6, 5, 4, 3, 2, 1]
     assert PrecisionAtK(2).score(y, scores) == 0.5
     assert RecallAtK(2).score(y, scores) == pytest.approx(1 / 3)
@@ -301,24 +301,24 @@ def test_at_k_by_hand():
 @pytest.mark.parametrize(
     ("k", "n_pos", "expected"), [(0.5, 10, 5), (0.5, 5, 3), (0.01, 10, 1), (2.0, 7, 14), (1.4, 3, 4), (3, 10, 3)]
 )
-def test_predicted_positives(k, n_pos, expected):
+def test_k_determines_the_number_of_predicted_positives(k, n_pos, expected):
     assert PrecisionAtK(k).predicted_positives(n_pos, 100) == expected
     assert RecallAtK(k).predicted_positives(n_pos, 100) == expected
     assert PRBEP().predicted_positives(n_pos, 100) == n_pos
 
 
-def test_at_k_with_weights_counts_weights():
+def test_measures_at_k_count_sample_weights():
     assert PrecisionAtK(3).score([1, 0, 1], [3, 2, 1], [2, 4, 1]) == pytest.approx(2 / 3)
     # Ten tenths add up to slightly less than one.
     assert PrecisionAtK(1).score([1] + [0] * 9, np.zeros(10), np.full(10, 0.1)) == pytest.approx(0.1)
 
 
-def test_at_k_without_positives_is_zero():
+def test_measures_at_k_are_zero_without_positives():
     assert PrecisionAtK().score([0, 0], [1, 2]) == 0.0
     assert RecallAtK().score([0, 0], [1, 2]) == 0.0
 
 
-def test_k_beyond_the_samples():
+def test_k_beyond_the_number_of_samples_raises():
     with pytest.raises(ValueError, match="k=5 asks for 5 predicted positives but there are only 3 samples"):
         PrecisionAtK(5).score([1, 0, 1], [1, 2, 3])
     with pytest.raises(ValueError, match=r"k=2.0 asks for 4 .* only 3 samples; choose k <= 3"):
@@ -339,13 +339,13 @@ def test_k_one_sample_differs_from_as_many_samples_as_positives():
     assert PrecisionAtK(np.int64(1)) == PrecisionAtK(1)
 
 
-def test_values_of_restricted_measures():
+def test_measures_at_k_have_table_values():
     assert PRBEP().value(3, 1, 2, 9) == RecallAtK().value(3, 1, 2, 9) == pytest.approx(0.6)
     assert PrecisionAtK().value(3, 1, 2, 9) == pytest.approx(0.75)
     np.testing.assert_allclose(PrecisionAtK().value(np.array([0, 1]), np.array([0, 1]), 1, 1), [0, 0.5])
 
 
-def test_promises_by_hand():
+def test_measures_under_a_constraint_equal_the_values_by_hand():
     y, scores = [1, 0, 1, 0, 1], [5, 4, 3, 2, 1]
     assert RecallAtPrecision(0.9).score(y, scores) == pytest.approx(1 / 3)
     assert RecallAtPrecision(0.9).score(y, [1, 2, 3, 4, 5]) == pytest.approx(1 / 3)
@@ -357,7 +357,7 @@ def test_promises_by_hand():
 
 
 @pytest.mark.parametrize("bad", [0, 1.1, -0.1, math.nan, True, "0.5"])
-def test_promises_are_shares(bad):
+def test_constraints_outside_0_and_1_raise(bad):
     with pytest.raises(ValueError, match="precision must be"):
         RecallAtPrecision(bad)
     with pytest.raises(ValueError, match="recall must be"):
@@ -365,7 +365,7 @@ def test_promises_are_shares(bad):
 
 
 # -------------------------------------------------------------------------------------------------------------- ranking
-def test_roc_auc_by_hand():
+def test_roc_auc_equals_the_value_by_hand():
     assert RocAuc().score([0, 1], [1, 1]) == 0.5
     assert RocAuc().score([0, 0, 1, 1], [1, 2, 3, 4]) == 1.0
     assert RocAuc().score([0, 0, 1, 1], [4, 3, 2, 1]) == 0.0
@@ -373,7 +373,7 @@ def test_roc_auc_by_hand():
     assert RocAuc().fpr_range == (0.0, 1.0)
 
 
-def test_partial_auc_by_hand():
+def test_partial_auc_equals_the_value_by_hand():
     y, scores = [1, 0, 1, 0], [4, 3, 2, 1]  # The curve: 1/2 until 1/2, then 1.
     assert PartialAuc(0, 0.5, standardize=False).score(y, scores) == pytest.approx(0.5)
     assert PartialAuc(0.5, 1, standardize=False).score(y, scores) == pytest.approx(1.0)
@@ -394,6 +394,6 @@ def test_areas_with_one_class_are_nan(y):
 @pytest.mark.parametrize(
     ("low", "high"), [(-0.1, 0.5), (0.5, 0.5), (0.6, 0.5), (0, 1.1), (math.nan, 0.5), (0, math.nan)]
 )
-def test_range_of_partial_auc(low, high):
+def test_invalid_ranges_of_partial_auc_raise(low, high):
     with pytest.raises(ValueError, match="0 <= min_fpr < max_fpr <= 1"):
         PartialAuc(low, high)

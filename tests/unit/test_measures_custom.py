@@ -1,4 +1,4 @@
-"""Measures made of a user's own function of the contingency table."""
+"""User-defined measures: functions of the contingency table."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def f1_ratio(theta):
     return Ratio(0.0, 2.0, 0.0, 1 + theta, 1.0, -theta)
 
 
-def test_own_measure_is_used_at_once_on_arrays():
+def test_custom_measures_are_vectorised():
     calls = []
 
     def function(tp, fp, fn, tn):
@@ -52,7 +52,7 @@ def test_own_measure_is_used_at_once_on_arrays():
         lambda tp, fp, fn, tn: math.exp(math.log(2 * tp + 1e-300) - math.log(2 * tp + fp + fn + 1e-300)),
     ],
 )
-def test_own_measure_that_takes_numbers_only(function):
+def test_custom_measures_of_scalars_are_accepted(function):
     measure = contingency_measure(function, "scalar")
     assert measure.elementwise
     tp, fp = np.arange(4)[:, None], np.arange(5)
@@ -61,7 +61,7 @@ def test_own_measure_that_takes_numbers_only(function):
     assert measure.score(Y, LABELS) == pytest.approx(0.5)
 
 
-def test_own_measure_is_zero_at_zero_over_zero_without_a_warning():
+def test_custom_measures_are_zero_at_zero_over_zero_without_a_warning():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert contingency_measure(f1_table, "mine").value(0, 0, 0, 5) == 0.0
@@ -69,7 +69,7 @@ def test_own_measure_is_zero_at_zero_over_zero_without_a_warning():
         assert scalar.value(0, 0, 1, 5) == 0.0
 
 
-def test_own_measure_cannot_spoil_its_arguments():
+def test_custom_measures_cannot_change_their_arguments():
     def function(tp, fp, fn, tn):
         tp += fn
         return (tp - fn) / tp
@@ -80,7 +80,7 @@ def test_own_measure_cannot_spoil_its_arguments():
     assert tp.tolist() == [1.0, 2.0]
 
 
-def test_own_measure_with_a_ratio():
+def test_custom_measures_may_have_a_ratio():
     plain = contingency_measure(f1_table, "mine")
     measure = contingency_measure(f1_table, "mine", ratio=f1_ratio)
     assert not isinstance(plain, RatioOfRates) and isinstance(measure, RatioOfRates)
@@ -108,7 +108,7 @@ def test_own_measure_with_a_ratio():
         ((f1_table, ""), TypeError, "name must be non-empty text"),
     ],
 )
-def test_own_measure_is_checked(arguments, error, message):
+def test_invalid_custom_measures_raise(arguments, error, message):
     with pytest.raises(error, match=message):
         contingency_measure(*arguments)
 
@@ -122,12 +122,12 @@ def test_own_measure_is_checked(arguments, error, message):
         (Jaccard().ratio, ValueError, "ratio disagrees with function.*rates"),
     ],
 )
-def test_own_ratio_is_checked(ratio, error, message):
+def test_invalid_custom_ratios_raise(ratio, error, message):
     with pytest.raises(error, match=message):
         contingency_measure(f1_table, "mine", ratio=ratio)
 
 
-def test_mistakes_per_loss_names_a_measure_that_has_no_loss():
+def test_mistakes_per_loss_names_a_measure_that_ignores_positives():
     measure = contingency_measure(specificity, "specificity")
     with pytest.raises(ValueError, match=r"specificity.*positive and finite"):
         measure.mistakes_per_loss(5, 10)

@@ -1,4 +1,4 @@
-"""What the measures accept as truth, labels, scores and weights, and what they say about the rest."""
+"""Input of measures: accepted truth, labels, scores and weights, and errors for the rest."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ LABELS = np.array([1, 0, 1, 0, 0])
 SCORES = np.array([0.9, 0.3, 0.5, 0.2, 0.1])
 
 
-def response_of(measure):
+def get_response(measure):
     return LABELS if measure.response == "labels" else SCORES
 
 
 @pytest.mark.parametrize("measure", ALL_MEASURES, ids=repr)
-def test_all_encodings_of_labels_give_the_same(measure):
-    response = response_of(measure)
+def test_all_encodings_of_labels_give_the_same_score(measure):
+    response = get_response(measure)
     expected = measure.score(Y, response)
     assert isinstance(expected, float)
     for y in (Y == 1, 2 * Y - 1, Y.astype(float), Y.tolist(), pd.Series(Y), pd.array(Y, dtype="Int64")):
@@ -57,12 +57,12 @@ BAD_Y = [
 
 @pytest.mark.parametrize(("y", "message"), BAD_Y)
 @pytest.mark.parametrize("measure", [FBeta(), PRBEP(), RocAuc(), RecallAtPrecision()])
-def test_bad_truth(measure, y, message):
+def test_invalid_truth_raises(measure, y, message):
     with pytest.raises(ValueError, match=message):
-        measure.score(y, response_of(measure))
+        measure.score(y, get_response(measure))
 
 
-def test_bad_labels():
+def test_invalid_labels_raise():
     with pytest.raises(ValueError, match="labels must hold 0 and 1"):
         FBeta().score(Y, SCORES)
     with pytest.raises(ValueError, match="y has 5 samples but labels has 4"):
@@ -82,7 +82,7 @@ def test_bad_labels():
     ],
 )
 @pytest.mark.parametrize("measure", SCORE_MEASURES, ids=repr)
-def test_bad_scores(measure, scores, message):
+def test_invalid_scores_raise(measure, scores, message):
     with pytest.raises(ValueError, match=message):
         measure.score(Y, scores)
 
@@ -98,11 +98,11 @@ def test_bad_scores(measure, scores, message):
     ],
 )
 @pytest.mark.parametrize("measure", [FBeta(), PRBEP(), RocAuc()])
-def test_bad_weights(measure, weight, message):
+def test_invalid_weights_raise(measure, weight, message):
     with pytest.raises(ValueError, match=message):
-        measure.score(Y, response_of(measure), weight)
+        measure.score(Y, get_response(measure), weight)
 
 
-def test_contingency_table_with_weights():
+def test_contingency_tables_count_weights():
     table = contingency_table(Y, LABELS, [1, 2, 4, 8, 16])
     assert (table.tp, table.fp, table.fn, table.tn) == (1, 4, 2, 24)

@@ -1,4 +1,4 @@
-"""MetricClassifier: who takes part, who is dropped, what is chosen and what is said about it."""
+"""MetricClassifier: candidates, dropped candidates, the selected model and its explanation."""
 
 from __future__ import annotations
 
@@ -30,23 +30,23 @@ from metricwise.estimators.selection.profile import Profile
 FEW = {"linear": LogisticRegression(), "trees": ExtraTreesClassifier(20, min_samples_leaf=3, random_state=0)}
 
 
-def rows(n=600, weights=(0.85,), **settings):
+def make_data(n=600, weights=(0.85,), **settings):
     X, y = make_classification(n, 8, n_informative=4, weights=list(weights), random_state=0, **settings)
     return train_test_split(X, y, test_size=0.4, random_state=0, stratify=y)
 
 
-def test_the_better_candidate_gets_the_weight():
-    X, X_test, y, y_test = rows()
-    lazy = {"nobody": DummyClassifier(strategy="prior"), "linear": LogisticRegression()}
-    model = MetricClassifier("f1", candidates=lazy).fit(X, y)
+def test_the_better_candidate_is_selected():
+    X, X_test, y, y_test = make_data()
+    candidates = {"constant": DummyClassifier(strategy="prior"), "linear": LogisticRegression()}
+    model = MetricClassifier("f1", candidates=candidates).fit(X, y)
     assert isinstance(model.best_estimator_, LogisticRegression)
     assert model.score(X_test, y_test) == pytest.approx(f1_score(y_test, model.predict(X_test)))
-    last = model.leaderboard_.set_index("candidate").loc["nobody"]
+    last = model.leaderboard_.set_index("candidate").loc["constant"]
     assert last["why_dropped"] == "clearly behind linear" and last["weight"] == 0.0
 
 
 def test_scores_are_the_weighted_mean_of_calibrated_scores():
-    X, X_test, y, _ = rows()
+    X, X_test, y, _ = make_data()
     model = MetricClassifier("f1", candidates=FEW).fit(X, y)
     models, parts = model._ensemble.models, []
     for one, calibrate in zip(models, model._ensemble.calibrations, strict=True):
@@ -58,17 +58,17 @@ def test_scores_are_the_weighted_mean_of_calibrated_scores():
     np.testing.assert_allclose(model.weights_.sum(), 1.0)
 
 
-def test_the_explanation_names_what_was_chosen_and_what_was_not():
-    X, _, y, _ = rows()
-    model = MetricClassifier("f1", candidates={"nobody": DummyClassifier(), "linear": LogisticRegression()}).fit(X, y)
+def test_the_explanation_names_selected_and_dropped_candidates():
+    X, _, y, _ = make_data()
+    model = MetricClassifier("f1", candidates={"constant": DummyClassifier(), "linear": LogisticRegression()}).fit(X, y)
     text = model.explain()
     assert text.startswith("Of 2 candidates, linear is chosen.")
     assert "- nobody: 0." in text and "clearly behind linear" in text
 
 
 @pytest.mark.parametrize("name", measure_names())
-def test_every_measure_of_two_classes(name):
-    X, X_test, y, y_test = rows(500)
+def test_every_binary_measure_is_supported(name):
+    X, X_test, y, y_test = make_data(500)
     model = MetricClassifier(name, candidates=FEW, cv=3).fit(X, y)
     low, high = model.expected_score_interval_
     assert low <= model.expected_score_ <= high
@@ -76,7 +76,7 @@ def test_every_measure_of_two_classes(name):
 
 
 @pytest.mark.parametrize("measure", ["f1_macro", "f1_micro", "f1_weighted", "accuracy", "f1"])
-def test_several_classes(measure):
+def test_multiclass_measures_are_supported(measure):
     X, y = make_classification(600, 8, n_informative=5, n_classes=3, weights=[0.6, 0.3], random_state=0)
     model = MetricClassifier(measure, candidates=FEW, cv=3).fit(X[:400], np.array(["a", "b", "c"])[y[:400]])
     assert set(model.predict(X[400:])) <= {"a", "b", "c"}
@@ -85,7 +85,7 @@ def test_several_classes(measure):
 
 
 @pytest.mark.parametrize("as_sparse", [False, True])
-def test_several_labels(as_sparse):
+def test_multilabel_targets_are_supported(as_sparse):
     X, Y = make_multilabel_classification(300, n_classes=4, random_state=0)
     given = sparse.csr_matrix(Y) if as_sparse else Y
     model = MetricClassifier("f1_macro", candidates=FEW, cv=3).fit(X[:200], given[:200])
@@ -95,8 +95,8 @@ def test_several_labels(as_sparse):
     assert model.score(X[200:], Y[200:]) > 0.5
 
 
-def test_positive_label_may_be_the_first():
-    X, X_test, y, y_test = rows()
+def test_the_positive_label_may_be_the_first():
+    X, X_test, y, y_test = make_data()
     names = np.array(["fraud", "usual"])
     model = MetricClassifier("f1", candidates=FEW, pos_label="fraud").fit(X, names[1 - y])
     found = model.predict(X_test)
@@ -109,8 +109,8 @@ def test_positive_label_may_be_the_first():
     assert chance[y_test == 1].mean() > chance[y_test == 0].mean()
 
 
-def test_the_same_with_one_and_two_processes():
-    X, X_test, y, _ = rows()
+def test_results_do_not_depend_on_n_jobs():
+    X, X_test, y, _ = make_data()
     models = [
         MetricClassifier("f1", candidates=["logistic", "extra_trees"], n_jobs=jobs, random_state=1).fit(X, y)
         for jobs in (1, 2)
@@ -119,8 +119,8 @@ def test_the_same_with_one_and_two_processes():
     np.testing.assert_array_equal(models[0].weights_, models[1].weights_)
 
 
-def test_weights_are_copies():
-    X, _, y, _ = rows(300)
+def test_sample_weights_equal_repeated_samples():
+    X, _, y, _ = make_data(300)
     weights = 1.0 + (np.arange(len(y)) % 3 == 0)
     linear = {"linear": LogisticRegression()}
     weighted = MetricClassifier("f1", candidates=linear).fit(X, y, sample_weight=weights)
@@ -130,7 +130,7 @@ def test_weights_are_copies():
     assert weighted.expected_score_ == pytest.approx(repeated.expected_score_)
 
 
-def test_frames_with_categories_and_missing_numbers():
+def test_frames_with_categories_and_missing_values_are_accepted():
     pd = pytest.importorskip("pandas")
     X, y = make_classification(500, 4, n_informative=3, n_redundant=0, random_state=0)
     frame = pd.DataFrame(X, columns=list("abcd"))
@@ -148,22 +148,22 @@ def test_frames_with_categories_and_missing_numbers():
         model.predict(later[["b", "a", "c", "d", "kind"]])
 
 
-def test_missing_numbers_of_arrays():
-    X, X_test, y, y_test = rows()
+def test_arrays_with_missing_values_are_accepted():
+    X, X_test, y, y_test = make_data()
     X[::9, 0] = np.nan
     X_test[::5, 1] = np.nan
     model = MetricClassifier("f1", candidates=["logistic", "boosted_trees"], cv=3).fit(X, y)
     assert model.score(X_test, y_test) > 0.5
 
 
-def test_profile_tells_numbers_from_categories():
+def test_the_profile_distinguishes_numbers_from_categories():
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame({"n": [1.0, np.nan], "c": pd.Categorical(["u", "v"]), "s": ["x", "y"], "b": [True, False]})
     profile = Profile.of(frame)
     assert profile.numeric == ("n", "b") and profile.categorical == ("c", "s") and profile.has_missing
 
 
-def test_candidates_by_measure_size_and_sparsity():
+def test_candidates_depend_on_measure_size_and_sparsity():
     small = Profile(500, 10, False, (), (), False)
     large = Profile(50_000, 10, False, (), (), False)
     text = Profile(500, 20_000, True, (), (), False)
@@ -181,14 +181,14 @@ def test_candidates_by_measure_size_and_sparsity():
     assert "multivariate SVM" not in names(small, RecallAtPrecision(0.9))
 
 
-def test_trees_get_sparse_rows_dense_only_if_these_fit():
+def test_trees_get_dense_samples_only_if_these_fit_in_memory():
     trees = ExtraTreesClassifier()
     assert for_trees(Profile(500, 20_000, True, (), (), False), trees) is trees
     assert isinstance(for_trees(Profile(500, 200, True, (), (), False), trees).transformer, Dense)
 
 
 @pytest.mark.parametrize(("density", "dense"), [(0.02, False), (0.3, True)])
-def test_trees_of_rows_that_are_nearly_all_zero_leave_zeros_out_and_are_the_same(density, dense):
+def test_trees_of_very_sparse_samples_equal_those_of_dense_ones(density, dense):
     X = sparse.random(300, 60, density, random_state=0, format="csr")
     y = np.asarray(X.sum(axis=1)).ravel() > X.sum(axis=1).mean()
     trees = ExtraTreesClassifier(5, random_state=0)
@@ -200,36 +200,36 @@ def test_trees_of_rows_that_are_nearly_all_zero_leave_zeros_out_and_are_the_same
     assert isinstance(for_trees(Profile.of(X), trees), Prepared)
 
 
-def test_settings_that_gain_from_more_rows_are_not_judged_by_few():
+def test_settings_that_gain_from_more_samples_are_not_dropped_early():
     guess = DummyClassifier(strategy="stratified", random_state=0)
     candidates = [
         Candidate("learner", LogisticRegression(), {"number": 0}),
         Candidate("learner", guess, {"number": 1}, gains_later=True),
         Candidate("learner", guess, {"number": 2}),
     ]
-    runs = halving(5000).run(candidates).runs
+    runs = make_halving(5000).run(candidates).runs
     assert [one.n_samples for one in runs] == [5000, 5000, 1000]
     assert [one.why_dropped for one in runs] == ["", *2 * ["other settings of it are better"]]
 
 
-def halving(n, budget=None):
+def make_halving(n, budget=None):
     X, y = make_classification(n, 4, random_state=0)
     task = Binary(np.array([0, 1]), FBeta(), 1)
     data, cv = prepare_data(task, X, y, None, None)
     return SuccessiveHalving(task, data, ThresholdRule(must_keep=False), cv, None, Clock(budget), lambda text: False)
 
 
-def test_parts_of_the_rows_grow_and_contain_each_other():
-    large = halving(40_000)
+def test_rungs_are_nested_and_grow():
+    large = make_halving(40_000)
     assert large._parts() == [1000, 4000, 16_000, 40_000]
-    assert halving(1900)._parts() == [1900]
+    assert make_halving(1900)._parts() == [1900]
     first, second = large._make_rung(1000), large._make_rung(4000)
     assert set(first.samples) <= set(second.samples)
     assert abs(np.mean(large.data.y[first.samples]) - np.mean(large.data.y)) < 1e-3
 
 
-class Sleepy(LogisticRegression):
-    """A learner that takes a tenth of a millisecond for a sample."""
+class SlowClassifier(LogisticRegression):
+    """A learner that takes a tenth of a millisecond per sample."""
 
     def fit(self, X, y, sample_weight=None):
         time.sleep(1e-4 * len(y))
@@ -237,18 +237,18 @@ class Sleepy(LogisticRegression):
 
 
 def test_a_time_budget_is_kept():
-    X, _, y, _ = rows(8000)
-    learners = {f"sleepy {k}": Sleepy(C=1.0 + k) for k in range(20)}
+    X, _, y, _ = make_data(8000)
+    learners = {f"sleepy {k}": SlowClassifier(C=1.0 + k) for k in range(20)}
     begun = time.perf_counter()
     model = MetricClassifier("f1", candidates=learners, time_budget=3.0).fit(X, y)
-    # Without a budget, the first part of the samples takes eight seconds, and the others as long.
+    # Without a budget, the first rung takes eight seconds, and the others as long.
     assert time.perf_counter() - begun < 6.0
     assert model.leaderboard_["why_dropped"].str.contains("more time than is left").any()
     assert model.predict(X).shape == y.shape
 
 
-def test_callbacks_tell_the_progress_and_can_end_the_race():
-    X, _, y, _ = rows()
+def test_callbacks_report_progress_and_can_stop_the_selection():
+    X, _, y, _ = make_data()
     lines = []
     MetricClassifier("f1", candidates=FEW, callback=lines.append).fit(X, y)
     assert len(lines) == 2 and lines[0].startswith("360 samples: linear")
@@ -256,38 +256,38 @@ def test_callbacks_tell_the_progress_and_can_end_the_race():
     assert model.leaderboard_["n_samples"].gt(0).sum() == 1
 
 
-def test_candidates_with_decision_values_only():
-    X, X_test, y, y_test = rows()
+def test_candidates_without_probabilities_are_calibrated():
+    X, X_test, y, y_test = make_data()
     model = MetricClassifier("f1", candidates={"svm": LinearSVC()}).fit(X, y)
     assert model.score(X_test, y_test) > 0.5
     assert np.all((model.predict_proba(X_test) >= 0.0) & (model.predict_proba(X_test) <= 1.0))
 
 
 @pytest.mark.parametrize("measure", ["f1", "roc_auc", "prbep", RecallAtPrecision(0.8)])
-def test_score_intervals_shrink_with_more_rows(measure):
-    X, _, y, _ = rows()
+def test_score_intervals_shrink_with_more_samples(measure):
+    X, _, y, _ = make_data()
     model = MetricClassifier(measure, candidates=FEW).fit(X, y)
     few, many = model.score_interval(n_samples=100), model.score_interval()
     assert 0.0 <= few[0] < many[0] <= model.expected_score_ <= many[1] < few[1] <= 1.0
 
 
-def test_score_intervals_of_several_classes_are_refused():
+def test_multiclass_score_intervals_raise():
     X, y = make_classification(300, 6, n_informative=4, n_classes=3, random_state=0)
     model = MetricClassifier("f1_macro", candidates={"linear": LogisticRegression()}).fit(X, y)
     with pytest.raises(ValueError, match="expected_score_interval_"):
         model.score_interval()
 
 
-def test_cloned_and_searched():
-    X, _, y, _ = rows(300)
+def test_clone_and_grid_search_work():
+    X, _, y, _ = make_data(300)
     search = GridSearchCV(MetricClassifier(candidates=FEW, cv=2), {"measure": ["f1", "g_mean"]}, cv=2).fit(X, y)
     assert search.best_params_["measure"] in ("f1", "g_mean")
     assert clone(search.best_estimator_).get_params()["candidates"].keys() == FEW.keys()
 
 
 @pytest.mark.parametrize("rare", [5, 4995])
-def test_scores_of_a_rare_class_are_not_cut_off(rare):
-    """Log-odds of one positive in a thousand are below -6 for nearly all samples, which still have to be ranked."""
+def test_scores_of_a_rare_class_are_not_clipped(rare):
+    """With one positive in a thousand, nearly all log-odds are below -6, and these samples must still be ranked."""
     random = np.random.default_rng(0)
     y = np.arange(5000) < rare
     X = random.normal(size=(5000, 3)) + 2.0 * y[:, None]
@@ -298,58 +298,58 @@ def test_scores_of_a_rare_class_are_not_cut_off(rare):
     assert model.score(X, y) == pytest.approx(roc_auc_score(y, plain.decision_function(X)), abs=1e-6)
 
 
-# -------------------------------------------------------------------------------------------------- what to expect
+# -------------------------------------------------------------------------------------------------- expected scores
 
 
-def runner_with(*curve):
+def make_run(*curve):
     run = CandidateRun(Candidate("any", None))
     run.curve = list(curve)
     return run
 
 
-def test_measures_are_carried_on_by_the_power_that_heats_have_shown():
-    # What is missing shrinks as the root of the samples: 0.4, then 0.2 with four times the samples.
-    carried = extrapolate([runner_with((1000.0, 0.6), (4000.0, 0.8))], 5000, guessed=True)
-    assert carried(0.8) == pytest.approx(1.0 - 0.2 * (4000 / 5000) ** 0.5)
-    assert carried(1.0) == 1.0
+def test_the_learning_curve_is_extrapolated_by_its_power_law():
+    # The error shrinks as the inverse square root: 0.4, then 0.2 with four times the samples.
+    extrapolation = extrapolate([make_run((1000.0, 0.6), (4000.0, 0.8))], 5000, guessed=True)
+    assert extrapolation(0.8) == pytest.approx(1.0 - 0.2 * (4000 / 5000) ** 0.5)
+    assert extrapolation(1.0) == 1.0
 
 
 @pytest.mark.parametrize(
     "curve",
     [[(100.0, 0.5)], [(100.0, 0.6), (400.0, 0.5)], [(100.0, 0.6), (400.0, 1.0)], [(100.0, 0.9), (50.0, 0.95)]],
 )
-def test_without_a_rising_curve_nothing_is_carried_on(curve):
-    assert extrapolate([runner_with(*curve)], 1000, guessed=True)(0.7) == pytest.approx(0.7)
+def test_a_learning_curve_that_does_not_rise_is_not_extrapolated(curve):
+    assert extrapolate([make_run(*curve)], 1000, guessed=True)(0.7) == pytest.approx(0.7)
 
 
-def test_curves_are_averaged_and_none_is_too_steep():
-    steep = runner_with((100.0, 0.1), (200.0, 0.9))
+def test_learning_curves_are_averaged_and_their_power_is_bounded():
+    steep = make_run((100.0, 0.1), (200.0, 0.9))
     assert extrapolate([steep], 400, guessed=True)(0.9) == pytest.approx(1.0 - 0.1 * 0.5)
-    level = runner_with((100.0, 0.5), (200.0, 0.5))
-    assert extrapolate([steep, level, runner_with((200.0, 0.1))], 400, guessed=True)(0.9) == pytest.approx(
+    level = make_run((100.0, 0.5), (200.0, 0.5))
+    assert extrapolate([steep, level, make_run((200.0, 0.1))], 400, guessed=True)(0.9) == pytest.approx(
         1.0 - 0.1 * 0.5**0.5
     )
 
 
-def test_intervals_leave_room_for_growth_that_no_heat_has_shown():
-    one_heat = [runner_with((800.0, 0.9))]
-    assert extrapolate(one_heat, 1000, guessed=True).interval(0.8, 0.95) == pytest.approx((0.8, 1.0 - 0.8 * 0.05))
-    assert extrapolate(one_heat, 1000, guessed=False).interval(0.8, 0.95) == pytest.approx((0.8, 0.95))
-    level = [runner_with((100.0, 0.9), (800.0, 0.9))]
+def test_intervals_allow_for_growth_after_a_single_rung():
+    one_rung = [make_run((800.0, 0.9))]
+    assert extrapolate(one_rung, 1000, guessed=True).interval(0.8, 0.95) == pytest.approx((0.8, 1.0 - 0.8 * 0.05))
+    assert extrapolate(one_rung, 1000, guessed=False).interval(0.8, 0.95) == pytest.approx((0.8, 0.95))
+    level = [make_run((100.0, 0.9), (800.0, 0.9))]
     assert extrapolate(level, 1000, guessed=True).interval(0.8, 0.95) == pytest.approx((0.8, 0.95))
 
 
 @pytest.mark.parametrize("measure", ["f1", "roc_auc"])
-def test_intervals_hold_the_measure_of_new_rows_as_often_as_they_say(measure):
-    """Twenty races on samples drawn anew, each judged on as many new samples."""
+def test_intervals_cover_the_score_on_new_samples(measure):
+    """Fit twenty models, each on fresh samples, and evaluate each on as many new ones."""
     X, y = make_classification(40_000, 6, n_informative=4, weights=[0.8], flip_y=0.1, random_state=3)
     learners = {"weak": LogisticRegression(C=0.01), "strong": LogisticRegression(), "svm": LinearSVC()}
     held = 0
     for seed in range(20):
-        rows = np.random.default_rng(seed).permutation(len(y))
-        train, new = rows[:400], rows[400:800]
+        samples = np.random.default_rng(seed).permutation(len(y))
+        train, new = samples[:400], samples[400:800]
         model = MetricClassifier(measure, candidates=learners, random_state=seed)
         low, high = model.fit(X[train], y[train]).expected_score_interval_
         held += low <= model.score(X[new], y[new]) <= high
-    # With a rate of 0.9, fewer than 14 would be seen once in 400 times.
+    # At a coverage of 0.9, fewer than 14 occur once in 400 times.
     assert held >= 14

@@ -24,8 +24,8 @@ from metricwise.estimators.multilabel.learners import probability
 RNG = np.random.default_rng(0)
 
 
-def made_rows(n=300, seed=0):
-    """Labels that depend on features and on each other; the fourth is nearly the opposite of the first."""
+def make_data(n=300, seed=0):
+    """Return labels that depend on features and on each other; the fourth is nearly the opposite of the first."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 5))
     Y = np.zeros((n, 4), dtype=int)
@@ -36,8 +36,8 @@ def made_rows(n=300, seed=0):
     return X, Y
 
 
-X, Y = made_rows()
-NEW, TRUTH = made_rows(seed=1)
+X, Y = make_data()
+NEW, TRUTH = make_data(seed=1)
 LOGISTIC = LogisticRegression()
 MODELS = {
     "relevance": lambda **settings: BinaryRelevance(**{"estimator": LOGISTIC, **settings}),
@@ -51,62 +51,62 @@ each_model = pytest.mark.parametrize("name", MODELS)
 VECTORS = np.array(list(product([0, 1], repeat=4)))
 
 
-def joint_by_hand(model, rows):
-    """The product of the chain's conditional probabilities, one vector and one classifier at a time."""
-    total = np.zeros((len(rows), len(VECTORS)))
+def compute_joint(model, X_new):
+    """Return the product of the chain's conditional probabilities, one vector and one classifier at a time."""
+    total = np.zeros((len(X_new), len(VECTORS)))
     for chain in model.chains_:
         joint = np.ones_like(total)
         for column, vector in enumerate(VECTORS):
             for k, label in enumerate(chain.order):
-                before = np.tile(vector[chain.order[:k]], (len(rows), 1))
-                p = probability(chain.models[k], np.hstack([rows, before]))
+                before = np.tile(vector[chain.order[:k]], (len(X_new), 1))
+                p = probability(chain.models[k], np.hstack([X_new, before]))
                 joint[:, column] *= p if vector[label] else 1.0 - p
         total += joint
     return total / len(model.chains_)
 
 
-def f_of(prediction, vector):
+def compute_f1(prediction, vector):
     both = prediction.sum() + vector.sum()
     return 1.0 if both == 0 else 2.0 * (prediction * vector).sum() / both
 
 
 @pytest.mark.parametrize("estimator", [LOGISTIC, GaussianNB()], ids=["logistic", "bayes"])
 @pytest.mark.parametrize("order", ["given", "random", [2, 0, 3, 1]], ids=["given", "random", "listed"])
-def test_the_joint_distribution_is_the_product_of_the_chain(estimator, order):
+def test_the_joint_distribution_equals_the_product_of_the_chain(estimator, order):
     model = ProbabilisticClassifierChain(estimator, order).fit(X, Y)
-    rows = NEW[:8]
-    expected = joint_by_hand(model, rows)
-    vectors, joint = model._joint(rows)
-    places = [np.flatnonzero((vectors == vector).all(axis=1))[0] for vector in VECTORS]
-    np.testing.assert_allclose(joint[:, places], expected, rtol=1e-9)
+    X_new = NEW[:8]
+    expected = compute_joint(model, X_new)
+    vectors, joint = model._joint(X_new)
+    positions = [np.flatnonzero((vectors == vector).all(axis=1))[0] for vector in VECTORS]
+    np.testing.assert_allclose(joint[:, positions], expected, rtol=1e-9)
     np.testing.assert_allclose(joint.sum(axis=1), 1.0)
-    np.testing.assert_allclose(model.predict_proba(rows), expected @ VECTORS, rtol=1e-9)
-    np.testing.assert_array_equal(model.predict_joint_mode(rows), VECTORS[expected.argmax(axis=1)])
-    expected_f = np.array([[f_of(one, other) for other in VECTORS] for one in VECTORS]) @ expected.T
-    chosen = model.predict(rows)
+    np.testing.assert_allclose(model.predict_proba(X_new), expected @ VECTORS, rtol=1e-9)
+    np.testing.assert_array_equal(model.predict_joint_mode(X_new), VECTORS[expected.argmax(axis=1)])
+    expected_f = np.array([[compute_f1(one, other) for other in VECTORS] for one in VECTORS]) @ expected.T
+    chosen = model.predict(X_new)
     best = [expected_f[np.flatnonzero((labels == VECTORS).all(axis=1))[0], i] for i, labels in enumerate(chosen)]
     np.testing.assert_allclose(best, expected_f.max(axis=0), rtol=1e-9)
 
 
-def test_ensembles_average_their_chains():
+def test_ensembles_average_the_distributions_of_their_chains():
     model = ProbabilisticClassifierChain(LOGISTIC, "random", n_chains=3).fit(X, Y)
     assert len(model.chains_) == 3 and len({tuple(order) for order in model.orders_}) > 1
-    np.testing.assert_allclose(model.predict_proba(NEW[:5]), joint_by_hand(model, NEW[:5]) @ VECTORS, rtol=1e-9)
+    np.testing.assert_allclose(model.predict_proba(NEW[:5]), compute_joint(model, NEW[:5]) @ VECTORS, rtol=1e-9)
 
 
 @pytest.mark.parametrize("estimator", [LOGISTIC, GaussianNB()], ids=["compiled", "general"])
 def test_samples_follow_the_distribution(estimator):
     model = ProbabilisticClassifierChain(estimator, [3, 1, 0, 2]).fit(X, Y)
-    rows = NEW[:3]
-    samples = model.sample(rows, n_samples=20_000)
+    X_new = NEW[:3]
+    samples = model.sample(X_new, n_samples=20_000)
     assert samples.shape == (3, 20_000, 4) and samples.dtype == np.int8
-    expected = joint_by_hand(model, rows)
-    places = samples @ [8, 4, 2, 1]
+    expected = compute_joint(model, X_new)
+    positions = samples @ [8, 4, 2, 1]
     for i in range(3):
-        found = np.bincount(places[i], minlength=16) / 20_000
+        found = np.bincount(positions[i], minlength=16) / 20_000
         assert np.abs(found - expected[i]).max() < 0.015
-    np.testing.assert_array_equal(model.sample(rows, 50), model.sample(rows, 50))
-    assert not np.array_equal(model.sample(rows, 50), model.sample(rows, 50, random_state=7))
+    np.testing.assert_array_equal(model.sample(X_new, 50), model.sample(X_new, 50))
+    assert not np.array_equal(model.sample(X_new, 50), model.sample(X_new, 50, random_state=7))
     assert not np.array_equal(samples[0, :50], samples[1, :50])
 
 
@@ -122,7 +122,7 @@ def test_samples_do_not_depend_on_blocks(monkeypatch):
     np.testing.assert_allclose(model.predict_proba(NEW), whole[1])
 
 
-def test_a_beam_finds_the_mode_of_sampled_chains():
+def test_beam_search_finds_the_mode_of_sampled_chains():
     listed = ProbabilisticClassifierChain(LOGISTIC).fit(X, Y)
     beam = ProbabilisticClassifierChain(LOGISTIC, n_samples=3).fit(X, Y)
     assert listed._lists_all() and not beam._lists_all()
@@ -134,8 +134,8 @@ def test_a_beam_finds_the_mode_of_sampled_chains():
 
 
 @each_model
-def test_rules_serve_their_measures(name):
-    """Each rule is at least about as good as the others for what it aims at."""
+def test_each_inference_rule_is_best_for_its_measure(name):
+    """Each rule scores at least about as high as the others on its own measure."""
     truth = TRUTH
     averages = {"macro_f": "macro", "micro_f": "micro", "gfm": "samples", "meuf": "samples"}
     for rule, average in averages.items():
@@ -148,7 +148,7 @@ def test_rules_serve_their_measures(name):
         assert found > plain - 0.01, rule
 
 
-def test_rules_may_change_after_training():
+def test_the_inference_rule_may_change_after_training():
     model = MODELS["chain"]().fit(X, Y)
     np.testing.assert_array_equal(
         model.set_params(inference="hamming").predict(NEW), MODELS["chain"](inference="hamming").fit(X, Y).predict(NEW)
@@ -165,14 +165,14 @@ def test_rules_may_change_after_training():
     )
 
 
-def test_beta_moves_labels():
+def test_a_larger_beta_predicts_more_labels():
     for name in ("relevance", "chain"):
         few, many = (MODELS[name](beta=beta).fit(X, Y).predict(NEW).sum() for beta in (0.3, 3.0))
         assert few < many
 
 
 @each_model
-def test_score_is_the_measure_of_the_rule(name):
+def test_score_is_the_measure_of_the_inference_rule(name):
     model = MODELS[name]().fit(X, Y)
     assert model.score(NEW, TRUTH) == pytest.approx(
         f1_score(TRUTH, model.predict(NEW), average="samples", zero_division=1)
@@ -188,9 +188,9 @@ def test_score_is_the_measure_of_the_rule(name):
 
 
 @each_model
-def test_sparse_rows_and_labels(name):
+def test_sparse_samples_and_labels_are_accepted(name):
     dense = MODELS[name]().fit(X, Y)
-    if name == "forest":  # naive Bayes takes dense samples only
+    if name == "forest":  # naive Bayes accepts dense samples only
         return
     found = MODELS[name]().fit(sparse.csr_matrix(X), sparse.csr_matrix(Y))
     labels = found.predict(sparse.csr_matrix(NEW))
@@ -200,7 +200,7 @@ def test_sparse_rows_and_labels(name):
 
 
 @each_model
-def test_labels_without_both_kinds_of_rows(name):
+def test_constant_labels_are_predicted_as_constant(name):
     wide = np.column_stack([Y, np.zeros(len(Y)), np.ones(len(Y))])
     labels = MODELS[name]().fit(X, wide).predict(NEW)
     assert not labels[:, 4].any() and labels[:, 5].all()
@@ -218,21 +218,21 @@ def test_rare_labels_get_the_default_classifier():
     assert model.estimators_[1].C < 1.0  # this label is noise, which strong regularisation predicts best
 
 
-def test_sorted_rows_do_not_mislead_the_choice_of_c():
-    """Each third of the samples has a feature that tells, and one for all tells the wrong in the last third.
+def test_sorted_samples_do_not_bias_the_choice_of_c():
+    """Each third of the samples has an informative feature; a shared feature is inverted in the last third.
 
-    Without shuffling, a fold is a third, of which the others teach only what is wrong.
+    Without shuffling, each fold is one third, and the other two mislead the model about it.
     """
     sign = np.tile([-1, 1], 30)
     own = np.eye(3)[np.repeat(np.arange(3), 20)] * sign[:, None]
-    rows = np.column_stack([own, own @ [1, 1, -1]])
+    X_new = np.column_stack([own, own @ [1, 1, -1]])
     labels = np.column_stack([sign > 0, sign < 0]).astype(int)
-    assert [model.C for model in BinaryRelevance().fit(rows, labels).estimators_] == [100.0, 100.0]
+    assert [model.C for model in BinaryRelevance().fit(X_new, labels).estimators_] == [100.0, 100.0]
     search = GridSearchCV(LogisticRegression(), {"C": [0.01, 100.0]}, cv=3, scoring="neg_log_loss")
-    assert search.fit(rows, labels[:, 0]).best_params_["C"] == 0.01
+    assert search.fit(X_new, labels[:, 0]).best_params_["C"] == 0.01
 
 
-def test_life_in_scikit_learn():
+def test_pipelines_grid_search_clone_and_pickle_work():
     frame = pd.DataFrame(X, columns=list("abcde"))
     model = make_pipeline(StandardScaler(), ProbabilisticClassifierChain(LOGISTIC)).fit(frame, pd.DataFrame(Y))
     assert model.predict(frame).shape == Y.shape
@@ -251,7 +251,7 @@ def test_life_in_scikit_learn():
     assert forest.predict(NEW).shape == TRUTH.shape
 
 
-def test_weights_of_rows_are_passed_on():
+def test_sample_weights_are_passed_to_the_estimators():
     weights = np.where(Y[:, 0] == 1, 5.0, 1.0)
     plain, heavy = (MODELS["chain"]().fit(X, Y, sample_weight=w) for w in (None, weights))
     assert heavy.predict_proba(NEW)[:, 0].mean() > plain.predict_proba(NEW)[:, 0].mean() + 0.05
@@ -259,7 +259,7 @@ def test_weights_of_rows_are_passed_on():
 
 # -------------------------------------------------------------------------------------------------------- bad input
 
-WRONG = {
+INVALID = {
     "one column of labels": (lambda m: m.fit(X, Y[:, 0]), r"shape \(300,\)"),
     "lists": (lambda m: m.fit(X, [["a"], ["b", "c"]] * 150), "convert lists of labels with MultiLabelBinarizer"),
     "lengths": (lambda m: m.fit(X, Y[:-1]), "X has 300 samples but y has 299"),
@@ -279,11 +279,11 @@ WRONG = {
 
 
 @each_model
-@pytest.mark.parametrize("case", WRONG)
-def test_bad_input(name, case):
+@pytest.mark.parametrize("case", INVALID)
+def test_invalid_input_raises(name, case):
     model = MODELS[name]()
-    with pytest.raises(ValueError, match=WRONG[case][1]):
-        WRONG[case][0](model)
+    with pytest.raises(ValueError, match=INVALID[case][1]):
+        INVALID[case][0](model)
     assert not hasattr(model, "n_labels_") and not hasattr(model, "n_features_in_")
 
 
@@ -297,6 +297,6 @@ def test_bad_input(name, case):
     ],
     ids=["short", "twice", "alike", "no samples"],
 )
-def test_bad_chains(settings, match):
+def test_invalid_chains_raise(settings, match):
     with pytest.raises(ValueError, match=match):
         ProbabilisticClassifierChain(LOGISTIC, **settings).fit(X, Y)

@@ -1,4 +1,4 @@
-"""Clusters of pairs: with a cluster for every pair nothing is lost, and the pairs are never held at once."""
+"""Clusters of pairs: one cluster per pair gives the exact problem, and the pairs are never all in memory."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ALL = X[Y][:, None, :] - X[~Y][None, :, :]
 each_norm = pytest.mark.parametrize("norm", [1, 2], ids=["norm 1", "norm 2"])
 
 
-def clusters_of(n_clusters, norm=2, data=X, positive=Y, C=1.0, weights=None, seed=0):
+def make_clusters(n_clusters, norm=2, data=X, positive=Y, C=1.0, weights=None, seed=0):
     weights = np.ones(len(positive)) if weights is None else weights
     problem = PairClusters(n_clusters, norm, seed).make_problem(make_design(data), positive, RocAuc(), C, weights)
     centres = problem.design.X[problem.design.rows]
@@ -37,7 +37,7 @@ def clusters_of(n_clusters, norm=2, data=X, positive=Y, C=1.0, weights=None, see
 
 
 def expect_all_pairs(centres, shares, pairs=ALL, weights=None):
-    """Centres are the pairs, each with its share; half of them may be turned around."""
+    """Check that centres are the pairs, each with its weight; some may have the opposite sign."""
     pairs = pairs.reshape(-1, pairs.shape[-1])
     weights = np.ones(len(pairs)) if weights is None else weights.ravel()
     distances = np.abs(centres[:, None] - pairs[None]).max(axis=2)
@@ -65,19 +65,19 @@ def test_a_cluster_for_every_pair_is_the_exact_problem(norm, kind, weighted):
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
-def test_centres_are_the_pairs_if_there_are_enough(kind):
+def test_centres_equal_the_pairs_if_there_are_enough_clusters(kind):
     data = X if kind == "dense" else sparse.csr_array(X)
-    _, centres, shares = clusters_of(N_PAIRS, data=data)
+    _, centres, shares = make_clusters(N_PAIRS, data=data)
     assert centres.shape == (N_PAIRS, 4)
     expect_all_pairs(centres, shares)
     weights = RNG.uniform(0.5, 2.0, size=23)
-    _, centres, shares = clusters_of(N_PAIRS, data=data, weights=weights)
+    _, centres, shares = make_clusters(N_PAIRS, data=data, weights=weights)
     expect_all_pairs(centres, shares, weights=np.outer(weights[Y], weights[~Y]))
 
 
 @each_norm
 def test_copies_share_a_cluster(norm):
-    """Every sample twice: four copies of each pair, and a model of the same weights at half the cost."""
+    """With every sample twice, there are four copies of each pair; half the cost gives the same weights."""
     data, y = np.vstack([X, X]), np.r_[Y, Y]
     settings = {"norm": norm, "tol": 1e-8, "threshold": 0.0, "pairs": "kmeans", "n_clusters": 4 * N_PAIRS}
     twice = AUCSVC(0.15, **settings).fit(data, y)
@@ -90,14 +90,14 @@ def test_copies_share_a_cluster(norm):
 
 @each_norm
 @pytest.mark.parametrize("n_clusters", [2, 3, 10, 60])
-def test_shares_add_up_and_the_mean_pair_is_kept(norm, n_clusters):
+def test_cluster_weights_add_up_and_the_mean_pair_is_preserved(norm, n_clusters):
     weights = RNG.uniform(0.2, 3.0, size=23)
-    problem, centres, shares = clusters_of(n_clusters, norm, C=0.7, weights=weights)
+    problem, centres, shares = make_clusters(n_clusters, norm, C=0.7, weights=weights)
     assert 2 <= len(centres) <= n_clusters
     assert problem.cost == pytest.approx(0.7 * weights.sum())
     if norm == 1:
         assert problem.weights.sum() == pytest.approx(weights.sum())
-        # The negatives of the problem are centres turned around.
+        # The negatives of the problem are centres with the opposite sign.
         centres = np.where(np.arange(len(centres))[:, None] < problem.n_pos, centres, -centres)
     assert shares.min() > 0.0 and shares.sum() == pytest.approx(1.0)
     share = np.outer(weights[Y], weights[~Y]) / (weights[Y].sum() * weights[~Y].sum())
@@ -105,8 +105,8 @@ def test_shares_add_up_and_the_mean_pair_is_kept(norm, n_clusters):
 
 
 @each_norm
-def test_clusters_are_an_optimistic_problem(norm):
-    """Losses are convex: that of a mean is at most the mean of the losses, whatever the clusters."""
+def test_clusters_give_a_lower_bound_of_the_objective(norm):
+    """Losses are convex: the loss of a mean is at most the mean of the losses, for any clusters."""
     exact = AUCSVC(0.3, norm, tol=1e-6, threshold=0.0).fit(X, Y)
     for n_clusters in (2, 5, 20, 80):
         model = AUCSVC(0.3, norm, pairs="kmeans", n_clusters=n_clusters, tol=1e-6, threshold=0.0).fit(X, Y)
@@ -115,14 +115,14 @@ def test_clusters_are_an_optimistic_problem(norm):
 
 
 @each_norm
-def test_one_pair(norm):
+def test_a_single_pair_gives_the_exact_model(norm):
     model = AUCSVC(5.0, norm, pairs="kmeans", threshold=0.0, tol=1e-6).fit(X[:2], Y[:2])
     exact = AUCSVC(5.0, norm, threshold=0.0, tol=1e-6).fit(X[:2], Y[:2])
     np.testing.assert_allclose(model.coef_, exact.coef_, atol=1e-3)
 
 
 @each_norm
-def test_same_seed_same_clusters(norm):
+def test_clusters_are_determined_by_the_seed(norm):
     settings = {"norm": norm, "pairs": "kmeans", "n_clusters": 7}
     one, same, other = (AUCSVC(random_state=seed, **settings).fit(X, Y) for seed in (1, 1, 2))
     np.testing.assert_array_equal(one.coef_, same.coef_)
@@ -130,7 +130,7 @@ def test_same_seed_same_clusters(norm):
 
 
 @each_norm
-def test_more_than_two_classes(norm):
+def test_multiclass_problems_can_be_clustered(norm):
     y = np.arange(23) % 3
     for multi_class in ("ovr", "ovo"):
         model = AUCSVC(norm=norm, pairs="kmeans", n_clusters=20, multi_class=multi_class, threshold=0.0).fit(X, y)
@@ -141,7 +141,7 @@ def test_more_than_two_classes(norm):
 
 
 @pytest.mark.parametrize("batch", [256, 4 * 50, 4 * 7], ids=["whole", "two", "many"])
-def test_batches_do_not_lose_pairs(monkeypatch, batch):
+def test_batches_cover_all_pairs(monkeypatch, batch):
     monkeypatch.setattr(pair_clusters, "_ENTRIES_PER_BATCH", batch)
     weights = RNG.uniform(0.5, 2.0, size=23)
     pairs = pair_clusters._Pairs(X, np.flatnonzero(Y), np.flatnonzero(~Y), weights[Y], weights[~Y], 3)
@@ -162,7 +162,7 @@ def test_a_sample_of_pairs_follows_the_weights(monkeypatch):
     mean = np.concatenate([part for part, _ in pairs.batches(5000)]).mean(axis=0)
     share = np.outer(weights[Y], weights[~Y]) / (weights[Y].sum() * weights[~Y].sum())
     np.testing.assert_allclose(mean, np.einsum("ij,ijk->k", share, ALL), atol=0.05)
-    _, _, shares = clusters_of(10, weights=weights)
+    _, _, shares = make_clusters(10, weights=weights)
     assert shares.sum() == pytest.approx(1.0)
 
 
@@ -181,8 +181,8 @@ print((after - before) * (1 if sys.platform == "darwin" else 1024), model.score(
 """
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="the peak is asked of the system as POSIX has it")
-def test_a_hundred_million_pairs_are_never_held():
+@pytest.mark.skipif(sys.platform == "win32", reason="peak memory is measured by a POSIX module")
+def test_a_hundred_million_pairs_are_never_in_memory():
     environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
     command = [sys.executable, "-c", SCRIPT]
     run = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)

@@ -1,4 +1,4 @@
-"""Files around the package agree with each other: workflows, Makefile, floors of dependencies, changelog, results."""
+"""Project files agree with each other: workflows, Makefile, oldest dependencies, changelog, results."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def read(path):
     return yaml.safe_load(path.read_text(encoding="utf-8"))
 
 
-def steps_of(workflow):
+def list_steps(workflow):
     return [step for job in workflow["jobs"].values() for step in job["steps"]]
 
 
 # ----------------------------------------------------------------------------------------------------------- workflows
 
 
-def test_there_is_a_workflow_for_every_purpose():
+def test_every_required_workflow_exists():
     assert {path.stem for path in WORKFLOWS} == {"test", "nightly", "docs", "wheel", "release"}
 
 
@@ -48,14 +48,14 @@ def test_workflows_are_complete(path):
         assert set(job.get("needs", "").split()) <= set(workflow["jobs"])
         for variable in re.findall(r"\$\{\{ matrix\.(\w+) \}\}", json.dumps(job)):
             assert variable in job["strategy"]["matrix"]
-    for step in steps_of(workflow):
+    for step in list_steps(workflow):
         assert ("uses" in step) != ("run" in step)
         assert "uses" not in step or re.fullmatch(r"[\w-]+/[\w-]+@[\w/.]+", step["uses"])
 
 
 @each_workflow
-def test_commands_of_workflows_exist(path):
-    for step in steps_of(read(path)):
+def test_make_targets_in_workflows_exist(path):
+    for step in list_steps(read(path)):
         command = step.get("run", "")
         assert set(re.findall(r"\bmake ([a-z-]+)", command)) <= TARGETS
         assert all((ROOT / script).is_file() for script in re.findall(r"\.ci/[\w.-]+", command))
@@ -68,13 +68,13 @@ def test_every_supported_python_is_tested():
 
 
 @pytest.mark.parametrize("path", FORMS, ids=lambda path: path.stem)
-def test_forms_are_complete(path):
+def test_issue_forms_are_complete(path):
     form = read(path)
     assert form["name"] and form["description"]
     assert all(field["type"] in {"textarea", "input"} and field["attributes"]["label"] for field in form["body"])
 
 
-def test_targets_are_described():
+def test_every_phony_target_is_documented():
     phony = re.search(r"^\.PHONY:((?:.*\\\n)*.*)", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
     assert set(phony[1].replace("\\", "").split()) == TARGETS
 
@@ -82,7 +82,7 @@ def test_targets_are_described():
 # -------------------------------------------------------------------------------------------------------- dependencies
 
 
-def test_oldest_versions_are_the_floors():
+def test_oldest_requirements_equal_the_lower_bounds():
     groups = [PROJECT["optional-dependencies"][name] for name in ("parquet", "onnx", "dask", "test")]
     floors = {
         re.sub(r"\[.*\]>=|>=", "==", requirement) for requirement in sum(groups, start=PROJECT["dependencies"].copy())
@@ -102,7 +102,7 @@ def test_the_changelog_names_every_version_once():
     assert set(sections) <= {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
 
 
-def test_notes_of_a_release():
+def test_release_notes_are_extracted_from_the_changelog():
     release = runpy.run_path(str(ROOT / ".ci" / "release_notes.py"))
     text = "## [Unreleased]\n\n## [0.2.0] - 2030-01-31\n\n### Added\n\n- It.\n\n## [0.1.0] - 2029-01-01\n\n- Old.\n"
     assert release["extract_notes"](text, "0.2.0") == "### Added\n\n- It.\n"
@@ -111,20 +111,20 @@ def test_notes_of_a_release():
         release["extract_notes"](text, "0.3.0")
 
 
-def test_a_tag_that_is_not_the_version():
+def test_a_tag_that_differs_from_the_version_fails():
     found = subprocess.run(
         [sys.executable, ROOT / ".ci" / "release_notes.py", "v99.0.0"], capture_output=True, text=True, check=False
     )
     assert found.returncode == 1 and "the tag is 'v99.0.0', but the package has version" in found.stderr
 
 
-def test_the_citation_has_the_version():
+def test_the_citation_names_the_version():
     version = runpy.run_path(str(ROOT / ".ci" / "release_notes.py"))["read_version"]()
     assert read(ROOT / "CITATION.cff")["version"] == version
 
 
 @pytest.mark.parametrize("percent, code", [(93.0, 0), (92.999, 1)])
-def test_the_floor_of_coverage(tmp_path, percent, code):
+def test_coverage_below_the_floor_fails(tmp_path, percent, code):
     report = tmp_path / "coverage.json"
     report.write_text(json.dumps({"summary": {"percent_covered": percent}, "files": {}}), encoding="utf-8")
     command = [sys.executable, ROOT / ".ci" / "coverage_floor.py", report, "93"]
@@ -145,15 +145,15 @@ def test_the_api_page_names_what_exists():
 # ------------------------------------------------------------------------------------------------------------- results
 
 
-def test_committed_results_name_no_place_of_a_machine():
-    """Temporary folders and homes mean nothing to readers, and tell who measured."""
-    places = re.compile(r"/tmp/|/var/folders/|/home/\w|/root/|/Users/\w|[A-Z]:\\\\Users")
+def test_committed_results_contain_no_local_paths():
+    """Temporary folders and home directories are useless to readers and reveal who measured."""
+    local_paths = re.compile(r"/tmp/|/var/folders/|/home/\w|/root/|/Users/\w|[A-Z]:\\\\Users")
     paths = [*(ROOT / "benchmarks").rglob("*.json*"), *(ROOT / "docs").rglob("*.rst"), *(ROOT / "docs").rglob("*.svg")]
     generated = {"raw", "_build", "generated", "gallery"}
     found = [
         f"{path.relative_to(ROOT)}: {match[0]}"
         for path in paths
         if not generated & set(path.relative_to(ROOT).parts)
-        for match in places.finditer(path.read_text(encoding="utf-8"))
+        for match in local_paths.finditer(path.read_text(encoding="utf-8"))
     ]
     assert not found

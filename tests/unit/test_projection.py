@@ -1,4 +1,4 @@
-"""The model behind the plan for many samples finds its constants again, and the guide shows what was measured."""
+"""The cost model for large data recovers its constants, and the guide shows the measured values."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TRUE = Fitted(
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def measured(n_samples):
+def make_measurement(n_samples):
     moved = TRUE.bytes_per_sample * n_samples + 8 * 100 * 2
     return {
         "n_samples": n_samples,
@@ -41,14 +41,14 @@ def measured(n_samples):
     }
 
 
-def test_constants_are_found_again():
+def test_fitting_recovers_the_constants():
     sizes = {"n_features": 100, "n_workers": 2, "n_chunks": 8, "n_bins": 256}
-    found = fit([measured(n_samples) for n_samples in (10_000, 100_000, 1_000_000)], **sizes, call=1e-3)
+    found = fit([make_measurement(rows) for rows in (10_000, 100_000, 1_000_000)], **sizes, call=1e-3)
     for name, value in vars(TRUE).items():
         assert getattr(found, name) == pytest.approx(value, rel=1e-6), name
 
 
-def test_a_projection_is_the_sum_of_its_parts():
+def test_a_projection_equals_the_sum_of_its_parts():
     exact = project(TRUE, 10**9, 100, 100)
     assert exact["products"] == pytest.approx(2e-10 * 1e9)
     assert exact["transfer"] == pytest.approx((9e9 + 800 * (100 + 4000)) / 5e8)
@@ -65,7 +65,7 @@ def test_a_projection_is_the_sum_of_its_parts():
     assert many["calls"] == pytest.approx(4 * exact["calls"])
 
 
-def test_beyond_so_many_workers_the_coordinator_takes_longer():
+def test_at_most_workers_products_take_as_long_as_the_coordinator():
     workers = most_workers(TRUE, 10**9, 100)
     plan = project(TRUE, 10**9, 100, 1)
     vectors = 800 * 4001 / 5e8
@@ -75,7 +75,7 @@ def test_beyond_so_many_workers_the_coordinator_takes_longer():
 @pytest.mark.parametrize(
     ("ratios", "expected"), [([0.9, 0.8, 0.7], 10), ([3.0, 1.0, 1.0], 10**1.75), ([3.0, 1.0, 2.0], None)]
 )
-def test_break_even_points_hold_from_there_on(ratios, expected):
+def test_break_even_points_hold_for_all_larger_sizes(ratios, expected):
     assert crossing([10, 100, 1000], ratios, 1.5) == (None if expected is None else pytest.approx(expected))
 
 
@@ -91,8 +91,8 @@ def test_pages_are_filled_between_their_markers(tmp_path):
         fill(page.replace("trial: Speed", "trial: Weight"), tmp_path)
 
 
-@pytest.mark.parametrize("page", ["data_location", "billion_samples"])
-def test_the_guide_shows_what_was_measured(page):
+@pytest.mark.parametrize("page", ["choosing_where", "billion_rows"])
+def test_the_guide_shows_the_measured_values(page):
     text = (ROOT / "docs" / "guide" / f"{page}.rst").read_text(encoding="utf-8")
     assert text.count(".. measured: data_location: ") == text.count(".. end of measurement") >= 3
     assert fill(text, ROOT / "benchmarks" / "results") == text

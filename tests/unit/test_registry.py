@@ -1,4 +1,4 @@
-"""Measures by name."""
+"""The registry of measures: names, aliases, parameters and hints."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ NAMES = (
 
 @pytest.fixture
 def fresh(monkeypatch):
-    """Undo what a test registers."""
+    """Undo the registrations of a test."""
     monkeypatch.setattr(registry, "_FACTORIES", dict(registry._FACTORIES))
     monkeypatch.setattr(registry, "_NAMES", dict(registry._NAMES))
 
@@ -62,12 +62,12 @@ def test_names_are_sorted_and_complete():
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_measure_answers_to_its_name(name):
+def test_every_measure_is_found_by_its_name(name):
     assert get_measure(name).name == name
     assert get_measure(name) == get_measure(name)
 
 
-def test_names_by_capability():
+def test_names_can_be_filtered_by_capability():
     assert registered_names(needs=RanksPairs) == ("partial_roc_auc", "roc_auc")
     assert registered_names(ConcaveInRates) == ("balanced_accuracy", "g_mean", "h_mean", "min_rate", "q_mean")
     assert registered_names(HasMulticlassValue) == ("accuracy", "balanced_accuracy", "cohen_kappa", "matthews_corrcoef")
@@ -88,11 +88,11 @@ def test_names_by_capability():
         ("F0.5", "f0.5"),
     ],
 )
-def test_spelling_and_aliases(spelling, name):
+def test_spellings_and_aliases_are_recognised(spelling, name):
     assert get_measure(spelling).name == name
 
 
-def test_a_measure_passes_through():
+def test_a_measure_is_returned_unchanged():
     for measure in (FBeta(3.0), contingency_measure(lambda tp, fp, fn, tn: tp / (tp + fn), "mine")):
         assert get_measure(measure) is measure
 
@@ -106,37 +106,37 @@ def test_a_measure_passes_through():
         ("balanced", "did you mean 'balanced_accuracy'"),
     ],
 )
-def test_unknown_names_get_a_hint_and_the_list(name, hint):
+def test_unknown_names_raise_with_a_hint_and_the_list(name, hint):
     with pytest.raises(ValueError, match=hint) as caught:
         get_measure(name)
     assert all(known in str(caught.value) for known in NAMES)
 
 
-def test_hopeless_names_get_the_list_only():
+def test_names_without_a_similar_one_raise_with_the_list_only():
     with pytest.raises(ValueError, match=r"There is no measure 'zzzzzz'\. The names are: accuracy, "):
         get_measure("zzzzzz")
 
 
-def test_a_class_is_no_measure():
+def test_a_measure_class_raises():
     with pytest.raises(TypeError, match=r"call it to get a measure: FBeta\(\)"):
         get_measure(FBeta)
 
 
 @pytest.mark.parametrize("thing", [None, 3, ["f1"], lambda tp, fp, fn, tn: tp])
-def test_other_things_are_no_measures(thing):
+def test_other_types_raise(thing):
     with pytest.raises(TypeError, match=r"name of a measure or a measure, got .*contingency_measure"):
         get_measure(thing)
 
 
 @pytest.mark.usefixtures("fresh")
-def test_register_with_aliases():
+def test_registered_aliases_are_found():
     register("f3", lambda: FBeta(3.0), aliases=["f_three"])
     assert get_measure("F-Three") == get_measure("f3") == FBeta(3.0)
     assert "f3" in registered_names() and "f_three" not in registered_names()
 
 
 @pytest.mark.usefixtures("fresh")
-def test_register_refuses_names_that_are_taken():
+def test_registering_a_taken_name_raises():
     for name, aliases in (("f1", []), ("F-1", []), ("mcc", []), ("new", ["f1"])):
         with pytest.raises(ValueError, match="is taken by measure"):
             register(name, MCC, aliases)
@@ -146,19 +146,19 @@ def test_register_refuses_names_that_are_taken():
 
 
 @pytest.mark.usefixtures("fresh")
-def test_register_overwrites_on_demand():
+def test_registering_can_overwrite():
     register("f1", lambda: FBeta(3.0), overwrite=True)
     assert get_measure("f1") == FBeta(3.0)
 
 
 @pytest.mark.parametrize("factory", [FBeta(), lambda: 3, lambda: FBeta])
-def test_register_wants_a_factory_of_measures(factory):
+def test_registering_requires_a_factory_of_measures(factory):
     with pytest.raises(TypeError, match="factory must be callable without arguments"):
         register("new", factory)
 
 
 @pytest.mark.parametrize("name", ["", " - "])
-def test_register_wants_a_name(name):
+def test_registering_requires_a_valid_name(name):
     with pytest.raises(ValueError, match="empty name"):
         register(name, FBeta)
 
@@ -179,7 +179,7 @@ def test_register_wants_a_name(name):
         ("f-beta:2_samples", Averaged(FBeta(2.0), "samples")),
     ],
 )
-def test_parameters_from_text(text, expected):
+def test_parameters_are_parsed_from_text(text, expected):
     assert get_measure(text) == expected
 
 
@@ -197,21 +197,21 @@ def test_parameters_from_text(text, expected):
         ("recall@precision:1.5", "does not fit"),
     ],
 )
-def test_parameters_that_make_no_sense(text, message):
+def test_invalid_parameters_raise(text, message):
     with pytest.raises(ValueError, match=message):
         get_measure(text)
 
 
-def test_a_share_of_all_samples():
+def test_k_may_be_a_percentage_of_the_samples():
     measure = get_measure("recall@50%")
     assert measure.predicted_positives(1.0, 8.0) == 4.0
     y, scores = [1, 0, 1, 0, 1, 0, 0, 0], [8, 7, 6, 5, 4, 3, 2, 1]
-    assert measure.score(y, scores) == pytest.approx(2 / 3)  # two of three positives among the first four samples
+    assert measure.score(y, scores) == pytest.approx(2 / 3)  # two of three positives are among the first four samples
     assert measure != RecallAtK(0.5)
 
 
-def test_measures_of_what_wraps_learners():
+def test_measure_names_of_wrapping_estimators():
     assert measure_names("PlugInClassifier") == measure_names("MetricClassifier") == measure_names()
     assert measure_names("AdaptedSVC") == measure_names("MultivariateSVC")
-    priced = measure_names("CostSensitiveClassifier")
-    assert {"f1", "g_mean"} < set(priced) and "roc_auc" not in priced
+    cost_sensitive = measure_names("CostSensitiveClassifier")
+    assert {"f1", "g_mean"} < set(cost_sensitive) and "roc_auc" not in cost_sensitive

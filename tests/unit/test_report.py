@@ -1,4 +1,4 @@
-"""The report without a browser: its numbers against independent references, its data, its file, its refusals."""
+"""The report without a browser: numbers against independent references, data, file and errors."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ MODEL = LogisticRegression().fit(X[:400], Y[:400])
 X_NEW, Y_NEW = X[400:], Y[400:]
 
 
-def embedded(html: str) -> list[dict[str, Any]]:
+def extract_problems(html: str) -> list[dict[str, Any]]:
     found = re.search(r'<script type="application/json" id="explorer-data">(.*?)</script>', html, re.DOTALL)
     assert found is not None
     problems: list[dict[str, Any]] = json.loads(found.group(1))["problems"]
     return problems
 
 
-def two(truth: np.ndarray, scores: np.ndarray, threshold: float = 0.5) -> Predictions:
+def make_predictions(truth: np.ndarray, scores: np.ndarray, threshold: float = 0.5) -> Predictions:
     problem = Problem("1", 1, truth, scores > threshold, scores, "probability", threshold)
     return Predictions("binary", ["0", "1"], [problem])
 
@@ -61,32 +61,34 @@ def two(truth: np.ndarray, scores: np.ndarray, threshold: float = 0.5) -> Predic
 # ------------------------------------------------------------------------------------------------------- the numbers
 
 
-def test_value_is_the_measure_of_the_labels() -> None:
+def test_the_value_is_the_measure_of_the_labels() -> None:
     page = report(MODEL, X_NEW, Y_NEW)
     assert page.value == pytest.approx(f1_score(Y_NEW, MODEL.predict(X_NEW)))
     assert f'<p class="value">{page.value:.3f}</p>' in page.html
 
 
-def test_interval_of_accuracy_is_that_of_a_proportion() -> None:
+def test_the_interval_of_accuracy_equals_that_of_a_proportion() -> None:
     right = int(np.sum(MODEL.predict(X_NEW) == Y_NEW))
     page = report(MODEL, X_NEW, Y_NEW, measure="accuracy")
     assert page.interval == pytest.approx(beta.ppf([0.05, 0.95], right, len(Y_NEW) - right), abs=3e-3)
 
 
-def test_interval_of_the_area_is_that_of_resampled_rows() -> None:
+def test_the_interval_of_the_roc_area_equals_the_bootstrap() -> None:
     scores = MODEL.decision_function(X_NEW)
     random = np.random.default_rng(0)
-    areas = [roc_auc_score(Y_NEW[rows], scores[rows]) for rows in (random.integers(0, 400, 400) for _ in range(200))]
+    areas = [
+        roc_auc_score(Y_NEW[samples], scores[samples]) for samples in (random.integers(0, 400, 400) for _ in range(200))
+    ]
     page = report(MODEL, X_NEW, Y_NEW, measure="roc_auc")
     assert page.value == pytest.approx(roc_auc_score(Y_NEW, scores))
     assert page.interval == pytest.approx(np.quantile(areas, [0.05, 0.95]), abs=0.012)
 
 
-def test_areas_of_many_rows_are_resampled_in_grades() -> None:
+def test_binned_bootstrap_of_a_large_roc_area_has_the_right_error() -> None:
     random = np.random.default_rng(0)
     truth = random.random(40_000) < 0.3
     scores, other = (1 / (1 + np.exp(-(truth * 1.2 + random.normal(size=truth.size)))) for _ in range(2))
-    own, its = evaluate([two(truth, scores), two(truth, other)], get_measure("roc_auc"))
+    own, its = evaluate([make_predictions(truth, scores), make_predictions(truth, other)], get_measure("roc_auc"))
     # The standard error of an area by Hanley and McNeil is close to that of DeLong for normal scores.
     area = roc_auc_score(truth, scores)
     n_pos, n_neg = truth.sum(), (~truth).sum()
@@ -98,13 +100,13 @@ def test_areas_of_many_rows_are_resampled_in_grades() -> None:
 
 
 @pytest.mark.parametrize("n_samples", [40, 4000])
-def test_perfect_labels_are_no_certainty(n_samples: int) -> None:
+def test_perfect_labels_have_an_interval_below_one(n_samples: int) -> None:
     truth = np.arange(n_samples) % 4 == 0
-    (judged,) = evaluate([two(truth, truth.astype(float))], get_measure("f1"))
-    low, high = judged.interval
-    # Jeffreys: half a miss and half a false alarm, that is one row on average.
-    assert judged.value == 1.0
-    assert 1.0 - low == pytest.approx(3.0 / (n_samples / 2.0), rel=0.15)  # the 95 % quantile of that row is 3
+    (evaluation,) = evaluate([make_predictions(truth, truth.astype(float))], get_measure("f1"))
+    low, high = evaluation.interval
+    # Jeffreys: half a miss and half a false alarm, one mistake on average.
+    assert evaluation.value == 1.0
+    assert 1.0 - low == pytest.approx(3.0 / (n_samples / 2.0), rel=0.15)  # its 95 % quantile is 3 mistakes
     assert high > 1.0 - 0.1 / (n_samples / 4.0)
 
 
@@ -114,7 +116,7 @@ def test_differences_are_paired() -> None:
     scores = np.where(random.random(1000) < 0.8, truth, ~truth).astype(float)
     nearly = scores.copy()
     nearly[:3] = 1 - nearly[:3]
-    own, its = evaluate([two(truth, scores), two(truth, nearly)], Accuracy())
+    own, its = evaluate([make_predictions(truth, scores), make_predictions(truth, nearly)], Accuracy())
     difference, low, high = own.ahead_of(its)
     assert difference == pytest.approx(own.value - its.value)
     assert high - low < 0.3 * np.subtract(*own.interval[::-1])
@@ -122,33 +124,33 @@ def test_differences_are_paired() -> None:
 
 
 @pytest.mark.parametrize("measure", ["f1_macro", "f1_micro", "matthews_corrcoef", "accuracy"])
-def test_several_classes_agree_with_the_measure(measure: str) -> None:
-    rows, classes = make_classification(500, n_informative=5, n_classes=4, random_state=0)
-    model = LogisticRegression(max_iter=500).fit(rows[:250], classes[:250])
-    found = collect_predictions(model, rows[250:], classes[250:])
+def test_multiclass_values_equal_the_measure(measure: str) -> None:
+    samples, classes = make_classification(500, n_informative=5, n_classes=4, random_state=0)
+    model = LogisticRegression(max_iter=500).fit(samples[:250], classes[:250])
+    found = collect_predictions(model, samples[250:], classes[250:])
     judged_by = get_measure(measure)
-    (judged,) = evaluate([found], resolve_measure(judged_by, found))
+    (evaluation,) = evaluate([found], resolve_measure(judged_by, found))
     score = getattr(judged_by, "multiclass_score", judged_by.score)
-    assert judged.value == pytest.approx(score(classes[250:], model.predict(rows[250:])))
-    assert judged.interval[0] < judged.value < judged.interval[1]
+    assert evaluation.value == pytest.approx(score(classes[250:], model.predict(samples[250:])))
+    assert evaluation.interval[0] < evaluation.value < evaluation.interval[1]
 
 
 @pytest.mark.parametrize("measure", ["f1_macro", "f1_micro", "f1_samples"])
-def test_several_labels_agree_with_the_measure(measure: str) -> None:
-    rows, labels = make_multilabel_classification(300, 5, n_classes=4, random_state=0)
-    model = BinaryRelevance(LogisticRegression(), "hamming").fit(rows[:150], labels[:150])
+def test_multilabel_values_equal_the_measure(measure: str) -> None:
+    samples, labels = make_multilabel_classification(300, 5, n_classes=4, random_state=0)
+    model = BinaryRelevance(LogisticRegression(), "hamming").fit(samples[:150], labels[:150])
     own = {"measure": measure, "label_names": ["a", "b", "c", "d<"], "importance_seconds": 0.1}
-    page = report(model, rows[150:], labels[150:], **own)
-    assert page.value == pytest.approx(get_measure(measure).score(labels[150:], model.predict(rows[150:])))
-    assert len(embedded(page.html)) == 4 and "d&lt;" in page.html
+    page = report(model, samples[150:], labels[150:], **own)
+    assert page.value == pytest.approx(get_measure(measure).score(labels[150:], model.predict(samples[150:])))
+    assert len(extract_problems(page.html)) == 4 and "d&lt;" in page.html
 
 
-def test_average_over_both_of_two_classes() -> None:
+def test_binary_macro_averages_use_both_classes() -> None:
     expected = f1_score(Y_NEW, MODEL.predict(X_NEW), average="macro")
     assert report(MODEL, X_NEW, Y_NEW, measure="f1_macro").value == pytest.approx(expected)
 
 
-def test_band_is_that_of_resampled_rows() -> None:
+def test_the_confidence_band_equals_the_bootstrap() -> None:
     found = collect_predictions(MODEL, X_NEW, Y_NEW)
     steps = make_steps(found.problems[0])
     values, low, high = measure_curve(steps, get_measure("f1"))  # type: ignore[arg-type]
@@ -164,43 +166,43 @@ def test_band_is_that_of_resampled_rows() -> None:
 
 
 @pytest.mark.parametrize("ties", [False, True])
-def test_every_step_has_the_exact_counts(ties: bool) -> None:
+def test_every_threshold_has_the_exact_counts(ties: bool) -> None:
     random = np.random.default_rng(2)
     scores = random.beta(0.5, 3.0, 30_000)
     scores = np.round(scores, 4) if ties else scores
     truth = random.random(30_000) < scores
-    steps = make_steps(two(truth, scores, 0.37).problems[0])
+    steps = make_steps(make_predictions(truth, scores, 0.37).problems[0])
     assert steps.thresholds.size < 2600
     assert np.all(np.diff(steps.thresholds) > 0)
     assert steps.thresholds[steps.own] == 0.37
     for k in random.integers(0, steps.thresholds.size, 60):
-        called = scores > steps.thresholds[k]
-        assert (steps.tp[k], steps.fp[k]) == (np.sum(truth & called), np.sum(~truth & called))
+        predicted = scores > steps.thresholds[k]
+        assert (steps.tp[k], steps.fp[k]) == (np.sum(truth & predicted), np.sum(~truth & predicted))
 
 
-def test_thinned_curves_are_the_curves() -> None:
+def test_thinned_curves_deviate_by_less_than_a_pixel() -> None:
     random = np.random.default_rng(2)
     scores = random.beta(0.5, 3.0, 100_000)
     truth = random.random(100_000) < scores
-    steps = make_steps(two(truth, scores).problems[0])
+    steps = make_steps(make_predictions(truth, scores).problems[0])
     order = np.argsort(-scores)
     tp, fp = np.cumsum(truth[order]), np.cumsum(~truth[order])
     shown = np.interp(fp / fp[-1], steps.false_positive_rate[::-1], steps.recall[::-1])
     assert np.abs(shown - tp / tp[-1]).max() < 0.003  # under a pixel
-    called = tp + fp
-    precision = np.interp(called, (steps.tp + steps.fp)[::-1], steps.precision[::-1])
-    assert np.abs(precision - tp / called).max() < 0.005
+    predicted = tp + fp
+    precision = np.interp(predicted, (steps.tp + steps.fp)[::-1], steps.precision[::-1])
+    assert np.abs(precision - tp / predicted).max() < 0.005
 
 
-def test_page_of_many_rows_is_small() -> None:
+def test_the_page_of_many_samples_is_small() -> None:
     random = np.random.default_rng(0)
-    rows = random.normal(size=(200_000, 3))
-    truth = rows[:, 0] + random.normal(size=200_000) > 2.0
-    page = report(LogisticRegression().fit(rows[:5000], truth[:5000]), rows, truth)
+    samples = random.normal(size=(200_000, 3))
+    truth = samples[:, 0] + random.normal(size=200_000) > 2.0
+    page = report(LogisticRegression().fit(samples[:5000], truth[:5000]), samples, truth)
     assert len(page.html.encode()) < 300_000
 
 
-# ----------------------------------------------------------------------------------------------- all kinds of models
+# ----------------------------------------------------------------------------------------------- all types of models
 
 
 @pytest.mark.parametrize(
@@ -220,28 +222,28 @@ def test_page_of_many_rows_is_small() -> None:
     ids=lambda model: type(model).__name__,
 )
 def test_the_slider_starts_at_the_labels_of_any_model(model: Any) -> None:
-    labels = np.where(Y == 1, "Yes", "maybe")  # "Yes" sorts first, and is the rarer one
+    labels = np.where(Y == 1, "Yes", "maybe")  # "Yes" sorts first and is the minority class
     model.fit(X[:400], labels[:400])
     page = report(model, X_NEW, labels[400:], pos_label="Yes", measure="f1", importance_seconds=0.2)
-    (problem,) = embedded(page.html)
-    called = model.predict(X_NEW) == "Yes"
+    (problem,) = extract_problems(page.html)
+    predicted = model.predict(X_NEW) == "Yes"
     truth = labels[400:] == "Yes"
     assert problem["name"] == "Yes"
-    assert problem["tp"][problem["start"]] == np.sum(called & truth)
-    assert problem["fp"][problem["start"]] == np.sum(called & ~truth)
-    assert page.value == pytest.approx(f1_score(truth, called))
+    assert problem["tp"][problem["start"]] == np.sum(predicted & truth)
+    assert problem["fp"][problem["start"]] == np.sum(predicted & ~truth)
+    assert page.value == pytest.approx(f1_score(truth, predicted))
 
 
-def test_a_measure_of_ones_own_is_carried_along() -> None:
+def test_custom_measures_are_reported() -> None:
     own = contingency_measure(lambda tp, fp, fn, tn: tp / (tp + 2.0 * fp + fn + 1e-9), name="strict <b>")
     page = report(MODEL, X_NEW, Y_NEW, measure=own)
-    (problem,) = embedded(page.html)
+    (problem,) = extract_problems(page.html)
     tp, fp = np.array(problem["tp"]), np.array(problem["fp"])
     assert problem["own"] == pytest.approx(tp / (tp + 2.0 * fp + problem["pos"] - tp + 1e-9), abs=1e-6)
     assert "strict &lt;b&gt;" in page.html and "strict <b>" not in page.html
 
 
-def test_training_is_told() -> None:
+def test_the_certificate_and_parameters_are_reported() -> None:
     model = make_pipeline(StandardScaler(), MultivariateSVC("f1", C=0.5)).fit(X[:400], Y[:400])
     html = report(model, X_NEW, Y_NEW).html
     result = model[-1].result_
@@ -250,19 +252,19 @@ def test_training_is_told() -> None:
 
 
 @pytest.mark.parametrize("container", [np.asarray, pd.DataFrame, pl.DataFrame, sparse.csr_matrix])
-def test_features_that_matter_are_found(container: Any) -> None:
+def test_informative_features_are_listed(container: Any) -> None:
     random = np.random.default_rng(0)
-    rows = random.normal(size=(400, 4))
-    truth = rows[:, 2] > 0
+    samples = random.normal(size=(400, 4))
+    truth = samples[:, 2] > 0
     if container in (pd.DataFrame, pl.DataFrame):
         rows_in: Any = (
-            container(rows, ["a", "b", "the one", "d"])
+            container(samples, ["a", "b", "the one", "d"])
             if container is pl.DataFrame
-            else pd.DataFrame(rows, columns=["a", "b", "the one", "d"])
+            else pd.DataFrame(samples, columns=["a", "b", "the one", "d"])
         )
         names = None
     else:
-        rows_in, names = container(rows), ["a", "b", "the one", "d"]
+        rows_in, names = container(samples), ["a", "b", "the one", "d"]
     for model in (LogisticRegression(), RandomForestClassifier(10, random_state=0)):
         found = compute_importance(model.fit(rows_in, truth), rows_in, truth, get_measure("f1"), None, names, 5.0)
         assert found is not None
@@ -270,7 +272,7 @@ def test_features_that_matter_are_found(container: Any) -> None:
         assert abs(found.values[0]) > 3 * abs(found.values[1])
 
 
-def test_text_pipelines_have_words_for_features() -> None:
+def test_text_pipelines_list_words_as_features() -> None:
     texts = ["good fine", "bad poor", "good nice", "bad awful"] * 10
     truth = np.array([1, 0, 1, 0] * 10)
     model = make_pipeline(TfidfVectorizer(), LogisticRegression()).fit(texts, truth)
@@ -278,16 +280,16 @@ def test_text_pipelines_have_words_for_features() -> None:
     assert '<th scope="row">good</th>' in html and '<th scope="row">bad</th>' in html
 
 
-# -------------------------------------------------------------------------------------------------- file and refusals
+# -------------------------------------------------------------------------------------------------- file and errors
 
 
-def test_saved_whole_or_not_at_all(tmp_path: Path) -> None:
+def test_the_page_is_saved_atomically(tmp_path: Path) -> None:
     path = tmp_path / "page.html"
     page = report(MODEL, X_NEW, Y_NEW, path)
     assert path.read_text("utf-8") == page.html
     assert list(tmp_path.iterdir()) == [path]
     with pytest.raises(OSError, match="folder that exists"):
-        page.save(tmp_path / "nowhere" / "page.html")
+        page.save(tmp_path / "missing" / "page.html")
     (tmp_path / "folder").mkdir()
     with pytest.raises(OSError):
         page.save(tmp_path / "folder")
@@ -298,12 +300,12 @@ def test_same_input_gives_the_same_page() -> None:
     assert report(MODEL, X_NEW, Y_NEW).html == report(MODEL, X_NEW, Y_NEW).html
 
 
-def test_notebooks_show_the_page_apart_from_their_own_style() -> None:
+def test_notebooks_show_the_page_in_a_frame() -> None:
     page = report(MODEL, X_NEW, Y_NEW)
     assert page._repr_html_().startswith('<iframe title="report" srcdoc="&lt;!DOCTYPE html&gt;')
 
 
-def test_page_needs_nothing_else() -> None:
+def test_the_page_loads_no_external_resource() -> None:
     html = report(MODEL, X_NEW, Y_NEW, compare={"nb": GaussianNB().fit(X[:400], Y[:400])}).html
     assert not re.search(r"""(src|href)\s*=\s*["'](?!data:|#)""", html)
     assert "url(" not in html and "@import" not in html and "http://" not in html and "https://" not in html
@@ -323,27 +325,27 @@ def test_page_needs_nothing_else() -> None:
         ({"pos_label": 5}, ValueError, "pos_label=5 is not a label"),
     ],
 )
-def test_wrong_input_is_named(change: dict[str, Any], error: type[Exception], message: str) -> None:
+def test_invalid_input_is_named(change: dict[str, Any], error: type[Exception], message: str) -> None:
     settings: dict[str, Any] = {"model": MODEL, "X": X_NEW, "y": Y_NEW, **change}
     with pytest.raises(error, match=re.escape(message)):
         report(**settings)
 
 
 @pytest.mark.parametrize("truth", [0, 1])
-def test_rows_of_one_class_are_reported(truth: int) -> None:
+def test_samples_of_one_class_are_reported(truth: int) -> None:
     page = report(MODEL, X_NEW[:50], np.full(50, truth))
     assert page.value == pytest.approx(f1_score(np.full(50, truth), MODEL.predict(X_NEW[:50]), zero_division=0))
 
 
-@pytest.mark.parametrize("called", [False, True])
-def test_a_class_that_is_never_or_always_called(called: bool) -> None:
+@pytest.mark.parametrize("predicted", [False, True])
+def test_a_class_that_is_never_or_always_predicted_is_reported(predicted: bool) -> None:
     model = LinearSVC().fit(X[:400], Y[:400])
-    model.intercept_ = np.array([99.0 if called else -99.0])
-    (problem,) = embedded(report(model, X_NEW, Y_NEW).html)
-    assert problem["tp"][problem["start"]] + problem["fp"][problem["start"]] == 400 * called
-    several = LogisticRegression().fit(X[:400], np.arange(400) % 3)
-    several.intercept_ = np.array([99.0, 0.0, 0.0])
-    found = collect_predictions(several, X_NEW, np.arange(400) % 3)
+    model.intercept_ = np.array([99.0 if predicted else -99.0])
+    (problem,) = extract_problems(report(model, X_NEW, Y_NEW).html)
+    assert problem["tp"][problem["start"]] + problem["fp"][problem["start"]] == 400 * predicted
+    multiclass = LogisticRegression().fit(X[:400], np.arange(400) % 3)
+    multiclass.intercept_ = np.array([99.0, 0.0, 0.0])
+    found = collect_predictions(multiclass, X_NEW, np.arange(400) % 3)
     assert [np.sum(one.scores > one.threshold) for one in found.problems] == [400, 0, 0]
 
 

@@ -11,8 +11,8 @@ PACKAGE = Path(metricwise.__file__).parent
 HOME = PACKAGE / "_sklearn.py"
 
 
-def private_names(source: str) -> Iterator[str]:
-    """Yield what a module imports of scikit-learn that has an underscore in front, or names in a string."""
+def find_private_names(source: str) -> Iterator[str]:
+    """Yield the private names of scikit-learn that a module imports or names in a string."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "sklearn":
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
@@ -26,19 +26,19 @@ def is_private(name: str) -> bool:
     return any(part.startswith("_") for part in name.split("."))
 
 
-def test_no_other_file_names_a_private_part_of_scikit_learn():
+def test_only_one_file_names_private_parts_of_scikit_learn():
     found = {
         f"{path.relative_to(PACKAGE)}: {name}"
         for path in PACKAGE.rglob("*.py")
         if path != HOME
-        for name in private_names(path.read_text())
+        for name in find_private_names(path.read_text())
         if is_private(name)
     }
     assert not found
 
 
 def test_the_search_finds_private_names():
-    assert any(map(is_private, private_names(HOME.read_text())))
-    assert any(map(is_private, private_names("import sklearn.tree._tree")))
-    assert any(map(is_private, private_names("import_module('sklearn._loss.loss')")))
-    assert not any(map(is_private, private_names("from sklearn.base import clone")))
+    assert any(map(is_private, find_private_names(HOME.read_text())))
+    assert any(map(is_private, find_private_names("import sklearn.tree._tree")))
+    assert any(map(is_private, find_private_names("import_module('sklearn._loss.loss')")))
+    assert not any(map(is_private, find_private_names("from sklearn.base import clone")))

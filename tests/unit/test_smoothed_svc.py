@@ -1,4 +1,4 @@
-"""Smoothed slacks by their definition, and training through them: gradients, bounds, the optimum of other solvers."""
+"""Smoothed slacks against their definition, and training: gradients, bounds, the optimum of other solvers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ each_method = pytest.mark.parametrize("method", METHODS)
 each_weights = pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["no weights", "weights"])
 
 
-def data(n_samples=150, seed=0, share=0.3):
+def make_data(n_samples=150, seed=0, share=0.3):
     X, y = make_classification(n_samples, 6, weights=[1.0 - share], flip_y=0.1, random_state=seed)
     return X, y
 
@@ -37,7 +37,7 @@ def data(n_samples=150, seed=0, share=0.3):
 @each_measure
 @each_weights
 @pytest.mark.parametrize("smoothing", [2.0, 0.4, 0.01])
-def test_slopes_are_the_derivative(measure, weights, smoothing):
+def test_slopes_equal_finite_differences(measure, weights, smoothing):
     slack = make_smoothed_slack(measure, N_POS, N_NEG, weights)
     step = 1e-5 * smoothing
     differences = [
@@ -49,8 +49,8 @@ def test_slopes_are_the_derivative(measure, weights, smoothing):
     assert found.slope(WEIGHTS) == pytest.approx(found.slopes @ WEIGHTS)
 
 
-def _by_pairs(weights, scores, smoothing):
-    """The mean rounded hinge loss over listed pairs: value and what is held back."""
+def compute_by_pairs(weights, scores, smoothing):
+    """Return the mean smoothed hinge loss over all pairs, and its smoothing term."""
     pairs = np.outer(weights[:N_POS], weights[N_POS:])
     lacking = 1.0 - (scores[:N_POS, None] - scores[None, N_POS:])
     shares = np.clip(lacking / smoothing, 0.0, 1.0)
@@ -58,18 +58,18 @@ def _by_pairs(weights, scores, smoothing):
     return np.sum(pairs * shares * lacking) / pairs.sum() - held, held
 
 
-def _by_programme(measure, weights, scores, smoothing):
-    """The maximum over the shares of samples by a generic solver."""
+def maximise_by_slsqp(measure, weights, scores, smoothing):
+    """Return the maximum over the fractions of samples by a generic solver, and its smoothing term."""
     truth = np.arange(scores.size) < N_POS
     n_pos, n_neg = weights[truth].sum(), weights[~truth].sum()
     u = measure.mistakes_per_loss(n_pos, n_neg)
     restricted = isinstance(measure, PRBEP | RecallAtK)
     if restricted:
-        prices, room = np.where(truth, 1.0 / n_pos, 0.0), measure.predicted_positives(n_pos, n_pos + n_neg) - n_pos
+        costs, room = np.where(truth, 1.0 / n_pos, 0.0), measure.predicted_positives(n_pos, n_pos + n_neg) - n_pos
     else:
-        by_row = np.where(truth, n_pos, n_neg) * (2.0 if isinstance(measure, BalancedAccuracy) else 1.0)
-        prices = 1.0 / (by_row if isinstance(measure, BalancedAccuracy) else np.full(scores.size, n_pos + n_neg))
-    gains = weights * (prices - np.where(truth, scores, -scores) / u)
+        per_sample = np.where(truth, n_pos, n_neg) * (2.0 if isinstance(measure, BalancedAccuracy) else 1.0)
+        costs = 1.0 / (per_sample if isinstance(measure, BalancedAccuracy) else np.full(scores.size, n_pos + n_neg))
+    gains = weights * (costs - np.where(truth, scores, -scores) / u)
     curvature = weights * smoothing / u
     sign = np.where(truth, -weights, weights)
     constraints = []
@@ -90,10 +90,10 @@ def _by_programme(measure, weights, scores, smoothing):
 
 @each_measure
 @each_weights
-@pytest.mark.parametrize("scores", [SCORES, TIED, 0.0 * SCORES, SCORES + 5.0], ids=["any", "ties", "zeros", "far"])
-def test_value_is_the_maximum_over_shares(measure, weights, scores):
+@pytest.mark.parametrize("scores", [SCORES, TIED, 0.0 * SCORES, SCORES + 5.0], ids=["any", "ties", "zeros", "large"])
+def test_the_value_is_the_maximum_over_fractional_labellings(measure, weights, scores):
     some = np.ones(scores.size) if weights is None else weights
-    reference = _by_pairs if isinstance(measure, RocAuc) else lambda *given: _by_programme(measure, *given)
+    reference = compute_by_pairs if isinstance(measure, RocAuc) else lambda *given: maximise_by_slsqp(measure, *given)
     found = make_smoothed_slack(measure, N_POS, N_NEG, weights).at(scores, 0.7)
     value, held = reference(some, scores, 0.7)
     assert found.value == pytest.approx(value, abs=1e-7)
@@ -103,7 +103,7 @@ def test_value_is_the_maximum_over_shares(measure, weights, scores):
 @each_measure
 @each_weights
 def test_smoothing_bounds_the_slack_from_both_sides(measure, weights):
-    """R_m <= R, and R is missed by no more than m times the largest square, half the weight over u."""
+    """R_m <= R <= R_m + m D, where D is half the total weight over u."""
     slack, oracle = (make(measure, N_POS, N_NEG, weights) for make in (make_smoothed_slack, make_oracle))
     most = 0.5 * (1.0 if isinstance(measure, RocAuc) else SCORES.size * WEIGHTS.max() / oracle.mistakes)
     for smoothing in (3.0, 0.5, 1e-3, 1e-7):
@@ -115,7 +115,7 @@ def test_smoothing_bounds_the_slack_from_both_sides(measure, weights):
 @each_measure
 @each_method
 @pytest.mark.parametrize("constant", [0.0, 1.0], ids=["no intercept", "intercept"])
-def test_reaches_the_exact_optimum(measure, method, constant):
+def test_every_method_reaches_the_exact_optimum(measure, method, constant):
     tol = 1e-5 if method == "lbfgs" else 1e-4
     exact = pytest.importorskip("tests.properties.test_solver_exact", exc_type=ImportError)
     for seed in range(8):
@@ -135,8 +135,8 @@ def test_reaches_the_exact_optimum(measure, method, constant):
 @each_method
 @pytest.mark.parametrize("measure", [measure for measure in MEASURES if measure != RecallAtK(7)], ids=repr)
 @pytest.mark.parametrize("C", [0.01, 1.0, 30.0])
-def test_has_the_optimum_of_cutting_planes(measure, method, C):
-    X, y = data(400, seed=3)
+def test_the_optimum_equals_that_of_cutting_planes(measure, method, C):
+    X, y = make_data(400, seed=3)
     weights = np.random.default_rng(1).uniform(0.2, 3.0, size=y.size)
     problem = make_problem(make_design(X, intercept=1.0), y == 1, measure, C, weights)
     planes, _ = run(CuttingPlane(), problem, Limits(tol=1e-5))
@@ -148,8 +148,8 @@ def test_has_the_optimum_of_cutting_planes(measure, method, C):
 
 @each_method
 @pytest.mark.parametrize("name", measure_names("SmoothedSVC"))
-def test_is_the_problem_of_the_multivariate_svm(name, method):
-    X, y = data()
+def test_the_objective_equals_that_of_the_multivariate_svm(name, method):
+    X, y = make_data()
     smoothed = SmoothedSVC(name, C=0.3, method=method, threshold=0.0, tol=1e-4).fit(X, y)
     planes = MultivariateSVC(name, C=0.3, threshold=0.0, tol=1e-4).fit(X, y)
     assert smoothed.result_.certificate.upper == pytest.approx(planes.result_.certificate.upper, rel=2e-4)
@@ -159,24 +159,24 @@ def test_is_the_problem_of_the_multivariate_svm(name, method):
 
 @pytest.mark.parametrize("kind", ["plain", "sparse", "whole weights", "weights", "three classes"])
 @pytest.mark.parametrize("name", measure_names("SmoothedSVC"))
-def test_certify_agrees(name, kind):
-    X, y = data()
+def test_certify_agrees_with_training(name, kind):
+    X, y = make_data()
     if kind == "three classes":
         y = np.digitize(X @ [1.0, -1.0, 0.5, 0.0, 0.0, 0.3], [-1.0, 1.0])
     rng = np.random.default_rng(2)
     weights = {"whole weights": rng.integers(0, 4, y.size), "weights": rng.uniform(0.2, 3.0, y.size)}.get(kind)
-    rows = sparse.csr_array(X) if kind == "sparse" else X
-    model = SmoothedSVC(name, C=0.3, threshold=0.0).fit(rows, y, sample_weight=weights)
+    samples = sparse.csr_array(X) if kind == "sparse" else X
+    model = SmoothedSVC(name, C=0.3, threshold=0.0).fit(samples, y, sample_weight=weights)
     results = model.result_ if isinstance(model.result_, list) else [model.result_]
-    again = certify(model, rows, y, sample_weight=weights)
+    again = certify(model, samples, y, sample_weight=weights)
     for result, found in zip(results, again if isinstance(again, list) else [again], strict=True):
         assert found.upper == pytest.approx(result.certificate.upper, rel=1e-6)
         assert found.lower == pytest.approx(result.certificate.lower, rel=1e-6)
         assert found.relative <= 1.01e-3
 
 
-def test_a_changed_witness_cannot_raise_the_bound_beyond_the_optimum():
-    X, y = data()
+def test_a_manipulated_witness_cannot_raise_the_bound_above_the_optimum():
+    X, y = make_data()
     model = SmoothedSVC("prbep", C=0.3, threshold=0.0).fit(X, y)
     best = MultivariateSVC("prbep", C=0.3, threshold=0.0, tol=1e-6).fit(X, y).result_.certificate.upper
     for factor in (0.0, 0.5, -3.0, 100.0):
@@ -186,8 +186,8 @@ def test_a_changed_witness_cannot_raise_the_bound_beyond_the_optimum():
         model.result_.witness.points[:] = kept
 
 
-def test_history_and_callback():
-    X, y = data()
+def test_history_and_callback_report_every_iteration():
+    X, y = make_data()
     seen = []
     model = SmoothedSVC("roc_auc", threshold=0.0, callback=lambda entry: seen.append(entry) or len(seen) == 3)
     model.fit(X, y)
@@ -196,8 +196,8 @@ def test_history_and_callback():
     assert model.n_iter_ == 3
 
 
-def test_weights_of_the_surrogate_that_sees_nothing():
-    """Both classes at the same places: no weights are better than none, which must be proved."""
+def test_an_uninformative_problem_is_degenerate():
+    """Both classes have the same samples, so that w = 0 is optimal, which must be certified."""
     X = np.repeat(np.array([[0.0, 1.0], [1.0, 0.0]]), 4, axis=0)
     y = np.tile([0, 1], 4)
     with pytest.warns(match="degenerate"):
@@ -206,8 +206,8 @@ def test_weights_of_the_surrogate_that_sees_nothing():
 
 
 @pytest.mark.parametrize("name", ["f1", "g_mean", "partial_roc_auc", "precision_at_k", "recall_at_precision"])
-def test_other_measures_are_refused_with_what_fits(name):
-    X, y = data()
+def test_other_measures_raise_and_name_those_supported(name):
+    X, y = make_data()
     with pytest.raises(TypeError, match="SmoothedSVC takes: accuracy, balanced_accuracy, prbep, recall_at_k, roc_auc"):
         SmoothedSVC(name).fit(X, y)
     fitting = "PlugInClassifier" if name == "recall_at_precision" else "MultivariateSVC"
@@ -216,8 +216,8 @@ def test_other_measures_are_refused_with_what_fits(name):
     assert name not in measure_names("SmoothedSVC")
 
 
-def test_fewer_top_samples_than_positives_are_refused():
-    X, y = data()
+def test_k_below_the_number_of_positives_raises():
+    X, y = make_data()
     with pytest.raises(TypeError, match="Train MultivariateSVC for it, or choose a larger k"):
         SmoothedSVC(RecallAtK(0.5)).fit(X, y)
     with pytest.raises(TypeError, match="no smoothed slack"):
@@ -225,7 +225,7 @@ def test_fewer_top_samples_than_positives_are_refused():
 
 
 @pytest.mark.parametrize("settings", [{"C": -1.0}, {"C": 0.0}, {"method": "newton"}, {"tol": 0.0}])
-def test_bad_parameters_are_named(settings):
-    X, y = data()
+def test_invalid_parameters_are_named(settings):
+    X, y = make_data()
     with pytest.raises(ValueError, match=f"'{next(iter(settings))}' parameter of SmoothedSVC"):
         SmoothedSVC(**settings).fit(X, y)

@@ -10,21 +10,21 @@ from metricwise.threads import WORK_WORTH_SHARING, available_threads, block_boun
 
 
 @pytest.mark.parametrize("value, expected", [("1", 1), ("0", 1)])
-def test_the_variable_lowers_the_number(monkeypatch, value, expected):
+def test_omp_num_threads_lowers_the_number_of_threads(monkeypatch, value, expected):
     monkeypatch.setenv("OMP_NUM_THREADS", value)
     assert available_threads() == expected
 
 
 @pytest.mark.parametrize("value", ["", "many", "4,2", "100000"])
-def test_the_variable_never_raises_the_number(monkeypatch, value):
+def test_omp_num_threads_never_raises_the_number_of_threads(monkeypatch, value):
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     cores = available_threads()
     monkeypatch.setenv("OMP_NUM_THREADS", value)
     assert available_threads() == cores <= (os.cpu_count() or 1)
 
 
-@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="the system has no affinity that can be set")
-def test_the_affinity_of_the_process(monkeypatch):
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="the system has no settable affinity")
+def test_the_number_of_threads_follows_the_affinity(monkeypatch):
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     before = os.sched_getaffinity(0)
     try:
@@ -49,5 +49,5 @@ def test_every_block_runs_once(size, work, threads):
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_two_tasks(threads):
+def test_two_tasks_both_run(threads):
     assert both(lambda: "first", lambda: "second", threads) == ("first", "second")

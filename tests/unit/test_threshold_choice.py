@@ -1,4 +1,4 @@
-"""Strategies of choosing a threshold: exact over all cuts, true to weights, and steadier than a maximum."""
+"""Threshold strategies: exact over all cuts, consistent with weights, and less variable than the maximum."""
 
 from __future__ import annotations
 
@@ -35,23 +35,23 @@ MEASURES = [FBeta(), FBeta(2.0), Jaccard(), Accuracy(), BalancedAccuracy(), GMea
 STRATEGIES = ["auto", "max", "bagged", "expected"]
 
 
-def problem(n=300, seed=0, centre=-2.0):
+def make_problem(n=300, seed=0, centre=-2.0):
     random = np.random.default_rng(seed)
     log_odds = random.normal(centre, 2.0, n)
     return random.random(n) < expit(log_odds), log_odds
 
 
 @pytest.mark.parametrize("measure", MEASURES, ids=lambda m: m.name)
-def test_max_is_the_best_of_all_cuts(measure):
-    positive, log_odds = problem()
+def test_max_equals_the_best_of_all_cuts(measure):
+    positive, log_odds = make_problem()
     found = choose_threshold("max", measure, positive, log_odds)
     assert found.threshold == best_threshold(measure, positive, log_odds).threshold
 
 
 @pytest.mark.parametrize("measure", MEASURES, ids=lambda m: m.name)
 @pytest.mark.parametrize("seed", range(3))
-def test_expected_is_the_best_of_all_cuts_by_the_expected_table(measure, seed):
-    _, log_odds = problem(40, seed)
+def test_expected_equals_the_best_cut_of_the_expected_table(measure, seed):
+    _, log_odds = make_problem(40, seed)
     chance = expit(log_odds)
 
     def value(threshold):
@@ -65,8 +65,8 @@ def test_expected_is_the_best_of_all_cuts_by_the_expected_table(measure, seed):
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_a_row_of_weight_two_is_two_rows(strategy):
-    positive, log_odds = problem()
+def test_a_sample_of_weight_two_equals_two_samples(strategy):
+    positive, log_odds = make_problem()
     weights = np.random.default_rng(1).integers(1, 4, positive.size)
     weighted = choose_threshold(strategy, FBeta(), positive, log_odds, weights.astype(float), seed=3)
     repeated = choose_threshold(strategy, FBeta(), np.repeat(positive, weights), np.repeat(log_odds, weights), seed=3)
@@ -75,77 +75,79 @@ def test_a_row_of_weight_two_is_two_rows(strategy):
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_order_of_rows_does_not_matter(strategy):
-    positive, log_odds = problem()
+def test_the_order_of_samples_does_not_matter(strategy):
+    positive, log_odds = make_problem()
     order = np.random.default_rng(2).permutation(positive.size)
     here = choose_threshold(strategy, FBeta(), positive, log_odds)
     there = choose_threshold(strategy, FBeta(), positive[order], log_odds[order])
     assert (here.threshold, *here.interval) == pytest.approx((there.threshold, *there.interval))
 
 
-def test_bagged_sees_the_order_of_scores_only():
-    positive, log_odds = problem()
+def test_bagged_depends_on_the_ranking_only():
+    positive, log_odds = make_problem()
     share = (log_odds > choose_threshold("bagged", FBeta(), positive, log_odds).threshold).mean()
     stretched = log_odds**3
     assert (stretched > choose_threshold("bagged", FBeta(), positive, stretched).threshold).mean() == share
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_interval_holds_the_threshold_and_shrinks_with_rows(strategy):
-    few, many = (choose_threshold(strategy, FBeta(), *problem(n)) for n in (100, 10_000))
+def test_the_interval_contains_the_threshold_and_shrinks_with_samples(strategy):
+    few, many = (choose_threshold(strategy, FBeta(), *make_problem(n)) for n in (100, 10_000))
     for found in (few, many):
         assert found.interval[0] <= found.threshold <= found.interval[1]
     assert many.interval[1] - many.interval[0] < few.interval[1] - few.interval[0]
 
 
-def test_auto_is_steadier_and_better_than_max():
-    """On problems with few positives, whose log-odds are true, so that the best threshold is known."""
-    large_positive, large = problem(200_000, seed=99, centre=-4.0)
+def test_auto_varies_less_and_scores_higher_than_max():
+    """On problems with few positives and true log-odds, so that the best threshold is known."""
+    large_positive, large = make_problem(200_000, seed=99, centre=-4.0)
     best = best_threshold(FBeta(), large_positive, large).threshold
     found = {
-        name: [choose_threshold(name, FBeta(), *problem(400, s, -4.0)).threshold for s in range(60)]
+        name: [choose_threshold(name, FBeta(), *make_problem(400, s, -4.0)).threshold for s in range(60)]
         for name in ("max", "auto")
     }
     errors = {name: np.abs(np.array(values) - best).mean() for name, values in found.items()}
     assert errors["auto"] < 0.7 * errors["max"]
 
 
-def test_resamples_have_the_rows_as_their_mean():
+def test_the_mean_of_the_resamples_is_the_original():
     candidates = Candidates(np.arange(5.0)[::-1], np.array([1.0, 2.5, 0.0]), np.array([0.0, 4.0, 0.5]))
     drawn = np.mean([np.stack(one) for _ in range(40) for one in resamples(candidates, _)], axis=0)
     np.testing.assert_allclose(drawn, [candidates.positives, candidates.negatives], atol=0.15)
     assert drawn[0, 2] == 0.0 and drawn[1, 0] == 0.0
 
 
-def test_mixing_lies_between_and_is_weighed():
+def test_mixed_log_odds_are_weighted_and_lie_between():
     assert mix_log_odds([-3.0, 1.0], [1.0, 0.0]) == pytest.approx(-3.0)
     assert -3.0 < mix_log_odds([-3.0, 1.0], [0.9, 0.1]) < mix_log_odds([-3.0, 1.0], [0.5, 0.5]) < 1.0
     assert mix_log_odds([60.0, 50.0], [0.5, 0.5]) == pytest.approx(55.0)  # both round to a probability of 1
 
 
-def test_which_measures_price_mistakes_alike():
+def test_measures_with_equal_costs_of_mistakes_are_recognised():
     assert all(has_similar_mistake_costs(m, 20.0, 980.0) for m in (FBeta(), Jaccard(), MCC(), Accuracy()))
     assert not any(has_similar_mistake_costs(m, 20.0, 980.0) for m in (FBeta(2.0), GMean(), BalancedAccuracy()))
     assert has_similar_mistake_costs(GMean(), 500.0, 500.0)
 
 
-def test_batch_rule():
-    _, log_odds = problem(2000)
+def test_the_batch_rule_follows_shifted_scores():
+    _, log_odds = make_problem(2000)
     rule = BatchRule(FBeta(), threshold=-0.8, share=float((log_odds > -0.8).mean()))
     assert rule.threshold_for(log_odds) == pytest.approx(-0.8, abs=0.1)
-    assert rule.threshold_for(log_odds + 1.0) > -0.6  # a model whose scores are larger
-    assert rule.threshold_for(np.array([0.3])) == pytest.approx(-0.8, abs=0.05)  # a single sample tells next to nothing
+    assert rule.threshold_for(log_odds + 1.0) > -0.6  # the scores are shifted upwards
+    assert rule.threshold_for(np.array([0.3])) == pytest.approx(
+        -0.8, abs=0.05
+    )  # a single sample carries little information
 
 
-def test_one_class_of_scores_and_all_rows_alike():
+def test_equal_scores_give_a_finite_threshold():
     positive = np.array([True, False, False])
     for strategy in STRATEGIES:
         found = choose_threshold(strategy, FBeta(), positive, np.zeros(3))
         assert np.isfinite(found.threshold)
 
 
-def test_score_intervals_cover():
-    """Of 300 true values, about 90 percent lie in intervals from a table; of values on 200 samples, in wider ones."""
+def test_score_intervals_cover_the_true_score():
+    """About 90 percent of 300 true values lie in their intervals, and so do values on 200 new samples."""
     random = np.random.default_rng(0)
     value, shares = FBeta().value, np.array([0.08, 0.03, 0.04, 0.85])
     inside = {None: 0, 200: 0}
@@ -158,7 +160,7 @@ def test_score_intervals_cover():
     assert all(0.85 <= count / 300 <= 0.95 for count in inside.values())
 
 
-def test_a_threshold_that_misses_none_of_few_positives_may_miss_the_next():
+def test_intervals_allow_for_a_miss_after_few_positives():
     low, high = score_interval(GMean().value, (20.0, 5.0, 0.0, 995.0), n_samples=1000)
     assert low < 0.95 and high > 0.995
 
@@ -168,77 +170,79 @@ def test_a_threshold_that_misses_none_of_few_positives_may_miss_the_next():
     random, inside = np.random.default_rng(0), 0
     for seed in range(200):
         own, new = random.normal(size=(2, 20))
-        missed = float(np.sum(new <= own.min()))  # by the highest threshold that finds all
+        missed = float(np.sum(new <= own.min()))  # at the highest threshold that finds all
         low, high = score_interval(recall, (20.0, 0.0, 0.0, 980.0), 0.9, 1000, seed)
         inside += low <= 1.0 - missed / 20.0 <= high
     assert inside / 200 >= 0.85
 
 
-def test_resampled_intervals_cover():
+def test_bootstrap_intervals_cover_the_mean_of_new_samples():
     random = np.random.default_rng(0)
     inside = 0
     for seed in range(150):
-        rows, new = random.normal(size=(2, 100))
-        low, high = resampled_interval(lambda w, rows=rows: float(np.average(rows, weights=w)), np.ones(100), seed=seed)
+        samples, new = random.normal(size=(2, 100))
+        low, high = resampled_interval(
+            lambda w, samples=samples: float(np.average(samples, weights=w)), np.ones(100), seed=seed
+        )
         inside += low <= new.mean() <= high
     assert 0.82 <= inside / 150 <= 0.96
 
 
-# ------------------------------------------------------------------------------------------- measures of scores
+# ----------------------------------------------------------------------------------------------------- ranking measures
 
 
 @pytest.mark.parametrize(("positives", "shift"), [(12, 2.5), (40, 1.0)])
-def test_intervals_of_areas_hold_those_of_new_rows(positives, shift):
-    """Areas near one, of few positives, included: resamples alone would hold far fewer."""
+def test_intervals_of_roc_areas_cover_those_of_new_samples(positives, shift):
+    """Areas near one with few positives are included; the bootstrap alone would cover far fewer."""
     held = []
     for seed in range(30):
         random = np.random.default_rng(seed)
 
-        def drawn(count, rows, random=random):
-            truth = np.arange(rows) < count
-            return truth, random.normal(size=rows) + shift * truth
+        def drawn(count, samples, random=random):
+            truth = np.arange(samples) < count
+            return truth, random.normal(size=samples) + shift * truth
 
         truth, scores = drawn(positives, 400)
-        evidence = summarize_scores(RocAuc(), truth, scores, np.ones(400))
-        low, high = evidence.interval(n_samples=200)
+        posterior = summarize_scores(RocAuc(), truth, scores, np.ones(400))
+        low, high = posterior.interval(n_samples=200)
         held.append(low <= roc_auc_score(*drawn(positives // 2, 200)) <= high)
-    assert np.mean(held) >= 0.75  # once in 130 times with a rate of 0.9
+    assert np.mean(held) >= 0.75  # fails once in 130 times at a coverage of 0.9
 
 
-def test_intervals_without_any_mistake_leave_room():
+def test_intervals_of_perfect_rankings_are_below_one():
     truth = np.arange(100) < 20
     low, high = RankingPosterior(RocAuc(), truth, truth * 1.0, np.ones(100)).interval(n_samples=100)
     assert 0.7 < low < 0.95 and high == 1.0
     assert RankingPosterior(RocAuc(), truth, -1.0 * truth, np.ones(100)).interval()[0] == 0.0
 
 
-def test_intervals_leave_room_for_a_row_stranger_than_all_others():
-    """One of fifty positives that is ranked last lowers the area by 0.02: nobody can rule that out."""
+def test_intervals_allow_for_an_outlier_not_yet_seen():
+    """A single positive of fifty that is ranked last lowers the area by 0.02, which the data cannot exclude."""
     random = np.random.default_rng(0)
     truth = np.arange(2000) < 50
     scores = random.normal(size=2000) + 8.0 * truth
-    evidence = summarize_scores(RocAuc(), truth, scores, np.ones(2000))
-    assert evidence.value > 0.9999
-    assert evidence.interval(n_samples=2000)[0] < 0.99
+    posterior = summarize_scores(RocAuc(), truth, scores, np.ones(2000))
+    assert posterior.value > 0.9999
+    assert posterior.interval(n_samples=2000)[0] < 0.99
     mirrored = summarize_scores(RocAuc(), ~truth, -scores, np.ones(2000))
-    assert mirrored.interval(n_samples=2000) == pytest.approx(evidence.interval(n_samples=2000), abs=0.01)
+    assert mirrored.interval(n_samples=2000) == pytest.approx(posterior.interval(n_samples=2000), abs=0.01)
 
 
-def test_few_new_rows_without_a_class_do_not_break_intervals():
+def test_intervals_for_few_new_samples_are_valid():
     truth = np.arange(300) < 3
-    evidence = summarize_scores(RocAuc(), truth, truth * 1.0 + np.arange(300) / 300.0, np.ones(300))
-    low, high = evidence.interval(n_samples=2)
+    posterior = summarize_scores(RocAuc(), truth, truth * 1.0 + np.arange(300) / 300.0, np.ones(300))
+    low, high = posterior.interval(n_samples=2)
     assert 0.0 <= low < high <= 1.0
 
 
 @pytest.mark.parametrize("measure", [RocAuc(), get_measure("prbep"), RecallAtPrecision(0.9)])
-def test_grouped_evidence_has_the_measure_and_the_interval_of_all_rows(measure):
+def test_a_binned_posterior_has_the_value_and_interval_of_all_samples(measure):
     random = np.random.default_rng(3)
     truth = random.random(20_000) < 0.05
     scores, weights = random.normal(size=20_000) + 2.5 * truth, random.uniform(0.5, 2.0, 20_000)
-    few, all_rows = summarize_scores(measure, truth, scores, weights), RankingPosterior(measure, truth, scores, weights)
-    assert few.scores.size < 6000
-    assert few.weights.sum() == pytest.approx(weights.sum())
-    assert few.value == pytest.approx(all_rows.value, abs=2e-3)
-    if measure == RocAuc():  # which takes the least time of them for so many samples
-        assert few.interval() == pytest.approx(all_rows.interval(), abs=5e-3)
+    binned, exact = summarize_scores(measure, truth, scores, weights), RankingPosterior(measure, truth, scores, weights)
+    assert binned.scores.size < 6000
+    assert binned.weights.sum() == pytest.approx(weights.sum())
+    assert binned.value == pytest.approx(exact.value, abs=2e-3)
+    if measure == RocAuc():  # the fastest measure for so many samples
+        assert binned.interval() == pytest.approx(exact.interval(), abs=5e-3)

@@ -1,4 +1,4 @@
-"""Thresholds against brute force over every way in which a threshold can cut the scores."""
+"""Thresholds against brute force over all cuts of the scores."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ some_weight = st.one_of(st.just(1.0), st.integers(1, 4).map(float), st.floats(0.
 @st.composite
 def labelled_scores(draw):
     value = draw(st.sampled_from([few_values, any_value, of_all_sizes]))
-    rows = draw(st.lists(st.tuples(st.booleans(), value, some_weight), min_size=2, max_size=25))
-    positive, scores, weights = (np.array(column) for column in zip(*rows, strict=True))
+    samples = draw(st.lists(st.tuples(st.booleans(), value, some_weight), min_size=2, max_size=25))
+    positive, scores, weights = (np.array(column) for column in zip(*samples, strict=True))
     positive[0], positive[-1] = True, False
     return positive, scores, weights
 
 
-def values_of_all_cuts(measure, positive, scores, weights):
-    """The measure when the k best distinct scores are predicted positive, for every k from none to all."""
+def compute_all_cuts(measure, positive, scores, weights):
+    """Return the measure with the k highest distinct scores predicted positive, for every k."""
     values = []
     for k in range(np.unique(scores).size + 1):
         top = np.unique(scores)[::-1][:k]
-        values.append(value_of(measure, positive, np.isin(scores, top), weights))
+        values.append(compute_value(measure, positive, np.isin(scores, top), weights))
     return np.array(values)
 
 
-def value_of(measure, positive, called, weights):
-    tp, fp = weights @ (called & positive), weights @ (called & ~positive)
+def compute_value(measure, positive, predicted, weights):
+    tp, fp = weights @ (predicted & positive), weights @ (predicted & ~positive)
     return float(measure.value(tp, fp, weights @ positive - tp, weights @ ~positive - fp))
 
 
@@ -46,14 +46,14 @@ def value_of(measure, positive, called, weights):
 @given(case=labelled_scores())
 @example(case=(np.array([True, True, False]), np.array([0.0, -1e16, 1e-3]), np.ones(3)))
 @settings(max_examples=100, deadline=None)
-def test_no_cut_is_better(measure, case):
+def test_no_cut_is_better_than_the_threshold(measure, case):
     positive, scores, weights = case
     threshold, value = best_threshold(measure, positive, scores, weights)
     assert np.isfinite(threshold)
-    assert value_of(measure, positive, scores > threshold, weights) == pytest.approx(value, abs=1e-9)
-    values = values_of_all_cuts(measure, positive, scores, weights)
+    assert compute_value(measure, positive, scores > threshold, weights) == pytest.approx(value, abs=1e-9)
+    values = compute_all_cuts(measure, positive, scores, weights)
     if values[-1] <= values[0] + 1e-6:
-        values = values[:-1]  # calling everything positive has to be noticeably better than nothing
+        values = values[:-1]  # predicting all positive must be noticeably better than none
     assert value == pytest.approx(values.max(), abs=1e-9)
 
 
@@ -76,7 +76,7 @@ def test_order_and_copies_do_not_matter(case, seed):
     assert weighted.value == pytest.approx(repeated.value)
 
 
-def test_of_equally_good_thresholds_the_one_with_most_room():
+def test_ties_select_the_threshold_in_the_widest_gap():
     positive = np.array([True, True, True, False, False])
     scores = np.array([10.0, 9.0, 3.0, 1.0, 0.0])
     assert best_threshold(FBeta(), positive, scores) == (2.0, 1.0)
@@ -85,8 +85,8 @@ def test_of_equally_good_thresholds_the_one_with_most_room():
     assert best_threshold(Accuracy(), positive, scores) == (5.5, 0.8)
 
 
-def test_scores_without_information():
-    """All alike: nothing is predicted positive unless calling everything so is better."""
+def test_equal_scores_predict_all_or_none():
+    """No sample is predicted positive unless predicting all positive is better."""
     positive, scores = np.array([True, False, False]), np.zeros(3)
     threshold, value = best_threshold(Accuracy(), positive, scores)
     assert threshold > 0.0 and value == pytest.approx(2 / 3)
@@ -97,7 +97,7 @@ def test_scores_without_information():
 @given(case=labelled_scores(), fraction=st.floats(0.0, 1.0))
 @example(case=(np.array([True, True, False]), np.array([0.0, -1e16, 1e-3]), np.ones(3)), fraction=1.0)
 @settings(max_examples=200, deadline=None)
-def test_fraction_is_as_near_as_ties_allow(case, fraction):
+def test_the_predicted_fraction_is_as_close_as_ties_allow(case, fraction):
     _, scores, weights = case
     threshold = fraction_threshold(scores, fraction, weights)
     wanted = fraction * weights.sum()
@@ -106,7 +106,7 @@ def test_fraction_is_as_near_as_ties_allow(case, fraction):
     assert missed <= min(abs(cut - wanted) for cut in cuts) + 1e-9 * weights.sum()
 
 
-def test_fraction_without_weights():
+def test_the_predicted_fraction_counts_samples_without_weights():
     scores = np.array([4.0, 3.0, 2.0, 1.0])
     assert [fraction_threshold(scores, f) for f in (0.25, 0.5, 0.75)] == [3.5, 2.5, 1.5]
     assert fraction_threshold(scores, 0.0) > 4.0

@@ -1,4 +1,4 @@
-"""Training by a plan and data alone: no estimator takes part."""
+"""Training from a plan and data alone, without an estimator."""
 
 from dataclasses import FrozenInstanceError
 
@@ -26,7 +26,7 @@ def make_data(positive, weights=None):
 
 
 @pytest.mark.parametrize("threshold", ["cv", "train", 0.25])
-def test_a_plan_and_data_give_the_model_of_the_estimator(threshold):
+def test_a_plan_gives_the_model_of_the_estimator(threshold):
     (fit,) = fit_binary_problems(make_plan(threshold), make_data(Y == 1))
     model = MultivariateSVC("f1", C=0.5, threshold=threshold).fit(X, Y)
     np.testing.assert_array_equal(fit.result.weights, np.append(model.coef_[0], model.intercept_[0]))

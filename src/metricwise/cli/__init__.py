@@ -1,7 +1,7 @@
 """The command ``metricwise``: train, predict, evaluate, compare, certify and report, one module each.
 
-Commands are thin: they read files, call the public API and say what came out. Nothing but click is loaded before a
-command has its arguments, so that help is there at once.
+Commands are thin: they read files, call the public API and print the result. Nothing but click is imported before a
+command has its arguments, so that help appears at once.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["main"]
 
 
 class _Group(click.Group):
-    """Keeps what was typed, which goes into the model file."""
+    """Command group that keeps the command line, which is stored in the model file."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         ctx.obj = shlex.join(["metricwise", *args])
@@ -39,10 +39,10 @@ def main() -> None:
     metricwise evaluate model.mw test.csv
     metricwise predict model.mw new.csv --out labels.csv
 
-    Data are files in the format of svmlight, CSV or TSV, ARFF or Parquet, compressed by gzip or not; "-" is standard
-    input. Results go to standard output, everything else to standard error.
+    Data are svmlight, CSV, TSV, ARFF or Parquet files, optionally compressed by gzip; "-" is standard input. Results
+    go to standard output, everything else to standard error.
 
-    Exit codes: 0 all went well, 1 the run failed, 2 the command was used wrongly.
+    Exit codes: 0 success, 1 the run failed, 2 wrong usage.
     """
 
 

@@ -1,4 +1,4 @@
-"""``metricwise certify``: the bounds of a model's training, computed again from its data."""
+"""``metricwise certify``: recompute the bounds of a model's training objective from its data."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any
 
 import click
 
-from metricwise.cli.console import Console, Outcome, as_table, command
+from metricwise.cli.console import Console, Outcome, command, format_table
 from metricwise.cli.disk import disk_options
 from metricwise.cli.models import load_model, read_like_training
 from metricwise.cli.options import DataOptions, data_options
 
 
-@click.command(short_help="Compute the bounds of a training again.")
+@click.command(short_help="Recompute the certificate of a model.")
 @click.argument("model")
 @click.argument("data")
 @disk_options
@@ -22,20 +22,20 @@ from metricwise.cli.options import DataOptions, data_options
 def certify(
     console: Console, model: str, data: str, memory_limit: int | str | None, data_options: DataOptions
 ) -> Outcome:
-    """Compute the bounds of MODEL's training objective again, from the DATA it was trained on and the model alone."""
+    """Recompute the bounds of MODEL's training objective from the model and the DATA it was trained on."""
     from metricwise.certifying import certify as recompute
 
     trained = load_model(model)
     table = read_like_training(
         console, trained, data, data_options, labelled=True, weighted=True, memory_limit=memory_limit
     )
-    _warn_of_other_data(console, model, data)
-    learner, rows = _learner_and_rows(trained, table.X)
+    _warn_about_other_data(console, model, data)
+    learner, X = _find_learner_and_samples(trained, table.X)
     with console.progress("certifying"):
-        found = recompute(learner, rows, table.y, table.sample_weight)
+        found = recompute(learner, X, table.y, table.sample_weight)
     bounds = found if isinstance(found, list) else [found]
     names = _name_problems(learner, len(bounds))
-    kept = learner.result_ if isinstance(learner.result_, list) else [learner.result_]
+    results = learner.result_ if isinstance(learner.result_, list) else [learner.result_]
     records = [
         {
             "class": name,
@@ -44,9 +44,9 @@ def certify(
             "gap": one.relative,
             "claimed": getattr(result.certificate, "relative", None),
         }
-        for name, one, result in zip(names, bounds, kept, strict=True)
+        for name, one, result in zip(names, bounds, results, strict=True)
     ]
-    return Outcome(_told(records), {"rows": table.n_rows, "certificates": records})
+    return Outcome(_format_bounds(records), {"rows": table.n_rows, "certificates": records})
 
 
 def _name_problems(learner: Any, n_problems: int) -> list[str]:
@@ -59,28 +59,30 @@ def _name_problems(learner: Any, n_problems: int) -> list[str]:
     return [f"{first} vs {second}" for first, second in combinations(labels, 2)]
 
 
-def _warn_of_other_data(console: Console, model: str, data: str) -> None:
+def _warn_about_other_data(console: Console, model: str, data: str) -> None:
     from pathlib import Path
 
     from metricwise.persistence import describe, fingerprint
 
-    kept = describe(model).data
-    if data != "-" and kept is not None and kept.get("sha256") != fingerprint(Path(data)).get("sha256"):
-        console.note(f"Warning: {data} is not the file that {model} was trained on, by its fingerprint")
+    trained_on = describe(model).data
+    if data != "-" and trained_on is not None and trained_on.get("sha256") != fingerprint(Path(data)).get("sha256"):
+        console.note(f"Warning: {data} is not the file that {model} was trained on: their fingerprints differ")
 
 
-def _learner_and_rows(model: Any, X: Any) -> tuple[Any, Any]:
-    """Return the part of a model that has bounds, and the rows as that part was given them."""
+def _find_learner_and_samples(model: Any, X: Any) -> tuple[Any, Any]:
+    """Return the part of a model that has a certificate, and the samples as that part was fitted on them."""
     for name in ("best_estimator_", "estimator_"):
         model = getattr(model, name, model)
     if isinstance(model, list):
-        raise ValueError("the model averages the scores of several classifiers, which have no certificate in common")
+        raise ValueError(
+            "the model averages the scores of an ensemble, which has no certificate: certify one of its members"
+        )
     if hasattr(model, "transformer_"):
         model, X = model.learner_, model.transformer_.transform(X)
     return model, X
 
 
-def _told(records: list[dict[str, Any]]) -> str:
+def _format_bounds(records: list[dict[str, Any]]) -> str:
     rows = [
         [
             record["class"],
@@ -91,4 +93,4 @@ def _told(records: list[dict[str, Any]]) -> str:
         ]
         for record in records
     ]
-    return as_table(["class", "upper bound", "lower bound", "gap", "gap told by training"], rows)
+    return format_table(["class", "upper bound", "lower bound", "gap", "gap of training"], rows)

@@ -1,4 +1,4 @@
-"""``metricwise compare``: several algorithms and measures by cross-validation."""
+"""``metricwise compare``: compare algorithms and measures by cross-validation."""
 
 from __future__ import annotations
 
@@ -11,25 +11,34 @@ import click
 
 from metricwise.cli import algorithms
 from metricwise.cli.algorithms import AlgorithmName, Settings
-from metricwise.cli.console import Console, Outcome, as_table, command, one_line
+from metricwise.cli.console import Console, Outcome, command, format_table, join_lines
 from metricwise.cli.options import DataOptions, MeasureText, Seconds, data_options
 
 if TYPE_CHECKING:
     from metricwise.io import Table
 
 _DEFAULT = ("multivariate-svm", "plug-in", "auto")
-_DEFAULT_OF_LABELS = ("binary-relevance", "plug-in", "auto")
+_DEFAULT_MULTILABEL = ("binary-relevance", "plug-in", "auto")
 
 
 @click.command(short_help="Compare algorithms by cross-validation.")
 @click.argument("data")
-@click.option("--measure", "measures", multiple=True, default=["f1"], type=MeasureText(), help="Train for, judge by.")
-@click.option("--algorithm", "names", multiple=True, type=AlgorithmName(), help="Which to compare.")
+@click.option(
+    "--measure",
+    "measures",
+    multiple=True,
+    default=["f1"],
+    type=MeasureText(),
+    help="Measure to train for and to evaluate by; may be repeated.",
+)
+@click.option(
+    "--algorithm", "names", multiple=True, type=AlgorithmName(), help="Algorithm to compare; may be repeated."
+)
 @click.option("--learner", default="logistic", show_default=True, type=click.Choice(algorithms.LEARNERS))
 @click.option("--folds", default=5, show_default=True, type=click.IntRange(min=2))
-@click.option("--time-budget", type=Seconds(), help="Most time for every training of auto, as in 30s.")
+@click.option("--time-budget", type=Seconds(), help="Time limit of each fit of auto, such as 30s.")
 @click.option("--confidence", default=0.9, show_default=True, type=click.FloatRange(0, 1, True, True))
-@click.option("--pos-label", help="The positive class of two; the last in order by default.")
+@click.option("--pos-label", help="The positive class of two; by default the last in sorted order.")
 @click.option("--seed", default=0, show_default=True)
 @data_options
 @command
@@ -46,10 +55,10 @@ def compare(
     seed: int,
     data_options: DataOptions,
 ) -> Outcome:
-    """Compare algorithms on DATA: each is trained for each measure, and judged by it on the rows of every fold.
+    """Compare algorithms on DATA: each is trained for each measure and evaluated by it in cross-validation.
 
-    Values are means over folds. Intervals are those of resampled rows, the same for all algorithms, so that differences
-    are those of pairs.
+    Values are means over folds. Intervals come from a bootstrap that draws the same samples for all algorithms, so that
+    the differences are paired.
     """
     from metricwise.io import read_table
 
@@ -59,11 +68,11 @@ def compare(
         )
     console.note(table.recognised)
     if table.sample_weight is not None:
-        console.note("Warning: sample weights play a part in training, but none where models are judged")
+        console.note("Warning: sample weights are used in training, but not in evaluation")
     assert table.y is not None
-    several = table.y.ndim == 2
-    positive = None if several else algorithms.label_of(pos_label, sorted(set(table.y.tolist())))
-    wanted = names or (_DEFAULT_OF_LABELS if several else _DEFAULT)
+    is_multilabel = table.y.ndim == 2
+    positive = None if is_multilabel else algorithms.parse_label(pos_label, sorted(set(table.y.tolist())))
+    wanted = names or (_DEFAULT_MULTILABEL if is_multilabel else _DEFAULT)
     job = _Comparison(table, folds, confidence, seed)
     found = {}
     for measure in measures:
@@ -72,19 +81,21 @@ def compare(
             settings = Settings(measure, learner, seed=seed, pos_label=positive)
             if name == "auto":
                 settings = replace(settings, time_budget=time_budget)
-            algorithms.check_usage(name, settings, several, stream=False, disk=False)
+            algorithms.check_usage(name, settings, is_multilabel, stream=False, disk=False)
             with console.progress(f"{name} for {measure}") as progress:
                 runs.append(job.run(name, settings, progress))
-        found[measure] = _judged(job, runs, measure, confidence)
+        found[measure] = _evaluate_runs(job, runs, measure, confidence)
     if not any(result["results"] for result in found.values()):
         raise ValueError("; ".join(next(iter(found.values()))["left_out"].values()))
     facts = {"rows": table.n_rows, "folds": len(job.splits), "confidence": confidence, "measures": found}
-    return Outcome("\n\n".join(_told(measure, result, confidence) for measure, result in found.items()), facts)
+    return Outcome(
+        "\n\n".join(_format_comparison(measure, result, confidence) for measure, result in found.items()), facts
+    )
 
 
 @dataclass
 class _Run:
-    """The predictions of one algorithm for the rows of every fold; or why there are none."""
+    """The out-of-fold predictions of one algorithm, or the reason why there are none."""
 
     name: str
     folds: list[Any] = field(default_factory=list)
@@ -93,7 +104,7 @@ class _Run:
 
 
 class _Comparison:
-    """Rows in folds."""
+    """A table divided into folds, on which algorithms are trained and evaluated."""
 
     def __init__(self, table: Table, folds: int, confidence: float, seed: int) -> None:
         import numpy as np
@@ -105,12 +116,10 @@ class _Comparison:
         strata = np.zeros(table.n_rows) if table.y.ndim == 2 else table.y
         self.splits = make_splits(folds, table.X, np.unique(strata, return_inverse=True)[1], seed, needed=True)
         if not self.splits:
-            raise ValueError(
-                "the rows are too few to be divided into folds: two distinct rows of every class are needed"
-            )
+            raise ValueError("the samples are too few for folds: give at least two distinct samples of every class")
 
     def run(self, name: str, settings: Settings, progress: Any) -> _Run:
-        """Train an algorithm on every fold's other rows; one that does not take the measure says so."""
+        """Train an algorithm once per fold; the run holds its predictions, or why it cannot take the measure."""
         from metricwise._sklearn import take_samples
         from metricwise.reporting.predictions import collect_predictions
 
@@ -118,22 +127,22 @@ class _Comparison:
         assert table.y is not None
         names = list(table.target_names) if table.y.ndim == 2 else None
         for number, (train, test) in enumerate(self.splits):
-            progress.share = number / len(self.splits)
-            rows, weights = take_samples(table.X, train), table.sample_weight
+            progress.fraction = number / len(self.splits)
+            samples, weights = take_samples(table.X, train), table.sample_weight
             weighted = {} if weights is None else {"sample_weight": weights[train]}
             try:
-                model = algorithms.build(name, settings, rows).fit(rows, table.y[train], **weighted)
+                model = algorithms.build_estimator(name, settings, samples).fit(samples, table.y[train], **weighted)
             except TypeError as error:  # a measure that lacks what the algorithm needs
-                run.refusal = one_line(error)
+                run.refusal = join_lines(error)
                 return run
-            held = take_samples(table.X, test)
-            run.folds.append(collect_predictions(model, held, table.y[test], settings.pos_label, names))
+            test_samples = take_samples(table.X, test)
+            run.folds.append(collect_predictions(model, test_samples, table.y[test], settings.pos_label, names))
         run.seconds = time.perf_counter() - started
         return run
 
 
-def _judged(job: _Comparison, runs: list[_Run], text: str, confidence: float) -> dict[str, Any]:
-    """Return values and differences of the algorithms that were trained, the best first."""
+def _evaluate_runs(job: _Comparison, runs: list[_Run], text: str, confidence: float) -> dict[str, Any]:
+    """Return values and paired differences of the trained algorithms, the best first."""
     import numpy as np
 
     from metricwise.measures import get_measure
@@ -153,9 +162,9 @@ def _judged(job: _Comparison, runs: list[_Run], text: str, confidence: float) ->
     order = sorted(means, key=lambda name: -means[name][0].value)
     results = []
     for name in order:
-        judged, seconds = means[name]
-        low, high = judged.interval
-        results.append({"algorithm": name, "value": judged.value, "low": low, "high": high, "seconds": seconds})
+        mean, seconds = means[name]
+        low, high = mean.interval
+        results.append({"algorithm": name, "value": mean.value, "low": low, "high": high, "seconds": seconds})
     differences = []
     for better, other in combinations(order, 2):
         value, low, high = means[better][0].ahead_of(means[other][0])
@@ -164,7 +173,7 @@ def _judged(job: _Comparison, runs: list[_Run], text: str, confidence: float) ->
     return {"results": results, "differences": differences, "left_out": refused}
 
 
-def _told(measure: str, found: dict[str, Any], confidence: float) -> str:
+def _format_comparison(measure: str, found: dict[str, Any], confidence: float) -> str:
     best = found["results"][0]["algorithm"] if found["results"] else None
     behind_best = {pair["other"]: pair for pair in found["differences"] if pair["better"] == best}
     rows = []
@@ -174,6 +183,6 @@ def _told(measure: str, found: dict[str, Any], confidence: float) -> str:
         interval = f"{result['low']:.4f} to {result['high']:.4f}"
         rows.append([result["algorithm"], f"{result['value']:.4f}", interval, behind, f"{result['seconds']:.1f}"])
     headings = [measure, "value", f"{100 * confidence:g} % interval", "behind the best", "seconds"]
-    lines = [as_table(headings, rows)] if rows else [f"{measure}:"]
+    lines = [format_table(headings, rows)] if rows else [f"{measure}:"]
     lines += [f"{name} is left out: {reason}" for name, reason in found["left_out"].items()]
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""What a command says: results, notes, progress, warnings and errors, each where it belongs."""
+"""Print results to standard output; notes, progress, warnings and errors to standard error."""
 
 from __future__ import annotations
 
@@ -17,34 +17,34 @@ from typing import Any
 
 import click
 
-_PATIENCE = 2.0  # seconds before progress is shown
-_BAR = 24  # characters
-_EXPECTED = (ValueError, TypeError, OSError, ImportError, MemoryError)
+_PROGRESS_DELAY = 2.0  # seconds
+_BAR_WIDTH = 24  # characters
+_EXPECTED_ERRORS = (ValueError, TypeError, OSError, ImportError, MemoryError)
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came out, for readers and for programs."""
+    """The result of a command, as text and as data for --json."""
 
     text: str
     data: dict[str, Any]
 
 
 class Console:
-    """Where a command writes to."""
+    """Write notes and progress to standard error, unless quiet."""
 
     def __init__(self, quiet: bool) -> None:
         self._quiet = quiet
-        self.if_stopped = "stopped; nothing was written"
+        self.interrupt_message = "stopped; nothing was written"
 
     def note(self, text: str) -> None:
-        """Say something that is no result."""
+        """Print a note to standard error."""
         if not self._quiet:
             click.echo(text, err=True)
 
     @contextmanager
     def progress(self, text: str) -> Iterator[Progress]:
-        """Show what is done meanwhile, and how far it is: on a terminal, and only if it takes more than two seconds."""
+        """Show progress on a terminal while the block runs, if it takes more than two seconds."""
         shown = Progress(text)
         if self._quiet or not sys.stderr.isatty():
             yield shown
@@ -54,20 +54,20 @@ class Console:
         try:
             yield shown
         finally:
-            shown.over.set()
+            shown.finished.set()
             ticker.join()
 
 
 @dataclass
 class Progress:
-    """A line that says what is done, how far it is if that is known, and since when."""
+    """A progress line: what runs, the completed fraction if it is known, and the elapsed time."""
 
     text: str
-    share: float | None = None
-    over: threading.Event = field(default_factory=threading.Event)
+    fraction: float | None = None
+    finished: threading.Event = field(default_factory=threading.Event)
 
     def line(self, seconds: float) -> str:
-        """Return the line.
+        """Return the progress line after so many seconds.
 
         Examples
         --------
@@ -77,35 +77,35 @@ class Progress:
         '0:03  reading'
         """
         bar = ""
-        if self.share is not None:
-            done = min(max(self.share, 0.0), 1.0)
-            filled = round(_BAR * done)
-            bar = f"[{'#' * filled}{'-' * (_BAR - filled)}] {done:4.0%}  ".replace("%", " %")
+        if self.fraction is not None:
+            done = min(max(self.fraction, 0.0), 1.0)
+            filled = round(_BAR_WIDTH * done)
+            bar = f"[{'#' * filled}{'-' * (_BAR_WIDTH - filled)}] {done:4.0%}  ".replace("%", " %")
         return f"{bar}{int(seconds) // 60}:{int(seconds) % 60:02d}  {self.text}"
 
     def run(self) -> None:
-        """Draw the line again and again until the work is over."""
+        """Redraw the line until the work is finished."""
         started = time.monotonic()
-        if self.over.wait(_PATIENCE):
+        if self.finished.wait(_PROGRESS_DELAY):
             return
-        while not self.over.wait(0.2):
+        while not self.finished.wait(0.2):
             click.echo(f"\r\x1b[K{self.line(time.monotonic() - started)[:78]}", nl=False, err=True)
         click.echo("\r\x1b[K", nl=False, err=True)
 
 
 def command(function: Callable[..., Outcome]) -> Callable[..., None]:
-    """Give a command its common options, and its errors one line each."""
+    """Add the common options to a command, and print its warnings and errors as one line each."""
 
     @click.option("--json", "as_json", is_flag=True, help="Write the result as JSON.")
-    @click.option("--quiet", "-q", is_flag=True, help="Say nothing but the result and errors.")
+    @click.option("--quiet", "-q", is_flag=True, help="Print only the result and errors.")
     @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
     @wraps(function)
     def run(*args: Any, as_json: bool, quiet: bool, debug: bool, **options: Any) -> None:
         console = Console(quiet)
-        with _reported(console, debug):
+        with _report_errors(console, debug):
             outcome = function(console, *args, **options)
         if as_json:
-            click.echo(json.dumps(_plain(outcome.data), indent=2, allow_nan=False))
+            click.echo(json.dumps(_to_json_value(outcome.data), indent=2, allow_nan=False))
         elif outcome.text:
             click.echo(outcome.text)
 
@@ -113,14 +113,14 @@ def command(function: Callable[..., Outcome]) -> Callable[..., None]:
 
 
 @contextmanager
-def _reported(console: Console, debug: bool) -> Iterator[None]:
-    """Turn warnings and errors into one line each; an error ends the command with code 1."""
-    said: set[str] = set()
+def _report_errors(console: Console, debug: bool) -> Iterator[None]:
+    """Print warnings and errors as one line each; an error exits with code 1."""
+    printed: set[str] = set()
 
     def show(message: Warning | str, *rest: Any, **more: Any) -> None:
-        line = one_line(message)
-        if line not in said:
-            said.add(line)
+        line = join_lines(message)
+        if line not in printed:
+            printed.add(line)
             console.note(f"Warning: {line}")
 
     try:
@@ -128,60 +128,60 @@ def _reported(console: Console, debug: bool) -> Iterator[None]:
             warnings.showwarning = show
             yield
     except KeyboardInterrupt:
-        click.echo(f"Error: {console.if_stopped}", err=True)
+        click.echo(f"Error: {console.interrupt_message}", err=True)
         sys.exit(1)
     except (click.ClickException, click.exceptions.Exit):
         raise
     except Exception as error:
         if debug:
             raise
-        kind = "" if isinstance(error, _EXPECTED) and str(error) else f"unexpected {type(error).__name__}: "
-        click.echo(f"Error: {kind}{_in_options(one_line(error))}", err=True)
+        kind = "" if isinstance(error, _EXPECTED_ERRORS) and str(error) else f"unexpected {type(error).__name__}: "
+        click.echo(f"Error: {kind}{_replace_parameters(join_lines(error))}", err=True)
         if kind:
-            click.echo("Run the command again with --debug to see where.", err=True)
+            click.echo("Run the command again with --debug to see the traceback.", err=True)
         sys.exit(1)
 
 
-def _in_options(message: str) -> str:
-    """Return a message of the library in the words of the command.
+def _replace_parameters(message: str) -> str:
+    """Replace parameters of the library in a message by options of the command.
 
     Examples
     --------
-    >>> _in_options("Give at least memory_limit='350MB'")
+    >>> _replace_parameters("Give at least memory_limit='350MB'")
     'Give at least --memory-limit 350MB'
     """
     message = message.replace("on_error='skip'", "--on-error skip")
     return re.sub(r"memory_limit='?(\w+)'?", r"--memory-limit \1", message)
 
 
-def one_line(text: object) -> str:
-    r"""Return a text without line ends.
+def join_lines(text: object) -> str:
+    r"""Return a text on one line.
 
     Examples
     --------
-    >>> one_line("first\n  second")
+    >>> join_lines("first\n  second")
     'first second'
     """
     return " ".join(str(text).split())
 
 
-def _plain(value: Any) -> Any:
-    """Return what JSON can hold: numbers that are none are null."""
+def _to_json_value(value: Any) -> Any:
+    """Return a value that JSON can hold; NaN and infinity become None."""
     if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): _to_json_value(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+        return [_to_json_value(item) for item in value]
     if hasattr(value, "tolist"):
-        return _plain(value.tolist())
+        return _to_json_value(value.tolist())
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def as_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return columns of text: the first to the left, the others to the right.
+def format_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a table as text: the first column is aligned to the left, the others to the right.
 
     Examples
     --------
-    >>> print(as_table(["measure", "value"], [["f1", "0.81"]]))
+    >>> print(format_table(["measure", "value"], [["f1", "0.81"]]))
     measure  value
     f1        0.81
     """

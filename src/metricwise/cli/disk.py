@@ -1,4 +1,4 @@
-"""``--disk``: files larger than memory, whose rows stay where they are."""
+"""``--disk``: open files larger than memory, whose samples stay on disk."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from metricwise.cli.options import DataOptions, Size, Which
+from metricwise.cli.options import ColumnKey, DataOptions, Size
 
 if TYPE_CHECKING:
     from metricwise.io import Table
@@ -19,11 +19,11 @@ _MEMORY_LIMIT = "1GB"
 
 
 def disk_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add ``--disk`` and its limit; the command gets ``memory_limit``, None where rows are to be in memory."""
+    """Add ``--disk`` and its limit; the command gets ``memory_limit``, None without ``--disk``."""
 
-    @click.option("--disk", is_flag=True, help="Leave the rows on disk and read them in blocks, as often as needed.")
+    @click.option("--disk", is_flag=True, help="Leave the samples on disk and read them in blocks, as often as needed.")
     @click.option(
-        "--memory-limit", type=Size(), help=f"Most memory with --disk, as in 800MB; {_MEMORY_LIMIT} by default."
+        "--memory-limit", type=Size(), help=f"Memory limit with --disk, such as 800MB; {_MEMORY_LIMIT} by default."
     )
     @wraps(function)
     def wrapped(*args: Any, disk: bool, memory_limit: int | None, **options: Any) -> Any:
@@ -35,8 +35,8 @@ def disk_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return wrapped
 
 
-def labels_beside(path: str) -> bool:
-    """Whether the labels of a file are in another file, as those of arrays."""
+def has_separate_labels(path: str) -> bool:
+    """Return whether the labels of a file are in another file, as those of arrays."""
     return Path(path).suffix in _ARRAYS
 
 
@@ -44,12 +44,12 @@ def open_table(
     path: str,
     options: DataOptions,
     memory_limit: int | str,
-    target: Sequence[Which],
+    target: Sequence[ColumnKey],
     n_features: int | None = None,
     may_lack_labels: bool = False,
     on_error: Literal["raise", "skip"] = "raise",
 ) -> Table:
-    """Return a table whose rows stay on disk.
+    """Return a table whose samples stay on disk.
 
     Parameters
     ----------
@@ -58,40 +58,40 @@ def open_table(
     options : DataOptions
         How to read it.
     memory_limit : int or str
-        As in `metricwise.io.open`.
+        Most memory to use, in bytes or as text such as "800MB".
     target : sequence of columns, or of one .npy file
         Where the labels are.
     n_features : int, optional
-        That a model takes. The rows of svmlight files do not tell.
+        Number of features of the model, which an svmlight file does not state.
     may_lack_labels : bool
         Whether a table with as many columns as there are features has no labels, whatever the target.
     on_error : {"raise", "skip"}
-        What becomes of malformed lines of files that are converted.
+        Whether a malformed line of a converted file is an error or is skipped.
     """
     import metricwise.io
     from metricwise.io import Table
 
     if path == "-":
-        raise click.UsageError("--disk reads a file again and again, and standard input is gone once read: name a file")
+        raise click.UsageError("--disk reads a file repeatedly, and standard input can be read only once: name a file")
     if options.weight is not None:
-        raise click.UsageError("--weight is not for --disk: leave it out, or repeat the rows as often as they weigh")
+        raise click.UsageError("--weight is not for --disk: leave it out, or repeat each row as often as its weight")
     if len(target) > 1:
         raise click.UsageError("--disk takes one --target: train a model for each, or leave --disk out")
     where = target[0] if target else None
     given = options.file_options() | {"target": where}
-    if labels_beside(path):
+    if has_separate_labels(path):
         if isinstance(where, int):
             raise click.UsageError(f"{path} has no column of labels: name the .npy file that has them by --target")
     else:
         given |= _fit_to_model(path, given, n_features, may_lack_labels)
-    rows = metricwise.io.open(path, memory_limit=memory_limit, on_error=on_error, **given)
-    words = f"{rows.recognised}; {rows.shape[0]:,} rows; {rows.shape[1]:,} features; they stay on disk"
-    kinds: dict[str, Any] = dict.fromkeys(rows.feature_names or (), "number")
-    return Table(rows, rows.y, None, rows.feature_names, (str(where),), kinds, words)
+    samples = metricwise.io.open(path, memory_limit=memory_limit, on_error=on_error, **given)
+    description = f"{samples.recognised}; {samples.shape[0]:,} rows; {samples.shape[1]:,} features; on disk"
+    kinds: dict[str, Any] = dict.fromkeys(samples.feature_names or (), "number")
+    return Table(samples, samples.y, None, samples.feature_names, (str(where),), kinds, description)
 
 
 def _fit_to_model(path: str, given: dict[str, Any], n_features: int | None, may_lack_labels: bool) -> dict[str, Any]:
-    """Return the options without which a file would not have the features of a model."""
+    """Return the reader options that give a file the features of the model."""
     from metricwise.io.spec import describe_file
     from metricwise.io.streaming import STREAMED
 
@@ -103,8 +103,8 @@ def _fit_to_model(path: str, given: dict[str, Any], n_features: int | None, may_
     count = spec.n_columns
     if count not in (n_features, n_features + 1):
         raise ValueError(
-            f"{path} has {count} columns, and the model takes {n_features} features, beside which there may be "
-            "one of labels: bring the columns into the order of training, or leave --disk out, as columns are "
-            "found by their names then"
+            f"{path} has {count} columns, and the model takes {n_features} features, and at most one "
+            "column of labels beside them: put the columns in the order of training, or leave --disk out, since "
+            "columns are then found by name"
         )
     return {"target": None, "labelled": False} if count == n_features else {}

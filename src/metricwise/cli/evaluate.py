@@ -1,4 +1,4 @@
-"""``metricwise evaluate``: every measure of a model on labelled rows, with intervals."""
+"""``metricwise evaluate``: evaluate a model by every measure, with intervals."""
 
 from __future__ import annotations
 
@@ -6,20 +6,26 @@ from typing import Any
 
 import click
 
-from metricwise.cli.console import Console, Outcome, as_table, command
+from metricwise.cli.console import Console, Outcome, command, format_table
 from metricwise.cli.disk import disk_options
-from metricwise.cli.models import load_model, notes_of, read_like_training
+from metricwise.cli.models import get_table_info, load_model, read_like_training
 from metricwise.cli.options import DataOptions, MeasureText, data_options
 
 _AVERAGES = ("f1_macro", "f1_micro", "f1_weighted")
 
 
-@click.command(short_help="Judge a model by every measure, with intervals.")
+@click.command(short_help="Evaluate a model by every measure, with intervals.")
 @click.argument("model")
 @click.argument("data")
-@click.option("--measure", "measures", multiple=True, type=MeasureText(), help="Only these; by default all that fit.")
+@click.option(
+    "--measure",
+    "measures",
+    multiple=True,
+    type=MeasureText(),
+    help="Measure to evaluate; may be repeated. By default all that apply.",
+)
 @click.option("--confidence", default=0.9, show_default=True, type=click.FloatRange(0, 1, True, True))
-@click.option("--seed", default=0, show_default=True, help="Of the resamples.")
+@click.option("--seed", default=0, show_default=True, help="Seed of the bootstrap.")
 @disk_options
 @data_options
 @command
@@ -33,38 +39,38 @@ def evaluate(
     memory_limit: int | str | None,
     data_options: DataOptions,
 ) -> Outcome:
-    """Judge MODEL by the labelled rows of DATA: rows that training has not seen, if the result is to be believed.
+    """Evaluate MODEL on the labelled samples of DATA, which should not be those of training.
 
-    Intervals are those of resampled rows (a Bayesian bootstrap).
+    Intervals come from a Bayesian bootstrap of the samples.
     """
     from metricwise.reporting.evaluation import evaluate, resolve_measure
     from metricwise.reporting.predictions import collect_predictions
 
     trained = load_model(model)
     table = read_like_training(console, trained, data, data_options, labelled=True, memory_limit=memory_limit)
-    notes, records = notes_of(trained), []
-    with console.progress("judging"):
-        found = collect_predictions(trained, table.X, table.y, notes.get("pos_label"), _label_names(table))
-        for text, measure in _wanted(measures, notes.get("measure"), found.kind):
+    notes, records = get_table_info(trained), []
+    with console.progress("evaluating"):
+        found = collect_predictions(trained, table.X, table.y, notes.get("pos_label"), _get_label_names(table))
+        for text, measure in _choose_measures(measures, notes.get("measure"), found.kind):
             try:
-                (judged,) = evaluate([found], resolve_measure(measure, found), confidence, seed)
+                (evaluation,) = evaluate([found], resolve_measure(measure, found), confidence, seed)
             except ValueError as error:
                 if measures:
                     raise
-                console.note(f"{text} makes no sense here: {error}")
+                console.note(f"{text} does not apply: {error}")
                 continue
-            low, high = judged.interval
-            records.append({"measure": text, "value": judged.value, "low": low, "high": high})
+            low, high = evaluation.interval
+            records.append({"measure": text, "value": evaluation.value, "low": low, "high": high})
     facts = {"rows": table.n_rows, "confidence": confidence, "measures": records}
-    return Outcome(_told(records, confidence), facts)
+    return Outcome(_format_measures(records, confidence), facts)
 
 
-def _label_names(table: Any) -> list[str] | None:
+def _get_label_names(table: Any) -> list[str] | None:
     return list(table.target_names) if table.y.ndim == 2 else None
 
 
-def _wanted(given: tuple[str, ...], own: str | None, kind: str) -> list[tuple[str, Any]]:
-    """Return measures by the names to show: those given, or the model's own and then all that make sense."""
+def _choose_measures(given: tuple[str, ...], own: str | None, kind: str) -> list[tuple[str, Any]]:
+    """Return the measures and their names: those given, or the model's own and then all that apply."""
     from metricwise.measures import get_measure, registered_names
     from metricwise.measures.base import CountsTable
 
@@ -73,7 +79,7 @@ def _wanted(given: tuple[str, ...], own: str | None, kind: str) -> list[tuple[st
         texts = [*([own] if own else []), *registered_names()]
     elif not texts:
         averages = [*_AVERAGES, *(["f1_samples"] if kind == "multilabel" else [])]
-        tables = [f"{name}_macro" for name in registered_names(needs=CountsTable) if _has_average(name)]
+        tables = [f"{name}_macro" for name in registered_names(needs=CountsTable) if _can_be_averaged(name)]
         texts = [*([own] if own else []), *averages, *tables]
     found: dict[Any, str] = {}
     for text in texts:
@@ -81,15 +87,15 @@ def _wanted(given: tuple[str, ...], own: str | None, kind: str) -> list[tuple[st
     return [(text, measure) for measure, text in found.items()]
 
 
-def _has_average(name: str) -> bool:
+def _can_be_averaged(name: str) -> bool:
     from metricwise.measures import get_measure
 
     return get_measure(name).response == "labels"
 
 
-def _told(records: list[dict[str, Any]], confidence: float) -> str:
+def _format_measures(records: list[dict[str, Any]], confidence: float) -> str:
     rows = [
         [record["measure"], f"{record['value']:.4f}", f"{record['low']:.4f} to {record['high']:.4f}"]
         for record in records
     ]
-    return as_table(["measure", "value", f"{100 * confidence:g} % interval"], rows)
+    return format_table(["measure", "value", f"{100 * confidence:g} % interval"], rows)

@@ -1,4 +1,4 @@
-"""Models on their way to and from files, with what has to be known of the table they were trained on."""
+"""Load models, and read tables in the layout that a model was trained on."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from click import UsageError
 
 from metricwise.cli.algorithms import Settings
 from metricwise.cli.console import Console
-from metricwise.cli.disk import labels_beside, open_table
+from metricwise.cli.disk import has_separate_labels, open_table
 from metricwise.cli.options import DataOptions
 
 if TYPE_CHECKING:
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
 
 
 def check_output(path: str, what: str) -> None:
-    """Raise before hours of work, not after, if a file cannot be written."""
-    place = Path(path)
+    """Raise before training, not after it, if a file cannot be written."""
+    target = Path(path)
     try:
-        if place.is_dir():
+        if target.is_dir():
             raise IsADirectoryError("it is a directory")
-        with tempfile.TemporaryFile(dir=place.parent):
+        with tempfile.TemporaryFile(dir=target.parent):
             pass
     except OSError as error:
         raise OSError(f"{what} {path} cannot be written: {error.strerror or error}") from error
 
 
 def write_text(path: str, parts: Iterable[str]) -> None:
-    """Write a file as a whole or not at all."""
+    """Write a text file atomically: as a whole or not at all."""
     from metricwise.io.atomic import atomic_file
 
     with atomic_file(Path(path)) as file:
@@ -41,10 +41,10 @@ def write_text(path: str, parts: Iterable[str]) -> None:
             file.write(part.encode())
 
 
-def note_table(
+def store_table_info(
     model: Any, table: Table | None, options: DataOptions, settings: Settings, n_features: int | None
 ) -> None:
-    """Keep with a model how its table was read and what it was trained for: others are read and judged alike."""
+    """Store with a model how its table was read and what it was trained for, for later tables."""
     model.table_ = {
         "columns": dict(table.kinds) if table is not None and table.kinds else None,
         "n_features": n_features,
@@ -63,8 +63,8 @@ def load_model(path: str) -> Any:
     return metricwise.load(path)
 
 
-def notes_of(model: Any) -> dict[str, Any]:
-    """Return what is known of the table that a model was trained on."""
+def get_table_info(model: Any) -> dict[str, Any]:
+    """Return what `store_table_info` stored with a model; empty if nothing was."""
     found = getattr(model, "table_", None)
     return found if isinstance(found, dict) else {}
 
@@ -79,15 +79,15 @@ def read_like_training(
     weighted: bool = False,
     memory_limit: int | str | None = None,
 ) -> Table:
-    """Read a table as a model takes it: its columns, by name and in its order, and what else is needed.
+    """Return a table with the columns of a model, by name and in the model's order.
 
-    With ``memory_limit`` its rows stay on disk; their columns must be those of training.
+    With ``memory_limit`` the samples stay on disk; the columns must then be in the order of training.
     """
     from metricwise.io import read_table
 
     if memory_limit is not None:
         return _open_like_training(console, model, path, options, labelled, memory_limit)
-    notes = notes_of(model)
+    notes = get_table_info(model)
     columns: Any = notes.get("columns") or _feature_names(model)
     target: Any = list(options.target) or (notes.get("target") if labelled else [])
     weight = options.weight if options.weight is not None or not weighted else notes.get("weight")
@@ -102,7 +102,7 @@ def read_like_training(
         )
     console.note(table.recognised)
     if labelled and not weighted and table.sample_weight is not None:
-        console.note("Warning: sample weights play no part where a model is judged")
+        console.note("Warning: sample weights are not used in evaluation")
     return table
 
 
@@ -113,13 +113,13 @@ def _open_like_training(
 
     if not isinstance(model, LinearClassifier):
         raise ValueError(
-            f"the model is a {type(model).__name__}, which prepares its rows and needs them in memory: leave --disk "
+            f"the model is a {type(model).__name__}, which preprocesses its samples in memory: leave --disk "
             "out, or train with --disk or --stream"
         )
-    if notes_of(model).get("weight") is not None and labelled:
-        raise ValueError("the model was trained with weights, which rows on disk have none of: leave --disk out")
-    # The labels of an array are in a file of its own, whatever those of training were in.
-    known = () if labels_beside(path) else tuple(notes_of(model).get("target") or ())
+    if get_table_info(model).get("weight") is not None and labelled:
+        raise ValueError("the model was trained with sample weights, which --disk does not read: leave --disk out")
+    # The labels of an array are always in a file of their own, wherever those of training were.
+    known = () if has_separate_labels(path) else tuple(get_table_info(model).get("target") or ())
     target = options.target or known
     with console.progress(f"opening {path}"):
         table = open_table(
@@ -129,8 +129,8 @@ def _open_like_training(
             target,
             n_features=getattr(model, "n_features_in_", None),
             may_lack_labels=not labelled and not options.target,
-            # Judged by the rows that were learnt from; what is predicted must have a line for each.
-            on_error=notes_of(model).get("on_error", "raise") if labelled else "raise",
+            # Certify the samples of training; predictions need one line per row of the file.
+            on_error=get_table_info(model).get("on_error", "raise") if labelled else "raise",
         )
     console.note(table.recognised)
     if labelled and table.y is None:
@@ -144,8 +144,8 @@ def _feature_names(model: Any) -> list[str] | None:
 
 
 @contextmanager
-def on_disk(path: str) -> Iterator[str]:
-    """Give a file that can be read several times: standard input is copied to one for as long as it is needed."""
+def spool_input(path: str) -> Iterator[str]:
+    """Yield a path that can be read repeatedly: standard input is copied to a temporary file."""
     if path != "-":
         yield path
         return

@@ -1,4 +1,4 @@
-"""Options that commands share, and what their texts mean."""
+"""Options that commands share, and the types that parse their values."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-Which = str | int
+ColumnKey = str | int
 
 _SECONDS = {"h": 3600.0, "m": 60.0, "s": 1.0}
 _BUDGET = re.compile(r"(?:(\d+(?:\.\d+)?)h)?(?:(\d+(?:\.\d+)?)m)?(?:(\d+(?:\.\d+)?)s?)?")
@@ -23,13 +23,13 @@ class Column(click.ParamType):
 
     name = "column"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Which:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> ColumnKey:
         """Return the name, or the position as Python counts."""
         if not re.fullmatch(r"-?\d+", str(value)):
             return str(value)
         number = int(value)
         if number == 0:
-            self.fail("columns are counted from 1, or from -1 backwards", param, ctx)
+            self.fail("columns are counted from 1, or backwards from -1", param, ctx)
         return number - 1 if number > 0 else number
 
 
@@ -66,7 +66,7 @@ class Size(click.ParamType):
 
 
 class Constraint(click.ParamType):
-    """A promise such as precision>=0.9."""
+    """A guarantee such as precision>=0.9."""
 
     name = "constraint"
 
@@ -92,7 +92,7 @@ class MeasureText(click.ParamType):
     name = "measure"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the text once it is known to name a measure."""
+        """Return the text, or fail if it names no measure."""
         from metricwise.measures import get_measure
 
         try:
@@ -119,15 +119,15 @@ class Delimiter(click.ParamType):
 class DataOptions:
     """How to read a file."""
 
-    target: tuple[Which, ...]
-    weight: Which | None
+    target: tuple[ColumnKey, ...]
+    weight: ColumnKey | None
     format: str | None
     delimiter: str | None
     has_header: bool | None
     zero_based: bool
 
     def file_options(self) -> dict[str, Any]:
-        """Return what `metricwise.io.read_table`, `stream` and `open` take, but for the columns."""
+        """Return the arguments of `metricwise.io.read_table`, `stream` and `open` other than the columns."""
         return {
             "format": self.format,
             "delimiter": self.delimiter,
@@ -143,13 +143,13 @@ def data_options(function: Callable[..., Any]) -> Callable[..., Any]:
         "--target",
         multiple=True,
         type=Column(),
-        help="Column of labels: a name, or a position from 1. Several: labels.",
+        help="Column of labels: a name, or a position from 1; repeat it for multilabel data.",
     )
     @click.option("--weight", type=Column(), help="Column of sample weights.")
     @click.option(
         "--format", type=click.Choice(["csv", "svmlight", "arff", "parquet"]), help="Format, if not recognised."
     )
-    @click.option("--delimiter", type=Delimiter(), help="What divides fields of a CSV file, if not recognised.")
+    @click.option("--delimiter", type=Delimiter(), help="Delimiter of a CSV file, if not recognised.")
     @click.option("--header/--no-header", "has_header", default=None, help="Whether a CSV file names its columns.")
     @click.option("--zero-based", is_flag=True, help="Features of an svmlight file are counted from 0.")
     @wraps(function)

@@ -1,4 +1,4 @@
-"""``metricwise predict``: labels for new rows."""
+"""``metricwise predict``: predict labels of new samples."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import click
 
 from metricwise.cli.console import Console, Outcome, command
 from metricwise.cli.disk import disk_options
-from metricwise.cli.models import check_output, load_model, notes_of, read_like_training, write_text
+from metricwise.cli.models import check_output, get_table_info, load_model, read_like_training, write_text
 from metricwise.cli.options import DataOptions, data_options
 
-_ROWS_AT_ONCE = 100_000  # as text, which is larger than numbers
+_ROWS_PER_PART = 100_000  # text takes more memory than numbers
 
 
-@click.command(short_help="Predict the labels of new rows.")
+@click.command(short_help="Predict the labels of new samples.")
 @click.argument("model")
 @click.argument("data")
-@click.option("--out", help="Write a CSV file, instead of to standard output.")
+@click.option("--out", help="CSV file to write, instead of standard output.")
 @click.option("--scores", is_flag=True, help="Add scores: above zero means positive.")
 @click.option("--probabilities", is_flag=True, help="Add the probabilities of the classes, if the model has them.")
 @disk_options
@@ -34,68 +34,70 @@ def predict(
     memory_limit: int | str | None,
     data_options: DataOptions,
 ) -> Outcome:
-    """Predict the labels of the rows of DATA by MODEL.
+    """Predict the labels of the samples of DATA by MODEL.
 
-    Columns are found by their names, in any order; others are left alone. In a file without names, the columns must be
-    those of training; name the target if there is one.
+    Columns are found by name, in any order; others are ignored. In a file without column names, the columns must be in
+    the order of training; name the target if there is one.
     """
     if out is not None:
         check_output(out, "the file of predictions")
     trained = load_model(model)
     table = read_like_training(console, trained, data, data_options, labelled=False, memory_limit=memory_limit)
-    columns = _columns(trained, table.X, scores, probabilities)
+    columns = _predict_columns(trained, table.X, scores, probabilities)
     if out is not None:
-        write_text(out, _csv(columns))
-        return Outcome(f"{table.n_rows:,} rows; written to {out}", {"rows": table.n_rows, "out": out})
-    data_of = {name: values.tolist() for name, values in columns.items()}
-    return Outcome("".join(_csv(columns)).rstrip("\n"), {"rows": table.n_rows, "columns": data_of})
+        write_text(out, _format_csv(columns))
+        return Outcome(f"{table.n_rows:,} samples; written to {out}", {"rows": table.n_rows, "out": out})
+    lists = {name: values.tolist() for name, values in columns.items()}
+    return Outcome("".join(_format_csv(columns)).rstrip("\n"), {"rows": table.n_rows, "columns": lists})
 
 
-def _columns(model: Any, X: Any, scores: bool, probabilities: bool) -> dict[str, Any]:
-    """Return what is predicted, by the names of the columns of the result."""
+def _predict_columns(model: Any, X: Any, scores: bool, probabilities: bool) -> dict[str, Any]:
+    """Return the columns of the result by name: labels, scores, probabilities."""
     from metricwise.io.tables import whole_numbers
 
     labels = model.predict(X)
     labels = labels.toarray() if hasattr(labels, "toarray") else labels
-    names = _label_names(model, labels)
-    found = _spread(whole_numbers(labels), names)
+    names = _get_label_names(model, labels)
+    found = _split_columns(whole_numbers(labels), names)
     classes = [str(label) for label in whole_numbers(model.classes_)] if labels.ndim == 1 else names
     if scores:
         if not hasattr(model, "decision_function"):
             raise ValueError("the model has no scores: leave --scores out, or ask for --probabilities")
         values = model.decision_function(X)
-        found |= _spread(values, [f"score of {name}" for name in (classes[-1:] if values.ndim == 1 else classes)])
+        found |= _split_columns(
+            values, [f"score of {name}" for name in (classes[-1:] if values.ndim == 1 else classes)]
+        )
     if probabilities:
         if not hasattr(model, "predict_proba"):
             raise ValueError("the model has no probabilities: leave --probabilities out, or ask for --scores")
-        found |= _spread(model.predict_proba(X), [f"probability of {name}" for name in classes])
+        found |= _split_columns(model.predict_proba(X), [f"probability of {name}" for name in classes])
     return found
 
 
-def _label_names(model: Any, labels: Any) -> list[str]:
+def _get_label_names(model: Any, labels: Any) -> list[str]:
     if labels.ndim == 1:
         return ["prediction"]
     count = labels.shape[1]
-    named = notes_of(model).get("target_names")
+    named = get_table_info(model).get("target_names")
     return list(named) if named and len(named) == count else [f"label {number}" for number in range(1, count + 1)]
 
 
-def _spread(values: Any, names: list[str]) -> dict[str, Any]:
+def _split_columns(values: Any, names: list[str]) -> dict[str, Any]:
     columns = values[:, None] if values.ndim == 1 else values
     return {name: columns[:, number] for number, name in enumerate(names)}
 
 
-def _csv(columns: dict[str, Any]) -> Iterator[str]:
-    """Yield the lines of a CSV file, many at a time."""
+def _format_csv(columns: dict[str, Any]) -> Iterator[str]:
+    """Yield the text of a CSV file in parts."""
     import csv
     import io
 
     n_samples = len(next(iter(columns.values())))
-    for start in range(0, max(n_samples, 1), _ROWS_AT_ONCE):
+    for start in range(0, max(n_samples, 1), _ROWS_PER_PART):
         buffer = io.StringIO()
         writer = csv.writer(buffer, lineterminator="\n")
         if start == 0:
             writer.writerow(columns)
-        parts = (values[start : start + _ROWS_AT_ONCE].tolist() for values in columns.values())
+        parts = (values[start : start + _ROWS_PER_PART].tolist() for values in columns.values())
         writer.writerows(zip(*parts, strict=True))
         yield buffer.getvalue()

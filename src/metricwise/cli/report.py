@@ -1,11 +1,11 @@
-"""``metricwise report``: a page about a model."""
+"""``metricwise report``: write a page about a model."""
 
 from __future__ import annotations
 
 import click
 
 from metricwise.cli.console import Console, Outcome, command
-from metricwise.cli.models import check_output, load_model, notes_of, read_like_training
+from metricwise.cli.models import check_output, get_table_info, load_model, read_like_training
 from metricwise.cli.options import DataOptions, MeasureText, data_options
 
 
@@ -13,9 +13,13 @@ from metricwise.cli.options import DataOptions, MeasureText, data_options
 @click.argument("model")
 @click.argument("data")
 @click.option("--out", default="report.html", show_default=True, help="The page to write.")
-@click.option("--measure", type=MeasureText(), help="What to judge by; by default what the model was trained for.")
-@click.option("--compare", "others", multiple=True, help="Another model file, judged on the same rows.")
-@click.option("--title", help="Of the page.")
+@click.option(
+    "--measure", type=MeasureText(), help="Measure to evaluate; by default the one the model was trained for."
+)
+@click.option(
+    "--compare", "others", multiple=True, help="Another model file, evaluated on the same samples; may be repeated."
+)
+@click.option("--title", help="Title of the page.")
 @click.option("--confidence", default=0.9, show_default=True, type=click.FloatRange(0, 1, True, True))
 @data_options
 @command
@@ -30,14 +34,14 @@ def report(
     confidence: float,
     data_options: DataOptions,
 ) -> Outcome:
-    """Write a page about MODEL, judged by the labelled rows of DATA: one HTML file that needs no network."""
+    """Write a page about MODEL, evaluated on the labelled samples of DATA: one HTML file that needs no network."""
     import metricwise
 
     check_output(out, "the page")
     trained = load_model(model)
     table = read_like_training(console, trained, data, data_options, labelled=True)
     assert table.y is not None
-    notes = notes_of(trained)
+    notes = get_table_info(trained)
     labels = list(table.target_names) if table.y.ndim == 2 else None
     with console.progress("writing the page"):
         page = metricwise.report(
@@ -47,7 +51,7 @@ def report(
             out,
             title=title,
             measure=measure or notes.get("measure"),
-            samples=f"the {table.n_rows:,} rows of {'standard input' if data == '-' else data}",
+            samples=f"the {table.n_rows:,} samples of {'standard input' if data == '-' else data}",
             compare={path: load_model(path) for path in others} or None,
             label_names=labels,
             pos_label=notes.get("pos_label"),

@@ -1,4 +1,4 @@
-"""``metricwise train``: from a data file to a model file."""
+"""``metricwise train``: train a model from a data file."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ import click
 from metricwise.cli import algorithms
 from metricwise.cli.algorithms import AlgorithmName, Settings, describe_algorithms
 from metricwise.cli.console import Console, Outcome, Progress, command
-from metricwise.cli.disk import disk_options, labels_beside, open_table
-from metricwise.cli.models import check_output, note_table, on_disk
+from metricwise.cli.disk import disk_options, has_separate_labels, open_table
+from metricwise.cli.models import check_output, spool_input, store_table_info
 from metricwise.cli.options import Constraint, DataOptions, MeasureText, Seconds, data_options
 
-_ROWS_BETWEEN_CHECKPOINTS = 100_000
+_SAMPLES_BETWEEN_CHECKPOINTS = 100_000
 
 
 @click.command(short_help="Train a model for a measure.", epilog=describe_algorithms())
 @click.argument("data")
 @click.option(
-    "--measure", default="f1", show_default=True, type=MeasureText(), help="What to train for, as in f-beta:2."
+    "--measure", default="f1", show_default=True, type=MeasureText(), help="Measure to train for, such as f-beta:2."
 )
 @click.option("--out", required=True, help="The model file to write.")
 @click.option("--algorithm", default="auto", show_default=True, type=AlgorithmName(), help="See the list below.")
@@ -32,29 +32,34 @@ _ROWS_BETWEEN_CHECKPOINTS = 100_000
     default="logistic",
     show_default=True,
     type=click.Choice(algorithms.LEARNERS),
-    help="What plug-in, cost-sensitive and the algorithms of several labels wrap.",
+    help="Base classifier of plug-in, cost-sensitive and the multilabel algorithms.",
 )
-@click.option("-C", "C", type=click.FloatRange(min=0.0, min_open=True), help="The price of a mistake.")
-@click.option("--n-features", type=click.IntRange(min=1), help="Most features that feature-selecting-svm chooses.")
 @click.option(
-    "--subject-to", multiple=True, type=Constraint(), help='A promise to keep on new rows, as in "precision>=0.9".'
+    "-C",
+    "C",
+    type=click.FloatRange(min=0.0, min_open=True),
+    help="Cost of a mistake: the inverse strength of regularisation.",
+)
+@click.option("--n-features", type=click.IntRange(min=1), help="Most features that feature-selecting-svm selects.")
+@click.option(
+    "--subject-to", multiple=True, type=Constraint(), help='A guarantee for new samples, such as "precision>=0.9".'
 )
 @click.option("--confidence", default=0.95, show_default=True, type=click.FloatRange(0, 1, True, True))
 @click.option("--stream", is_flag=True, help="Read the file in chunks, for files larger than memory.")
 @click.option("--passes", default=1, show_default=True, type=click.IntRange(min=1), help="Passes over a stream.")
-@click.option("--classes", help="All labels of a stream, divided by commas; by default those of its first rows.")
+@click.option("--classes", help="All labels of a stream, separated by commas; by default those of its first chunk.")
 @click.option(
     "--on-error",
     default="raise",
     show_default=True,
     type=click.Choice(["raise", "skip"]),
-    help="What becomes of a malformed line with --stream or --disk: an error, or it is left out, with a warning.",
+    help="Malformed lines with --stream or --disk: raise an error, or skip them with a warning.",
 )
 @click.option(
-    "--checkpoint", help="Where the state of training is kept; OUT.checkpoint by default with --stream and --disk."
+    "--checkpoint", help="File for the state of training; OUT.checkpoint by default with --stream and --disk."
 )
-@click.option("--time-budget", type=Seconds(), help="Most time for training, as in 5m.")
-@click.option("--pos-label", help="The positive class of two; the last in order by default.")
+@click.option("--time-budget", type=Seconds(), help="Time limit of training, such as 5m.")
+@click.option("--pos-label", help="The positive class of two; by default the last in sorted order.")
 @click.option("--seed", default=0, show_default=True)
 @disk_options
 @data_options
@@ -77,19 +82,19 @@ def train(
 ) -> Outcome:
     """Train a model on DATA for the measure it will be judged by.
 
-    An interrupted training with a checkpoint goes on where it was when the same command is given again.
+    Training that was interrupted resumes from its checkpoint when the same command is given again.
     """
     settings = Settings(measure, **options)
     disk = memory_limit is not None
     if disk and algorithm == "auto":
         algorithm = algorithms.ON_DISK
-        console.note(f"auto: {algorithm} trains on rows on disk")
+        console.note(f"auto: {algorithm} trains on samples on disk")
     algorithms.check_usage(algorithm, settings, len(data_options.target) > 1, stream, disk)
-    _check_options_of_streams(stream, disk, passes, classes, on_error)
+    _check_stream_options(stream, disk, passes, classes, on_error)
     check_output(out, "the model file")
     started = time.perf_counter()
     if stream:
-        with on_disk(data) as path:
+        with spool_input(data) as path:
             job = _Stream(console, path, data_options, passes, classes, on_error)
             model, facts = job.run(algorithm, settings, f"{out}.checkpoint")
             _save(ctx.obj, model, out, path)
@@ -100,12 +105,12 @@ def train(
         model, facts = _train_in_memory(console, data, algorithm, settings, data_options)
         _save(ctx.obj, model, out, data if data != "-" else None)
     facts |= {"model": out, "measure": measure, "seconds": time.perf_counter() - started}
-    facts |= _what_to_expect(model)
-    return Outcome(_told(model, facts), facts)
+    facts |= _collect_quality(model)
+    return Outcome(_format_summary(model, facts), facts)
 
 
-def _check_options_of_streams(stream: bool, disk: bool, passes: int, classes: str | None, on_error: str) -> None:
-    """Raise if an option was given that would be without effect."""
+def _check_stream_options(stream: bool, disk: bool, passes: int, classes: str | None, on_error: str) -> None:
+    """Raise a usage error if an option would have no effect."""
     if not stream and (passes != 1 or classes is not None):
         name = "--classes" if passes == 1 else "--passes"
         raise click.UsageError(f"{name} is for --stream: add it, or leave {name} out")
@@ -113,10 +118,10 @@ def _check_options_of_streams(stream: bool, disk: bool, passes: int, classes: st
         raise click.UsageError("--on-error is for --stream and --disk: add one of them, or correct the file")
 
 
-def _save(typed: str, model: Any, out: str, data: str | None) -> None:
+def _save(command_line: str, model: Any, out: str, data: str | None) -> None:
     import metricwise
 
-    metricwise.save(model, out, command=typed, data=None if data is None else Path(data))
+    metricwise.save(model, out, command=command_line, data=None if data is None else Path(data))
 
 
 def _train_in_memory(
@@ -128,22 +133,24 @@ def _train_in_memory(
         table = read_table(data, target=options.target or None, weight=options.weight, **options.file_options())
     console.note(table.recognised)
     assert table.y is not None
-    several = table.y.ndim == 2
-    algorithms.check_usage(algorithm, settings, several, stream=False, disk=False)
-    if not several and settings.pos_label is not None:
-        settings = replace(settings, pos_label=algorithms.label_of(settings.pos_label, sorted(set(table.y.tolist()))))
+    is_multilabel = table.y.ndim == 2
+    algorithms.check_usage(algorithm, settings, is_multilabel, stream=False, disk=False)
+    if not is_multilabel and settings.pos_label is not None:
+        settings = replace(
+            settings, pos_label=algorithms.parse_label(settings.pos_label, sorted(set(table.y.tolist())))
+        )
     weighted = {} if table.sample_weight is None else {"sample_weight": table.sample_weight}
     if settings.checkpoint is not None:
-        if algorithms.entry_of_algorithm(algorithm).family == "streaming":
-            settings = replace(settings, every=_ROWS_BETWEEN_CHECKPOINTS)
-        console.if_stopped = f"stopped; the same command goes on from {settings.checkpoint}, if it was reached"
+        if algorithms.find_algorithm(algorithm).family == "streaming":
+            settings = replace(settings, every=_SAMPLES_BETWEEN_CHECKPOINTS)
+        console.interrupt_message = f"stopped; the same command resumes from {settings.checkpoint}, if it was written"
     with console.progress(f"training {algorithm} for {settings.measure}") as progress:
-        settings = replace(settings, callback=_teller(progress))
-        model = algorithms.build(algorithm, settings, table.X).fit(table.X, table.y, **weighted)
+        settings = replace(settings, callback=_show_text(progress))
+        model = algorithms.build_estimator(algorithm, settings, table.X).fit(table.X, table.y, **weighted)
     if hasattr(model, "callback"):
-        model.callback = None  # no part of the model
+        model.callback = None  # model files hold no callbacks
     n_features = None if table.kinds else int(table.X.shape[1])
-    note_table(model, table, options, settings, n_features)
+    store_table_info(model, table, options, settings, n_features)
     facts = {"algorithm": algorithm, "rows": table.n_rows, "features": int(table.X.shape[1]), "data": table.recognised}
     return model, facts
 
@@ -162,49 +169,49 @@ def _train_on_disk(
 
     with console.progress(f"opening {path}"):
         table = open_table(path, options, memory_limit, options.target, on_error=on_error)
-    console.note(f"{table.recognised}, and numbers are taken as they are: scale the features if their sizes differ")
+    console.note(f"{table.recognised}, numbers are used unscaled: scale the features if their ranges differ")
     if table.y is None:
         raise click.UsageError(f"{path} has no labels: name the .npy file that has them by --target")
     if settings.pos_label is not None:
-        settings = replace(settings, pos_label=algorithms.label_of(settings.pos_label, np.unique(table.y).tolist()))
-    if algorithms.entry_of_algorithm(algorithm).checkpoints:
+        settings = replace(settings, pos_label=algorithms.parse_label(settings.pos_label, np.unique(table.y).tolist()))
+    if algorithms.find_algorithm(algorithm).checkpoints:
         settings = replace(settings, checkpoint=settings.checkpoint or f"{out}.checkpoint")
-        console.if_stopped = (
-            f"stopped; the same command goes on from {settings.checkpoint}, which is written twice a minute"
+        console.interrupt_message = (
+            f"stopped; the same command resumes from {settings.checkpoint}, which is written twice a minute"
         )
         if Path(str(settings.checkpoint)).exists():
-            console.note(f"going on from {settings.checkpoint}")
-    model = algorithms.trained(algorithm, settings)
+            console.note(f"resuming from {settings.checkpoint}")
+    model = algorithms.build_learner(algorithm, settings)
     with console.progress(f"training {algorithm} for {settings.measure}") as progress:
-        model.callback = _batch_teller(progress)
+        model.callback = _show_iterations(progress)
         model.fit(table.X)
     model.callback = None
-    if algorithms.entry_of_algorithm(algorithm).checkpoints:
+    if algorithms.find_algorithm(algorithm).checkpoints:
         model.checkpoint = None
-    note_table(model, table, options, settings, None if table.kinds else int(table.X.shape[1]))
+    store_table_info(model, table, options, settings, None if table.kinds else int(table.X.shape[1]))
     model.table_["on_error"] = on_error
-    if labels_beside(path):
-        model.table_["target"] = None  # the file of these labels says nothing about other rows
+    if has_separate_labels(path):
+        model.table_["target"] = None  # other samples have their labels in another file
     facts = {"algorithm": algorithm, "rows": table.n_rows, "features": int(table.X.shape[1]), "data": table.recognised}
     return model, facts
 
 
-def _batch_teller(progress: Progress) -> Any:
-    def tell(entry: Any) -> None:
+def _show_iterations(progress: Progress) -> Any:
+    def update(entry: Any) -> None:
         progress.text = f"iteration {entry.iteration}, bounds {entry.lower:.4g} to {entry.objective:.4g}"
 
-    return tell
+    return update
 
 
-def _teller(progress: Progress) -> Any:
-    def tell(text: Any) -> None:
+def _show_text(progress: Progress) -> Any:
+    def update(text: Any) -> None:
         progress.text = str(text)
 
-    return tell
+    return update
 
 
 class _Stream:
-    """A file that is read in chunks."""
+    """Training on a file that is read in chunks."""
 
     def __init__(
         self,
@@ -217,56 +224,62 @@ class _Stream:
     ) -> None:
         self._console, self._path, self._options, self._passes = console, path, options, passes
         self._on_error = on_error
-        self._classes = None if classes is None else [_label(text) for text in classes.split(",")]
+        self._classes = None if classes is None else [_parse_label(text) for text in classes.split(",")]
 
     def run(self, algorithm: str, settings: Settings, checkpoint: str) -> tuple[Any, dict[str, Any]]:
-        """Train; return the model and what to say about it."""
+        """Train; return the model and the facts to print."""
         import numpy as np
 
         from metricwise.io import stream
 
         if algorithm == "auto":
-            algorithm = algorithms.for_stream(settings.measure)
-            self._console.note(f"auto: {algorithm} learns from streams for {settings.measure}")
+            algorithm = algorithms.choose_stream_algorithm(settings.measure)
+            self._console.note(f"auto: {algorithm} trains on streams for {settings.measure}")
         options = self._options
         target = options.target[0] if options.target else None
-        rows = stream(
+        source = stream(
             self._path, target=target, weight=options.weight, on_error=self._on_error, **options.file_options()
         )
-        words = f"{rows.recognised}, read in chunks"
-        self._console.note(words)
-        kept = settings.checkpoint or checkpoint
-        if Path(kept).exists():
-            self._console.note(f"going on from {kept}")
-        self._console.if_stopped = (
-            f"stopped; the same command goes on from {kept}, which is written every {_ROWS_BETWEEN_CHECKPOINTS:,} rows"
+        description = f"{source.recognised}, read in chunks"
+        self._console.note(description)
+        path = settings.checkpoint or checkpoint
+        if Path(path).exists():
+            self._console.note(f"resuming from {path}")
+        self._console.interrupt_message = (
+            f"stopped; the same command resumes from {path}, which is written every "
+            f"{_SAMPLES_BETWEEN_CHECKPOINTS:,} samples"
         )
-        pos_label = None if settings.pos_label is None else _label(settings.pos_label)
-        settings = replace(settings, checkpoint=kept, every=_ROWS_BETWEEN_CHECKPOINTS, pos_label=pos_label)
-        model = algorithms.trained(algorithm, settings)
+        pos_label = None if settings.pos_label is None else _parse_label(settings.pos_label)
+        settings = replace(settings, checkpoint=path, every=_SAMPLES_BETWEEN_CHECKPOINTS, pos_label=pos_label)
+        model = algorithms.build_learner(algorithm, settings)
         with self._console.progress(f"training {algorithm} for {settings.measure}") as progress:
-            model.callback = _stream_teller(progress, self._passes, _estimated_rows(self._path))
-            model.fit_stream(rows, classes=self._classes, n_passes=self._passes)
+            model.callback = _show_passes(progress, self._passes, _estimate_n_rows(self._path))
+            model.fit_stream(source, classes=self._classes, n_passes=self._passes)
         model.callback = model.checkpoint = None
-        note_table(model, None, options, settings, rows.n_features)
-        if rows.format != "svmlight":
-            names = rows.feature_names or [f"x{number}" for number in range(1, rows.n_features + 1)]
+        store_table_info(model, None, options, settings, source.n_features)
+        if source.format != "svmlight":
+            names = source.feature_names or [f"x{number}" for number in range(1, source.n_features + 1)]
             model.table_["columns"] = dict.fromkeys(names, "number")
             model.feature_names_in_ = np.array(names, dtype=object)
-        facts = {"algorithm": algorithm, "rows": model.result_.n_samples, "features": rows.n_features, "data": words}
+        facts = {
+            "algorithm": algorithm,
+            "rows": model.result_.n_samples,
+            "features": source.n_features,
+            "data": description,
+        }
         return model, facts
 
 
-def _label(text: str) -> Any:
-    """Return a label as streams have them: a number if it is one."""
+def _parse_label(text: str) -> Any:
+    """Return a label as streams have it: a float if the text is a number."""
     try:
         return float(text)
     except ValueError:
         return text.strip()
 
 
-def _estimated_rows(path: str) -> float | None:
-    """Return about how many rows a file has, by the length of its first lines; None if it is compressed."""
+def _estimate_n_rows(path: str) -> float | None:
+    """Return the number of rows estimated from the length of the first lines; None if the file is compressed."""
     from metricwise.io.files import load_head
 
     head = load_head(path)
@@ -275,22 +288,22 @@ def _estimated_rows(path: str) -> float | None:
     return os.path.getsize(path) * head.data.count(b"\n") / len(head.data)
 
 
-def _stream_teller(progress: Progress, passes: int, rows: float | None) -> Any:
-    def tell(entry: Any) -> None:
-        progress.text = f"{entry.n_samples:,} rows, measure {entry.measure:.4f}"
+def _show_passes(progress: Progress, passes: int, n_rows: float | None) -> Any:
+    def update(entry: Any) -> None:
+        progress.text = f"{entry.n_samples:,} samples, measure {entry.measure:.4f}"
         if entry.seconds_left is not None:
-            progress.share = entry.seconds / max(entry.seconds + entry.seconds_left, 1e-9)
-        elif rows is not None:
-            progress.share = entry.n_samples / (rows * passes)
+            progress.fraction = entry.seconds / max(entry.seconds + entry.seconds_left, 1e-9)
+        elif n_rows is not None:
+            progress.fraction = entry.n_samples / (n_rows * passes)
 
-    return tell
+    return update
 
 
 # ------------------------------------------------------------------------------------------------------------- results
 
 
-def _what_to_expect(model: Any) -> dict[str, Any]:
-    """Return the measure on rows that training has not seen, or how close to optimal training is, as far as known."""
+def _collect_quality(model: Any) -> dict[str, Any]:
+    """Return the expected measure on new samples and the certificate of training, as far as the model has them."""
     facts: dict[str, Any] = {}
     if hasattr(model, "expected_score_"):
         facts["expected"] = float(model.expected_score_)
@@ -305,20 +318,20 @@ def _what_to_expect(model: Any) -> dict[str, Any]:
     return facts
 
 
-def _told(model: Any, facts: dict[str, Any]) -> str:
+def _format_summary(model: Any, facts: dict[str, Any]) -> str:
     lines = [
-        f"{facts['algorithm']} for {facts['measure']}: {facts['rows']:,} rows, {facts['features']:,} features, "
+        f"{facts['algorithm']} for {facts['measure']}: {facts['rows']:,} samples, {facts['features']:,} features, "
         f"{facts['seconds']:.1f} s; written to {facts['model']}"
     ]
     if "expected" in facts:
         low, high = facts["interval"]
         lines.append(
-            f"{facts['measure']} to expect on new rows: {facts['expected']:.4f} (90 %: {low:.4f} to {high:.4f})"
+            f"{facts['measure']} expected on new samples: {facts['expected']:.4f} (90 %: {low:.4f} to {high:.4f})"
         )
     if "recent" in facts:
-        lines.append(f"{facts['measure']} of recent rows, before they were learnt from: {facts['recent']:.4f}")
+        lines.append(f"{facts['measure']} of recent samples, predicted before training on them: {facts['recent']:.4f}")
     if "certificate" in facts:
-        lines.append(f"training is within {100 * facts['certificate']['gap']:.2g} % of its optimum, which is certified")
+        lines.append(f"certified: training is within {100 * facts['certificate']['gap']:.2g} % of the optimum")
     if hasattr(model, "explain"):
         lines.append(model.explain())
     return "\n".join(lines)

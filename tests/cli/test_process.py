@@ -1,4 +1,4 @@
-"""The command in a process of its own, on real files: what it writes, says and returns."""
+"""The command in a process of its own, on real files: output, errors and exit codes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from sklearn.metrics import f1_score, roc_auc_score
 import metricwise
 from metricwise.cli import main
 from metricwise.io import MalformedLineError
-from tests.cli.runner import make_runner
+from tests.cli.invocation import make_runner
 
 SCRIPT = Path(sys.executable).with_name("metricwise")
 COMMAND = [str(SCRIPT)] if SCRIPT.exists() else [sys.executable, "-m", "metricwise"]
@@ -29,7 +29,8 @@ PACKAGE = Path(metricwise.__file__).resolve().parents[1]
 ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join([str(PACKAGE), os.environ.get("PYTHONPATH", "")])}
 
 
-def run(*arguments, code=0, **options):
+def run_process(*arguments, code=0, **options):
+    """Return standard output and standard error of the command, which must exit with the given code."""
     done = subprocess.run([*COMMAND, *map(str, arguments)], capture_output=True, env=ENVIRONMENT, **options)
     assert done.returncode == code, done.stderr.decode()
     return done.stdout.decode(), done.stderr.decode()
@@ -37,13 +38,13 @@ def run(*arguments, code=0, **options):
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
-    """Real measurements of tumours, with a column of categories and missing values, in two files of another layout."""
+    """Return a folder with training and test files of different layouts, and the frame of the test samples."""
     folder = tmp_path_factory.mktemp("files")
     frame = load_breast_cancer(as_frame=True).frame.iloc[:, [0, 1, 4, 20, 21, 30]].sample(frac=1, random_state=0)
     rng = np.random.default_rng(0)
-    frame["ward"] = rng.choice(["north, upper", "south", 'the "old"'], len(frame))
+    frame["clinic"] = rng.choice(["north, upper", "south", 'the "old"'], len(frame))
     frame.loc[rng.random(len(frame)) < 0.1, "mean texture"] = np.nan
-    frame.loc[rng.random(len(frame)) < 0.1, "ward"] = np.nan
+    frame.loc[rng.random(len(frame)) < 0.1, "clinic"] = np.nan
     frame["target"] = np.where(frame["target"] == 0, "ill", "well")
     frame[:350].to_csv(folder / "train.csv", index=False, sep=";")
     test = frame[350:]
@@ -55,27 +56,27 @@ def files(tmp_path_factory):
 @pytest.fixture(scope="module")
 def model(files):
     folder, _ = files
-    text, notes = run(
+    text, notes = run_process(
         *("train", folder / "train.csv", "--target", "target", "--measure", "f1", "--pos-label", "ill"),
         *("--algorithm", "multivariate-svm", "--out", folder / "model.mw"),
     )
-    assert "multivariate-svm for f1: 350 rows, 6 features" in text and "certified" in text
+    assert "multivariate-svm for f1: 350 samples, 6 features" in text and "certified" in text
     assert "CSV, separated by semicolons, with header; 350 rows; features: 5 of numbers" in notes
     return folder / "model.mw"
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="processor time is asked of the system as POSIX has it")
-def test_help_is_there_at_once():
+@pytest.mark.skipif(sys.platform == "win32", reason="processor time is measured by a POSIX module")
+def test_help_takes_less_than_a_third_of_a_second():
     import resource
 
     seconds = []
     for _ in range(2):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        text, _ = run("--help")
+        text, _ = run_process("--help")
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         seconds.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
     assert all(name in text for name in ("train", "predict", "evaluate", "compare", "certify", "report", "Exit codes"))
-    assert min(seconds) < 0.3  # of the processor, since the machine may have other work
+    assert min(seconds) < 0.3  # processor time, since the machine may be busy
     code = "import sys, metricwise.cli; print([name for name in ('numpy', 'scipy', 'sklearn') if name in sys.modules])"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, env=ENVIRONMENT, check=True)
     assert loaded.stdout.decode().strip() == "[]"
@@ -83,16 +84,16 @@ def test_help_is_there_at_once():
 
 def test_predict_and_evaluate_agree_with_scikit_learn(files, model):
     folder, test = files
-    text, _ = run("predict", model, folder / "test.csv.gz", "--scores")
+    text, _ = run_process("predict", model, folder / "test.csv.gz", "--scores")
     from_csv = pd.read_csv(io.StringIO(text))
     assert list(from_csv.columns) == ["prediction", "score of well"]
-    told = make_runner().invoke(
+    result = make_runner().invoke(
         main, ["predict", str(model), str(folder / "test.parquet"), "--out", str(folder / "f.csv")]
     )
-    assert told.exit_code == 0 and "Parquet; 219 rows" in told.stderr
+    assert result.exit_code == 0 and "Parquet; 219 rows" in result.stderr
     assert pd.read_csv(folder / "f.csv")["prediction"].tolist() == from_csv["prediction"].tolist()
-    told = make_runner().invoke(main, ["evaluate", str(model), str(folder / "test.csv.gz"), "--json", "-q"])
-    values = {record["measure"]: record for record in json.loads(told.stdout)["measures"]}
+    result = make_runner().invoke(main, ["evaluate", str(model), str(folder / "test.csv.gz"), "--json", "-q"])
+    values = {record["measure"]: record for record in json.loads(result.stdout)["measures"]}
     truth = test["target"].to_numpy() == "ill"
     found = from_csv["prediction"].to_numpy() == "ill"
     assert values["f1"]["value"] == pytest.approx(f1_score(truth, found))
@@ -100,30 +101,30 @@ def test_predict_and_evaluate_agree_with_scikit_learn(files, model):
     assert values["f1"]["low"] < values["f1"]["value"] < values["f1"]["high"]
 
 
-def test_certify(files, model):
+def test_certify_recomputes_the_gap_and_warns_about_other_data(files, model):
     folder, _ = files
-    told = make_runner().invoke(main, ["certify", str(model), str(folder / "train.csv"), "--json"])
-    (certificate,) = json.loads(told.stdout)["certificates"]
-    assert "Warning" not in told.stderr
+    result = make_runner().invoke(main, ["certify", str(model), str(folder / "train.csv"), "--json"])
+    (certificate,) = json.loads(result.stdout)["certificates"]
+    assert "Warning" not in result.stderr
     other = make_runner().invoke(main, ["certify", str(model), str(folder / "test.csv.gz")])
     assert "is not the file that" in other.stderr
     assert certificate["lower"] <= certificate["upper"]
     assert certificate["gap"] == pytest.approx(certificate["claimed"], rel=1e-3) and certificate["gap"] < 1.01e-3
 
 
-def test_standard_input_and_standard_output(tmp_path):
+def test_train_and_predict_read_standard_input(tmp_path):
     rng = np.random.default_rng(0)
     X = np.round(rng.normal(size=(200, 5)), 3) * (rng.random((200, 5)) < 0.5)
     y = np.where(X[:, 0] + 0.3 * rng.normal(size=200) > 0.3, 1, -1)
     dump_svmlight_file(X, y, str(tmp_path / "rows.svm"), zero_based=False)
     content = gzip.compress((tmp_path / "rows.svm").read_bytes())
-    _, notes = run("train", "-", "--algorithm", "plug-in", "--out", "m.mw", input=content, cwd=tmp_path)
+    _, notes = run_process("train", "-", "--algorithm", "plug-in", "--out", "m.mw", input=content, cwd=tmp_path)
     assert "standard input: svmlight, compressed by gzip; 200 rows; 5 features" in notes
     labels = make_runner().invoke(main, ["predict", str(tmp_path / "m.mw"), "-"], input=content).stdout.split()[1:]
     assert set(labels) == {"1", "-1"} and np.mean(np.array(labels, dtype=int) == y) > 0.8
 
 
-def test_interrupted_training_goes_on_and_ends_with_the_same_bits(tmp_path, monkeypatch):
+def test_interrupted_training_resumes_to_the_same_bits(tmp_path, monkeypatch):
     rng = np.random.default_rng(0)
     X = np.round(rng.normal(size=(20_000, 5)), 2)
     y = (X[:, 0] + 0.5 * rng.normal(size=20_000) > 1.2).astype(int)
@@ -138,14 +139,14 @@ def test_interrupted_training_goes_on_and_ends_with_the_same_bits(tmp_path, monk
     while not checkpoint.exists() and child.poll() is None:
         time.sleep(0.01)
     child.send_signal(signal.SIGINT)
-    _, said = child.communicate()
+    _, errors = child.communicate()
     if child.returncode == 0:
         pytest.fail("the training ended before it could be interrupted")
     assert child.returncode == 1
-    assert "Error: stopped; the same command goes on from model.mw.checkpoint" in said and "Traceback" not in said
+    assert "Error: stopped; the same command resumes from model.mw.checkpoint" in errors and "Traceback" not in errors
     assert sorted(path.name for path in tmp_path.iterdir()) == ["model.mw.checkpoint", "rows.csv"]
-    _, said = run(*arguments, "--out", "model.mw", cwd=tmp_path)
-    assert "going on from model.mw.checkpoint" in said and not checkpoint.exists()
+    _, errors = run_process(*arguments, "--out", "model.mw", cwd=tmp_path)
+    assert "resuming from model.mw.checkpoint" in errors and not checkpoint.exists()
     monkeypatch.chdir(tmp_path)
     assert make_runner().invoke(main, [*arguments, "--out", "whole.mw"]).exit_code == 0
     resumed, whole = metricwise.load(tmp_path / "model.mw"), metricwise.load(tmp_path / "whole.mw")
@@ -153,14 +154,14 @@ def test_interrupted_training_goes_on_and_ends_with_the_same_bits(tmp_path, monk
     assert resumed.threshold_ == whole.threshold_
 
 
-def test_errors_are_one_line_and_debug_shows_the_traceback(tmp_path):
+def test_errors_are_one_line_and_debug_raises(tmp_path):
     bad = tmp_path / "bad.csv"
     bad.write_text("a,y\n1,0\n2\n")
     arguments = ("train", bad, "--target", "y", "--out", tmp_path / "m.mw")
-    text, said = run(*arguments, code=1)
+    text, errors = run_process(*arguments, code=1)
     assert (
         text == ""
-        and said
+        and errors
         == f"Error: {bad}, line 3, column 2: the line has 1 fields, not 2: correct it, or name another delimiter\n"
     )
     raised = make_runner().invoke(main, [*map(str, arguments), "--debug"])
