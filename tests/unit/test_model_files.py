@@ -28,7 +28,7 @@ import metricwise as mw
 from metricwise import registry
 from metricwise.estimators.selection.candidates import candidates_for
 from metricwise.estimators.selection.profile import Profile
-from metricwise.persistence.inner_classes import GROUPS
+from metricwise.persistence.allowed import GROUPS
 from metricwise.results import Status
 from tests.unit.saved_models import MODELS, SPARSE, X, predict_all, y
 

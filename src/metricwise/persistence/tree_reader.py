@@ -11,7 +11,7 @@ from metricwise._typing import Labels
 from metricwise.persistence.allowed import VALUES, find_class, find_value, is_own
 from metricwise.persistence.compiled import COMPILED
 from metricwise.persistence.objects import make_object
-from metricwise.persistence.old import StoredObject, translate, upgrade
+from metricwise.persistence.old import NEWEST_FORMAT, StoredObject, translate, upgrade
 from metricwise.persistence.tree_writer import SCALAR_KINDS, SPARSE_CLASSES
 
 _DEEPEST = 100
@@ -115,12 +115,13 @@ class TreeReader:
 
     def _read_object(self, entry: dict[str, Any]) -> Any:
         written = StoredObject(entry["class"], entry.get("version"), self._decode_fields(entry["fields"]))
-        stored = translate(written, self._format)
+        stored = written if self._format == NEWEST_FORMAT else translate(written)
         if stored.is_gone:
             return stored
         cls = find_class(stored.name)
-        values = upgrade(stored, cls.__stored_state__.version) if is_own(stored.name) else stored.values
-        return make_object(cls, stored.name, values)
+        if is_own(stored.name) and stored.version != cls.__stored_state__.version:
+            stored = upgrade(stored, cls.__stored_state__.version)
+        return make_object(cls, stored.name, stored.values)
 
 
 def _check_type(value: Any, cls: type) -> Any:

@@ -31,17 +31,15 @@ class StoredObject(NamedTuple):
     is_gone: bool = False
 
 
-def translate(stored: StoredObject, file_format: int) -> StoredObject:
-    """Return an object of a file as the newest format names it."""
-    if file_format == NEWEST_FORMAT:
-        return stored
+def translate(stored: StoredObject) -> StoredObject:
+    """Return an object of a file of format 1 as the newest format names it."""
     from metricwise.persistence.old.format_1 import translate_object
 
     return translate_object(stored)
 
 
-def upgrade(stored: StoredObject, current: int) -> Values:
-    """Return the values of an object as the current version of its class has them.
+def upgrade(stored: StoredObject, current: int) -> StoredObject:
+    """Return an object of another version as the current version of its class stores it.
 
     Raises
     ------
@@ -62,7 +60,7 @@ def upgrade(stored: StoredObject, current: int) -> Values:
         raise ValueError(f"it holds version {version} of {name}, and this metricwise reads it up to version {current}")
     for step in range(version, current):
         values = _find_step(name, step)(values)
-    return values
+    return stored._replace(version=current, values=values)
 
 
 def _find_step(name: str, version: int) -> Step:
