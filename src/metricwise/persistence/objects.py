@@ -24,6 +24,7 @@ from metricwise.persistence.compiled import require
 
 # Requests of metadata routing refer back to their estimator: what was requested is stored, by method and name.
 _REQUESTS = "_metadata_request"
+_TABLE_INFO = "table_"  # how the command read the table that an estimator of any class was trained on
 _MEMORY = "memory"  # a parameter of pipelines that names files of the training
 
 
@@ -37,6 +38,8 @@ def get_values(thing: Any, name: str) -> Values:
         skipped = _REBUILT[name][0] if name in _REBUILT else frozenset()
         values = {key: value for key, value in vars(thing).items() if key not in skipped}
         values |= {key: None for key in (_MEMORY,) if key in values}
+    if isinstance(thing, BaseEstimator) and _TABLE_INFO in vars(thing):
+        values[_TABLE_INFO] = thing.table_
     if isinstance(thing, BaseEstimator) and _REQUESTS in vars(thing):
         values[_REQUESTS] = _get_requests(thing._metadata_request)
     check_state(name, values)
@@ -63,7 +66,7 @@ def _make_own(cls: Any, name: str, values: Values) -> Any:
     is_estimator, state = issubclass(cls, BaseEstimator), cls.__stored_state__
     parameters = _get_parameters(cls, state) if is_estimator else []
     for key in values:
-        is_stored = key in state.attributes or key in parameters or (is_estimator and key == _REQUESTS)
+        is_stored = key in state.attributes or key in parameters or (is_estimator and key in (_REQUESTS, _TABLE_INFO))
         require(is_stored, f"it sets {key[:100]!r}, which a {cls.__name__} does not store")
     if issubclass(cls, Enum):
         require(isinstance(values["name"], str), f"the name of a {cls.__name__} is damaged")
