@@ -90,6 +90,15 @@ def test_the_callback_stops_within_the_first_pass(name):
 
 
 @each_model
+def test_a_pass_over_chunks_that_was_cut_short_counts(name):
+    chunks = [(X[start : start + 300], Y[start : start + 300]) for start in range(0, len(X), 300)]
+    model = MAKERS[name](callback=lambda entry: entry.n_samples > 0.9 * len(X))  # that many are learnt from in a pass
+    model.fit_stream(chunks, n_passes=3)
+    assert model.result_.status is Status.STOPPED
+    assert model.n_iter_ == model.result_.n_passes == 2
+
+
+@each_model
 def test_time_ends_training(name):
     model = MAKERS[name](n_passes=10**6, tol=-1.0, max_seconds=0.05).fit(X, Y)
     assert model.result_.status is Status.MAX_SECONDS

@@ -62,20 +62,20 @@ class MiniBatches:
         """Return the state before the first sample."""
         return StreamState.fresh(n_features, is_sparse, scaling=not self.settings.plain)
 
-    def prepare(self, state: StreamState, data: StreamData, rows: Indices) -> None:
+    def prepare(self, state: StreamState, data: StreamData, samples: Indices) -> None:
         """Learn the scale of the features from some samples, ahead of the first update."""
-        state.observe_ahead(data, rows, scaling=not self.settings.plain)
+        state.observe_ahead(data, samples, scaling=not self.settings.plain)
 
     def duals(self, state: StreamState) -> tuple[float, ...]:
         """Return the slack of the last buffer."""
         return (state.level,)
 
-    def learn(self, state: StreamState, data: StreamData, rows: Indices, *, remember: bool = True) -> None:
+    def learn(self, state: StreamState, data: StreamData, samples: Indices, *, remember: bool = True) -> None:
         """Learn from samples in the given order; those of an unfinished buffer wait in the state for the next call."""
         first = 0
-        while first < rows.size:
+        while first < samples.size:
             missing = self.until_boundary(state)
-            part = rows[first : first + missing]
+            part = samples[first : first + missing]
             if remember:
                 state.remember(data, part)
             if not self.settings.plain:
@@ -94,13 +94,13 @@ class MiniBatches:
         """Return how many samples the buffer lacks."""
         return self.batch_size - state.waiting % self.batch_size
 
-    def _collect(self, state: StreamState, data: StreamData, rows: Indices) -> None:
+    def _collect(self, state: StreamState, data: StreamData, samples: Indices) -> None:
         """Learn from a full buffer with both classes, else let the samples wait."""
-        if state.waiting == 0 and rows.size == self.batch_size and _both_classes(data.positive[rows]):
-            self._step(state, data, rows)  # the buffer is at hand as it is
+        if state.waiting == 0 and samples.size == self.batch_size and _both_classes(data.positive[samples]):
+            self._step(state, data, samples)  # the buffer is at hand as it is
             return
-        state.pieces.append((data.X[rows], data.positive[rows], data.weights[rows]))
-        state.waiting += rows.size
+        state.pieces.append((data.X[samples], data.positive[samples], data.weights[samples]))
+        state.waiting += samples.size
         if state.waiting % self.batch_size:
             return
         positive = np.concatenate([piece[1] for piece in state.pieces])
@@ -113,18 +113,18 @@ class MiniBatches:
             return
         state.pieces, state.waiting = [], 0
 
-    def _step(self, state: StreamState, data: StreamData, rows: Indices) -> None:
-        numbers, positive = state.numbers, data.positive[rows]
-        rows = np.concatenate([rows[positive], rows[~positive]])
-        n_pos, weights = int(np.count_nonzero(positive)), data.weights[rows]
+    def _step(self, state: StreamState, data: StreamData, samples: Indices) -> None:
+        numbers, positive = state.numbers, data.positive[samples]
+        samples = np.concatenate([samples[positive], samples[~positive]])
+        n_pos, weights = int(np.count_nonzero(positive)), data.weights[samples]
         scale = numbers[streaming.SCALE]
         bias = float(numbers[streaming.BIAS] - scale * numbers[streaming.OFFSET])
-        scores = data.scores(rows, scale * state.v, bias)
+        scores = data.scores(samples, scale * state.v, bias)
         labelling = self._oracle(n_pos, weights).violate(scores)
         coefficients = labelling.coefficients()
         total = float(coefficients.sum())
-        gradient = data.combine(rows, coefficients) - total * state.mean
-        numbers[streaming.ROWS] += rows.size
+        gradient = data.combine(samples, coefficients) - total * state.mean
+        numbers[streaming.ROWS] += samples.size
         numbers[streaming.POS_WEIGHT] += float(weights[:n_pos].sum())
         numbers[streaming.NEG_WEIGHT] += float(weights[n_pos:].sum())
         state.batches += 1

@@ -31,7 +31,7 @@ class PointSettings:
     schedule : {"adaptive", "paper"}
         "adaptive": features are standardised as they come (only scaled, if sparse), a step never goes beyond the margin
         of its sample, and later models have a larger share in the average. "paper": raw features, steps
-        ``eta0 / sqrt(rows)``, plain average.
+        ``eta0 / sqrt(t)`` at sample t, plain average.
     eta0 : float
         The first step. For "adaptive" a step of 1 would, on average, change a sample's own score by one.
     alpha : float
@@ -76,9 +76,9 @@ class StreamLearner(Protocol):
 
     def start(self, n_features: int, is_sparse: bool) -> StreamState: ...
 
-    def prepare(self, state: StreamState, data: StreamData, rows: Indices) -> None: ...
+    def prepare(self, state: StreamState, data: StreamData, samples: Indices) -> None: ...
 
-    def learn(self, state: StreamState, data: StreamData, rows: Indices, *, remember: bool = True) -> None: ...
+    def learn(self, state: StreamState, data: StreamData, samples: Indices, *, remember: bool = True) -> None: ...
 
     def duals(self, state: StreamState) -> tuple[float, ...]: ...
 
@@ -87,12 +87,12 @@ class StreamLearner(Protocol):
         ...
 
 
-def learn_around(learner: StreamLearner, state: StreamState, data: StreamData, rows: Indices, held: Indices) -> None:
+def learn_around(learner: StreamLearner, state: StreamState, data: StreamData, samples: Indices, held: Indices) -> None:
     """Learn from samples; score those held out among them, each with the snapshot that is current in its place."""
-    before = np.searchsorted(rows, held)
+    before = np.searchsorted(samples, held)
     done = scored = 0
     while True:
-        part = rows[done : done + learner.until_boundary(state)]
+        part = samples[done : done + learner.until_boundary(state)]
         # Samples behind the last one of a part come after what may be due there.
         stop = np.searchsorted(before, done + part.size) if part.size else held.size
         state.remember(data, held[scored:stop], state.position + before[scored:stop] - done)
@@ -103,7 +103,7 @@ def learn_around(learner: StreamLearner, state: StreamState, data: StreamData, r
 
 
 class PointLearner(ABC):
-    """Learns from samples one by one; subclasses set the prices of the two classes."""
+    """Learns from samples one by one; subclasses set the costs of the two classes."""
 
     def __init__(self, settings: PointSettings) -> None:
         self.settings = settings
@@ -116,14 +116,14 @@ class PointLearner(ABC):
         """Return the state before the first sample."""
         return StreamState.fresh(n_features, is_sparse, scaling=not self.settings.plain)
 
-    def learn(self, state: StreamState, data: StreamData, rows: Indices, *, remember: bool = True) -> None:
+    def learn(self, state: StreamState, data: StreamData, samples: Indices, *, remember: bool = True) -> None:
         """Learn from samples in the given order.
 
         ``remember`` keeps scores of samples just before they are learnt from, by which a threshold can be chosen.
         """
         first = 0
-        while first < rows.size:
-            part = rows[first : first + self.until_boundary(state)]
+        while first < samples.size:
+            part = samples[first : first + self.until_boundary(state)]
             if remember or state.estimating:
                 state.remember(data, part)
             if not self.settings.plain:
@@ -135,23 +135,23 @@ class PointLearner(ABC):
                 state.pass_landmark(scaling=not self.settings.plain)
             self._after(state)
 
-    def prepare(self, state: StreamState, data: StreamData, rows: Indices) -> None:
+    def prepare(self, state: StreamState, data: StreamData, samples: Indices) -> None:
         """Learn the scale of the features from some samples, ahead of the first update."""
-        state.observe_ahead(data, rows, scaling=not self.settings.plain)
+        state.observe_ahead(data, samples, scaling=not self.settings.plain)
 
     def until_boundary(self, state: StreamState) -> int:
         return state.next_landmark - state.position
 
     @abstractmethod
-    def _train(self, state: StreamState, data: StreamData, rows: Indices) -> None: ...
+    def _train(self, state: StreamState, data: StreamData, samples: Indices) -> None: ...
 
     def _after(self, state: StreamState) -> None:  # noqa: B027 (nothing is due in SPADE)
         """Do what is due at this position."""
 
     @abstractmethod
     def duals(self, state: StreamState) -> tuple[float, ...]:
-        """Return what stands between the measure and the prices of the classes."""
+        """Return what stands between the measure and the costs of the classes."""
 
-    def _update(self, state: StreamState, data: StreamData, rows: Indices, region: int) -> None:
+    def _update(self, state: StreamState, data: StreamData, samples: Indices, region: int) -> None:
         settings = self.settings.numbers(state)
-        data.learn(rows, state, settings, region, self.settings.plain, float(self.settings.intercept))
+        data.learn(samples, state, settings, region, self.settings.plain, float(self.settings.intercept))

@@ -5,7 +5,7 @@ parameter mixing, McDonald, Hall and Mann 2010; local stochastic gradient steps)
 shard learns from its samples, from that state on and without knowing of the others; the states are then averaged, with
 the numbers of samples as weights:
 
-- the model, the sums of its average, the weights of the classes and the dual variables, prices or level: means. The
+- the model, the sums of its average, the weights of the classes and the dual variables, costs or level: means. The
   regions of dual variables are convex, and so hold their means. Samples are counted as a mean, too: the steps of the
   next round are those of a sequential run over a mean shard, not of one over all samples.
 - statistics of the features: sums over all shards.
@@ -50,7 +50,7 @@ def pass_over_chunk(X: Any, learner: StreamLearner, state: StreamState, labels: 
 
 
 def averaged_state(
-    before: StreamState, after: Sequence[StreamState], rows: Sequence[int], scaling: bool
+    before: StreamState, after: Sequence[StreamState], n_samples: Sequence[int], scaling: bool
 ) -> StreamState:
     """Return the average of the states of shards.
 
@@ -60,15 +60,15 @@ def averaged_state(
         Where all of them began.
     after : sequence of StreamState
         Where they ended.
-    samples : sequence of int
+    n_samples : sequence of int
         How many samples each has learnt from.
     scaling : bool
         Whether features are scaled by their statistics.
     """
     if len(after) == 1:
         return after[0]
-    shares = np.asarray(rows) / np.sum(rows)
-    state = deepcopy(after[int(np.argmax(rows))])
+    shares = np.asarray(n_samples) / np.sum(n_samples)
+    state = deepcopy(after[int(np.argmax(n_samples))])
     state.v = _mean([one.v * one.numbers[streaming.SCALE] for one in after], shares)
     # The sums of the average, A v - z, move into z.
     state.z = _mean([one.z - one.v * one.numbers[streaming.SUM_SCALE] for one in after], shares)

@@ -7,7 +7,7 @@ Objective: the largest Psi(P, N), Psi concave, with the hinge-based rates
 As Psi(P, N) is the least of alpha P + beta N - Psi*(alpha, beta) over a region of slopes, this is a saddle point, and
 each sample moves both sides of it:
 
-1. ascent in w with the price alpha / p for a positive and beta / (1 - p) for a negative, p the share of positives;
+1. ascent in w with the cost alpha / p for a positive and beta / (1 - p) for a negative, p the share of positives;
 2. descent in (alpha, beta) against the sample's reward over the share of its class, minus the gradient of Psi* (the
    paper
    prints that sign the other way round; a Q-mean of one then needs slopes of minus infinity);
@@ -43,8 +43,8 @@ class Spade(PointLearner):
         super().__init__(settings)
         self._region = _REGIONS[measure.dual_region]
 
-    def _train(self, state: StreamState, data: StreamData, rows: Indices) -> None:
-        self._update(state, data, rows, self._region)
+    def _train(self, state: StreamState, data: StreamData, samples: Indices) -> None:
+        self._update(state, data, samples, self._region)
 
     def duals(self, state: StreamState) -> tuple[float, float]:
         """Return alpha and beta."""

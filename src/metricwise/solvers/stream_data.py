@@ -36,30 +36,30 @@ class StreamData:
     def n_features(self) -> int:
         return int(self.X.shape[1])
 
-    def row(self, i: int) -> Floats:
+    def sample(self, i: int) -> Floats:
         """Return one dense sample."""
         return np.asarray(self.X[i], dtype=np.float64)
 
-    def scores(self, rows: Indices, w: Floats, intercept: float) -> Floats:
-        return self._design.take(rows).scores(w) + intercept
+    def scores(self, samples: Indices, w: Floats, intercept: float) -> Floats:
+        return self._design.take(samples).scores(w) + intercept
 
-    def combine(self, rows: Indices, c: Floats) -> Floats:
+    def combine(self, samples: Indices, c: Floats) -> Floats:
         """Return the sum of c[k] times sample k."""
-        return self._design.take(rows).combine(c)
+        return self._design.take(samples).combine(c)
 
-    def observe(self, rows: Indices, origin: Floats, first: Floats, second: Floats, observed: int) -> None:
+    def observe(self, samples: Indices, origin: Floats, first: Floats, second: Floats, observed: int) -> None:
         """Add samples to the sums of `StreamState` over those observed before."""
         X = self.X
         if self.is_sparse:
-            streaming.observe_sparse(X.data, X.indices, X.indptr, rows, first, second, 0, rows.size)
+            streaming.observe_sparse(X.data, X.indices, X.indptr, samples, first, second, 0, samples.size)
         else:
-            streaming.observe_dense(X, rows, origin, first, second, observed, 0, rows.size)
+            streaming.observe_dense(X, samples, origin, first, second, observed, 0, samples.size)
 
-    def learn(self, rows: Indices, state: Any, settings: Floats, region: int, plain: bool, intercept: float) -> None:
+    def learn(self, samples: Indices, state: Any, settings: Floats, region: int, plain: bool, intercept: float) -> None:
         """Update the model of a state with every sample in turn."""
         X, labels = self.X, (self.positive, self.weights)
-        model = state.v, state.z, state.numbers, settings, region, plain, intercept, 0, rows.size
+        model = state.v, state.z, state.numbers, settings, region, plain, intercept, 0, samples.size
         if self.is_sparse:
-            streaming.sparse_pass(X.data, X.indices, X.indptr, rows, *labels, state.precision, *model)
+            streaming.sparse_pass(X.data, X.indices, X.indptr, samples, *labels, state.precision, *model)
         else:
-            streaming.dense_pass(X, rows, *labels, state.mean, state.precision, *model)
+            streaming.dense_pass(X, samples, *labels, state.mean, state.precision, *model)

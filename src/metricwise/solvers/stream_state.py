@@ -128,27 +128,27 @@ class StreamState:
 
     # ----------------------------------------------------------------------------------------------------- landmarks
 
-    def observe(self, data: StreamData, rows: Indices) -> None:
+    def observe(self, data: StreamData, samples: Indices) -> None:
         """Enter samples at the current position into the statistics: all of the first ones, then some."""
         all_until = max(_OBSERVED_AT_FIRST - self.observed, 0)
         later = all_until + (-self.position - all_until) % _OBSERVED_LATER
-        self._enter(data, np.concatenate([rows[:all_until], rows[later::_OBSERVED_LATER]]))
+        self._enter(data, np.concatenate([samples[:all_until], samples[later::_OBSERVED_LATER]]))
 
-    def observe_ahead(self, data: StreamData, rows: Indices, scaling: bool) -> None:
+    def observe_ahead(self, data: StreamData, samples: Indices, scaling: bool) -> None:
         """Learn the scale of the features from all of some samples, before the first update."""
         if scaling:
-            self._enter(data, rows)
+            self._enter(data, samples)
         self.pass_landmark(scaling)
         # The statistics will not change much soon.
         self.next_landmark = self.position + self._longest_interval
 
-    def _enter(self, data: StreamData, rows: Indices) -> None:
-        if rows.size == 0:
+    def _enter(self, data: StreamData, samples: Indices) -> None:
+        if samples.size == 0:
             return
         if self.observed == 0 and not self.is_sparse:
-            self.origin[:] = data.row(int(rows[0]))
-        data.observe(rows, self.origin, self.first, self.second, self.observed)
-        self.observed += rows.size
+            self.origin[:] = data.sample(int(samples[0]))
+        data.observe(samples, self.origin, self.first, self.second, self.observed)
+        self.observed += samples.size
 
     @property
     def _longest_interval(self) -> int:
@@ -200,19 +200,19 @@ class StreamState:
 
     # ------------------------------------------------------------------------------------------------- recent scores
 
-    def remember(self, data: StreamData, rows: Indices, positions: Indices | None = None) -> None:
+    def remember(self, data: StreamData, samples: Indices, positions: Indices | None = None) -> None:
         """Score some samples that were not learnt from yet, with the snapshot; the rare class more often."""
         if not self.snapshot.any():
             return
         if positions is None:
-            positions = self.position + np.arange(rows.size)
+            positions = self.position + np.arange(samples.size)
         strides = self.strides
         if self.estimating:  # the only purpose of these samples
             strides = self._strides(self.stage_end - self.stage_start, _REMEMBERED_IN_ESTIMATION)
         for side, wanted in enumerate((True, False)):
-            chosen = (data.positive[rows] == wanted) & (positions % strides[side] == 0)
-            scores = data.scores(rows[chosen], self.snapshot, self.snapshot_bias)
-            self._keep(side, scores, data.weights[rows[chosen]], positions[chosen])
+            chosen = (data.positive[samples] == wanted) & (positions % strides[side] == 0)
+            scores = data.scores(samples[chosen], self.snapshot, self.snapshot_bias)
+            self._keep(side, scores, data.weights[samples[chosen]], positions[chosen])
 
     def _keep(self, side: int, scores: Floats, weights: Floats, positions: Indices) -> None:
         scores, weights, positions = scores[-_REMEMBERED:], weights[-_REMEMBERED:], positions[-_REMEMBERED:]

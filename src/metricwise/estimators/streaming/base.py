@@ -349,16 +349,8 @@ class StreamingClassifier(LinearClassifier):
     def result_(self) -> StreamResult:
         """Status, samples seen and history; of the first class for more than two, the history a mean over them."""
         model, weights = self._model, np.append(self.coef_[0], self.intercept_[0])
-        history = History(model.entries)
-        return StreamResult(
-            weights,
-            model.status,
-            model.n_samples,
-            model.n_passes,
-            model.seconds,
-            history,
-            bytes_moved=model.bytes_moved,
-        )
+        facts = model.status, model.n_samples, model.n_passes, model.seconds, History(model.entries)
+        return StreamResult(weights, *facts, bytes_moved=model.bytes_moved)
 
 
 def _identify_samples(X: Any, positives: list[Mask], weights: Floats, seed: int) -> list[Any]:

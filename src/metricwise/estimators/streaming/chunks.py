@@ -71,18 +71,10 @@ def thin_history(entries: Sequence[StreamEntry]) -> Sequence[StreamEntry]:
 
 
 class ChunkSource:
-    """Chunks of samples that need not fit into memory, for all binary problems at once.
+    """Chunks of samples that need not fit into memory, for all binary problems at once, whose first states are given.
 
-    Parameters
-    ----------
-    plan : StreamPlan
-        How to train. With more than one pass, one sample in ten is only scored.
-    reader : ChunkReader
-        Reads the chunks.
-    check : callable
-        Returns a valid `Chunk` of samples, labels and weights.
-    states : sequence of StreamState
-        One per binary problem, before the first sample.
+    ``check`` returns a valid `Chunk` of samples, labels and weights. With more than one pass, one sample in ten is only
+    scored.
     """
 
     is_stream = True
@@ -214,13 +206,7 @@ class ChunkReader:
         return isinstance(self.source, Iterator)
 
     def first(self) -> tuple[Any, Any, Any]:
-        """Return the first chunk, which `read` will yield again.
-
-        Raises
-        ------
-        ValueError
-            If there is none.
-        """
+        """Return the first chunk, which `read` will yield again; raise a ValueError if there is none."""
         begun = self.read()
         chunk = next(begun)
         self._begun = chain([chunk], begun)

@@ -24,15 +24,7 @@ _BETWEEN_CHUNKS = 0x9E3779B1  # seeds of neighbouring chunks are far apart
 
 
 class ClusterData(StreamData):
-    """Labelled samples in chunks on a cluster. Scores come from the workers; learning is done by `ShardSource`.
-
-    Parameters
-    ----------
-    source : DaskSource
-        The chunks.
-    positive, weights : arrays
-        Of all samples, here.
-    """
+    """Labelled samples in chunks on a cluster. Scores come from the workers; learning is done by `ShardSource`."""
 
     def __init__(self, source: DaskSource, positive: Mask, weights: Floats) -> None:
         self.X, self.positive, self.weights = source, positive, weights

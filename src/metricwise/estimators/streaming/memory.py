@@ -37,19 +37,7 @@ _MINORITY_SAMPLES_PER_FEATURE = 50
 
 
 class MemorySource:
-    """The samples of one binary problem.
-
-    Parameters
-    ----------
-    plan : StreamPlan
-        How to train.
-    data : StreamData
-        Samples, truth and weights.
-    samples : array of int
-        The samples with weight.
-    held : array of int
-        Those among them that are never learnt from; none if there are too few.
-    """
+    """One binary problem: the ``samples`` of the data that have weight; those ``held`` out are not learnt from."""
 
     is_stream = False
 

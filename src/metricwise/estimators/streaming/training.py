@@ -4,34 +4,23 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from itertools import chain
-from typing import NamedTuple, Protocol, Self
+from typing import Protocol, Self
 
 import numpy as np
 
 from metricwise._state import stored_fields
 from metricwise._typing import Floats, Labels, Mask
 from metricwise.estimators.checkpoints import Checkpoint
-from metricwise.inference import best_threshold, threshold_for
+from metricwise.inference.threshold import BestThreshold, best_threshold, threshold_for
 from metricwise.measures import CountsTable, Measure, RestrictsLabellings
 from metricwise.results import Status, StreamEntry
 from metricwise.solvers.point_updates import StreamLearner
 from metricwise.solvers.saved import Arrays, join_parts, pack_fields, split_parts, unpack_fields
 from metricwise.solvers.stream_state import StreamState
 
-_PROGRESS = (
-    "passes",
-    "chunk",
-    "offset",
-    "seconds",
-    "stale",
-    "best_value",
-    "improvement",
-    "n_elsewhere",
-    "status",
-)
 _BEST = ("weights", "intercept", "threshold")
 
 
@@ -63,29 +52,19 @@ class StreamPlan:
         return self.max_seconds is not None and seconds > self.max_seconds
 
 
-class Evaluation(NamedTuple):
-    """A threshold, and the measure it gives."""
-
-    threshold: float
-    value: float
-
-
-def evaluate(measure: Measure, truth: Mask, scores: Floats, weights: Floats) -> Evaluation:
+def evaluate(measure: Measure, truth: Mask, scores: Floats, weights: Floats) -> BestThreshold:
     """Return the best threshold for a measure on given scores, and the measure at that threshold."""
     if isinstance(measure, CountsTable) and not isinstance(measure, RestrictsLabellings):
-        return Evaluation(*best_threshold(measure, truth, scores, weights))
+        return best_threshold(measure, truth, scores, weights)
     threshold = threshold_for(measure, truth, scores, weights)
     response = scores if measure.response == "scores" else scores > threshold
-    return Evaluation(threshold, float(measure.score(truth, response, weights)))
+    return BestThreshold(threshold, float(measure.score(truth, response, weights)))
 
 
-def evaluate_recent(measure: Measure, state: StreamState) -> Evaluation:
+def evaluate_recent(measure: Measure, state: StreamState) -> BestThreshold:
     """Return threshold and measure on the scores of recent samples, computed before they were learnt from."""
     recent = state.recent_scores()
-    return Evaluation(0.0, float("nan")) if recent is None else evaluate(measure, *recent)
-
-
-# ------------------------------------------------------------------------------------------------------------ the model
+    return BestThreshold(0.0, float("nan")) if recent is None else evaluate(measure, *recent)
 
 
 @stored_fields(version=1)
@@ -126,14 +105,8 @@ class StreamModel:
         The history.
     n_elsewhere : int
         Samples seen by shards other than the one whose position the states have.
-    n_passes : int
-        Passes over the data, the last one perhaps cut short.
-    status : Status
-        Why training ended.
-    seconds : float
-        Time spent.
-    bytes_moved : int
-        Bytes of arrays sent to the workers of a cluster and back.
+    n_passes, status, seconds, bytes_moved
+        What `result_` reports.
     """
 
     measure: Measure
@@ -164,9 +137,6 @@ class StreamModel:
         return float(evaluate_recent(self.measure, state).threshold if self.threshold is None else self.threshold)
 
 
-# --------------------------------------------------------------------------------------------------------- the training
-
-
 @dataclass
 class Progress:
     """How far training on a source has come: all that a checkpoint holds.
@@ -175,23 +145,19 @@ class Progress:
     ----------
     states : list of StreamState
         One per binary problem that the source trains.
-    passes, chunk, offset : int
-        Finished passes; chunks and samples read in the current one.
+    passes, chunk, offset, stale : int
+        Finished passes; chunks and samples read in the current one; passes since the last improvement.
     seconds : float
         Time spent.
-    stale : int
-        Passes since the last improvement.
     best_value, improvement : float
         The best measure on samples that were not learnt from, and by how much the last evaluation exceeded the best one
         before; nan if there are no such samples.
     n_elsewhere : int
-        As in `StreamModel`.
+        Samples seen by shards other than the one whose position the states have.
     status : str
         Why training ended; empty as long as it goes on.
-    best : BinaryModel, optional
-        The best model, of sources that select one.
-    entries : list of StreamEntry
-        The history.
+    entries, best
+        The history and, of sources that select a model, the best one.
     """
 
     states: list[StreamState]
@@ -204,19 +170,23 @@ class Progress:
     improvement: float = float("nan")
     n_elsewhere: int = 0
     status: str = ""
-    best: BinaryModel | None = None
     entries: list[StreamEntry] = field(default_factory=list)
+    best: BinaryModel | None = None
 
     def seconds_left(self, n_samples: int, n_passes: int) -> float:
         """Return how long the passes still allowed would take, each over so many samples, at the speed so far."""
         seen = self.passes * n_samples + self.offset
         return self.seconds * max(n_passes * n_samples - seen, 0) / max(seen, 1)
 
+    @classmethod
+    def _numbers(cls) -> list[str]:
+        return [item.name for item in fields(cls) if item.name not in ("states", "entries", "best")]
+
     def to_arrays(self) -> Arrays:
         """Return all there is, for a file."""
         history = [(entry.n_samples, entry.seconds, entry.measure, *entry.duals) for entry in self.entries]
         parts = {f"state{k}": state.to_arrays() for k, state in enumerate(self.states)}
-        parts["own"] = pack_fields(self, _PROGRESS) | {"entries": np.asarray(history)}
+        parts["own"] = pack_fields(self, self._numbers()) | {"entries": np.asarray(history)}
         if self.best is not None:
             parts["best"] = pack_fields(self.best, _BEST)
         return join_parts(parts)
@@ -229,7 +199,7 @@ class Progress:
         history = own["entries"].tolist()
         return cls(
             [StreamState.from_arrays(parts[f"state{k}"]) for k in range(len(parts))],
-            **unpack_fields(own, _PROGRESS),
+            **unpack_fields(own, cls._numbers()),
             best=None if best is None else BinaryModel(**unpack_fields(best, _BEST)),
             entries=[
                 StreamEntry(int(count), seconds, value, tuple(duals)) for count, seconds, value, *duals in history
@@ -243,23 +213,18 @@ class Source(Protocol):
     @property
     def is_stream(self) -> bool:
         """Whether a pass may be cut short when time is up, and the end of all passes is no limit to report."""
-        ...
 
     def start(self) -> Progress:
         """Return the progress before the first pass."""
-        ...
 
     def learn_pass(self, progress: Progress) -> Iterator[None]:
         """Learn from the rest of the current pass; pause where an evaluation or a checkpoint may be due."""
-        ...
 
     def evaluate(self, progress: Progress) -> StreamEntry | None:
         """Evaluate the current model if that is due; return what enters the history."""
-        ...
 
     def select_models(self, progress: Progress) -> tuple[BinaryModel, ...]:
         """Return the best model with its threshold; none if the averages of the states are the model."""
-        ...
 
 
 def train(plan: StreamPlan, sources: Iterable[Source], classes: Labels) -> StreamModel:
