@@ -172,8 +172,14 @@ def _streaming(values: Values) -> None:
     model = values.get("_model")
     if model is None:
         return
-    for part in (model.states, model.selected, model.entries):
-        require(isinstance(part, tuple), "the states of a stream are damaged")
+    problem = "the model of a stream is damaged"
+    require(type(model).__name__ == "StreamModel", problem)
+    for name, part in {
+        "StreamState": model.states,
+        "BinaryModel": model.selected,
+        "StreamEntry": model.entries,
+    }.items():
+        require(isinstance(part, tuple) and all(type(one).__name__ == name for one in part), problem)
     sizes = [state.v.shape for state in model.states] + [np.shape(one.weights) for one in model.selected]
     require(all(size == (values.get("n_features_in_"),) for size in sizes), "a stream has the wrong number of features")
 
