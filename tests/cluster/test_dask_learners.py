@@ -109,25 +109,23 @@ def import_package(name):
         pytest.skip(f"{name} cannot be imported: {error}")
 
 
-def lightgbm():
+def make_lightgbm():
     settings = {"n_estimators": 10, "random_state": 0, "verbose": -1}
-    return import_package("lightgbm").DaskLGBMClassifier(**settings), import_package("lightgbm").LGBMClassifier(
-        **settings
-    )
+    package = import_package("lightgbm")
+    return package.DaskLGBMClassifier(**settings), package.LGBMClassifier(**settings)
 
 
-def xgboost():
+def make_xgboost():
     settings = {"n_estimators": 10, "max_depth": 3, "random_state": 0}
-    return import_package("xgboost.dask").DaskXGBClassifier(**settings), import_package("xgboost").XGBClassifier(
-        **settings
-    )
+    package, dask_package = import_package("xgboost"), import_package("xgboost.dask")
+    return dask_package.DaskXGBClassifier(**settings), package.XGBClassifier(**settings)
 
 
-def dask_ml():
+def make_dask_ml():
     return import_package("dask_ml.linear_model").LogisticRegression(solver="lbfgs"), LogisticRegression()
 
 
-LEARNERS = {"LightGBM": lightgbm, "XGBoost": xgboost, "dask-ml": dask_ml}
+LEARNERS = {"LightGBM": make_lightgbm, "XGBoost": make_xgboost, "dask-ml": make_dask_ml}
 
 
 @pytest.mark.parametrize("name", LEARNERS)

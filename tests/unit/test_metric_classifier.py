@@ -63,7 +63,7 @@ def test_the_explanation_names_selected_and_dropped_candidates():
     model = MetricClassifier("f1", candidates={"constant": DummyClassifier(), "linear": LogisticRegression()}).fit(X, y)
     text = model.explain()
     assert text.startswith("Of 2 candidates, linear is chosen.")
-    assert "- nobody: 0." in text and "clearly behind linear" in text
+    assert "- constant: 0." in text and "clearly behind linear" in text
 
 
 @pytest.mark.parametrize("name", measure_names())

@@ -353,4 +353,4 @@ def test_results_show_in_notebooks() -> None:
     assert "<td>0.1</td>" in Certificate(10.0, 9.9)._repr_html_()
     html = MultivariateSVC("f1").fit(X, Y).result_._repr_html_()
     assert "optimal" in html and html.count("<tr>") == 7
-    assert "rows" in STAMPClassifier("f1").fit(X, Y).result_._repr_html_()
+    assert "samples" in STAMPClassifier("f1").fit(X, Y).result_._repr_html_()

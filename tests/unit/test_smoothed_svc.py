@@ -119,13 +119,13 @@ def test_every_method_reaches_the_exact_optimum(measure, method, constant):
     tol = 1e-5 if method == "lbfgs" else 1e-4
     exact = pytest.importorskip("tests.properties.test_solver_exact", exc_type=ImportError)
     for seed in range(8):
-        X, positive, C = exact.tiny(seed)
+        X, positive, C = exact.make_tiny_problem(seed)
         if isinstance(measure, RecallAtK) and measure.predicted_positives(positive.sum(), 100) > len(X):
             continue
         problem = make_problem(make_design(X, intercept=constant), positive, measure, C)
         result, _ = run(Smoothing(method), problem, Limits(tol=tol))
         extended = np.column_stack([X, np.full(len(X), constant)]) if constant else X
-        _, best = exact.exact_optimum(measure, extended, positive, C)
+        _, best = exact.find_exact_optimum(measure, extended, positive, C)
         assert result.status.reached_tolerance
         assert result.certificate.lower <= best * (1.0 + 1e-6) + 1e-8
         assert best - 1e-8 <= result.certificate.upper * (1.0 + 1e-6)
