@@ -218,7 +218,7 @@ class PlugInClassifier(MetaEstimatorMixin, ThresholdedClassifier, _ClientOfFit):
             executor, cv = self._executor(task, X, labels, weights)
             rule = ThresholdRule(strategy, self.subject_to, seed=seed)
             fitted = fit_and_decide(executor, FitPlan(self.estimator, rule, self.confidence, cv, self.prefit))
-            self._store(task, fitted)
+            self._store(task, fitted, has_noted_features=isinstance(X, DaskSource))
         return self
 
     def _strategy(self) -> str:
@@ -278,10 +278,11 @@ class PlugInClassifier(MetaEstimatorMixin, ThresholdedClassifier, _ClientOfFit):
         data, cv = prepare_data(task, X, y, weights, self.cv)
         return LocalExecutor(task, data, self.n_jobs), cv
 
-    def _store(self, task: Task, fitted: FittedModel) -> None:
+    def _store(self, task: Task, fitted: FittedModel, has_noted_features: bool = False) -> None:
         self._store_decision(task, fitted.decision)
         self.estimator_, self.threshold_interval_ = fitted.model, fitted.decision.shown_interval
-        note_features(self, fitted.model if isinstance(fitted.model, list) else [fitted.model])
+        if not has_noted_features:
+            note_features(self, fitted.model if isinstance(fitted.model, list) else [fitted.model])
 
     # ------------------------------------------------------------------------------------------------------ prediction
 
