@@ -304,8 +304,10 @@ def test_paths(tmp_path, name):
     expect_refusal(model, lambda m: m.fit_stream(missing), FileNotFoundError, "missing.svm does not exist")
     (tmp_path / "empty.svm").touch()
     expect_refusal(model, lambda m: m.fit_stream(tmp_path / "empty.svm"), ValueError, "empty.svm has no rows")
-    (tmp_path / "rows.xyz").write_text("1 1:1\n")
-    expect_refusal(model, lambda m: m.fit_stream(tmp_path / "rows.xyz"), ValueError, "pass format=")
+    (tmp_path / "bytes.xyz").write_bytes(b"\0\1\2\xff" * 50)
+    expect_refusal(model, lambda m: m.fit_stream(tmp_path / "bytes.xyz"), ValueError, "pass format=")
+    (tmp_path / "rows.xyz").write_text("1 1:1\n")  # recognised by its content
+    expect_refusal(fresh(name), lambda m: m.fit_stream(tmp_path / "rows.xyz"), ValueError, "samples of one class only")
 
 
 def test_the_file_is_named_where_its_first_rows_are_of_one_class(tmp_path):
