@@ -65,7 +65,8 @@ def check_sample_weight(sample_weight: Any, X: Any, *, allow_all_zero_weights: b
     array([0., 0.])
     """
     n_samples = count_samples(X)
-    if np.shape(sample_weight) == (n_samples,) and np.all(np.asarray(sample_weight) == 0):
+    given = np.asarray(sample_weight)
+    if given.shape == (n_samples,) and np.all(given == 0):
         weights = np.zeros(n_samples)
     else:
         samples = np.empty((n_samples, 0))
