@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import gzip
 import pickle
 import subprocess
@@ -82,6 +83,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path, monkeypatch, name, compres
         if compressed:
             path.write_bytes(gzip.compress(path.read_bytes(), 1))
         next(iter(stream(path)))  # the first call loads compiled code
+        gc.collect()
         tracemalloc.start()
         rows = stream(path, chunk_rows=1000)
         assert sum(len(chunk.y) for chunk in rows) == n

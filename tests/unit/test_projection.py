@@ -91,7 +91,7 @@ def test_pages_are_filled_between_their_markers(tmp_path):
         fill(page.replace("trial: Speed", "trial: Weight"), tmp_path)
 
 
-@pytest.mark.parametrize("page", ["choosing_where", "billion_rows"])
+@pytest.mark.parametrize("page", ["data_location", "billion_samples"])
 def test_the_guide_shows_the_measured_values(page):
     text = (ROOT / "docs" / "guide" / f"{page}.rst").read_text(encoding="utf-8")
     assert text.count(".. measured: data_location: ") == text.count(".. end of measurement") >= 3

@@ -91,7 +91,7 @@ def about(model: Any) -> str:
     --------
     >>> from metricwise import MetricClassifier
     >>> about(MetricClassifier())
-    'Trains what fits the measure and the data, and keeps the best.'
+    'Select, ensemble and threshold the learners that suit a measure and the data.'
     """
     text = inspect.getdoc(type(model)) or ""
     return " ".join(text.split("\n\n")[0].replace("`", "").split())

@@ -88,6 +88,8 @@ class CostSensitiveClassifier(PlugInClassifier):
         Where the measure of as many new samples lies with probability 0.9; see `score_interval`.
     history_ : tuple of Iteration
         Class weights, measure of out-of-fold samples and threshold of every iteration.
+    n_iter_ : int
+        Iterations, the first one without class weights included.
     best_iter_ : int
         The selected iteration.
     n_refits_ : int
@@ -122,7 +124,7 @@ class CostSensitiveClassifier(PlugInClassifier):
     """
 
     __stored_state__: ClassVar[StoredState] = PlugInClassifier.__stored_state__.extend(
-        "class_weights_", "best_iter_", "history_", "n_refits_"
+        "class_weights_", "best_iter_", "history_", "n_iter_", "n_refits_"
     )
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimator": [HasMethods(["fit"])],
@@ -207,6 +209,7 @@ class CostSensitiveClassifier(PlugInClassifier):
             self._store(task, FittedModel(model, decide_for_final(plan, iterations[best], model)))
             self.class_weights_, self.best_iter_ = iterations[best].class_weights, best
             self.history_ = tuple(describe_iteration(plan, one) for one in iterations)
+            self.n_iter_ = len(iterations)
             self.n_refits_ = len(iterations) * len(plan.splits) + len(path)
         return self
 
