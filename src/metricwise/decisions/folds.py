@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import check_cv
 
-from metricwise._typing import Indices, Mask
+from metricwise._typing import Floats, Indices, Mask
 from metricwise.designs import Design
 from metricwise.kernels.random_numbers import STEP, mix
 
@@ -26,6 +26,11 @@ _FEWEST_DISTINCT = 20  # distinct samples per class below which copies are not a
 _MORE_OFTEN = 2.0  # factor by which copies may be more frequent in the minority class
 _MOST_SINGLE = 0.8  # share of the distinct samples that occur once
 _OFTEN = 5.0  # mean occurrences of a sample above which there are few distinct ones
+
+# Equal samples are merged into one with their total weight where that costs nothing, so that a sample of weight two and
+# the same sample twice give the same numbers to the last digit. On large data both end within the tolerance, and unit
+# weights are faster.
+_MOST_SAMPLES_TO_MERGE = 2000
 
 
 def deal_chunks(n_chunks: int, n_parts: int) -> list[list[int]]:
@@ -95,6 +100,14 @@ def merge_copies(
     new = np.append(True, np.diff(fingerprints[order]) != 0) | np.append(True, np.diff(positive[order]))
     first = np.flatnonzero(new)
     return samples[order][first], np.add.reduceat(weights[order], first)
+
+
+def merge_equal_samples(design: Design, samples: Indices, positive: Mask, weights: Floats) -> tuple[Indices, Floats]:
+    """Return samples and their weights, equal ones of a class merged where that costs nothing."""
+    are_whole = bool(np.all(weights[samples] == np.floor(weights[samples])))
+    if are_whole and samples.size <= _MOST_SAMPLES_TO_MERGE:
+        return merge_copies(design.take(samples), samples, positive[samples], weights[samples])
+    return samples, weights[samples]
 
 
 def split_samples(

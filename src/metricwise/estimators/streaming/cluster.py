@@ -13,7 +13,7 @@ from metricwise.designs.base import make_design
 from metricwise.designs.cluster.encoding import count_bytes
 from metricwise.designs.cluster.source import DaskSource
 from metricwise.designs.cluster.tasks import WorkerTasks
-from metricwise.estimators.streaming.memory import MemorySource, hold_out, merge_equal_samples, seed_of_pass
+from metricwise.estimators.streaming.memory import MemorySource, hold_out, seed_of_pass, select_samples
 from metricwise.estimators.streaming.training import Progress, StreamPlan
 from metricwise.solvers.shards import ChunkLabels, averaged_state, pass_over_chunk
 from metricwise.solvers.stream_data import StreamData
@@ -128,7 +128,7 @@ def make_shard_sources(
 ) -> Iterator[ShardSource]:
     """Yield the source of every binary problem."""
     for positive in positives:
-        samples, merged = merge_equal_samples(X, positive, weights)
+        samples, merged = select_samples(X, positive, weights)
         _check_shards(X, plan.n_shards, positive, merged)
         data = ClusterData(X, positive, merged)
         yield ShardSource(plan, data, samples, hold_out(plan, data, samples))

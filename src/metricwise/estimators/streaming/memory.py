@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from metricwise._typing import Floats, Indices, Mask
-from metricwise.decisions.folds import assign_folds, merge_copies, split_samples
+from metricwise.decisions.folds import assign_folds, merge_equal_samples, split_samples
 from metricwise.decisions.out_of_fold import score_out_of_fold
 from metricwise.designs import make_design
 from metricwise.estimators.streaming.training import BinaryModel, Progress, StreamPlan, evaluate, run_passes
@@ -19,9 +19,6 @@ from metricwise.results import StreamEntry
 from metricwise.solvers.stream_data import StreamData
 from metricwise.threads import available_threads
 
-# Equal samples, if they are few, are merged into weights, so that a sample of weight two and the same sample twice
-# train the same model.
-_MOST_SAMPLES_TO_MERGE = 2000
 _MOST_SAMPLES_FOR_FOLDS = 50_000
 _MOST_HELD_OUT = 20_000
 _FEWEST_HELD_OUT = 10  # of either class
@@ -160,19 +157,17 @@ def make_memory_sources(plan: StreamPlan, X: Any, positives: Sequence[Mask], wei
     """Yield the source of every binary problem."""
     n_threads = available_threads() if plan.n_jobs in (None, -1) else int(plan.n_jobs or 1)
     for positive in positives:
-        samples, merged = merge_equal_samples(X, positive, weights)
+        samples, merged = select_samples(X, positive, weights)
         data = StreamData(X, positive, merged, n_threads)
         yield MemorySource(plan, data, samples, hold_out(plan, data, samples))
 
 
-def merge_equal_samples(X: Any, positive: Mask, weights: Floats) -> tuple[Indices, Floats]:
-    """Return the samples with weight and the weights of all samples, equal ones merged if they are few."""
-    samples = np.flatnonzero(weights > 0.0)
-    if samples.size <= _MOST_SAMPLES_TO_MERGE and np.all(weights[samples] == np.floor(weights[samples])):
-        samples, merged = merge_copies(make_design(X).take(samples), samples, positive[samples], weights[samples])
-        weights = np.zeros_like(weights)
-        weights[samples] = merged
-    return samples, weights
+def select_samples(X: Any, positive: Mask, weights: Floats) -> tuple[Indices, Floats]:
+    """Return the samples with weight, and the weights of all samples, equal ones merged where that costs nothing."""
+    samples, merged = merge_equal_samples(make_design(X), np.flatnonzero(weights > 0.0), positive, weights)
+    spread = np.zeros_like(weights)
+    spread[samples] = merged
+    return samples, spread
 
 
 def hold_out(plan: StreamPlan, data: StreamData, samples: Indices) -> Indices:

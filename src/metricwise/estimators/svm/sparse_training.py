@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from metricwise._typing import Floats, Indices, Mask
+from metricwise.decisions.folds import merge_equal_samples
 from metricwise.designs import Design, make_design
 from metricwise.designs.base import iterate_blocks
-from metricwise.estimators.svm.training import TrainingData, TrainingPlan, merge_equal_samples
+from metricwise.estimators.svm.training import TrainingData, TrainingPlan
 from metricwise.measures import Measure
 from metricwise.results import Result, Status
 from metricwise.solvers import CuttingPlane, Limits, run

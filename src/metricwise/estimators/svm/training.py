@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from metricwise._typing import Floats, Indices, Mask
-from metricwise.decisions.folds import merge_copies, split_samples
+from metricwise.decisions.folds import merge_equal_samples, split_samples
 from metricwise.decisions.out_of_fold import Splits, score_out_of_fold
 from metricwise.designs import Design
 from metricwise.estimators.svm.kernel import KernelSpace, select_kernel_design
@@ -26,11 +26,6 @@ from metricwise.solvers import Limits, make_problem, run
 from metricwise.solvers.loop import Callback, Solver
 
 ProblemFactory = Callable[[Design, Mask, Measure, float, Floats], Any]
-
-# Equal samples are merged into one with their total weight where that costs nothing, so that a sample of weight two and
-# the same sample twice give the same numbers to the last digit. On large data both end within the tolerance, and unit
-# weights are faster.
-_MOST_SAMPLES_TO_MERGE = 2000
 
 
 @dataclass(frozen=True)
@@ -188,14 +183,6 @@ def _select_design(plan: TrainingPlan, design: Design, target: BinaryTarget, lim
 def _make_problem(plan: TrainingPlan, design: Design, target: BinaryTarget, samples: Indices, measure: Measure) -> Any:
     samples, weights = merge_equal_samples(design, samples, target.positive, target.weights)
     return plan.make_problem(design.take(samples), target.positive[samples], measure, plan.C, weights)
-
-
-def merge_equal_samples(design: Design, samples: Indices, positive: Mask, weights: Floats) -> tuple[Indices, Floats]:
-    """Return samples and their weights, equal ones of a class merged where that costs nothing."""
-    are_whole = bool(np.all(weights[samples] == np.floor(weights[samples])))
-    if are_whole and samples.size <= _MOST_SAMPLES_TO_MERGE:
-        return merge_copies(design.take(samples), samples, positive[samples], weights[samples])
-    return samples, weights[samples]
 
 
 def solve(
