@@ -1,10 +1,4 @@
 """
-
-A multivariate SVM minimises a convex bound of the training loss. This finds a good *ranking* of the samples, but not
-necessarily a good *threshold*. Score 0, where the bound is built, is seldom the best threshold; the training samples
-are not reliable either, because the model overfits them. ``threshold="cv"``, the default, chooses the threshold with
-the best measure on out-of-fold scores.
-=======
 Choose the threshold of a multivariate SVM
 ==========================================
 
