@@ -40,8 +40,8 @@ class AUCSVC(BatchClassifier):
         Whether the losses of pairs are added up as they are or squared.
     kernel : {"linear", "rbf", "poly", "sigmoid", "precomputed"} or callable, default="linear"
         "linear" is ``x'z``, "rbf" ``exp(-gamma |x - z|^2)``, "poly" ``(gamma x'z + coef0)^degree`` and "sigmoid"
-        ``tanh(gamma x'z + coef0)``, as in `sklearn.svm.SVC`; with "precomputed", X is the kernel matrix. A callable takes
-        two arrays of samples and returns the matrix of their kernel values.
+        ``tanh(gamma x'z + coef0)``, as in `sklearn.svm.SVC`; with "precomputed", X is the kernel matrix. A callable
+        takes two arrays of samples and returns the matrix of their kernel values.
     gamma : {"scale", "auto"} or float, default="scale"
         Coefficient of "rbf", "poly" and "sigmoid"; "scale" is 1 / (n_features * X.var()), "auto" 1 / n_features.
     degree : int, default=3
