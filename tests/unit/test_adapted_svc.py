@@ -195,7 +195,7 @@ def test_default_inputs_are_used_without_estimators():
 
 
 def test_frames_with_categories_and_missing_values_are_accepted():
-    frame = pd.DataFrame(X[TRAIN], columns=list("abcdef"))
+    frame = pd.DataFrame(X[TRAIN].copy(), columns=list("abcdef"))
     frame["word"] = np.where(X[TRAIN, 0] > 0, "high", "low")
     frame.loc[::9, "b"] = np.nan
     model = AdaptedSVC("f1", cv=3, tol=1e-2).fit(frame, Y[TRAIN])
