@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 from sklearn.model_selection import KFold, StratifiedKFold
 
-from metricwise.decisions.folds import assign_folds, split_samples
+from metricwise.decisions.out_of_fold import assign_folds, split_samples
 from metricwise.designs import make_design
 
 RNG = np.random.default_rng(0)
@@ -93,7 +93,7 @@ def test_there_are_at_most_as_many_folds_as_distinct_samples_of_a_class():
 
 @pytest.mark.parametrize(("cv", "n_folds"), [(None, 5), (3, 3), (np.int64(4), 4)])
 def test_splits_are_a_partition_with_both_classes_in_every_fold(cv, n_folds):
-    splits = list(split_samples(cv, make_design(X), X, POSITIVE, seed=0))
+    splits = split_samples(cv, make_design(X), X, POSITIVE, seed=0)
     assert len(splits) == n_folds
     np.testing.assert_array_equal(np.sort(np.concatenate([test for _, test in splits])), np.arange(len(X)))
     for train, test in splits:
@@ -103,14 +103,14 @@ def test_splits_are_a_partition_with_both_classes_in_every_fold(cv, n_folds):
 
 
 def test_too_few_samples_give_no_splits():
-    assert split_samples(None, make_design(X), X, NUMBERS == 7, seed=0) is None
+    assert split_samples(None, make_design(X), X, NUMBERS == 7, seed=0) == []
 
 
 @pytest.mark.parametrize(
     "cv", [KFold(3), StratifiedKFold(3), [(np.arange(50), np.arange(50, 100))]], ids=lambda c: type(c).__name__
 )
 def test_splitters_and_lists_of_splits_are_used_unchanged(cv):
-    found = list(split_samples(cv, make_design(X), X, POSITIVE, seed=0))
+    found = split_samples(cv, make_design(X), X, POSITIVE, seed=0)
     expected = cv if isinstance(cv, list) else list(cv.split(X, POSITIVE))
     assert len(found) == len(expected)
     for ours, theirs in zip(found, expected, strict=True):

@@ -16,8 +16,8 @@ from metricwise._sklearn import take_samples
 from metricwise._typing import Floats, Indices, Mask
 from metricwise.decisions.chunk_learners import ChunkTargets, light_copy, partial_fit_chunk, score_chunk
 from metricwise.decisions.dask_learners import fit_on_dask, load_to_memory, refuse_class_names, trains_on_dask
-from metricwise.decisions.folds import DEFAULT_FOLDS, deal_chunks
 from metricwise.decisions.out_of_fold import (
+    DEFAULT_FOLDS,
     OutOfFoldScores,
     Splits,
     collect_scores,
@@ -28,6 +28,7 @@ from metricwise.decisions.out_of_fold import (
 from metricwise.decisions.tasks import Task
 from metricwise.decisions.training_data import TrainingData
 from metricwise.decisions.weighting import weight_setting
+from metricwise.designs.cluster.blocks import deal_chunks
 from metricwise.designs.cluster.encoding import count_bytes
 from metricwise.designs.cluster.source import DaskSource
 from metricwise.designs.cluster.tasks import WorkerTasks

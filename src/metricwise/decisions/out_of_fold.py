@@ -1,5 +1,11 @@
 """Out-of-fold scores: folds are made, fold models trained and their scores collected here, for all estimators.
 
+Folds follow the content of the samples and do not depend on their order. Copies of a sample are of two kinds. Where
+samples were repeated, to weigh them or to balance the classes, equal samples share a fold: a copy of a training sample
+would flatter the model, and a sample of weight two is treated as the same sample twice. Where equal samples occur
+naturally, as in data with few or coarse features, new samples will be copies of training samples, too. Folds that keep
+such copies together would underrate models that memorise, so there every sample gets a fold of its own.
+
 Fold models also score a *probe*, samples that they were trained with. The final model has seen these samples, too, so
 that the scores of both show how far the final model's scores lie from those of the fold models.
 """
@@ -16,14 +22,168 @@ from joblib import Parallel, delayed
 from sklearn.model_selection import StratifiedKFold, check_cv
 from sklearn.utils.validation import check_array
 
-from metricwise._typing import Floats, Indices, Integers, Labels, Mask
-from metricwise.decisions.folds import DEFAULT_FOLDS, assign_folds
-from metricwise.designs import make_design
+from metricwise._typing import Floats, Hashes, Indices, Integers, Labels, Mask
+from metricwise.designs import Design, make_design
+from metricwise.kernels.random_numbers import STEP, mix
 
 Splits = list[tuple[Indices, Indices]]
 
+DEFAULT_FOLDS = 5
 NO_SAMPLES: Indices = np.zeros(0, dtype=np.int64)
+
 _PROBE_SIZE = 4000  # samples at most
+_FEWEST_DISTINCT = 20  # distinct samples per class below which copies are not analysed
+_MORE_OFTEN = 2.0  # factor by which copies may be more frequent in the minority class
+_MOST_SINGLE = 0.8  # share of the distinct samples that occur once
+_OFTEN = 5.0  # mean occurrences of a sample above which there are few distinct ones
+
+# Equal samples are merged into one with their total weight where that costs nothing, so that a sample of weight two and
+# the same sample twice give the same numbers to the last digit. On large data both end within the tolerance, and unit
+# weights are faster.
+_MOST_SAMPLES_TO_MERGE = 2000
+
+
+def assign_folds(design: Design, classes: Mask | Integers, n_folds: int, seed: int) -> Integers | None:
+    """Return a stratified fold for every sample; None if a class has fewer than two distinct samples."""
+    masks = [classes == label for label in np.unique(classes)]
+    fingerprints = design.fingerprints(seed)
+    if _copies_are_natural([np.unique(fingerprints[mask], return_counts=True)[1] for mask in masks]):
+        fingerprints = _separate_copies(fingerprints)
+    folds = np.zeros(classes.size, dtype=np.int64)
+    distinct = [np.unique(fingerprints[mask], return_inverse=True) for mask in masks]
+    n_folds = min(n_folds, *(values.size for values, _ in distinct))
+    if n_folds < 2:
+        return None
+    for mask, (_, rank) in zip(masks, distinct, strict=True):
+        folds[mask] = rank % n_folds
+    return folds
+
+
+def _copies_are_natural(counts: list[Indices]) -> bool:
+    """Whether copies occur naturally, given how often each distinct sample of each class occurs.
+
+    Samples repeated on purpose are minority samples, or most samples. Natural copies are in all classes, and either
+    most samples are unique, or there are few distinct ones at all.
+    """
+    rarest = min(counts, key=lambda count: int(count.sum()))
+    shares = [1.0 - count.size / float(count.sum()) for count in counts if count is not rarest]
+    if not shares or sum(shares) == 0.0 or min(map(np.size, counts)) < _FEWEST_DISTINCT:
+        return False
+    others = np.concatenate([count for count in counts if count is not rarest])
+    of_rarest = 1.0 - rarest.size / float(rarest.sum())
+    few = float(others.mean()) > _OFTEN
+    return of_rarest <= _MORE_OFTEN * float(np.mean(shares)) and (few or float(np.mean(others == 1)) > _MOST_SINGLE)
+
+
+def _separate_copies(fingerprints: Hashes) -> Hashes:
+    """Return fingerprints that also differ between the first, second, ... occurrence of equal samples."""
+    order = np.argsort(fingerprints, kind="stable")
+    ordered = fingerprints[order]
+    first = np.append(True, ordered[1:] != ordered[:-1])
+    number = np.arange(order.size) - np.flatnonzero(first)[np.cumsum(first) - 1]
+    separate = np.empty_like(fingerprints)
+    separate[order] = mix(ordered + number.astype(np.uint64) * STEP)
+    return separate
+
+
+def merge_copies(design: Design, samples: Indices, positive: Mask, weights: Floats) -> tuple[Indices, Floats]:
+    """Return one of each set of equal samples of a class, with their total weight, ordered by content."""
+    fingerprints = design.fingerprints()
+    order = np.lexsort((fingerprints, positive))
+    new = np.append(True, np.diff(fingerprints[order]) != 0) | np.append(True, np.diff(positive[order]))
+    first = np.flatnonzero(new)
+    return samples[order][first], np.add.reduceat(weights[order], first)
+
+
+def merge_equal_samples(design: Design, samples: Indices, positive: Mask, weights: Floats) -> tuple[Indices, Floats]:
+    """Return samples and their weights, equal ones of a class merged where that costs nothing."""
+    are_whole = bool(np.all(weights[samples] == np.floor(weights[samples])))
+    if are_whole and samples.size <= _MOST_SAMPLES_TO_MERGE:
+        return merge_copies(design.take(samples), samples, positive[samples], weights[samples])
+    return samples, weights[samples]
+
+
+def split_samples(cv: Any, design: Design, X: Any, codes: Mask | Integers, seed: int) -> Splits:
+    """Return training and test samples of every fold; none if a class has fewer than two distinct samples.
+
+    A number of folds is made from the content of the design; a user's own splitter gets X.
+    """
+    if _is_splitter(cv):
+        return _split_by(cv, X, codes)
+    return _list_splits(assign_folds(design, codes, _count_folds(cv), seed))
+
+
+def make_splits(cv: Any, X: Any, codes: Integers, seed: int, needed: bool = False) -> Splits:
+    """Return training and test samples of every fold; none, with a warning, if there are too few samples for folds.
+
+    Equal samples share a fold where samples can be compared, that is if they are numbers. If folds are ``needed``, the
+    caller reports that there are none.
+    """
+    if _is_splitter(cv):
+        return _split_by(cv, X, codes)
+    wanted = _count_folds(cv)
+    splits = _list_splits(_assign_folds_to_any(X, codes, wanted, seed))
+    if len(splits) < wanted and (splits or not needed):
+        _warn_of_few_folds(codes, wanted, len(splits))
+    return splits
+
+
+def drop_from_splits(cv: Any, X: Any, y: Labels, kept: Mask) -> Any:
+    """Return a user's own splits without the samples that are not kept, renumbered; a number of folds unchanged."""
+    if not _is_splitter(cv):
+        return cv
+    number = np.cumsum(kept) - 1
+    return [tuple(number[part[kept[part]]] for part in split) for split in _split_by(cv, X, y)]
+
+
+def _is_splitter(cv: Any) -> bool:
+    return cv is not None and not isinstance(cv, Integral)
+
+
+def _count_folds(cv: int | None) -> int:
+    return DEFAULT_FOLDS if cv is None else int(cv)
+
+
+def _split_by(cv: Any, X: Any, y: Labels) -> Splits:
+    splits = check_cv(cv, y, classifier=True).split(X, y)
+    return [(np.asarray(train), np.asarray(test)) for train, test in splits]
+
+
+def _list_splits(folds: Integers | None) -> Splits:
+    if folds is None:
+        return []
+    return [(np.flatnonzero(folds != k), np.flatnonzero(folds == k)) for k in range(int(folds.max()) + 1)]
+
+
+def _assign_folds_to_any(X: Any, codes: Integers, wanted: int, seed: int) -> Integers | None:
+    try:
+        numbers = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False)
+    except (TypeError, ValueError):
+        numbers = None  # text or objects, for a pipeline to encode
+    if numbers is not None:
+        return assign_folds(make_design(numbers), codes, wanted, seed)
+    n_folds = min(wanted, int(np.bincount(codes).min()))
+    if n_folds < 2:
+        return None
+    folds = np.zeros(codes.size, dtype=np.int64)
+    for k, (_, test) in enumerate(StratifiedKFold(n_folds, shuffle=True, random_state=seed).split(codes, codes)):
+        folds[test] = k
+    return folds
+
+
+def _warn_of_few_folds(codes: Integers, wanted: int, found: int) -> None:
+    least = int(np.bincount(codes)[np.unique(codes)].min())
+    what = (
+        f"{found} folds are made instead of {wanted}"
+        if found
+        else "there are no out-of-fold scores, and the threshold is chosen on training scores, which flatter the model"
+    )
+    warnings.warn(
+        f"the rarest class has {least} samples, too few for {wanted} folds of distinct samples: {what}. Collect more "
+        f"samples of it, or set cv to {max(found, 2)} or less",
+        UserWarning,
+        stacklevel=4,
+    )
 
 
 class OutOfFoldScores(NamedTuple):
@@ -139,7 +299,7 @@ def align_folds(cv: Any, splits: Splits, scores: Floats, codes: Integers) -> Flo
     >>> align_folds(2, halves, np.array([0.0, 1.0, 10.0, 12.0]), np.array([0, 1, 0, 1]))
     array([5., 6., 5., 7.])
     """
-    if cv is not None and not isinstance(cv, Integral):
+    if _is_splitter(cv):
         return scores
     fold = np.repeat(np.arange(len(splits)), [test.size for _, test in splits])
     common = codes == np.argmax(np.bincount(codes))
@@ -165,64 +325,3 @@ def draw_probe(codes: Integers, seed: int, most: int = _PROBE_SIZE) -> Indices:
     rare = order[codes[order] == rarest][: most // 2]
     others = order[codes[order] != rarest][: most - rare.size]
     return np.sort(np.concatenate([rare, others]))
-
-
-def make_splits(cv: Any, X: Any, codes: Integers, seed: int, needed: bool = False) -> Splits:
-    """Return training and test samples of every fold; none, with a warning, if there are too few samples for folds.
-
-    Equal samples share a fold where samples can be compared, that is if they are numbers. If folds are ``needed``, the
-    caller reports that there are none.
-    """
-    if cv is not None and not isinstance(cv, Integral):
-        return [
-            (np.asarray(train), np.asarray(test))
-            for train, test in check_cv(cv, codes, classifier=True).split(X, codes)
-        ]
-    wanted = DEFAULT_FOLDS if cv is None else int(cv)
-    folds = _folds(X, codes, wanted, seed)
-    found = 0 if folds is None else int(folds.max()) + 1
-    if found < wanted and (found or not needed):
-        _warn_of_few_folds(codes, wanted, found)
-    if folds is None:
-        return []
-    return [(np.flatnonzero(folds != k), np.flatnonzero(folds == k)) for k in range(found)]
-
-
-def drop_from_splits(cv: Any, X: Any, y: Labels, kept: Mask) -> Any:
-    """Return a user's own splits without the samples that are not kept, renumbered; a number of folds unchanged."""
-    if cv is None or isinstance(cv, Integral):
-        return cv
-    number = np.cumsum(kept) - 1
-    splits = check_cv(cv, y, classifier=True).split(X, y)
-    return [tuple(number[part[kept[part]]] for part in map(np.asarray, split)) for split in splits]
-
-
-def _folds(X: Any, codes: Integers, wanted: int, seed: int) -> Integers | None:
-    try:
-        numbers = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False)
-    except (TypeError, ValueError):
-        numbers = None  # text or objects, for a pipeline to encode
-    if numbers is not None:
-        return assign_folds(make_design(numbers), codes, wanted, seed)
-    n_folds = min(wanted, int(np.bincount(codes).min()))
-    if n_folds < 2:
-        return None
-    folds = np.zeros(codes.size, dtype=np.int64)
-    for k, (_, test) in enumerate(StratifiedKFold(n_folds, shuffle=True, random_state=seed).split(codes, codes)):
-        folds[test] = k
-    return folds
-
-
-def _warn_of_few_folds(codes: Integers, wanted: int, found: int) -> None:
-    least = int(np.bincount(codes)[np.unique(codes)].min())
-    what = (
-        f"{found} folds are made instead of {wanted}"
-        if found
-        else "there are no out-of-fold scores, and the threshold is chosen on training scores, which flatter the model"
-    )
-    warnings.warn(
-        f"the rarest class has {least} samples, too few for {wanted} folds of distinct samples: {what}. Collect more "
-        f"samples of it, or set cv to {max(found, 2)} or less",
-        UserWarning,
-        stacklevel=4,
-    )

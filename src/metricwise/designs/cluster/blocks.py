@@ -190,3 +190,16 @@ def _check_same_kind(summaries: Sequence[BlockSummary], filled: Sequence[int]) -
                 f"chunk {k} of X has entries of type {block.dtype} and chunk {filled[0]} of type {first.dtype}: use "
                 f"X.map_blocks(lambda block: block.astype({first.dtype!r}))"
             )
+
+
+def deal_chunks(n_chunks: int, n_parts: int) -> list[list[int]]:
+    """Return the chunks of every part: dealt out in turn, which spreads samples that are stored together.
+
+    Examples
+    --------
+    >>> deal_chunks(5, 2)
+    [[0, 2, 4], [1, 3]]
+    >>> deal_chunks(2, 8)
+    [[0], [1]]
+    """
+    return [list(range(first, n_chunks, n_parts)) for first in range(min(n_parts, n_chunks))]

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from metricwise._typing import Floats, Indices, Mask
-from metricwise.decisions.folds import deal_chunks
 from metricwise.designs.base import make_design
+from metricwise.designs.cluster.blocks import deal_chunks
 from metricwise.designs.cluster.encoding import count_bytes
 from metricwise.designs.cluster.source import DaskSource
 from metricwise.designs.cluster.tasks import WorkerTasks

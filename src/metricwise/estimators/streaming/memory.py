@@ -9,8 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from metricwise._typing import Floats, Indices, Mask
-from metricwise.decisions.folds import assign_folds, merge_equal_samples, split_samples
-from metricwise.decisions.out_of_fold import score_out_of_fold
+from metricwise.decisions.out_of_fold import assign_folds, merge_equal_samples, score_out_of_fold, split_samples
 from metricwise.designs import make_design
 from metricwise.estimators.streaming.training import BinaryModel, Progress, StreamPlan, evaluate, run_passes
 from metricwise.inference import threshold_for
@@ -131,8 +130,7 @@ class MemorySource:
         if self.samples.size > _MOST_SAMPLES_FOR_FOLDS:
             return None
         positive, weights = self.data.positive[self.samples], self.data.weights[self.samples]
-        found = split_samples(None, make_design(self.data.X).take(self.samples), None, positive, self.plan.seed)
-        splits = list(found or ())
+        splits = split_samples(None, make_design(self.data.X).take(self.samples), None, positive, self.plan.seed)
         if not splits or any(np.unique(positive[train]).size < 2 for train, _ in splits):
             return None
         out_of_fold = score_out_of_fold(self._score_fold, splits, n_jobs=1)

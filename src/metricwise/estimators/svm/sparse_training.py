@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from metricwise._typing import Floats, Indices, Mask
-from metricwise.decisions.folds import merge_equal_samples
+from metricwise.decisions.out_of_fold import merge_equal_samples
 from metricwise.designs import Design, make_design
 from metricwise.designs.base import iterate_blocks
 from metricwise.estimators.svm.training import TrainingData, TrainingPlan

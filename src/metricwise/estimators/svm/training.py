@@ -12,8 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from metricwise._typing import Floats, Indices, Mask
-from metricwise.decisions.folds import merge_equal_samples, split_samples
-from metricwise.decisions.out_of_fold import Splits, score_out_of_fold
+from metricwise.decisions.out_of_fold import Splits, merge_equal_samples, score_out_of_fold, split_samples
 from metricwise.designs import Design
 from metricwise.estimators.svm.kernel import KernelSpace, select_kernel_design
 from metricwise.estimators.svm.training_file import TrainingFile
@@ -159,10 +158,10 @@ def split_target(plan: TrainingPlan, data: TrainingData, target: BinaryTarget) -
     samples, has_weight, positive = target.samples, target.weights > 0.0, target.positive
     if plan.cv is None or isinstance(plan.cv, Integral):
         found = split_samples(plan.cv, data.design.take(samples), None, positive[samples], plan.seed)
-        splits = [(samples[train], samples[test]) for train, test in found or ()]
+        splits = [(samples[train], samples[test]) for train, test in found]
     else:
         found = split_samples(plan.cv, data.design, data.X, positive, plan.seed)
-        splits = [(train[has_weight[train]], test[has_weight[test]]) for train, test in found or ()]
+        splits = [(train[has_weight[train]], test[has_weight[test]]) for train, test in found]
     have_both_classes = all(0 < np.count_nonzero(positive[train]) < train.size for train, _ in splits)
     return splits if have_both_classes and any(test.size for _, test in splits) else []
 
