@@ -47,6 +47,18 @@ def sample_weights_of(X: Any, y: NDArray[Any], sample_weight: Any, class_weight:
     return np.asarray(weights, dtype=np.float64)
 
 
+def positives_of_problems(classes: NDArray[Any], pos_label: Any, multi_class: str | None) -> list[Any]:
+    """Return the label of the positives of every binary problem: one of two classes, or each class vs the rest."""
+    if classes.size == 2:
+        return [positive_class(classes, pos_label)]
+    if multi_class != "ovr":
+        raise ValueError(
+            f"Only binary classification is supported with multi_class={multi_class!r}, but y has {classes.size} "
+            "classes: set multi_class='ovr' to train one classifier per class"
+        )
+    return list(classes)
+
+
 def positive_class(classes: NDArray[Any], pos_label: Any) -> Any:
     """Return the label of the positives among two classes."""
     if pos_label is None:

@@ -7,10 +7,9 @@ looked at: subsets, copies in memory and fingerprints of samples. A `Design` is 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Protocol, Self, TypeVar
+from typing import Protocol, Self, TypeVar
 
 import numpy as np
-from scipy import sparse
 
 from metricwise._typing import Floats, Hashes, Indices
 
@@ -84,18 +83,6 @@ class Design(MatrixProducts[Floats, Floats], SampleAccess, Protocol):
         ...
 
 
-class LinearWeights:
-    """Weights that are plain vectors: they are their own covectors and portable as they are."""
-
-    def covector(self, w: Floats) -> Floats:
-        """Return ``w``."""
-        return w
-
-    def portable(self, w: Floats) -> Floats:
-        """Return ``w``."""
-        return w
-
-
 DesignT = TypeVar("DesignT", bound=Design)
 
 
@@ -104,6 +91,7 @@ def iterate_blocks(design: DesignT, size: int) -> Iterator[DesignT]:
 
     Examples
     --------
+    >>> from metricwise.designs import make_design
     >>> [block.shape[0] for block in iterate_blocks(make_design(np.eye(5)), 2)]
     [2, 2, 1]
     """
@@ -122,41 +110,3 @@ def sample_sizes(n_pos: int, n_neg: int, n_samples: int) -> tuple[int, int]:
     """
     few_pos = min(max(round(n_samples * n_pos / (n_pos + n_neg)), 1), n_pos)
     return few_pos, min(max(n_samples - few_pos, 1), n_neg)
-
-
-def make_design(X: Any, *, intercept: float = 0.0, threads: int = 1) -> Design:
-    """Return the design of an array, a CSR matrix, data on disk or on a cluster.
-
-    Parameters
-    ----------
-    X : array, CSR matrix, BlockReader or DataSource
-        The samples.
-    intercept : float
-        Value of the constant column; 0 if there is none.
-    threads : int
-        How many threads may compute products.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> design = make_design(np.eye(2), intercept=1.0)
-    >>> design.shape
-    (2, 3)
-    >>> design.scores(np.array([1.0, 2.0, 10.0]))
-    array([11., 12.])
-    """
-    from metricwise.designs.disk import BlockReader, DiskSource
-    from metricwise.designs.matrix import DenseDesign, SparseDesign
-    from metricwise.designs.partitioned import DataSource, PartitionedDesign
-
-    rows = np.arange(X.shape[0], dtype=np.int64)
-    if sparse.issparse(X):
-        if X.format != "csr":
-            raise TypeError(f"sparse X must be in CSR format, got {X.format!r}: convert it with X.tocsr()")
-        return SparseDesign(X, rows, intercept, threads)
-    if not isinstance(X, np.ndarray):  # checking protocols takes longer than small products
-        if isinstance(X, BlockReader):
-            X = DiskSource(X, threads)
-        if isinstance(X, DataSource):
-            return PartitionedDesign(X, rows, intercept, threads)
-    return DenseDesign(np.asarray(X), rows, intercept, threads)

@@ -9,8 +9,9 @@ import numpy as np
 from scipy import sparse
 
 from metricwise._typing import Floats, Hashes, Indices
-from metricwise.designs.base import Design, make_design
+from metricwise.designs.base import Design
 from metricwise.designs.finite import find_non_finite
+from metricwise.designs.matrix import make_design
 from metricwise.designs.partitioned import PartitionedData
 
 

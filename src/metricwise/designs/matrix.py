@@ -1,4 +1,4 @@
-"""Samples of one matrix, dense or sparse (CSR), with a virtual constant column."""
+"""Samples of one matrix, dense or sparse (CSR), with a virtual constant column; and the design of any data."""
 
 from __future__ import annotations
 
@@ -7,13 +7,26 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
+from scipy import sparse
 
 from metricwise._typing import Floats, Hashes, Indices
-from metricwise.designs.base import LinearWeights
+from metricwise.designs.base import Design
 from metricwise.kernels import hashing, products
 from metricwise.threads import block_bounds, run_blocks
 
 _MANY_SAMPLES = 5000
+
+
+class LinearWeights:
+    """Weights that are plain vectors: they are their own covectors and portable as they are."""
+
+    def covector(self, w: Floats) -> Floats:
+        """Return ``w``."""
+        return w
+
+    def portable(self, w: Floats) -> Floats:
+        """Return ``w``."""
+        return w
 
 
 class MatrixDesign(LinearWeights, ABC):
@@ -183,3 +196,41 @@ class SparseDesign(MatrixDesign):
         out = np.empty(len(self.rows), dtype=np.uint64)
         hashing.hash_sparse(self.X.data, self.X.indices, self.X.indptr, self.rows, np.uint64(seed), out)
         return out
+
+
+def make_design(X: Any, *, intercept: float = 0.0, threads: int = 1) -> Design:
+    """Return the design of an array, a CSR matrix, data on disk or on a cluster.
+
+    Parameters
+    ----------
+    X : array, CSR matrix, BlockReader or DataSource
+        The samples.
+    intercept : float
+        Value of the constant column; 0 if there is none.
+    threads : int
+        How many threads may compute products.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> design = make_design(np.eye(2), intercept=1.0)
+    >>> design.shape
+    (2, 3)
+    >>> design.scores(np.array([1.0, 2.0, 10.0]))
+    array([11., 12.])
+    """
+    rows = np.arange(X.shape[0], dtype=np.int64)
+    if sparse.issparse(X):
+        if X.format != "csr":
+            raise TypeError(f"sparse X must be in CSR format, got {X.format!r}: convert it with X.tocsr()")
+        return SparseDesign(X, rows, intercept, threads)
+    if not isinstance(X, np.ndarray):  # checking protocols takes longer than small products
+        # Imported here because chunks in memory are designs of this module themselves.
+        from metricwise.designs.disk import BlockReader, DiskSource
+        from metricwise.designs.partitioned import DataSource, PartitionedDesign
+
+        if isinstance(X, BlockReader):
+            X = DiskSource(X, threads)
+        if isinstance(X, DataSource):
+            return PartitionedDesign(X, rows, intercept, threads)
+    return DenseDesign(np.asarray(X), rows, intercept, threads)

@@ -11,7 +11,8 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from metricwise._typing import Floats, Hashes, Indices, Mask
-from metricwise.designs.base import Design, LinearWeights, make_design
+from metricwise.designs.base import Design
+from metricwise.designs.matrix import LinearWeights, make_design
 
 
 class PartitionedData(Protocol):

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from metricwise._typing import Floats, Integers
-from metricwise.designs.base import Design, LinearWeights, sample_sizes
+from metricwise.designs.base import Design, sample_sizes
 from metricwise.designs.cluster.encoding import encode_coefficients, sum_weights
 from metricwise.designs.cluster.messages import AnswerT, Request
 from metricwise.designs.labelled import (
@@ -31,6 +31,7 @@ from metricwise.designs.labelled import (
     SumFingerprints,
     UnknownScoresError,
 )
+from metricwise.designs.matrix import LinearWeights
 from metricwise.designs.remote_scores import BinCoefficients, RemoteScores, ScoreHistogram, to_point
 
 _MAX_ATTEMPTS = 20

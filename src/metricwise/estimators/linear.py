@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from metricwise._state import StoredState
 from metricwise._typing import Floats, Mask
 from metricwise.clusters import at_hand, is_dask
-from metricwise.decisions.targets import positive_class
+from metricwise.decisions.targets import positive_class, positives_of_problems
 from metricwise.designs import make_design
 from metricwise.estimators.inputs import labels_of, validate_samples
 from metricwise.estimators.lazy_predictions import lazy_labels, lazy_scores
@@ -48,14 +48,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
 
     def _positives(self, y: NDArray[Any], classes: NDArray[Any]) -> list[Mask]:
         """Return the positives of every binary problem."""
-        if classes.size == 2:
-            return [y == positive_class(classes, self.pos_label)]
-        if self.multi_class != "ovr":
-            raise ValueError(
-                f"Only binary classification is supported with multi_class={self.multi_class!r}, but y has "
-                f"{classes.size} classes: set multi_class='ovr' to train one classifier per class"
-            )
-        return [y == label for label in classes]
+        return [y == label for label in positives_of_problems(classes, self.pos_label, self.multi_class)]
 
     @property
     def _sign(self) -> float:

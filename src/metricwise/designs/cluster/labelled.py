@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 
 from metricwise._typing import Integers
 from metricwise.clusters import is_dask
-from metricwise.designs.base import Design, make_design
+from metricwise.designs.base import Design
 from metricwise.designs.cluster.blocks import PersistedBlocks
 from metricwise.designs.cluster.connection import run_on_cluster
 from metricwise.designs.cluster.messages import AnswerT, Request, keep_blocks
 from metricwise.designs.cluster.pool import WorkerPool
 from metricwise.designs.cluster.source import stack_blocks
 from metricwise.designs.labelled import Codes, LabelledSamples
+from metricwise.designs.matrix import make_design
 
 _MAX_LABELS = 10_000  # per chunk: more are not class labels
 

@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 from metricwise._typing import Floats, Hashes, Indices
-from metricwise.designs.base import Design, make_design
+from metricwise.designs.base import Design
 from metricwise.designs.cluster.encoding import (
     EncodedCoefficients,
     EncodedWeights,
     decode_coefficients,
     encode_weights,
 )
+from metricwise.designs.matrix import make_design
 
 AnswerT = TypeVar("AnswerT")
 AnswerT_co = TypeVar("AnswerT_co", covariant=True)

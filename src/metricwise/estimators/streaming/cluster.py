@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from metricwise._typing import Floats, Indices, Mask
-from metricwise.designs.base import make_design
+from metricwise.designs import make_design
 from metricwise.designs.cluster.blocks import deal_chunks
 from metricwise.designs.cluster.encoding import count_bytes
 from metricwise.designs.cluster.source import DaskSource
