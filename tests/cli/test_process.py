@@ -124,6 +124,16 @@ def test_train_and_predict_read_standard_input(tmp_path):
     assert set(labels) == {"1", "-1"} and np.mean(np.array(labels, dtype=int) == y) > 0.8
 
 
+def interrupt_at_checkpoint(command: list[str], checkpoint: Path) -> tuple[int, str]:
+    """Run a training until it has written its checkpoint, then interrupt it; return its exit code and messages."""
+    child = subprocess.Popen(command, cwd=checkpoint.parent, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True)
+    while not checkpoint.exists() and child.poll() is None:
+        time.sleep(0.01)
+    child.send_signal(signal.SIGINT)
+    _, errors = child.communicate()
+    return child.returncode, errors
+
+
 def test_interrupted_training_resumes_to_the_same_bits(tmp_path, monkeypatch):
     rng = np.random.default_rng(0)
     X = np.round(rng.normal(size=(20_000, 5)), 2)
@@ -132,17 +142,13 @@ def test_interrupted_training_resumes_to_the_same_bits(tmp_path, monkeypatch):
     np.savetxt(block, np.column_stack([X, y]), delimiter=",", fmt="%g")
     (tmp_path / "rows.csv").write_text("a,b,c,d,e,y\n" + 25 * block.getvalue())
     arguments = ["train", "rows.csv", "--target", "y", "--stream", "--algorithm", "stamp"]
-    child = subprocess.Popen(
-        [*COMMAND, *arguments, "--out", "model.mw"], cwd=tmp_path, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True
-    )
     checkpoint = tmp_path / "model.mw.checkpoint"
-    while not checkpoint.exists() and child.poll() is None:
-        time.sleep(0.01)
-    child.send_signal(signal.SIGINT)
-    _, errors = child.communicate()
-    if child.returncode == 0:
-        pytest.fail("the training ended before it could be interrupted")
-    assert child.returncode == 1
+    for _ in range(3):  # on a busy machine the training may end before the signal is sent
+        code, errors = interrupt_at_checkpoint([*COMMAND, *arguments, "--out", "model.mw"], checkpoint)
+        if code != 0:
+            break
+        (tmp_path / "model.mw").unlink()
+    assert code == 1
     assert "Error: stopped; the same command resumes from model.mw.checkpoint" in errors and "Traceback" not in errors
     assert sorted(path.name for path in tmp_path.iterdir()) == ["model.mw.checkpoint", "rows.csv"]
     _, errors = run_process(*arguments, "--out", "model.mw", cwd=tmp_path)

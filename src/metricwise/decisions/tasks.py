@@ -348,8 +348,8 @@ def make_task(
     --------
     >>> import numpy as np
     >>> from metricwise.measures import FBeta
-    >>> make_task(np.array(["no", "yes", "no"]), None, FBeta()).positive
-    np.str_('yes')
+    >>> print(make_task(np.array(["no", "yes", "no"]), None, FBeta()).positive)
+    yes
     """
     if y.ndim == 2:
         average_measure(measure, "labels")
