@@ -214,20 +214,20 @@ def test_damaged_checkpoints_raise_with_the_remedy(tmp_path):
     for _ in range(60):
         position = int(rng.choice([rng.integers(len(good)), rng.integers(400), len(good) - rng.integers(1, 3000)]))
         damaged.append(good[:position] + bytes([good[position] ^ int(rng.integers(1, 256))]) + good[position + 1 :])
-    refused = 0
+    n_errors = 0
     for content in damaged:
         path.write_bytes(content)
         model = make_model("stamp", checkpoint=path)
         try:
             model.fit(X, Y)
         except ValueError as error:
-            refused += 1
+            n_errors += 1
             assert "run' cannot be read" in str(error) or "run' is damaged" in str(error)
             assert "remove the file to start anew" in str(error)
             assert not hasattr(model, "classes_")
         else:
             expect_equal(model, expected)
-    assert refused > len(damaged) // 2
+    assert n_errors > len(damaged) // 2
 
 
 @pytest.mark.parametrize("save", [np.save, np.savez], ids=["array", "archive"])
