@@ -153,9 +153,9 @@ def test_errors_on_malformed_lines_name_an_option_that_skips_them(tmp_path):
     lines[30] = "x,1"
     (tmp_path / "rows.csv").write_text("a,y\n" + "\n".join(lines))
     arguments = ("train", tmp_path / "rows.csv", "--target", "y", "--stream", "--out", tmp_path / "m.mw")
-    refused = run_command(*arguments, code=1)
-    assert "rows.csv, line 32, column 1: found 'x'" in refused.stderr
-    assert "--on-error skip leaves out such lines" in refused.stderr
+    failed = run_command(*arguments, code=1)
+    assert "rows.csv, line 32, column 1: found 'x'" in failed.stderr
+    assert "--on-error skip leaves out such lines" in failed.stderr
     result = run_command(*arguments, "--on-error", "skip")
     assert "1 malformed line was left out" in result.stderr and "59 samples" in result.stdout
 

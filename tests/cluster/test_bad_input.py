@@ -41,7 +41,7 @@ def change_chunk(number, change):
     return DATA.map_blocks(block, meta=np.empty((0, 4)))
 
 
-def with_value(value):
+def make_samples_with(value):
     samples = X.copy()
     samples[23, 2] = value
     return samples
@@ -57,10 +57,13 @@ BAD = {
     ),
     "other kind": (change_chunk(3, sparse.csr_array), "chunk 3 of X is a CSR matrix"),
     "no samples": (change_chunk(3, list), "chunk 3 of X is of type list"),
-    "NaN": (da.from_array(with_value(np.nan), chunks=(10, -1)), "NaN in chunk 2, sample 3 of it, column 2"),
-    "infinity": (da.from_array(with_value(-np.inf), chunks=(10, -1)), "infinity in chunk 2, sample 3 of it, column 2"),
+    "NaN": (da.from_array(make_samples_with(np.nan), chunks=(10, -1)), "NaN in chunk 2, sample 3 of it, column 2"),
+    "infinity": (
+        da.from_array(make_samples_with(-np.inf), chunks=(10, -1)),
+        "infinity in chunk 2, sample 3 of it, column 2",
+    ),
     "NaN in CSR": (
-        da.from_array(with_value(np.nan), chunks=(10, -1)).map_blocks(sparse.csr_array),
+        da.from_array(make_samples_with(np.nan), chunks=(10, -1)).map_blocks(sparse.csr_array),
         "NaN in chunk 2, sample 3 of it, column 2",
     ),
     "text": (dd.from_pandas(pd.DataFrame({"a": X[:, 0], "b": "red"}), npartitions=2), "column 'b' of X holds"),
@@ -90,14 +93,14 @@ def test_misaligned_labels_raise(client):
 
 def test_empty_partitions_are_skipped(client):
     frame = dd.from_pandas(pd.DataFrame(X, columns=list("abcd")).sort_values("a", ignore_index=True), npartitions=4)
-    kept = frame[frame["a"] > 0.5]
-    assert 0 in kept.map_partitions(len).compute().tolist()
-    labels = kept["b"] > 0.2
-    there = MultivariateSVC("f1", threshold=0.0).fit(kept, labels)
-    here = MultivariateSVC("f1", threshold=0.0).fit(kept.compute(), labels.compute())
+    selected = frame[frame["a"] > 0.5]
+    assert 0 in selected.map_partitions(len).compute().tolist()
+    labels = selected["b"] > 0.2
+    there = MultivariateSVC("f1", threshold=0.0).fit(selected, labels)
+    here = MultivariateSVC("f1", threshold=0.0).fit(selected.compute(), labels.compute())
     assert there.result_.certificate.upper == pytest.approx(here.result_.certificate.upper, rel=1e-3)
-    assert len(there.predict(kept).compute()) == len(labels)
-    scores = there.decision_function(kept)
+    assert len(there.predict(selected).compute()) == len(labels)
+    scores = there.decision_function(selected)
     assert {part.dtype for part in dask.compute(*scores.to_delayed())} == {np.dtype(np.float64)}
 
 

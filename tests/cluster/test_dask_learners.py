@@ -85,10 +85,12 @@ def test_samples_of_weight_zero_are_dropped(client):
     """They are a whole chunk and part of another, with labels that would change the model."""
     weights = np.random.default_rng(1).integers(1, 3, size=len(X)).astype(float)
     weights[:CHUNK] = weights[CHUNK : 2 * CHUNK : 2] = 0.0
-    labels, kept = np.where(weights > 0.0, Y, 1 - Y), np.flatnonzero(weights)
+    labels, selected = np.where(weights > 0.0, Y, 1 - Y), np.flatnonzero(weights)
     there = PlugInClassifier(DaskLeastSquares(), cv=2).fit(DENSE, labels, weights)
-    halves = [(np.flatnonzero(FOLD[kept] != fold), np.flatnonzero(FOLD[kept] == fold)) for fold in range(2)]
-    assert_same(there, PlugInClassifier(LocalLeastSquares(), cv=halves).fit(X[kept], Y[kept], weights[kept]))
+    halves = [(np.flatnonzero(FOLD[selected] != fold), np.flatnonzero(FOLD[selected] == fold)) for fold in range(2)]
+    assert_same(
+        there, PlugInClassifier(LocalLeastSquares(), cv=halves).fit(X[selected], Y[selected], weights[selected])
+    )
 
 
 def test_a_prefitted_learner_gets_a_threshold(client):

@@ -88,9 +88,9 @@ def test_scores_are_recomputed_where_chunks_have_moved(client):
 
 
 def test_empty_partitions_are_skipped(client):
-    kept = FRAME.map_partitions(lambda part: part[part.index >= 70])
-    assert 0 in kept.map_partitions(len).compute().tolist()
-    there = train("f1", kept[NAMES], kept["label"])
+    selected = FRAME.map_partitions(lambda part: part[part.index >= 70])
+    assert 0 in selected.map_partitions(len).compute().tolist()
+    there = train("f1", selected[NAMES], selected["label"])
     here = train("f1", X[70:], POSITIVE[70:])
     assert there.result_.certificate.upper == pytest.approx(here.result_.certificate.upper, rel=TOL)
 

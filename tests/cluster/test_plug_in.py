@@ -84,10 +84,13 @@ def test_multiclass_zero_weights_and_ranking_measures_agree_with_memory(client):
     here = PlugInClassifier(GaussianNB(), "f1_macro", cv=FOLDS).fit(X, names)
     np.testing.assert_allclose(there.threshold_, here.threshold_, rtol=1e-6, atol=1e-9)
     assert list(there.predict_proba(DENSE).shape) == [len(X), 3]
-    kept = np.random.default_rng(2).random(len(X)) < 0.7
-    folds = [tuple(np.flatnonzero((FOLD[kept] == fold) == held) for held in (False, True)) for fold in range(N_FOLDS)]
-    there = PlugInClassifier(GaussianNB(), "roc_auc", cv=N_FOLDS).fit(DENSE, POSITIVE, kept.astype(float))
-    here = PlugInClassifier(GaussianNB(), "roc_auc", cv=folds).fit(X[kept], POSITIVE[kept])
+    is_selected = np.random.default_rng(2).random(len(X)) < 0.7
+    folds = [
+        tuple(np.flatnonzero((FOLD[is_selected] == fold) == is_test) for is_test in (False, True))
+        for fold in range(N_FOLDS)
+    ]
+    there = PlugInClassifier(GaussianNB(), "roc_auc", cv=N_FOLDS).fit(DENSE, POSITIVE, is_selected.astype(float))
+    here = PlugInClassifier(GaussianNB(), "roc_auc", cv=folds).fit(X[is_selected], POSITIVE[is_selected])
     assert there.expected_score_ == pytest.approx(here.expected_score_, rel=1e-9)
 
 

@@ -19,15 +19,15 @@ POSITIVE = RNG.random(N_SAMPLES) < 0.25
 X = np.round(8 * (RNG.normal(size=(N_SAMPLES, 5)) + 1.5 * POSITIVE[:, None])) / 8  # exact in single precision
 
 
-def trained_for_measures():
+def list_estimators_for_measures():
     """Return the estimators that are trained for a measure, without a learner to wrap."""
     return sorted(entry.name for entry in entries("svm", "streaming"))
 
 
 CASES = [
-    (row + column, estimator, measure)
-    for row, estimator in enumerate(trained_for_measures())
-    for column, measure in enumerate(measure_names(estimator))
+    (i + j, estimator, measure)
+    for i, estimator in enumerate(list_estimators_for_measures())
+    for j, measure in enumerate(measure_names(estimator))
 ]
 
 
@@ -49,7 +49,7 @@ def test_every_estimator_trains_for_every_measure(number, estimator, name):
     expect_a_good_model(estimator, name, *(("dense samples", np.float64), ("sparse", np.float32))[number % 2])
 
 
-@pytest.mark.parametrize("estimator", trained_for_measures())
+@pytest.mark.parametrize("estimator", list_estimators_for_measures())
 @pytest.mark.parametrize(("kind", "dtype"), DESIGNS, ids=DESIGN_IDS)
 def test_every_estimator_trains_on_every_storage(estimator, kind, dtype):
     expect_a_good_model(estimator, measure_names(estimator)[0], kind, dtype)
@@ -79,7 +79,7 @@ def test_adapted_svc_trains_for_every_measure(number, name):
 
 
 @pytest.mark.parametrize(
-    "estimator", [name for name in trained_for_measures() if hasattr(getattr(metricwise, name), "partial_fit")]
+    "estimator", [name for name in list_estimators_for_measures() if hasattr(getattr(metricwise, name), "partial_fit")]
 )
 @pytest.mark.parametrize(("kind", "dtype"), DESIGNS, ids=DESIGN_IDS)
 def test_streaming_estimators_learn_from_chunks_of_every_storage(estimator, kind, dtype):

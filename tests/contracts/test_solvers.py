@@ -51,12 +51,12 @@ def assert_sound(result, tol=TOL):
 @pytest.fixture(scope="module")
 def reference():
     """Return a function that solves each problem once, on contiguous samples in double precision."""
-    kept = {}
+    results = {}
 
     def solve_once(solver, measure):
-        if (solver, measure) not in kept:
-            kept[solver, measure] = solve(solver, pose_problem(measure, X, POSITIVE))[0]
-        return kept[solver, measure]
+        if (solver, measure) not in results:
+            results[solver, measure] = solve(solver, pose_problem(measure, X, POSITIVE))[0]
+        return results[solver, measure]
 
     return solve_once
 

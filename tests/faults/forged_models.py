@@ -1,4 +1,4 @@
-"""Model files to be damaged, and what damages them."""
+"""Write model files, take them apart and write damaged ones."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ FIXTURES = Path(__file__).parent.parent / "fixtures" / "model_files"
 Parts = tuple[dict[str, Any], dict[str, Any], list[np.ndarray]]
 
 
-def _plugged(learner: Any) -> Any:
+def _fit_plug_in(learner: Any) -> Any:
     return mw.PlugInClassifier(learner, cv=2).fit(X, y)
 
 
@@ -41,19 +41,20 @@ MODELS = {
     "stream": lambda: mw.MiniBatchSVC("f1").partial_fit(X, y, classes=[0, 1]),
     "sparse stream": lambda: mw.STAMPClassifier("f1").partial_fit(sparse.csr_matrix(X), y, classes=[0, 1]),
     "chain": lambda: mw.ProbabilisticClassifierChain(LogisticRegression()).fit(LABELS_X, LABELS_Y),
-    "trees": lambda: _plugged(ExtraTreesClassifier(3, random_state=0)),
-    "boosted trees": lambda: _plugged(GradientBoostingClassifier(n_estimators=3, random_state=0)),
-    "boosted histograms": lambda: _plugged(HistGradientBoostingClassifier(max_iter=3, min_samples_leaf=5)),
+    "trees": lambda: _fit_plug_in(ExtraTreesClassifier(3, random_state=0)),
+    "boosted trees": lambda: _fit_plug_in(GradientBoostingClassifier(n_estimators=3, random_state=0)),
+    "boosted histograms": lambda: _fit_plug_in(HistGradientBoostingClassifier(max_iter=3, min_samples_leaf=5)),
     "boosted categories": lambda: mw.PlugInClassifier(
         HistGradientBoostingClassifier(max_iter=3, min_samples_leaf=5, categorical_features=[0]), cv=2
     ).fit(np.round(np.abs(X)), y),
-    "machine": lambda: _plugged(SVC()),
+    "machine": lambda: _fit_plug_in(SVC()),
     "sparse machine": lambda: mw.PlugInClassifier(SVC(), cv=2).fit(sparse.csr_matrix(X), y),
     "model selection": lambda: mw.MetricClassifier("f1", candidates=["logistic"]).fit(X, y),
 }
 
 
 def save_all(folder: Path) -> dict[str, Path]:
+    """Save all models in a folder; return the path of each."""
     paths = {}
     for name, make in MODELS.items():
         paths[name] = folder / f"{name}.mw"
@@ -62,39 +63,43 @@ def save_all(folder: Path) -> dict[str, Path]:
 
 
 def unpack_old_file(name: str, path: Path) -> Path:
-    """Write a model file of format 1 that is kept among the fixtures."""
+    """Write a fixture, a model file of format 1, to a path; return the path."""
     path.write_bytes(gzip.decompress((FIXTURES / f"{name}.mw.gz").read_bytes()))
     return path
 
 
-def parts_of(path: Path) -> Parts:
+def read_parts(path: Path) -> Parts:
+    """Return the header, the tree and the arrays of a model file."""
     with open_container(path) as file:
         tree = file.read_tree()
         count = sum(entry["kind"] == "array" for entry in tree["entries"])
         return file.read_header(), tree, [file.read_array(number) for number in range(count)]
 
 
-def sealed(path: Path, content: bytes) -> Path:
-    """Write an archive with the checksum that it should have."""
+def write_sealed(path: Path, content: bytes) -> Path:
+    """Write an archive with a valid checksum; return the path."""
     body = content[:-22] + content[-22:-2] + struct.pack("<H", 64)
     path.write_bytes(body + hashlib.sha256(body).hexdigest().encode())
     return path
 
 
-def archive(members: list[tuple[str, bytes]], compression: int = zipfile.ZIP_STORED) -> bytes:
+def make_archive(members: list[tuple[str, bytes]], compression: int = zipfile.ZIP_STORED) -> bytes:
+    """Return a zip archive of the given members."""
     buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", compression) as archive:
+    with zipfile.ZipFile(buffer, "w", compression) as file:
         for name, content in members:
-            archive.writestr(name, content)
+            file.writestr(name, content)
     return buffer.getvalue()
 
 
-def members_of(path: Path) -> list[tuple[str, bytes]]:
-    with zipfile.ZipFile(path) as archive:
-        return [(name, archive.read(name)) for name in archive.namelist()]
+def read_members(path: Path) -> list[tuple[str, bytes]]:
+    """Return the names and contents of the members of a zip archive."""
+    with zipfile.ZipFile(path) as file:
+        return [(name, file.read(name)) for name in file.namelist()]
 
 
-def assert_refused(path: Path, message: str) -> None:
+def assert_load_raises(path: Path, message: str) -> None:
+    """Check that loading a file raises a ModelFileError that names the path."""
     with pytest.raises(mw.ModelFileError, match=message) as caught:
         mw.load(path)
     assert str(caught.value).startswith(str(path))

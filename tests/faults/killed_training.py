@@ -1,4 +1,4 @@
-"""A training in a process of its own, meant to be killed."""
+"""Training in a process of its own, to be killed by the tests."""
 
 from __future__ import annotations
 
@@ -9,42 +9,43 @@ import numpy as np
 
 from metricwise import MiniBatchSVC, SPADEClassifier, STAMPClassifier
 
-PASSES = 60
+N_PASSES = 60
 
 
-def train(way, rows, checkpoint):
-    """Train one of the ways on the samples of a file; slow because of its many passes only."""
+def train(case, path, checkpoint):
+    """Train on the samples of a file; return the model. Many passes make it slow enough to be killed."""
     common = {"checkpoint": checkpoint, "every": 2000, "tol": -1.0}
-    if way == "fit":
-        table = np.loadtxt(rows, delimiter=",")
-        model = STAMPClassifier("f1", n_passes=2 * PASSES, **common)
+    if case == "fit":
+        table = np.loadtxt(path, delimiter=",")
+        model = STAMPClassifier("f1", n_passes=2 * N_PASSES, **common)
         return model.fit(table[:, :-1], table[:, -1])
-    if way == "batches":
-        table = np.loadtxt(rows, delimiter=",")
-        model = MiniBatchSVC("prbep", batch_size=300, n_passes=PASSES, **common)
+    if case == "batches":
+        table = np.loadtxt(path, delimiter=",")
+        model = MiniBatchSVC("prbep", batch_size=300, n_passes=N_PASSES, **common)
         return model.fit(table[:, :-1], table[:, -1])
     options = {"chunk_rows": 700}
-    if way == "svmlight":
-        return STAMPClassifier("jaccard", patience=PASSES, **common).fit_stream(rows, n_passes=PASSES, **options)
-    return SPADEClassifier("g_mean", patience=PASSES, **common).fit_stream(rows, n_passes=PASSES, **options)
+    if case == "svmlight":
+        return STAMPClassifier("jaccard", patience=N_PASSES, **common).fit_stream(path, n_passes=N_PASSES, **options)
+    return SPADEClassifier("g_mean", patience=N_PASSES, **common).fit_stream(path, n_passes=N_PASSES, **options)
 
 
-def train_and_save(way, rows, checkpoint, output, waits_at, news):
-    """Train, and write the model's numbers, how often the checkpoint was written, and the seconds from one to the next.
+def train_and_save(case, path, checkpoint, output, signal_at, connection):
+    """Train, and write the model's arrays, the number of checkpoints and the median of the seconds between them.
 
-    Before the checkpoint is written for the given time, there is news; two later, the process waits to be killed.
+    Before checkpoint number ``signal_at`` is written, a message is sent to ``connection``; two checkpoints later, the
+    process sleeps until it is killed.
     """
     times = []
 
-    def before(event, arguments):
+    def count_checkpoints(event, arguments):
         if event == "os.rename" and arguments[1] == checkpoint:
             times.append(time.monotonic())
-            if len(times) == waits_at:
-                news.send_bytes(b"now")
-            if waits_at is not None and len(times) > waits_at + 1:
+            if len(times) == signal_at:
+                connection.send_bytes(b"now")
+            if signal_at is not None and len(times) > signal_at + 1:
                 time.sleep(3600.0)
 
-    sys.addaudithook(before)
-    model = train(way, rows, checkpoint)
-    numbers = {"coef": model.coef_, "intercept": model.intercept_, "threshold": model.threshold_}
-    np.savez(output, **numbers, n_written=len(times), pause=np.median(np.diff(times)))
+    sys.addaudithook(count_checkpoints)
+    model = train(case, path, checkpoint)
+    arrays = {"coef": model.coef_, "intercept": model.intercept_, "threshold": model.threshold_}
+    np.savez(output, **arrays, n_written=len(times), pause=np.median(np.diff(times)))

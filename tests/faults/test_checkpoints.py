@@ -1,4 +1,4 @@
-"""Checkpoints: interrupted trainings go on to the same bits; whatever does not belong to them is refused."""
+"""Interrupted training resumes to the same bits; checkpoints of other training and damaged ones raise."""
 
 from __future__ import annotations
 
@@ -30,33 +30,33 @@ MODELS = {
 each_model = pytest.mark.parametrize("name", MODELS)
 
 
-def fresh(name, **settings):
+def make_model(name, **settings):
     return type(MODELS[name])(**{**MODELS[name].get_params(deep=False), **settings})
 
 
 class Interruption:
-    """A callback that interrupts a training at its n-th call, as Ctrl-C would."""
+    """A callback that interrupts training at its n-th call, as Ctrl-C would."""
 
     def __init__(self, calls):
-        self.left = calls
+        self.calls_left = calls
 
     def __call__(self, entry):
-        self.left -= 1
-        if self.left == 0:
+        self.calls_left -= 1
+        if self.calls_left == 0:
             raise KeyboardInterrupt
 
 
-WAYS = {
+TRAININGS = {
     "fit": lambda m: m.fit(X, Y),
     "fit sparse": lambda m: m.fit(sparse.csr_matrix(X), Y, sample_weight=1.0 + Y),
     "fit classes": lambda m: m.fit(X, np.where(X[:, 3] > 1.0, "other", NAMES)),
     "one pass": lambda m: m.fit_stream(CHUNKS),
     "three passes": lambda m: m.fit_stream(CHUNKS, n_passes=3),
-    "sparse chunks": lambda m: m.fit_stream([(sparse.csr_array(rows), labels) for rows, labels in CHUNKS], n_passes=2),
+    "sparse chunks": lambda m: m.fit_stream([(sparse.csr_array(samples), y) for samples, y in CHUNKS], n_passes=2),
     "generator": lambda m: m.fit_stream(chunk for chunk in CHUNKS),
     "words": lambda m: m.fit_stream([(X, NAMES)] * 3),
     "words as objects": lambda m: m.fit_stream([(X[:450], NAMES[:450].astype(object)), (X, NAMES.astype(object))] * 2),
-    "frames": lambda m: m.fit_stream([(pd.DataFrame(rows, columns=list("abcde")), labels) for rows, labels in CHUNKS]),
+    "frames": lambda m: m.fit_stream([(pd.DataFrame(samples, columns=list("abcde")), y) for samples, y in CHUNKS]),
 }
 
 
@@ -77,38 +77,39 @@ def expect_equal(left, right):
 
 
 @each_model
-@pytest.mark.parametrize("way", WAYS)
-def test_interrupted_trainings_end_with_the_same_bits(tmp_path, name, way):
-    expected = WAYS[way](fresh(name))
+@pytest.mark.parametrize("training", TRAININGS)
+def test_interrupted_training_ends_with_the_same_bits(tmp_path, name, training):
+    expected = TRAININGS[training](make_model(name))
     path = tmp_path / "run"
     interruptions = 0
     for calls in (2, 3):
-        model = fresh(name, checkpoint=path, every=60, callback=Interruption(calls))
+        model = make_model(name, checkpoint=path, every=60, callback=Interruption(calls))
         try:
-            WAYS[way](model)
+            TRAININGS[training](model)
         except KeyboardInterrupt:
             interruptions += 1
             assert [file.name for file in tmp_path.iterdir()] == ["run"]
             with pytest.raises(NotFittedError):
                 model.predict(X)
     assert interruptions >= 1
-    resumed = WAYS[way](fresh(name, checkpoint=str(path), every=1000))
+    resumed = TRAININGS[training](make_model(name, checkpoint=str(path), every=1000))
     expect_equal(resumed, expected)
-    assert getattr(resumed, "feature_names_in_", None) is None or way == "frames"
+    assert getattr(resumed, "feature_names_in_", None) is None or training == "frames"
     assert hasattr(resumed, "feature_names_in_") == hasattr(expected, "feature_names_in_")
     assert list(tmp_path.iterdir()) == []
 
 
-def interrupted(path, way="fit", name="stamp", calls=2, **settings):
+def interrupt_training(path, training="fit", name="stamp", calls=2, **settings):
+    """Interrupt training after its checkpoint is written; return the bytes of the file."""
     with pytest.raises(KeyboardInterrupt):
-        WAYS[way](fresh(name, checkpoint=path, every=60, callback=Interruption(calls), **settings))
+        TRAININGS[training](make_model(name, checkpoint=path, every=60, callback=Interruption(calls), **settings))
     assert path.exists()
     return path.read_bytes()
 
 
-# ------------------------------------------------------------------------------------------------- not of this training
+# ---------------------------------------------------------------------------------------- checkpoints of other training
 
-OTHERS = {
+OTHER_TRAININGS = {
     "settings": lambda m: m.set_params(eta0=0.5).fit(X, Y),
     "measure": lambda m: m.set_params(measure="jaccard").fit(X, Y),
     "one entry": lambda m: m.fit(np.where(np.arange(X.size).reshape(X.shape) == 1117, 9.0, X), Y),
@@ -122,24 +123,24 @@ OTHERS = {
 }
 OTHER_CHUNKS = {
     "passes": lambda m: m.fit_stream(CHUNKS, n_passes=2),
-    "rows": lambda m: m.fit_stream([(X[:100] + 1.0, Y[:100]), *CHUNKS[1:]], n_passes=3),
+    "samples": lambda m: m.fit_stream([(X[:100] + 1.0, Y[:100]), *CHUNKS[1:]], n_passes=3),
     "cut": lambda m: m.fit_stream([(X[:300], Y[:300]), (X[300:], Y[300:])], n_passes=3),
     "classes": lambda m: m.fit_stream(CHUNKS, n_passes=3, classes=[0, 1, 2]),
     "memory": lambda m: m.fit(X, Y),
 }
-CASES = [("fit", case) for case in OTHERS] + [("three passes", case) for case in OTHER_CHUNKS]
+CASES = [("fit", case) for case in OTHER_TRAININGS] + [("three passes", case) for case in OTHER_CHUNKS]
 
 
-@pytest.mark.parametrize(("way", "case"), CASES, ids=[f"{way}, other {case}" for way, case in CASES])
-def test_checkpoints_of_other_trainings(tmp_path, way, case):
+@pytest.mark.parametrize(("training", "case"), CASES, ids=[f"{training}, other {case}" for training, case in CASES])
+def test_checkpoints_of_other_training_raise(tmp_path, training, case):
     path = tmp_path / "run"
-    before = interrupted(path, way)
-    model = fresh("stamp", checkpoint=path)
+    before = interrupt_training(path, training)
+    model = make_model("stamp", checkpoint=path)
     with pytest.raises(ValueError, match=r"run' belongs to a training with other settings or other data: remove"):
-        (OTHERS if way == "fit" else OTHER_CHUNKS)[case](model)
+        (OTHER_TRAININGS if training == "fit" else OTHER_CHUNKS)[case](model)
     assert not hasattr(model, "classes_")
-    assert path.read_bytes() == before  # and it still serves the training it belongs to
-    expect_equal(WAYS[way](fresh("stamp", checkpoint=path)), WAYS[way](fresh("stamp")))
+    assert path.read_bytes() == before  # the training that it belongs to can still resume
+    expect_equal(TRAININGS[training](make_model("stamp", checkpoint=path)), TRAININGS[training](make_model("stamp")))
 
 
 @pytest.mark.parametrize(
@@ -147,33 +148,35 @@ def test_checkpoints_of_other_trainings(tmp_path, way, case):
     [{"n_jobs": 1}, {"every": 7}, {"max_seconds": 1e6}, {"callback": Interruption(10**9)}],
     ids=["n_jobs", "every", "max_seconds", "callback"],
 )
-def test_settings_that_may_change(tmp_path, change):
+def test_training_resumes_if_only_settings_of_the_run_change(tmp_path, change):
     path = tmp_path / "run"
-    interrupted(path)
-    expect_equal(fresh("stamp", checkpoint=path, **change).fit(X, Y), fresh("stamp").fit(X, Y))
+    interrupt_training(path)
+    expect_equal(make_model("stamp", checkpoint=path, **change).fit(X, Y), make_model("stamp").fit(X, Y))
 
 
-def written_file(folder, kind):
+def write_file(folder, kind):
     path = folder / f"rows.{kind}"
-    separator = "," if kind == "csv" else " "
-    rows = [
-        separator.join([*map(str, x), str(label)])
+    delimiter = "," if kind == "csv" else " "
+    lines = [
+        delimiter.join([*map(str, x), str(label)])
         if kind == "csv"
-        else separator.join([str(label), *(f"{j + 1}:{value}" for j, value in enumerate(x))])
+        else delimiter.join([str(label), *(f"{j + 1}:{value}" for j, value in enumerate(x))])
         for x, label in zip(X, Y, strict=True)
     ]
-    path.write_text("\n".join(rows) + "\n")
+    path.write_text("\n".join(lines) + "\n")
     return path
 
 
 @pytest.mark.parametrize("kind", ["csv", "svm"])
-def test_checkpoints_of_files(tmp_path, kind):
-    """A file may be moved, but neither its samples nor how they are cut may change."""
-    path, run = written_file(tmp_path, kind), tmp_path / "run"
-    expected = fresh("spade").fit_stream(path, chunk_rows=100, n_passes=2)
+def test_checkpoints_depend_on_the_content_of_a_file(tmp_path, kind):
+    """A file may be moved, but neither its samples nor the size of the chunks may change."""
+    path, run = write_file(tmp_path, kind), tmp_path / "run"
+    expected = make_model("spade").fit_stream(path, chunk_rows=100, n_passes=2)
     with pytest.raises(KeyboardInterrupt):
-        fresh("spade", checkpoint=run, every=100, callback=Interruption(3)).fit_stream(path, chunk_rows=100, n_passes=2)
-    model = fresh("spade", checkpoint=run)
+        make_model("spade", checkpoint=run, every=100, callback=Interruption(3)).fit_stream(
+            path, chunk_rows=100, n_passes=2
+        )
+    model = make_model("spade", checkpoint=run)
     with pytest.raises(ValueError, match="other settings or other data"):
         model.fit_stream(path, chunk_rows=90, n_passes=2)
     content = path.read_text()
@@ -185,81 +188,81 @@ def test_checkpoints_of_files(tmp_path, kind):
     expect_equal(model.fit_stream(moved, chunk_rows=100, n_passes=2), expected)
 
 
-def test_checkpoints_are_written_however_short_the_passes(tmp_path):
-    """Samples are counted over the ends of passes, of 900 samples here."""
+def test_checkpoints_are_written_in_short_passes(tmp_path):
+    """Samples are counted across passes, which have 900 samples here."""
     path = tmp_path / "run"
 
     def interrupt_later(entry):
-        if entry.n_samples > 2200:  # of which 0.9 are learnt from: more than 2400 were read
+        if entry.n_samples > 2200:  # nine tenths of the samples are learnt from, so more than 2400 were read
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        fresh("spade", checkpoint=path, every=2000, callback=interrupt_later).fit_stream(CHUNKS, n_passes=9)
+        make_model("spade", checkpoint=path, every=2000, callback=interrupt_later).fit_stream(CHUNKS, n_passes=9)
     assert path.exists()
 
 
-# ------------------------------------------------------------------------------------------------ damaged or in the way
+# ------------------------------------------------------------------------------------------- damaged and other files
 
 
-def test_damaged_files(tmp_path):
-    """Whatever byte is wrong, the message says what to do; a change that nothing depends on does no harm."""
+def test_damaged_checkpoints_raise_with_the_remedy(tmp_path):
+    """Any wrong byte raises with the remedy, unless training does not depend on it."""
     path = tmp_path / "run"
-    good = interrupted(path)
-    expected = fresh("stamp").fit(X, Y)
+    good = interrupt_training(path)
+    expected = make_model("stamp").fit(X, Y)
     rng = np.random.default_rng(0)
     damaged = [b"", b"not a checkpoint", good[:-1], good[: len(good) // 2], good[:100], good + good[:50]]
     for _ in range(60):
-        place = int(rng.choice([rng.integers(len(good)), rng.integers(400), len(good) - rng.integers(1, 3000)]))
-        damaged.append(good[:place] + bytes([good[place] ^ int(rng.integers(1, 256))]) + good[place + 1 :])
-    refused = 0
+        position = int(rng.choice([rng.integers(len(good)), rng.integers(400), len(good) - rng.integers(1, 3000)]))
+        damaged.append(good[:position] + bytes([good[position] ^ int(rng.integers(1, 256))]) + good[position + 1 :])
+    n_errors = 0
     for content in damaged:
         path.write_bytes(content)
-        model = fresh("stamp", checkpoint=path)
+        model = make_model("stamp", checkpoint=path)
         try:
             model.fit(X, Y)
         except ValueError as error:
-            refused += 1
+            n_errors += 1
             assert "run' cannot be read" in str(error) or "run' is damaged" in str(error)
             assert "remove the file to start anew" in str(error)
             assert not hasattr(model, "classes_")
         else:
             expect_equal(model, expected)
-    assert refused > len(damaged) // 2
+    assert n_errors > len(damaged) // 2
 
 
 @pytest.mark.parametrize("save", [np.save, np.savez], ids=["array", "archive"])
-def test_files_of_others(tmp_path, save):
+def test_files_that_are_not_checkpoints_raise_and_stay(tmp_path, save):
     path = tmp_path / "run.npz"
     with path.open("wb") as file:
         save(file, np.arange(3))
     with pytest.raises(ValueError, match="cannot be read"):
-        fresh("stamp", checkpoint=path).fit(X, Y)
+        make_model("stamp", checkpoint=path).fit(X, Y)
     assert path.exists()
 
 
-@pytest.mark.parametrize("way", ["fit", "one pass"])
-def test_places_that_cannot_be_written_to(tmp_path, way):
-    """That is said before anything is learnt."""
+@pytest.mark.parametrize("training", ["fit", "one pass"])
+def test_paths_that_cannot_be_written_raise(tmp_path, training):
+    """The error is raised before any training."""
     (tmp_path / "file").touch()
     for path in (tmp_path / "missing" / "run", tmp_path, tmp_path / "file" / "run", Path("/proc/run")):
-        model = fresh("spade", checkpoint=path, every=10**9, callback=pytest.fail)
+        model = make_model("spade", checkpoint=path, every=10**9, callback=pytest.fail)
         with pytest.raises(OSError, match=r"checkpoint .* cannot be written .*: give the path of a file in a folder"):
-            WAYS[way](model)
+            TRAININGS[training](model)
         assert not hasattr(model, "classes_")
 
 
-def test_what_killed_trainings_leave_is_removed(tmp_path):
-    """And nothing else is, whatever its name."""
+def test_partial_files_of_killed_training_are_removed(tmp_path):
+    """Files with similar names stay."""
     path = tmp_path / "r[u]n*"
-    left = tmp_path / ".r[u]n*.abc.partial"
+    partial = tmp_path / ".r[u]n*.abc.partial"
     others = [tmp_path / ".run.abc.partial", tmp_path / "r[u]n*.partial", tmp_path / ".r[u]n*x.partial"]
-    for file in (left, *others):
+    for file in (partial, *others):
         file.touch()
-    fresh("stamp", checkpoint=path, every=60).fit(X, Y)
+    make_model("stamp", checkpoint=path, every=60).fit(X, Y)
     assert sorted(tmp_path.iterdir()) == sorted(others)
 
 
-def test_failed_writing_leaves_the_last_checkpoint(tmp_path):
+def test_a_failed_save_keeps_the_last_checkpoint(tmp_path):
     path = tmp_path / "run"
     checkpoint = Checkpoint(path, "name")
     checkpoint.save([{"a": np.arange(3)}])
@@ -267,11 +270,11 @@ def test_failed_writing_leaves_the_last_checkpoint(tmp_path):
     with pytest.raises(TypeError):
         Checkpoint(path, object()).save([{"a": np.arange(4)}])
     with pytest.raises(AttributeError):
-        checkpoint.save([{"a": Unsaveable()}])
+        checkpoint.save([{"a": NoArray()}])
     assert path.read_bytes() == good and list(tmp_path.iterdir()) == [path]
 
 
-class Unsaveable:
+class NoArray:
     def __array__(self, *_, **__):
         raise AttributeError("no array")
 
@@ -281,11 +284,11 @@ class Unsaveable:
 SCRIPT = """
 import sys
 import numpy as np
-from tests.faults.test_checkpoints import X, Y, Interruption, OWN
+from tests.faults.test_checkpoints import X, Y, Interruption, CUSTOM_MEASURE
 from metricwise import STAMPClassifier
 calls = int(sys.argv[2])
 random = np.random.RandomState(3)
-STAMPClassifier(OWN, checkpoint=sys.argv[1], every=60, tol=-1.0, n_passes=4, random_state=random,
+STAMPClassifier(CUSTOM_MEASURE, checkpoint=sys.argv[1], every=60, tol=-1.0, n_passes=4, random_state=random,
                 callback=Interruption(calls)).fit(X, Y)
 """
 
@@ -298,11 +301,11 @@ def kulczynski_ratio(theta):
     return 0.0, 1.0, 0.0, 0.5 + 0.5 * theta, 0.5, -0.5 * theta
 
 
-OWN = contingency_measure(kulczynski, "own", ratio=kulczynski_ratio)
+CUSTOM_MEASURE = contingency_measure(kulczynski, "own", ratio=kulczynski_ratio)
 
 
-def test_measures_of_ones_own_and_random_states_are_known_again(tmp_path):
-    """Both are described by addresses in memory, which differ from process to process."""
+def test_training_with_custom_measures_and_random_states_resumes(tmp_path):
+    """The repr of both contains addresses in memory, which differ between processes."""
     path = tmp_path / "run"
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
     for calls, code in ((2, -2), (0, 0)):

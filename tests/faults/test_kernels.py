@@ -296,8 +296,7 @@ def test_approximations_train_where_the_matrix_exceeds_memory(estimator, approxi
         make_model(estimator, kernel="rbf", approximation="exact").fit(X, Y)
 
 
-# ------------------------------------------------------------------------------------------------------------------ few
-# samples
+# ---------------------------------------------------------------------------------------------------------- few samples
 
 
 @each_estimator

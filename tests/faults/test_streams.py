@@ -1,4 +1,4 @@
-"""Bad chunks, files and parameters are refused by name, and leave a model as it was, fitted or not."""
+"""Invalid chunks, files and parameters raise a clear error and leave the model unchanged, fitted or not."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ MODELS = {
 each_model = pytest.mark.parametrize("name", MODELS)
 
 
-def fresh(name, **settings):
+def make_model(name, **settings):
     return type(MODELS[name])(**{**MODELS[name].get_params(deep=False), **settings})
 
 
-def begun(name, data=X, labels=Y, **settings):
-    return fresh(name, **settings).partial_fit(data[:200], labels[:200], classes=np.unique(labels))
+def fit_first_samples(name, data=X, labels=Y, **settings):
+    return make_model(name, **settings).partial_fit(data[:200], labels[:200], classes=np.unique(labels))
 
 
-def expect_refusal(model, call, error, match):
-    """A call fails with a message; the model is as it was before."""
+def expect_error(model, call, error, match):
+    """Check that a call raises with a message and leaves the model unchanged."""
     fitted = hasattr(model, "classes_")
     before = pickle.dumps(vars(model))
     with pytest.raises(error, match=match):
@@ -50,23 +50,23 @@ def expect_refusal(model, call, error, match):
     assert not any(hasattr(model, name) for name in ("coef_", "threshold_", "result_", "n_features_in_"))
 
 
-def broken(value):
+def make_samples_with(value):
     data = X[:10].copy()
     data[3, 1] = value
     return data
 
 
 FRAME = pd.DataFrame(X, columns=["a", "b", "c", "d"])
-REVERSED = FRAME[["d", "c", "b", "a"]]
+REORDERED_FRAME = FRAME[["d", "c", "b", "a"]]
 
-# What to call, and what is said of it; of a model that has learnt 200 dense samples with the labels 0 and 1.
-CHUNKS = {
+# Calls of a model trained on 200 dense samples with the labels 0 and 1, and the messages of the errors they raise.
+INVALID_CALLS = {
     "unknown label": (lambda m: m.partial_fit(X[:3], [0, 1, 7]), r"y\[2\] is 7, a label not among classes=\[0, 1\]"),
     "label of another type": (lambda m: m.partial_fit(X[:2], ["no", "0"]), r"y\[0\] is 'no', a label not among"),
     "numbers for labels": (lambda m: m.partial_fit(X[:2], [0.5, 1.2]), "Unknown label type: continuous"),
     "features": (lambda m: m.partial_fit(X[:9, :3], Y[:9]), "X has 3 features, but .* is expecting 4 features"),
-    "nan": (lambda m: m.partial_fit(broken(np.nan), Y[:10]), "Input X contains NaN"),
-    "infinity": (lambda m: m.partial_fit(broken(-np.inf), Y[:10]), "Input X contains infinity"),
+    "nan": (lambda m: m.partial_fit(make_samples_with(np.nan), Y[:10]), "Input X contains NaN"),
+    "infinity": (lambda m: m.partial_fit(make_samples_with(-np.inf), Y[:10]), "Input X contains infinity"),
     "nan label": (lambda m: m.partial_fit(X[:2], [0.0, np.nan]), "y.* contains NaN"),
     "empty": (lambda m: m.partial_fit(X[:0], Y[:0]), r"0 sample\(s\)"),
     "one dimension": (lambda m: m.partial_fit(X[0], Y[:1]), "Expected 2D array, got 1D array"),
@@ -93,7 +93,7 @@ CHUNKS = {
     "later chunk": (lambda m: m.fit_stream([(X, Y), (X[:, :2], Y)]), "X has 2 features"),
     "later label": (lambda m: m.fit_stream([(X, Y), (X, Y + 1)]), r"y\[\d+\] is 2, a label not among classes"),
 }
-BAD_TYPES = {
+INVALID_SOURCES = {
     "no chunk": (lambda m: m.fit_stream([X]), "chunk 0 of source is ndarray: it must be"),
     "no source": (lambda m: m.fit_stream(3), "source must be a path, a metricwise.io.Stream or an iterable"),
     "options": (
@@ -104,26 +104,26 @@ BAD_TYPES = {
 
 
 @each_model
-@pytest.mark.parametrize("case", CHUNKS)
-def test_chunks(name, case):
-    expect_refusal(begun(name), CHUNKS[case][0], ValueError, CHUNKS[case][1])
+@pytest.mark.parametrize("case", INVALID_CALLS)
+def test_invalid_chunks_raise(name, case):
+    expect_error(fit_first_samples(name), INVALID_CALLS[case][0], ValueError, INVALID_CALLS[case][1])
 
 
 @each_model
-@pytest.mark.parametrize("case", BAD_TYPES)
-def test_sources(name, case):
-    for model in (begun(name), fresh(name)):
-        expect_refusal(model, BAD_TYPES[case][0], TypeError, BAD_TYPES[case][1])
+@pytest.mark.parametrize("case", INVALID_SOURCES)
+def test_invalid_sources_raise(name, case):
+    for model in (fit_first_samples(name), make_model(name)):
+        expect_error(model, INVALID_SOURCES[case][0], TypeError, INVALID_SOURCES[case][1])
 
 
-FIRST = {
+INVALID_FIRST_CALLS = {
     "no classes": (lambda m: m.partial_fit(X, Y), "classes must be given in the first call of partial_fit"),
     "one class": (lambda m: m.partial_fit(X, 0 * Y, classes=[0]), r"classes has 1 label\(s\), \[0\]: training needs"),
     "unknown label": (
         lambda m: m.partial_fit(X, Y, classes=[1, 2]),
         r"y\[0\] is 0, a label not among classes=\[1, 2\]",
     ),
-    "nan": (lambda m: m.partial_fit(broken(np.nan), Y[:10], classes=[0, 1]), "Input X contains NaN"),
+    "nan": (lambda m: m.partial_fit(make_samples_with(np.nan), Y[:10], classes=[0, 1]), "Input X contains NaN"),
     "empty": (lambda m: m.partial_fit(X[:0], Y[:0], classes=[0, 1]), r"0 sample\(s\)"),
     "weights": (lambda m: m.partial_fit(X[:2], Y[:2], [0, 1], [-1, 1]), "Negative values"),
     "one class in fit": (lambda m: m.fit(X, 0 * Y), "only one class"),
@@ -131,47 +131,47 @@ FIRST = {
 
 
 @each_model
-@pytest.mark.parametrize("case", FIRST)
-def test_first_call(name, case):
-    expect_refusal(fresh(name), FIRST[case][0], ValueError, FIRST[case][1])
+@pytest.mark.parametrize("case", INVALID_FIRST_CALLS)
+def test_invalid_first_calls_raise(name, case):
+    expect_error(make_model(name), INVALID_FIRST_CALLS[case][0], ValueError, INVALID_FIRST_CALLS[case][1])
 
 
 @each_model
-def test_one_row_and_one_class_are_no_mistake(name):
-    """Once the labels are known: a stream may bring one sample at a time."""
-    model = fresh(name).partial_fit(X[Y == 1], Y[Y == 1], classes=[0, 1]).partial_fit(X[:1], Y[:1])
+def test_single_samples_and_single_classes_are_accepted(name):
+    """A stream may provide one sample at a time once its labels are known."""
+    model = make_model(name).partial_fit(X[Y == 1], Y[Y == 1], classes=[0, 1]).partial_fit(X[:1], Y[:1])
     assert np.isfinite(model.coef_).all() and model.result_.n_samples == np.count_nonzero(Y) + 1
 
 
 @each_model
-def test_positive_class(name):
+def test_an_unknown_pos_label_raises(name):
     match = r"pos_label=5 is not a label of y, whose labels are \[0, 1\]"
     for call in CALLS.values():
-        expect_refusal(fresh(name, pos_label=5), call, ValueError, match)
+        expect_error(make_model(name, pos_label=5), call, ValueError, match)
 
 
 @each_model
-def test_feature_names(name):
-    model = fresh(name).partial_fit(FRAME, Y, classes=[0, 1])
-    expect_refusal(model, lambda m: m.partial_fit(REVERSED, Y), ValueError, "feature names should match")
+def test_reordered_features_raise_and_fit_stream_replaces_the_names(name):
+    model = make_model(name).partial_fit(FRAME, Y, classes=[0, 1])
+    expect_error(model, lambda m: m.partial_fit(REORDERED_FRAME, Y), ValueError, "feature names should match")
     assert model.feature_names_in_.tolist() == ["a", "b", "c", "d"]
     model.fit_stream([(X, Y)])
     assert not hasattr(model, "feature_names_in_")
 
 
 @each_model
-def test_dense_after_sparse(name):
-    model = begun(name, sparse.csr_matrix(X))
-    expect_refusal(model, lambda m: m.partial_fit(X, Y), ValueError, "samples learnt from before were sparse")
+def test_dense_samples_after_sparse_ones_raise(name):
+    model = fit_first_samples(name, sparse.csr_matrix(X))
+    expect_error(model, lambda m: m.partial_fit(X, Y), ValueError, "samples learnt from before were sparse")
 
 
 @each_model
-def test_three_classes_without_leave(name):
+def test_multiclass_targets_raise_if_switched_off(name):
     labels = np.arange(300) % 3
-    model = fresh(name, multi_class="off")
-    expect_refusal(model, lambda m: m.partial_fit(X, labels, classes=[0, 1, 2]), ValueError, "Only binary")
-    expect_refusal(model, lambda m: m.fit(X, labels), ValueError, "Only binary")
-    expect_refusal(model, lambda m: m.fit_stream([(X, labels)]), ValueError, "Only binary")
+    model = make_model(name, multi_class="off")
+    expect_error(model, lambda m: m.partial_fit(X, labels, classes=[0, 1, 2]), ValueError, "Only binary")
+    expect_error(model, lambda m: m.fit(X, labels), ValueError, "Only binary")
+    expect_error(model, lambda m: m.fit_stream([(X, labels)]), ValueError, "Only binary")
 
 
 # ------------------------------------------------------------------------------------------------ measures, parameters
@@ -199,23 +199,23 @@ each_call = pytest.mark.parametrize("call", CALLS)
     ],
     ids=["spade-f1", "spade-f3", "stamp-gmean", "stamp-auc", "batches-recall"],
 )
-def test_measures_that_do_not_fit(call, model, match):
-    expect_refusal(model, CALLS[call], TypeError, match)
+def test_measures_without_the_needed_capability_raise(call, model, match):
+    expect_error(model, CALLS[call], TypeError, match)
 
 
 @each_call
-def test_measures_that_do_not_exist(call):
-    expect_refusal(SPADEClassifier("gmeen"), CALLS[call], ValueError, "gmeen")
+def test_unknown_measures_raise(call):
+    expect_error(SPADEClassifier("gmeen"), CALLS[call], ValueError, "gmeen")
 
 
 @each_call
 @pytest.mark.parametrize("measure", [PrecisionAtK(k=10), RecallAtK(k=10)], ids=["precision", "recall"])
-def test_numbers_of_top_rows(call, measure):
+def test_k_as_a_number_of_samples_raises(call, measure):
     match = "counts top samples, but a stream has no number of samples: give k as a share of the positives"
-    expect_refusal(MiniBatchSVC(measure), CALLS[call], ValueError, match)
+    expect_error(MiniBatchSVC(measure), CALLS[call], ValueError, match)
 
 
-BAD = {
+INVALID_PARAMETERS = {
     "eta0": [0.0, -1.0, "1"],
     "alpha": [-1e-9, None],
     "schedule": ["other", None],
@@ -238,84 +238,86 @@ BAD = {
 
 @each_model
 @each_call
-@pytest.mark.parametrize(("parameter", "value"), [(key, value) for key, values in BAD.items() for value in values])
-def test_parameters(name, call, parameter, value):
-    expect_refusal(
-        fresh(name, **{parameter: value}), CALLS[call], InvalidParameterError, f"The '{parameter}' parameter"
+@pytest.mark.parametrize(
+    ("parameter", "value"), [(key, value) for key, values in INVALID_PARAMETERS.items() for value in values]
+)
+def test_invalid_parameters_are_named(name, call, parameter, value):
+    expect_error(
+        make_model(name, **{parameter: value}), CALLS[call], InvalidParameterError, f"The '{parameter}' parameter"
     )
 
 
 @each_call
 @pytest.mark.parametrize("value", [1, 0, 10.5])
-def test_rows_of_a_buffer(call, value):
-    expect_refusal(MiniBatchSVC(batch_size=value), CALLS[call], InvalidParameterError, "The 'batch_size' parameter")
+def test_invalid_batch_sizes_are_named(call, value):
+    expect_error(MiniBatchSVC(batch_size=value), CALLS[call], InvalidParameterError, "The 'batch_size' parameter")
 
 
 # ---------------------------------------------------------------------------------------------------------------- files
 
 
-def written(folder, kind, lines=()):
-    """A file of all samples; some lines are replaced."""
-    rows = [f"{label} 1:{x[0]:.4f} 3:{x[2]:.4f}" for x, label in zip(X, Y, strict=True)]
+def write_file(folder, kind, replacements=()):
+    """Write all samples to a file, with some lines replaced; return its path."""
+    lines = [f"{label} 1:{x[0]:.4f} 3:{x[2]:.4f}" for x, label in zip(X, Y, strict=True)]
     if kind == "csv":
-        rows = [",".join([*(f"{value:.4f}" for value in x), str(label)]) for x, label in zip(X, Y, strict=True)]
-    for number, text in lines:
-        rows[number - 1] = text
+        lines = [",".join([*(f"{value:.4f}" for value in x), str(label)]) for x, label in zip(X, Y, strict=True)]
+    for number, text in replacements:
+        lines[number - 1] = text
     path = folder / f"rows.{kind}"
-    path.write_text("\n".join(rows) + "\n")
+    path.write_text("\n".join(lines) + "\n")
     return path
 
 
-SPOILT = {
+MALFORMED = {
     "svm": [(250, "1 1:0.5 3:many")],
     "csv": [(250, "0.1,0.2,many,0.4,1")],
 }
 
 
 @each_model
-@pytest.mark.parametrize("kind", SPOILT)
+@pytest.mark.parametrize("kind", MALFORMED)
 @pytest.mark.parametrize("n_passes", [1, 2])
-def test_malformed_lines(tmp_path, name, kind, n_passes):
-    path = written(tmp_path, kind, SPOILT[kind])
-    model = begun(name, X if kind == "csv" else sparse.csr_matrix(X))
+def test_malformed_lines_are_located(tmp_path, name, kind, n_passes):
+    path = write_file(tmp_path, kind, MALFORMED[kind])
+    model = fit_first_samples(name, X if kind == "csv" else sparse.csr_matrix(X))
     match = re.escape(f"{path}, line 250, column ") + r"\d+: .*many"
     call = {"source": path, "chunk_rows": 50, "n_passes": n_passes}
-    expect_refusal(model, lambda m: m.fit_stream(**call), MalformedLineError, match)
-    expect_refusal(fresh(name), lambda m: m.fit_stream(**call), MalformedLineError, match)
+    expect_error(model, lambda m: m.fit_stream(**call), MalformedLineError, match)
+    expect_error(make_model(name), lambda m: m.fit_stream(**call), MalformedLineError, match)
 
 
-@pytest.mark.parametrize("kind", SPOILT)
-def test_malformed_lines_left_out(tmp_path, kind):
-    rows = stream(written(tmp_path, kind, SPOILT[kind]), chunk_rows=50, on_error="skip")
+@pytest.mark.parametrize("kind", MALFORMED)
+def test_malformed_lines_can_be_skipped(tmp_path, kind):
+    source = stream(write_file(tmp_path, kind, MALFORMED[kind]), chunk_rows=50, on_error="skip")
     model = SPADEClassifier("q_mean")
     with pytest.warns(UserWarning, match="1 malformed line was left out; the first: .*line 250"):
-        model.fit_stream(rows)
-    assert model.result_.n_samples == 299 == rows.n_rows
-    assert rows.skipped == 1 and "line 250, column" in rows.skipped_lines[0]
+        model.fit_stream(source)
+    assert model.result_.n_samples == 299 == source.n_rows
+    assert source.skipped == 1 and "line 250, column" in source.skipped_lines[0]
 
 
 @each_model
-def test_paths(tmp_path, name):
-    model = begun(name)
-    expect_refusal(
-        model, lambda m: m.fit_stream(tmp_path), IsADirectoryError, "is a directory: give the path of a file"
-    )
+def test_invalid_paths_and_files_raise(tmp_path, name):
+    model = fit_first_samples(name)
+    expect_error(model, lambda m: m.fit_stream(tmp_path), IsADirectoryError, "is a directory: give the path of a file")
     missing = tmp_path / "missing.svm"
-    expect_refusal(model, lambda m: m.fit_stream(missing), FileNotFoundError, "missing.svm does not exist")
+    expect_error(model, lambda m: m.fit_stream(missing), FileNotFoundError, "missing.svm does not exist")
     (tmp_path / "empty.svm").touch()
-    expect_refusal(model, lambda m: m.fit_stream(tmp_path / "empty.svm"), ValueError, "empty.svm has no rows")
+    expect_error(model, lambda m: m.fit_stream(tmp_path / "empty.svm"), ValueError, "empty.svm has no rows")
     (tmp_path / "bytes.xyz").write_bytes(b"\0\1\2\xff" * 50)
-    expect_refusal(model, lambda m: m.fit_stream(tmp_path / "bytes.xyz"), ValueError, "pass format=")
+    expect_error(model, lambda m: m.fit_stream(tmp_path / "bytes.xyz"), ValueError, "pass format=")
     (tmp_path / "rows.xyz").write_text("1 1:1\n")  # recognised by its content
-    expect_refusal(fresh(name), lambda m: m.fit_stream(tmp_path / "rows.xyz"), ValueError, "samples of one class only")
+    expect_error(
+        make_model(name), lambda m: m.fit_stream(tmp_path / "rows.xyz"), ValueError, "samples of one class only"
+    )
 
 
-def test_the_file_is_named_where_its_first_rows_are_of_one_class(tmp_path):
-    path = written(tmp_path, "svm")
+def test_a_first_chunk_of_one_class_raises_and_names_the_file(tmp_path):
+    path = write_file(tmp_path, "svm")
     path.write_text("1 1:1\n" * 60 + path.read_text())
     match = re.escape(
         f"the first chunk of {path} has samples of one class only, [1.0]: give all labels as classes=[...]"
     )
-    expect_refusal(fresh("spade"), lambda m: m.fit_stream(path, chunk_rows=50), ValueError, match)
-    model = fresh("spade").fit_stream(path, chunk_rows=50, classes=[0.0, 1.0])
+    expect_error(make_model("spade"), lambda m: m.fit_stream(path, chunk_rows=50), ValueError, match)
+    model = make_model("spade").fit_stream(path, chunk_rows=50, classes=[0.0, 1.0])
     assert model.result_.n_samples == 360

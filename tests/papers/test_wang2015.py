@@ -154,10 +154,10 @@ def test_problems_have_the_class_proportions_of_the_paper(name, share):
 def test_histograms_do_not_depend_on_position_and_direction():
     body = np.random.default_rng(0).normal(size=(9, 20, 3))
     turn = np.array([[0.6, 0.0, 0.8], [0.0, 1.0, 0.0], [-0.8, 0.0, 0.6]])
-    row = actions.histograms(body)
-    np.testing.assert_allclose(actions.histograms(body @ turn + [1.0, 2.0, 3.0]), row, atol=1e-12)
-    assert row.size == actions.AZIMUTHS * actions.ELEVATIONS * actions.PARTS and row.min() >= 0.0
-    np.testing.assert_allclose(row.reshape(actions.PARTS, -1).sum(axis=1), 1.0)
+    histograms = actions.histograms(body)
+    np.testing.assert_allclose(actions.histograms(body @ turn + [1.0, 2.0, 3.0]), histograms, atol=1e-12)
+    assert histograms.size == actions.AZIMUTHS * actions.ELEVATIONS * actions.PARTS and histograms.min() >= 0.0
+    np.testing.assert_allclose(histograms.reshape(actions.PARTS, -1).sum(axis=1), 1.0)
 
 
 def test_histograms_distinguish_a_sequence_from_its_reverse():
@@ -244,7 +244,7 @@ def make_record(levels):
     for name in NAMES:
         for fold in range(effort.n_folds):
             for measure in MEASURES:
-                for method in [key for key, kept in METHODS.items() if measure in kept.measures]:
+                for method in [key for key, value in METHODS.items() if measure in value.measures]:
                     of = {"problem": name, "fold": fold, "measure": measure, "method": method}
                     value = levels.get((name, measure, method), 0.5) + 0.002 * fold
                     seconds = 0.1 + 0.1 * (method == JSCHP)
@@ -302,7 +302,7 @@ def test_only_differences_in_all_folds_are_significant():
     assert "mpms" not in mean_ranks(some)
 
 
-def signed_ranks(differences, axis=-1):
+def compute_signed_ranks(differences, axis=-1):
     return np.sum(np.sign(differences) * stats.rankdata(np.abs(differences), axis=axis), axis=axis)
 
 
@@ -310,7 +310,9 @@ def signed_ranks(differences, axis=-1):
 def test_the_significance_test_equals_scipy(differences):
     given = np.array(differences)
     # `stats.wilcoxon` is exact where there are ties or zeros since SciPy 1.13 only.
-    signs = stats.permutation_test((given[given != 0],), signed_ranks, permutation_type="samples", n_resamples=np.inf)
+    signs = stats.permutation_test(
+        (given[given != 0],), compute_signed_ranks, permutation_type="samples", n_resamples=np.inf
+    )
     assert signed_rank_p(given) == pytest.approx(signs.pvalue)
     assert signed_rank_p(np.zeros(4)) == 1.0
 

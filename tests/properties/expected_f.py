@@ -12,7 +12,7 @@ def list_sets(m):
 
 
 def compute_f_beta(truth, predicted, beta):
-    """Return F-beta of every row of ``truth`` against every row of ``predicted``; 0/0 is 1."""
+    """Return F-beta of every set in ``truth`` against every set in ``predicted``; 0/0 is 1."""
     square = beta * beta
     right = truth @ predicted.T
     below = square * truth.sum(axis=1)[:, None] + predicted.sum(axis=1)[None, :]
@@ -29,23 +29,23 @@ def summarise_joint(sets, probabilities):
     """Return P and p_zero of a distribution over label sets, as `gfm` takes them."""
     m = sets.shape[1]
     P, p_zero = np.zeros((m, m)), 0.0
-    for row, probability in zip(sets, probabilities, strict=True):
-        if row.any():
-            P[row == 1, row.sum() - 1] += probability
+    for labels, probability in zip(sets, probabilities, strict=True):
+        if labels.any():
+            P[labels == 1, labels.sum() - 1] += probability
         else:
             p_zero += probability
     return P, min(p_zero, 1.0)
 
 
 def compute_sum_distribution(p, dtype=np.longdouble):
-    """Return the distributions of the number of ones among the first 0, 1, 2, ... labels, one per row."""
+    """Return the distributions of the number of ones among the first 0, 1, 2, ... labels."""
     m = len(p)
-    samples = np.zeros((m + 1, m + 1), dtype)
-    samples[0, 0] = 1
+    distributions = np.zeros((m + 1, m + 1), dtype)
+    distributions[0, 0] = 1
     for k in range(m):
-        samples[k + 1] = samples[k] * (dtype(1) - dtype(p[k]))
-        samples[k + 1, 1:] += samples[k, :-1] * dtype(p[k])
-    return samples
+        distributions[k + 1] = distributions[k] * (dtype(1) - dtype(p[k]))
+        distributions[k + 1, 1:] += distributions[k, :-1] * dtype(p[k])
+    return distributions
 
 
 def compute_prefix_values(p, beta):
@@ -70,7 +70,7 @@ def compute_f1_prefix_values(p):
     for k in range(m, 0, -1):
         t = np.arange(k + 1)
         values[k] = 2 * np.sum(t * inside[k, : k + 1] * u[k + t])
-        chance = np.longdouble(p[k - 1])
-        u[:-1] = chance * u[1:] + (1 - chance) * u[:-1]
+        probability = np.longdouble(p[k - 1])
+        u[:-1] = probability * u[1:] + (1 - probability) * u[:-1]
     values[0] = inside[m, 0]
     return values

@@ -21,10 +21,10 @@ def mix_bits(state):
     return z ^ (z >> 31)
 
 
-def draw_uniforms(seed, row, count):
+def draw_uniforms(seed, sample, count):
     """Return the uniform random numbers of a sample: splitmix64 with one state per sample."""
     step = 0x9E3779B97F4A7C15
-    start = mix_bits((seed + step * (row + 1)) & MASK)
+    start = mix_bits((seed + step * (sample + 1)) & MASK)
     return [(mix_bits((start + step * (position + 1)) & MASK) >> 11) / 2**53 for position in range(count)]
 
 

@@ -31,7 +31,7 @@ from tests.properties.expected_f import (
 
 USUAL = settings(max_examples=120, deadline=None)
 betas = st.sampled_from([0.1, 0.5, 1.0, np.sqrt(2.0), 2.0, 3.7])
-chance = st.sampled_from([0.0, 1.0, 0.5, 0.25, 1e-300, 1e-12, 1.0 - 1e-12]) | st.floats(0.0, 1.0)
+probability = st.sampled_from([0.0, 1.0, 0.5, 0.25, 1e-300, 1e-12, 1.0 - 1e-12]) | st.floats(0.0, 1.0)
 close = dict(rtol=1e-12, atol=1e-13)
 
 
@@ -47,7 +47,7 @@ def joint_distributions(draw, most=6):
 
 @st.composite
 def marginals(draw, least=1, most=8):
-    return np.array(draw(st.lists(chance, min_size=least, max_size=most)))
+    return np.array(draw(st.lists(probability, min_size=least, max_size=most)))
 
 
 def assert_optimal(found, candidates, values):
@@ -223,13 +223,13 @@ def test_a_batch_equals_its_instances(ordered):
     p = np.vstack([rng.random((40, 6)), rng.beta(0.2, 1.0, (40, 6)), np.zeros((1, 6)), np.ones((1, 6))])
     for function in (meuf, meuf_approx, lewis, hamming):
         together = function(p, beta=1.5, return_expected=True)
-        for row, labels, expected in zip(p, *together, strict=True):
-            alone = function(row, beta=1.5, return_expected=True)
+        for instance, labels, expected in zip(p, *together, strict=True):
+            alone = function(instance, beta=1.5, return_expected=True)
             np.testing.assert_array_equal(alone.labels, labels)
             assert alone.expected == expected
         np.testing.assert_array_equal(function(p, beta=1.5), together.labels)
     shares = p / np.maximum(p.sum(axis=1, keepdims=True), 1.0)
-    np.testing.assert_array_equal(multinomial(shares), [multinomial(row) for row in shares])
+    np.testing.assert_array_equal(multinomial(shares), [multinomial(instance) for instance in shares])
     samples = rng.random((len(p), 25, 6)) < p[:, None, :]
     summaries = [summarise_joint(part.astype(int), np.full(25, 0.04)) for part in samples]
     function = gfm_threshold if ordered else gfm

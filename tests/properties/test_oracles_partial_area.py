@@ -28,7 +28,7 @@ any_weight = st.floats(0.1, 5)
 
 
 @st.composite
-def tiny(draw, score=mixed_score, weight=None, most_neg=4):
+def tiny_problems(draw, score=mixed_score, weight=None, most_neg=4):
     """Return a range, numbers of positives and negatives, scores, and weights or None."""
     n_pos, n_neg = draw(st.integers(1, 3)), draw(st.integers(1, most_neg))
     column = lambda values: np.array(draw(st.lists(values, min_size=n_pos + n_neg, max_size=n_pos + n_neg)), float)
@@ -75,7 +75,7 @@ def assert_most_violated(case):
         assert labelling.loss + labelling.coefficients() @ other <= np.max(losses + coefficients @ other) + exact
 
 
-@given(case=tiny())
+@given(case=tiny_problems())
 @example(case=((0.25, 0.75), 1, 4, np.zeros(5), None))
 @example(case=((0.5, 1.0), 1, 4, np.array([1.0, 1.5, 1.0, 0.5, 0.0]), None))  # tied maxima
 @USUAL
@@ -83,19 +83,19 @@ def test_equals_brute_force_over_all_labellings(case):
     assert_most_violated(case)
 
 
-@given(case=tiny(score=half_steps, most_neg=3))
+@given(case=tiny_problems(score=half_steps, most_neg=3))
 @USUAL
 def test_equals_brute_force_where_scores_are_tied(case):
     assert_most_violated(case)
 
 
-@given(case=tiny(weight=any_weight))
+@given(case=tiny_problems(weight=any_weight))
 @USUAL
 def test_equals_brute_force_with_any_weights(case):
     assert_most_violated(case)
 
 
-@given(case=tiny(weight=st.integers(1, 4)))
+@given(case=tiny_problems(weight=st.integers(1, 4)))
 @USUAL
 def test_integer_weights_equal_repeated_samples(case):
     fpr_range, n_pos, n_neg, scores, weights = case
@@ -191,7 +191,7 @@ def test_ties_up_to_rounding_are_treated_equally(seed):
     np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
-@given(case=tiny(score=half_steps, weight=st.sampled_from([1.0, 0.5, 2.3])))
+@given(case=tiny_problems(score=half_steps, weight=st.sampled_from([1.0, 0.5, 2.3])))
 @USUAL
 def test_the_slack_bounds_the_loss_of_the_ranking(case):
     fpr_range, n_pos, n_neg, scores, weights = case

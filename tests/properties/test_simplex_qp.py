@@ -10,50 +10,50 @@ from metricwise.kernels.simplex import solve_simplex
 TOLERANCE = 1e-11
 
 
-def compute_gram(rows):
-    return rows @ rows.T
+def compute_gram(cuts):
+    return cuts @ cuts.T
 
 
 def make_random_case(kind, seed):
     """Return a Gram matrix and gains of the given kind, as cutting planes produce them or harder."""
     rng = np.random.default_rng(seed)
     K, length = int(rng.integers(2, 25)), int(rng.integers(1, 30))
-    rows = rng.normal(size=(K, length))
+    cuts = rng.normal(size=(K, length))
     gains = rng.random(K)
     if kind == "rank deficient":
-        rows = rows[:, :1] @ rng.normal(size=(1, 5))
-    elif kind == "duplicated samples":
-        rows = rows[rng.integers(0, max(K // 3, 1), size=K)]
+        cuts = cuts[:, :1] @ rng.normal(size=(1, 5))
+    elif kind == "duplicated cuts":
+        cuts = cuts[rng.integers(0, max(K // 3, 1), size=K)]
         gains = np.where(rng.random(K) < 0.5, 0.5, gains)
-    elif kind == "zero samples":
-        rows[rng.random(K) < 0.5] = 0.0
+    elif kind == "zero cuts":
+        cuts[rng.random(K) < 0.5] = 0.0
     elif kind == "nothing but zeros":
-        rows[:] = 0.0
+        cuts[:] = 0.0
     elif kind == "near copies":
-        rows = rows[:1] + 1e-9 * rows
+        cuts = cuts[:1] + 1e-9 * cuts
     elif kind == "unequal sizes":
-        rows *= 10.0 ** rng.integers(-4, 5, size=(K, 1))
+        cuts *= 10.0 ** rng.integers(-4, 5, size=(K, 1))
     elif kind == "equal gains":
         gains[:] = 0.7
     elif kind == "cuts with the truth":
-        gains[0], rows[0] = 0.0, 0.0
-        rows += 3 * np.sign(rng.normal(size=length))
-    elif kind == "one sample":
-        rows, gains = rows[:1], gains[:1]
-    return compute_gram(rows), gains
+        gains[0], cuts[0] = 0.0, 0.0
+        cuts += 3 * np.sign(rng.normal(size=length))
+    elif kind == "one cut":
+        cuts, gains = cuts[:1], gains[:1]
+    return compute_gram(cuts), gains
 
 
 KINDS = (
     "plain",
     "rank deficient",
-    "duplicated samples",
-    "zero samples",
+    "duplicated cuts",
+    "zero cuts",
     "nothing but zeros",
     "near copies",
     "unequal sizes",
     "equal gains",
     "cuts with the truth",
-    "one sample",
+    "one cut",
 )
 SCALES = (1e-9, 1e-3, 1.0, 1e4, 1e9)
 
@@ -102,7 +102,7 @@ def test_solutions_do_not_depend_on_the_scale_of_the_cuts(kind, unit):
 
 
 def test_cuts_of_rounding_errors_select_the_largest_gain():
-    """Planes whose samples cancel leave rounding errors; the optimum is the cut with the larger gain."""
+    """Cuts whose samples cancel leave rounding errors; the optimum is the cut with the larger gain."""
     G = np.array([[0.0, 0.0], [0.0, 1.9259299443872359e-32]])
     np.testing.assert_allclose(solve(G, np.array([0.0, 1.0]), 0.6), [0.0, 1.0])
 

@@ -1,4 +1,4 @@
-"""What is learnt from a stream depends on its samples and their order, to the last bit, and not on how it is cut."""
+"""The model of a stream depends on its samples and their order alone, to the last bit, and not on its chunks."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from scipy import sparse
 
 from metricwise import MiniBatchSVC, SPADEClassifier, STAMPClassifier
 
-N_ROWS = 450
+N_SAMPLES = 450
 
 
-def made_rows():
+def make_samples():
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(N_ROWS, 7)) * 10.0 ** np.arange(-3, 4) + np.arange(7)
+    X = rng.normal(size=(N_SAMPLES, 7)) * 10.0 ** np.arange(-3, 4) + np.arange(7)
     X[rng.random(X.shape) < 0.5] = 0.0
-    y = (X @ 10.0 ** np.arange(3.0, -4.0, -1.0) + rng.normal(size=N_ROWS) > 4.0).astype(int)
-    weights = rng.integers(0, 4, size=N_ROWS) / 2.0  # some samples weigh nothing
+    y = (X @ 10.0 ** np.arange(3.0, -4.0, -1.0) + rng.normal(size=N_SAMPLES) > 4.0).astype(int)
+    weights = rng.integers(0, 4, size=N_SAMPLES) / 2.0  # some samples weigh nothing
     return X, y, weights
 
 
-X, Y, WEIGHTS = made_rows()
+X, Y, WEIGHTS = make_samples()
 MODELS = {
     "spade": SPADEClassifier("g_mean"),
     "spade-paper": SPADEClassifier("min_rate", schedule="paper", eta0=1e-6),
@@ -45,30 +45,30 @@ each_matrix = pytest.mark.parametrize("kind", MATRICES)
 
 
 @st.composite
-def cuts(draw):
-    """Where to cut a stream: evenly or anywhere."""
+def chunk_starts(draw):
+    """Draw where chunks begin: at equal distances or anywhere."""
     if draw(st.booleans()):
         step = draw(st.sampled_from([11, 25, 59, 60, 61, 128, 449]))
-        return list(range(step, N_ROWS, step))
-    return sorted(draw(st.sets(st.integers(1, N_ROWS - 1), max_size=8)))
+        return list(range(step, N_SAMPLES, step))
+    return sorted(draw(st.sets(st.integers(1, N_SAMPLES - 1), max_size=8)))
 
 
-def chunks_of(kind, places, weighted):
-    bounds = [0, *places, N_ROWS]
-    rows = [slice(start, stop) for start, stop in itertools.pairwise(bounds)]
-    return [(MATRICES[kind][part], Y[part], WEIGHTS[part] if weighted else None) for part in rows]
+def make_chunks(kind, starts, weighted):
+    bounds = [0, *starts, N_SAMPLES]
+    parts = [slice(start, stop) for start, stop in itertools.pairwise(bounds)]
+    return [(MATRICES[kind][part], Y[part], WEIGHTS[part] if weighted else None) for part in parts]
 
 
-def fresh(model):
+def make_model(model):
     settings = MODELS[model].get_params(deep=False)
     return type(MODELS[model])(**settings)
 
 
-def is_chunked(model, chunks):
-    made = fresh(model)
-    for rows, labels, weights in chunks:
-        made.partial_fit(rows, labels, classes=[0, 1], sample_weight=weights)
-    return made
+def fit_chunks(model, chunks):
+    fitted = make_model(model)
+    for samples, labels, weights in chunks:
+        fitted.partial_fit(samples, labels, classes=[0, 1], sample_weight=weights)
+    return fitted
 
 
 def expect_equal(left, right):
@@ -78,66 +78,66 @@ def expect_equal(left, right):
     assert left.result_.n_samples == right.result_.n_samples
 
 
-WHOLE: dict = {}
+FITTED_AT_ONCE: dict = {}
 
 
-def whole(model, kind, weighted):
-    """The model that learnt all samples at once, made once."""
+def fit_at_once(model, kind, weighted):
+    """Return the model of one chunk with all samples, trained once."""
     key = model, kind, weighted
-    if key not in WHOLE:
-        WHOLE[key] = is_chunked(model, chunks_of(kind, [], weighted))
-    return WHOLE[key]
+    if key not in FITTED_AT_ONCE:
+        FITTED_AT_ONCE[key] = fit_chunks(model, make_chunks(kind, [], weighted))
+    return FITTED_AT_ONCE[key]
 
 
 @each_model
 @each_matrix
 @settings(max_examples=8, deadline=None)
-@given(places=cuts(), weighted=st.booleans())
-def test_partial_fit(model, kind, places, weighted):
-    expected = whole(model, kind, weighted)
+@given(starts=chunk_starts(), weighted=st.booleans())
+def test_partial_fit_does_not_depend_on_chunks(model, kind, starts, weighted):
+    expected = fit_at_once(model, kind, weighted)
     assert np.all(np.isfinite(expected.coef_)) and np.any(expected.coef_) and expected.threshold_ != 0.0
-    expect_equal(is_chunked(model, chunks_of(kind, places, weighted)), expected)
+    expect_equal(fit_chunks(model, make_chunks(kind, starts, weighted)), expected)
 
 
 @each_model
 @pytest.mark.parametrize("kind", ["dense64", "columns", "sparse32"])
-def test_row_by_row(model, kind):
-    expect_equal(is_chunked(model, chunks_of(kind, range(1, N_ROWS), True)), whole(model, kind, True))
+def test_single_samples_give_the_same_model(model, kind):
+    expect_equal(fit_chunks(model, make_chunks(kind, range(1, N_SAMPLES), True)), fit_at_once(model, kind, True))
 
 
 @each_model
 @pytest.mark.parametrize("kind", ["dense64", "sparse64"])
 @pytest.mark.parametrize("n_passes", [1, 3])
 @settings(max_examples=6, deadline=None)
-@given(places=cuts(), weighted=st.booleans())
-def test_fit_stream(model, kind, n_passes, places, weighted):
-    made = fresh(model).set_params(tol=-1.0)
-    made.fit_stream(chunks_of(kind, places, weighted), classes=[0, 1], n_passes=n_passes)
+@given(starts=chunk_starts(), weighted=st.booleans())
+def test_fit_stream_does_not_depend_on_chunks(model, kind, n_passes, starts, weighted):
+    fitted = make_model(model).set_params(tol=-1.0)
+    fitted.fit_stream(make_chunks(kind, starts, weighted), classes=[0, 1], n_passes=n_passes)
     if n_passes == 1:
-        expect_equal(made, whole(model, kind, weighted))
+        expect_equal(fitted, fit_at_once(model, kind, weighted))
         return
     key = model, kind, weighted, n_passes
-    if key not in WHOLE:
-        WHOLE[key] = fresh(model).set_params(tol=-1.0)
-        WHOLE[key].fit_stream(chunks_of(kind, [], weighted), classes=[0, 1], n_passes=n_passes)
-    expect_equal(made, WHOLE[key])
-    assert made.n_iter_ == 3
+    if key not in FITTED_AT_ONCE:
+        FITTED_AT_ONCE[key] = make_model(model).set_params(tol=-1.0)
+        FITTED_AT_ONCE[key].fit_stream(make_chunks(kind, [], weighted), classes=[0, 1], n_passes=n_passes)
+    expect_equal(fitted, FITTED_AT_ONCE[key])
+    assert fitted.n_iter_ == 3
 
 
 @each_model
-def test_storage_makes_no_difference(model):
-    reference = whole(model, "dense64", True)
+def test_storage_does_not_change_the_model(model):
+    reference = fit_at_once(model, "dense64", True)
     exact = X.astype(np.float32).astype(np.float64)
-    rounded = is_chunked(model, [(exact, Y, WEIGHTS)])
-    expect_equal(rounded, whole(model, "dense32", True))
-    expect_equal(whole(model, "columns", True), reference)
+    rounded = fit_chunks(model, [(exact, Y, WEIGHTS)])
+    expect_equal(rounded, fit_at_once(model, "dense32", True))
+    expect_equal(fit_at_once(model, "columns", True), reference)
 
 
-def test_models_go_on_after_being_pickled():
-    chunks = chunks_of("dense64", [100, 333], True)
+def test_pickled_models_continue_with_the_same_bits():
+    chunks = make_chunks("dense64", [100, 333], True)
     for model in MODELS:
-        made = fresh(model)
-        for rows, labels, weights in chunks:
-            made = pickle.loads(pickle.dumps(made))
-            made.partial_fit(rows, labels, classes=[0, 1], sample_weight=weights)
-        expect_equal(made, whole(model, "dense64", True))
+        fitted = make_model(model)
+        for samples, labels, weights in chunks:
+            fitted = pickle.loads(pickle.dumps(fitted))
+            fitted.partial_fit(samples, labels, classes=[0, 1], sample_weight=weights)
+        expect_equal(fitted, fit_at_once(model, "dense64", True))

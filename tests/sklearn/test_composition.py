@@ -103,21 +103,21 @@ def test_sample_weights_are_routed():
 
 
 @pytest.fixture(params=["pandas", "polars"])
-def frame_of(request):
+def make_frame(request):
     library = pytest.importorskip(request.param)
 
-    def make(data, names):
+    def make_with_library(data, names):
         return library.DataFrame({name: data[:, k] for k, name in enumerate(names)})
 
-    return make
+    return make_with_library
 
 
 NAMES = [f"feature {k}" for k in range(5)]
 
 
-def test_frames_give_feature_names_and_the_model_of_arrays(frame_of):
+def test_frames_give_feature_names_and_the_model_of_arrays(make_frame):
     data = StandardScaler().fit_transform(X)[:, :5]
-    frame = frame_of(data, NAMES)
+    frame = make_frame(data, NAMES)
     model = MultivariateSVC("f1", C=0.1, tol=1e-6).fit(frame, Y)
     assert model.feature_names_in_.tolist() == NAMES
     plain = MultivariateSVC("f1", C=0.1, tol=1e-6).fit(data, Y)
@@ -125,13 +125,13 @@ def test_frames_give_feature_names_and_the_model_of_arrays(frame_of):
     np.testing.assert_allclose(model.decision_function(frame), plain.decision_function(data), atol=0.02)
 
 
-def test_other_feature_names_or_another_order_raise(frame_of):
+def test_other_feature_names_or_another_order_raise(make_frame):
     data = StandardScaler().fit_transform(X)[:, :5]
-    model = MultivariateSVC("f1", C=0.1).fit(frame_of(data, NAMES), Y)
+    model = MultivariateSVC("f1", C=0.1).fit(make_frame(data, NAMES), Y)
     with pytest.raises(ValueError, match="feature names"):
-        model.predict(frame_of(data, [*NAMES[:4], "other"]))
+        model.predict(make_frame(data, [*NAMES[:4], "other"]))
     with pytest.raises(ValueError, match=r"(?s)feature names.*same order"):
-        model.predict(frame_of(data, NAMES[::-1]))
+        model.predict(make_frame(data, NAMES[::-1]))
     with pytest.warns(UserWarning, match="valid feature names"):
         model.predict(data)
 

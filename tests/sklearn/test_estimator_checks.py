@@ -65,7 +65,7 @@ FIRST_SAMPLE = dict.fromkeys(
 )
 
 
-def expected_failures(estimator):
+def list_expected_failures(estimator):
     is_binary = not get_tags(estimator).classifier_tags.multi_class
     return FIRST_SAMPLE if is_binary and Version(sklearn.__version__) < Version("1.7") else {}
 
@@ -75,7 +75,7 @@ def expected_failures(estimator):
 @pytest.mark.filterwarnings("ignore:the surrogate of")
 @pytest.mark.filterwarnings("ignore:the rarest class has")
 @pytest.mark.filterwarnings("ignore:two folds are too few")
-@parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)
+@parametrize_with_checks(ESTIMATORS, expected_failed_checks=list_expected_failures)
 def test_estimator_checks(estimator, check):
     check(estimator)
 

@@ -14,7 +14,7 @@ from tests.unit.saved_models import predict_all
 
 
 class NoPickle:
-    """Refuses to unpickle anything while a model is loaded; later, compiled functions come from numba's cache."""
+    """A guard that raises if anything is unpickled while a model is loaded; numba unpickles its cache only later."""
 
     def __init__(self) -> None:
         self.active = False

@@ -57,11 +57,11 @@ FRAME["colour"] = pd.Categorical(np.where(X[:, 0] > 0.0, "red", np.where(X[:, 1]
 FRAME.loc[::17, "column 2"] = np.nan
 
 
-def _plugged(learner: Any) -> Any:
+def _fit_plug_in(learner: Any) -> Any:
     return mw.PlugInClassifier(learner, cv=2).fit(X, y)
 
 
-def _encoded() -> Any:
+def _fit_column_pipeline() -> Any:
     columns = ColumnTransformer(
         [
             ("numbers", make_pipeline(SimpleImputer(add_indicator=True), StandardScaler()), slice(0, 8)),
@@ -71,7 +71,7 @@ def _encoded() -> Any:
     return make_pipeline(columns, mw.MultivariateSVC("f1")).fit(FRAME, y)
 
 
-def _features() -> Any:
+def _fit_feature_pipeline() -> Any:
     union = FeatureUnion(
         [("pca", PCA(3)), ("bins", KBinsDiscretizer(3, encode="onehot-dense")), ("poly", PolynomialFeatures())]
     )
@@ -84,19 +84,19 @@ def _features() -> Any:
     ).fit(X, y)
 
 
-def _categories() -> Any:
-    coded = OrdinalEncoder().fit_transform(FRAME[["colour"]])
-    samples = np.hstack([X, coded])
-    boosted = HistGradientBoostingClassifier(max_iter=5, categorical_features=[8], random_state=0)
-    return mw.PlugInClassifier(boosted, cv=2).fit(samples, y), samples
+def _fit_on_categories() -> Any:
+    codes = OrdinalEncoder().fit_transform(FRAME[["colour"]])
+    samples = np.hstack([X, codes])
+    boosting = HistGradientBoostingClassifier(max_iter=5, categorical_features=[8], random_state=0)
+    return mw.PlugInClassifier(boosting, cv=2).fit(samples, y), samples
 
 
-def _stack() -> Any:
+def _make_stack() -> Any:
     trees = RandomForestClassifier(5, random_state=0)
     return StackingClassifier([("trees", trees), ("line", LogisticRegression())], LogisticRegression(), cv=2)
 
 
-def _voting() -> Any:
+def _make_voting() -> Any:
     return VotingClassifier([("bayes", GaussianNB()), ("discriminant", LinearDiscriminantAnalysis())], voting="soft")
 
 
@@ -201,26 +201,26 @@ MODELS: dict[str, Callable[[], tuple[Any, Any]]] = {
         mw.MetricClassifier("f1_macro", candidates=["logistic"]).fit(LABELS_X, LABELS_Y),
         LABELS_X,
     ),
-    "pipeline of columns": lambda: (_encoded(), FRAME),
-    "pipeline of features": lambda: (_features(), X),
+    "pipeline of columns": lambda: (_fit_column_pipeline(), FRAME),
+    "pipeline of features": lambda: (_fit_feature_pipeline(), X),
     "pipeline of a kernel": lambda: (
         make_pipeline(MaxAbsScaler(), Nystroem(n_components=20), mw.AUCSVC()).fit(X, y),
         X,
     ),
-    "boosted trees": lambda: (_plugged(GradientBoostingClassifier(n_estimators=4)), X),
-    "boosted categories": _categories,
-    "boosted stumps": lambda: (_plugged(AdaBoostClassifier(n_estimators=4)), X),
-    "bags": lambda: (_plugged(BaggingClassifier(n_estimators=3)), X),
-    "stack": lambda: (_plugged(_stack()), X),
-    "votes": lambda: (_plugged(_voting()), X),
-    "network": lambda: (_plugged(MLPClassifier((4,), max_iter=20)), X),
-    "gradient steps": lambda: (_plugged(SGDClassifier()), X),
-    "neighbours": lambda: (_plugged(KNeighborsClassifier()), X),
-    "kernel machine": lambda: (_plugged(SVC()), X),
+    "boosted trees": lambda: (_fit_plug_in(GradientBoostingClassifier(n_estimators=4)), X),
+    "boosted categories": _fit_on_categories,
+    "boosted stumps": lambda: (_fit_plug_in(AdaBoostClassifier(n_estimators=4)), X),
+    "bags": lambda: (_fit_plug_in(BaggingClassifier(n_estimators=3)), X),
+    "stack": lambda: (_fit_plug_in(_make_stack()), X),
+    "votes": lambda: (_fit_plug_in(_make_voting()), X),
+    "network": lambda: (_fit_plug_in(MLPClassifier((4,), max_iter=20)), X),
+    "gradient steps": lambda: (_fit_plug_in(SGDClassifier()), X),
+    "neighbours": lambda: (_fit_plug_in(KNeighborsClassifier()), X),
+    "kernel machine": lambda: (_fit_plug_in(SVC()), X),
     "sparse kernel machine": lambda: (mw.PlugInClassifier(SVC()).fit(SPARSE, y), SPARSE),
     "kernel machine of classes": lambda: (mw.PlugInClassifier(SVC(), "f1_macro").fit(THREE_X, THREE_Y), THREE_X),
-    "calibrated": lambda: (_plugged(CalibratedClassifierCV(LinearSVC(), cv=2)), X),
-    "calibrated, isotonic": lambda: (_plugged(CalibratedClassifierCV(LinearSVC(), method="isotonic", cv=2)), X),
+    "calibrated": lambda: (_fit_plug_in(CalibratedClassifierCV(LinearSVC(), cv=2)), X),
+    "calibrated, isotonic": lambda: (_fit_plug_in(CalibratedClassifierCV(LinearSVC(), method="isotonic", cv=2)), X),
 }
 
 

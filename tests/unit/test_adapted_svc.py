@@ -88,8 +88,8 @@ def test_out_of_fold_scores_come_from_models_that_never_saw_the_fold():
         others = [fold for fold in folds if fold is not test]
         alone = AdaptedSVC("roc_auc", HALVES, use_features=False, tol=1e-4)
         train = np.setdiff1d(np.arange(240), test)
-        at = {row: k for k, row in enumerate(train)}
-        part = [np.array([at[row] for row in fold]) for fold in others]
+        at = {sample: k for k, sample in enumerate(train)}
+        part = [np.array([at[sample] for sample in fold]) for fold in others]
         alone.set_params(cv=[(np.setdiff1d(np.arange(train.size), fold), fold) for fold in part])
         alone.fit(samples[train], labels[train])
         found = {name: one.predict_proba(samples[test])[:, 1] for name, one in alone.estimators_.items()}

@@ -113,12 +113,12 @@ def test_class_costs_of_known_measures(level):
 @pytest.mark.parametrize("weights", [None, WEIGHTS, WEIGHTS / 3], ids=["no weights", "integer", "fractional"])
 def test_the_inner_objective_is_numerator_minus_level_times_denominator(measure, weights):
     problem = make_problem(measure, C=0.4, weights=weights)
-    by_row = np.ones(40) if weights is None else weights
-    scale_of_ratio = sum(measure.ratio(by_row[~POSITIVE].sum() / by_row[POSITIVE].sum())[3:])
+    sample_weights = np.ones(40) if weights is None else weights
+    scale_of_ratio = sum(measure.ratio(sample_weights[~POSITIVE].sum() / sample_weights[POSITIVE].sum())[3:])
     for level in (problem.ratio.first, 0.25, 0.8):
         inner = problem.cost_sensitive(level)
         for w in np.random.default_rng(1).normal(size=(5, 4)):
-            numerator, denominator = compute_regularised_ratio(measure, X, POSITIVE, by_row, 0.4, w)
+            numerator, denominator = compute_regularised_ratio(measure, X, POSITIVE, sample_weights, 0.4, w)
             scores = problem.design.scores(w)
             value = inner.objective(w, inner.oracle.violate(scores))
             expected = (numerator - level * denominator) / scale_of_ratio

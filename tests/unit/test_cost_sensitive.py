@@ -38,16 +38,16 @@ def make_curved_data(n_samples, seed):
     """Return positives that no single threshold separates; stumps without class costs split on the wrong feature."""
     random = np.random.default_rng(seed)
     samples = random.normal(size=(n_samples, 2)) * [1.0, 2.0]
-    chance = 1.0 / (1.0 + np.exp(6.0 - 3.0 * samples[:, 0] - samples[:, 1] ** 2 / 1.5))
-    return samples, (random.random(n_samples) < chance).astype(int)
+    probability = 1.0 / (1.0 + np.exp(6.0 - 3.0 * samples[:, 0] - samples[:, 1] ** 2 / 1.5))
+    return samples, (random.random(n_samples) < probability).astype(int)
 
 
 def fit_model(learner=STUMP, measure="g_mean", **settings):
     return CostSensitiveClassifier(learner, measure, **settings).fit(X[TRAIN], Y[TRAIN])
 
 
-class Watched(LogisticRegression):
-    """Record the sample weights of every fit, and whether it started from earlier coefficients."""
+class RecordingLearner(LogisticRegression):
+    """A learner that records the sample weights of every fit, and whether it started from earlier coefficients."""
 
     seen: list = []  # noqa: RUF012
 
@@ -105,10 +105,10 @@ def test_class_costs_are_derived_from_the_previous_score():
 
 
 def test_samples_are_weighted_by_class_costs():
-    Watched.seen = []
+    RecordingLearner.seen = []
     given = np.linspace(0.5, 1.5, 700)
-    model = CostSensitiveClassifier(Watched(), "g_mean", cv=FOLDS, max_iter=1).fit(X[TRAIN], Y[TRAIN], given)
-    first, second = Watched.seen[:3], Watched.seen[3:6]
+    model = CostSensitiveClassifier(RecordingLearner(), "g_mean", cv=FOLDS, max_iter=1).fit(X[TRAIN], Y[TRAIN], given)
+    first, second = RecordingLearner.seen[:3], RecordingLearner.seen[3:6]
     costs = model.history_[1].class_weights
     for (_, plain, _), (_, weighted, _), (train, _) in zip(first, second, FOLDS, strict=True):
         np.testing.assert_array_equal(plain, given[train])
@@ -133,7 +133,7 @@ def test_class_costs_help_where_a_threshold_cannot(measure):
     assert model.score(*unseen) > plug_in.score(*unseen) + 0.1
 
 
-# ------------------------------------------------------------------------------------------------------------ chance
+# ------------------------------------------------------------------------------------------------------- significance
 
 
 def make_iteration(right, truth):
@@ -162,13 +162,13 @@ def test_gains_agree_with_the_bootstrap():
     random = np.random.default_rng(0)
     truth = random.random(2000) < 0.2
     one, other = (make_iteration(random.random(2000) < rate, truth) for rate in (0.8, 0.85))
-    labels = [trial.judged.samples.scores > 0.5 for trial in (one, other)]
-    drawn = []
+    labels = [iteration.judged.samples.scores > 0.5 for iteration in (one, other)]
+    gains = []
     for _ in range(2000):
         weight = random.exponential(size=2000)
-        drawn.append(FBeta().score(truth, labels[1], weight) - FBeta().score(truth, labels[0], weight))
+        gains.append(FBeta().score(truth, labels[1], weight) - FBeta().score(truth, labels[0], weight))
     assert least_gain(FBeta(), one.judged, other.judged, confidence=0.8) == pytest.approx(
-        np.quantile(drawn, 0.1), abs=0.004
+        np.quantile(gains, 0.1), abs=0.004
     )
 
 
@@ -176,11 +176,11 @@ def test_gains_agree_with_the_bootstrap():
 
 
 def test_linear_models_start_from_their_last_iteration():
-    Watched.seen = []
+    RecordingLearner.seen = []
     samples, labels = make_curved_data(700, seed=0)
-    model = CostSensitiveClassifier(Watched(), "g_mean", cv=3, max_iter=1).fit(samples, labels)
-    assert [warm for _, _, warm in Watched.seen[:6]] == [False] * 3 + [True] * 3
-    assert model.n_refits_ == len(Watched.seen)
+    model = CostSensitiveClassifier(RecordingLearner(), "g_mean", cv=3, max_iter=1).fit(samples, labels)
+    assert [warm for _, _, warm in RecordingLearner.seen[:6]] == [False] * 3 + [True] * 3
+    assert model.n_refits_ == len(RecordingLearner.seen)
     assert model.estimator_.warm_start is False
     assert model.estimator.warm_start is False
 

@@ -106,8 +106,8 @@ def test_equal_samples_get_equal_scores_at_any_position(kind, dtype):
     w = RNG.normal(size=34)
     for part, which in ((design, indices), (design.take(np.arange(7, 4001, 90)), indices[7::90])):
         scores = part.scores(w)
-        for row in range(5):
-            assert np.unique(scores[which == row]).size <= 1
+        for sample in range(5):
+            assert np.unique(scores[which == sample]).size <= 1
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])

@@ -279,9 +279,9 @@ def test_invalid_options_raise(options, message, npy):
 
 
 def test_the_smallest_memory_limit_suffices(npy):
-    with pytest.raises(ValueError, match="too little") as refused:
+    with pytest.raises(ValueError, match="too little") as raised:
         metricwise.io.open(npy, memory_limit=1)
-    least = str(refused.value).rpartition("=")[2].strip("'")
+    least = str(raised.value).rpartition("=")[2].strip("'")
     samples = metricwise.io.open(npy, target=Y, memory_limit=least)
     assert samples.most_gathered < 3000
     assert metricwise.io.open(npy, memory_limit="1 GiB").memory_limit == 2**30
@@ -333,10 +333,10 @@ def test_a_file_changed_after_opening_raises(npy):
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("suffix", ["npy", "npz"])
 def test_nan_and_infinity_are_located(value, suffix, tmp_path):
-    spoilt = X.astype(np.float32)
-    spoilt[2345, 4] = value
+    damaged = X.astype(np.float32)
+    damaged[2345, 4] = value
     path = tmp_path / f"X.{suffix}"
-    np.save(path, spoilt) if suffix == "npy" else sparse.save_npz(path, sparse.csr_matrix(spoilt), compressed=False)
+    np.save(path, damaged) if suffix == "npy" else sparse.save_npz(path, sparse.csr_matrix(damaged), compressed=False)
     samples = metricwise.io.open(path, target=Y, block_rows=1000)
     words = rf"X\.{suffix} holds {value} in sample 2345, column 4"
     with pytest.raises(ValueError, match=words):

@@ -18,7 +18,7 @@ from metricwise.estimators.inputs import refuse_chunks
 from metricwise.measures import get_measure
 from metricwise.persistence.exports.linear import extract_linear_scores
 from metricwise.registry import EstimatorEntry, check_trainable, entries, entry_of, registered
-from tests.contracts.test_estimators import trained_for_measures
+from tests.contracts.test_estimators import list_estimators_for_measures
 
 
 class ToySVC(MultivariateSVC):
@@ -64,7 +64,7 @@ def test_a_registered_estimator_is_found_everywhere(toy, tmp_path):
         check_trainable(get_measure("f1"), "SPADEClassifier")
     with pytest.raises(ValueError, match="or ToySVC without a kernel"):
         refuse_chunks("Something")
-    assert "ToySVC" in trained_for_measures()
+    assert "ToySVC" in list_estimators_for_measures()
 
     model = ToySVC("f1").fit(X, y)
     path = tmp_path / "toy.mw"

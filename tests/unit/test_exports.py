@@ -1,4 +1,4 @@
-"""Exports: other programs read the text and the graphs, and find what the models find."""
+"""Exported text and ONNX graphs give other programs the scores and labels of the models."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from sklearn.svm import LinearSVC
 import metricwise as mw
 from metricwise.persistence.exports.linear import extract_linear_scores
 
-ROWS, Y = make_classification(200, 6, weights=[0.7], random_state=0)
-X = ROWS.astype(np.float32).astype(np.float64)  # what programs in single precision can hold
-MANY_X, MANY_Y = make_classification(200, 6, n_informative=4, n_classes=3, random_state=0)
+SAMPLES, Y = make_classification(200, 6, weights=[0.7], random_state=0)
+X = SAMPLES.astype(np.float32).astype(np.float64)  # exact in the single precision of other programs
+MULTICLASS_X, MULTICLASS_Y = make_classification(200, 6, n_informative=4, n_classes=3, random_state=0)
 WORDS = np.array(["no", "yes"])[Y]
 
 LINEAR = {
@@ -42,16 +42,16 @@ LINEAR = {
     "plug-in, first class": lambda: mw.PlugInClassifier(LogisticRegression(), pos_label=0).fit(X, Y),
     "plug-in, decisions": lambda: mw.PlugInClassifier(LinearSVC(), pos_label="no").fit(X, WORDS),
     "plug-in, steps": lambda: mw.PlugInClassifier(SGDClassifier(loss="log_loss", random_state=0)).fit(X, Y),
-    "prices": lambda: mw.CostSensitiveClassifier(LogisticRegression()).fit(X, Y),
+    "class weights": lambda: mw.CostSensitiveClassifier(LogisticRegression()).fit(X, Y),
     "scaled": lambda: make_pipeline(StandardScaler(), mw.MultivariateSVC("f1")).fit(3.0 + 10.0 * X, Y),
     "scaled twice": lambda: make_pipeline(MinMaxScaler(), MaxAbsScaler(), mw.AUCSVC()).fit(X, Y),
     "scaled inside": lambda: mw.PlugInClassifier(make_pipeline(StandardScaler(), LogisticRegression())).fit(X, Y),
 }
-SEVERAL = "several classes"
+MULTICLASS = "multiclass"
 
 
 class SvmLightText:
-    """Reads SVM-light's text on its own terms: scores are the sum of alpha * <support vector, sample>, minus b."""
+    """A reader of SVM-light's text: scores are the sum of alpha * <support vector, sample>, minus b."""
 
     def __init__(self, path: Path) -> None:
         lines = path.read_text().splitlines()
@@ -62,17 +62,17 @@ class SvmLightText:
         self.vectors = [line.split("#")[0].split() for line in lines[11:]]
         assert len(self.vectors) == count - 1
 
-    def scores(self, rows: np.ndarray) -> np.ndarray:
-        total = np.zeros(len(rows))
+    def compute_scores(self, samples: np.ndarray) -> np.ndarray:
+        total = np.zeros(len(samples))
         for alpha, *pairs in self.vectors:
             for pair in pairs:
                 feature, value = pair.split(":")
-                total += float(alpha) * float(value) * rows[:, int(feature) - 1]
+                total += float(alpha) * float(value) * samples[:, int(feature) - 1]
         return total - self.b
 
 
 class LiblinearText:
-    """Reads LIBLINEAR's text on its own terms."""
+    """A reader of LIBLINEAR's text, with the weights of each class in a column."""
 
     def __init__(self, path: Path) -> None:
         head, weights = path.read_text().split("\nw\n")
@@ -82,72 +82,72 @@ class LiblinearText:
         self.weights = np.array([[float(value) for value in line.split()] for line in weights.splitlines()])
         assert len(self.weights) == int(settings["nr_feature"]) + 1
 
-    def scores(self, rows: np.ndarray) -> np.ndarray:
-        return rows @ self.weights[:-1] + self.weights[-1]
+    def compute_scores(self, samples: np.ndarray) -> np.ndarray:
+        return samples @ self.weights[:-1] + self.weights[-1]
 
-    def labels_of(self, rows: np.ndarray) -> np.ndarray:
-        scores = self.scores(rows)
+    def predict_labels(self, samples: np.ndarray) -> np.ndarray:
+        scores = self.compute_scores(samples)
         which = np.where(scores[:, 0] > 0, 0, 1) if len(self.labels) == 2 else scores.argmax(axis=1)
         return np.array(self.labels)[which]
 
 
 @pytest.fixture(scope="module")
 def linear() -> dict[str, Any]:
-    several = mw.MultivariateSVC("f1", multi_class="ovr").fit(MANY_X, MANY_Y)
-    return {name: make() for name, make in LINEAR.items()} | {SEVERAL: several}
+    multiclass = mw.MultivariateSVC("f1", multi_class="ovr").fit(MULTICLASS_X, MULTICLASS_Y)
+    return {name: make() for name, make in LINEAR.items()} | {MULTICLASS: multiclass}
 
 
 @pytest.mark.parametrize("name", LINEAR)
-def test_svm_perf_text_has_the_scores(linear: dict[str, Any], tmp_path: Path, name: str) -> None:
+def test_svm_perf_text_gives_the_scores(linear: dict[str, Any], tmp_path: Path, name: str) -> None:
     mw.export_text(linear[name], tmp_path / "model", format="svmperf")
-    found = SvmLightText(tmp_path / "model").scores(X)
+    found = SvmLightText(tmp_path / "model").compute_scores(X)
     assert np.allclose(found, linear[name].decision_function(X), rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("name", LINEAR)
-def test_liblinear_text_has_the_scores_and_labels(linear: dict[str, Any], tmp_path: Path, name: str) -> None:
+def test_liblinear_text_gives_the_scores_and_labels(linear: dict[str, Any], tmp_path: Path, name: str) -> None:
     mw.export_text(linear[name], tmp_path / "model", format="liblinear")
     found, labels = LiblinearText(tmp_path / "model"), linear[name].predict(X)
-    assert np.allclose(found.scores(X)[:, 0], linear[name].decision_function(X), rtol=1e-9, atol=1e-9)
+    assert np.allclose(found.compute_scores(X)[:, 0], linear[name].decision_function(X), rtol=1e-9, atol=1e-9)
     whole = np.where(labels == "yes", 1, -1) if labels.dtype.kind == "U" else labels
-    assert np.array_equal(found.labels_of(X), whole)
+    assert np.array_equal(found.predict_labels(X), whole)
 
 
-def test_liblinear_text_of_several_classes(linear: dict[str, Any], tmp_path: Path) -> None:
-    model = linear[SEVERAL]
+def test_multiclass_models_are_exported_as_liblinear_text_only(linear: dict[str, Any], tmp_path: Path) -> None:
+    model = linear[MULTICLASS]
     mw.export_text(model, tmp_path / "model", format="liblinear")
-    assert np.array_equal(LiblinearText(tmp_path / "model").labels_of(MANY_X), model.predict(MANY_X))
+    assert np.array_equal(LiblinearText(tmp_path / "model").predict_labels(MULTICLASS_X), model.predict(MULTICLASS_X))
     with pytest.raises(ValueError, match="SVM-perf is for two classes, and the model has 3: use format='liblinear'"):
         mw.export_text(model, tmp_path / "other", format="svmperf")
     assert not (tmp_path / "other").exists()
 
 
-def test_a_model_of_zeros_can_be_written(tmp_path: Path) -> None:
+def test_a_model_with_zero_weights_can_be_exported(tmp_path: Path) -> None:
     model = mw.MultivariateSVC("f1").fit(X, Y)
     model.coef_ = np.zeros_like(model.coef_)
     mw.export_text(model, tmp_path / "model")
-    assert np.allclose(SvmLightText(tmp_path / "model").scores(X), model.decision_function(X))
+    assert np.allclose(SvmLightText(tmp_path / "model").compute_scores(X), model.decision_function(X))
 
 
 @pytest.mark.skipif(shutil.which("svm_perf_classify") is None, reason="svm_perf_classify is not on the path")
 @pytest.mark.parametrize("name", ["multivariate SVM", "first class", "STAMP", "plug-in", "scaled"])
-def test_svm_perf_itself_finds_the_same(linear: dict[str, Any], tmp_path: Path, name: str) -> None:
+def test_svm_perf_computes_the_same_scores(linear: dict[str, Any], tmp_path: Path, name: str) -> None:
     mw.export_text(linear[name], tmp_path / "model", format="svmperf")
-    dump_svmlight_file(X, np.where(Y == 1, 1, -1), str(tmp_path / "rows"), zero_based=False)
-    command = ["svm_perf_classify", str(tmp_path / "rows"), str(tmp_path / "model"), str(tmp_path / "found")]
+    dump_svmlight_file(X, np.where(Y == 1, 1, -1), str(tmp_path / "samples"), zero_based=False)
+    command = ["svm_perf_classify", str(tmp_path / "samples"), str(tmp_path / "model"), str(tmp_path / "found")]
     subprocess.run(command, check=True, capture_output=True)
     expected = linear[name].decision_function(X)
     assert np.allclose(np.loadtxt(tmp_path / "found"), expected, rtol=1e-12, atol=1e-8)  # it prints eight digits
 
 
-@pytest.mark.parametrize("name", [*LINEAR, SEVERAL])
-def test_liblinear_itself_finds_the_same(linear: dict[str, Any], tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize("name", [*LINEAR, MULTICLASS])
+def test_liblinear_computes_the_same_scores_and_labels(linear: dict[str, Any], tmp_path: Path, name: str) -> None:
     tool = pytest.importorskip("liblinear.liblinearutil", reason="liblinear-official is not installed")
-    model, rows = linear[name], MANY_X if name == SEVERAL else X
+    model, samples = linear[name], MULTICLASS_X if name == MULTICLASS else X
     mw.export_text(model, tmp_path / "model", format="liblinear")
-    labels, _, scores = tool.predict([], rows.tolist(), tool.load_model(str(tmp_path / "model")), "-q")
-    assert np.allclose(np.squeeze(scores), model.decision_function(rows), rtol=1e-9, atol=1e-9)
-    expected = model.predict(rows)
+    labels, _, scores = tool.predict([], samples.tolist(), tool.load_model(str(tmp_path / "model")), "-q")
+    assert np.allclose(np.squeeze(scores), model.decision_function(samples), rtol=1e-9, atol=1e-9)
+    expected = model.predict(samples)
     assert np.array_equal(labels, np.where(expected == "yes", 1, -1) if expected.dtype.kind == "U" else expected)
 
 
@@ -159,12 +159,12 @@ NOT_LINEAR = {
     "squares": lambda: make_pipeline(PolynomialFeatures(), mw.AUCSVC()).fit(X, Y),
     "clipped": lambda: make_pipeline(MinMaxScaler(clip=True), mw.AUCSVC()).fit(X, Y),
     "huber": lambda: mw.PlugInClassifier(SGDClassifier(loss="modified_huber")).fit(X, Y),
-    "front door": lambda: mw.MetricClassifier("f1", candidates=["logistic"]).fit(X, Y),
+    "model selection": lambda: mw.MetricClassifier("f1", candidates=["logistic"]).fit(X, Y),
 }
 
 
 @pytest.mark.parametrize("name", NOT_LINEAR)
-def test_what_is_not_linear_is_refused(tmp_path: Path, name: str) -> None:
+def test_nonlinear_models_raise(tmp_path: Path, name: str) -> None:
     with pytest.raises(TypeError, match="is not linear in the features"):
         mw.export_text(NOT_LINEAR[name](), tmp_path / "model")
     assert not (tmp_path / "model").exists()
@@ -175,7 +175,7 @@ def test_unknown_formats_are_named(linear: dict[str, Any], tmp_path: Path) -> No
         mw.export_text(linear["STAMP"], tmp_path / "model", format="pmml")
 
 
-def test_scores_behind_scalers_are_those_of_raw_rows(linear: dict[str, Any]) -> None:
+def test_linear_scores_include_the_scalers_of_a_pipeline(linear: dict[str, Any]) -> None:
     scaled = linear["scaled"]
     raw = 3.0 + 10.0 * X
     assert np.allclose(extract_linear_scores(scaled).compute(raw), scaled.decision_function(raw), rtol=1e-9, atol=1e-9)
@@ -183,7 +183,7 @@ def test_scores_behind_scalers_are_those_of_raw_rows(linear: dict[str, Any]) -> 
 
 # ---------------------------------------------------------------------------------------------------------------- ONNX
 
-THRESHOLDED = {
+PLUG_IN = {
     "forest": lambda: mw.PlugInClassifier(RandomForestClassifier(10, random_state=0)).fit(X, Y),
     "boosted trees": lambda: mw.PlugInClassifier(
         GradientBoostingClassifier(n_estimators=10, random_state=0), pos_label="no"
@@ -195,39 +195,39 @@ THRESHOLDED = {
 }
 
 
-def _onnx(model: Any, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _run_onnx(model: Any, samples: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
-    graph = mw.to_onnx(model, rows)
+    graph = mw.to_onnx(model, samples)
     session = runtime.InferenceSession(graph.SerializeToString(), providers=["CPUExecutionProvider"])
-    labels, scores = session.run(["label", "scores"], {"X": rows})
+    labels, scores = session.run(["label", "scores"], {"X": samples})
     return labels, scores
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("name", [*LINEAR, SEVERAL])
-def test_onnx_graphs_of_linear_models_find_the_same(linear: dict[str, Any], name: str, dtype: Any) -> None:
+@pytest.mark.parametrize("name", [*LINEAR, MULTICLASS])
+def test_onnx_graphs_of_linear_models_compute_the_same(linear: dict[str, Any], name: str, dtype: Any) -> None:
     pytest.importorskip("skl2onnx", reason="skl2onnx is not installed")
-    model, rows = linear[name], MANY_X if name == SEVERAL else X
-    rows = rows.astype(dtype)
-    labels, scores = _onnx(model, rows)
-    tolerance = 1e-9 if dtype == np.float64 else 1e-4  # scalers are in single precision, too
-    assert np.array_equal(labels, model.predict(rows))
-    assert np.allclose(scores, model.decision_function(rows), rtol=tolerance, atol=tolerance)
+    model, samples = linear[name], MULTICLASS_X if name == MULTICLASS else X
+    samples = samples.astype(dtype)
+    labels, scores = _run_onnx(model, samples)
+    tolerance = 1e-9 if dtype == np.float64 else 1e-4  # scalers use single precision, too
+    assert np.array_equal(labels, model.predict(samples))
+    assert np.allclose(scores, model.decision_function(samples), rtol=tolerance, atol=tolerance)
 
 
-@pytest.mark.parametrize("name", THRESHOLDED)
-def test_onnx_graphs_of_thresholds_find_the_same(name: str) -> None:
+@pytest.mark.parametrize("name", PLUG_IN)
+def test_onnx_graphs_of_plug_in_models_compute_the_same(name: str) -> None:
     pytest.importorskip("skl2onnx", reason="skl2onnx is not installed")
-    model, rows = THRESHOLDED[name](), X.astype(np.float32)
-    labels, scores = _onnx(model, rows)
-    assert np.array_equal(labels, model.predict(rows))
-    # As probabilities: log-odds of those near one have lost digits in single precision.
-    assert np.allclose(expit(scores), expit(model.decision_function(rows)), rtol=0.0, atol=1e-5)
+    model, samples = PLUG_IN[name](), X.astype(np.float32)
+    labels, scores = _run_onnx(model, samples)
+    assert np.array_equal(labels, model.predict(samples))
+    # Probabilities are compared because log-odds of those near one lose digits in single precision.
+    assert np.allclose(expit(scores), expit(model.decision_function(samples)), rtol=0.0, atol=1e-5)
 
 
-def test_what_has_no_graph_is_refused() -> None:
+def test_models_without_a_graph_raise() -> None:
     pytest.importorskip("skl2onnx", reason="skl2onnx is not installed")
-    for name in ("kernel", "front door"):
+    for name in ("kernel", "model selection"):
         with pytest.raises(TypeError, match="is not linear in the features"):
             mw.to_onnx(NOT_LINEAR[name](), X)
     with pytest.raises(TypeError, match="threshold does not depend on the batch"):

@@ -28,10 +28,10 @@ def compute_leave_one_out(p, i):
     """Return the distribution of the number of ones among all labels but one."""
     distribution = np.zeros(len(p))
     distribution[0] = 1.0
-    for j, chance in enumerate(p):
+    for j, probability in enumerate(p):
         if j != i:
-            distribution[1:] = distribution[1:] * (1.0 - chance) + distribution[:-1] * chance
-            distribution[0] *= 1.0 - chance
+            distribution[1:] = distribution[1:] * (1.0 - probability) + distribution[:-1] * probability
+            distribution[0] *= 1.0 - probability
     return distribution
 
 
@@ -40,14 +40,14 @@ def compute_leave_one_out(p, i):
 
 @pytest.mark.parametrize("beta", [0.5, 1.0, 3.0])
 def test_equal_marginals_give_the_binomial_closed_form(beta):
-    m, chance = 1000, 0.013
+    m, probability = 1000, 0.013
     s, k = np.arange(m + 1), np.arange(1, m + 1)[:, None]
     square = beta * beta
     # Given s ones among m equally probable labels, k of them hold k s / m on average.
-    values = (binom.pmf(s, m, chance) * (1 + square) * k * s / m / (square * s + k)).sum(axis=1)
-    found = meuf(np.full(m, chance), beta=beta, return_expected=True)
-    np.testing.assert_allclose(found.expected, max(values.max(), (1 - chance) ** m), rtol=1e-12)
-    long = expected_f_labels(np.full(m, chance), beta=beta, return_details=True)
+    values = (binom.pmf(s, m, probability) * (1 + square) * k * s / m / (square * s + k)).sum(axis=1)
+    found = meuf(np.full(m, probability), beta=beta, return_expected=True)
+    np.testing.assert_allclose(found.expected, max(values.max(), (1 - probability) ** m), rtol=1e-12)
+    long = expected_f_labels(np.full(m, probability), beta=beta, return_details=True)
     assert abs(long.expected - found.expected) <= long.error
 
 
@@ -88,9 +88,9 @@ def test_expected_f_equals_exact_arithmetic(square):
     m = 20
     p = [Fraction(m - i, m + 3) ** 2 for i in range(m)]
 
-    def count_ones(chances):
+    def count_ones(probabilities):
         distribution = [Fraction(1)]
-        for c in chances:
+        for c in probabilities:
             distribution = [a * (1 - c) + b * c for a, b in zip([*distribution, 0], [0, *distribution], strict=True)]
         return distribution
 
@@ -151,7 +151,7 @@ def test_a_million_labels_have_the_threshold_of_half_the_measure():
     p = np.random.default_rng(0).random(1_000_000) ** 5
     found = expected_f_labels(p, return_details=True)
     assert found.error < 1e-9
-    # With so many labels the best threshold is half the measure, up to chance.
+    # With so many labels the best threshold is half the measure, up to random errors.
     assert found.threshold == pytest.approx(found.expected / 2, abs=1e-5)
     np.testing.assert_array_equal(found.labels == 1, p > found.threshold)
     chosen = p[found.labels == 1]
@@ -209,13 +209,13 @@ def test_input_is_not_changed():
     samples = (rng.random((9, 6)) < 0.4).astype(np.int8)
     sparse = sp.csr_array(samples)
     sparse.data[0] = 0  # an explicit zero
-    kept = [p.copy(), samples.copy(), sparse.copy()]
+    originals = [p.copy(), samples.copy(), sparse.copy()]
     meuf(p)
     gfm_from_samples(samples)
     gfm_from_samples(sparse)
-    np.testing.assert_array_equal(p, kept[0])
-    np.testing.assert_array_equal(samples, kept[1])
-    assert sparse.nnz == kept[2].nnz
+    np.testing.assert_array_equal(p, originals[0])
+    np.testing.assert_array_equal(samples, originals[1])
+    assert sparse.nnz == originals[2].nnz
     as_dense = gfm_from_samples(sparse.toarray(), return_expected=True)
     assert gfm_from_samples(sparse, return_expected=True).expected == as_dense.expected
     assert gfm_from_samples(samples, return_expected=True).expected != as_dense.expected

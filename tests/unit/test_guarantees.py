@@ -118,8 +118,8 @@ def test_guarantees_hold_with_their_confidence(name):
     assert broken <= binom.ppf(0.99, 200, 0.1)
     candidates = Candidates.of(*LARGE)
     tables = candidates.tables()
-    kept = np.min([c.margin(*tables) for c in wanted], axis=0) >= 0.0
-    assert np.mean(values) > 0.6 * np.max(Share(objective).value(*tables)[kept])
+    is_feasible = np.min([c.margin(*tables) for c in wanted], axis=0) >= 0.0
+    assert np.mean(values) > 0.6 * np.max(Share(objective).value(*tables)[is_feasible])
 
 
 def test_an_unreachable_guarantee_names_the_nearest_one():

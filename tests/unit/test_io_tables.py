@@ -163,10 +163,10 @@ def test_dense_arff_files_are_read(tmp_path):
 
 def test_arff_equals_scipy(tmp_path):
     rng = np.random.default_rng(0)
-    rows = rng.normal(size=(200, 4))
+    samples = rng.normal(size=(200, 4))
     head = "@relation r\n" + "".join(f"@attribute a{k} numeric\n" for k in range(4)) + "@attribute c {x,y,z}\n@data\n"
     classes = rng.choice(["x", "y", "z"], 200)
-    lines = [",".join([*map(repr, row.tolist()), label]) for row, label in zip(rows, classes, strict=True)]
+    lines = [",".join([*map(repr, sample.tolist()), label]) for sample, label in zip(samples, classes, strict=True)]
     path = write(tmp_path, head + "\n".join(lines), "data.arff")
     table = read_table(path)
     expected, _ = scipy_arff.loadarff(path)

@@ -50,8 +50,8 @@ def test_scores_are_the_weighted_mean_of_calibrated_scores():
     model = MetricClassifier("f1", candidates=FEW).fit(X, y)
     models, parts = model._ensemble.models, []
     for one, calibrate in zip(models, model._ensemble.calibrations, strict=True):
-        chance = np.clip(one.predict_proba(X_test)[:, 1], 1e-15, 1 - 1e-15)
-        parts.append(calibrate(np.clip(np.log(chance / (1 - chance)), -6.0, 6.0)))
+        probability = np.clip(one.predict_proba(X_test)[:, 1], 1e-15, 1 - 1e-15)
+        parts.append(calibrate(np.clip(np.log(probability / (1 - probability)), -6.0, 6.0)))
     expected = np.average(parts, axis=0, weights=model.weights_) - model.threshold_
     np.testing.assert_allclose(model.decision_function(X_test), expected, rtol=1e-9)
     np.testing.assert_array_equal(model.predict(X_test), (expected > 0).astype(int))
@@ -105,8 +105,8 @@ def test_the_positive_label_may_be_the_first():
     )
     np.testing.assert_array_equal(found == "usual", model.decision_function(X_test) >= 0.0)
     at = list(model.classes_).index("fraud")
-    chance = model.predict_proba(X_test)[:, at]
-    assert chance[y_test == 1].mean() > chance[y_test == 0].mean()
+    probability = model.predict_proba(X_test)[:, at]
+    assert probability[y_test == 1].mean() > probability[y_test == 0].mean()
 
 
 def test_results_do_not_depend_on_n_jobs():
@@ -168,17 +168,17 @@ def test_candidates_depend_on_measure_size_and_sparsity():
     large = Profile(50_000, 10, False, (), (), False)
     text = Profile(500, 20_000, True, (), (), False)
 
-    def names(profile, measure, two=True):
+    def list_names(profile, measure, two=True):
         return {one.name for one in candidates_for("auto", profile, measure, two, 0)}
 
     f1 = FBeta()
     linear, trees = {"logistic regression", "linear SVM", "multivariate SVM"}, {"boosted trees", "extra trees"}
-    assert names(small, f1) == linear | trees | {"rbf machine"}
-    assert "STAMP" in names(large, f1)
-    assert names(text, f1) == linear
-    assert trees < names(Profile(500, 200, True, (), (), False), f1)
-    assert "multivariate SVM" not in names(small, f1, two=False)
-    assert "multivariate SVM" not in names(small, RecallAtPrecision(0.9))
+    assert list_names(small, f1) == linear | trees | {"rbf machine"}
+    assert "STAMP" in list_names(large, f1)
+    assert list_names(text, f1) == linear
+    assert trees < list_names(Profile(500, 200, True, (), (), False), f1)
+    assert "multivariate SVM" not in list_names(small, f1, two=False)
+    assert "multivariate SVM" not in list_names(small, RecallAtPrecision(0.9))
 
 
 def test_trees_get_dense_samples_only_if_these_fit_in_memory():
@@ -239,10 +239,10 @@ class SlowClassifier(LogisticRegression):
 def test_a_time_budget_is_kept():
     X, _, y, _ = make_data(8000)
     learners = {f"sleepy {k}": SlowClassifier(C=1.0 + k) for k in range(20)}
-    begun = time.perf_counter()
+    started = time.perf_counter()
     model = MetricClassifier("f1", candidates=learners, time_budget=3.0).fit(X, y)
     # Without a budget, the first rung takes eight seconds, and the others as long.
-    assert time.perf_counter() - begun < 6.0
+    assert time.perf_counter() - started < 6.0
     assert model.leaderboard_["why_dropped"].str.contains("more time than is left").any()
     assert model.predict(X).shape == y.shape
 

@@ -19,7 +19,7 @@ from metricwise.persistence.old import STEPS
 from tests.unit.saved_models import SPARSE, X, y
 
 
-def test_a_file_says_what_it_holds(tmp_path: Path) -> None:
+def test_the_header_describes_the_model(tmp_path: Path) -> None:
     path = tmp_path / "model.mw"
     mw.save(mw.AUCSVC().fit(X, y), path, command="metricwise train samples.csv", data=(X, y))
     found = describe(path)
@@ -30,7 +30,7 @@ def test_a_file_says_what_it_holds(tmp_path: Path) -> None:
     assert found.sha256 == path.read_bytes()[-64:].decode()
 
 
-def test_fingerprints_tell_data_apart(tmp_path: Path) -> None:
+def test_fingerprints_of_different_data_differ(tmp_path: Path) -> None:
     changed = X.copy()
     changed[3, 4] = np.nextafter(changed[3, 4], 9.0)
     (tmp_path / "rows.csv").write_text("a,b\n1,2\n")
@@ -44,7 +44,8 @@ def test_fingerprints_tell_data_apart(tmp_path: Path) -> None:
     assert texts[3] == str(fingerprint(sparse.csc_matrix(SPARSE)))
 
 
-def _with_header(path: Path, **changes: Any) -> None:
+def _change_header(path: Path, **changes: Any) -> None:
+    """Write a model file again with a changed header."""
     with open_container(path) as file:
         header, tree = file.read_header(), file.read_tree()
         numbers = [entry["number"] for entry in tree["entries"] if entry["kind"] == "array"]
@@ -52,18 +53,18 @@ def _with_header(path: Path, **changes: Any) -> None:
     write_container(path, header | changes, tree, arrays)
 
 
-def test_another_version_of_scikit_learn_is_said(tmp_path: Path) -> None:
+def test_another_version_of_scikit_learn_warns(tmp_path: Path) -> None:
     path = tmp_path / "model.mw"
     mw.save(mw.AUCSVC().fit(X, y), path)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         mw.load(path)
-    _with_header(path, versions={"metricwise": "0.1", "scikit-learn": "1.6.1", "numpy": "1.26", "python": "3.11"})
+    _change_header(path, versions={"metricwise": "0.1", "scikit-learn": "1.6.1", "numpy": "1.26", "python": "3.11"})
     with pytest.warns(UserWarning, match=rf"saved with scikit-learn 1\.6\.1, and this is {sklearn.__version__}"):
         mw.load(path)
 
 
-def test_what_another_version_has_written_otherwise_is_said(tmp_path: Path) -> None:
+def test_errors_name_the_version_that_wrote_the_file(tmp_path: Path) -> None:
     path = tmp_path / "model.mw"
     mw.save(mw.AUCSVC(), path)
     with open_container(path) as file:
@@ -72,22 +73,23 @@ def test_what_another_version_has_written_otherwise_is_said(tmp_path: Path) -> N
     write_container(path, header, tree, [])
     with pytest.raises(mw.ModelFileError, match="a AUCSVC lacks its parameter 'C'"):
         mw.load(path)
-    _with_header(path, versions=header["versions"] | {"metricwise": "0.0.1"})
+    _change_header(path, versions=header["versions"] | {"metricwise": "0.0.1"})
     with pytest.raises(mw.ModelFileError, match=r"saved by metricwise 0\.0\.1, and this is .*lacks its parameter 'C'"):
         mw.load(path)
 
 
-def test_a_later_format_is_refused(tmp_path: Path) -> None:
+def test_a_later_format_raises(tmp_path: Path) -> None:
     path = tmp_path / "model.mw"
     mw.save(mw.AUCSVC(), path)
-    _with_header(path, format=3, versions=describe(path).versions | {"metricwise": "9.1"})
+    _change_header(path, format=3, versions=describe(path).versions | {"metricwise": "9.1"})
     with pytest.raises(
         mw.ModelFileError, match=r"format is 3.*formats up to 2: use metricwise 9\.1, which wrote it, or"
     ):
         mw.load(path)
 
 
-def _with_version(path: Path, name: str, version: Any) -> None:
+def _change_class_version(path: Path, name: str, version: Any) -> None:
+    """Write a model file again, by a later metricwise and with another version of a class."""
     with open_container(path) as file:
         header, tree = file.read_header(), file.read_tree()
     entries = [entry for entry in tree["entries"] if entry.get("class") == name]
@@ -97,16 +99,16 @@ def _with_version(path: Path, name: str, version: Any) -> None:
     write_container(path, header | {"versions": header["versions"] | {"metricwise": "9.1"}}, tree, [])
 
 
-def test_a_later_version_of_a_class_is_refused(tmp_path: Path) -> None:
+def test_a_later_version_of_a_class_raises(tmp_path: Path) -> None:
     path = tmp_path / "model.mw"
     mw.save(mw.AUCSVC(measure=mw.RocAuc()), path)
-    _with_version(path, "metricwise.RocAuc", 2)
+    _change_class_version(path, "metricwise.RocAuc", 2)
     message = (
         r"saved by metricwise 9\.1.*use the version that wrote it.*version 2 of metricwise\.RocAuc.*up to version 1"
     )
     with pytest.raises(mw.ModelFileError, match=message):
         mw.load(path)
-    _with_version(path, "metricwise.RocAuc", "1")
+    _change_class_version(path, "metricwise.RocAuc", "1")
     with pytest.raises(mw.ModelFileError, match="'1' where its version belongs"):
         mw.load(path)
 

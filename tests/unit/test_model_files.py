@@ -1,4 +1,4 @@
-"""Model files: what is saved comes back, in another process too, and what cannot be saved is named."""
+"""Saved models predict the same in another process; errors name what cannot be saved."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ ROOT = Path(__file__).parents[2]
 
 
 class Saved(NamedTuple):
-    """All models saved in a folder, their predictions, and those of a process that has loaded them."""
+    """All models with their folder, their predictions, and the predictions of a process that has loaded them."""
 
     folder: Path
     models: dict[str, Any]
@@ -49,7 +49,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Saved:
     folder = tmp_path_factory.mktemp("models")
     models, predictions, samples = {}, {}, {}
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of tiny data and networks that have not settled
+        warnings.simplefilter("ignore")  # about small data and networks that have not converged
         for name, make in MODELS.items():
             models[name], samples[name] = make()
             predictions[name] = predict_all(models[name], samples[name])
@@ -63,7 +63,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Saved:
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_every_model_predicts_equal_bits_in_a_fresh_process(saved: Saved, name: str) -> None:
+def test_every_model_predicts_the_same_bits_in_another_process(saved: Saved, name: str) -> None:
     assert "predict" in saved.predictions[name]
     for method, values in saved.predictions[name].items():
         found = saved.after_loading[f"{name}/{method}"]
@@ -80,7 +80,7 @@ def test_every_estimator_of_the_package_is_among_the_models(saved: Saved) -> Non
 # ----------------------------------------------------------------------------------------------------- declared states
 
 TRANSIENT = {
-    "_warm_states": "what warm_start continues from belongs to the process that trains",
+    "_warm_states": "the state of warm_start belongs to the process that trains",
     "callback": "a parameter of the training",
     "checkpoint": "a parameter of the training",
     "relative": "PrecisionAtK and RecallAtK derive it from k",
@@ -90,7 +90,7 @@ TRANSIENT = {
 
 
 def _own_objects(thing: Any) -> Iterator[Any]:
-    """Yield the objects of metricwise in a model, however deep."""
+    """Yield the objects of metricwise in a model, at any depth."""
     if type(thing).__module__.startswith("metricwise."):
         yield thing
     if isinstance(thing, dict):
@@ -130,7 +130,7 @@ def test_every_listed_class_declares_its_own_state(cls: type) -> None:
     assert "__stored_state__" in vars(cls)
 
 
-def test_attributes_set_by_hand_do_not_get_into_a_file(tmp_path: Path) -> None:
+def test_undeclared_attributes_are_not_saved(tmp_path: Path) -> None:
     model = mw.MultivariateSVC("f1", warm_start=True).fit(X, y)
     mw.save(model, tmp_path / "before.mw")
     model._secret, model.note_, model.result_.certificate.__dict__["_secret"] = "password", "password", "password"
@@ -145,7 +145,7 @@ def test_files_are_zip_archives_that_numpy_reads_without_pickle(saved: Saved) ->
             assert all(archive[name].dtype.kind != "O" for name in archive.files if name.startswith("array"))
 
 
-def test_results_come_back_whole(tmp_path: Path) -> None:
+def test_results_are_restored(tmp_path: Path) -> None:
     model = mw.MultivariateSVC("f1").fit(X, y)
     mw.save(model, tmp_path / "model.mw")
     found, before = mw.load(tmp_path / "model.mw").result_, model.result_
@@ -156,7 +156,7 @@ def test_results_come_back_whole(tmp_path: Path) -> None:
     assert mw.certify(mw.load(tmp_path / "model.mw"), X, y).upper == mw.certify(model, X, y).upper
 
 
-def test_what_is_known_of_a_threshold_comes_back(tmp_path: Path) -> None:
+def test_score_intervals_are_restored(tmp_path: Path) -> None:
     model = mw.PlugInClassifier(LogisticRegression()).fit(X, y)
     mw.save(model, tmp_path / "model.mw")
     found = mw.load(tmp_path / "model.mw")
@@ -165,7 +165,7 @@ def test_what_is_known_of_a_threshold_comes_back(tmp_path: Path) -> None:
     assert found.score(X, y) == model.score(X, y)
 
 
-def test_a_model_without_training_can_be_saved_and_trained_later(tmp_path: Path) -> None:
+def test_an_unfitted_model_can_be_saved_and_trained_later(tmp_path: Path) -> None:
     pipeline = make_pipeline(StandardScaler(), mw.MultivariateSVC("jaccard", C=3.0))
     mw.save(pipeline, tmp_path / "model.mw")
     found = mw.load(tmp_path / "model.mw").fit(X, y)
@@ -178,24 +178,24 @@ def test_a_model_without_training_can_be_saved_and_trained_later(tmp_path: Path)
     + [mw.PrecisionAtK(0.05), mw.RecallAtPrecision(0.9), mw.PartialAuc(0.0, 0.2), mw.Averaged(mw.FBeta(0.5), "micro")],
     ids=repr,
 )
-def test_every_measure_comes_back(tmp_path: Path, measure: Any) -> None:
+def test_every_measure_is_restored(tmp_path: Path, measure: Any) -> None:
     mw.save(mw.MultivariateSVC(measure), tmp_path / "model.mw")
     assert mw.load(tmp_path / "model.mw").measure == measure
 
 
 @pytest.mark.parametrize("learner", [mw.SPADEClassifier("g_mean"), mw.STAMPClassifier("f1"), mw.MiniBatchSVC("f1")])
-@pytest.mark.parametrize("rows", [X, SPARSE], ids=["dense", "sparse"])
-def test_a_stream_goes_on_where_it_was(tmp_path: Path, learner: Any, rows: Any) -> None:
-    model = sklearn.clone(learner).partial_fit(rows[:90], y[:90], classes=[0, 1])
+@pytest.mark.parametrize("samples", [X, SPARSE], ids=["dense", "sparse"])
+def test_partial_fit_continues_after_loading(tmp_path: Path, learner: Any, samples: Any) -> None:
+    model = sklearn.clone(learner).partial_fit(samples[:90], y[:90], classes=[0, 1])
     mw.save(model, tmp_path / "model.mw")
     found = mw.load(tmp_path / "model.mw")
     assert np.array_equal(
-        found.partial_fit(rows[90:], y[90:]).decision_function(rows),
-        model.partial_fit(rows[90:], y[90:]).decision_function(rows),
+        found.partial_fit(samples[90:], y[90:]).decision_function(samples),
+        model.partial_fit(samples[90:], y[90:]).decision_function(samples),
     )
 
 
-def test_what_was_shared_is_shared(tmp_path: Path) -> None:
+def test_shared_objects_stay_shared(tmp_path: Path) -> None:
     model = mw.MetricClassifier("f1", candidates=["logistic"]).fit(X, y)
     mw.save(model, tmp_path / "model.mw")
     found = mw.load(tmp_path / "model.mw")
@@ -203,7 +203,7 @@ def test_what_was_shared_is_shared(tmp_path: Path) -> None:
     assert all(one is other for one, other in zip(models, found._ensemble.models, strict=True))
 
 
-def test_random_states_go_on_where_they_were(tmp_path: Path) -> None:
+def test_random_states_continue_after_loading(tmp_path: Path) -> None:
     random = np.random.RandomState(5)
     random.normal(size=3)
     mw.save(mw.SPADEClassifier("g_mean", random_state=random), tmp_path / "model.mw")
@@ -211,7 +211,7 @@ def test_random_states_go_on_where_they_were(tmp_path: Path) -> None:
     assert np.array_equal(found.normal(size=1000), random.normal(size=1000))
 
 
-def test_the_same_model_makes_the_same_file(tmp_path: Path) -> None:
+def test_the_same_model_gives_the_same_file(tmp_path: Path) -> None:
     model = mw.PlugInClassifier(LogisticRegression()).fit(X, y)
     mw.save(model, tmp_path / "one.mw")
     mw.save(mw.load(tmp_path / "one.mw"), tmp_path / "two.mw")
@@ -244,7 +244,7 @@ def _kernel(A: Any, B: Any) -> Any:
         (mw.AUCSVC(pos_label=np.datetime64("2020-01-01")), r"model\.pos_label is of the type numpy\.datetime64"),
     ],
 )
-def test_what_cannot_be_saved_is_named(tmp_path: Path, model: Any, message: str) -> None:
+def test_objects_that_cannot_be_saved_are_named(tmp_path: Path, model: Any, message: str) -> None:
     path = tmp_path / "model.mw"
     path.write_text("before")
     with pytest.raises(mw.ModelFileError, match=message) as caught:
@@ -253,7 +253,7 @@ def test_what_cannot_be_saved_is_named(tmp_path: Path, model: Any, message: str)
     assert path.read_text() == "before" and os.listdir(tmp_path) == ["model.mw"]
 
 
-def test_what_belongs_to_the_training_is_left_out(tmp_path: Path) -> None:
+def test_parameters_of_the_run_are_not_saved(tmp_path: Path) -> None:
     stream = mw.SPADEClassifier("g_mean", callback=print, checkpoint=tmp_path / "checkpoint")
     mw.save(make_pipeline(StandardScaler(), stream, memory="cache"), tmp_path / "model.mw")
     found = mw.load(tmp_path / "model.mw")
@@ -261,52 +261,52 @@ def test_what_belongs_to_the_training_is_left_out(tmp_path: Path) -> None:
     assert stream.callback is print
 
 
-def test_files_can_be_read_by_whom_other_files_can_be_read(tmp_path: Path) -> None:
+def test_files_have_the_default_permissions(tmp_path: Path) -> None:
     mw.save(mw.AUCSVC(), tmp_path / "model.mw")
     (tmp_path / "other").touch()
     assert (tmp_path / "model.mw").stat().st_mode == (tmp_path / "other").stat().st_mode
 
 
-def test_requests_for_weights_come_back(tmp_path: Path) -> None:
+def test_metadata_requests_are_restored(tmp_path: Path) -> None:
     with sklearn.config_context(enable_metadata_routing=True):
         mw.save(mw.AUCSVC().set_fit_request(sample_weight=True), tmp_path / "model.mw")
         found = mw.load(tmp_path / "model.mw").get_metadata_routing()
     assert found.fit.requests == {"sample_weight": True}
 
 
-def test_arrays_on_disk_become_arrays(tmp_path: Path) -> None:
-    rows = np.lib.format.open_memmap(tmp_path / "rows.npy", "w+", shape=X.shape)
-    rows[:] = X
+def test_memory_maps_are_loaded_as_arrays(tmp_path: Path) -> None:
+    samples = np.lib.format.open_memmap(tmp_path / "X.npy", "w+", shape=X.shape)
+    samples[:] = X
     model = mw.PlugInClassifier(KNeighborsClassifier()).fit(X, y)
-    model.estimator_._fit_X = rows
+    model.estimator_._fit_X = samples
     mw.save(model, tmp_path / "model.mw")
     assert type(mw.load(tmp_path / "model.mw").estimator_._fit_X) is np.ndarray
 
 
-def test_a_model_that_contains_itself_is_refused(tmp_path: Path) -> None:
+def test_a_model_that_contains_itself_raises(tmp_path: Path) -> None:
     model = mw.PlugInClassifier(LogisticRegression())
     model.estimator = model
     with pytest.raises(mw.ModelFileError, match="contains itself"):
         mw.save(model, tmp_path / "model.mw")
 
 
-def test_only_estimators_are_models(tmp_path: Path) -> None:
+def test_invalid_models_and_commands_raise(tmp_path: Path) -> None:
     with pytest.raises(TypeError, match="model must be an estimator, got dict"):
         mw.save({}, tmp_path / "model.mw")
     with pytest.raises(TypeError, match="command must be text"):
         mw.save(mw.AUCSVC(), tmp_path / "model.mw", command=["train"])  # type: ignore[arg-type]
 
 
-def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_a_missing_folder_raises(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="nowhere"):
         mw.save(mw.AUCSVC(), tmp_path / "nowhere" / "model.mw")
 
 
 @pytest.mark.parametrize("measure", ["f1", "roc_auc"])
-@pytest.mark.parametrize("rows", [X, SPARSE, sparse.csr_matrix(np.floor(np.abs(SPARSE * 100.0).toarray()))])
-def test_every_candidate_of_model_selection_can_be_saved(measure: str, rows: Any, tmp_path: Path) -> None:
-    profile = replace(Profile.of(rows), n_samples=30_000)  # so that streams take part
-    small = Profile.of(rows)
+@pytest.mark.parametrize("samples", [X, SPARSE, sparse.csr_matrix(np.floor(np.abs(SPARSE * 100.0).toarray()))])
+def test_every_candidate_of_model_selection_can_be_saved(measure: str, samples: Any, tmp_path: Path) -> None:
+    profile = replace(Profile.of(samples), n_samples=30_000)  # so that streaming candidates are included
+    small = Profile.of(samples)
     wide = replace(small, n_features=50_000) if small.is_sparse else small
     found = [
         one for kind in (profile, small, wide) for one in candidates_for("auto", kind, mw.get_measure(measure), True, 0)
@@ -316,6 +316,6 @@ def test_every_candidate_of_model_selection_can_be_saved(measure: str, rows: Any
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for one in found:
-            model = one.final.fit(rows, y)
+            model = one.final.fit(samples, y)
             mw.save(model, tmp_path / "model.mw")
-            np.testing.assert_array_equal(mw.load(tmp_path / "model.mw").predict(rows), model.predict(rows))
+            np.testing.assert_array_equal(mw.load(tmp_path / "model.mw").predict(samples), model.predict(samples))

@@ -31,7 +31,7 @@ def _read_column(values: Any) -> Any:
     return pd.Categorical(values.astype(object)) if values.dtype.kind == "U" else values
 
 
-def load_old(name: str, folder: Path) -> Any:
+def load_old_file(name: str, folder: Path) -> Any:
     path = folder / f"{name}.mw"
     path.write_bytes(gzip.decompress((FOLDER / f"{name}.mw.gz").read_bytes()))
     with warnings.catch_warnings():
@@ -39,19 +39,19 @@ def load_old(name: str, folder: Path) -> Any:
         return metricwise.load(path)
 
 
-def test_every_estimator_has_a_file() -> None:
+def test_every_estimator_has_an_old_file() -> None:
     assert {entry.name for entry in registry.entries()} <= {name.split("-")[0] for name in NAMES}
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_predictions_are_the_same(name: str, tmp_path: Path) -> None:
-    model, again = load_old(name, tmp_path), tmp_path / "again.mw"
-    expect_predictions(model, name)
+def test_old_models_predict_the_same_and_can_be_saved_again(name: str, tmp_path: Path) -> None:
+    model, again = load_old_file(name, tmp_path), tmp_path / "again.mw"
+    assert_same_predictions(model, name)
     metricwise.save(model, again)
-    expect_predictions(metricwise.load(again), name)
+    assert_same_predictions(metricwise.load(again), name)
 
 
-def expect_predictions(model: Any, name: str) -> None:
+def assert_same_predictions(model: Any, name: str) -> None:
     with np.load(FOLDER / f"{name}.npz") as stored:
         X = read_input(stored)
         methods = [key for key in stored.files if key != "X" and not key.startswith("column/")]
@@ -64,5 +64,5 @@ def expect_predictions(model: Any, name: str) -> None:
 
 def test_results_state_their_objective(tmp_path: Path) -> None:
     """Files of format 1 did not state the objective of a result."""
-    found = load_old("AUCSVC-squared", tmp_path)
+    found = load_old_file("AUCSVC-squared", tmp_path)
     assert found.norm == 2 and found.result_.problem.objective is Objective.SQUARED_PAIRS

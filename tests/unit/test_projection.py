@@ -43,7 +43,7 @@ def make_measurement(n_samples):
 
 def test_fitting_recovers_the_constants():
     sizes = {"n_features": 100, "n_workers": 2, "n_chunks": 8, "n_bins": 256}
-    found = fit([make_measurement(rows) for rows in (10_000, 100_000, 1_000_000)], **sizes, call=1e-3)
+    found = fit([make_measurement(n_samples) for n_samples in (10_000, 100_000, 1_000_000)], **sizes, call=1e-3)
     for name, value in vars(TRUE).items():
         assert getattr(found, name) == pytest.approx(value, rel=1e-6), name
 

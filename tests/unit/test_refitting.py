@@ -80,8 +80,8 @@ class GrowingScores(ClassifierMixin, BaseEstimator):
         return self
 
     def predict_proba(self, X):
-        chance = expit(self.scale_ * (X[:, 0] - 1.0))
-        return np.column_stack([1.0 - chance, chance])
+        probability = expit(self.scale_ * (X[:, 0] - 1.0))
+        return np.column_stack([1.0 - probability, probability])
 
     def predict(self, X):
         return self.classes_[(X[:, 0] > 1.0).astype(int)]

@@ -51,7 +51,7 @@ NAMES = (
 
 
 @pytest.fixture
-def fresh(monkeypatch):
+def restored_registry(monkeypatch):
     """Undo the registrations of a test."""
     monkeypatch.setattr(registry, "_FACTORIES", dict(registry._FACTORIES))
     monkeypatch.setattr(registry, "_NAMES", dict(registry._NAMES))
@@ -128,14 +128,14 @@ def test_other_types_raise(thing):
         get_measure(thing)
 
 
-@pytest.mark.usefixtures("fresh")
+@pytest.mark.usefixtures("restored_registry")
 def test_registered_aliases_are_found():
     register("f3", lambda: FBeta(3.0), aliases=["f_three"])
     assert get_measure("F-Three") == get_measure("f3") == FBeta(3.0)
     assert "f3" in registered_names() and "f_three" not in registered_names()
 
 
-@pytest.mark.usefixtures("fresh")
+@pytest.mark.usefixtures("restored_registry")
 def test_registering_a_taken_name_raises():
     for name, aliases in (("f1", []), ("F-1", []), ("mcc", []), ("new", ["f1"])):
         with pytest.raises(ValueError, match="is taken by measure"):
@@ -145,7 +145,7 @@ def test_registering_a_taken_name_raises():
     assert registered_names() == NAMES
 
 
-@pytest.mark.usefixtures("fresh")
+@pytest.mark.usefixtures("restored_registry")
 def test_registering_can_overwrite():
     register("f1", lambda: FBeta(3.0), overwrite=True)
     assert get_measure("f1") == FBeta(3.0)

@@ -257,16 +257,16 @@ def test_informative_features_are_listed(container: Any) -> None:
     samples = random.normal(size=(400, 4))
     truth = samples[:, 2] > 0
     if container in (pd.DataFrame, pl.DataFrame):
-        rows_in: Any = (
+        data: Any = (
             container(samples, ["a", "b", "the one", "d"])
             if container is pl.DataFrame
             else pd.DataFrame(samples, columns=["a", "b", "the one", "d"])
         )
         names = None
     else:
-        rows_in, names = container(samples), ["a", "b", "the one", "d"]
+        data, names = container(samples), ["a", "b", "the one", "d"]
     for model in (LogisticRegression(), RandomForestClassifier(10, random_state=0)):
-        found = compute_importance(model.fit(rows_in, truth), rows_in, truth, get_measure("f1"), None, names, 5.0)
+        found = compute_importance(model.fit(data, truth), data, truth, get_measure("f1"), None, names, 5.0)
         assert found is not None
         assert found.names[0] == "the one" and found.linear == hasattr(model, "coef_")
         assert abs(found.values[0]) > 3 * abs(found.values[1])

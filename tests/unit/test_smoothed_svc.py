@@ -180,10 +180,10 @@ def test_a_manipulated_witness_cannot_raise_the_bound_above_the_optimum():
     model = SmoothedSVC("prbep", C=0.3, threshold=0.0).fit(X, y)
     best = MultivariateSVC("prbep", C=0.3, threshold=0.0, tol=1e-6).fit(X, y).result_.certificate.upper
     for factor in (0.0, 0.5, -3.0, 100.0):
-        kept = model.result_.witness.points.copy()
+        original = model.result_.witness.points.copy()
         model.result_.witness.points[:] *= factor
         assert certify(model, X, y).lower <= best
-        model.result_.witness.points[:] = kept
+        model.result_.witness.points[:] = original
 
 
 def test_history_and_callback_report_every_iteration():

@@ -88,7 +88,7 @@ def test_the_lasso_agrees_with_two_independent_solvers(n_atoms):
     codes = SampleEncoder.from_design(make_design(X), atoms).encode(C1, 1e-10)
     by_lars = sparse_encode(X, atoms, algorithm="lasso_lars", alpha=C1 / 2, max_iter=20_000)
     lasso = Lasso(alpha=C1 / (2 * X.shape[1]), fit_intercept=False, tol=1e-12, max_iter=100_000)
-    by_lasso = [lasso.fit(atoms.T, row).coef_ for row in X[:20]]
+    by_lasso = [lasso.fit(atoms.T, sample).coef_ for sample in X[:20]]
     np.testing.assert_allclose(codes, by_lars, atol=1e-4)
     np.testing.assert_allclose(codes[:20], by_lasso, atol=1e-4)
 
@@ -122,9 +122,11 @@ def test_gradients_equal_finite_differences(measure):
     by_codes = gradient_of_codes(problem, coded, codes, w)
     by_weights = gradient_of_weights(problem, codes, w)
     for _ in range(10):
-        way = rng.normal(size=codes.shape)
-        ends = [compute_objective(problem, coded, codes + sign * step * way, w) for sign in (1, -1)]
-        assert (ends[0] - ends[1]) / (2 * step) == pytest.approx(float((by_codes * way).sum()), rel=1e-4, abs=1e-2)
+        direction = rng.normal(size=codes.shape)
+        ends = [compute_objective(problem, coded, codes + sign * step * direction, w) for sign in (1, -1)]
+        assert (ends[0] - ends[1]) / (2 * step) == pytest.approx(
+            float((by_codes * direction).sum()), rel=1e-4, abs=1e-2
+        )
         turn = rng.normal(size=w.shape)
         ends = [compute_objective(problem, coded, codes, w + sign * step * turn) for sign in (1, -1)]
         assert (ends[0] - ends[1]) / (2 * step) == pytest.approx(float(by_weights @ turn), rel=1e-4, abs=1e-2)
@@ -233,7 +235,7 @@ def test_codes_do_not_depend_on_the_batch():
     model = SparseCodingClassifier("f1", 12, threshold=0.0).fit(X, y)
     codes = model.transform(X)
     assert codes.shape == (len(y), 12) and 0 < (codes == 0).mean() < 1
-    np.testing.assert_allclose(np.vstack([model.transform(row[None]) for row in X[:10]]), codes[:10], atol=1e-9)
+    np.testing.assert_allclose(np.vstack([model.transform(sample[None]) for sample in X[:10]]), codes[:10], atol=1e-9)
     assert list(model.get_feature_names_out())[:2] == ["sparsecodingclassifier0", "sparsecodingclassifier1"]
 
 

@@ -52,12 +52,15 @@ def test_max_equals_the_best_of_all_cuts(measure):
 @pytest.mark.parametrize("seed", range(3))
 def test_expected_equals_the_best_cut_of_the_expected_table(measure, seed):
     _, log_odds = make_problem(40, seed)
-    chance = expit(log_odds)
+    probability = expit(log_odds)
 
     def value(threshold):
         above = log_odds > threshold
         return measure.value(
-            chance[above].sum(), (1 - chance)[above].sum(), chance[~above].sum(), (1 - chance)[~above].sum()
+            probability[above].sum(),
+            (1 - probability)[above].sum(),
+            probability[~above].sum(),
+            (1 - probability)[~above].sum(),
         )
 
     best = max(value(threshold) for threshold in [log_odds.min() - 1.0, *log_odds])
@@ -194,19 +197,19 @@ def test_bootstrap_intervals_cover_the_mean_of_new_samples():
 @pytest.mark.parametrize(("positives", "shift"), [(12, 2.5), (40, 1.0)])
 def test_intervals_of_roc_areas_cover_those_of_new_samples(positives, shift):
     """Areas near one with few positives are included; the bootstrap alone would cover far fewer."""
-    held = []
+    is_covered = []
     for seed in range(30):
         random = np.random.default_rng(seed)
 
-        def drawn(count, samples, random=random):
+        def draw(count, samples, random=random):
             truth = np.arange(samples) < count
             return truth, random.normal(size=samples) + shift * truth
 
-        truth, scores = drawn(positives, 400)
+        truth, scores = draw(positives, 400)
         posterior = summarize_scores(RocAuc(), truth, scores, np.ones(400))
         low, high = posterior.interval(n_samples=200)
-        held.append(low <= roc_auc_score(*drawn(positives // 2, 200)) <= high)
-    assert np.mean(held) >= 0.75  # fails once in 130 times at a coverage of 0.9
+        is_covered.append(low <= roc_auc_score(*draw(positives // 2, 200)) <= high)
+    assert np.mean(is_covered) >= 0.75  # fails once in 130 times at a coverage of 0.9
 
 
 def test_intervals_of_perfect_rankings_are_below_one():
