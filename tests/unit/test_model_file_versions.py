@@ -59,8 +59,8 @@ def test_another_version_of_scikit_learn_warns(tmp_path: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         mw.load(path)
-    _change_header(path, versions={"metricwise": "0.1", "scikit-learn": "1.6.1", "numpy": "1.26", "python": "3.11"})
-    with pytest.warns(UserWarning, match=rf"saved with scikit-learn 1\.6\.1, and this is {sklearn.__version__}"):
+    _change_header(path, versions={"metricwise": "0.1", "scikit-learn": "1.5.0", "numpy": "1.26", "python": "3.11"})
+    with pytest.warns(UserWarning, match=rf"saved with scikit-learn 1\.5\.0, and this is {sklearn.__version__}"):
         mw.load(path)
 
 
