@@ -20,11 +20,6 @@ from metricwise.measures.base import CountsClassTables, CountsTable, RestrictsLa
 def average_measure(measure: Measure, what: Literal["classes", "labels"]) -> Any:
     """Return a measure of all classes or labels: the macro average of one that is defined for two classes only."""
     if isinstance(measure, Averaged) or (what == "classes" and isinstance(measure, CountsClassTables)):
-        if getattr(measure, "average", None) == "samples":
-            raise ValueError(
-                f"{measure.name!r} is a mean over samples: use BinaryRelevance(estimator, inference='meuf'), which "
-                "chooses the labels of each sample for it"
-            )
         return measure
     if isinstance(measure, CountsTable) and not isinstance(measure, RestrictsLabellings):
         return Averaged(measure, "macro")
@@ -32,6 +27,16 @@ def average_measure(measure: Measure, what: Literal["classes", "labels"]) -> Any
         f"measure {measure.name!r} is for two classes, but y has several {what}: use an average of a measure of the "
         "contingency table, such as 'f1_macro', 'f1_micro' or 'f1_weighted'"
     )
+
+
+def check_thresholds_serve(measure: Measure, what: Literal["classes", "labels"]) -> None:
+    """Raise a ValueError unless offsets of the classes, or thresholds of the labels, serve a measure."""
+    if isinstance(measure, Averaged) and measure.average == "samples":
+        raise ValueError(
+            f"{measure.name!r} is a mean over samples: use BinaryRelevance(estimator, inference='meuf'), which "
+            "chooses the labels of each sample for it"
+        )
+    average_measure(measure, what)
 
 
 def choose_offsets(value: TablesValue, rule: ThresholdRule, samples: ScoredSamples) -> Decision:

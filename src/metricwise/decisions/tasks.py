@@ -20,7 +20,13 @@ from metricwise.decisions.binary import Aim, ThresholdRule, choose, judge_by_fol
 from metricwise.decisions.class_offsets import best_offsets
 from metricwise.decisions.decision import Calibration, Decision, ScoredSamples, Sigmoid
 from metricwise.decisions.label_matrix import restore_sparsity, validate_label_matrix
-from metricwise.decisions.multiclass import average_measure, choose_offsets, choose_thresholds, value_by_weights
+from metricwise.decisions.multiclass import (
+    average_measure,
+    check_thresholds_serve,
+    choose_offsets,
+    choose_thresholds,
+    value_by_weights,
+)
 from metricwise.decisions.out_of_fold import NO_SAMPLES, draw_probe, run_in_parallel
 from metricwise.decisions.scoring import binary_scores, class_scores, fit_copy, fit_label, gives_probabilities
 from metricwise.decisions.targets import classes_of, positive_class
@@ -57,16 +63,8 @@ class Task(ABC):
         """Return the codes that folds are stratified by."""
 
     @abstractmethod
-    def fit(self, estimator: Any, X: Any, y: Labels, weights: Floats | None, n_jobs: int | None = None) -> Any:
-        """Train copies of a classifier and return the model."""
-
-    @abstractmethod
     def scores(self, model: Any, X: Any) -> Floats:
         """Return the scores of samples: log-odds, log-probabilities or decision values."""
-
-    @abstractmethod
-    def learner_probabilities(self, model: Any, X: Any) -> Floats:
-        """Return the probabilities that the model itself predicts."""
 
     @abstractmethod
     def prior_scores(self, target: Labels) -> Any:
@@ -99,6 +97,14 @@ class Task(ABC):
     @abstractmethod
     def score(self, y: Any, margins: Floats, weights: Any) -> float:
         """Return the measure of predictions, given their decision function."""
+
+    def fit(self, estimator: Any, X: Any, y: Labels, weights: Floats | None, n_jobs: int | None = None) -> Any:
+        """Train a copy of a classifier, or one copy per label, and return the model."""
+        return fit_copy(estimator, X, y, weights)
+
+    def learner_probabilities(self, model: Any, X: Any) -> Floats:
+        """Return the probabilities that the model itself predicts."""
+        return np.asarray(model.predict_proba(X))
 
     def aim(self, rule: ThresholdRule) -> Aim | None:
         """Return what the threshold is chosen for; None unless binary. ValueError for constraints on other tasks."""
@@ -146,14 +152,8 @@ class Binary(Task):
     def strata(self, target: Labels) -> Integers:
         return target.astype(np.int64)
 
-    def fit(self, estimator: Any, X: Any, y: Labels, weights: Floats | None, n_jobs: int | None = None) -> Any:
-        return fit_copy(estimator, X, y, weights)
-
     def scores(self, model: Any, X: Any) -> Floats:
         return binary_scores(model, X, self.positive)
-
-    def learner_probabilities(self, model: Any, X: Any) -> Floats:
-        return np.asarray(model.predict_proba(X))
 
     def prior_scores(self, target: Labels) -> float:
         return float(_log_odds(np.mean(target), len(target)))
@@ -211,14 +211,8 @@ class Multiclass(Task):
     def strata(self, target: Labels) -> Integers:
         return target
 
-    def fit(self, estimator: Any, X: Any, y: Labels, weights: Floats | None, n_jobs: int | None = None) -> Any:
-        return fit_copy(estimator, X, y, weights)
-
     def scores(self, model: Any, X: Any) -> Floats:
         return class_scores(model, X, self.classes)
-
-    def learner_probabilities(self, model: Any, X: Any) -> Floats:
-        return np.asarray(model.predict_proba(X))
 
     def prior_scores(self, target: Labels) -> Floats:
         return np.asarray(np.log(np.mean(self._columns(target), axis=0)))
@@ -352,7 +346,7 @@ def make_task(
     yes
     """
     if y.ndim == 2:
-        average_measure(measure, "labels")
+        check_thresholds_serve(measure, "labels")
         return Multilabel(np.arange(y.shape[1]), measure, is_sparse)
     return task_of_classes(classes_of(y, np.ones(len(y)) if weights is None else weights), measure, pos_label)
 
@@ -361,7 +355,7 @@ def task_of_classes(classes: Labels, measure: Measure, pos_label: Any) -> Binary
     """Return the task of two or more classes."""
     if classes.size == 2:
         return Binary(classes, measure, positive_class(classes, pos_label))
-    average_measure(measure, "classes")
+    check_thresholds_serve(measure, "classes")
     return Multiclass(classes, measure)
 
 

@@ -51,7 +51,7 @@ class Evaluation:
 
 def resolve_measure(measure: Measure, predictions: Predictions) -> Measure:
     """Return the measure as it applies to these problems: the macro average of one that is for two classes only."""
-    if predictions.kind == "binary" or getattr(measure, "average", None) == "samples":
+    if predictions.kind == "binary":
         return measure
     found: Measure = average_measure(measure, NOUNS[predictions.kind])
     return found
