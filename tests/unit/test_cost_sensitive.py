@@ -24,8 +24,9 @@ from metricwise import Accuracy, CostSensitiveClassifier, FBeta, PlugInClassifie
 from metricwise.decisions.comparison import Judged, least_gain
 from metricwise.decisions.decision import Decision, ScoredSamples
 from metricwise.decisions.out_of_fold import OutOfFoldScores
+from metricwise.estimators.wrappers.cost_sensitive import iterations
 from metricwise.estimators.wrappers.cost_sensitive.iterations import JudgedWeights, select_iteration
-from metricwise.estimators.wrappers.cost_sensitive.learners import WeightedLearner
+from metricwise.estimators.wrappers.cost_sensitive.learners import can_start_from
 from metricwise.solvers.amp_problem import ClassCosts
 
 X, Y = make_classification(1500, 8, n_informative=4, weights=[0.85], flip_y=0.05, random_state=0)
@@ -189,7 +190,7 @@ def test_linear_models_start_from_their_last_iteration():
 def test_warm_starts_do_not_change_the_result(measure, monkeypatch):
     learner = LogisticRegression(max_iter=1000, tol=1e-9)
     warm = fit_model(learner, measure)
-    monkeypatch.setattr(WeightedLearner, "continues", lambda self, model: False)
+    monkeypatch.setattr(iterations, "can_start_from", lambda model: False)
     cold = fit_model(learner, measure)
     assert [entry.score for entry in warm.history_] == pytest.approx([entry.score for entry in cold.history_], abs=1e-3)
     np.testing.assert_allclose(warm.estimator_.coef_, cold.estimator_.coef_, atol=1e-4)
@@ -208,9 +209,9 @@ CONTINUES = [
 
 @pytest.mark.parametrize(("learner", "expected"), CONTINUES, ids=lambda x: type(x).__name__)
 def test_learners_with_warm_start_are_recognised(learner, expected):
-    assert WeightedLearner(learner).continues(clone(learner).fit(X[TRAIN], Y[TRAIN])) is expected
+    assert can_start_from(clone(learner).fit(X[TRAIN], Y[TRAIN])) is expected
     pipeline = make_pipeline(StandardScaler(), learner)
-    assert WeightedLearner(pipeline).continues(clone(pipeline).fit(X[TRAIN], Y[TRAIN])) is expected
+    assert can_start_from(clone(pipeline).fit(X[TRAIN], Y[TRAIN])) is expected
 
 
 # ------------------------------------------------------------------------------------------------------- predictions

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.base import clone
 
 from metricwise._sklearn import take_samples
-from metricwise._typing import Floats, Indices, Mask
+from metricwise._typing import Floats, Indices, Labels, Mask
 from metricwise.decisions.chunk_learners import ChunkTargets, light_copy, partial_fit_chunk, score_chunk
 from metricwise.decisions.dask_learners import fit_on_dask, load_to_memory, refuse_class_names, trains_on_dask
 from metricwise.decisions.out_of_fold import (
@@ -33,6 +33,9 @@ from metricwise.designs.cluster.encoding import count_bytes
 from metricwise.designs.cluster.source import DaskSource
 from metricwise.designs.cluster.tasks import WorkerTasks
 from metricwise.registry import trains_on
+
+Fit = Callable[[Any, Labels, Floats | None], Any]
+Score = Callable[[Any, Any], Floats]
 
 
 class Executor(Protocol):
@@ -66,14 +69,36 @@ class Executor(Protocol):
         """Return a model's scores of ascending samples."""
 
 
-def score_fold(
-    task: Task, estimator: Any, data: TrainingData, train: Indices, test: Indices, seen: Indices
-) -> tuple[Floats, Floats]:
-    """Train a fold model; return its scores of test samples and of samples that it was trained with."""
+def fit_and_score(
+    fit: Fit, score: Score, data: TrainingData, train: Indices, test: Indices, *others: Indices
+) -> tuple[Any, list[Floats]]:
+    """Train a model on some of the samples; return it with its scores of ``test`` and of each of ``others``.
+
+    Parameters
+    ----------
+    fit : callable
+        ``fit(X, y, weights)`` returns a model.
+    score : callable
+        ``score(model, X)`` returns its scores of samples.
+    data : TrainingData
+        All samples.
+    train : array of int
+        The samples to train on.
+    test, *others : arrays of int
+        The samples to score; ``others`` may be empty.
+    """
     part = data.take(train)
-    model = task.fit(estimator, part.X, part.y, part.weights)
-    scores = task.scores(model, take_samples(data.X, test))
-    return scores, task.scores(model, take_samples(data.X, seen)) if seen.size else scores[:0]
+    model = fit(part.X, part.y, part.weights)
+    scores = score(model, take_samples(data.X, test))
+    of_others = [score(model, take_samples(data.X, some)) if some.size else scores[:0] for some in others]
+    return model, [scores, *of_others]
+
+
+def score_fold(
+    fit: Fit, score: Score, data: TrainingData, train: Indices, test: Indices, seen: Indices
+) -> tuple[Floats, ...]:
+    """Train a fold model; return its scores of test samples and of samples that it was trained with."""
+    return tuple(fit_and_score(fit, score, data, train, test, seen)[1])
 
 
 @dataclass(frozen=True)
@@ -132,7 +157,11 @@ class LocalExecutor:
         model = self.task.fit(estimator, data.X, data.y, data.weights, self.n_jobs)
         if not splits:
             return model, OutOfFoldScores(np.arange(len(data.y)), self.task.scores(model, data.X))
-        return model, score_out_of_fold(partial(score_fold, self.task, estimator, data), splits, probe, self.n_jobs)
+        return model, self.score_folds(partial(self.task.fit, estimator), self.task.scores, splits, probe)
+
+    def score_folds(self, fit: Fit, score: Score, splits: Splits, probe: Indices) -> OutOfFoldScores:
+        """Return the scores of fold models; see `fit_and_score`."""
+        return score_out_of_fold(partial(score_fold, fit, score, self.data), splits, probe, self.n_jobs)
 
     def score(self, model: Any, samples: Indices) -> Floats:
         """Return a model's scores of samples."""

@@ -65,7 +65,7 @@ class AveragedModels:
     def scores(self, task: Task, X: Any) -> Floats:
         """Return scores of samples."""
         parts = [
-            calibrate(limited_scores(task, model, X, self.prior))
+            calibrate(limited_scores(task, self.prior, model, X))
             for model, calibrate in zip(self.models, self.calibrations, strict=True)
         ]
         return self.mean(parts)

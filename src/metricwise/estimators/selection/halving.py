@@ -24,7 +24,8 @@ from metricwise._sklearn import take_samples
 from metricwise._typing import Floats, Indices
 from metricwise.decisions.binary import ThresholdRule
 from metricwise.decisions.decision import Calibration
-from metricwise.decisions.out_of_fold import Splits, align_folds, make_splits, score_out_of_fold
+from metricwise.decisions.executors import LocalExecutor
+from metricwise.decisions.out_of_fold import Splits, align_folds, make_splits
 from metricwise.decisions.tasks import Task
 from metricwise.decisions.training_data import TrainingData
 from metricwise.estimators.selection.candidates import Candidate
@@ -233,11 +234,12 @@ class SuccessiveHalving:
 
     def _score_candidate(self, run: CandidateRun, rung: Rung) -> Callable[[Floats], float] | None:
         """Score the samples; return the measure as a function of weights, None if the candidate fails."""
-        clock, score = Clock(None), partial(self._score_fold, run.candidate.estimator, self.data.take(rung.samples))
+        clock, executor = Clock(None), LocalExecutor(self.task, self.data.take(rung.samples), self.n_jobs)
+        fit, score = partial(self.task.fit, run.candidate.estimator), partial(limited_scores, self.task, self.prior)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)  # slow convergence is the candidate's own problem
-                found = score_out_of_fold(score, rung.splits, rung.probe, self.n_jobs)
+                found = executor.score_folds(fit, score, rung.splits, rung.probe)
         except (ValueError, TypeError, MemoryError, np.linalg.LinAlgError) as error:
             run.why_dropped = f"failed: {error}"
             warnings.warn(f"candidate {run.candidate.name} failed and is dropped: {error}", stacklevel=2)
@@ -257,16 +259,6 @@ class SuccessiveHalving:
         if self.report_progress(f"{rung.samples.size} samples: {name} {run.candidate.settings or ''} {run.value:.4f}"):
             self.clock.budget = 0.0
         return judge
-
-    def _score_fold(
-        self, estimator: Any, data: TrainingData, train: Indices, test: Indices, seen: Indices
-    ) -> tuple[Floats, Floats]:
-        part = data.take(train)
-        model = self.task.fit(estimator, part.X, part.y, part.weights)
-        scores = limited_scores(self.task, model, take_samples(data.X, test), self.prior)
-        if not seen.size:
-            return scores, scores[:0]
-        return scores, limited_scores(self.task, model, take_samples(data.X, seen), self.prior)
 
     def _drop_dominated(
         self, runs: list[CandidateRun], judged: dict[int, Callable[[Floats], float]], rung: Rung, most: int | None
@@ -296,7 +288,7 @@ class SuccessiveHalving:
         return {number: np.array([judge(one) for one in drawn]) for number, judge in judged.items()}
 
 
-def limited_scores(task: Task, model: Any, X: Any, prior: Any) -> Floats:
+def limited_scores(task: Task, prior: Any, model: Any, X: Any) -> Floats:
     """Return the scores of a model, probabilities no further from the prior than a limit."""
     return task.limit_certainty(model, task.scores(model, X), prior)
 

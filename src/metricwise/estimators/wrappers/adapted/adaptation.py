@@ -26,6 +26,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -33,12 +34,11 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from metricwise._sklearn import take_samples
 from metricwise._typing import Floats, Indices
 from metricwise.decisions.binary import Aim, ThresholdRule, make_aim
 from metricwise.decisions.comparison import CONFIDENCE, Judged, least_gain
 from metricwise.decisions.decision import Decision, Probe
-from metricwise.decisions.executors import LocalExecutor
+from metricwise.decisions.executors import LocalExecutor, fit_and_score
 from metricwise.decisions.intervals import resampled_interval
 from metricwise.decisions.out_of_fold import (
     OutOfFoldScores,
@@ -225,10 +225,8 @@ def _fit_input(
     executor: LocalExecutor, estimator: Any, train: Indices, to_score: list[Indices]
 ) -> tuple[Any, list[Floats]]:
     """Return an input trained on some samples, if that is all of them, and its scores of the given samples."""
-    data, task = executor.data, executor.task
-    part = data.take(train)
-    model = task.fit(estimator, part.X, part.y, part.weights)
-    scores = [task.scores(model, take_samples(data.X, samples)) for samples in to_score]
+    task, data = executor.task, executor.data
+    model, scores = fit_and_score(partial(task.fit, estimator), task.scores, data, train, *to_score)
     return model if train.size == len(data.y) else None, scores
 
 

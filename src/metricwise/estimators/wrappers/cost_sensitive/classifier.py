@@ -28,7 +28,7 @@ from metricwise.estimators.wrappers.cost_sensitive.iterations import (
     select_iteration,
     warm_start_path,
 )
-from metricwise.estimators.wrappers.cost_sensitive.learners import WeightedLearner
+from metricwise.estimators.wrappers.cost_sensitive.learners import require_weights
 from metricwise.estimators.wrappers.plug_in import PlugInClassifier
 from metricwise.measures import Measure, get_measure, registered_names
 from metricwise.measures.base import CountsTable
@@ -189,7 +189,8 @@ class CostSensitiveClassifier(PlugInClassifier):
         """
         self._validate_params()
         measure = get_measure(self.measure)
-        table, learner = _require_table(measure), WeightedLearner.of(self.estimator)
+        table = _require_table(measure)
+        require_weights(self.estimator)
         has_probabilities = gives_probabilities(self.estimator)
         refuse_dask(self, X)
         with restore_on_error(self):
@@ -201,7 +202,7 @@ class CostSensitiveClassifier(PlugInClassifier):
             data, cv = prepare_data(task, X, column_or_1d(y, warn=True), weights, self.cv)
             rule = ThresholdRule(self.threshold, seed=int(check_random_state(self.random_state).randint(2**31 - 1)))
             executor = LocalExecutor(task, data, self.n_jobs)
-            plan = WeightingPlan(executor, learner, rule, has_probabilities, cv, self.max_iter, self.tol)
+            plan = WeightingPlan(executor, self.estimator, rule, has_probabilities, cv, self.max_iter, self.tol)
             iterations = fit_iterations(plan, measure)
             best = select_iteration(table, iterations)
             path = warm_start_path(iterations[: best + 1])

@@ -19,15 +19,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from metricwise._sklearn import take_samples
 from metricwise._state import stored_fields
 from metricwise._typing import Floats, Indices
 from metricwise.decisions.binary import ThresholdRule, count_table
 from metricwise.decisions.comparison import Judged, least_gain
 from metricwise.decisions.decision import Calibration, Decision, Probe, Sigmoid, show_probability
-from metricwise.decisions.executors import LocalExecutor
+from metricwise.decisions.executors import LocalExecutor, fit_and_score
 from metricwise.decisions.out_of_fold import OutOfFoldScores, Splits, score_out_of_fold
-from metricwise.estimators.wrappers.cost_sensitive.learners import WeightedLearner
+from metricwise.decisions.tasks import Task
+from metricwise.decisions.training_data import TrainingData
+from metricwise.estimators.wrappers.cost_sensitive.learners import can_start_from, fit_from
 from metricwise.measures.base import CountsTable
 from metricwise.solvers.amp_problem import ClassCosts
 from metricwise.solvers.class_costs import compute_class_costs
@@ -84,8 +85,8 @@ class WeightingPlan:
     ----------
     executor : LocalExecutor
         Task and samples.
-    learner : WeightedLearner
-        What is trained.
+    estimator : classifier
+        Copies of it are trained.
     rule : ThresholdRule
         How thresholds are chosen.
     has_probabilities : bool
@@ -99,7 +100,7 @@ class WeightingPlan:
     """
 
     executor: LocalExecutor
-    learner: WeightedLearner
+    estimator: Any
     rule: ThresholdRule
     has_probabilities: bool
     cv: Any
@@ -156,7 +157,8 @@ def _has_converged(last: ClassCosts, class_weights: ClassCosts, tol: float) -> b
 
 
 def _judge_weights(plan: WeightingPlan, class_weights: ClassCosts, starts: Any) -> JudgedWeights:
-    score_fold = partial(_score_fold, plan.executor, plan.learner, plan.sample_weights(class_weights))
+    data = replace(plan.executor.data, weights=plan.sample_weights(class_weights))
+    score_fold = partial(_score_fold, plan.executor.task, plan.estimator, data)
     models = [None] * len(plan.splits) if starts is None else starts
     found = score_out_of_fold(score_fold, plan.splits, plan.probe, plan.executor.n_jobs, models)
     samples = plan.executor.data.scored(found.samples, found.scores - plan.log_odds_shift(class_weights))
@@ -165,19 +167,11 @@ def _judge_weights(plan: WeightingPlan, class_weights: ClassCosts, starts: Any) 
 
 
 def _score_fold(
-    executor: LocalExecutor,
-    learner: WeightedLearner,
-    weights: Floats | None,
-    train: Indices,
-    test: Indices,
-    seen: Indices,
-    start: Any,
-) -> tuple[Floats, Floats, Any]:
+    task: Task, estimator: Any, data: TrainingData, train: Indices, test: Indices, seen: Indices, start: Any
+) -> tuple[Any, ...]:
     """Return out-of-fold and in-fold scores, and the model if the next iteration can start from it."""
-    part = executor.data.take(train)
-    model = learner.fit(part.X, part.y, None if weights is None else weights[train], start)
-    scores, seen_scores = (executor.task.scores(model, take_samples(executor.data.X, some)) for some in (test, seen))
-    return scores, seen_scores, model if learner.continues(model) else None
+    model, scores = fit_and_score(partial(fit_from, start, estimator), task.scores, data, train, test, seen)
+    return *scores, model if can_start_from(model) else None
 
 
 def select_iteration(measure: CountsTable, iterations: list[JudgedWeights]) -> int:
@@ -196,7 +190,7 @@ def fit_final(plan: WeightingPlan, path: list[JudgedWeights]) -> Any:
     """Train on all samples with the class weights of the last iteration of a path, through those before it."""
     model, data = None, plan.executor.data
     for one in path:
-        model = plan.learner.fit(data.X, data.y, plan.sample_weights(one.class_weights), model)
+        model = fit_from(model, plan.estimator, data.X, data.y, plan.sample_weights(one.class_weights))
     return model
 
 
