@@ -9,10 +9,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from scipy.special import expit
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import f1_score
+from sklearn.metrics import f1_score, fbeta_score
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
@@ -182,6 +183,28 @@ def test_score_is_the_measure_of_the_inference_rule(name):
     assert macro.thresholds_.shape == (4,) and len(set(macro.thresholds_)) > 1
     micro = MODELS[name](inference="micro_f").fit(X, Y)
     assert len(set(micro.thresholds_)) == 1
+
+
+@each_model
+def test_decisions_hold_the_score_to_expect(name):
+    model = MODELS[name](inference="macro_f").fit(X, Y)
+    decision = model._decisions["macro_f"]
+    low, high = decision.expected_interval
+    assert low < decision.expected_score < high
+    assert low - 0.05 < model.score(NEW, TRUTH) < high + 0.05
+    np.testing.assert_array_equal(model.thresholds_, expit(decision.threshold))
+    assert MODELS[name]().fit(X, Y).thresholds_ is None
+
+
+@pytest.mark.parametrize(("rule", "average"), [("meuf", "samples"), ("macro_f", "macro"), ("micro_f", "micro")])
+def test_score_counts_what_is_rightly_left_without_labels_as_one(rule, average):
+    unused = np.column_stack([TRUTH, np.zeros(len(TRUTH))])
+    model = BinaryRelevance(LOGISTIC, rule, beta=2.0).fit(X, np.column_stack([Y, np.zeros(len(Y))]))
+    weights = RNG.integers(1, 4, len(NEW))
+    expected = fbeta_score(
+        unused, model.predict(NEW), beta=2.0, average=average, zero_division=1, sample_weight=weights
+    )
+    assert model.score(NEW, unused, sample_weight=weights) == pytest.approx(expected)
 
 
 # -------------------------------------------------------------------------------------------------------------- data

@@ -13,7 +13,7 @@ that the scores of both show how far the final model's scores lie from those of 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from numbers import Integral
 from typing import Any, NamedTuple
 
@@ -249,7 +249,7 @@ def score_out_of_fold(
     return collect_scores(splits, probe, run_in_parallel(score_fold, jobs, n_jobs))
 
 
-def run_in_parallel(function: Callable[..., Any], jobs: Sequence[tuple[Any, ...]], n_jobs: int | None) -> list[Any]:
+def run_in_parallel(function: Callable[..., Any], jobs: Iterable[tuple[Any, ...]], n_jobs: int | None) -> list[Any]:
     """Return what a function returns for the arguments of every job, in the order of the jobs."""
     return list(Parallel(n_jobs=n_jobs)(delayed(function)(*job) for job in jobs))
 

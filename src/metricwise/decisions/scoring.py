@@ -41,13 +41,17 @@ def known_classes(model: Any, classes: Labels) -> Labels:
     return known
 
 
+def log_odds(probabilities: Floats) -> Floats:
+    """Return finite log-odds of probabilities, also of 0 and 1."""
+    values: Floats = logit(np.clip(probabilities, _SMALLEST, 1.0 - _SMALLEST))
+    return values
+
+
 def binary_scores(model: Any, X: Any, positive: Any) -> Floats:
     """Return log-odds of the positive class, or decision values that point to it."""
     at = list(model.classes_).index(positive)
     if gives_probabilities(model):
-        chances = np.asarray(model.predict_proba(X), dtype=np.float64)[:, at]
-        values: Floats = logit(np.clip(chances, _SMALLEST, 1.0 - _SMALLEST))
-        return values
+        return log_odds(np.asarray(model.predict_proba(X), dtype=np.float64)[:, at])
     decisions = np.asarray(model.decision_function(X), dtype=np.float64)
     return decisions.ravel() if at == 1 else -decisions.ravel()
 

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import expit, logit, softmax
 
 from metricwise._state import stored_fields
-from metricwise._typing import Floats, Indices, Integers, Labels, Mask
+from metricwise._typing import Floats, Indices, Integers, LabelMatrix, Labels, Mask
 from metricwise.decisions.binary import Aim, ThresholdRule, choose, judge_by_folds, make_aim
 from metricwise.decisions.class_offsets import best_offsets
 from metricwise.decisions.decision import Calibration, Decision, ScoredSamples, Sigmoid
@@ -258,7 +258,10 @@ class Multiclass(Task):
 @stored_fields(version=1)
 @dataclass(frozen=True)
 class Multilabel(Task):
-    """A set of labels; the model is a list with one classifier per label."""
+    """A set of labels; the model is a list with one classifier per label.
+
+    A label matrix is a decision function, too: it is above zero where a sample has a label.
+    """
 
     is_sparse: bool
     plural: ClassVar[str] = "labels"
@@ -300,13 +303,13 @@ class Multilabel(Task):
         predicted = samples.scores > self.decide(samples, rule, True).threshold
         return value_by_weights(self._average.of_tables, samples.target, predicted)
 
-    def labels(self, margins: Floats) -> Any:
+    def labels(self, margins: Floats | LabelMatrix) -> Any:
         return restore_sparsity((margins > 0.0).astype(np.int8), self.is_sparse)
 
     def probabilities(self, scores: Floats) -> Floats:
         return np.asarray(expit(scores))
 
-    def score(self, y: Any, margins: Floats, weights: Any) -> float:
+    def score(self, y: Any, margins: Floats | LabelMatrix, weights: Any) -> float:
         predicted = (margins > 0.0).astype(np.int8)
         return float(self._average.score(validate_label_matrix(y), predicted, weights))
 

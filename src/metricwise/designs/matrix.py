@@ -234,3 +234,15 @@ def make_design(X: Any, *, intercept: float = 0.0, threads: int = 1) -> Design:
         if isinstance(X, DataSource):
             return PartitionedDesign(X, rows, intercept, threads)
     return DenseDesign(np.asarray(X), rows, intercept, threads)
+
+
+def append_columns(X: Any, columns: Floats) -> Any:
+    """Return samples with further features, sparse if the samples are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> append_columns(np.array([[1.0, 2.0]]), np.array([[3.0]]))
+    array([[1., 2., 3.]])
+    """
+    return sparse.hstack([X, columns], format="csr") if sparse.issparse(X) else np.hstack([X, columns])

@@ -233,6 +233,20 @@ def _from_sparse(
     return select_output(labels, expected, single, return_expected)
 
 
+def summarize_joint(vectors: LabelMatrix, joint: Floats) -> tuple[Floats, Floats]:
+    """Return what `gfm` takes, given all label vectors and the probability of each for every instance.
+
+    That is P[instance, i, s - 1] = p(y_i = 1, |y| = s), and the probability of no label at all.
+    """
+    n_labels = vectors.shape[1]
+    sizes = vectors.sum(axis=1)
+    P = np.zeros((joint.shape[0], n_labels, n_labels))
+    for size in range(1, n_labels + 1):
+        of_size = sizes == size
+        P[:, :, size - 1] = joint[:, of_size] @ vectors[of_size]
+    return P, joint[:, sizes == 0].sum(axis=1)
+
+
 def _check_sparse(matrix: Any, name: str, m: int) -> None:
     """Raise ValueError unless a sparse matrix holds samples of m labels, and entries 0 and 1 alone."""
     if not sp.issparse(matrix):

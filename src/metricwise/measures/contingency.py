@@ -63,6 +63,24 @@ class FBeta(TableMeasure):
         return Ratio(0.0, 1 + square, 0.0, square + theta, 1.0, -theta)
 
 
+@dataclass(frozen=True)
+class LabelSetFBeta(FBeta):
+    """The F-measure of sets of labels: 1, not 0, where tp = fp = fn = 0.
+
+    A sample without labels for which none is predicted is predicted perfectly (Dembczynski et al. 2011), as with
+    ``zero_division=1`` in scikit-learn.
+
+    Examples
+    --------
+    >>> from metricwise.measures import Averaged
+    >>> Averaged(LabelSetFBeta(), "samples").score([[1, 1], [0, 0]], [[1, 0], [0, 0]])
+    0.8333333333333333
+    """
+
+    def _value(self, tp: Floats, fp: Floats, fn: Floats, tn: Floats) -> Floats:
+        return np.where(tp + fp + fn == 0.0, 1.0, super()._value(tp, fp, fn, tn))
+
+
 @stored_fields(version=1)
 @dataclass(frozen=True)
 class Jaccard(TableMeasure):

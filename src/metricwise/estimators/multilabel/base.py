@@ -5,29 +5,32 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy.special import expit, logit
+from scipy.sparse import issparse
+from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.model_selection import KFold
 from sklearn.utils.validation import check_is_fitted, check_random_state
 
 from metricwise import inference as rules
-from metricwise._sklearn import HasMethods, Interval, check_sample_weight
+from metricwise._sklearn import HasMethods, Interval
 from metricwise._state import StoredState
-from metricwise._typing import Floats, Indices, LabelMatrix
+from metricwise._typing import Floats, LabelMatrix
 from metricwise.decisions.binary import ThresholdRule
-from metricwise.decisions.decision import ScoredSamples
-from metricwise.decisions.label_matrix import restore_sparsity, validate_label_matrix
-from metricwise.decisions.multiclass import choose_label_thresholds
-from metricwise.decisions.out_of_fold import score_out_of_fold
+from metricwise.decisions.decision import Decision
+from metricwise.decisions.executors import LocalExecutor
+from metricwise.decisions.label_matrix import validate_label_matrix
+from metricwise.decisions.out_of_fold import DEFAULT_FOLDS, NO_SAMPLES
+from metricwise.decisions.scoring import log_odds
+from metricwise.decisions.tasks import Multilabel
+from metricwise.decisions.training_data import TrainingData, validate_weights
 from metricwise.estimators.inputs import restore_on_error, validate_samples
-from metricwise.estimators.multilabel.scores import Average, f_measure
-from metricwise.measures import Averaged, FBeta
+from metricwise.measures import Averaged
+from metricwise.measures.averages import Average
+from metricwise.measures.contingency import LabelSetFBeta
 
-_FOLDS = 5
-_SMALLEST = 1e-15  # of a probability; its log-odds, 35, are beyond all that matters
 # Rules that need nothing but the probability of each label.
 MARGINAL_RULES: dict[str, Callable[..., Any]] = {
     "hamming": rules.hamming,
@@ -35,9 +38,8 @@ MARGINAL_RULES: dict[str, Callable[..., Any]] = {
     "meuf_approx": rules.meuf_approx,
     "lewis": rules.lewis,
 }
-THRESHOLDS = ("macro_f", "micro_f")
-# What a rule aims at, where that is not the F-measure of each sample.
-AIMS: dict[str, Average] = {"macro_f": "macro", "micro_f": "micro"}
+# Rules that choose thresholds, with the average of the F-measure they aim at. All others aim at that of each sample.
+THRESHOLD_RULES: dict[str, Average] = {"macro_f": "macro", "micro_f": "micro"}
 
 
 class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
@@ -58,7 +60,7 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
             "n_labels_",
             "sparse_labels_",
             "thresholds_",
-            "_by_rule",
+            "_decisions",
         ),
     )
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -103,30 +105,44 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
             labels = validate_label_matrix(y)
             if labels.shape[0] != X.shape[0]:
                 raise ValueError(f"X has {X.shape[0]} samples but y has {labels.shape[0]}: they must belong together")
-            weights = None if sample_weight is None else check_sample_weight(sample_weight, X)
+            weights = validate_weights(sample_weight, X)
             seed = int(check_random_state(self.random_state).randint(2**31 - 1))
             self._learn(X, labels, weights, seed)
-            self._by_rule = self._thresholds(X, labels, weights, seed) if self.inference in THRESHOLDS else {}
-            self.thresholds_ = self._by_rule.get(self.inference)
-        self.n_labels_, self.sparse_labels_ = labels.shape[1], bool(hasattr(y, "tocsr"))
-        self.classes_ = [np.array([0, 1])] * labels.shape[1]
+            self.n_labels_, self.sparse_labels_ = labels.shape[1], issparse(y)
+            self.classes_ = [np.array([0, 1])] * labels.shape[1]
+            self._decisions = self._decide_rules(X, labels, weights, seed) if self.inference in THRESHOLD_RULES else {}
+            decision = self._decisions.get(self.inference)
+            self.thresholds_ = None if decision is None else expit(decision.threshold)
         return self
 
     def _check_rule(self) -> None:
         if self.inference not in self._rules:
             raise ValueError(f"inference must be one of {', '.join(sorted(self._rules))}, got {self.inference!r}")
 
+    @property
+    def _task(self) -> Multilabel:
+        """The task of the present rule and ``beta``, which may have changed since training."""
+        return self._make_task(THRESHOLD_RULES.get(self.inference, "samples"))
+
+    def _make_task(self, average: Average) -> Multilabel:
+        measure = Averaged(LabelSetFBeta(self.beta), average)
+        return Multilabel(np.arange(self.n_labels_), measure, self.sparse_labels_)
+
     @abstractmethod
-    def _learn(self, X: Any, labels: LabelMatrix, weights: Any, seed: int) -> None:
-        """Train the classifiers of the labels."""
+    def _learn(self, X: Any, labels: LabelMatrix, weights: Floats | None, seed: int) -> Self:
+        """Train the classifiers of the labels; return self."""
 
     @abstractmethod
     def _marginals(self, X: Any) -> Floats:
         """Return the probability of each label for every sample."""
 
     @abstractmethod
-    def _decide(self, X: Any) -> LabelMatrix:
+    def _choose_labels(self, X: Any) -> LabelMatrix:
         """Return the labels of a rule that is not one of thresholds."""
+
+    def _scores(self, X: Any) -> Floats:
+        """Return the log-odds of each label for every sample."""
+        return log_odds(self._marginals(X))
 
     # ------------------------------------------------------------------------------------------------------ prediction
 
@@ -157,18 +173,19 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
         -------
         array of shape (n_samples, n_labels), or a CSR matrix if the labels of training were sparse
         """
+        return self._task.labels(self._margins(X))
+
+    def _margins(self, X: Any) -> Floats | LabelMatrix:
+        """Return numbers that are above zero where the rule predicts a label."""
         check_is_fitted(self, "n_labels_")
         self._check_rule()
         X = validate_samples(self, X, reset=False)
-        if self.inference in THRESHOLDS:
-            if self.inference not in self._by_rule:
-                raise ValueError(
-                    f"inference={self.inference!r} needs thresholds, which are chosen in training: fit again"
-                )
-            labels = (self._marginals(X) > self._by_rule[self.inference]).astype(np.int8)
-        else:
-            labels = self._decide(X)
-        return restore_sparsity(labels, self.sparse_labels_)
+        if self.inference not in THRESHOLD_RULES:
+            return self._choose_labels(X)
+        if self.inference not in self._decisions:
+            raise ValueError(f"inference={self.inference!r} needs thresholds, which are chosen in training: fit again")
+        decision = self._decisions[self.inference]
+        return decision.margins(self._scores(X), decision.threshold)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the F-measure that the rule aims at: mean over samples, over labels ("macro_f") or pooled ("micro_f").
@@ -184,32 +201,25 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
         sample_weight : array of shape (n_samples,), optional
             Weights of the samples.
         """
-        found = validate_label_matrix(self.predict(X))
-        return f_measure(
-            validate_label_matrix(y), found, AIMS.get(self.inference, "instance"), self.beta, sample_weight
-        )
+        return self._task.score(y, self._margins(X), sample_weight)
 
     # ------------------------------------------------------------------------------------------------------ thresholds
 
-    def _thresholds(self, X: Any, labels: LabelMatrix, weights: Any, seed: int) -> dict[str, Floats]:
-        """Return thresholds from out-of-fold probabilities: one per label, and one for all of them.
+    def _decide_rules(self, X: Any, labels: LabelMatrix, weights: Floats | None, seed: int) -> dict[str, Decision]:
+        """Choose thresholds on out-of-fold scores: one per label, and one for all of them.
 
-        The folds are what takes time, so that both are found, whichever the rule.
+        Training the fold models takes most of the time, so the thresholds of both rules are chosen, whichever is set.
         """
-        folds = KFold(min(_FOLDS, len(labels)), shuffle=True, random_state=seed)
-
-        def score_fold(train: Indices, test: Indices, seen: Indices) -> tuple[Floats, Floats]:
-            model = clone(self)
-            model._learn(X[train], labels[train], None if weights is None else weights[train], seed)
-            return model._marginals(X[test]), np.zeros((0, labels.shape[1]))
-
-        found = score_out_of_fold(score_fold, list(folds.split(X)))
-        log_odds = np.empty(labels.shape)
-        log_odds[found.samples] = logit(np.clip(found.scores, _SMALLEST, 1.0 - _SMALLEST))
-        samples = ScoredSamples(labels == 1, log_odds, np.ones(len(labels)) if weights is None else weights)
-        averages: dict[str, Literal["macro", "micro"]] = {"macro_f": "macro", "micro_f": "micro"}
-        chosen = {
-            name: choose_label_thresholds(Averaged(FBeta(self.beta), average), ThresholdRule(seed=seed), samples, True)
-            for name, average in averages.items()
-        }
-        return {name: np.array([expit(label.threshold) for label in found]) for name, found in chosen.items()}
+        tasks = {rule: self._make_task(average) for rule, average in THRESHOLD_RULES.items()}
+        task = tasks["macro_f"]
+        data = TrainingData(X, labels, task.encode(labels), weights)
+        splits = list(KFold(min(DEFAULT_FOLDS, len(labels)), shuffle=True, random_state=seed).split(X))
+        found = LocalExecutor(task, data).score_folds(
+            lambda X, y, weights: clone(self)._learn(X, y, weights, seed),
+            lambda model, X: model._scores(X),
+            splits,
+            NO_SAMPLES,
+        )
+        order = np.argsort(found.samples)  # resamples follow the order of the samples, not that of the folds
+        samples = data.scored(found.samples[order], found.scores[order])
+        return {rule: task.decide(samples, ThresholdRule(seed=seed), True) for rule, task in tasks.items()}

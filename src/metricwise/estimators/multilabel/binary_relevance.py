@@ -1,16 +1,16 @@
-"""One classifier a label, and labels by a rule for the F-measure."""
+"""One classifier per label, and labels by a rule for the F-measure."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from joblib import Parallel, delayed
 
 from metricwise._state import StoredState
 from metricwise._typing import Floats, LabelMatrix
-from metricwise.estimators.multilabel.base import MARGINAL_RULES, THRESHOLDS, MultiLabelClassifier
-from metricwise.estimators.multilabel.learners import fitted, probability
+from metricwise.decisions.out_of_fold import run_in_parallel
+from metricwise.estimators.multilabel.base import MARGINAL_RULES, THRESHOLD_RULES, MultiLabelClassifier
+from metricwise.estimators.multilabel.learners import fit_classifier, probability
 
 
 class BinaryRelevance(MultiLabelClassifier):
@@ -24,11 +24,11 @@ class BinaryRelevance(MultiLabelClassifier):
         How labels are chosen from the probabilities. For the F-measure of each sample: "meuf" (exact for independent
         labels), "meuf_approx", "lewis". "hamming" takes the labels that are more probable than not, for the share of
         wrong labels. "macro_f" (the mean of the labels' F) and "micro_f" (the F of all labels together) choose
-        thresholds out of fold, one a label or one for all.
+        thresholds on out-of-fold scores, one per label or one for all.
     beta : float, default=1.0
         How many times recall counts as much as precision.
     n_jobs : int, optional
-        Labels learnt side by side (joblib).
+        Labels trained in parallel (joblib).
     random_state : int, RandomState instance or None, default=0
         Seeds the folds.
 
@@ -37,7 +37,8 @@ class BinaryRelevance(MultiLabelClassifier):
     estimators_ : list
         The classifier of each label.
     thresholds_ : array of shape (n_labels,) or None
-        Of the rule in training, if that is "macro_f" or "micro_f"; both may be set afterwards.
+        The probabilities above which labels are predicted, if the rule in training is "macro_f" or "micro_f";
+        ``inference`` may be set to the other of the two afterwards.
     n_labels_ : int
         Columns of y.
     n_features_in_, feature_names_in_
@@ -55,12 +56,12 @@ class BinaryRelevance(MultiLabelClassifier):
     >>> model = BinaryRelevance().fit(X, Y)
     >>> model.predict(X).shape
     (300, 5)
-    >>> model.score(X, Y) > 0.7  # the mean F1 of the rows
+    >>> model.score(X, Y) > 0.7  # the mean F1 of the samples
     True
     """
 
     __stored_state__: ClassVar[StoredState] = MultiLabelClassifier.__stored_state__.extend("estimators_")
-    _rules: ClassVar[frozenset[str]] = frozenset({*MARGINAL_RULES, *THRESHOLDS})
+    _rules: ClassVar[frozenset[str]] = frozenset({*MARGINAL_RULES, *THRESHOLD_RULES})
 
     def __init__(
         self,
@@ -77,13 +78,14 @@ class BinaryRelevance(MultiLabelClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _learn(self, X: Any, labels: LabelMatrix, weights: Any, seed: int) -> None:
-        tasks = (delayed(fitted)(self.estimator, X, column, weights) for column in labels.T)
-        self.estimators_ = Parallel(n_jobs=self.n_jobs)(tasks)
+    def _learn(self, X: Any, labels: LabelMatrix, weights: Floats | None, seed: int) -> Self:
+        jobs = [(self.estimator, X, column, weights) for column in labels.T]
+        self.estimators_ = run_in_parallel(fit_classifier, jobs, self.n_jobs)
+        return self
 
     def _marginals(self, X: Any) -> Floats:
         return np.column_stack([probability(model, X) for model in self.estimators_])
 
-    def _decide(self, X: Any) -> LabelMatrix:
+    def _choose_labels(self, X: Any) -> LabelMatrix:
         labels: LabelMatrix = MARGINAL_RULES[self.inference](self._marginals(X), beta=self.beta)
         return labels

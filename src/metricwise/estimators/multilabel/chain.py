@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-from joblib import Parallel, delayed
-from scipy import sparse
 from scipy.special import expit
 
 from metricwise._state import StoredState
 from metricwise._typing import Floats, Indices, LabelMatrix
-from metricwise.estimators.multilabel.learners import as_logistic, fitted, probability
+from metricwise.decisions.out_of_fold import run_in_parallel
+from metricwise.designs.matrix import append_columns
+from metricwise.estimators.multilabel.learners import as_logistic, fit_classifier, probability
 from metricwise.kernels import chains
 from metricwise.threads import available_threads, block_bounds, run_blocks
 
@@ -39,31 +39,30 @@ class Chain:
 
     @classmethod
     def learn(
-        cls, estimator: Any, X: Any, labels: LabelMatrix, order: Indices, weights: Any, n_jobs: int | None
+        cls, estimator: Any, X: Any, labels: LabelMatrix, order: Indices, weights: Floats | None, n_jobs: int | None
     ) -> Chain:
         """Train the classifiers; each sees the true labels before its own."""
         sorted_labels = labels[:, order]
-        tasks = (
-            delayed(fitted)(estimator, joined(X, sorted_labels[:, :k]), sorted_labels[:, k], weights)
-            for k in range(len(order))
+        jobs = (  # one at a time: each has a copy of the samples
+            (estimator, _add_labels(X, sorted_labels[:, :k]), sorted_labels[:, k], weights) for k in range(len(order))
         )
-        chain = cls(order, Parallel(n_jobs=n_jobs)(tasks), int(X.shape[1]))
+        chain = cls(order, run_in_parallel(fit_classifier, jobs, n_jobs), int(X.shape[1]))
         chain._note_logistic(X, sorted_labels)
         return chain
 
     def _note_logistic(self, X: Any, sorted_labels: LabelMatrix) -> None:
         """Keep the weights if all classifiers are logistic: what a sample adds to the scores is then computed once."""
         some, known = X[:20], sorted_labels[:20]
-        found = [as_logistic(model, joined(some, known[:, :k])) for k, model in enumerate(self.models)]
+        found = [as_logistic(model, _add_labels(some, known[:, :k])) for k, model in enumerate(self.models)]
         if any(one is None for one in found):
             return
         size = len(self.models)
-        of_rows, of_labels, constants = np.zeros((size, self.n_features)), np.zeros((size, size)), np.zeros(size)
+        of_samples, of_labels, constants = np.zeros((size, self.n_features)), np.zeros((size, size)), np.zeros(size)
         for k, one in enumerate(found):
             assert one is not None
-            of_rows[k], of_labels[:k, k] = one[0][: self.n_features], one[0][self.n_features :]
+            of_samples[k], of_labels[:k, k] = one[0][: self.n_features], one[0][self.n_features :]
             constants[k] = np.clip(one[1], -_FARTHEST, _FARTHEST)
-        self._linear = of_rows, of_labels, constants
+        self._linear = of_samples, of_labels, constants
 
     @property
     def is_logistic(self) -> bool:
@@ -73,8 +72,8 @@ class Chain:
     def logits(self, X: Any) -> Floats:
         """Return what samples alone add to the score of each label, in the order of the chain."""
         assert self._linear is not None
-        of_rows, _, constants = self._linear
-        return np.ascontiguousarray(np.asarray(X @ of_rows.T) + constants)
+        of_samples, _, constants = self._linear
+        return np.ascontiguousarray(np.asarray(X @ of_samples.T) + constants)
 
     def step(self, k: int, X: Any, logits: Floats | None, prefixes: LabelMatrix) -> Floats:
         """Return the probability of the k-th label for every sample and every one of its ``prefixes``.
@@ -87,30 +86,28 @@ class Chain:
             return values
         n_instances, n_prefixes = X.shape[0], prefixes.shape[-2]
         shared = np.broadcast_to(prefixes, (n_instances, n_prefixes, k)).reshape(n_instances * n_prefixes, k)
-        rows = np.repeat(np.arange(n_instances), n_prefixes)
+        instances = np.repeat(np.arange(n_instances), n_prefixes)
         # Many prefixes of a sample are alike: each is asked for once.
-        keys = np.column_stack([rows, shared])
+        keys = np.column_stack([instances, shared])
         distinct, inverse = np.unique(keys, axis=0, return_inverse=True)
-        found = probability(self.models[k], joined(X[distinct[:, 0]], distinct[:, 1:].astype(np.int8)))
+        found = probability(self.models[k], _add_labels(X[distinct[:, 0]], distinct[:, 1:].astype(np.int8)))
         return found[np.ravel(inverse)].reshape(n_instances, n_prefixes)
 
-    def sample(self, X: Any, n_samples: int, seed: int, first_row: int) -> LabelMatrix:
+    def sample(self, X: Any, n_samples: int, seed: int, first: int) -> LabelMatrix:
         """Return drawn label vectors, of shape (n_instances, n_samples, n_labels), seeded by the instance's number."""
         n_instances, n_labels = X.shape[0], len(self.order)
         samples = np.zeros((n_instances, n_samples, n_labels), dtype=np.int8)
         if self._linear is not None:
             logits, weights, order = self.logits(X), self._linear[1], self.order.astype(np.int64)
             run_blocks(
-                lambda _, start, stop: chains.sample_chain(
-                    logits, weights, order, seed, first_row, samples, start, stop
-                ),
+                lambda _, start, stop: chains.sample_chain(logits, weights, order, seed, first, samples, start, stop),
                 block_bounds(n_instances, float(n_instances) * n_samples * n_labels),
                 available_threads(),
             )
             return samples
         drawn = np.zeros((n_instances, n_samples, n_labels), dtype=np.int8)
         uniform = np.stack(
-            [np.random.default_rng((seed, first_row + i)).random((n_samples, n_labels)) for i in range(n_instances)]
+            [np.random.default_rng((seed, first + i)).random((n_samples, n_labels)) for i in range(n_instances)]
         )
         for k in range(n_labels):
             drawn[:, :, k] = uniform[:, :, k] < self.step(k, X, None, drawn[:, :, :k])
@@ -151,10 +148,6 @@ def _with(prefixes: LabelMatrix, label: int) -> LabelMatrix:
     return np.concatenate([prefixes, np.full((*prefixes.shape[:2], 1), label, dtype=np.int8)], axis=2)
 
 
-def joined(X: Any, labels: LabelMatrix) -> Any:
+def _add_labels(X: Any, labels: LabelMatrix) -> Any:
     """Return samples with labels as further features."""
-    if labels.shape[1] == 0:
-        return X
-    if sparse.issparse(X):
-        return sparse.hstack([X, sparse.csr_matrix(labels, dtype=X.dtype)], format="csr")
-    return np.hstack([X, labels.astype(X.dtype)])
+    return append_columns(X, labels.astype(X.dtype)) if labels.shape[1] else X

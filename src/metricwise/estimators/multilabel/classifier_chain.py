@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,15 +13,15 @@ from sklearn.utils.validation import check_is_fitted
 from metricwise._sklearn import Interval, StrOptions
 from metricwise._state import StoredState
 from metricwise._typing import Floats, Indices, LabelMatrix
-from metricwise.decisions.label_matrix import restore_sparsity
 from metricwise.estimators.inputs import validate_samples
-from metricwise.estimators.multilabel.base import MARGINAL_RULES, THRESHOLDS, MultiLabelClassifier
+from metricwise.estimators.multilabel.base import MARGINAL_RULES, THRESHOLD_RULES, MultiLabelClassifier
 from metricwise.estimators.multilabel.chain import Chain
 from metricwise.inference import gfm, gfm_from_samples, gfm_threshold
+from metricwise.inference.f_measure import summarize_joint
 
 _SAMPLE_RULES = ("gfm", "gfm_threshold")
 _JOINT_MODE = "joint_mode"
-_PATTERNS_A_SAMPLE = 4  # all label vectors are listed if they are at most so many times the samples
+_PATTERNS_PER_SAMPLE = 4  # all label vectors are listed if they are at most so many times the samples
 _ENTRIES_OF_A_BLOCK = 20_000_000
 
 
@@ -47,11 +47,11 @@ class ProbabilisticClassifierChain(MultiLabelClassifier):
         How labels are chosen. For the F-measure of each sample: "gfm" (exact), "gfm_threshold" (in the order of the
         marginal probabilities), "meuf", "meuf_approx" and "lewis" (as if labels were independent). "hamming" for the
         share of wrong labels, "joint_mode" for the share of samples without any. "macro_f" and "micro_f" choose
-        thresholds out of fold, one a label or one for all.
+        thresholds on out-of-fold scores, one per label or one for all.
     beta : float, default=1.0
         How many times recall counts as much as precision.
     n_jobs : int, optional
-        Labels learnt side by side (joblib).
+        Labels trained in parallel (joblib).
     random_state : int, RandomState instance or None, default=0
         Seeds orders, samples and folds.
 
@@ -62,7 +62,8 @@ class ProbabilisticClassifierChain(MultiLabelClassifier):
     orders_ : list of array
         Their orders.
     thresholds_ : array of shape (n_labels,) or None
-        Of the rule in training, if that is "macro_f" or "micro_f"; both may be set afterwards.
+        The probabilities above which labels are predicted, if the rule in training is "macro_f" or "micro_f";
+        ``inference`` may be set to the other of the two afterwards.
     n_labels_ : int
         Columns of y.
     n_features_in_, feature_names_in_
@@ -74,7 +75,7 @@ class ProbabilisticClassifierChain(MultiLabelClassifier):
     >>> from metricwise import ProbabilisticClassifierChain
     >>> X, Y = make_multilabel_classification(n_samples=300, n_classes=5, random_state=0)
     >>> model = ProbabilisticClassifierChain().fit(X, Y)
-    >>> model.score(X, Y) > 0.7  # the mean F1 of the rows
+    >>> model.score(X, Y) > 0.7  # the mean F1 of the samples
     True
     >>> model.sample(X[:2], n_samples=10).shape
     (2, 10, 5)
@@ -88,7 +89,7 @@ class ProbabilisticClassifierChain(MultiLabelClassifier):
         "n_chains": [Interval(Integral, 1, None, closed="left")],
         "n_samples": [Interval(Integral, 1, None, closed="left")],
     }
-    _rules: ClassVar[frozenset[str]] = frozenset({*_SAMPLE_RULES, _JOINT_MODE, *MARGINAL_RULES, *THRESHOLDS})
+    _rules: ClassVar[frozenset[str]] = frozenset({*_SAMPLE_RULES, _JOINT_MODE, *MARGINAL_RULES, *THRESHOLD_RULES})
 
     def __init__(
         self,
@@ -113,10 +114,11 @@ class ProbabilisticClassifierChain(MultiLabelClassifier):
 
     # -------------------------------------------------------------------------------------------------------- training
 
-    def _learn(self, X: Any, labels: LabelMatrix, weights: Any, seed: int) -> None:
+    def _learn(self, X: Any, labels: LabelMatrix, weights: Floats | None, seed: int) -> Self:
         self._seed = seed
         self.orders_ = self._orders(labels.shape[1], seed)
         self.chains_ = [Chain.learn(self.estimator, X, labels, order, weights, self.n_jobs) for order in self.orders_]
+        return self
 
     def _orders(self, n_labels: int, seed: int) -> list[Indices]:
         if isinstance(self.order, str):
@@ -140,13 +142,22 @@ class ProbabilisticClassifierChain(MultiLabelClassifier):
     def _lists_all(self) -> bool:
         """Whether all label vectors are listed instead of some drawn."""
         n_labels = len(self.orders_[0])
-        return n_labels < 30 and 2**n_labels <= _PATTERNS_A_SAMPLE * self.n_samples
+        return n_labels < 30 and 2**n_labels <= _PATTERNS_PER_SAMPLE * self.n_samples
 
-    def _blocks(self, X: Any, width: int) -> Iterator[Indices]:
-        """Yield samples, as many at a time as label vectors of them fit into memory."""
-        size = max(_ENTRIES_OF_A_BLOCK // (width * len(self.orders_[0])), 1)
-        for start in range(0, X.shape[0], size):
-            yield np.arange(start, min(start + size, X.shape[0]))
+    def _map_blocks(
+        self, X: Any, of_joint: Callable[[LabelMatrix, Floats], Any], of_block: Callable[[Any, int], Any], width: int
+    ) -> Any:
+        """Return what a function finds for all samples, as many at a time as label vectors of them fit into memory.
+
+        If all label vectors are listed, that is ``of_joint`` of the vectors and their probabilities. Otherwise it is
+        ``of_block`` of the samples and the number of the first, which takes ``width`` label vectors for each sample.
+        """
+        n_labels, lists_all = len(self.orders_[0]), self._lists_all()
+        size = max(_ENTRIES_OF_A_BLOCK // ((2**n_labels if lists_all else width) * n_labels), 1)
+        blocks = [(start, X[start : start + size]) for start in range(0, X.shape[0], size)]
+        if lists_all:
+            return np.concatenate([of_joint(*self._joint(block)) for _, block in blocks])
+        return np.concatenate([of_block(block, start) for start, block in blocks])
 
     def _joint(self, X: Any) -> tuple[LabelMatrix, Floats]:
         """Return all label vectors with their probabilities, the mean over chains."""
@@ -159,10 +170,10 @@ class ProbabilisticClassifierChain(MultiLabelClassifier):
             total = total + joint[:, np.argsort(others @ (1 << np.arange(others.shape[1])))]
         return vectors, total / len(self.chains_)
 
-    def _drawn(self, X: Any, first_row: int, n_samples: int, seed: int) -> LabelMatrix:
+    def _draw(self, X: Any, first: int, n_samples: int, seed: int) -> LabelMatrix:
         shares = np.diff(np.linspace(0, n_samples, len(self.chains_) + 1).round().astype(int))
         parts = [
-            chain.sample(X, int(share), seed + number, first_row)
+            chain.sample(X, int(share), seed + number, first)
             for number, (chain, share) in enumerate(zip(self.chains_, shares, strict=True))
             if share > 0
         ]
@@ -187,18 +198,16 @@ class ProbabilisticClassifierChain(MultiLabelClassifier):
         check_is_fitted(self, "n_labels_")
         X = validate_samples(self, X, reset=False)
         seed = self._seed if random_state is None else int(random_state)
-        return self._drawn(X, 0, self.n_samples if n_samples is None else n_samples, seed)
+        return self._draw(X, 0, self.n_samples if n_samples is None else n_samples, seed)
 
     def _marginals(self, X: Any) -> Floats:
-        parts = []
-        if self._lists_all():
-            for rows in self._blocks(X, 2 ** len(self.orders_[0])):
-                vectors, joint = self._joint(X[rows])
-                parts.append(joint @ vectors)
-            return np.concatenate(parts)
-        for rows in self._blocks(X, self.n_samples):
-            parts.append(self._drawn(X[rows], int(rows[0]), self.n_samples, self._seed).mean(axis=1))
-        return np.concatenate(parts)
+        marginals: Floats = self._map_blocks(
+            X,
+            lambda vectors, joint: joint @ vectors,
+            lambda block, first: self._draw(block, first, self.n_samples, self._seed).mean(axis=1),
+            self.n_samples,
+        )
+        return marginals
 
     # --------------------------------------------------------------------------------------------------------- labels
 
@@ -217,48 +226,37 @@ class ProbabilisticClassifierChain(MultiLabelClassifier):
         array of shape (n_instances, n_labels), or a CSR matrix if the labels of training were sparse
         """
         check_is_fitted(self, "n_labels_")
-        return restore_sparsity(self._joint_mode(validate_samples(self, X, reset=False)), self.sparse_labels_)
+        return self._task.labels(self._joint_mode(validate_samples(self, X, reset=False)))
 
     def _joint_mode(self, X: Any) -> LabelMatrix:
-        parts = []
-        if self._lists_all():
-            for rows in self._blocks(X, 2 ** len(self.orders_[0])):
-                vectors, joint = self._joint(X[rows])
-                parts.append(vectors[joint.argmax(axis=1)])
-            return np.concatenate(parts)
-        for rows in self._blocks(X, 2 * self.n_samples):
-            found = [chain.likely(X[rows], self.n_samples) for chain in self.chains_]
-            best = np.argmax([score for _, score in found], axis=0)
-            parts.append(np.stack([labels for labels, _ in found])[best, np.arange(rows.size)])
-        return np.concatenate(parts)
+        labels: LabelMatrix = self._map_blocks(
+            X, lambda vectors, joint: vectors[joint.argmax(axis=1)], self._search_mode, 2 * self.n_samples
+        )
+        return labels
 
-    def _decide(self, X: Any) -> LabelMatrix:
+    def _search_mode(self, X: Any, first: int) -> LabelMatrix:
+        """Return the most probable label vector that a beam search finds in any chain."""
+        found = [chain.likely(X, self.n_samples) for chain in self.chains_]
+        best = np.argmax([score for _, score in found], axis=0)
+        labels: LabelMatrix = np.stack([labels for labels, _ in found])[best, np.arange(X.shape[0])]
+        return labels
+
+    def _choose_labels(self, X: Any) -> LabelMatrix:
         if self.inference == _JOINT_MODE:
             return self._joint_mode(X)
+        chosen: LabelMatrix
         if self.inference in MARGINAL_RULES:
-            chosen: LabelMatrix = MARGINAL_RULES[self.inference](self._marginals(X), beta=self.beta)
+            chosen = MARGINAL_RULES[self.inference](self._marginals(X), beta=self.beta)
             return chosen
-        return np.concatenate(list(self._by_expected_f(X)))
-
-    def _by_expected_f(self, X: Any) -> Iterator[LabelMatrix]:
-        """Yield the labels with the largest expected F-measure, block by block."""
         only_marginal_order = self.inference == "gfm_threshold"
         rule = gfm_threshold if only_marginal_order else gfm
-        if self._lists_all():
-            for rows in self._blocks(X, 2 ** len(self.orders_[0])):
-                yield rule(*joint_summary(*self._joint(X[rows])), beta=self.beta)
-            return
-        for rows in self._blocks(X, self.n_samples):
-            samples = self._drawn(X[rows], int(rows[0]), self.n_samples, self._seed)
-            yield gfm_from_samples(samples, beta=self.beta, ordered=only_marginal_order)
 
+        def choose_from_samples(block: Any, first: int) -> Any:
+            samples = self._draw(block, first, self.n_samples, self._seed)
+            return gfm_from_samples(samples, beta=self.beta, ordered=only_marginal_order)
 
-def joint_summary(vectors: LabelMatrix, joint: Floats) -> tuple[Floats, Floats]:
-    """Return P[instance, i, s - 1] = p(y_i = 1, |y| = s) and the probability of no label at all."""
-    n_labels = vectors.shape[1]
-    sizes = vectors.sum(axis=1)
-    P = np.zeros((joint.shape[0], n_labels, n_labels))
-    for size in range(1, n_labels + 1):
-        of_size = sizes == size
-        P[:, :, size - 1] = joint[:, of_size] @ vectors[of_size]
-    return P, joint[:, sizes == 0].sum(axis=1)
+        def choose_from_joint(vectors: LabelMatrix, joint: Floats) -> Any:
+            return rule(*summarize_joint(vectors, joint), beta=self.beta)
+
+        chosen = self._map_blocks(X, choose_from_joint, choose_from_samples, self.n_samples)
+        return chosen

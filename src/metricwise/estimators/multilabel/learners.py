@@ -17,12 +17,12 @@ from metricwise.decisions.constant import Constant
 # Shuffled: files are often sorted, and folds of samples that follow each other are then unlike, which misleads the
 # choice.
 _FOLDS = StratifiedKFold(3, shuffle=True, random_state=0)
-_PRICES = np.logspace(-2, 2, 5)
-_ROWS_TO_COMPARE = 20
+_COSTS = np.logspace(-2, 2, 5)
+_SAMPLES_TO_COMPARE = 20
 
 
-def fitted(estimator: Any, X: Any, y: NDArray[np.int8], weights: Any = None) -> Any:
-    """Return a classifier of one label.
+def fit_classifier(estimator: Any, X: Any, y: NDArray[np.int8], weights: Floats | None) -> Any:
+    """Train the classifier of one label and return it; a constant if all samples have the label, or none.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def fitted(estimator: Any, X: Any, y: NDArray[np.int8], weights: Any = None) -> 
         return clone(estimator).fit(X, y, **settings)
     if np.bincount(y, minlength=2).min() < _FOLDS.n_splits:
         return LogisticRegression(max_iter=1000).fit(X, y, **settings)
-    search = GridSearchCV(LogisticRegression(max_iter=1000), {"C": _PRICES}, cv=_FOLDS, scoring="neg_log_loss")
+    search = GridSearchCV(LogisticRegression(max_iter=1000), {"C": _COSTS}, cv=_FOLDS, scoring="neg_log_loss")
     return search.fit(X, y, **settings).best_estimator_
 
 
@@ -60,7 +60,7 @@ def as_logistic(model: Any, X: Any) -> tuple[Floats, float] | None:
     weights, constant = getattr(model, "coef_", None), getattr(model, "intercept_", None)
     if weights is None or constant is None or np.shape(weights) != (1, X.shape[1]):
         return None
-    some = X[:_ROWS_TO_COMPARE]
+    some = X[:_SAMPLES_TO_COMPARE]
     scores = np.asarray(some @ weights[0]).ravel() + float(np.ravel(constant)[0])
     if not np.allclose(expit(scores), probability(model, some), rtol=1e-6, atol=1e-9):
         return None

@@ -190,6 +190,17 @@ def _upgrade_metric_classifier(values: Values) -> Values:
     return values
 
 
+def _upgrade_multilabel(values: Values) -> Values:
+    """Make decisions, on log-odds, of the thresholds of each rule; what to expect of them was not stored."""
+    thresholds = values.pop("_by_rule", None)
+    if thresholds is None:
+        return values
+    with np.errstate(all="ignore"):
+        found = {rule: np.asarray(logit(probabilities)) for rule, probabilities in thresholds.items()}
+    unknown = (np.nan, np.nan)
+    return values | {"_decisions": {rule: Decision(one, (one, one), np.nan, unknown) for rule, one in found.items()}}
+
+
 def _make_class_task(values: Values) -> Task:
     classes, measure = values["classes_"], values["measure_"]
     if len(classes) > 2:
@@ -219,6 +230,7 @@ def _log_odds(probability: Any) -> float:
 _STEPS: dict[str, Step] = {
     "metricwise.AUCSVC": _upgrade_auc_svc,
     "metricwise.AdaptedSVC": _upgrade_adapted,
+    "metricwise.BinaryRelevance": _upgrade_multilabel,
     "metricwise.BinaryModel": partial(_rename, bias="intercept"),
     "metricwise.CostSensitiveClassifier": _upgrade_cost_sensitive,
     "metricwise.Decision": partial(_rename, thresholds="threshold", expected="expected_score", evidence="posterior"),
@@ -226,6 +238,7 @@ _STEPS: dict[str, Step] = {
     "metricwise.MetricClassifier": _upgrade_metric_classifier,
     "metricwise.MiniBatchSVC": _upgrade_mini_batches,
     "metricwise.PlugInClassifier": _upgrade_plug_in,
+    "metricwise.ProbabilisticClassifierChain": _upgrade_multilabel,
     "metricwise.SPADEClassifier": _upgrade_streaming,
     "metricwise.STAMPClassifier": _upgrade_streaming,
     "metricwise.StreamEntry": partial(_rename, rows="n_samples"),

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from scipy import sparse
 
 from metricwise._state import stored_fields
 from metricwise._typing import Floats, Mask
 from metricwise.decisions.decision import ScoredSamples, Sigmoid
+from metricwise.designs.matrix import append_columns
 from metricwise.estimators.svm.multivariate_svc import MultivariateSVC
 from metricwise.results import Result
 
@@ -37,12 +37,12 @@ class Adapter:
     ) -> Self:
         """Train a machine on samples whose features and out-of-fold scores are given."""
         lines = {name: Sigmoid.fit(ScoredSamples(truth, values, weights)) for name, values in scores.items()}
-        machine.fit(beside(features, log_odds(lines, scores)), truth, weights)
+        machine.fit(make_features(lines, features, scores), truth, weights)
         return cls(lines, machine)
 
     def scores(self, features: Any, scores: dict[str, Floats]) -> Floats:
         """Return the machine's scores of samples, given those of its inputs."""
-        found: Floats = self.machine.decision_function(beside(features, log_odds(self.lines, scores)))
+        found: Floats = self.machine.decision_function(make_features(self.lines, features, scores))
         return found
 
     @property
@@ -58,22 +58,7 @@ class Adapter:
         return self.machine.result_
 
 
-def log_odds(lines: dict[str, Sigmoid], scores: dict[str, Floats]) -> Floats:
-    """Return the log-odds of the inputs, one per column."""
-    return np.column_stack([line.log_odds(scores[name]) for name, line in lines.items()])
-
-
-def beside(features: Any, columns: Floats) -> Any:
-    """Return features with columns beside them, sparse if the features are; without features, the columns.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> beside(np.array([[1.0, 2.0]]), np.array([[3.0]]))
-    array([[1., 2., 3.]])
-    """
-    if features is None:
-        return columns
-    if sparse.issparse(features):
-        return sparse.hstack([features, columns], format="csr")
-    return np.hstack([features, columns])
+def make_features(lines: dict[str, Sigmoid], features: Any, scores: dict[str, Floats]) -> Any:
+    """Return the features of samples, if there are any, with the log-odds of the inputs as further columns."""
+    columns = np.column_stack([line.log_odds(scores[name]) for name, line in lines.items()])
+    return columns if features is None else append_columns(features, columns)
