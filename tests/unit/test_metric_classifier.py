@@ -18,12 +18,12 @@ from sklearn.svm import LinearSVC
 
 from metricwise import FBeta, MetricClassifier, RecallAtPrecision, measure_names
 from metricwise.decisions.binary import ThresholdRule
+from metricwise.decisions.learning_curve import extrapolate
 from metricwise.decisions.tasks import Binary
 from metricwise.decisions.training_data import prepare_data
 from metricwise.estimators.selection.candidates import Candidate, candidates_for
 from metricwise.estimators.selection.clock import Clock
-from metricwise.estimators.selection.halving import CandidateRun, SuccessiveHalving
-from metricwise.estimators.selection.learning_curve import extrapolate
+from metricwise.estimators.selection.halving import SuccessiveHalving
 from metricwise.estimators.selection.preprocessing import Dense, Prepared, for_trees
 from metricwise.estimators.selection.profile import Profile
 
@@ -301,15 +301,9 @@ def test_scores_of_a_rare_class_are_not_clipped(rare):
 # -------------------------------------------------------------------------------------------------- expected scores
 
 
-def make_run(*curve):
-    run = CandidateRun(Candidate("any", None))
-    run.curve = list(curve)
-    return run
-
-
 def test_the_learning_curve_is_extrapolated_by_its_power_law():
     # The error shrinks as the inverse square root: 0.4, then 0.2 with four times the samples.
-    extrapolation = extrapolate([make_run((1000.0, 0.6), (4000.0, 0.8))], 5000, guessed=True)
+    extrapolation = extrapolate([[(1000.0, 0.6), (4000.0, 0.8)]], 5000, guessed=True)
     assert extrapolation(0.8) == pytest.approx(1.0 - 0.2 * (4000 / 5000) ** 0.5)
     assert extrapolation(1.0) == 1.0
 
@@ -319,23 +313,21 @@ def test_the_learning_curve_is_extrapolated_by_its_power_law():
     [[(100.0, 0.5)], [(100.0, 0.6), (400.0, 0.5)], [(100.0, 0.6), (400.0, 1.0)], [(100.0, 0.9), (50.0, 0.95)]],
 )
 def test_a_learning_curve_that_does_not_rise_is_not_extrapolated(curve):
-    assert extrapolate([make_run(*curve)], 1000, guessed=True)(0.7) == pytest.approx(0.7)
+    assert extrapolate([curve], 1000, guessed=True)(0.7) == pytest.approx(0.7)
 
 
 def test_learning_curves_are_averaged_and_their_power_is_bounded():
-    steep = make_run((100.0, 0.1), (200.0, 0.9))
+    steep = [(100.0, 0.1), (200.0, 0.9)]
     assert extrapolate([steep], 400, guessed=True)(0.9) == pytest.approx(1.0 - 0.1 * 0.5)
-    level = make_run((100.0, 0.5), (200.0, 0.5))
-    assert extrapolate([steep, level, make_run((200.0, 0.1))], 400, guessed=True)(0.9) == pytest.approx(
-        1.0 - 0.1 * 0.5**0.5
-    )
+    level = [(100.0, 0.5), (200.0, 0.5)]
+    assert extrapolate([steep, level, [(200.0, 0.1)]], 400, guessed=True)(0.9) == pytest.approx(1.0 - 0.1 * 0.5**0.5)
 
 
 def test_intervals_allow_for_growth_after_a_single_rung():
-    one_rung = [make_run((800.0, 0.9))]
+    one_rung = [[(800.0, 0.9)]]
     assert extrapolate(one_rung, 1000, guessed=True).interval(0.8, 0.95) == pytest.approx((0.8, 1.0 - 0.8 * 0.05))
     assert extrapolate(one_rung, 1000, guessed=False).interval(0.8, 0.95) == pytest.approx((0.8, 0.95))
-    level = [make_run((100.0, 0.9), (800.0, 0.9))]
+    level = [[(100.0, 0.9), (800.0, 0.9)]]
     assert extrapolate(level, 1000, guessed=True).interval(0.8, 0.95) == pytest.approx((0.8, 0.95))
 
 

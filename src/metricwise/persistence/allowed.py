@@ -187,11 +187,13 @@ def _import_decisions() -> tuple[type, ...]:
     from metricwise.decisions.decision import Calibration, Decision, Sigmoid
     from metricwise.decisions.guarantees import Share
     from metricwise.decisions.intervals import TablePosterior
+    from metricwise.decisions.learning_curve import Extrapolation
     from metricwise.decisions.ranking_posterior import RankingPosterior
     from metricwise.decisions.tasks import Binary, Multiclass, Multilabel
 
     tasks = (Binary, Multiclass, Multilabel)
-    return (*tasks, BatchRule, Calibration, Constant, Decision, RankingPosterior, Share, Sigmoid, TablePosterior)
+    expected = (Extrapolation, RankingPosterior, TablePosterior)
+    return (*tasks, *expected, BatchRule, Calibration, Constant, Decision, Share, Sigmoid)
 
 
 def _import_solvers() -> tuple[type, ...]:
@@ -228,10 +230,9 @@ def _import_wrappers() -> tuple[type, ...]:
 
 def _import_selection() -> tuple[type, ...]:
     from metricwise.estimators.selection.ensemble import AveragedModels
-    from metricwise.estimators.selection.learning_curve import Extrapolation
     from metricwise.estimators.selection.preprocessing import Dense, Prepared
 
-    return AveragedModels, Dense, Extrapolation, Prepared
+    return AveragedModels, Dense, Prepared
 
 
 GROUPS = (

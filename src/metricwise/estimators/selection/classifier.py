@@ -17,6 +17,7 @@ from metricwise._state import StoredState
 from metricwise._typing import Floats, Labels
 from metricwise.decisions.binary import ThresholdRule
 from metricwise.decisions.decision import Decision, Probe
+from metricwise.decisions.learning_curve import extrapolate
 from metricwise.decisions.tasks import make_task
 from metricwise.decisions.training_data import prepare_data, validate_target, validate_weights
 from metricwise.estimators.inputs import refuse_empty_frame, restore_on_error, validate_samples
@@ -25,7 +26,6 @@ from metricwise.estimators.selection.clock import Clock
 from metricwise.estimators.selection.ensemble import AveragedModels, Mixture, best_mixture
 from metricwise.estimators.selection.explanation import explain_selection, make_records
 from metricwise.estimators.selection.halving import MARGIN, Outcome, SuccessiveHalving
-from metricwise.estimators.selection.learning_curve import extrapolate
 from metricwise.estimators.selection.profile import Profile
 from metricwise.estimators.thresholded import ThresholdedClassifier
 from metricwise.measures import Measure, get_measure
@@ -207,7 +207,9 @@ class MetricClassifier(ThresholdedClassifier):
         decision = task.judge(task.decide(samples, halving.rule, True), samples, halving.rule, rung.sizes)
         self._store_decision(task, replace(self._shift_to_final(halving, mixture, decision), is_probability=False))
         # Intervals of tables are wide enough; those of areas near one are not.
-        self._extrapolation = extrapolate(outcome.finalists, rows.size, guessed=task.measure.response == "scores")
+        self._extrapolation = extrapolate(
+            [run.curve for run in outcome.finalists], rows.size, guessed=task.measure.response == "scores"
+        )
         self.expected_score_ = self._extrapolation(decision.expected_score)
         self.expected_score_interval_ = self._extrapolation.interval(*decision.expected_interval)
 

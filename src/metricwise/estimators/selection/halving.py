@@ -25,6 +25,7 @@ from metricwise._typing import Floats, Indices
 from metricwise.decisions.binary import ThresholdRule
 from metricwise.decisions.decision import Calibration
 from metricwise.decisions.executors import LocalExecutor
+from metricwise.decisions.learning_curve import Curve
 from metricwise.decisions.out_of_fold import Splits, align_folds, make_splits
 from metricwise.decisions.tasks import Task
 from metricwise.decisions.training_data import TrainingData
@@ -59,7 +60,7 @@ class CandidateRun:
     seconds: float = 0.0
     fold_seconds: float = 0.0  # of one training and its scores
     growth: float | None = None  # exponent by which they grew with the samples at last
-    curve: list[tuple[float, float]] = field(default_factory=list)  # samples that models learnt from, and their measure
+    curve: Curve = field(default_factory=list)
     why_dropped: str = ""
     out_of_time: bool = False
     scores: Floats = field(default_factory=lambda: np.zeros(0))

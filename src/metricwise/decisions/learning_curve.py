@@ -7,12 +7,14 @@ what is missing to one shrinks like a power of the number of samples, and the po
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from metricwise._state import stored_fields
-from metricwise.estimators.selection.halving import CandidateRun
+
+Curve = list[tuple[float, float]]  # numbers of samples that models were trained with, and their measure
 
 _STEEPEST = 1.0  # exponent
 
@@ -50,24 +52,23 @@ class Extrapolation:
         return self(low), 1.0 - min(self.left, self.left_at_best) * (1.0 - high)
 
 
-def extrapolate(runs: list[CandidateRun], n_samples: int, guessed: bool) -> Extrapolation:
-    """Return how the measure will grow from the samples that the runs' models have learnt from to all samples.
+def extrapolate(curves: Sequence[Curve], n_samples: int, guessed: bool) -> Extrapolation:
+    """Return how the measure will grow from the samples that models have learnt from to all samples.
 
     Parameters
     ----------
-    runs : list
-        Those that are averaged, and other finalists.
+    curves : sequence of list
+        The learning curve of each model.
     n_samples : int
         How many samples the model that is kept learns from.
     guessed : bool
         Whether intervals leave room for the fastest growth where a single rung has shown none.
     """
-    curves = [one.curve for one in runs if len(one.curve) > 1]
-    if not curves:
-        learnt = max(one.curve[-1][0] for one in runs)
+    growing = [curve for curve in curves if len(curve) > 1]
+    learnt = max(curve[-1][0] for curve in growing or curves)
+    if not growing:
         return Extrapolation(left_at_best=min(1.0, learnt / n_samples) ** _STEEPEST if guessed else 1.0)
-    exponent = float(np.mean([_exponent(*curve[-2:]) for curve in curves]))
-    learnt = max(curve[-1][0] for curve in curves)
+    exponent = float(np.mean([_exponent(*curve[-2:]) for curve in growing]))
     return Extrapolation(min(1.0, (learnt / n_samples) ** exponent))
 
 
