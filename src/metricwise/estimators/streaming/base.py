@@ -29,7 +29,6 @@ from metricwise.estimators.inputs import data_of_cluster, refuse_dask_in_order, 
 from metricwise.estimators.linear import LinearClassifier
 from metricwise.estimators.streaming.chunks import (
     Chunk,
-    ChunkReader,
     ChunkSource,
     check_chunk_labels,
     check_n_passes,
@@ -41,6 +40,7 @@ from metricwise.estimators.streaming.chunks import (
 from metricwise.estimators.streaming.cluster import make_shard_sources
 from metricwise.estimators.streaming.memory import make_memory_sources
 from metricwise.estimators.streaming.training import StreamModel, StreamPlan, train
+from metricwise.io.chunk_reader import ChunkReader
 from metricwise.measures import Measure, get_measure
 from metricwise.registry import check_trainable
 from metricwise.results import History, StreamEntry, StreamResult

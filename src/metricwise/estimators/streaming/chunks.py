@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from itertools import chain, islice
-from os import PathLike
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,12 +14,12 @@ from sklearn.utils.validation import column_or_1d
 
 from metricwise._typing import Floats, Labels, Mask
 from metricwise.estimators.streaming.training import BinaryModel, Progress, StreamPlan, evaluate_recent
+from metricwise.io.chunk_reader import ChunkReader
 from metricwise.results import StreamEntry
 from metricwise.solvers.point_updates import StreamLearner, learn_around
 from metricwise.solvers.stream_data import StreamData
 from metricwise.solvers.stream_state import StreamState
 
-_BYTES_AT_THE_END = 1 << 16
 _HELD_OUT = 10  # one sample in so many, if there is more than one pass
 _MOST_ENTRIES = 1000
 _SAMPLES_BETWEEN_ENTRIES = 131_072
@@ -167,80 +164,3 @@ def check_chunk_labels(y: Any, classes: Any, known: NDArray[Any] | None) -> NDAr
             "labels in classes from the start"
         )
     return given
-
-
-class ChunkReader:
-    """Reads chunks (X, y, sample_weight or None) from a path, a `metricwise.io.Stream` or any iterable, repeatedly."""
-
-    def __init__(self, source: Any, options: dict[str, Any]) -> None:
-        if isinstance(source, str | PathLike):
-            from metricwise.io import stream
-
-            source = stream(source, **options)
-        elif options:
-            raise TypeError(f"{', '.join(map(repr, options))}: options of a file, but source is no path")
-        elif not isinstance(source, Iterable):
-            raise TypeError(f"source must be a path, a metricwise.io.Stream or an iterable of chunks, got {source!r}")
-        self.source = source
-        # What to call the source: its path, or its type.
-        self.name = str(getattr(source, "path", type(source).__name__))
-        self._begun: Iterator[tuple[Any, Any, Any]] | None = None  # a reading from which only the first chunk was taken
-
-    @property
-    def n_samples(self) -> int | None:
-        """Samples of one pass, if they are known."""
-        return getattr(self.source, "n_rows", None)
-
-    @property
-    def once_only(self) -> bool:
-        """Whether reading uses the source up."""
-        return isinstance(self.source, Iterator)
-
-    def first(self) -> tuple[Any, Any, Any]:
-        """Return the first chunk, which `read` will yield again; raise a ValueError if there is none."""
-        begun = self.read()
-        chunk = next(begun)
-        self._begun = chain([chunk], begun)
-        return chunk
-
-    def identity(self) -> list[Any]:
-        """Return what tells these samples from others: the first chunk and, of a file, its size and its end."""
-        parts = [_content(part) for part in self.first()]
-        if os.path.isfile(self.name):
-            with open(self.name, "rb") as file:
-                size = file.seek(0, os.SEEK_END)
-                file.seek(max(size - _BYTES_AT_THE_END, 0))
-                parts += [size, file.read()]
-        return parts
-
-    def read(self, start: int = 0) -> Iterator[tuple[Any, Any, Any]]:
-        """Return the chunks from number ``start`` on; reading the first of none raises a ValueError."""
-        begun, self._begun = self._begun, None
-        if begun is not None and (self.once_only or start == 0):
-            return islice(begun, start, None)
-        chunks = self.source.chunks(start=start) if hasattr(self.source, "chunks") else islice(self.source, start, None)
-        return self._unpack(chunks, start)
-
-    def _unpack(self, chunks: Iterable[Any], start: int) -> Iterator[tuple[Any, Any, Any]]:
-        number = start
-        for number, chunk in enumerate(chunks, start + 1):
-            if hasattr(chunk, "sample_weight"):
-                yield chunk.X, chunk.y, chunk.sample_weight
-            elif isinstance(chunk, tuple) and len(chunk) in (2, 3):
-                yield chunk if len(chunk) == 3 else (*chunk, None)
-            else:
-                raise TypeError(
-                    f"chunk {number - 1} of source is {type(chunk).__name__}: it must be (X, y) or (X, y, "
-                    "sample_weight)"
-                )
-        if number == 0:
-            raise ValueError(f"{self.name} has no samples: training needs samples of at least two classes")
-
-
-def _content(values: Any) -> Any:
-    """Return what is the same for the same samples in every process."""
-    if sparse.issparse(values):
-        rows = values.tocsr()
-        return [rows.shape, rows.data.tobytes(), rows.indices.tolist(), rows.indptr.tolist()]
-    array = np.asarray(values)
-    return array.tolist() if array.dtype == object else array
