@@ -12,6 +12,7 @@ from scipy import sparse
 from scipy.special import expit
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score, fbeta_score
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -281,6 +282,14 @@ def test_sample_weights_are_passed_to_the_estimators():
 
 
 # -------------------------------------------------------------------------------------------------------- bad input
+
+
+@each_model
+@pytest.mark.parametrize("method", ["predict", "predict_proba", "score"])
+def test_untrained_models_raise(name, method):
+    with pytest.raises(NotFittedError):
+        getattr(MODELS[name](), method)(*((X, Y) if method == "score" else (X,)))
+
 
 INVALID = {
     "one column of labels": (lambda m: m.fit(X, Y[:, 0]), r"shape \(300,\)"),

@@ -122,6 +122,7 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
     @property
     def _task(self) -> Multilabel:
         """The task of the present rule and ``beta``, which may have changed since training."""
+        check_is_fitted(self, "n_labels_")
         return self._make_task(THRESHOLD_RULES.get(self.inference, "samples"))
 
     def _make_task(self, average: Average) -> Multilabel:
@@ -177,7 +178,6 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
 
     def _margins(self, X: Any) -> Floats | LabelMatrix:
         """Return numbers that are above zero where the rule predicts a label."""
-        check_is_fitted(self, "n_labels_")
         self._check_rule()
         X = validate_samples(self, X, reset=False)
         if self.inference not in THRESHOLD_RULES:

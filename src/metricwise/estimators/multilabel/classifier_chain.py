@@ -154,7 +154,7 @@ class ProbabilisticClassifierChain(MultiLabelClassifier):
         """
         n_labels, lists_all = len(self.orders_[0]), self._lists_all()
         size = max(_ENTRIES_OF_A_BLOCK // ((2**n_labels if lists_all else width) * n_labels), 1)
-        blocks = [(start, X[start : start + size]) for start in range(0, X.shape[0], size)]
+        blocks = ((start, X[start : start + size]) for start in range(0, X.shape[0], size))
         if lists_all:
             return np.concatenate([of_joint(*self._joint(block)) for _, block in blocks])
         return np.concatenate([of_block(block, start) for start, block in blocks])
@@ -225,7 +225,6 @@ class ProbabilisticClassifierChain(MultiLabelClassifier):
         -------
         array of shape (n_instances, n_labels), or a CSR matrix if the labels of training were sparse
         """
-        check_is_fitted(self, "n_labels_")
         return self._task.labels(self._joint_mode(validate_samples(self, X, reset=False)))
 
     def _joint_mode(self, X: Any) -> LabelMatrix:
