@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from metricwise.decisions.binary import Aim, ThresholdRule, describe
-from metricwise.decisions.decision import Calibration, Decision, Probe, Sigmoid, show_probability
+from metricwise.decisions.decision import Calibration, Decision, Sigmoid, show_probability
 from metricwise.decisions.executors import Executor
 from metricwise.decisions.guarantees import guaranteed_threshold
 from metricwise.decisions.out_of_fold import OutOfFoldScores, align_folds
@@ -63,8 +63,8 @@ def shift_to_final(executor: Executor, decision: Decision, model: Any, found: Ou
     """Return a decision for fold models as it applies to the final model, by the probe that all have seen."""
     if not found.probe.size:
         return decision
-    target, scores, weights = executor.data.scored(found.probe, executor.score(model, found.probe))
-    return decision.shift_to_final(Probe(target, found.probe_scores, scores, weights))
+    by_final = executor.score(model, found.probe)
+    return decision.shift_to_final(executor.data.probe(found.probe, found.probe_scores, by_final))
 
 
 def _fit_and_score(executor: Executor, plan: FitPlan) -> tuple[Any, OutOfFoldScores]:

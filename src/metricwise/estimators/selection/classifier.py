@@ -10,23 +10,23 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
+from sklearn.utils.validation import check_is_fitted, check_random_state
 
 from metricwise._sklearn import Interval, take_samples
 from metricwise._state import StoredState
 from metricwise._typing import Floats, Labels
 from metricwise.decisions.binary import ThresholdRule
-from metricwise.decisions.decision import Decision, Probe
+from metricwise.decisions.decision import Decision
 from metricwise.decisions.learning_curve import extrapolate
 from metricwise.decisions.tasks import make_task
 from metricwise.decisions.training_data import prepare_data, validate_target, validate_weights
-from metricwise.estimators.inputs import refuse_empty_frame, restore_on_error, validate_samples
+from metricwise.estimators.inputs import restore_on_error
 from metricwise.estimators.selection.candidates import candidates_for
 from metricwise.estimators.selection.clock import Clock
 from metricwise.estimators.selection.ensemble import AveragedModels, Mixture, best_mixture
 from metricwise.estimators.selection.explanation import explain_selection, make_records
 from metricwise.estimators.selection.halving import MARGIN, Outcome, SuccessiveHalving
-from metricwise.estimators.selection.profile import Profile
+from metricwise.estimators.selection.profile import Profile, validate_columns
 from metricwise.estimators.thresholded import ThresholdedClassifier
 from metricwise.measures import Measure, get_measure
 
@@ -161,7 +161,7 @@ class MetricClassifier(ThresholdedClassifier):
         self._validate_params()
         clock, measure = Clock(self.time_budget), get_measure(self.measure)
         with restore_on_error(self):
-            X = self._validate_samples(X, reset=True)
+            X = validate_columns(self, X, reset=True, missing=True)
             labels = self._validate_target(y, X.shape[0])
             weights = validate_weights(sample_weight, X)
             task = make_task(labels, weights, measure, self.pos_label, is_sparse=issparse(y))
@@ -178,12 +178,6 @@ class MetricClassifier(ThresholdedClassifier):
             expected, interval = self._decision.expected_score, self.expected_score_interval_
             self._explanation = explain_selection(measure.name, outcome.runs, mixture, expected, interval, len(data.y))
         return self
-
-    def _validate_samples(self, X: Any, reset: bool) -> Any:
-        refuse_empty_frame(X)
-        if hasattr(X, "columns") and Profile.of(X).categorical:
-            return validate_data(self, X, reset=reset, skip_check_array=True)
-        return validate_samples(self, X, reset=reset, least=2 if reset else 1, missing=True)
 
     def _validate_target(self, y: Any, n_samples: int) -> Labels:
         labels: Labels = validate_target(y, "MetricClassifier")
@@ -218,9 +212,8 @@ class MetricClassifier(ThresholdedClassifier):
         if not probe.size:
             return decision
         by_folds = self._ensemble.mean([run.probe_scores for run in mixture.runs])
-        scores = self._ensemble.scores(halving.task, take_samples(halving.data.X, probe))
-        target, by_final, weights = halving.data.scored(probe, scores)
-        return decision.shift_to_final(Probe(target, by_folds, by_final, weights))
+        by_final = self._ensemble.scores(halving.task, take_samples(halving.data.X, probe))
+        return decision.shift_to_final(halving.data.probe(probe, by_folds, by_final))
 
     def _report_progress(self, text: str) -> bool:
         _LOG.info(text)
@@ -229,7 +222,7 @@ class MetricClassifier(ThresholdedClassifier):
     # ------------------------------------------------------------------------------------------------------ prediction
 
     def _scores(self, X: Any) -> Floats:
-        return self._ensemble.scores(self._task, self._validate_samples(X, reset=False))
+        return self._ensemble.scores(self._task, validate_columns(self, X, reset=False, missing=True))
 
     def predict_proba(self, X: Any) -> Floats:
         """Return probabilities by calibrated scores; the threshold has no part in them.

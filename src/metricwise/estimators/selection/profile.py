@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils.validation import validate_data
 
 from metricwise._sklearn import count_samples
+from metricwise.estimators.inputs import refuse_empty_frame, validate_samples
 
 _MOST_DENSE_FEATURES, _MOST_DENSE_VALUES = 2000, 50_000_000  # of a sparse matrix; 200 megabytes
 _FEWEST_TERMS = 100  # of texts
@@ -87,6 +89,26 @@ class Profile:
     def is_frame(self) -> bool:
         """Whether the samples are a data frame."""
         return bool(self.categorical or self.numeric)
+
+
+def validate_columns(estimator: Any, X: Any, reset: bool, missing: bool) -> Any:
+    """Return valid samples: a data frame unchanged if columns of it hold no numbers, otherwise arrays.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Its number and names of the features are set, or (``reset=False``) compared.
+    X : array, sparse matrix or data frame
+        Samples.
+    reset : bool
+        Whether these are the samples of training, of which there are two or more.
+    missing : bool
+        Whether numbers may be missing (NaN).
+    """
+    refuse_empty_frame(X)
+    if hasattr(X, "columns") and Profile.of(X).categorical:
+        return validate_data(estimator, X, reset=reset, skip_check_array=True)
+    return validate_samples(estimator, X, reset=reset, least=2 if reset else 1, missing=missing)
 
 
 def _are_counts(X: Any) -> bool:

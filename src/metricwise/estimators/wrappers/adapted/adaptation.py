@@ -37,7 +37,7 @@ from sklearn.exceptions import ConvergenceWarning
 from metricwise._typing import Floats, Indices
 from metricwise.decisions.binary import Aim, ThresholdRule, make_aim
 from metricwise.decisions.comparison import CONFIDENCE, Judged, least_gain
-from metricwise.decisions.decision import Decision, Probe
+from metricwise.decisions.decision import Decision
 from metricwise.decisions.executors import LocalExecutor, fit_and_score
 from metricwise.decisions.intervals import resampled_interval
 from metricwise.decisions.out_of_fold import (
@@ -170,8 +170,8 @@ def adapt(plan: AdaptationPlan) -> Adaptation:
             selected = adapted
     else:
         _warn_of_few_folds(best.name)
-    target, by_final, weights = data.scored(folds.probe, selected.by_final)
-    decision = selected.judged.decision.shift_to_final(Probe(target, selected.found.probe_scores, by_final, weights))
+    probe = data.probe(folds.probe, selected.found.probe_scores, selected.by_final)
+    decision = selected.judged.decision.shift_to_final(probe)
     models = {name: one.model for name, one in outputs.items()}
     return Adaptation(models, adapter, candidates, selected.name, decision)
 

@@ -9,20 +9,18 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import MetaEstimatorMixin
-from sklearn.utils import get_tags, indexable
-from sklearn.utils.validation import check_random_state, column_or_1d, validate_data
+from sklearn.utils import get_tags
+from sklearn.utils.validation import check_random_state
 
 from metricwise._sklearn import Interval, NamedEstimatorsMixin, StrOptions, take_samples
 from metricwise._state import StoredState
 from metricwise._typing import Floats, Labels
 from metricwise.decisions.executors import LocalExecutor
-from metricwise.decisions.targets import two_classes
-from metricwise.decisions.tasks import task_of_classes
-from metricwise.decisions.training_data import prepare_data, validate_weights
+from metricwise.decisions.training_data import prepare_data, validate_two_classes
 from metricwise.decisions.weighting import takes_weights, weight_setting
-from metricwise.estimators.inputs import refuse_empty_frame, restore_on_error, validate_samples
+from metricwise.estimators.inputs import restore_on_error
 from metricwise.estimators.selection.preprocessing import number_maker
-from metricwise.estimators.selection.profile import Profile
+from metricwise.estimators.selection.profile import Profile, validate_columns
 from metricwise.estimators.svm.multivariate_svc import MultivariateSVC
 from metricwise.estimators.thresholded import ThresholdedClassifier
 from metricwise.estimators.wrappers.adapted.adaptation import Adaptation, AdaptationPlan, adapt
@@ -264,15 +262,11 @@ class AdaptedSVC(MetaEstimatorMixin, ThresholdedClassifier, NamedEstimatorsMixin
         check_trainable(measure, "AdaptedSVC")
         given = self._given()
         with restore_on_error(self):
-            if y is None:
-                raise ValueError("AdaptedSVC requires y to be passed, but the target y is None")
-            X, y = indexable(X, np.asarray(y))
-            weights = validate_weights(sample_weight, X)
-            task = task_of_classes(two_classes(y, weights, "AdaptedSVC"), measure, self.pos_label)
+            task, X, y, weights = validate_two_classes(X, y, sample_weight, measure, self.pos_label, "AdaptedSVC")
             if given is not None:
                 self._check_given(given, task.classes, weights)
             samples, raw = self._validate_samples(X, reset=True)
-            data, cv = prepare_data(task, samples, column_or_1d(y, warn=True), weights, self.cv)
+            data, cv = prepare_data(task, samples, y, weights, self.cv)
             if raw is not None and weights is not None:
                 raw = take_samples(raw, np.flatnonzero(weights > 0.0))
             seed = int(check_random_state(self.random_state).randint(2**31 - 1))
@@ -306,12 +300,7 @@ class AdaptedSVC(MetaEstimatorMixin, ThresholdedClassifier, NamedEstimatorsMixin
         """Return samples as the inputs take them, and those that features are made of, None if there are none."""
         if not (self.use_features or self._by_default):
             return X, None
-        refuse_empty_frame(X)
-        if hasattr(X, "columns") and Profile.of(X).categorical:
-            checked = validate_data(self, X, reset=reset, skip_check_array=True)
-        else:
-            gaps = bool(get_tags(self).input_tags.allow_nan)
-            checked = validate_samples(self, X, reset=reset, least=2 if reset else 1, missing=gaps)
+        checked = validate_columns(self, X, reset, missing=bool(get_tags(self).input_tags.allow_nan))
         # Inputs of a user's own may know the columns of a data frame by name.
         return checked if self._by_default else X, checked if self.use_features else None
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
-import numpy as np
-from sklearn.utils import indexable
-from sklearn.utils.validation import check_random_state, column_or_1d
+from sklearn.utils.validation import check_random_state
 
 from metricwise._sklearn import HasMethods, Interval, StrOptions
 from metricwise._state import StoredState
@@ -15,9 +13,7 @@ from metricwise.decisions.binary import ThresholdRule, make_aim
 from metricwise.decisions.executors import LocalExecutor
 from metricwise.decisions.fitting import FittedModel
 from metricwise.decisions.scoring import gives_probabilities
-from metricwise.decisions.targets import two_classes
-from metricwise.decisions.tasks import task_of_classes
-from metricwise.decisions.training_data import prepare_data, validate_weights
+from metricwise.decisions.training_data import prepare_data, validate_two_classes
 from metricwise.estimators.inputs import refuse_dask, restore_on_error
 from metricwise.estimators.wrappers.cost_sensitive.iterations import (
     WeightingPlan,
@@ -194,12 +190,9 @@ class CostSensitiveClassifier(PlugInClassifier):
         has_probabilities = gives_probabilities(self.estimator)
         refuse_dask(self, X)
         with restore_on_error(self):
-            if y is None:
-                raise ValueError("CostSensitiveClassifier requires y to be passed, but the target y is None")
-            X, y = indexable(X, np.asarray(y))
-            weights = validate_weights(sample_weight, X)
-            task = task_of_classes(two_classes(y, weights, "CostSensitiveClassifier"), measure, self.pos_label)
-            data, cv = prepare_data(task, X, column_or_1d(y, warn=True), weights, self.cv)
+            who = "CostSensitiveClassifier"
+            task, X, y, weights = validate_two_classes(X, y, sample_weight, measure, self.pos_label, who)
+            data, cv = prepare_data(task, X, y, weights, self.cv)
             rule = ThresholdRule(self.threshold, seed=int(check_random_state(self.random_state).randint(2**31 - 1)))
             executor = LocalExecutor(task, data, self.n_jobs)
             plan = WeightingPlan(executor, self.estimator, rule, has_probabilities, cv, self.max_iter, self.tol)

@@ -23,7 +23,7 @@ from metricwise._state import stored_fields
 from metricwise._typing import Floats, Indices
 from metricwise.decisions.binary import ThresholdRule, count_table
 from metricwise.decisions.comparison import Judged, least_gain
-from metricwise.decisions.decision import Calibration, Decision, Probe, Sigmoid, show_probability
+from metricwise.decisions.decision import Calibration, Decision, Sigmoid, show_probability
 from metricwise.decisions.executors import LocalExecutor, fit_and_score
 from metricwise.decisions.out_of_fold import OutOfFoldScores, Splits, score_out_of_fold
 from metricwise.decisions.tasks import Task
@@ -205,9 +205,9 @@ def decide_for_final(plan: WeightingPlan, one: JudgedWeights, model: Any) -> Dec
     """Return the decision of an iteration for the scores of the final model, class weights included."""
     shift, decision = plan.log_odds_shift(one.class_weights), one.judged.decision
     if plan.folds:
-        probe, executor = one.found.probe, plan.executor
-        target, scores, weights = executor.data.scored(probe, executor.score(model, probe))
-        decision = decision.shift_to_final(Probe(target, one.found.probe_scores - shift, scores - shift, weights))
+        by_final = plan.executor.score(model, one.found.probe) - shift
+        probe = plan.executor.data.probe(one.found.probe, one.found.probe_scores - shift, by_final)
+        decision = decision.shift_to_final(probe)
     if shift == 0.0:
         return decision
     return replace(decision.shift(shift), calibration=Calibration((Sigmoid(1.0, -shift),)))
