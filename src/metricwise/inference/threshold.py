@@ -176,3 +176,12 @@ def threshold_for(
         return fraction_threshold(scores, fraction, weights)
     table = measure if isinstance(measure, CountsTable) else BalancedAccuracy()
     return best_threshold(table, positive, scores, weights).threshold
+
+
+def evaluate_threshold_for(measure: Measure, positive: Mask, scores: Floats, weights: Floats) -> BestThreshold:
+    """Return the threshold of `threshold_for`, and the measure at that threshold."""
+    if isinstance(measure, CountsTable) and not isinstance(measure, RestrictsLabellings):
+        return best_threshold(measure, positive, scores, weights)
+    threshold = threshold_for(measure, positive, scores, weights)
+    response = scores if measure.response == "scores" else scores > threshold
+    return BestThreshold(threshold, float(measure.score(positive, response, weights)))

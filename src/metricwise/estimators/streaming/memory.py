@@ -11,8 +11,8 @@ import numpy as np
 from metricwise._typing import Floats, Indices, Mask
 from metricwise.decisions.out_of_fold import assign_folds, merge_equal_samples, score_out_of_fold, split_samples
 from metricwise.designs import make_design
-from metricwise.estimators.streaming.training import BinaryModel, Progress, StreamPlan, evaluate, run_passes
-from metricwise.inference import threshold_for
+from metricwise.estimators.streaming.training import BinaryModel, Progress, StreamPlan, run_passes
+from metricwise.inference.threshold import evaluate_threshold_for, threshold_for
 from metricwise.kernels.random_numbers import shuffle
 from metricwise.results import StreamEntry
 from metricwise.solvers.stream_data import StreamData
@@ -86,7 +86,9 @@ class MemorySource:
         weights, intercept = state.average()
         samples = self.held if has_held_out else self.train
         scores = self.data.scores(samples, weights, intercept)
-        found = evaluate(self.plan.measure, self.data.positive[samples], scores, self.data.weights[samples])
+        found = evaluate_threshold_for(
+            self.plan.measure, self.data.positive[samples], scores, self.data.weights[samples]
+        )
         progress.improvement = found.value - progress.best_value if has_held_out else np.nan
         if progress.improvement > 0.0 or not has_held_out:
             progress.best_value, progress.best = found.value, BinaryModel(weights, intercept, found.threshold)
@@ -136,7 +138,7 @@ class MemorySource:
         out_of_fold = score_out_of_fold(self._score_fold, splits, n_jobs=1)
         scores = np.zeros(self.samples.size)
         scores[out_of_fold.samples] = out_of_fold.scores
-        return evaluate(self.plan.measure, positive, scores, weights).threshold
+        return evaluate_threshold_for(self.plan.measure, positive, scores, weights).threshold
 
     def _score_fold(self, train: Indices, test: Indices, seen: Indices) -> tuple[Floats, Floats]:
         """Train on some of the samples; return the scores of others, and of samples trained on."""

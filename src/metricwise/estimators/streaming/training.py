@@ -12,10 +12,10 @@ from typing import Protocol, Self
 import numpy as np
 
 from metricwise._state import stored_fields
-from metricwise._typing import Floats, Labels, Mask
+from metricwise._typing import Floats, Labels
 from metricwise.estimators.checkpoints import Checkpoint
-from metricwise.inference.threshold import BestThreshold, best_threshold, threshold_for
-from metricwise.measures import CountsTable, Measure, RestrictsLabellings
+from metricwise.inference.threshold import BestThreshold, evaluate_threshold_for
+from metricwise.measures import Measure
 from metricwise.results import Status, StreamEntry
 from metricwise.solvers.point_updates import StreamLearner
 from metricwise.solvers.saved import Arrays, join_parts, pack_fields, split_parts, unpack_fields
@@ -52,19 +52,10 @@ class StreamPlan:
         return self.max_seconds is not None and seconds > self.max_seconds
 
 
-def evaluate(measure: Measure, truth: Mask, scores: Floats, weights: Floats) -> BestThreshold:
-    """Return the best threshold for a measure on given scores, and the measure at that threshold."""
-    if isinstance(measure, CountsTable) and not isinstance(measure, RestrictsLabellings):
-        return best_threshold(measure, truth, scores, weights)
-    threshold = threshold_for(measure, truth, scores, weights)
-    response = scores if measure.response == "scores" else scores > threshold
-    return BestThreshold(threshold, float(measure.score(truth, response, weights)))
-
-
 def evaluate_recent(measure: Measure, state: StreamState) -> BestThreshold:
     """Return threshold and measure on the scores of recent samples, computed before they were learnt from."""
     recent = state.recent_scores()
-    return BestThreshold(0.0, float("nan")) if recent is None else evaluate(measure, *recent)
+    return BestThreshold(0.0, float("nan")) if recent is None else evaluate_threshold_for(measure, *recent)
 
 
 @stored_fields(version=1)
