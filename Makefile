@@ -71,7 +71,7 @@ release-notes: ## check that TAG, version and changelog agree, and write release
 	$(PYTHON) .ci/release_notes.py $(TAG) > release-notes.md
 
 clean: ## remove the environments, the caches and everything generated
-	rm -rf $(VENV) .venv-oldest .venv-development .venv-wheel build dist demo .coverage.json release-notes.md docs/_build docs/api/generated docs/gallery
+	rm -rf $(VENV) .venv-oldest .venv-development .venv-wheel build dist demo .coverage.json release-notes.md docs/_build docs/api/generated docs/gallery docs/sg_execution_times.rst
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .benchmarks
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

@@ -45,7 +45,7 @@ def main(arguments: list[str] | None = None) -> int:
     for name in options.only or NAMES:
         section = _measure(name, context)
         report.save(section, results)
-        _write_pages(results, output)
+        write_pages(results, output)
         if not options.quick:
             _fill_guide(results, ROOT / "docs" / "guide")
         sys.stdout.write(report.plain(section) + "\n")
@@ -74,7 +74,7 @@ def _measure(name: str, context: Context) -> report.Section:
     return section
 
 
-def _write_pages(results: Path, output: Path) -> None:
+def write_pages(results: Path, output: Path) -> None:
     """Write the pages from all stored sections, of this run or an earlier one."""
     output.mkdir(parents=True, exist_ok=True)
     for page, (title, names) in PAGES.items():

@@ -12,7 +12,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from metricwise.io import MalformedLineError, stream, text
+from metricwise.io import MalformedLineError, read_table, stream, text
 
 
 def format_svmlight(n):
@@ -188,6 +188,15 @@ def test_unknown_suffixes_are_recognised_by_content(tmp_path, content):
     path.write_bytes(b"\x89HDF\0")
     with pytest.raises(ValueError, match=r"suffix '\.data' does not tell the format.*pass format="):
         stream(path)
+
+
+@pytest.mark.parametrize("name", ["rows.data", "rows.csv"])
+def test_a_given_format_overrides_the_suffix(tmp_path, name):
+    path = tmp_path / name
+    path.write_text(format_svmlight(3))
+    (chunk,) = stream(path, format="svmlight")
+    np.testing.assert_array_equal(chunk.y, [0, 1, 0])
+    np.testing.assert_array_equal(read_table(path, format="svmlight").y, [0, 1, 0])
 
 
 @each_text_format

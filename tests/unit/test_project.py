@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import pydoc
 import re
@@ -13,6 +14,8 @@ from pathlib import Path
 
 import pytest
 import yaml
+
+from benchmarks.__main__ import PAGES, write_pages
 
 ROOT = Path(__file__).parents[2]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
@@ -142,6 +145,29 @@ def test_the_api_page_names_what_exists():
     assert [name for name in names if pydoc.locate(f"metricwise.{name}") is None] == []
 
 
+def test_the_readme_imports_what_exists():
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    imports = [node for block in blocks for node in ast.walk(ast.parse(block)) if isinstance(node, ast.ImportFrom)]
+    names = {f"{node.module}.{alias.name}" for node in imports for alias in node.names}
+    own = [name for name in names if name.startswith("metricwise.")]
+    assert "metricwise.MetricClassifier" in own and [name for name in own if pydoc.locate(name) is None] == []
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.glob("*.md")), ids=lambda path: path.stem)
+def test_links_lead_to_files(path):
+    links = re.findall(r"\]\(([^):#]+)\)", path.read_text(encoding="utf-8"))
+    assert [link for link in links if not (ROOT / link).is_file()] == []
+
+
+def test_the_architecture_names_what_exists():
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    walks = text.split("## Seven walks")[1].split("## Where")[0]
+    named = {*re.findall(r"`((?:[a-z_]+/)*[a-z_0-9]+)\.py`", text), *re.findall(r"\b((?:[a-z_]+/)+[a-z_]+)\b", walks)}
+    folders = [ROOT / "src" / "metricwise", ROOT / "src" / "metricwise" / "estimators"]
+    assert {"solvers/stamp", "streaming/training"} <= named
+    assert [name for name in named if not any((folder / f"{name}.py").is_file() for folder in folders)] == []
+
+
 # ------------------------------------------------------------------------------------------------------------- results
 
 
@@ -157,3 +183,10 @@ def test_committed_results_contain_no_local_paths():
         for match in local_paths.finditer(path.read_text(encoding="utf-8"))
     ]
     assert not found
+
+
+def test_benchmark_pages_are_written_from_the_results(tmp_path):
+    write_pages(ROOT / "benchmarks" / "results", tmp_path)
+    pages = {path.name: path.read_text(encoding="utf-8") for path in tmp_path.iterdir()}
+    kept = {name: (ROOT / "docs" / "benchmarks" / name).read_text(encoding="utf-8") for name in pages}
+    assert len(pages) == len(PAGES) and [name for name in pages if pages[name] != kept[name]] == []

@@ -73,7 +73,7 @@ def evaluate(
     models : sequence of Predictions
         Of the same samples.
     measure : Measure
-        As `measure_for` returns it.
+        As `resolve_measure` returns it.
     confidence : float
         Of the intervals.
     seed : int
