@@ -273,6 +273,7 @@ def test_errors_name_line_and_column(tmp_path, content, options, line, column, m
         ("a,a,y\n1,2,0\n", {"target": "y"}, "more than one column 'a'"),
         ("y\n1\n", {}, "no columns left for features"),
         ("1 1:2\n", {"weight": "w"}, "no meaning for the format 'svmlight'"),
+        ("1 1:2\n", {"columns": ["a", "b"]}, "names no columns, but 2 named columns are needed: convert it"),
         ("1 1:2\n", {"target": "y"}, "start with their label"),
         ("a,y\n1,0\n", {"delimiter": "ab"}, "single ASCII character"),
         ("a,y\n1,0\n", {"format": "xls"}, "format must be one of"),
