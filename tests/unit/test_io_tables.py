@@ -242,7 +242,7 @@ INVALID = "a,y\n" + "".join(f"{number},{number % 2}\n" for number in range(40)) 
         ("a,b,y\n1,2,\n", {"target": "y"}, 2, 5, "target 'y' is missing"),
         ('a,b,y\n1,"2\n2",0\n1,3,\n', {"target": "y"}, 4, 5, "target 'y' is missing"),
         ("a,b,y\n1,2,0\n1,-2,1\n", {"weight": "b", "target": "y"}, 3, 3, "not negative"),
-        ("a,b,y\n1,2,0\n1,1,1\n", {"target": ["b", "y"]}, 2, 3, "zeros and ones"),
+        ("a,b,y\n1,2,0\n1,1,1\n", {"target": ["b", "y"]}, 2, 3, "found 2.0 for 'b': several"),
         ("a,b,y\n1e999,2,0\n", {}, 2, 1, "too large"),
         (INVALID, {"target": "y"}, 42, 1, "found '4x1' in column 'a' where a number belongs"),
         (b"a,y\nr\xff,0\nblue,1\n", {}, 2, 1, "not UTF-8"),
