@@ -5,8 +5,7 @@ a measure above the challenge level v just when (a1 - v b1) P + (a2 - v b2) N + 
 linear in the rates. So epochs of two stages alternate, each epoch twice as long as the last, the first of 100 samples:
 
 1. learn with the cost (a1 - v b1) / p for a positive and (a2 - v b2) / (1 - p) for a negative sample; scaled to add up
-   to
-   one over the classes, so that the steps have the same length whatever the measure;
+   to one over the classes, so that the steps have the same length whatever the measure;
 2. estimate: score samples that are not learnt from, and set v to the measure of these scores at their best threshold,
    which is what `predict` will reach.
 
