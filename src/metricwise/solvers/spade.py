@@ -36,8 +36,6 @@ _REGIONS = {
 class Spade(PointLearner):
     """SPADE for a measure with a dual region."""
 
-    needs = HasDualRegion
-
     def __init__(self, measure: HasDualRegion, settings: PointSettings) -> None:
         super().__init__(settings)
         self._region = _REGIONS[measure.dual_region]

@@ -22,7 +22,6 @@ import numpy as np
 from metricwise._typing import Indices
 from metricwise.inference import best_threshold
 from metricwise.kernels import streaming
-from metricwise.measures.base import RatioOfRates
 from metricwise.solvers.point_updates import PointLearner, PointSettings
 from metricwise.solvers.stream_data import StreamData
 from metricwise.solvers.stream_state import StreamState
@@ -33,8 +32,6 @@ _ESTIMATION = 4  # an estimation stage is so many times shorter than the stage o
 
 class Stamp(PointLearner):
     """STAMP for a measure that is a ratio of rates."""
-
-    needs = RatioOfRates
 
     def __init__(self, measure: Any, settings: PointSettings) -> None:
         super().__init__(settings)
