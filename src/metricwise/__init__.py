@@ -36,7 +36,7 @@ __all__ = sorted([*_HOME_OF, *(entry.name for entry in registry.entries())])
 
 
 def __getattr__(name: str) -> Any:
-    """Load a public name on first use and keep it (PEP 562)."""
+    """Return a public name, loaded on first use (PEP 562)."""
     entry = registry.entry_of(name)
     if entry is not None:
         return entry.load()

@@ -1,4 +1,4 @@
-"""Dask as it is met at the door: whether something is a collection of it, and which client knows its workers."""
+"""Dask collections that users pass: how they are recognised, and which client knows their workers."""
 
 from __future__ import annotations
 

@@ -8,9 +8,12 @@ import pytest
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils._param_validation import InvalidParameterError
 
 from metricwise import (
+    AdaptedSVC,
     FBeta,
     Jaccard,
     MultivariateSVC,
@@ -285,7 +288,15 @@ def test_certify_raises_for_data_of_another_shape():
 
 
 @pytest.mark.parametrize(
-    "model", [STAMPClassifier("f1"), PlugInClassifier(LogisticRegression(), "f1")], ids=["streaming", "wrapper"]
+    "model",
+    [
+        STAMPClassifier("f1"),
+        PlugInClassifier(LogisticRegression(), "f1"),
+        AdaptedSVC("f1", [("line", LogisticRegression())]),
+        make_pipeline(StandardScaler(), MultivariateSVC("f1")),
+        LogisticRegression(),
+    ],
+    ids=lambda model: type(model).__name__,
 )
 def test_certify_raises_for_models_without_bounds(model):
     with pytest.raises(ValueError, match=r"no bounds to recompute: certify takes a fitted MultivariateSVC.* AMPClass"):

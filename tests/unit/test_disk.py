@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pathlib
 import subprocess
 import sys
 import threading
@@ -276,6 +277,25 @@ def test_arrays_of_invalid_shape_or_type_raise(array, message, tmp_path):
 def test_invalid_options_raise(options, message, npy):
     with pytest.raises((ValueError, FileNotFoundError), match=message):
         metricwise.io.open(npy, **options)
+
+
+@pytest.mark.parametrize("kind", ["csv", "svm"])
+@pytest.mark.parametrize("target", [Y, Y.tolist(), pathlib.Path("y.npy")], ids=["array", "list", "path"])
+def test_labels_beside_a_file_that_has_labels_raise(kind, target, tmp_path):
+    """They were left out without a word, and the last column of the file was taken."""
+    path, _ = write_samples(tmp_path, kind)
+    with pytest.raises(
+        ValueError, match=rf"whose labels are in the file: give target as .* got {type(target).__name__}"
+    ):
+        metricwise.io.open(path, target=target)
+
+
+def test_a_position_of_numpy_names_the_target(tmp_path):
+    path, _ = write_samples(tmp_path, "csv")
+    np.testing.assert_array_equal(metricwise.io.open(path, target=np.int64(0)).y, X[:, 0])
+    chunk = next(iter(metricwise.io.stream(path, target=np.int64(0))))
+    np.testing.assert_array_equal(chunk.y, X[: len(chunk.y), 0])
+    np.testing.assert_array_equal(metricwise.io.read_table(path, target=np.int64(0)).y, X[:, 0])
 
 
 def test_the_smallest_memory_limit_suffices(npy):

@@ -81,7 +81,7 @@ def test_convergence_shows_both_bounds(by: Any) -> None:
 def test_convergence_of_a_stream_shows_its_measure() -> None:
     model = STAMPClassifier("f1").fit(X, Y)
     display = ConvergenceDisplay.from_estimator(model)
-    assert display.ax_.get_xlabel() == "rows"
+    assert display.ax_.get_xlabel() == "samples"
     assert list(display.lines_[0].get_ydata()) == [entry.measure for entry in model.result_.history]
 
 

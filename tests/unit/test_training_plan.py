@@ -1,6 +1,6 @@
 """Training from a plan and data alone, without an estimator."""
 
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, replace
 
 import numpy as np
 import pytest
@@ -8,7 +8,9 @@ from sklearn.datasets import make_classification
 
 from metricwise import MultivariateSVC
 from metricwise.designs import make_design
+from metricwise.designs.cluster.connection import SchedulerLostError
 from metricwise.estimators.svm.training import BinaryTarget, TrainingData, TrainingPlan, fit_binary_problems
+from metricwise.estimators.svm.training_file import TrainingFile
 from metricwise.measures import FBeta
 from metricwise.solvers import CuttingPlane, Limits
 
@@ -45,3 +47,24 @@ def test_a_fit_reports_that_samples_are_too_few_for_folds():
 def test_a_plan_is_frozen():
     with pytest.raises(FrozenInstanceError):
         make_plan("cv").C = 2.0
+
+
+class LosingCuttingPlane(CuttingPlane):
+    """Loses the cluster in its third step."""
+
+    def step(self, problem, state):
+        if state.iteration == 2:
+            raise SchedulerLostError.caused_by(OSError("connection reset"))
+        super().step(problem, state)
+
+
+def test_a_lost_scheduler_is_reported_once_with_the_file(tmp_path):
+    plan = replace(
+        make_plan("train"), solver=LosingCuttingPlane(), checkpoint=TrainingFile(tmp_path / "run.npz", "this")
+    )
+    with pytest.raises(SchedulerLostError) as lost:
+        fit_binary_problems(plan, make_data(Y == 1))
+    message = str(lost.value)
+    assert message.startswith("the scheduler of the Dask cluster was lost (OSError: connection reset)")
+    assert message.count("was lost") == 1 and "Training so far is kept in" in message and "run.npz'" in message
+    assert (tmp_path / "run.npz").exists()

@@ -95,8 +95,8 @@ def read_model(model: Any) -> FittedModel:
 
     They are read from the instance, past all properties and methods of its class.
     """
+    results = _read_results(model)
     values = vars(model)
-    results = _read_results(model, values.get("result_"))
     _check_objective(values, results)
     is_linear = values.get("kernel", "linear") == "linear"
     return FittedModel(
@@ -116,20 +116,21 @@ def read_model(model: Any) -> FittedModel:
     )
 
 
-def _read_results(model: Any, found: Any) -> tuple[Result, ...]:
-    """Return the results of a model, one per binary problem; raise if they have no bounds."""
+def _read_results(model: Any) -> tuple[Result, ...]:
+    """Return the results of a model, one per binary problem; raise if there are none, or if they have no bounds."""
     entry = entry_of(model)
-    if found is None and (entry is None or entry.has_certificate):
-        raise ValueError("model is not fitted: call its fit method before certify")
+    found = None if entry is None else vars(model).get("result_")
     results = tuple(found) if isinstance(found, list) else (found,)
-    if not all(isinstance(result, Result) for result in results):
-        certified = listed(entry for entry in entries() if entry.has_certificate)
-        raise ValueError(f"{type(model).__name__} has no bounds to recompute: certify takes a fitted {certified}")
-    if any(result.problem.objective is Objective.SPARSE_CODING for result in results):
+    if any(isinstance(one, Result) and one.problem.objective is Objective.SPARSE_CODING for one in results):
         raise ValueError(
             "joint sparse coding is not convex, and has no bound to recompute: certify MultivariateSVC on its codes, "
             "model.transform(X)"
         )
+    if entry is None or not entry.has_certificate:
+        certified = listed(one for one in entries() if one.has_certificate)
+        raise ValueError(f"{type(model).__name__} has no bounds to recompute: certify takes a fitted {certified}")
+    if found is None:
+        raise ValueError("model is not fitted: call its fit method before certify")
     return results
 
 

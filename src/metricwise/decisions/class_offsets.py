@@ -1,10 +1,9 @@
-"""One offset a class: a sample gets the class whose score exceeds its offset by most.
+"""One offset per class: a sample gets the class whose score exceeds its offset by most.
 
 The measure is maximised one offset at a time. With the others fixed, lowering the offset of a class draws samples to it
 one by one, each from its runner-up; cumulative sums give the measure after every sample, so each step is exact. The
 measure never falls, and the ascent ends where no single offset can raise it. That depends on where it starts: at equal
-offsets, at offsets that balance the classes, and at the best thresholds of each class against the rest; the best end
-counts.
+offsets, at offsets that balance the classes, and at the best thresholds of one class vs the rest; the best end counts.
 """
 
 from __future__ import annotations
@@ -116,7 +115,7 @@ def _starts(codes: Integers, scores: Floats, weights: Floats, value: TablesValue
 
 
 def _against_rest(value: TablesValue, positive: Any, scores: Floats, weights: Floats, k: int) -> float:
-    """Return the best threshold on the lead of a class, as if it and the rest were all there is."""
+    """Return the best threshold on the lead of a class in the binary problem of the class vs the rest."""
     lead = scores[:, k] - np.max(np.delete(scores, k, axis=1), axis=1)
     candidates = Candidates.of(positive, lead, weights)
     tp, fp, fn, tn = candidates.tables()

@@ -30,7 +30,7 @@ def validate_label_matrix(y: Any) -> LabelMatrix:
     if values.ndim != 2:
         kind = type_of_target(values) if values.ndim == 1 and values.size else "unknown"
         raise ValueError(
-            "y must have a sample of 0 and 1 for every sample of X and a column for every label, got an array of shape "
+            "y must have a row of 0 and 1 for every sample of X and a column for every label, got an array of shape "
             f"{values.shape} ({kind} target): convert lists of labels with MultiLabelBinarizer"
         )
     if values.shape[1] == 0:

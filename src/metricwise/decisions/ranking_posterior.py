@@ -1,9 +1,8 @@
-"""What to expect of a measure of scores on new samples, from the scores of samples that the model has not seen.
+"""What to expect of a ranking measure on new samples, from the scores of samples that the model has not seen.
 
 Three things make such intervals too narrow when positives are few and nearly all of them are ranked well:
 
-- resamples know nothing of samples stranger than those at hand, so that half a sample of the rarer class joins them,
-  ranked
+- resamples hold no samples stranger than those at hand, so that half a sample of the rarer class joins them, ranked
   anywhere below the worst of its kind;
 - quantiles of few samples are those of Student's distribution, on the scale of log-odds;
 - new samples may be few themselves, so that they are drawn, too.
@@ -45,7 +44,7 @@ def rarer_weight(positive: Mask, weights: Floats) -> float:
 
 @stored_fields(version=1)
 class RankingPosterior(NamedTuple):
-    """A measure of scores, and the samples out of fold that speak for it.
+    """A ranking measure, and the out-of-fold samples that it is estimated from.
 
     Attributes
     ----------

@@ -101,8 +101,7 @@ def choose_threshold(
     if strategy == "bagged":
         return ThresholdChoice(middle, (float(low), float(high)))
     expected = expected_threshold(measure, log_odds, weights)
-    # The drawn threshold may lie outside of the resamples' interval where samples are few; the interval is then
-    # extended.
+    # Where samples are few, the shrunk threshold may lie outside of the resamples' interval, which is then extended.
     found = (middle, min(float(low), middle), max(float(high), middle))
     threshold, least, most = (mix_log_odds([bound, expected], [1.0 - _TRUST, _TRUST]) for bound in found)
     return ThresholdChoice(threshold, (least, most))

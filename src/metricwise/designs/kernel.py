@@ -25,11 +25,11 @@ class KernelDesign:
     Parameters
     ----------
     matrix : array of shape (n, n)
-        Kernel values between all samples, symmetric, samples contiguous.
+        Kernel values between all samples, symmetric, rows contiguous.
     content : Design
         The samples themselves, by which equal ones are known.
-    samples : array of int
-        Which samples, in which order.
+    rows : array of int
+        Positions of the samples within the matrix, in their order.
     intercept : float
         Size of the constant feature; its square is added to all kernel values.
     threads : int
@@ -55,7 +55,7 @@ class KernelDesign:
         return np.concatenate([c, values + self.intercept**2 * c.sum()])
 
     def _values(self, coefficients: Floats) -> Floats:
-        """Return the values at these samples of the function with so many coefficients, one a sample of the matrix."""
+        """Return the values at these samples of a function with one coefficient per sample of the matrix."""
         used = np.flatnonzero(coefficients)
         if used.size < _FEW * len(self.matrix):
             return DenseDesign(self.matrix, used, 0.0, self.threads).combine(coefficients[used])[self.rows]

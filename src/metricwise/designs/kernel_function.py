@@ -73,7 +73,7 @@ class KernelFunction:
             with config_context(assume_finite=True):  # samples were checked when they came
                 values = np.asarray(pairwise_kernels(A, B, metric=self.kernel, **settings), dtype=np.float64)
         if not np.isfinite(values).all():
-            raise ValueError("the kernel has values that are no finite numbers: scale the features, or lower gamma")
+            raise ValueError("the kernel has values that are NaN or infinite: scale the features, or lower gamma")
         return np.ascontiguousarray(values)
 
 

@@ -6,6 +6,7 @@ import os
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
+from numbers import Integral
 from pathlib import Path
 from typing import Any, Literal, NoReturn
 
@@ -112,8 +113,8 @@ class DiskData:
         if memory_limit < least:
             raise ValueError(
                 f"memory_limit={megabytes(memory_limit)} is too little for the {self.shape[0]} rows of {path}: Python "
-                f"with its libraries takes {megabytes(_LIBRARIES)}, and training holds about {_BYTES_A_ROW} bytes a "
-                f"row, however wide. Give at least memory_limit={megabytes(least)!r}"
+                f"with its libraries takes {megabytes(_LIBRARIES)}, and training holds about {_BYTES_A_ROW} bytes "
+                f"per row, however wide. Give at least memory_limit={megabytes(least)!r}"
             )
         room = min(_GATHERED * memory_limit, memory_limit - least)
         self.most_gathered = int(min(room / layout.row_bytes, self.shape[0]))
@@ -195,8 +196,8 @@ def open(
         Parquet and CSV files the column, by name or position, the last by default. Svmlight files have them.
     memory_limit : int or str, default="1GB"
         How much memory the process may take, in bytes or as text ("800MB", "2GiB"). 320 MB of it are for Python with
-        its libraries, 220 bytes a row for labels, scores and the like, at most a quarter for a sample of the rows that
-        training starts from.
+        its libraries, 220 bytes per row for labels, scores and the like, at most a quarter for a sample of the rows
+        that training starts from.
     cache : path-like, default=None
         Folder for converted files; by default that of the file.
     format : {"npy", "npz", "svmlight", "csv", "parquet"}, default=None
@@ -257,7 +258,7 @@ def open(
         check_count("block_rows", block_rows, least=1)
     if dtype is not None and np.dtype(dtype) not in _FLOATS:
         raise ValueError(f"dtype must be float64 or float32, got {dtype!r}")
-    are_labels = not isinstance(target, str | int | None)
+    are_labels = not isinstance(target, str | Integral | None)
     spec = describe_file(
         path,
         _FORMATS,
@@ -279,6 +280,11 @@ def open(
         labels = _labels(target, layout.shape[0], spec.path)
         kind = "CSR matrix" if spec.format == "npz" else "array"
         return DiskData(spec.path, layout, labels, None, limit, f"{spec.path}: {kind} of {layout.dtype}")
+    if are_labels:
+        raise ValueError(
+            f"{spec.path} has the format {spec.format!r}, whose labels are in the file: give target as the name or "
+            f"position of their column, or leave it out, got {type(target).__name__}"
+        )
     folder = _convert(spec, wanted or np.dtype(np.float64), cache, on_error)
     facts = about(folder)
     if facts.get("skipped"):
@@ -385,6 +391,6 @@ def _labels(target: Any, n_rows: int, path: str) -> NDArray[Any] | None:
     else:
         where, labels = "target", np.asarray(target)
     if labels.shape not in ((n_rows,), (n_rows, 1)):
-        raise ValueError(f"{where} has the shape {labels.shape}, but {path} has {n_rows} rows: give one label a row")
+        raise ValueError(f"{where} has the shape {labels.shape}, but {path} has {n_rows} rows: give one label per row")
     found: NDArray[Any] = labels.reshape(n_rows)
     return found

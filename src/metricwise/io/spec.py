@@ -159,10 +159,15 @@ def describe_file(
         "delimiter": delimiter,
         "has_header": has_header,
     }
+    if found == "svmlight" and columns is not None:
+        raise ValueError(
+            f"{head.name} names no columns, but {len(columns)} named columns are needed: convert it to CSV or Parquet "
+            "with these names"
+        )
     _refuse_options(found, given)
     if not labelled and target is not None:
         raise ValueError(f"labelled=False declares no labels, but target={target!r} names some: leave one out")
-    targets = None if target is None else (target,) if isinstance(target, str | int) else tuple(target)
+    targets = None if target is None else (target,) if isinstance(target, str | int | Integral) else tuple(target)
     kinds = columns if isinstance(columns, Mapping) else None
     selected = None if columns is None else tuple(columns)
     roles = RoleOptions(targets, weight, selected, kinds, n_features, labelled and targets != ())

@@ -266,7 +266,7 @@ def _labels(spec: FileSpec, roles: Roles, content: Content) -> NDArray[Any] | No
             raise MalformedLineError(spec.path, *content.place_of(int(missing[0]), number), problem)
         wrong = np.arange(1) if field.is_text else np.flatnonzero((field.values != 0.0) & (field.values != 1.0))
         if len(roles.targets) > 1 and wrong.size:
-            found = field.objects()[wrong[0]]
+            found = field.objects()[wrong[:1]].tolist()[0]
             problem = f"found {found!r} for {name!r}: several targets must hold zeros and ones"
             raise MalformedLineError(spec.path, *content.place_of(int(wrong[0]), number), problem)
     fields = [content.fields[number] for number in roles.targets]

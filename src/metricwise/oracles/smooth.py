@@ -47,7 +47,7 @@ class SmoothLoss(Protocol):
 
 @dataclass(frozen=True)
 class PairLossAt:
-    """Squared hinge losses of pairs at certain scores: and the partners of each violated sample."""
+    """Squared hinge losses of pairs at certain scores, and the partners of each violated sample."""
 
     value: float
     slopes: Floats

@@ -204,7 +204,7 @@ def _name_file_in_errors(path: PathLike) -> Iterator[None]:
     except OSError as error:
         raise ModelFileError(str(path), f"it cannot be read ({error.strerror or error}): check the path") from error
     except Exception as error:  # any at all: what a file holds decides which error it leads to
-        text = str(error) if isinstance(error, ValueError) else repr(error)
+        text = str(error).rstrip(".") if isinstance(error, ValueError) else repr(error)
         raise ModelFileError(
             str(path),
             f"it cannot be loaded: {text[:500]}. Use another copy of the file, or train and save the model again",

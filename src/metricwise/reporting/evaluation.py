@@ -128,7 +128,7 @@ def _unseen_mistakes(patterns: Mask, n_models: int) -> Mask:
 
 
 def _distinct_patterns(rows: Mask) -> tuple[Mask, Floats]:
-    """Return the distinct samples of a table of zeros and ones, and how often each is there."""
+    """Return the distinct rows of a table of zeros and ones, and how often each occurs."""
     packed = np.packbits(rows, axis=1)
     _, first, counts = np.unique(
         np.ascontiguousarray(packed).view(np.dtype((np.void, packed.shape[1]))).ravel(),
@@ -172,7 +172,7 @@ def _values_of(measure: Any, truth: Mask, found: list[Mask], two: bool) -> Calla
 
 
 def _tables(weights: Floats, truth: Mask, predicted: Mask) -> Table:
-    """Return the weighted table of every resample (samples) and every column of labels."""
+    """Return the weighted table of every resample (rows) and every column of labels."""
     tp, positive, true = (weights @ mask.astype(np.float64) for mask in (truth & predicted, predicted, truth))
     return Table(tp, positive - tp, true - tp, weights.sum(axis=1, keepdims=True) - positive - true + tp)
 
@@ -200,7 +200,7 @@ def _evaluate_rankings(
 
 
 def _distinct_codes(rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the distinct samples of a table of small numbers, and how often each is there."""
+    """Return the distinct rows of a table of small numbers, and how often each occurs."""
     codes = np.zeros(len(rows), dtype=np.int64)
     for column in rows.T:  # numbered anew after each column, so that codes stay small
         codes = np.unique(codes * (int(column.max()) + 1) + column, return_inverse=True)[1]

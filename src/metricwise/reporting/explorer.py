@@ -141,7 +141,7 @@ _TARGETS = (
     "<fieldset><legend>A precision to keep</legend>"
     '<label for="explorer-precision">At least so much precision, in %</label>'
     '<span class="pair"><input id="explorer-precision" type="number" min="0" max="100" step="1" value="90">'
-    '<button id="explorer-promise" type="button">most recall</button></span></fieldset>'
+    '<button id="explorer-most-recall" type="button">most recall</button></span></fieldset>'
 )
 
 

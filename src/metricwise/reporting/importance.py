@@ -101,8 +101,8 @@ def _linear_weights(model: Any, part: Any, names: Any, pos_label: Any) -> Import
     seen = seen if sparse.issparse(seen) else np.asarray(seen, dtype=np.float64)
     if seen.shape[1] != weights.shape[1]:
         return None
-    is_declared = positive_label(model) if pos_label is None else pos_label
-    sign = 1.0 if positive_class(model.classes_, is_declared) == model.classes_[1] else -1.0
+    given = positive_label(model) if pos_label is None else pos_label
+    sign = 1.0 if positive_class(model.classes_, given) == model.classes_[1] else -1.0
     values = sign * np.asarray(weights[0], dtype=np.float64) * _spread(seen)
     return _order_by_size(_column_names(seen, named), values, None, True, values.size, seen.shape[0])
 

@@ -83,7 +83,7 @@ def table(
         What the table shows.
     head : sequence
         Headers of the columns.
-    samples : iterable of sequences
+    rows : iterable of sequences
         Cells; the first of a row is its header.
     style : str
         Class of the table.

@@ -107,7 +107,7 @@ def report(
         Of the page.
     measure : str or Measure, optional
         The measure; by default the one that the model was trained for, or F1 if it declares none.
-    samples : str, default="the samples given"
+    samples : str, default="the given samples"
         What the samples are, for the reader: "held-out samples of 2025".
     compare : dict of fitted classifiers, optional
         Other models by name, evaluated on the same samples.

@@ -35,14 +35,14 @@ class Problem:
         Of the class or label.
     label : object
         The class as the model has it, or the number of the label.
-    truth, called : arrays of bool
-        Which samples are positive, and which the model calls so.
+    truth, predicted : arrays of bool
+        Which samples are positive, and which the model predicts positive.
     scores : array
         Greater means more positive.
     scale : {"probability", "score"}
         What the scores are.
     threshold : float or None
-        The model calls samples with a score above it positive; None where its labels are no threshold of the scores.
+        Samples with a score above it are predicted positive; None where its labels are no threshold of the scores.
     """
 
     name: str
@@ -216,7 +216,7 @@ def _threshold(predicted: Mask, scores: Floats, scale: Scale, model: Any) -> flo
     known = next((value for value in own if low <= value < high), None)
     if known is not None:
         return known
-    # Where all samples are called the same, any threshold beyond them will do.
+    # Where all samples get the same label, any threshold beyond them will do.
     return shortest_between(low if np.isfinite(low) else high - 1.0, high if np.isfinite(high) else low + 1.0)
 
 

@@ -118,7 +118,7 @@ def convergence(model: Any, measure: Measure) -> Markup | None:
     shown = _convergence_parts(results[0], measure) if results else None
     if shown is None:
         return None
-    several = f"The first of {len(results)} problems, one a class, is shown." if len(results) > 1 else ""
+    several = f"The first of {len(results)} problems, one per class, is shown." if len(results) > 1 else ""
     return section("training", "How close to optimal is the training?", *shown, paragraph(several, style="soft"))
 
 

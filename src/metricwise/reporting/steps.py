@@ -40,7 +40,7 @@ class Steps:
     n_pos, n_neg : int
         Samples of either class.
     own : int
-        Which step is the model's own; the one that calls about as many samples positive if labels are no threshold.
+        Which step is the model's own; the one that predicts about as many samples positive if labels are no threshold.
     n_distinct : int
         How many thresholds tell samples apart.
     """

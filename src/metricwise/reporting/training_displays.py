@@ -92,7 +92,7 @@ class ConvergenceDisplay:
         seconds = self.by == "seconds"
         x = [entry.seconds if seconds else entry.n_samples for entry in entries]
         (line,) = self.ax_.plot(x, [entry.measure for entry in entries], **kwargs)
-        self.ax_.set(xlabel="seconds" if seconds else "rows", ylabel="measure on samples not learnt from")
+        self.ax_.set(xlabel="seconds" if seconds else "samples", ylabel="measure on samples not learnt from")
         return [line]
 
     @classmethod

@@ -139,11 +139,6 @@ class Cuts:
     def __len__(self) -> int:
         return self.losses.size
 
-    @property
-    def n_active(self) -> int:
-        """Cuts with a share in the dual solution."""
-        return int(np.count_nonzero(self.shares))
-
     def add_truth(self, length: int) -> None:
         """Add the cut of the true labels: no loss, no slope. It states that the slack is not negative."""
         zero = np.zeros(length)

@@ -21,7 +21,6 @@ from scipy import sparse
 
 from metricwise._typing import Floats, Indices, Mask
 from metricwise.kernels import streaming
-from metricwise.measures.base import HasViolatedLabelling
 from metricwise.oracles import Oracle, make_oracle
 from metricwise.solvers.point_updates import PointSettings
 from metricwise.solvers.stream_data import StreamData
@@ -46,8 +45,6 @@ class MiniBatches:
     batch_size : int
         Samples of a buffer.
     """
-
-    needs = HasViolatedLabelling
 
     def __init__(self, measure: Any, settings: PointSettings, batch_size: int) -> None:
         self.measure, self.settings, self.batch_size = measure, settings, batch_size

@@ -1,4 +1,4 @@
-"""What SPADE and STAMP share: one update a sample, between landmarks of the stream."""
+"""What SPADE and STAMP share: one update per sample, between landmarks of the stream."""
 
 from __future__ import annotations
 

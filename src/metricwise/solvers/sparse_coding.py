@@ -6,10 +6,10 @@ every part is moved so that J falls. Order of steps (`step`):
 1. dictionary: every atom in turn, exactly, within its ball (the paper has a closed form of Lagrange multipliers, which
    holds only for the right ones);
 2. codes: with the slack replaced by a plane (a mixture of labellings), and a proximal term at the present codes
-(without
-   it, linearly dependent atoms leave codes unbounded), every sample has a lasso of its own; on the way to their
-   solution the step is halved until J has decrease. The mixture is the predictor's dual solution, at which most samples
-   are on the margin; where J does not fall, the labelling that is most violated at the lassos' solution joins it;
+   (without it, linearly dependent atoms leave codes unbounded), every sample has a lasso of its own; on the way to
+   their solution the step is halved until J decreases. The mixture is the predictor's dual solution, at which most
+   samples are on the margin; where J does not fall, the labelling that is most violated at the lassos' solution joins
+   it;
 3. predictor: cutting planes on the codes, started from the last points of theirs and the present weights.
 
 `PaperSparseCoding` makes the paper's own moves. J has no useful lower bound, so the certificate's is minus infinity,

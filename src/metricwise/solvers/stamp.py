@@ -5,8 +5,7 @@ a measure above the challenge level v just when (a1 - v b1) P + (a2 - v b2) N + 
 linear in the rates. So epochs of two stages alternate, each epoch twice as long as the last, the first of 100 samples:
 
 1. learn with the cost (a1 - v b1) / p for a positive and (a2 - v b2) / (1 - p) for a negative sample; scaled to add up
-   to
-   one over the classes, so that the steps have the same length whatever the measure;
+   to one over the classes, so that the steps have the same length whatever the measure;
 2. estimate: score samples that are not learnt from, and set v to the measure of these scores at their best threshold,
    which is what `predict` will reach.
 
@@ -23,7 +22,6 @@ import numpy as np
 from metricwise._typing import Indices
 from metricwise.inference import best_threshold
 from metricwise.kernels import streaming
-from metricwise.measures.base import RatioOfRates
 from metricwise.solvers.point_updates import PointLearner, PointSettings
 from metricwise.solvers.stream_data import StreamData
 from metricwise.solvers.stream_state import StreamState
@@ -34,8 +32,6 @@ _ESTIMATION = 4  # an estimation stage is so many times shorter than the stage o
 
 class Stamp(PointLearner):
     """STAMP for a measure that is a ratio of rates."""
-
-    needs = RatioOfRates
 
     def __init__(self, measure: Any, settings: PointSettings) -> None:
         super().__init__(settings)

@@ -7,8 +7,7 @@ is the direction in which the full problem would still improve. So the basis gro
 1. solve the restricted problem, not too exactly;
 2. take the combination of cuts (of slopes, for a smooth loss) at its solution, without the projection;
 3. add, one after the other, the sample whose function removes most of what lies outside of the span: the sample j with
-the
-   largest r_j^2 / d_j, r_j the value of the rest at the sample and d_j the square of the sample's own part outside.
+   the largest r_j^2 / d_j, r_j the value of the rest at the sample and d_j the square of the sample's own part outside.
 
 The original method improves each cut on its own; the combination of all of them is what the solution depends on.
 Of many samples, some are drawn at random as candidates.

@@ -75,8 +75,7 @@ class PersistedBlocks:
 
     def count_samples_that_fit(self) -> int:
         """Return how many samples may be copied to the memory of this process."""
-        available = available_bytes()
-        room = _MAX_GATHERED_BYTES if available is None else min(_MAX_GATHERED_BYTES, _SHARE_OF_MEMORY * available)
+        room = min(_MAX_GATHERED_BYTES, _SHARE_OF_MEMORY * available_bytes())
         sample_bytes = sum(block.n_bytes for block in self.summaries) / self.shape[0]
         return max(1, min(self.shape[0], int(room / max(sample_bytes, 1.0))))
 

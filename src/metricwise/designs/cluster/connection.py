@@ -10,7 +10,7 @@ from __future__ import annotations
 import socket
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 from urllib.parse import SplitResult, urlsplit
 
 _TIMEOUT = 2.0  # seconds; a port behind a firewall does not answer at all
@@ -21,8 +21,10 @@ T = TypeVar("T")
 class SchedulerLostError(ConnectionError):
     """The scheduler of a Dask cluster was lost, and with it the samples that its workers kept."""
 
-    def __init__(self, cause: BaseException) -> None:
-        super().__init__(
+    @classmethod
+    def caused_by(cls, cause: BaseException) -> Self:
+        """Return the error with a message that names its cause."""
+        return cls(
             f"the scheduler of the Dask cluster was lost ({type(cause).__name__}: {cause}), and with it the samples "
             "that its workers kept. Connect a new client, build the Dask collections with it and call fit again; with "
             "checkpoint='run.npz' training resumes where it stopped"
@@ -43,7 +45,7 @@ def run_on_cluster(client: Any, action: Callable[[], T]) -> T:
         with client.as_current():  # waiting, and the actors that are received, use the current client
             return action()
     except CancelledError as error:
-        raise SchedulerLostError(error) from error
+        raise SchedulerLostError.caused_by(error) from error
 
 
 def can_reach(addresses: Iterable[str]) -> bool:

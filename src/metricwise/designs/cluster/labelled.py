@@ -40,7 +40,7 @@ def prepare_labels(block: Any, number: int) -> NDArray[Any]:
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels[:, 0]
     if labels.ndim != 1:
-        raise ValueError(f"chunk {number} of y has {labels.ndim} dimension(s): there must be one label a sample")
+        raise ValueError(f"chunk {number} of y has {labels.ndim} dimension(s): there must be one label per sample")
     wrong = np.flatnonzero(np.asarray(labels != labels) | np.asarray(labels == None))  # noqa: E711 - one by one
     if wrong.size:
         raise ValueError(

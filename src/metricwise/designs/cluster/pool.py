@@ -176,7 +176,7 @@ class WorkerPool(Generic[DataT]):
             raise error
         is_cancelled = any(future.status == "cancelled" for future in self._futures)
         if is_cancelled or self._client.status != "running":
-            raise SchedulerLostError(error) from error
+            raise SchedulerLostError.caused_by(error) from error
 
 
 def _send(handle: WorkerHandle, request: Request[Any, Any]) -> Any:

@@ -26,7 +26,7 @@ _LANDMARKS = 300
 _TREES, _TREES_AT_LAST = 50, 100  # while candidates are compared, and in the final model
 _LEAST_SAMPLES_OF_BOOSTING = 10_000
 _CAREFUL_SAMPLES = 2000  # below which boosted trees with their usual settings overfit
-_STREAM_SAMPLES = 20_000  # from which streaming learners take part
+_STREAM_SAMPLES = 20_000  # from which streaming learners are candidates
 
 
 @dataclass(frozen=True)
@@ -59,14 +59,14 @@ Maker = Callable[[Profile, Measure, int], Iterator[Candidate]]
 
 def _logistic(profile: Profile, measure: Measure, seed: int) -> Iterator[Candidate]:
     # Samples of texts are of length one, so that their weights have to be large.
-    for price in (1.0, 10.0, 100.0) if profile.is_wide else (0.1, 1.0, 10.0):
-        learner = LogisticRegression(C=price, max_iter=1000)
-        yield Candidate("logistic regression", for_numbers(profile, learner), {"C": price})
+    for C in (1.0, 10.0, 100.0) if profile.is_wide else (0.1, 1.0, 10.0):
+        learner = LogisticRegression(C=C, max_iter=1000)
+        yield Candidate("logistic regression", for_numbers(profile, learner), {"C": C})
 
 
 def _linear_svm(profile: Profile, measure: Measure, seed: int) -> Iterator[Candidate]:
-    for price in (0.1, 1.0):
-        yield Candidate("linear SVM", for_numbers(profile, LinearSVC(C=price, random_state=seed)), {"C": price})
+    for C in (0.1, 1.0):
+        yield Candidate("linear SVM", for_numbers(profile, LinearSVC(C=C, random_state=seed)), {"C": C})
 
 
 def _boosted(profile: Profile, measure: Measure, seed: int) -> Iterator[Candidate]:
@@ -85,19 +85,19 @@ def _boosted(profile: Profile, measure: Measure, seed: int) -> Iterator[Candidat
 def _extra_trees(profile: Profile, measure: Measure, seed: int) -> Iterator[Candidate]:
     if profile.is_wide:
         return
-    for rows in (1, 3):
+    for leaf_size in (1, 3):
         few, many = (
-            for_trees(profile, ExtraTreesClassifier(count, min_samples_leaf=rows, random_state=seed))
+            for_trees(profile, ExtraTreesClassifier(count, min_samples_leaf=leaf_size, random_state=seed))
             for count in (_TREES, _TREES_AT_LAST)
         )
         yield Candidate(
             "extra trees",
             few,
-            {"min_samples_leaf": rows},
+            {"min_samples_leaf": leaf_size},
             growth=0.9,
             last=many,
             last_cost=_TREES_AT_LAST / _TREES,
-            gains_later=rows == 1,  # noise that is averaged out by more samples is what larger leaves are for
+            gains_later=leaf_size == 1,  # noise that is averaged out by more samples is what larger leaves are for
         )
 
 
@@ -105,9 +105,9 @@ def _kernel_machine(profile: Profile, measure: Measure, seed: int) -> Iterator[C
     if profile.is_wide:
         return
     if profile.n_samples <= _EXACT_KERNEL_SAMPLES:
-        for price, weights in ((3.0, None), (1.0, "balanced")):
-            learner = SVC(C=price, class_weight=weights)
-            settings = {"C": price} | ({} if weights is None else {"class_weight": weights})
+        for C, weights in ((3.0, None), (1.0, "balanced")):
+            learner = SVC(C=C, class_weight=weights)
+            settings = {"C": C} | ({} if weights is None else {"class_weight": weights})
             yield Candidate("rbf machine", for_numbers(profile, learner), settings, growth=2.0)
         return
     features = Nystroem(gamma=1.0 / profile.n_features, n_components=_LANDMARKS, random_state=seed)

@@ -80,10 +80,18 @@ class MetricClassifier(ThresholdedClassifier):
         Labels.
     measure_ : Measure
         The measure.
+    n_features_in_, feature_names_in_
+        Number and names of the features seen during `fit`.
 
     See Also
     --------
     metricwise.PlugInClassifier : One learner of your own, with the threshold for the measure.
+
+    References
+    ----------
+    .. [1] K. Jamieson and A. Talwalkar (2016). Non-stochastic best arm identification and hyperparameter optimization.
+       *Proceedings of the 19th International Conference on Artificial Intelligence and Statistics*, 240-248.
+       Successive halving.
 
     Examples
     --------

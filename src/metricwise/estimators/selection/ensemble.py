@@ -1,4 +1,4 @@
-"""The winner: one candidate, or an average of the scores of several, whichever is better out of fold."""
+"""The selected model: one candidate, or an average of the scores of several, whichever is better out of fold."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from metricwise.estimators.selection.halving import CandidateRun, Rung, Successi
 
 
 class Mixture(NamedTuple):
-    """Runners with weights that add up to one, their scores and the measure of them out of fold."""
+    """Candidates with weights that add up to one, the mean of their scores and its measure out of fold."""
 
     runs: list[CandidateRun]
     weights: Floats
@@ -27,7 +27,7 @@ def best_mixture(halving: SuccessiveHalving, rung: Rung, finalists: list[Candida
     """Return the best of the finalists and of the averages of the first two, three, ... of them.
 
     Averages of equally good models are better than each, and weights that are chosen on few samples are worse than
-    equal ones; so weights are equal, and what is chosen is how many take part.
+    equal ones; so weights are equal, and only the number of candidates is chosen.
     """
     ranked = sorted(finalists, key=lambda run: -run.value)
     best = Mixture(ranked[:1], np.ones(1), ranked[0].scores, ranked[0].value)

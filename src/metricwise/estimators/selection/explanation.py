@@ -22,7 +22,12 @@ def title_of(run: CandidateRun) -> str:
 
 
 def explain_selection(
-    measure: str, runs: list[CandidateRun], mixture: Mixture, expected: float, interval: tuple[float, float], rows: int
+    measure: str,
+    runs: list[CandidateRun],
+    mixture: Mixture,
+    expected: float,
+    interval: tuple[float, float],
+    n_samples: int,
 ) -> str:
     """Describe the selection in sentences."""
     names = [title_of(run) for run in mixture.runs]
@@ -36,7 +41,7 @@ def explain_selection(
         best = mixture.runs[0]
         lines.append(f"The best single one, {title_of(best)}, has {best.value:.3f}.")
     others = [run for run in runs if run not in mixture.runs]
-    lines += [f"- {title_of(run)}: {_fate(run, rows)}" for run in sorted(others, key=_last_first)]
+    lines += [f"- {title_of(run)}: {_fate(run, n_samples)}" for run in sorted(others, key=_last_first)]
     return "\n".join(lines)
 
 
@@ -44,11 +49,11 @@ def _last_first(run: CandidateRun) -> tuple[int, float]:
     return -run.n_samples, -run.value if run.value == run.value else float("inf")
 
 
-def _fate(run: CandidateRun, rows: int) -> str:
+def _fate(run: CandidateRun, n_samples: int) -> str:
     if run.n_samples == 0:
         return run.why_dropped
     reached = f"{run.value:.3f} ({run.interval[0]:.3f} to {run.interval[1]:.3f})"
-    where = "" if run.n_samples == rows else f" on {run.n_samples} samples"
+    where = "" if run.n_samples == n_samples else f" on {run.n_samples} samples"
     return f"{reached}{where}, {run.why_dropped or 'no gain when added'}"
 
 

@@ -37,7 +37,7 @@ ReportProgress = Callable[[str], bool]
 _FIRST_SAMPLES = 1000
 _FIRST_MINORITY = 60  # of the rarest class, so that a first part can tell candidates apart
 _FIRST_SAMPLES_ON_A_BUDGET = 1000
-_FIRST_SAMPLES_IN_A_HURRY, _HURRY = 250, 30.0  # with less than so many seconds nobody may take long for a first try
+_FIRST_SAMPLES_IN_A_HURRY, _HURRY = 250, 30.0  # with less than so many seconds no first run may take long
 _FIRST_MINORITY_ON_A_BUDGET = 10
 _FEWEST_TO_JUDGE = 1000  # samples; on fewer, learners that need many would look worse than they are
 _GROWTH = 4  # of the part of the samples
@@ -51,7 +51,7 @@ _SHARE_OF_FIRST_RUNG = 0.4  # of a time budget
 
 @dataclass
 class CandidateRun:
-    """A candidate and how it fares; ``why_dropped`` is empty for finalists."""
+    """A candidate and its results so far; ``why_dropped`` is empty for finalists."""
 
     candidate: Candidate
     n_samples: int = 0
@@ -127,7 +127,7 @@ class SuccessiveHalving:
     cv : int, splitter or None
         Folds of the last part, all samples.
     n_jobs : int or None
-        Folds trained side by side.
+        Folds trained in parallel.
     clock : Clock
         The time that is left.
     report_progress : callable
@@ -146,7 +146,7 @@ class SuccessiveHalving:
         self.prior = self.task.prior_scores(self.data.target)
 
     def run(self, candidates: list[Candidate]) -> Outcome:
-        """Return who reached the last samples that anybody did, and everybody's fate.
+        """Return all runs, the finalists among them, and the last rung that a candidate has scored.
 
         Raises
         ------
@@ -198,12 +198,12 @@ class SuccessiveHalving:
         return Rung(rows, splits, self.task.draw_probe(data.target[rows], seed, most=_PROBE_SIZE))
 
     def _score_rung(self, runs: list[CandidateRun], rung: Rung) -> bool:
-        """Let the runs that are left score the samples; return False if nobody could."""
+        """Score the samples by the candidates that are left; return False if none could be trained."""
         judged: dict[int, Callable[[Floats], float]] = {}
         for number, run in enumerate(runs):
             if run.why_dropped or self._starts_at_a_later_rung(run, rung):
                 continue
-            if (judged or run.n_samples) and self._is_too_slow(run, rung):  # somebody has to run first
+            if (judged or run.n_samples) and self._is_too_slow(run, rung):  # one candidate has to be first
                 run.why_dropped = f"{rung.samples.size} samples would take more time than is left"
                 run.out_of_time = True
                 continue
@@ -220,12 +220,12 @@ class SuccessiveHalving:
         return True
 
     def _starts_at_a_later_rung(self, run: CandidateRun, rung: Rung) -> bool:
-        """Whether a run waits for more samples; on a budget nobody does, as nobody would know how long it takes."""
+        """Whether a candidate waits for more samples; on a budget none does, as its time would be unknown."""
         enough = min(run.candidate.least_samples, len(self.data.y))
         return self.clock.budget is None and rung.samples.size < enough
 
     def _is_too_slow(self, run: CandidateRun, rung: Rung) -> bool:
-        """Whether a run had better not start; nobody knows how long one will take that has not run before."""
+        """Whether a candidate would take more time than is left; the time of its first run is unknown."""
         if self.clock.budget is None:
             return False
         if run.n_samples == 0:

@@ -102,6 +102,8 @@ class PlugInClassifier(MetaEstimatorMixin, ThresholdedClassifier, _ClientOfFit):
         Labels.
     measure_ : Measure
         The measure.
+    n_features_in_, feature_names_in_
+        Number and names of the features seen during `fit`, as far as the classifier knows them.
 
     See Also
     --------
@@ -111,6 +113,13 @@ class PlugInClassifier(MetaEstimatorMixin, ThresholdedClassifier, _ClientOfFit):
     -----
     `predict_proba` is the learner's own: its largest entry is not always the predicted class. `decision_function` is:
     the scores minus the threshold.
+
+    References
+    ----------
+    .. [1] O. O. Koyejo, N. Natarajan, P. K. Ravikumar and I. S. Dhillon (2014). Consistent binary classification with
+       generalized performance metrics. *Advances in Neural Information Processing Systems* 27.
+    .. [2] A. N. Angelopoulos, S. Bates, E. J. Candès, M. I. Jordan and L. Lei (2021). Learn then test: calibrating
+       predictive algorithms to achieve risk control. *arXiv:2110.01052*. The guarantees.
 
     Examples
     --------

@@ -100,6 +100,11 @@ def _rename(values: Values, **names: str) -> Values:
     return {names.get(key, key): value for key, value in _drop_training_parameters(values).items()}
 
 
+def _upgrade_top_k(values: Values) -> Values:
+    """Take a share of samples where the share was one of rows."""
+    return values | {"of": "samples"} if values["of"] == "rows" else values
+
+
 # ---------------------------------------------------------------------------------------------------------- estimators
 
 
@@ -238,7 +243,9 @@ _STEPS: dict[str, Step] = {
     "metricwise.MetricClassifier": _upgrade_metric_classifier,
     "metricwise.MiniBatchSVC": _upgrade_mini_batches,
     "metricwise.PlugInClassifier": _upgrade_plug_in,
+    "metricwise.PrecisionAtK": _upgrade_top_k,
     "metricwise.ProbabilisticClassifierChain": _upgrade_multilabel,
+    "metricwise.RecallAtK": _upgrade_top_k,
     "metricwise.SPADEClassifier": _upgrade_streaming,
     "metricwise.STAMPClassifier": _upgrade_streaming,
     "metricwise.StreamEntry": partial(_rename, rows="n_samples"),

@@ -108,6 +108,8 @@ class AdaptedSVC(MetaEstimatorMixin, ThresholdedClassifier, NamedEstimatorsMixin
         Labels.
     measure_ : Measure
         The measure.
+    n_features_in_, feature_names_in_
+        Number and names of the features seen during `fit`, as far as the inputs know them.
 
     See Also
     --------
@@ -122,6 +124,11 @@ class AdaptedSVC(MetaEstimatorMixin, ThresholdedClassifier, NamedEstimatorsMixin
     without every pair of folds: 16 times with five folds. Trained inputs (``prefit``) are not trained at all.
 
     Sample weights reach the inputs that take them, the machine, the thresholds and the comparison.
+
+    References
+    ----------
+    .. [1] N. Li, I. W. Tsang and Z.-H. Zhou (2013). Efficient optimization of performance measures by classifier
+       adaptation. *IEEE Transactions on Pattern Analysis and Machine Intelligence* 35.
 
     Examples
     --------

@@ -56,7 +56,9 @@ class CostSensitiveClassifier(PlugInClassifier):
     tol : float, default=0.05
         Iterations end when no class weight changes by more than this share.
     threshold : {"auto", "max", "bagged", "expected", "batch"}, default="auto"
-        How thresholds are estimated; see `PlugInClassifier`.
+        How thresholds are estimated. "max" is the best on out-of-fold samples; "bagged" averages over resamples of
+        them; "expected" believes the probabilities; "auto" combines them. "batch" also looks at the samples that are
+        predicted together: better on large batches, but the label of a sample then depends on the others.
     cv : int, splitter, iterable or None, default=None
         Folds, the same in all iterations; None and numbers make folds in which equal samples stay together, 5 by
         default.
@@ -94,6 +96,8 @@ class CostSensitiveClassifier(PlugInClassifier):
         Labels.
     measure_ : Measure
         The measure.
+    n_features_in_, feature_names_in_
+        Number and names of the features seen during `fit`, as far as the classifier knows them.
 
     See Also
     --------
@@ -105,6 +109,13 @@ class CostSensitiveClassifier(PlugInClassifier):
     Linear models and networks with a parameter ``warm_start`` start from their last iteration; trees are grown anew.
 
     `predict_proba` is the learner's own, of samples weighted by class.
+
+    References
+    ----------
+    .. [1] S. P. Parambath, N. Usunier and Y. Grandvalet (2014). Optimizing F-measures by cost-sensitive classification.
+       *Advances in Neural Information Processing Systems* 27.
+    .. [2] H. Narasimhan, H. G. Ramaswamy, A. Saha and S. Agarwal (2015). Consistent multiclass algorithms for complex
+       performance measures. *Proceedings of the 32nd International Conference on Machine Learning*, 2398-2407.
 
     Examples
     --------
