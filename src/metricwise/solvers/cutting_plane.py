@@ -174,7 +174,7 @@ class CuttingPlane:
         if objective < state.upper:
             state.w, state.scores, state.labelling, state.upper = w, scores, labelling, objective
 
-    def step(self, problem: MultivariateProblem, state: CuttingPlaneState) -> None:
+    def step(self, problem: MultivariateProblem, state: CuttingPlaneState, limits: Limits) -> None:
         """Improve the state by one cut."""
         before = state.upper, state.lower
         target, lower = state.cuts.minimise(problem.cost)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Protocol, TypeVar
 
@@ -37,6 +37,12 @@ class Limits:
     max_iter: int = 10_000
     max_seconds: float | None = None
 
+    def since(self, started: float) -> Limits:
+        """Return the limits with the seconds that are left; ``started`` is a time of `time.perf_counter`."""
+        if self.max_seconds is None:
+            return self
+        return replace(self, max_seconds=max(self.max_seconds - (time.perf_counter() - started), 0.0))
+
 
 class State(Protocol):
     """Everything a solver needs to resume."""
@@ -58,7 +64,9 @@ class Solver(Protocol[Problem, S]):
 
     def init(self, problem: Problem, limits: Limits, warm: S | None = None) -> S: ...
 
-    def step(self, problem: Problem, state: S) -> None: ...
+    def step(self, problem: Problem, state: S, limits: Limits) -> None:
+        """Improve the state; inner problems need no more accuracy and get no more time than ``limits`` leave."""
+        ...
 
     def certificate(self, problem: Problem, state: S) -> Certificate: ...
 
@@ -114,7 +122,7 @@ def _run(
     if watch is not None:
         watch(state)
     while True:
-        solver.step(problem, state)
+        solver.step(problem, state, limits.since(started))
         state.iteration += 1
         state.seconds = before + time.perf_counter() - started
         certificate = solver.certificate(problem, state)

@@ -156,7 +156,7 @@ class TruncatedNewton:
         square = float(state.gradient @ problem.design.covector(state.gradient))
         state.lower = max(state.lower, state.upper - 0.5 * square)
 
-    def step(self, problem: SmoothProblem, state: NewtonState) -> None:
+    def step(self, problem: SmoothProblem, state: NewtonState, limits: Limits) -> None:
         """Improve the state by one Newton step."""
         direction = self._direction(problem, state)
         design = problem.design
