@@ -127,7 +127,8 @@ class FieldParser:
         if code == fields.QUOTES:
             return "more follows behind the closing quote of a field: double quotes that are part of a text"
         count = fields.count_fields(view, line, ord(self._style.delimiter), *self._style.quotes)
-        return f"the line has {count} fields, not {self._kinds.size}: correct it, or name another delimiter"
+        found = "1 field" if count == 1 else f"{count} fields"
+        return f"the line has {found}, not {self._kinds.size}: correct it, or name another delimiter"
 
 
 # --------------------------------------------------------------------------------------------------------- whole files
