@@ -35,6 +35,11 @@ class MatrixProducts(Protocol[ScoresT_co, CoefficientsT_contra]):
         """How many threads may compute products."""
         ...
 
+    @property
+    def bytes_moved(self) -> int:
+        """Bytes that products have moved between processes so far; 0 for samples in this one."""
+        ...
+
     def scores(self, w: Floats) -> ScoresT_co:
         """Return X w."""
         ...
@@ -86,6 +91,11 @@ class Design(MatrixProducts[Floats, Floats], SampleAccess, Protocol):
 
 class LinearWeights:
     """Weights that are plain vectors: they are their own covectors and portable as they are."""
+
+    @property
+    def bytes_moved(self) -> int:
+        """None: the samples are in this process."""
+        return 0
 
     def covector(self, w: Floats) -> Floats:
         """Return ``w``."""

@@ -114,7 +114,7 @@ def _run(
     callback: Callback | None,
     watch: Callable[[S], None] | None,
 ) -> tuple[Result, S]:
-    started, moved_at_start = time.perf_counter(), _bytes_moved(problem)
+    started, moved_at_start = time.perf_counter(), problem.design.bytes_moved
     if state is None:
         state = solver.init(problem, limits)
     before, first = state.seconds, state.iteration
@@ -127,7 +127,7 @@ def _run(
         state.seconds = before + time.perf_counter() - started
         certificate = solver.certificate(problem, state)
         bounds = certificate.upper, certificate.lower
-        moved = moved_before + _bytes_moved(problem) - moved_at_start
+        moved = moved_before + problem.design.bytes_moved - moved_at_start
         entry = HistoryEntry(state.iteration, state.seconds, *bounds, state.n_cuts, moved)
         state.history.append(entry)
         if watch is not None:
@@ -140,11 +140,6 @@ def _run(
             status = _limit_met(state, limits, state.iteration - first, state.seconds - before)
         if status is not None:
             return solver.result(problem, state, status), state
-
-
-def _bytes_moved(problem: Any) -> int:
-    """Return the bytes that products with the samples of a problem have moved so far; 0 for local data."""
-    return int(getattr(getattr(problem, "design", None), "bytes_moved", 0))
 
 
 def _limit_met(state: State, limits: Limits, iterations: int, seconds: float) -> Status | None:

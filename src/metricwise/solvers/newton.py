@@ -217,6 +217,10 @@ class TruncatedNewton:
         better = state.objective_at_zero - state.upper > _NO_BETTER * state.objective_at_zero
         return Status.OPTIMAL if better else Status.DEGENERATE
 
+    def sample_coefficients(self, problem: SmoothProblem, state: NewtonState) -> Floats:
+        """Return the coefficients of the samples in the direction of the solution, as far as it is known."""
+        return state.loss.slopes
+
     def saved(self, state: NewtonState) -> Arrays:
         """Return a state as arrays; `restored` makes it again."""
         progress = progress_arrays(state)

@@ -26,10 +26,9 @@ import numpy as np
 from metricwise._state import stored_fields
 from metricwise._typing import Floats
 from metricwise.results import Certificate, HistoryEntry, Objective, ProblemDescription, Result, Status, Witness
-from metricwise.solvers.cutting_plane import CuttingPlane, CuttingPlaneState
+from metricwise.solvers.cutting_plane import CuttingPlane
 from metricwise.solvers.dictionary_learning import improve_atoms, moments
 from metricwise.solvers.loop import Limits, make_history, run
-from metricwise.solvers.problem import MultivariateProblem
 from metricwise.solvers.sparse_problem import SampleEncoder, SparseCodingProblem
 
 _PREDICTOR_TOL = 1e-2  # of its own objective
@@ -195,7 +194,7 @@ class SparseCoding:
             state.w, state.slack, state.objective = result.weights, slack, objective
         state.predictor_status = result.status
         state.witness = result.witness
-        state.mixture = _dual_labelling(predictor, inner)
+        state.mixture = self.inner.sample_coefficients(predictor, inner)
 
     def certificate(self, problem: SparseCodingProblem, state: SparseCodingState) -> Certificate:
         """Return J; there is no lower bound."""
@@ -227,12 +226,3 @@ def _drop_duplicates(points: Floats) -> Floats:
     """Return each point once, without w = 0, at which every model is cut anyway: equal cuts confuse its programme."""
     different: Floats = np.unique(points, axis=0)
     return different[np.any(different != 0.0, axis=1)]
-
-
-def _dual_labelling(problem: MultivariateProblem, state: CuttingPlaneState) -> Floats:
-    """Return the coefficients of the mixture of labellings that the dual solution is."""
-    witness = state.cuts.witness()
-    mixture = np.zeros(problem.design.shape[0])
-    for share, point in zip(witness.shares, witness.points, strict=True):
-        mixture += share * problem.oracle.violate(problem.design.scores(point)).coefficients()
-    return mixture
