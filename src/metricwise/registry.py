@@ -144,7 +144,7 @@ _ENTRIES = (
         "metricwise.estimators.svm.sparse_coding",
         "svm",
         "sparse-coding",
-        "joint learning of sparse codes and the multivariate SVM (Wang et al. 2015)",
+        "joint learning of sparse codes and the multivariate SVM (Yang et al. 2015)",
         _VIOLATED_LABELLING,
     ),
     EstimatorEntry(

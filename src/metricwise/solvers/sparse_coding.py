@@ -1,4 +1,4 @@
-"""JSCHP: a dictionary, codes and a predictor learnt together for a measure (Wang et al. 2015).
+"""JSCHP: a dictionary, codes and a predictor learnt together for a measure (Yang et al. 2015).
 
 Objective J: see `metricwise.solvers.sparse_problem`. It is not convex, but convex in each of its three parts, and
 every part is moved so that J falls. Order of steps (`step`):

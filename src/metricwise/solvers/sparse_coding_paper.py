@@ -1,4 +1,4 @@
-"""The moves of Wang et al. (2015), Algorithm 1, on the same objective J as `metricwise.solvers.sparse_coding`.
+"""The moves of Yang et al. (2015), Algorithm 1, on the same objective J as `metricwise.solvers.sparse_coding`.
 
 1. dictionary, eq. (28): the closed form given Lagrange multipliers of the atoms' lengths, which rise by gradient steps;
 2. codes, eq. (29): one gradient step, |s| being replaced by s^2 / (2 |s_old|);

@@ -112,6 +112,11 @@ class PlugInClassifier(MetaEstimatorMixin, ThresholdedClassifier, _ClientOfFit):
     `predict_proba` is the learner's own: its largest entry is not always the predicted class. `decision_function` is:
     the scores minus the threshold.
 
+    References
+    ----------
+    .. [1] O. O. Koyejo, N. Natarajan, P. K. Ravikumar and I. S. Dhillon (2014). Consistent binary classification with
+       generalized performance metrics. *Advances in Neural Information Processing Systems* 27, 2744-2752.
+
     Examples
     --------
     >>> from sklearn.datasets import make_classification

@@ -125,6 +125,11 @@ class AdaptedSVC(MetaEstimatorMixin, ThresholdedClassifier, NamedEstimatorsMixin
 
     Sample weights reach the inputs that take them, the machine, the thresholds and the comparison.
 
+    References
+    ----------
+    .. [1] N. Li, I. W. Tsang and Z.-H. Zhou (2013). Efficient optimization of performance measures by classifier
+       adaptation. *IEEE Transactions on Pattern Analysis and Machine Intelligence* 35, 1370-1382.
+
     Examples
     --------
     >>> from sklearn.datasets import make_classification

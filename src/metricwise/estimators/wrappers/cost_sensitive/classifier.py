@@ -110,6 +110,11 @@ class CostSensitiveClassifier(PlugInClassifier):
 
     `predict_proba` is the learner's own, of samples weighted by class.
 
+    References
+    ----------
+    .. [1] S. A. Puthiya Parambath, N. Usunier and Y. Grandvalet (2014). Optimizing F-measures by cost-sensitive
+       classification. *Advances in Neural Information Processing Systems* 27, 2123-2131.
+
     Examples
     --------
     >>> from sklearn.datasets import make_classification
