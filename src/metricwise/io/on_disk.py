@@ -176,6 +176,7 @@ def open(
     has_header: bool | None = None,
     n_features: int | None = None,
     zero_based: bool = False,
+    encoding: str | None = None,
     on_error: Literal["raise", "skip"] = "raise",
 ) -> DiskData:
     r"""Open a file of rows larger than memory, for ``fit``, ``predict`` and ``certify``.
@@ -217,6 +218,8 @@ def open(
         The number of features. By default, svmlight files are read once to find the largest index.
     zero_based : bool, default=False
         Whether the first feature of an svmlight file has the index 0, not 1.
+    encoding : str, default=None
+        How the text of a CSV or svmlight file is written, such as "latin-1", "cp1252" or "utf-16"; UTF-8 by default.
     on_error : {"raise", "skip"}, default="raise"
         What becomes of a malformed line of a file that is converted: an error, or it is left out, with a warning.
 
@@ -269,6 +272,7 @@ def open(
         zero_based=zero_based,
         delimiter=delimiter,
         has_header=has_header,
+        encoding=encoding,
     )
     wanted = None if dtype is None else np.dtype(dtype)
     divide = partial(_divided, memory_limit=limit, block_rows=block_rows)
