@@ -120,18 +120,19 @@ def test_a_model_trained_on_disk_predicts_files_in_memory(folder, tmp_path):
     assert found["prediction"] == expected.predict(X).tolist()
 
 
-def test_interrupted_training_resumes_from_its_checkpoint(folder, tmp_path, monkeypatch):
-    """Training fails at its fourth step; the same command then resumes."""
+@pytest.mark.parametrize("failing", [1, 4])
+def test_interrupted_training_resumes_from_its_checkpoint(folder, tmp_path, monkeypatch, failing):
+    """Training fails at some step; the same command then resumes."""
     from metricwise.solvers import CuttingPlane
 
     arguments = ("train", folder / "X.npy", "--target", folder / "y.npy", "--disk", "--out", tmp_path / "m.mw")
     step, states = CuttingPlane.step, []
 
-    def step_and_fail(self, problem, state):
+    def step_and_fail(self, problem, state, limits):
         states.append(state)
-        if len(states) == 4:
+        if len(states) == failing:
             raise OSError("the disk was removed")
-        step(self, problem, state)
+        step(self, problem, state, limits)
 
     monkeypatch.setattr(CuttingPlane, "step", step_and_fail)
     assert "the disk was removed" in run_command(*arguments, code=1).stderr
