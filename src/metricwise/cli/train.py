@@ -168,7 +168,7 @@ def _train_on_disk(
     import numpy as np
 
     with console.progress(f"opening {path}"):
-        table = open_table(path, options, memory_limit, options.target, on_error=on_error)
+        table = open_table(path, options, memory_limit, options.target, options.weight, on_error=on_error)
     console.note(f"{table.recognised}, numbers are used unscaled: scale the features if their ranges differ")
     if table.y is None:
         raise click.UsageError(f"{path} has no labels: name the .npy file that has them by --target")
