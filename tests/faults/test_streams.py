@@ -319,3 +319,15 @@ def test_the_file_is_named_where_its_first_rows_are_of_one_class(tmp_path):
     expect_refusal(fresh("spade"), lambda m: m.fit_stream(path, chunk_rows=50), ValueError, match)
     model = fresh("spade").fit_stream(path, chunk_rows=50, classes=[0.0, 1.0])
     assert model.result_.n_samples == 360
+
+
+class _Lines(list):
+    """A list of chunks whose attributes have names that streams of files use, too."""
+
+    chunks, n_rows, path = "by day", "unknown", None
+
+
+def test_a_source_is_no_stream_for_its_attributes():
+    expected = STAMPClassifier("f1").fit_stream([(X, Y)] * 3)
+    model = STAMPClassifier("f1").fit_stream(_Lines([(X, Y)] * 3))
+    np.testing.assert_array_equal(model.coef_, expected.coef_)

@@ -332,6 +332,6 @@ def _format_summary(model: Any, facts: dict[str, Any]) -> str:
         lines.append(f"{facts['measure']} of recent samples, predicted before training on them: {facts['recent']:.4f}")
     if "certificate" in facts:
         lines.append(f"certified: training is within {100 * facts['certificate']['gap']:.2g} % of the optimum")
-    if hasattr(model, "explain"):
+    if facts["algorithm"] == "auto":
         lines.append(model.explain())
     return "\n".join(lines)

@@ -15,6 +15,7 @@ from scipy import sparse
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
+from metricwise import io
 from metricwise._typing import Floats, Labels, Mask
 from metricwise.estimators.streaming.training import BinaryModel, Progress, StreamPlan, evaluate_recent
 from metricwise.results import StreamEntry
@@ -174,22 +175,20 @@ class ChunkReader:
 
     def __init__(self, source: Any, options: dict[str, Any]) -> None:
         if isinstance(source, str | PathLike):
-            from metricwise.io import stream
-
-            source = stream(source, **options)
+            source = io.stream(source, **options)
         elif options:
             raise TypeError(f"{', '.join(map(repr, options))}: options of a file, but source is no path")
         elif not isinstance(source, Iterable):
             raise TypeError(f"source must be a path, a metricwise.io.Stream or an iterable of chunks, got {source!r}")
         self.source = source
         # What to call the source: its path, or its type.
-        self.name = str(getattr(source, "path", type(source).__name__))
+        self.name = source.path if isinstance(source, io.Stream) else type(source).__name__
         self._begun: Iterator[tuple[Any, Any, Any]] | None = None  # a reading from which only the first chunk was taken
 
     @property
     def n_samples(self) -> int | None:
         """Samples of one pass, if they are known."""
-        return getattr(self.source, "n_rows", None)
+        return self.source.n_rows if isinstance(self.source, io.Stream) else None
 
     @property
     def once_only(self) -> bool:
@@ -218,13 +217,13 @@ class ChunkReader:
         begun, self._begun = self._begun, None
         if begun is not None and (self.once_only or start == 0):
             return islice(begun, start, None)
-        chunks = self.source.chunks(start=start) if hasattr(self.source, "chunks") else islice(self.source, start, None)
-        return self._unpack(chunks, start)
+        is_stream = isinstance(self.source, io.Stream)
+        return self._unpack(self.source.chunks(start) if is_stream else islice(self.source, start, None), start)
 
     def _unpack(self, chunks: Iterable[Any], start: int) -> Iterator[tuple[Any, Any, Any]]:
         number = start
         for number, chunk in enumerate(chunks, start + 1):
-            if hasattr(chunk, "sample_weight"):
+            if isinstance(chunk, io.Chunk):
                 yield chunk.X, chunk.y, chunk.sample_weight
             elif isinstance(chunk, tuple) and len(chunk) in (2, 3):
                 yield chunk if len(chunk) == 3 else (*chunk, None)
