@@ -48,6 +48,8 @@ class EstimatorEntry:
         Whether an interrupted training can be resumed from a file.
     is_linear : bool
         Whether its scores are linear in the features (without a kernel).
+    thresholds_learner : bool
+        Whether it cuts the probabilities or decision values of another learner, its ``estimator_``.
     has_certificate : bool
         Whether `metricwise.certify` can recompute the bounds of its training objective.
     """
@@ -61,6 +63,7 @@ class EstimatorEntry:
     trains_on: frozenset[DataLocation] = frozenset({"memory"})
     checkpoints: bool = False
     is_linear: bool = False
+    thresholds_learner: bool = False
     has_certificate: bool = False
 
     def load(self) -> Any:
@@ -141,7 +144,7 @@ _ENTRIES = (
         "metricwise.estimators.svm.sparse_coding",
         "svm",
         "sparse-coding",
-        "joint learning of sparse codes and the multivariate SVM (Wang et al. 2015)",
+        "joint learning of sparse codes and the multivariate SVM (Yang et al. 2015)",
         _VIOLATED_LABELLING,
     ),
     EstimatorEntry(
@@ -197,6 +200,7 @@ _ENTRIES = (
         "any learner with the threshold that serves the measure",
         _ANY_MEASURE,
         _MEMORY | _CLUSTER,
+        thresholds_learner=True,
     ),
     EstimatorEntry(
         "CostSensitiveClassifier",
@@ -205,6 +209,7 @@ _ENTRIES = (
         "cost-sensitive",
         "any learner trained with the class weights that the measure asks for",
         (*_RATIO, "metricwise.measures.base:ConcaveInRates"),
+        thresholds_learner=True,
     ),
     EstimatorEntry(
         "AdaptedSVC",

@@ -249,3 +249,21 @@ def test_progress_is_shown_only_on_a_terminal_and_after_a_delay(monkeypatch, cap
     finished.finished.set()
     finished.run()
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("command", "option", "meant"),
+    [
+        ("train", "--separator", "--delimiter"),
+        ("train", "--sep", "--delimiter"),
+        ("train", "--labels", "--target"),
+        ("evaluate", "--label", "--target"),
+        ("train", "--metric", "--measure"),
+        ("train", "--algoritm", "--algorithm"),
+    ],
+)
+def test_an_unknown_option_suggests_the_one_that_is_meant(command, option, meant):
+    message = run_command(command, "data.csv", option, ";", code=2).stderr
+    assert option in message
+    assert meant in message.split("Did you mean")[-1]
+    assert "--learner" not in message

@@ -120,18 +120,19 @@ def test_a_model_trained_on_disk_predicts_files_in_memory(folder, tmp_path):
     assert found["prediction"] == expected.predict(X).tolist()
 
 
-def test_interrupted_training_resumes_from_its_checkpoint(folder, tmp_path, monkeypatch):
-    """Training fails at its fourth step; the same command then resumes."""
+@pytest.mark.parametrize("failing", [1, 4])
+def test_interrupted_training_resumes_from_its_checkpoint(folder, tmp_path, monkeypatch, failing):
+    """Training fails at some step; the same command then resumes."""
     from metricwise.solvers import CuttingPlane
 
     arguments = ("train", folder / "X.npy", "--target", folder / "y.npy", "--disk", "--out", tmp_path / "m.mw")
     step, states = CuttingPlane.step, []
 
-    def step_and_fail(self, problem, state):
+    def step_and_fail(self, problem, state, limits):
         states.append(state)
-        if len(states) == 4:
+        if len(states) == failing:
             raise OSError("the disk was removed")
-        step(self, problem, state)
+        step(self, problem, state, limits)
 
     monkeypatch.setattr(CuttingPlane, "step", step_and_fail)
     assert "the disk was removed" in run_command(*arguments, code=1).stderr
@@ -171,7 +172,6 @@ def test_a_checkpoint_of_training_in_memory_is_read_and_removed(folder, tmp_path
         (["rows.csv", "--disk", "--algorithm", "plug-in"], "--disk is for multivariate-svm, smoothed-svm"),
         (["rows.csv", "--disk", "--subject-to", "recall>=0.5"], "leave --disk out"),
         (["rows.csv", "--disk", "--target", "a", "--target", "b"], "--disk takes one --target"),
-        (["rows.csv", "--disk", "--weight", "a"], "--weight is not for --disk"),
         (["-", "--disk"], "name a file"),
         (["rows.csv", "--on-error", "skip"], "--on-error is for --stream and --disk"),
         (["rows.csv", "--passes", "2"], "--passes is for --stream"),
@@ -182,6 +182,23 @@ def test_wrong_usage_exits_with_2_and_writes_nothing(folder, tmp_path, monkeypat
     monkeypatch.chdir(folder)
     assert message in run_command("train", *arguments, "--out", tmp_path / "m.mw", code=2).stderr
     assert not list(tmp_path.iterdir())
+
+
+def test_weights_of_a_table_give_the_model_of_the_library(folder, tmp_path):
+    weights = np.arange(len(X)) % 3 + 0.5
+    frame = pd.DataFrame(X, columns=list(NAMES)).assign(w=weights, label=LABELS)
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    model, roles = tmp_path / "m.mw", ["--target", "label", "--disk"]
+    run_command("train", tmp_path / "rows.csv", *roles, "--weight", "w", "--out", model)
+    expected = MultivariateSVC("f1", random_state=0).fit(X, LABELS, sample_weight=weights)
+    found = metricwise.load(model)
+    assert found.result_.certificate.upper == pytest.approx(expected.result_.certificate.upper, rel=found.tol)
+    certified = json.loads(run_command("certify", model, tmp_path / "rows.csv", "--disk", "--json", "-q").stdout)
+    assert certified["certificates"][0]["upper"] == pytest.approx(found.result_.certificate.upper, rel=1e-6)
+    evaluated = run_command("evaluate", model, tmp_path / "rows.csv", "--disk", "--weight", "w")
+    assert "sample weights are not used in evaluation" in evaluated.stderr
+    labels = run_command("predict", model, tmp_path / "rows.csv", "--disk", "--weight", "w", "-q").stdout
+    assert labels == run_command("predict", model, folder / "rows.csv", "--disk", "-q").stdout
 
 
 def test_errors_name_the_remedy(folder, tmp_path):

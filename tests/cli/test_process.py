@@ -168,7 +168,7 @@ def test_errors_are_one_line_and_debug_raises(tmp_path):
     assert (
         text == ""
         and errors
-        == f"Error: {bad}, line 3, column 2: the line has 1 fields, not 2: correct it, or name another delimiter\n"
+        == f"Error: {bad}, line 3, column 2: the line has 1 field, not 2: correct it, or name another delimiter\n"
     )
     raised = make_runner().invoke(main, [*map(str, arguments), "--debug"])
     assert raised.exit_code == 1 and isinstance(raised.exception, MalformedLineError)

@@ -321,3 +321,15 @@ def test_a_first_chunk_of_one_class_raises_and_names_the_file(tmp_path):
     expect_error(make_model("spade"), lambda m: m.fit_stream(path, chunk_rows=50), ValueError, match)
     model = make_model("spade").fit_stream(path, chunk_rows=50, classes=[0.0, 1.0])
     assert model.result_.n_samples == 360
+
+
+class _Lines(list):
+    """A list of chunks whose attributes have names that streams of files use, too."""
+
+    chunks, n_rows, path = "by day", "unknown", None
+
+
+def test_a_source_is_no_stream_for_its_attributes():
+    expected = STAMPClassifier("f1").fit_stream([(X, Y)] * 3)
+    model = STAMPClassifier("f1").fit_stream(_Lines([(X, Y)] * 3))
+    np.testing.assert_array_equal(model.coef_, expected.coef_)

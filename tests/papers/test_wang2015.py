@@ -1,4 +1,4 @@
-"""The data, the bookkeeping and the page behind the comparison of Wang et al. (2015)."""
+"""The data, the bookkeeping and the page behind the comparison of Yang et al. (2015)."""
 
 import json
 import math

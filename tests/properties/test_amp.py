@@ -53,11 +53,12 @@ def problems(draw, measure, through_zero=False):
 
 def list_exact_steps(problem, most=12):
     """Return the states of the exact procedure: level, rates and denominator after each step."""
-    state = EXACT.init(problem, Limits(tol=1e-10))
+    limits = Limits(tol=1e-10)
+    state = EXACT.init(problem, limits)
     steps = []
     for _ in range(most):
         before = state.level
-        EXACT.step(problem, state)
+        EXACT.step(problem, state, limits)
         assume(not state.inner.stalled)  # the step is not exact where rounding stops the inner problem early
         rates = problem.rates(state.scores)
         steps.append((state.level, rates, problem.ratio.denominator(*rates)))

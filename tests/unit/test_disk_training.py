@@ -58,6 +58,32 @@ def test_sample_weights_and_multiclass_give_the_model_in_memory(npy):
         assert one.upper == pytest.approx(other.upper, rel=1e-9)
 
 
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_weights_are_read_with_the_samples(tmp_path, suffix):
+    weights = np.arange(len(X)) % 4 * 0.5
+    frame = pd.DataFrame(X, columns=list(NAMES)).assign(w=weights, label=Y.astype(int))
+    path = tmp_path / f"rows.{suffix}"
+    frame.to_csv(path, index=False) if suffix == "csv" else frame.to_parquet(path)
+    samples = metricwise.io.open(path, weight="w", block_rows=700)
+    whole = metricwise.io.read_table(path, weight="w")
+    np.testing.assert_array_equal(samples.sample_weight, weights)
+    np.testing.assert_array_equal(samples.sample_weight, whole.sample_weight)
+    assert samples.feature_names == whole.feature_names == NAMES
+    model = MultivariateSVC("f1", threshold="train").fit(samples)
+    given = MultivariateSVC("f1", threshold="train").fit(samples, sample_weight=weights)
+    np.testing.assert_array_equal(model.coef_, given.coef_)
+    assert not np.array_equal(
+        model.coef_, MultivariateSVC("f1", threshold="train").fit(samples, None, np.ones(3000)).coef_
+    )
+    assert metricwise.certify(model, samples) == metricwise.certify(model, samples, Y, weights)
+    assert metricwise.io.open(path, target="label").sample_weight is None
+
+
+def test_an_array_has_no_column_of_weights(npy):
+    with pytest.raises(ValueError, match="weight='w' has no meaning for the format 'npy': leave it out"):
+        metricwise.io.open(npy, weight="w")
+
+
 def test_feature_names_are_read_and_checked(tmp_path):
     path, options = write_samples(tmp_path, "parquet")
     samples = metricwise.io.open(path, **options)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -114,3 +115,14 @@ def test_the_stub_has_the_public_names():
     for name, home in homes.items():
         assert getattr(metricwise, name) is getattr(sys.modules[home], name)
     assert {entry.name: entry.home for entry in registry.entries()}.items() <= homes.items()
+
+
+@pytest.mark.parametrize("entry", entries("svm", "streaming", "wrapper"), ids=lambda entry: entry.name)
+def test_every_estimator_cites_its_paper_in_full(entry):
+    """Authors with initials, year, title, venue, and pages but for a workshop that has none."""
+    text = " ".join(entry.load().__doc__.split("References\n    ----------")[1].split("Examples\n")[0].split())
+    cited = text.split(".. [")[1:]
+    assert cited
+    for reference in cited:
+        assert re.match(r"\d\] ([A-Z]\. ?|[A-Z]\.-[A-Z]\. ?)+.* \(\d{4}\)\. [A-Z].*\. \*.+\*", reference)
+        assert re.search(r"\*(,| \d+,) \d+-\d+\.", reference) or "workshop" in reference

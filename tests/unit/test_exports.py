@@ -238,3 +238,18 @@ def test_models_without_a_graph_raise() -> None:
         mw.to_onnx(LogisticRegression().fit(X, Y), X)
     with pytest.raises(TypeError, match="X must be a dense array of samples in single or double precision"):
         mw.to_onnx(LINEAR["AMP"](), X.astype(int))
+
+
+class _OtherThreshold(LogisticRegression):
+    """A classifier of another package that happens to name its attributes as `PlugInClassifier` does."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> _OtherThreshold:
+        super().fit(X, y, sample_weight)
+        self.estimator_, self.threshold_ = GaussianNB().fit(X, y), 0.0
+        return self
+
+
+def test_attributes_do_not_make_a_plug_in_of_another_classifier() -> None:
+    X, y = make_classification(100, random_state=0)
+    model = _OtherThreshold().fit(X, y)
+    np.testing.assert_allclose(extract_linear_scores(model).compute(X), model.decision_function(X))

@@ -246,3 +246,15 @@ def test_unsupported_training_raises():
         FeatureSelectingSVC("recall_at_precision").fit(X, y)
     with pytest.raises(ValueError, match="OneVsRestClassifier"):
         FeatureSelectingSVC().fit(X, np.digitize(X[:, 0], [-1.0, 1.0]))
+
+
+@pytest.mark.parametrize(
+    "first", [{"max_iter": 1}, {"max_seconds": 1e-6}, {"tol": 0.2}], ids=lambda limits: str(limits)
+)
+def test_a_resumed_run_keeps_to_its_own_limits(first):
+    X, y = make_data()
+    problem, solver = make_problem(make_design(X, intercept=1.0), y == 1, get_measure("f1"), 0.3), FeatureSelection(3)
+    _, state = run(solver, problem, Limits(**({"tol": 1e-5} | first)))
+    result, _ = run(solver, problem, Limits(tol=1e-5), state)
+    assert result.status.reached_tolerance
+    assert result.certificate.relative <= 1e-5

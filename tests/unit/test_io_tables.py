@@ -235,6 +235,7 @@ INVALID = "a,y\n" + "".join(f"{number},{number % 2}\n" for number in range(40)) 
 @pytest.mark.parametrize(
     ("content", "options", "line", "column", "message"),
     [
+        ("a,b,y\n1,2,0\n1\n", {}, 3, 2, "1 field, not 3"),
         ("a,b,y\n1,2,0\n1,2\n", {}, 3, 4, "2 fields, not 3"),
         ("a,b,y\n1,2,0\n1,2,3,4\n", {}, 3, 6, "4 fields, not 3"),
         ('a,b,y\n1,"2,0\n1,2,3\n', {}, 2, 3, "never closed"),

@@ -14,8 +14,10 @@ from scipy import sparse
 
 import metricwise as mw
 from metricwise.persistence import describe, fingerprint
+from metricwise.persistence.allowed import GROUPS
 from metricwise.persistence.container import open_container, write_container
 from metricwise.persistence.old import STEPS
+from metricwise.registry import entries
 from tests.unit.saved_models import SPARSE, X, y
 
 
@@ -122,3 +124,26 @@ def test_an_earlier_version_of_a_class_is_upgraded_step_by_step(
     monkeypatch.setitem(STEPS, ("metricwise.FBeta", 1), lambda values: {"squared": values["beta"] ** 2})
     monkeypatch.setitem(STEPS, ("metricwise.FBeta", 2), lambda values: {"beta": values["squared"] + 1.0})
     assert mw.load(path).measure == mw.FBeta(5.0)
+
+
+def test_a_version_without_a_step_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "model.mw"
+    mw.save(mw.MultivariateSVC(mw.FBeta(2.0)), path)
+    monkeypatch.setattr(mw.FBeta, "__stored_state__", replace(mw.FBeta.__stored_state__, version=3))
+    monkeypatch.setitem(STEPS, ("metricwise.FBeta", 1), lambda values: values)
+    with pytest.raises(mw.ModelFileError, match=r"version 2 of metricwise\.FBeta.*no step from it to version 3: load"):
+        mw.load(path)
+
+
+def _find_missing_steps() -> list[tuple[str, int]]:
+    stored = [*(entry.load() for entry in entries()), *(cls for group in GROUPS for cls in group())]
+    needed = [
+        (f"metricwise.{cls.__name__}", version) for cls in stored for version in range(1, cls.__stored_state__.version)
+    ]
+    return [step for step in needed if step not in STEPS]
+
+
+def test_every_declared_version_has_its_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert _find_missing_steps() == []
+    monkeypatch.setattr(mw.FBeta, "__stored_state__", replace(mw.FBeta.__stored_state__, version=2))
+    assert _find_missing_steps() == [("metricwise.FBeta", 1)]

@@ -53,7 +53,7 @@ def test_workflows_are_complete(path):
             assert variable in job["strategy"]["matrix"]
     for step in list_steps(workflow):
         assert ("uses" in step) != ("run" in step)
-        assert "uses" not in step or re.fullmatch(r"[\w-]+/[\w-]+@[\w/.]+", step["uses"])
+        assert "uses" not in step or re.fullmatch(r"[\w-]+/[\w-]+@(release/)?v\d+", step["uses"])
 
 
 @each_workflow

@@ -38,6 +38,7 @@ from metricwise import (
 )
 from metricwise.reporting.evaluation import evaluate, measure_curve, resolve_measure
 from metricwise.reporting.importance import compute_importance
+from metricwise.reporting.models import explanation_of, leaderboard_of
 from metricwise.reporting.predictions import Predictions, Problem, collect_predictions
 from metricwise.reporting.steps import make_steps
 
@@ -354,3 +355,18 @@ def test_results_show_in_notebooks() -> None:
     html = MultivariateSVC("f1").fit(X, Y).result_._repr_html_()
     assert "optimal" in html and html.count("<tr>") == 7
     assert "samples" in STAMPClassifier("f1").fit(X, Y).result_._repr_html_()
+
+
+class _ExplainedRegression(LogisticRegression):
+    """A classifier of another package with methods and attributes that `MetricClassifier` has, too."""
+
+    _records = "of something else"
+
+    def explain(self, X: Any) -> Any:
+        """Return something about samples."""
+        return self.decision_function(X)
+
+
+def test_another_classifier_that_explains_is_no_model_selection() -> None:
+    assert explanation_of(_ExplainedRegression()) is None
+    assert leaderboard_of(_ExplainedRegression()) == []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -55,10 +57,11 @@ def compute_objective_by_definition(problem, dictionary, codes, w):
 @pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["unweighted", "weighted"])
 def test_every_step_of_every_block_lowers_the_objective(measure, weights):
     problem, solver = make_problem(measure, weights=weights), SparseCoding(make_atoms())
-    state = solver.init(problem, Limits(tol=1e-6))
+    limits = Limits(tol=1e-6)
+    state = solver.init(problem, limits)
     values = [compute_objective_by_definition(problem, state.dictionary, state.codes, state.w)]
     for _ in range(5):
-        for move in (solver.move_atoms, solver.move_codes, solver.move_predictor):
+        for move in (solver.move_atoms, solver.move_codes, partial(solver.move_predictor, limits=limits)):
             move(problem, state)
             values.append(compute_objective_by_definition(problem, state.dictionary, state.codes, state.w))
             assert state.objective == pytest.approx(values[-1], rel=1e-9)

@@ -36,7 +36,7 @@ INTRODUCTION = f"""\
 Joint sparse coding
 ===================
 
-Wang et al. (2015) learn a dictionary, sparse codes and a classifier of the codes together for a measure (JSCHP), and
+Yang et al. (2015) learn a dictionary, sparse codes and a classifier of the codes together for a measure (JSCHP), and
 compare this with CPSP, MPMS, FSMPM and CAMPM: by ten-fold cross-validation, for F1, the precision/recall break-even
 point (PRBEP) and the area under the ROC curve (AUC). ``make papers`` repeats the comparison with the estimators of this
 library, adds two, and writes this page. Means are over folds. In tables, + and − mark methods that are significantly

@@ -100,6 +100,7 @@ def _locate_data(fitted: FittedModel, X: Any, y: Any, sample_weight: Any, client
         return X, at_hand(y, X.client), at_hand(sample_weight, X.client)
     if isinstance(X, SamplesInBlocks):
         y = X.y if y is None else y
+        sample_weight = X.sample_weight if sample_weight is None else sample_weight
     elif not sparse.issparse(X):
         X = np.asarray(X)
     return X, at_hand(y), at_hand(sample_weight)

@@ -26,11 +26,12 @@ def dense_points(points: Any) -> Iterator[Floats]:
 
 @runtime_checkable
 class SamplesInBlocks(Protocol):
-    """Samples on disk, with their labels if these are known, that are read block by block."""
+    """Samples on disk, with their labels and weights if these are known, that are read block by block."""
 
     shape: tuple[int, int]
     bounds: Any
     y: Any
+    sample_weight: Any
 
     def blocks(self) -> Iterator[tuple[int, Any]]:
         """Yield every block with the position of its first sample."""

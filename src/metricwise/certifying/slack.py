@@ -10,7 +10,14 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from metricwise._typing import Floats, Mask
-from metricwise.measures.base import ConcaveInRates, CountsTable, RanksPairs, RatioOfRates, RestrictsLabellings
+from metricwise.measures.base import (
+    ConcaveInRates,
+    CountsTable,
+    RanksPairs,
+    RatioOfRates,
+    RestrictsLabellings,
+    is_monotone,
+)
 from metricwise.measures.restricted import training_value
 
 
@@ -69,7 +76,7 @@ class Slack:
         T, A = T[::-1], A[::-1]
         if isinstance(self.measure, RestrictsLabellings):
             return self._restricted_peak(T, A, F, B)
-        if getattr(self.measure, "monotone", False):
+        if is_monotone(self.measure):
             return self._branch_and_bound(T, A, F, B)
         return max(float((self.loss(t, F) + a + B).max()) for t, a in zip(T, A, strict=True))
 

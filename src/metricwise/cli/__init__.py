@@ -7,6 +7,7 @@ command has its arguments, so that help appears at once.
 from __future__ import annotations
 
 import shlex
+from typing import Any
 
 import click
 
@@ -16,17 +17,24 @@ from metricwise.cli.compare import compare
 from metricwise.cli.evaluate import evaluate
 from metricwise.cli.predict import predict
 from metricwise.cli.report import report
+from metricwise.cli.suggestions import suggest_option
 from metricwise.cli.train import train
 
 __all__ = ["main"]
 
 
 class _Group(click.Group):
-    """Command group that keeps the command line, which is stored in the model file."""
+    """Command group that keeps the command line, which is stored in the model file, and suggests options."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         ctx.obj = shlex.join(["metricwise", *args])
         return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except click.NoSuchOption as error:
+            raise suggest_option(error) from None
 
 
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})

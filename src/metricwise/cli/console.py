@@ -151,6 +151,7 @@ def _replace_parameters(message: str) -> str:
     'Give at least --memory-limit 350MB'
     """
     message = message.replace("on_error='skip'", "--on-error skip")
+    message = re.sub(r"encoding='([\w-]+)'", r"--encoding \1", message)
     return re.sub(r"memory_limit='?(\w+)'?", r"--memory-limit \1", message)
 
 

@@ -45,6 +45,7 @@ def open_table(
     options: DataOptions,
     memory_limit: int | str,
     target: Sequence[ColumnKey],
+    weight: ColumnKey | None = None,
     n_features: int | None = None,
     may_lack_labels: bool = False,
     on_error: Literal["raise", "skip"] = "raise",
@@ -61,6 +62,8 @@ def open_table(
         Most memory to use, in bytes or as text such as "800MB".
     target : sequence of columns, or of one .npy file
         Where the labels are.
+    weight : column, optional
+        Where the weights are.
     n_features : int, optional
         Number of features of the model, which an svmlight file does not state.
     may_lack_labels : bool
@@ -73,12 +76,10 @@ def open_table(
 
     if path == "-":
         raise click.UsageError("--disk reads a file repeatedly, and standard input can be read only once: name a file")
-    if options.weight is not None:
-        raise click.UsageError("--weight is not for --disk: leave it out, or repeat each row as often as its weight")
     if len(target) > 1:
         raise click.UsageError("--disk takes one --target: train a model for each, or leave --disk out")
     where = target[0] if target else None
-    given = options.file_options() | {"target": where}
+    given = options.file_options() | {"target": where, "weight": weight}
     if has_separate_labels(path):
         if isinstance(where, int):
             raise click.UsageError(f"{path} has no column of labels: name the .npy file that has them by --target")
@@ -87,7 +88,8 @@ def open_table(
     samples = metricwise.io.open(path, memory_limit=memory_limit, on_error=on_error, **given)
     description = f"{samples.recognised}; {samples.shape[0]:,} rows; {samples.shape[1]:,} features; on disk"
     kinds: dict[str, Any] = dict.fromkeys(samples.feature_names or (), "number")
-    return Table(samples, samples.y, None, samples.feature_names, (str(where),), kinds, description)
+    names = samples.feature_names
+    return Table(samples, samples.y, samples.sample_weight, names, (str(where),), kinds, description)
 
 
 def _fit_to_model(path: str, given: dict[str, Any], n_features: int | None, may_lack_labels: bool) -> dict[str, Any]:
@@ -100,7 +102,7 @@ def _fit_to_model(path: str, given: dict[str, Any], n_features: int | None, may_
         return {"n_features": n_features}
     if not may_lack_labels or n_features is None:
         return {}
-    count = spec.n_columns
+    count = spec.n_columns - (spec.roles.weight is not None)
     if count not in (n_features, n_features + 1):
         raise ValueError(
             f"{path} has {count} columns, and the model takes {n_features} features, and at most one "

@@ -83,16 +83,27 @@ def read_like_training(
 
     With ``memory_limit`` the samples stay on disk; the columns must then be in the order of training.
     """
+    if memory_limit is not None:
+        table = _open_like_training(console, model, path, options, labelled, weighted, memory_limit)
+    else:
+        table = _read_like_training(console, model, path, options, labelled, weighted)
+    console.note(table.recognised)
+    if labelled and not weighted and table.sample_weight is not None:
+        console.note("Warning: sample weights are not used in evaluation")
+    return table
+
+
+def _read_like_training(
+    console: Console, model: Any, path: str, options: DataOptions, labelled: bool, weighted: bool
+) -> Table:
     from metricwise.io import read_table
 
-    if memory_limit is not None:
-        return _open_like_training(console, model, path, options, labelled, memory_limit)
     notes = get_table_info(model)
     columns: Any = notes.get("columns") or _feature_names(model)
     target: Any = list(options.target) or (notes.get("target") if labelled else [])
     weight = options.weight if options.weight is not None or not weighted else notes.get("weight")
     with console.progress(f"reading {path}"):
-        table = read_table(
+        return read_table(
             path,
             target=None if target is None else tuple(target),
             weight=weight,
@@ -100,14 +111,16 @@ def read_like_training(
             n_features=None if columns else notes.get("n_features", getattr(model, "n_features_in_", None)),
             **options.file_options(),
         )
-    console.note(table.recognised)
-    if labelled and not weighted and table.sample_weight is not None:
-        console.note("Warning: sample weights are not used in evaluation")
-    return table
 
 
 def _open_like_training(
-    console: Console, model: Any, path: str, options: DataOptions, labelled: bool, memory_limit: int | str
+    console: Console,
+    model: Any,
+    path: str,
+    options: DataOptions,
+    labelled: bool,
+    weighted: bool,
+    memory_limit: int | str,
 ) -> Table:
     from metricwise.estimators.linear import LinearClassifier
 
@@ -116,23 +129,22 @@ def _open_like_training(
             f"the model is a {type(model).__name__}, which preprocesses its samples in memory: leave --disk "
             "out, or train with --disk or --stream"
         )
-    if get_table_info(model).get("weight") is not None and labelled:
-        raise ValueError("the model was trained with sample weights, which --disk does not read: leave --disk out")
     # The labels of an array are always in a file of their own, wherever those of training were.
-    known = () if has_separate_labels(path) else tuple(get_table_info(model).get("target") or ())
-    target = options.target or known
+    notes = {} if has_separate_labels(path) else get_table_info(model)
+    target = options.target or tuple(notes.get("target") or ())
+    weight = options.weight if options.weight is not None or not weighted else notes.get("weight")
     with console.progress(f"opening {path}"):
         table = open_table(
             path,
             options,
             memory_limit,
             target,
+            weight,
             n_features=getattr(model, "n_features_in_", None),
             may_lack_labels=not labelled and not options.target,
             # Certify the samples of training; predictions need one line per row of the file.
             on_error=get_table_info(model).get("on_error", "raise") if labelled else "raise",
         )
-    console.note(table.recognised)
     if labelled and table.y is None:
         raise UsageError(f"{path} has no labels: name the .npy file that has them by --target")
     return table

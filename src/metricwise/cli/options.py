@@ -115,6 +115,22 @@ class Delimiter(click.ParamType):
         return character
 
 
+class Encoding(click.ParamType):
+    """The name of a text encoding."""
+
+    name = "encoding"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the name, or fail if Python knows no such encoding."""
+        from metricwise.io.encodings import check_encoding
+
+        try:
+            check_encoding(str(value))
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+        return str(value)
+
+
 @dataclass(frozen=True)
 class DataOptions:
     """How to read a file."""
@@ -125,6 +141,7 @@ class DataOptions:
     delimiter: str | None
     has_header: bool | None
     zero_based: bool
+    encoding: str | None
 
     def file_options(self) -> dict[str, Any]:
         """Return the arguments of `metricwise.io.read_table`, `stream` and `open` other than the columns."""
@@ -133,6 +150,7 @@ class DataOptions:
             "delimiter": self.delimiter,
             "has_header": self.has_header,
             "zero_based": self.zero_based,
+            "encoding": self.encoding,
         }
 
 
@@ -152,9 +170,10 @@ def data_options(function: Callable[..., Any]) -> Callable[..., Any]:
     @click.option("--delimiter", type=Delimiter(), help="Delimiter of a CSV file, if not recognised.")
     @click.option("--header/--no-header", "has_header", default=None, help="Whether a CSV file names its columns.")
     @click.option("--zero-based", is_flag=True, help="Features of an svmlight file are counted from 0.")
+    @click.option("--encoding", type=Encoding(), help="Encoding of a text file, such as latin-1; UTF-8 by default.")
     @wraps(function)
     def wrapped(*args: Any, **options: Any) -> Any:
-        names = ("target", "weight", "format", "delimiter", "has_header", "zero_based")
+        names = ("target", "weight", "format", "delimiter", "has_header", "zero_based", "encoding")
         return function(*args, data_options=DataOptions(*(options.pop(name) for name in names)), **options)
 
     return wrapped

@@ -168,7 +168,7 @@ def _train_on_disk(
     import numpy as np
 
     with console.progress(f"opening {path}"):
-        table = open_table(path, options, memory_limit, options.target, on_error=on_error)
+        table = open_table(path, options, memory_limit, options.target, options.weight, on_error=on_error)
     console.note(f"{table.recognised}, numbers are used unscaled: scale the features if their ranges differ")
     if table.y is None:
         raise click.UsageError(f"{path} has no labels: name the .npy file that has them by --target")
@@ -332,6 +332,6 @@ def _format_summary(model: Any, facts: dict[str, Any]) -> str:
         lines.append(f"{facts['measure']} of recent samples, predicted before training on them: {facts['recent']:.4f}")
     if "certificate" in facts:
         lines.append(f"certified: training is within {100 * facts['certificate']['gap']:.2g} % of the optimum")
-    if hasattr(model, "explain"):
+    if facts["algorithm"] == "auto":
         lines.append(model.explain())
     return "\n".join(lines)

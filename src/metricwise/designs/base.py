@@ -34,6 +34,11 @@ class MatrixProducts(Protocol[ScoresT_co, CoefficientsT_contra]):
         """How many threads may compute products."""
         ...
 
+    @property
+    def bytes_moved(self) -> int:
+        """Bytes that products have moved between processes so far; 0 for samples in this one."""
+        ...
+
     def scores(self, w: Floats) -> ScoresT_co:
         """Return X w."""
         ...

@@ -25,6 +25,8 @@ class BlockReader(PartitionedData, Protocol):
         The file, for error messages.
     dtype : dtype
         Type of the entries.
+    y, sample_weight : array or None
+        Labels and weights of the samples, where the file has them.
     """
 
     @property
@@ -32,6 +34,12 @@ class BlockReader(PartitionedData, Protocol):
 
     @property
     def dtype(self) -> np.dtype[Any]: ...
+
+    @property
+    def y(self) -> Any: ...
+
+    @property
+    def sample_weight(self) -> Any: ...
 
     def blocks(self, which: Iterable[int] | None = None) -> Iterator[tuple[int, Any]]:
         """Yield the first sample of every block and the block, which is valid until the next one is read."""

@@ -37,6 +37,7 @@ class KernelDesign:
     """
 
     is_sparse = False
+    bytes_moved = 0
 
     def __init__(self, matrix: Floats, content: Design, rows: Indices, intercept: float, threads: int) -> None:
         self.matrix, self.content, self.rows = matrix, content, rows

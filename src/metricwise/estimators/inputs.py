@@ -38,8 +38,13 @@ def data_of_cluster(model: Any, X: Any, y: Any, sample_weight: Any, client: Any)
 
 
 def chunks_of_cluster(X: Any, y: Any, sample_weight: Any, client: Any) -> tuple[Any, Any, Any]:
-    """Return a Dask collection as chunks on its cluster, other samples unchanged; labels and weights in memory."""
+    """Return a Dask collection as chunks on its cluster, other samples unchanged; labels and weights in memory.
+
+    Weights that are not given are those in the file of samples on disk.
+    """
     refuse_client(client, X)
+    if sample_weight is None and isinstance(X, BlockReader):
+        sample_weight = X.sample_weight
     if not is_dask(X):
         return X, at_hand(y), at_hand(sample_weight)
     client = running_client(client)
@@ -118,8 +123,8 @@ def refuse_chunks(who: str) -> NoReturn:
 
 
 def labels_of(X: Any, y: Any) -> Any:
-    """Return y, or the labels that chunks know if it is None."""
-    return getattr(X, "y", None) if y is None and is_chunked(X) else y
+    """Return y, or the labels in the file of samples on disk if it is None."""
+    return X.y if y is None and isinstance(X, BlockReader) else y
 
 
 def _validate_chunks(estimator: Any, X: Any, y: Any, reset: bool) -> Any:

@@ -10,6 +10,7 @@ from scipy import sparse
 
 from metricwise.io.columns import Content, Field
 from metricwise.io.delimited import Style, read_columns
+from metricwise.io.encodings import explain_undecodable
 from metricwise.io.errors import MalformedLineError
 from metricwise.io.files import FileBytes
 from metricwise.io.roles import Kind
@@ -61,7 +62,8 @@ def read_header(document: FileBytes) -> Header:
     labels, at, number = None, 0, 0
     while at < len(document.data):
         end = document.data.index(b"\n", at)
-        line = document.data[at:end].decode(errors="replace").strip()
+        raw = document.data[at:end]
+        line = raw.decode(errors="replace").strip()
         at, number = end + 1, number + 1
         word = line.split(maxsplit=1)[0].lower() if line else ""
         if word == "@data":
@@ -70,7 +72,7 @@ def read_header(document: FileBytes) -> Header:
             first = re.compile(rb"(?:\s*%[^\n]*\n|\s)*(.)?").match(document.data, at)
             return Header(attributes, labels, at, first is not None and first.group(1) == b"{")
         if word == "@attribute":
-            attributes.append(_attribute(document.name, number, line))
+            attributes.append(_attribute(document.name, number, _decode(document.name, number, raw).strip()))
         elif word == "@relation":
             found = _LABELS_FIRST.search(line)
             labels = int(found.group(1)) if found else None
@@ -78,6 +80,13 @@ def read_header(document: FileBytes) -> Header:
             problem = f"found {show(word.encode())} where @relation, @attribute or @data belongs"
             raise MalformedLineError(document.name, number, 1, problem)
     raise ValueError(f"{document.name} has no line @data, after which rows would follow")
+
+
+def _decode(path: str, number: int, line: bytes) -> str:
+    try:
+        return line.decode()
+    except UnicodeDecodeError as error:
+        raise MalformedLineError(path, number, error.start + 1, explain_undecodable(line)) from None
 
 
 def _attribute(path: str, number: int, line: str) -> Attribute:
@@ -152,11 +161,7 @@ def _entries(document: FileBytes, header: Header) -> SparseEntries:
     first = document.data.count(b"\n", 0, header.start) + 1
     count = len(header.attributes)
     for number, raw in enumerate(document.data[header.start :].split(b"\n"), first):
-        try:
-            line = raw.decode().strip()
-        except UnicodeDecodeError as error:
-            problem = f"found {show(raw[error.start : error.end])}, which is not UTF-8: save the file as UTF-8"
-            raise MalformedLineError(document.name, number, error.start + 1, problem) from None
+        line = _decode(document.name, number, raw).strip()
         if not line or line.startswith("%"):
             continue
         if not (line.startswith("{") and line.endswith("}")):

@@ -148,6 +148,27 @@ def npz_array(path: str, name: str) -> StoredArray | None:
     return found
 
 
+def count_csr_columns(path: str) -> int:
+    """Return the number of columns of a CSR matrix in a .npz file, whose small arrays are read."""
+    with zip_of_arrays(path) as archive:
+        members = set(archive.namelist())
+    needed = {f"{name}.npy" for name in ("data", "indices", "indptr", "shape", "format")}
+    if not needed <= members:
+        raise ValueError(
+            f"{path} holds no CSR matrix: write it with scipy.sparse.save_npz(path, X, compressed=False), or a dense "
+            "array with numpy.save"
+        )
+    with np.load(path) as small:
+        form, shape = small["format"].item(), small["shape"].tolist()
+    form = form.decode("ascii") if isinstance(form, bytes) else str(form)
+    if form != "csr":
+        raise ValueError(
+            f"{path} holds a sparse matrix in {form.upper()} format, and rows are read from CSR: write it again with "
+            "scipy.sparse.save_npz(path, X.tocsr(), compressed=False)"
+        )
+    return int(shape[1])
+
+
 def _check_length(array: StoredArray, end: int) -> None:
     if array.offset + int(np.prod(array.shape, dtype=np.int64)) * array.dtype.itemsize > end:
         raise ValueError(f"{array.path} is shorter than its header says: it is damaged, write it again")

@@ -117,8 +117,9 @@ def _clear(home: Path, folder: Path, source: list[Any]) -> None:
 
 
 def write_chunks(folder: Path, chunks: Iterator[Chunk], n_features: int, dtype: np.dtype[Any]) -> None:
-    """Write the rows and labels of a stream."""
+    """Write the rows, labels and weights of a stream."""
     labels: list[NDArray[Any]] = []
+    weights: list[NDArray[Any]] = []
     with ExitStack() as stack:
 
         def growing(name: str, kind: Any, width: int | None = None) -> GrowingArray:
@@ -127,6 +128,7 @@ def write_chunks(folder: Path, chunks: Iterator[Chunk], n_features: int, dtype: 
         arrays: list[GrowingArray] = []
         for chunk in chunks:
             labels.append(chunk.y)
+            weights += [] if chunk.sample_weight is None else [chunk.sample_weight]
             if sparse.issparse(chunk.X):
                 kinds = {"data": dtype, "indices": np.int32 if n_features < 2**31 else np.int64, "indptr": np.int64}
                 arrays = arrays or [growing(name, kind) for name, kind in kinds.items()]
@@ -137,6 +139,8 @@ def write_chunks(folder: Path, chunks: Iterator[Chunk], n_features: int, dtype: 
         for array in arrays:
             array.finish()
     np.save(folder / "y.npy", np.concatenate(labels))
+    if weights:
+        np.save(folder / "sample_weight.npy", np.concatenate(weights))
 
 
 def _append_sparse(arrays: list[GrowingArray], X: Any) -> None:

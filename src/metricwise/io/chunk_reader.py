@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from metricwise.io.streaming import stream
+from metricwise.io.chunks import Chunk
+from metricwise.io.streaming import Stream, stream
 
 _BYTES_AT_THE_END = 1 << 16
 
@@ -28,13 +29,13 @@ class ChunkReader:
             raise TypeError(f"source must be a path, a metricwise.io.Stream or an iterable of chunks, got {source!r}")
         self.source = source
         # What to call the source: its path, or its type.
-        self.name = str(getattr(source, "path", type(source).__name__))
+        self.name = source.path if isinstance(source, Stream) else type(source).__name__
         self._begun: Iterator[tuple[Any, Any, Any]] | None = None  # a reading from which only the first chunk was taken
 
     @property
     def n_samples(self) -> int | None:
         """Samples of one pass, if they are known."""
-        return getattr(self.source, "n_rows", None)
+        return self.source.n_rows if isinstance(self.source, Stream) else None
 
     @property
     def once_only(self) -> bool:
@@ -63,13 +64,13 @@ class ChunkReader:
         begun, self._begun = self._begun, None
         if begun is not None and (self.once_only or start == 0):
             return islice(begun, start, None)
-        chunks = self.source.chunks(start=start) if hasattr(self.source, "chunks") else islice(self.source, start, None)
-        return self._unpack(chunks, start)
+        is_stream = isinstance(self.source, Stream)
+        return self._unpack(self.source.chunks(start) if is_stream else islice(self.source, start, None), start)
 
     def _unpack(self, chunks: Iterable[Any], start: int) -> Iterator[tuple[Any, Any, Any]]:
         number = start
         for number, chunk in enumerate(chunks, start + 1):
-            if hasattr(chunk, "sample_weight"):
+            if isinstance(chunk, Chunk):
                 yield chunk.X, chunk.y, chunk.sample_weight
             elif isinstance(chunk, tuple) and len(chunk) in (2, 3):
                 yield chunk if len(chunk) == 3 else (*chunk, None)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from metricwise._typing import Indices, Integers
 from metricwise.io.chunks import Piece
 from metricwise.io.columns import Content, Field, sort_categories
+from metricwise.io.encodings import explain_undecodable
 from metricwise.io.errors import MalformedLineError, SkipLog
 from metricwise.io.files import line_and_column
 from metricwise.io.roles import Kind, Roles, assign_roles
@@ -127,7 +128,8 @@ class FieldParser:
         if code == fields.QUOTES:
             return "more follows behind the closing quote of a field: double quotes that are part of a text"
         count = fields.count_fields(view, line, ord(self._style.delimiter), *self._style.quotes)
-        return f"the line has {count} fields, not {self._kinds.size}: correct it, or name another delimiter"
+        found = "1 field" if count == 1 else f"{count} fields"
+        return f"the line has {found}, not {self._kinds.size}: correct it, or name another delimiter"
 
 
 # --------------------------------------------------------------------------------------------------------- whole files
@@ -205,9 +207,8 @@ class _WholeText:
         try:
             return self._parser.decode(self._data, start, stop)
         except UnicodeDecodeError:
-            found = show(self._data[start : abs(stop)])
-            problem = f"found {found} in column {self._names[number]!r}, which is not UTF-8: save the file so"
-            raise self._error(start, problem) from None
+            problem = explain_undecodable(self._data[start : abs(stop)])
+            raise self._error(start, f"in column {self._names[number]!r}: {problem}") from None
 
     def n_texts(self, number: int) -> int:
         """Return how many texts a column of numbers holds."""
@@ -269,7 +270,7 @@ class DelimitedSource(TextSource):
     def open(self, log: SkipLog | None) -> TextReader:
         """Start a pass over the file."""
         parser = _ChunkParser(self.spec, self._roles, self._dtype, self.has_number_labels)
-        return TextReader(self.spec.path, parser, log, self.spec.start, self.spec.first_line)
+        return TextReader(self.spec, parser, log)
 
 
 class _ChunkParser:
@@ -335,12 +336,13 @@ class _ChunkParser:
         """Return what is wrong with a line."""
         if code not in (fields.VALUE, fields.RANGE, fields.WEIGHT, fields.LABEL, fields.ENCODING):
             return self._fields.explain(code, np.frombuffer(line, dtype=np.uint8), 0)
-        number, token = self._field_at(line, place)
+        number, field = self._field_at(line, place)
+        token = show(field)
         column = f"column {number + 1}" if self._names is None else f"column {self._names[number]!r}"
         if code == fields.WEIGHT:
             return f"found the weight {token} in {column}: weights must not be negative"
         if code == fields.ENCODING:
-            return f"in {column}: found the label {token}, which is not UTF-8: save the file as UTF-8"
+            return f"in {column}: {explain_undecodable(field)}"
         if code == fields.RANGE:
             return f"in {column}: found {token}, which is too large for the type of the numbers: scale the column down"
         if number in self._roles.targets and self._has_number_labels and token != "''":
@@ -351,12 +353,12 @@ class _ChunkParser:
             return f"in {column}: found {token} where a finite number belongs: correct the line or leave it out"
         return f"found {token} in {column}, which takes numbers: encode the column as numbers or drop it"
 
-    def _field_at(self, line: bytes, place: int) -> tuple[int, str]:
-        """Return the number of the field at a place of a line, and its content as messages show it."""
+    def _field_at(self, line: bytes, place: int) -> tuple[int, bytes]:
+        """Return the number of the field at a place of a line, and its content."""
         view = np.frombuffer(line, dtype=np.uint8)
         number, start, at = -1, -1, 0
         while start < place:
             delimiter, quotes = ord(self._style.delimiter), self._style.quotes
             _, start, stop, _, _, end = fields.field_bounds(view, at, delimiter, *quotes, True)
             number, at = number + 1, end + 1
-        return number, show(line[start:stop].strip())
+        return number, line[start:stop].strip()

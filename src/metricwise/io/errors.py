@@ -41,6 +41,10 @@ class MalformedLineError(ValueError):
         return f"{self.path}, line {self.line}, column {self.column}: {self.problem}"
 
 
+class UndecodableTextError(MalformedLineError):
+    """A text that is not written in the encoding it is read with, so that its lines are not known from there on."""
+
+
 class ModelFileError(ValueError):
     """A file that is no model, or a model that cannot be written to a file.
 

@@ -7,8 +7,12 @@ import os
 import sys
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import closing
+from io import BytesIO
 from pathlib import Path
-from typing import IO, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
+
+from metricwise.io.encodings import UTF8, ByteStream, Utf8Reader
 
 A = TypeVar("A")
 T = TypeVar("T")
@@ -16,11 +20,12 @@ T = TypeVar("T")
 STANDARD_INPUT = "-"
 _HEAD_BYTES = 1 << 16
 _GZIP = b"\x1f\x8b"
+BINARY_STARTS = (b"PAR1", b"\x93NUMPY", b"PK\x03\x04")  # of Parquet, .npy and .npz files, which hold no text
 _MARK = b"\xef\xbb\xbf"  # some programs put it in front of a text to declare that it is UTF-8
 
 
 class FileBytes(NamedTuple):
-    """What a file is called in messages, its content, decompressed, and whether it was compressed."""
+    """What a file is called in messages, its content, decompressed and text in UTF-8, and whether it was compressed."""
 
     name: str
     data: bytes
@@ -39,8 +44,8 @@ def check_file(path: str | os.PathLike[str]) -> str:
     return name
 
 
-def load_file(path: str | os.PathLike[str]) -> FileBytes:
-    """Read all of a file, or of standard input if it is called "-"."""
+def load_file(path: str | os.PathLike[str], encoding: str = UTF8) -> FileBytes:
+    """Read all of a file, or of standard input if it is called "-"; text comes in UTF-8."""
     if os.fsdecode(path) == STANDARD_INPUT:
         name, data = "standard input", sys.stdin.buffer.read()
     else:
@@ -49,16 +54,18 @@ def load_file(path: str | os.PathLike[str]) -> FileBytes:
     is_compressed = data.startswith(_GZIP)
     if is_compressed:
         data = read_guarded(name, gzip.decompress, data)
+    if encoding != UTF8 and not data.startswith(BINARY_STARTS):
+        data = Utf8Reader(BytesIO(data), name, encoding).read(sys.maxsize)
     if not data or data.isspace() or data == _MARK:
         raise ValueError(f"{name} has no rows: the file is empty")
     return FileBytes(name, data, is_compressed)
 
 
-def load_head(path: str, n_lines: int = 0) -> FileBytes:
-    """Read the first 64 KiB of a file, or more if so many lines take more."""
+def load_head(path: str, encoding: str = UTF8, n_lines: int = 0) -> FileBytes:
+    """Read the first 64 KiB of a file, or more if so many lines take more; text comes in UTF-8."""
     with open(path, "rb") as file:
         is_compressed = file.read(len(_GZIP)) == _GZIP
-    with open_bytes(path) as file:
+    with closing(open_bytes(path, encoding)) as file:
         data = read_guarded(path, file.read, _HEAD_BYTES)
         while data.count(b"\n") < n_lines and (more := read_guarded(path, file.read, len(data))):
             data += more
@@ -76,27 +83,33 @@ def as_text(data: bytes) -> bytes:
     return data if data.endswith(b"\n") else data + b"\n"
 
 
-def open_bytes(path: str) -> IO[bytes]:
-    """Open a file for reading, decompressed if it starts as gzip files do, whatever its name."""
+def open_bytes(path: str, encoding: str = UTF8) -> ByteStream:
+    """Open a file for reading: decompressed if it starts as gzip files do, whatever its name, and text in UTF-8."""
+    if encoding != UTF8:
+        with closing(open_bytes(path)) as start:
+            has_text = not read_guarded(path, start.read, 8).startswith(BINARY_STARTS)
+        return Utf8Reader(open_bytes(path), path, encoding) if has_text else open_bytes(path)
     with open(path, "rb") as file:
         is_compressed = file.read(len(_GZIP)) == _GZIP
-    return gzip.open(path, "rb") if is_compressed else open(path, "rb")  # type: ignore[return-value]
+    return gzip.open(path, "rb") if is_compressed else open(path, "rb")
 
 
-def read_line_blocks(file: IO[bytes], path: str, start: int, size: int) -> Iterator[bytes]:
+def read_line_blocks(file: ByteStream, path: str, start: int, size: int) -> Iterator[bytes]:
     """Yield a text from byte ``start`` on (behind a byte order mark) in blocks of whole lines of about ``size`` bytes.
 
     Longer lines make longer blocks.
     """
-    has_mark = read_guarded(path, file.read, len(_MARK)) == _MARK
-    read_guarded(path, file.seek, start + len(_MARK) * has_mark)
+    head = read_guarded(path, file.read, start + len(_MARK))
+    data = b"" if head.startswith(_MARK) else head[start:]
+    data += read_guarded(path, file.read, size)
     parts: list[bytes] = []
-    while data := read_guarded(path, file.read, size):
+    while data:
         cut = data.rfind(b"\n") + 1
         parts.append(data[:cut] if cut else data)
         if cut:
             yield b"".join(parts)
             parts = [data[cut:]]
+        data = read_guarded(path, file.read, size)
     if rest := b"".join(parts):
         yield rest + b"\n"
 

@@ -13,11 +13,12 @@ from typing import Any, Literal, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from metricwise.io.arrays import StoredArray, npy_array, npz_array, zip_of_arrays
+from metricwise.io.arrays import StoredArray, count_csr_columns, npy_array, npz_array
 from metricwise.io.binary_cache import about, converted, stored, write_chunks, write_members, write_numbers
 from metricwise.io.blocks import BUFFERS, DenseLayout, Layout, SparseLayout, read_ahead
 from metricwise.io.errors import SkippedLinesWarning
 from metricwise.io.files import check_file
+from metricwise.io.roles import Which
 from metricwise.io.spec import FileSpec, Format, check_count, describe_file, suffix_of
 from metricwise.io.streaming import STREAMED, make_stream
 from metricwise.memory import bytes_of, megabytes
@@ -40,7 +41,8 @@ _FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 class DiskData:
     """Rows of a file that are read in blocks: made by :func:`metricwise.io.open`.
 
-    Classifiers that train on all rows at once take it in the place of X; ``fit(rows)`` finds the labels in ``rows.y``.
+    Classifiers that train on all rows at once take it in the place of X; ``fit(rows)`` finds the labels in ``rows.y``
+    and the weights in ``rows.sample_weight``.
 
     Parameters
     ----------
@@ -56,6 +58,8 @@ class DiskData:
         Bytes.
     recognised : str
         What the file was taken for, in a sentence.
+    sample_weight : array or None
+        Weights.
 
     Attributes
     ----------
@@ -69,6 +73,8 @@ class DiskData:
         Whether blocks are CSR matrices.
     y : array or None
         Labels.
+    sample_weight : array or None
+        Weights, if a column of weights was named.
     feature_names : tuple of str or None
         Names of the columns, if the file has them.
     memory_limit : int
@@ -103,8 +109,9 @@ class DiskData:
         feature_names: tuple[str, ...] | None,
         memory_limit: int,
         recognised: str = "",
+        sample_weight: NDArray[np.float64] | None = None,
     ) -> None:
-        self.recognised = recognised
+        self.recognised, self.sample_weight = recognised, sample_weight
         self.path, self.y, self.feature_names, self.memory_limit = path, y, feature_names, memory_limit
         self._layout = layout
         self.shape, self.dtype, self.bounds = layout.shape, layout.dtype, layout.bounds
@@ -166,6 +173,7 @@ def open(
     path: str | os.PathLike[str],
     *,
     target: Any = None,
+    weight: Which | None = None,
     memory_limit: int | str = "1GB",
     cache: str | os.PathLike[str] | None = None,
     format: str | None = None,
@@ -177,6 +185,7 @@ def open(
     has_header: bool | None = None,
     n_features: int | None = None,
     zero_based: bool = False,
+    encoding: str | None = None,
     on_error: Literal["raise", "skip"] = "raise",
 ) -> DiskData:
     r"""Open a file of rows larger than memory, for ``fit``, ``predict`` and ``certify``.
@@ -194,6 +203,9 @@ def open(
     target : array, path, str or int, default=None
         Labels. For .npy and .npz files an array or the path of a .npy file; without, they are passed to ``fit``. For
         Parquet and CSV files the column, by name or position, the last by default. Svmlight files have them.
+    weight : str or int, default=None
+        The column of sample weights of a Parquet or CSV file, by name or position; those of others are passed to
+        ``fit``.
     memory_limit : int or str, default="1GB"
         How much memory the process may take, in bytes or as text ("800MB", "2GiB"). 320 MB of it are for Python with
         its libraries, 220 bytes per row for labels, scores and the like, at most a quarter for a sample of the rows
@@ -209,7 +221,7 @@ def open(
     columns : sequence of str, default=None
         The features of a Parquet or CSV file by name, in this order; other columns are ignored.
     labelled : bool, default=True
-        Whether labels are read. If not, all columns are features: rows to predict.
+        Whether labels are read. If not, all columns but the weight are features: rows to predict.
     delimiter : str, default=None
         What divides the fields of a CSV file, where it should not be recognised.
     has_header : bool, default=None
@@ -218,6 +230,8 @@ def open(
         The number of features. By default, svmlight files are read once to find the largest index.
     zero_based : bool, default=False
         Whether the first feature of an svmlight file has the index 0, not 1.
+    encoding : str, default=None
+        How the text of a CSV or svmlight file is written, such as "latin-1", "cp1252" or "utf-16"; UTF-8 by default.
     on_error : {"raise", "skip"}, default="raise"
         What becomes of a malformed line of a file that is converted: an error, or it is left out, with a warning.
 
@@ -264,12 +278,14 @@ def open(
         _FORMATS,
         format=format,
         target=None if are_labels else target,
+        weight=weight,
         columns=columns,
         n_features=n_features,
         labelled=labelled,
         zero_based=zero_based,
         delimiter=delimiter,
         has_header=has_header,
+        encoding=encoding,
     )
     wanted = None if dtype is None else np.dtype(dtype)
     divide = partial(_divided, memory_limit=limit, block_rows=block_rows)
@@ -292,7 +308,8 @@ def open(
     layout = divide([stored(folder, part) for part in facts["arrays"]], facts["n_features"])
     names = None if facts["feature_names"] is None else tuple(facts["feature_names"])
     y = np.load(folder / "y.npy") if spec.roles.labelled else None
-    return DiskData(spec.path, layout, y, names, limit, spec.description)
+    weights = None if weight is None else np.load(folder / "sample_weight.npy")
+    return DiskData(spec.path, layout, y, names, limit, spec.description, weights)
 
 
 def _divided(arrays: list[StoredArray], n_features: int, *, memory_limit: int, block_rows: int | None) -> Layout:
@@ -326,7 +343,7 @@ def _open_npy(path: str, dtype: np.dtype[Any] | None, cache: Any, divide: Any) -
 
 
 def _open_npz(path: str, dtype: np.dtype[Any] | None, cache: Any, divide: Any) -> Layout:
-    n_features = _csr_columns(path)
+    n_features = count_csr_columns(path)
     places = [npz_array(path, name) for name in ("data", "indices", "indptr")]
     found = [place for place in places if place is not None]
     direct = len(found) == len(places) and found[0].dtype in _FLOATS and dtype in (None, found[0].dtype)
@@ -340,27 +357,6 @@ def _open_npz(path: str, dtype: np.dtype[Any] | None, cache: Any, divide: Any) -
         found = [stored(folder, name) for name in ("data", "indices", "indptr")]
     layout: Layout = divide(found, n_features)
     return layout
-
-
-def _csr_columns(path: str) -> int:
-    """Return the number of columns of a CSR matrix in a .npz file, whose small arrays are read."""
-    with zip_of_arrays(path) as archive:
-        members = set(archive.namelist())
-    needed = {f"{name}.npy" for name in ("data", "indices", "indptr", "shape", "format")}
-    if not needed <= members:
-        raise ValueError(
-            f"{path} holds no CSR matrix: write it with scipy.sparse.save_npz(path, X, compressed=False), or a dense "
-            "array with numpy.save"
-        )
-    with np.load(path) as small:
-        form, shape = small["format"].item(), small["shape"].tolist()
-    form = form.decode("ascii") if isinstance(form, bytes) else str(form)
-    if form != "csr":
-        raise ValueError(
-            f"{path} holds a sparse matrix in {form.upper()} format, and rows are read from CSR: write it again with "
-            "scipy.sparse.save_npz(path, X.tocsr(), compressed=False)"
-        )
-    return int(shape[1])
 
 
 def _convert(spec: FileSpec, dtype: np.dtype[Any], cache: Any, on_error: Literal["raise", "skip"]) -> Path:

@@ -6,13 +6,14 @@ import csv
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral
 from pathlib import Path
 from typing import Any, Literal
 
+from metricwise.io.encodings import UTF8, check_encoding, explain_undecodable
 from metricwise.io.errors import MalformedLineError
-from metricwise.io.files import FileBytes, as_text, check_file, is_cut_off, load_head
+from metricwise.io.files import BINARY_STARTS, FileBytes, as_text, check_file, is_cut_off, load_head
 from metricwise.io.roles import Kind, RoleOptions, Which
 
 Format = Literal["npy", "npz", "svmlight", "csv", "parquet", "arff"]
@@ -25,15 +26,16 @@ _SUFFIXES: dict[Format, tuple[str, ...]] = {
     "parquet": (".parquet", ".pq"),
     "arff": (".arff",),
 }
-_MAGIC: dict[bytes, Format] = {b"PAR1": "parquet", b"\x93NUMPY": "npy", b"PK\x03\x04": "npz"}
+_MAGIC: dict[bytes, Format] = dict(zip(BINARY_STARTS, ("parquet", "npy", "npz"), strict=True))
+_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _ROLES = ("target", "weight", "columns", "n_features", "labelled")
 _OPTIONS: dict[Format, tuple[str, ...]] = {
     "npy": ("target",),  # labels are in a file of their own
     "npz": ("target",),
-    "svmlight": ("n_features", "zero_based", "labelled"),
-    "csv": (*_ROLES, "delimiter", "has_header"),
+    "svmlight": ("n_features", "zero_based", "labelled", "encoding"),
+    "csv": (*_ROLES, "delimiter", "has_header", "encoding"),
     "parquet": _ROLES,
-    "arff": _ROLES,
+    "arff": (*_ROLES, "encoding"),
 }
 _SAMPLE_ROWS = 50
 _DELIMITERS = "\t;,| "  # in this order where several fit equally well
@@ -47,7 +49,7 @@ _ARFF_LINE = re.compile(rb"\s*@(relation|attribute)\b", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class FileSpec:
-    """How a file is written and what its columns are for. Text is UTF-8.
+    """How a file is written and what its columns are for.
 
     Attributes
     ----------
@@ -59,6 +61,8 @@ class FileSpec:
         Whether it is compressed with gzip.
     roles : RoleOptions
         Which columns are features, targets and weights, as far as that was given.
+    encoding : str
+        How its text is written, by the name that Python has for it.
     zero_based : bool
         Whether the first feature of an svmlight file has the index 0.
     delimiter : str
@@ -68,13 +72,15 @@ class FileSpec:
     sample : tuple of tuples of str
         The first rows of a CSV file.
     start, first_line : int
-        Where the rows of a CSV file start: the byte, behind a byte order mark, and the number of the line.
+        Where the rows of a CSV file start: the byte of its text in UTF-8, behind a byte order mark, and the number of
+        the line.
     """
 
     path: str
     format: Format
     is_compressed: bool
     roles: RoleOptions
+    encoding: str = UTF8
     zero_based: bool = False
     delimiter: str = ""
     names: tuple[str, ...] | None = None
@@ -98,7 +104,8 @@ class FileSpec:
         if self.format == "csv":
             delimiters = _DELIMITER_NAMES.get(self.delimiter, repr(self.delimiter))
             words = f"CSV, separated by {delimiters}, {'without' if self.names is None else 'with'} header"
-        return f"{self.path}: {words}{', compressed by gzip' if self.is_compressed else ''}"
+        encoded = "" if self.encoding == UTF8 else f", encoded as {self.encoding}"
+        return f"{self.path}: {words}{encoded}{', compressed by gzip' if self.is_compressed else ''}"
 
 
 def describe_file(
@@ -115,6 +122,7 @@ def describe_file(
     zero_based: bool = False,
     delimiter: str | None = None,
     has_header: bool | None = None,
+    encoding: str | None = None,
 ) -> FileSpec:
     r"""Describe a file by what is given, and recognise the rest by its suffix and its first lines.
 
@@ -125,8 +133,8 @@ def describe_file(
     formats : sequence of str
         The formats that the caller reads.
     content : FileBytes, default=None
-        All of the file, where it is in memory already.
-    format, target, weight, columns, n_features, labelled, zero_based, delimiter, has_header
+        All of the file, where it is in memory already, with its text in UTF-8.
+    format, target, weight, columns, n_features, labelled, zero_based, delimiter, has_header, encoding
         As :func:`metricwise.io.read_table` explains them.
 
     Examples
@@ -144,7 +152,10 @@ def describe_file(
         raise ValueError(f"format must be one of {choices}, got {format!r}")
     if n_features is not None:
         check_count("n_features", n_features, least=1)
-    head = content or load_head(check_file(path))
+    written = check_encoding(encoding)
+    head = content or load_head(check_file(path), written)
+    if written == UTF8 and head.data.startswith(_UTF16_MARKS):
+        raise ValueError(f"{head.name} starts as a text in UTF-16 does: pass encoding='utf-16', or save it as UTF-8")
     found = next(iter(known for known in _SUFFIXES if known == format), None)
     found = found or _recognise_format(os.fsdecode(path), head.data, choices)
     if found not in formats:
@@ -158,6 +169,7 @@ def describe_file(
         "zero_based": zero_based or None,
         "delimiter": delimiter,
         "has_header": has_header,
+        "encoding": encoding,
     }
     if found == "svmlight" and columns is not None:
         raise ValueError(
@@ -172,10 +184,10 @@ def describe_file(
     selected = None if columns is None else tuple(columns)
     roles = RoleOptions(targets, weight, selected, kinds, n_features, labelled and targets != ())
     if found != "csv":
-        return FileSpec(head.name, found, head.is_compressed, roles, zero_based)
+        return FileSpec(head.name, found, head.is_compressed, roles, written, zero_based)
     if content is None and is_cut_off(head):
-        head = load_head(head.name, n_lines=2)
-    return _recognise_layout(head, roles, delimiter, has_header)
+        head = load_head(head.name, written, n_lines=2)
+    return _recognise_layout(head, roles, written, delimiter, has_header)
 
 
 def check_count(name: str, value: object, least: int) -> None:
@@ -235,7 +247,7 @@ def _recognise_format(path: str, data: bytes, choices: str) -> Format:
 
 
 def _recognise_layout(
-    content: FileBytes, roles: RoleOptions, delimiter: str | None, has_header: bool | None
+    content: FileBytes, roles: RoleOptions, encoding: str, delimiter: str | None, has_header: bool | None
 ) -> FileSpec:
     """Look at the first lines of a table; columns that are asked for by name show that there is a header."""
     if delimiter is not None and (len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n'):
@@ -249,12 +261,13 @@ def _recognise_layout(
     rows = _split(text, chosen)
     if has_header is None:
         has_header = _is_header(rows, roles.names)
+    spec = FileSpec(name, "csv", content.is_compressed, roles, encoding, delimiter=chosen, sample=tuple(rows))
     if not has_header:
-        return FileSpec(name, "csv", content.is_compressed, roles, False, chosen, None, tuple(rows))
+        return spec
     start = _end_of_header(name, data, chosen)
     names = tuple(field or f"column {number}" for number, field in enumerate(rows[0], 1))
     first_line = data.count(b"\n", 0, start) + 1
-    return FileSpec(name, "csv", content.is_compressed, roles, False, chosen, names, tuple(rows[1:]), start, first_line)
+    return replace(spec, names=names, sample=tuple(rows[1:]), start=start, first_line=first_line)
 
 
 def _end_of_lines(data: bytes) -> int:
@@ -342,6 +355,5 @@ def _end_of_header(name: str, data: bytes, delimiter: str) -> int:
         header.decode()
     except UnicodeDecodeError as error:
         line, line_start = data.count(b"\n", 0, first + error.start) + 1, header.rfind(b"\n", 0, error.start) + 1
-        problem = f"found {header[error.start : error.end]!r}, which is not UTF-8: save the file as UTF-8"
-        raise MalformedLineError(name, line, error.start - line_start + 1, problem) from None
+        raise MalformedLineError(name, line, error.start - line_start + 1, explain_undecodable(header)) from None
     return at

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from metricwise.io.chunks import Chunk, Piece, Reader, Source, joined, read_rows
-from metricwise.io.errors import MalformedLineError, SkipLog
+from metricwise.io.errors import MalformedLineError, SkipLog, UndecodableTextError
 from metricwise.io.roles import Which
 from metricwise.io.spec import FileSpec, Format, check_count, describe_file
 
@@ -172,6 +172,8 @@ def _advising() -> Iterator[None]:
     """Let the error of a line say how to go on without it."""
     try:
         yield
+    except UndecodableTextError:
+        raise
     except MalformedLineError as error:
         error.problem += "; on_error='skip' leaves out such lines"
         raise
@@ -190,6 +192,7 @@ def stream(
     has_header: bool | None = None,
     n_features: int | None = None,
     zero_based: bool = False,
+    encoding: str | None = None,
     dtype: Any = np.float64,
     on_error: Literal["raise", "skip"] = "raise",
 ) -> Stream:
@@ -224,6 +227,8 @@ def stream(
         The number of features. By default, svmlight files are read once to find the largest index.
     zero_based : bool, default=False
         Whether the first feature of an svmlight file has the index 0, not 1.
+    encoding : str, default=None
+        How the text of a CSV or svmlight file is written, such as "latin-1", "cp1252" or "utf-16"; UTF-8 by default.
     dtype : {float64, float32}, default=float64
         The type of the features.
     on_error : {"raise", "skip"}, default="raise"
@@ -263,6 +268,7 @@ def stream(
         zero_based=zero_based,
         delimiter=delimiter,
         has_header=has_header,
+        encoding=encoding,
     )
     return make_stream(spec, chunk_rows, dtype, on_error)
 

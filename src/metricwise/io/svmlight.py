@@ -11,6 +11,7 @@ from scipy import sparse
 
 from metricwise._typing import Floats, Integers
 from metricwise.io.chunks import Piece, read_rows
+from metricwise.io.encodings import explain_undecodable
 from metricwise.io.errors import SkipLog
 from metricwise.io.spec import FileSpec
 from metricwise.io.text import Bytes, Outcome, TextReader, TextSource, show
@@ -42,7 +43,7 @@ class SvmlightSource(TextSource):
 
     def open(self, log: SkipLog | None) -> TextReader:
         """Start a pass over the file."""
-        return TextReader(self.spec.path, self._parser(), log)
+        return TextReader(self.spec, self._parser(), log)
 
     def _parser(self) -> SvmlightParser:
         mode = parsing.NUMBER_LABEL if self.has_number_labels else parsing.TEXT_LABEL
@@ -50,7 +51,7 @@ class SvmlightSource(TextSource):
 
     def _scan(self, log: SkipLog | None) -> int:
         parser = self._parser()
-        with closing(TextReader(self.spec.path, parser, log)) as reader:
+        with closing(TextReader(self.spec, parser, log)) as reader:
             while reader.read(_SCAN_ROWS) is not None:
                 pass
         if parser.width == 0:
@@ -63,7 +64,7 @@ def read_svmlight(spec: FileSpec, file: IO[bytes]) -> tuple[Any, NDArray[Any]]:
     for mode in (parsing.ANY_LABEL, parsing.TEXT_LABEL):
         file.seek(0)
         parser = SvmlightParser(np.dtype(np.float64), spec.roles.n_features, spec.zero_based, mode)
-        reader = TextReader(spec.path, parser, None, file=file)
+        reader = TextReader(spec, parser, None, file)
         pieces = read_rows(reader, _NO_LIMIT)
         if not pieces:
             raise ValueError(f"{spec.path} has no rows")
@@ -158,9 +159,10 @@ class SvmlightParser:
             parsing.INDEX_ORDER: f"found {token}, but the indices of a line must increase: sort them, each once",
             parsing.INDEX_RANGE: f"found {token}, beyond n_features={self._bound}: pass a larger n_features, or None",
             parsing.RANGE: f"found {token}, which is too large for the type of the numbers: scale the column down",
-            parsing.ENCODING: f"found the label {token}, which is not UTF-8: save the file as UTF-8",
             parsing.VALUE: f"found {token} where a finite number belongs: correct the line or leave it out",
         }
+        if code == parsing.ENCODING:
+            return explain_undecodable(word)
         return self._label_problem(word) if code == parsing.LABEL else problems[code]
 
     def _label_problem(self, token: bytes) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricwise.io.columns import Content, Field
+from metricwise.io.encodings import check_encoding
 from metricwise.io.errors import MalformedLineError
 from metricwise.io.files import FileBytes, as_text, load_file
 from metricwise.io.roles import Kind, Roles, Which, assign_roles
@@ -75,6 +76,7 @@ def read_table(
     has_header: bool | None = None,
     n_features: int | None = None,
     zero_based: bool = False,
+    encoding: str | None = None,
 ) -> Table:
     r"""Read all rows of a file; its format, delimiter and header are recognised.
 
@@ -106,6 +108,9 @@ def read_table(
         The number of features. Those of an svmlight file are by default as many as its largest index.
     zero_based : bool, default=False
         Whether the first feature of an svmlight file has the index 0, not 1.
+    encoding : str, default=None
+        How the text of a CSV, ARFF or svmlight file is written, such as "latin-1", "cp1252" or "utf-16"; UTF-8 by
+        default.
 
     Returns
     -------
@@ -136,7 +141,7 @@ def read_table(
     CSV, separated by semicolons, with header; 3 rows; features: 1 of numbers (1 value missing), 1 of
     categories (1 value missing); target 'y'
     """
-    content = load_file(path)
+    content = load_file(path, check_encoding(encoding))
     spec = describe_file(
         path,
         _FORMATS,
@@ -150,6 +155,7 @@ def read_table(
         zero_based=zero_based,
         delimiter=delimiter,
         has_header=has_header,
+        encoding=encoding,
     )
     return _READERS[spec.format](spec, content)
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from contextlib import closing
-from typing import IO, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from metricwise.io.chunks import Piece, read_rows
+from metricwise.io.encodings import ByteStream
 from metricwise.io.errors import MalformedLineError, SkipLog
 from metricwise.io.files import open_bytes, read_line_blocks
 from metricwise.io.spec import FileSpec, is_number
@@ -56,23 +57,21 @@ class TextReader:
 
     def __init__(
         self,
-        path: str,
+        spec: FileSpec,
         parser: Parser,
         log: SkipLog | None,
-        start: int = 0,
-        line: int = 1,
-        file: IO[bytes] | None = None,
+        file: ByteStream | None = None,
     ) -> None:
-        self._path = path
+        self._path = spec.path
         self._parser = parser
         self._log = log
-        self._file = open_bytes(path) if file is None else file
-        self._blocks = read_line_blocks(self._file, path, start, BLOCK_BYTES)
+        self._file = open_bytes(spec.path, spec.encoding) if file is None else file
+        self._blocks = read_line_blocks(self._file, spec.path, spec.start, BLOCK_BYTES)
         self._block = b""
         self._view: Bytes = np.empty(0, dtype=np.uint8)
         self._position = 0
         # Lines are counted only when a number is asked for: up to where, and the number of the line there.
-        self._counted, self._line = 0, line
+        self._counted, self._line = 0, spec.first_line
 
     def close(self) -> None:
         """Close the file."""

@@ -95,6 +95,11 @@ class Averaged:
         return np.asarray(self.base.value(cells.tp, cells.fp, cells.fn, cells.tn), dtype=np.float64)
 
 
+def is_sample_average(measure: Measure) -> bool:
+    """Whether a measure is the mean over the samples of a multilabel problem."""
+    return isinstance(measure, Averaged) and measure.average == "samples"
+
+
 def matrix_table(truth: NDArray[np.bool_], predicted: NDArray[np.bool_], weight: Floats) -> Table:
     """Return the weighted contingency table of each column.
 

@@ -50,6 +50,26 @@ class CountsTable(Protocol):
 
 
 @runtime_checkable
+class DeclaresMonotone(Protocol):
+    """The measure declares whether more true positives never lower it, and more false positives never raise it."""
+
+    @property
+    def monotone(self) -> bool: ...
+
+
+def is_monotone(measure: CountsTable) -> bool:
+    """Whether a measure is declared to be monotone; nothing is assumed of one that declares nothing.
+
+    Examples
+    --------
+    >>> from metricwise import FBeta, contingency_measure
+    >>> is_monotone(FBeta()), is_monotone(contingency_measure(lambda tp, fp, fn, tn: tp / (tp + fp + fn), name="own"))
+    (True, False)
+    """
+    return isinstance(measure, DeclaresMonotone) and measure.monotone
+
+
+@runtime_checkable
 class HasViolatedLabelling(Protocol):
     """The loss 1 - measure has a most violated labelling that an oracle can find.
 

@@ -14,6 +14,7 @@ from metricwise.measures.base import (
     RanksPairs,
     RatioOfRates,
     RestrictsLabellings,
+    is_monotone,
 )
 from metricwise.oracles.base import Classes, Oracle
 from metricwise.oracles.contingency import AdditiveOracle, RatioShape, TableOracle, ratio_constants, scan_for_ratio
@@ -78,7 +79,7 @@ def make_oracle(
         top = AtMostOracle if size >= classes.pos_weight else AtLeastOracle
         return top(size, classes, mistakes)
     fast = None if generic else _fast_oracle(measure, classes, mistakes)
-    return fast or GenericOracle(measure, getattr(measure, "monotone", False), classes, mistakes)
+    return fast or GenericOracle(measure, is_monotone(measure), classes, mistakes)
 
 
 def has_fast_oracle(measure: Measure, n_pos: float, n_neg: float) -> bool:

@@ -17,7 +17,7 @@ from metricwise._typing import Floats, Mask
 from metricwise.decisions.intervals import middle_part
 from metricwise.decisions.multiclass import average_measure
 from metricwise.measures import Averaged, BalancedAccuracy, Measure
-from metricwise.measures.averages import matrix_table
+from metricwise.measures.averages import is_sample_average, matrix_table
 from metricwise.measures.base import CountsTable, Table
 from metricwise.reporting.predictions import NOUNS, Predictions
 from metricwise.reporting.steps import Steps
@@ -148,7 +148,7 @@ def _draw_weights(counts: Floats, resamples: int, random: np.random.Generator) -
 
 def _values_of(measure: Any, truth: Mask, found: list[Mask], two: bool) -> Callable[[Floats], Floats]:
     """Return the measure of every model (columns) as a function of weights of the patterns (one resample per row)."""
-    if getattr(measure, "average", None) == "samples":
+    if is_sample_average(measure):
         ones = np.ones(truth.shape[1])
         of_rows = np.column_stack(
             [measure.evaluate_tables(matrix_table(truth.T, predicted.T, ones)) for predicted in found]

@@ -52,7 +52,7 @@ def measure_values(measure: Measure, table: CountsTable, tables: tuple[Any, ...]
     rows = [(key, title, note, float(divide(*pair(*tables)))) for key, (title, note, pair) in _RATES.items()]
     rows += [(name, title_of(get_measure(name)), "", float(get_measure(name).value(*tables))) for name in NAMES]  # type: ignore[attr-defined]
     own: Any = table
-    if getattr(own, "name", "") in NAMES and own == get_measure(own.name):
+    if own.name in NAMES and own == get_measure(own.name):
         first = next(row for row in rows if row[0] == own.name)
         rows.remove(first)
     else:

@@ -17,6 +17,7 @@ from metricwise.measures import (
     RecallAtPrecision,
     get_measure,
 )
+from metricwise.registry import entry_of
 from metricwise.results import Result, StreamResult
 
 _WRAPPED = ("best_estimator_", "estimator_", "learner_", "estimator")  # in searches, plug-ins, prepared learners
@@ -122,12 +123,17 @@ def _short(text: str, most: int = 160) -> str:
 def leaderboard_of(model: Any) -> list[dict[str, Any]]:
     """Return a record for every candidate of a `MetricClassifier`, the chosen ones first; none for other models."""
     # The data frame `leaderboard_` holds the same, but needs pandas.
-    return next((layer._records for layer in layers(model) if hasattr(layer, "_records")), [])
+    return next((layer._records for layer in layers(model) if _selects_models(layer)), [])
 
 
 def explanation_of(model: Any) -> str | None:
     """Return why a `MetricClassifier` chose what it chose; None for other models."""
-    return next((layer.explain() for layer in layers(model) if hasattr(layer, "explain")), None)
+    return next((layer.explain() for layer in layers(model) if _selects_models(layer)), None)
+
+
+def _selects_models(model: Any) -> bool:
+    own = entry_of(model)
+    return own is not None and own.family == "selection"
 
 
 def expectation_of(model: Any) -> tuple[float, float, float] | None:

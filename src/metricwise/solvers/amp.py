@@ -24,7 +24,6 @@ As every solver here minimises, bounds are those of the loss 1 - M.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import chain
@@ -75,16 +74,13 @@ class AmpResult(Result):
 class AmpState:
     """The best weights with their scores, the levels so far, and the last inner problem's model.
 
-    ``highest`` bounds the best level from above. The limits are kept because inner problems, too, must end in time,
-    and need not be solved better than the tolerance asks for.
+    ``highest`` bounds the best level from above.
     """
 
     w: Floats
     scores: Floats
     levels: list[float]
     highest: float
-    limits: Limits
-    started: float
     inner: CuttingPlaneState | None = None
     inner_iterations: list[int] = field(default_factory=list)
     iteration: int = 0
@@ -134,8 +130,7 @@ class AMP:
         """Return a state to start from: w = 0, or the weights of ``warm``, a state of a similar problem, if better."""
         n_samples, length = problem.design.shape
         ratio = problem.ratio
-        started = time.perf_counter()
-        state = AmpState(np.zeros(length), np.zeros(n_samples), [ratio.first], ratio.best, limits or Limits(), started)
+        state = AmpState(np.zeros(length), np.zeros(n_samples), [ratio.first], ratio.best)
         if warm is not None and warm.w.size == length:
             scores = problem.design.scores(warm.w)
             state.inner = warm.inner
@@ -151,14 +146,14 @@ class AMP:
             state.w, state.scores = w, scores
         state.levels.append(max(level, state.level))
 
-    def step(self, problem: AmpProblem, state: AmpState) -> None:
+    def step(self, problem: AmpProblem, state: AmpState, limits: Limits) -> None:
         """Meet one challenge and set the next."""
         before = state.level, state.highest
         level, least = state.level, problem.ratio.least_denominator(state.level)
         challenge = problem.cost_sensitive(level)
-        enough = max(self.share * (state.highest - level), _SHARE_OF_TOLERANCE * _tolerance(state))
-        limits = Limits(tol=0.0, gap=enough * least / problem.ridge, max_seconds=_seconds_left(state))
-        result, state.inner = run(self.inner, challenge, limits, self._start(challenge, state, limits))
+        enough = max(self.share * (state.highest - level), _SHARE_OF_TOLERANCE * _tolerance(state, limits))
+        quick = Limits(tol=0.0, gap=enough * least / problem.ridge, max_seconds=limits.max_seconds)
+        result, state.inner = run(self.inner, challenge, quick, self._start(challenge, state, quick))
         state.inner_iterations.append(result.n_iter)
         self._adopt(problem, state, state.inner.w, state.inner.scores)
         # The value of the inner problem, F(v), is not negative: the last weights are worth 0.
@@ -183,10 +178,9 @@ class AMP:
 
     def check_convergence(self, problem: AmpProblem, state: AmpState, limits: Limits) -> Status | None:
         """Return the status if the gap is small enough, or leaves no room for weights that are better than w = 0."""
-        state.limits = limits
         if state.highest - problem.ratio.first <= _NO_BETTER * (problem.ratio.best - problem.ratio.first):
             return Status.DEGENERATE
-        return Status.OPTIMAL if state.highest - state.level <= _tolerance(state) else None
+        return Status.OPTIMAL if state.highest - state.level <= _tolerance(state, limits) else None
 
     def saved(self, state: AmpState) -> Arrays:
         """Return a state as arrays; `restored` makes it again, without the model of the last inner problem."""
@@ -198,7 +192,7 @@ class AMP:
         """Return the state that was saved for the same problem."""
         w = np.asarray(arrays["w"], dtype=np.float64)
         levels, highest = [float(level) for level in arrays["levels"]], float(arrays["highest"])
-        state = AmpState(w, problem.design.scores(w), levels, highest, limits, time.perf_counter())
+        state = AmpState(w, problem.design.scores(w), levels, highest)
         state.inner_iterations = [int(number) for number in arrays["inner"]]
         set_progress(state, arrays)
         return state
@@ -221,18 +215,13 @@ class AMP:
         )
 
 
-def _tolerance(state: AmpState) -> float:
+def _tolerance(state: AmpState, limits: Limits) -> float:
     """Return the gap between levels at which the limits let the solver stop.
 
     A share of the loss is not enough: where positives are rare, all levels are low, and w = 0 would do.
     """
     lost, gained = abs(1.0 - state.level), state.level - state.levels[0]
-    return max(state.limits.tol * min(lost, gained), state.limits.gap)
-
-
-def _seconds_left(state: AmpState) -> float | None:
-    seconds = state.limits.max_seconds
-    return None if seconds is None else max(seconds - (time.perf_counter() - state.started), 0.0)
+    return max(limits.tol * min(lost, gained), limits.gap)
 
 
 def table_rate(ratio: LevelRatio) -> float:

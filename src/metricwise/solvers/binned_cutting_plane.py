@@ -45,9 +45,9 @@ class BinnedCuttingPlane(CuttingPlane):
         super()._visit(problem, state, w)
         self._settle(problem, state)
 
-    def step(self, problem: Any, state: CuttingPlaneState) -> None:
+    def step(self, problem: Any, state: CuttingPlaneState, limits: Limits) -> None:
         """Improve the state by one cut."""
-        super().step(problem, state)
+        super().step(problem, state, limits)
         self._settle(problem, state)
 
     @staticmethod

@@ -32,7 +32,7 @@ from metricwise.results import Certificate, HistoryEntry, Result, Status
 from metricwise.solvers.cuts import Cuts
 from metricwise.solvers.line_search import Line, minimise_along
 from metricwise.solvers.loop import Limits, make_history, run
-from metricwise.solvers.problem import MultivariateProblem
+from metricwise.solvers.problem import MultivariateProblem, combine_labellings
 from metricwise.solvers.saved import Arrays, progress_arrays, set_progress
 
 _NO_BETTER = 1e-6
@@ -174,7 +174,7 @@ class CuttingPlane:
         if objective < state.upper:
             state.w, state.scores, state.labelling, state.upper = w, scores, labelling, objective
 
-    def step(self, problem: MultivariateProblem, state: CuttingPlaneState) -> None:
+    def step(self, problem: MultivariateProblem, state: CuttingPlaneState, limits: Limits) -> None:
         """Improve the state by one cut."""
         before = state.upper, state.lower
         target, lower = state.cuts.minimise(problem.cost)
@@ -232,6 +232,10 @@ class CuttingPlane:
         state.at_zero_steps += 1
         settled = state.objective_at_zero - state.lower <= noise or state.at_zero_steps > _MOST_STEPS_AT_ZERO
         return Status.DEGENERATE if settled else None
+
+    def sample_coefficients(self, problem: MultivariateProblem, state: CuttingPlaneState) -> Floats:
+        """Return the coefficients of the samples in the direction of the solution, as far as it is known."""
+        return combine_labellings(problem, state.cuts.witness())
 
     def saved(self, state: CuttingPlaneState) -> Arrays:
         """Return a state as arrays; `restored` makes it again."""

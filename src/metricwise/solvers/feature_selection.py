@@ -81,8 +81,6 @@ class SelectionState:
 
     columns: Indices
     parts: Floats
-    limits: Limits
-    deadline: float
     best: Result | None = None
     chosen: Indices = field(default_factory=lambda: np.zeros(0, np.int64))
     lower: float = -np.inf
@@ -122,33 +120,31 @@ class FeatureSelection:
         self, problem: MultivariateProblem, limits: Limits | None = None, warm: SelectionState | None = None
     ) -> SelectionState:
         """Return a state whose features are those selected at w = 0, or those of ``warm``."""
-        limits = limits or Limits()
-        seconds = np.inf if limits.max_seconds is None else limits.max_seconds
-        deadline = time.perf_counter() + seconds
         if warm is not None:
-            return SelectionState(warm.columns, warm.parts, limits, deadline)
+            return SelectionState(warm.columns, warm.parts)
         dual = _combine_labellings(problem, np.ones(1), np.zeros((1, problem.design.shape[0])))
         columns = _find_largest(np.abs(dual.slopes), self.n_features)
-        return SelectionState(columns, np.ones(columns.size), limits, deadline)
+        return SelectionState(columns, np.ones(columns.size))
 
-    def step(self, problem: MultivariateProblem, state: SelectionState) -> None:
+    def step(self, problem: MultivariateProblem, state: SelectionState, limits: Limits) -> None:
         """Improve the choice of features by one round, or train the best choice to the tolerance."""
-        before = state.upper
-        weights, dual = self._inner_layer(problem, state)
-        self._choose(problem, state, weights)
+        started, before = time.perf_counter(), state.upper
+        state.trained = False  # a state that is resumed was trained to the limits of another run
+        weights, dual = self._inner_layer(problem, state, limits)
+        self._choose(problem, state, weights, limits.since(started))
         self._outer_layer(problem, state, weights, dual)
         better = state.upper < before * (1.0 - _BETTER) or np.isinf(before)
         state.idle_rounds = 0 if better else state.idle_rounds + 1
-        no_room = state.upper - state.lower <= state.limits.tol * state.upper
+        no_room = state.upper - state.lower <= limits.tol * state.upper
         everything = state.chosen.size == problem.design.shape[1] - _count_constants(problem.design)
         if no_room or everything or state.idle_rounds >= _PATIENCE or state.iteration + 1 >= _MOST_ROUNDS:
-            self._train(problem, state)
+            self._train(problem, state, limits.since(started))
 
-    def _inner_layer(self, problem: MultivariateProblem, state: SelectionState) -> tuple[Floats, _Dual]:
+    def _inner_layer(self, problem: MultivariateProblem, state: SelectionState, limits: Limits) -> tuple[Floats, _Dual]:
         """Solve F(d); return the weights of the features with a part, and the dual solution."""
         scale = np.sqrt(state.parts)
         restricted = _restrict(problem, state.columns, scale)
-        result = self._solve(restricted, state, _ROUND_TOL)
+        result = self._solve(restricted, limits, _ROUND_TOL)
         points = _dense(result.witness.points)
         scores = np.array([restricted.design.scores(point) for point in points]).reshape(len(points), -1)
         dual = _combine_labellings(problem, result.witness.shares, scores)
@@ -156,12 +152,12 @@ class FeatureSelection:
         state.lower = max(state.lower, problem.cost * dual.loss - 0.5 * problem.cost**2 * largest)
         return scale * result.weights[: state.columns.size], dual
 
-    def _choose(self, problem: MultivariateProblem, state: SelectionState, weights: Floats) -> None:
+    def _choose(self, problem: MultivariateProblem, state: SelectionState, weights: Floats, limits: Limits) -> None:
         """Train the features of largest weight, and keep them if they are the best choice so far."""
         chosen = state.columns[_find_largest(np.abs(weights), self.n_features)]
         if np.array_equal(chosen, state.chosen):
             return
-        result = self._solve(_restrict(problem, chosen), state, max(state.limits.tol, _ROUND_TOL))
+        result = self._solve(_restrict(problem, chosen), limits, max(limits.tol, _ROUND_TOL))
         if result.certificate.upper < state.upper:
             state.best, state.chosen = result, chosen
 
@@ -176,20 +172,17 @@ class FeatureSelection:
         state.columns = np.flatnonzero(parts > _NO_PART)
         state.parts = parts[state.columns]
 
-    def _train(self, problem: MultivariateProblem, state: SelectionState) -> None:
+    def _train(self, problem: MultivariateProblem, state: SelectionState, limits: Limits) -> None:
         """Train the best choice to the tolerance."""
         assert state.best is not None
-        if state.best.certificate.relative > state.limits.tol or not state.best.status.reached_tolerance:
-            result = self._solve(_restrict(problem, state.chosen), state, state.limits.tol)
+        if state.best.certificate.relative > limits.tol or not state.best.status.reached_tolerance:
+            result = self._solve(_restrict(problem, state.chosen), limits, limits.tol)
             if result.certificate.upper <= state.upper or result.status.reached_tolerance:
                 state.best = result
         state.trained = True
 
-    def _solve(self, problem: MultivariateProblem, state: SelectionState, tol: float) -> Result:
-        left = state.deadline - time.perf_counter()
-        seconds = None if np.isinf(left) else max(left, 1e-3)
-        limits = Limits(tol=tol, max_iter=state.limits.max_iter, max_seconds=seconds)
-        return run(self.inner, problem, limits)[0]
+    def _solve(self, problem: MultivariateProblem, limits: Limits, tol: float) -> Result:
+        return run(self.inner, problem, Limits(tol, max_iter=limits.max_iter, max_seconds=limits.max_seconds))[0]
 
     def certificate(self, problem: MultivariateProblem, state: SelectionState) -> Certificate:
         """Return the bounds of all choices known so far."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Protocol, TypeVar
 
@@ -37,6 +37,12 @@ class Limits:
     max_iter: int = 10_000
     max_seconds: float | None = None
 
+    def since(self, started: float) -> Limits:
+        """Return the limits with the seconds that are left; ``started`` is a time of `time.perf_counter`."""
+        if self.max_seconds is None:
+            return self
+        return replace(self, max_seconds=max(self.max_seconds - (time.perf_counter() - started), 0.0))
+
 
 class State(Protocol):
     """Everything a solver needs to resume."""
@@ -58,7 +64,9 @@ class Solver(Protocol[Problem, S]):
 
     def init(self, problem: Problem, limits: Limits, warm: S | None = None) -> S: ...
 
-    def step(self, problem: Problem, state: S) -> None: ...
+    def step(self, problem: Problem, state: S, limits: Limits) -> None:
+        """Improve the state; inner problems need no more accuracy and get no more time than ``limits`` leave."""
+        ...
 
     def certificate(self, problem: Problem, state: S) -> Certificate: ...
 
@@ -106,7 +114,7 @@ def _run(
     callback: Callback | None,
     watch: Callable[[S], None] | None,
 ) -> tuple[Result, S]:
-    started, moved_at_start = time.perf_counter(), _bytes_moved(problem)
+    started, moved_at_start = time.perf_counter(), problem.design.bytes_moved
     if state is None:
         state = solver.init(problem, limits)
     before, first = state.seconds, state.iteration
@@ -114,12 +122,12 @@ def _run(
     if watch is not None:
         watch(state)
     while True:
-        solver.step(problem, state)
+        solver.step(problem, state, limits.since(started))
         state.iteration += 1
         state.seconds = before + time.perf_counter() - started
         certificate = solver.certificate(problem, state)
         bounds = certificate.upper, certificate.lower
-        moved = moved_before + _bytes_moved(problem) - moved_at_start
+        moved = moved_before + problem.design.bytes_moved - moved_at_start
         entry = HistoryEntry(state.iteration, state.seconds, *bounds, state.n_cuts, moved)
         state.history.append(entry)
         if watch is not None:
@@ -132,11 +140,6 @@ def _run(
             status = _limit_met(state, limits, state.iteration - first, state.seconds - before)
         if status is not None:
             return solver.result(problem, state, status), state
-
-
-def _bytes_moved(problem: Any) -> int:
-    """Return the bytes that products with the samples of a problem have moved so far; 0 for local data."""
-    return int(getattr(getattr(problem, "design", None), "bytes_moved", 0))
 
 
 def _limit_met(state: State, limits: Limits, iterations: int, seconds: float) -> Status | None:

@@ -156,7 +156,7 @@ class TruncatedNewton:
         square = float(state.gradient @ problem.design.covector(state.gradient))
         state.lower = max(state.lower, state.upper - 0.5 * square)
 
-    def step(self, problem: SmoothProblem, state: NewtonState) -> None:
+    def step(self, problem: SmoothProblem, state: NewtonState, limits: Limits) -> None:
         """Improve the state by one Newton step."""
         direction = self._direction(problem, state)
         design = problem.design
@@ -216,6 +216,10 @@ class TruncatedNewton:
             return None
         better = state.objective_at_zero - state.upper > _NO_BETTER * state.objective_at_zero
         return Status.OPTIMAL if better else Status.DEGENERATE
+
+    def sample_coefficients(self, problem: SmoothProblem, state: NewtonState) -> Floats:
+        """Return the coefficients of the samples in the direction of the solution, as far as it is known."""
+        return state.loss.slopes
 
     def saved(self, state: NewtonState) -> Arrays:
         """Return a state as arrays; `restored` makes it again."""

@@ -12,6 +12,7 @@ from metricwise.designs import Design
 from metricwise.designs.base import sample_sizes
 from metricwise.measures.base import Measure
 from metricwise.oracles import Labelling, Oracle, make_oracle
+from metricwise.results import Witness
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,14 @@ class MultivariateProblem:
         weights = None if self.weights is None else self.weights[indices]
         oracle = make_oracle(self.measure, n_pos, indices.size - n_pos, weights, threads=self.design.threads)
         return replace(self, design=self.design.gather(indices), oracle=oracle, n_pos=n_pos, weights=weights)
+
+
+def combine_labellings(problem: MultivariateProblem, witness: Witness) -> Floats:
+    """Return the coefficients of the samples in the labellings of a witness: the average by their shares."""
+    combined = np.zeros(problem.design.shape[0])
+    for share, point in zip(witness.shares, np.asarray(witness.points), strict=True):
+        combined += share * problem.oracle.violate(problem.design.scores(point)).coefficients()
+    return combined
 
 
 def draw_sample(n_pos: int, total: int, n_samples: int, random: np.random.Generator) -> tuple[Indices, int]:

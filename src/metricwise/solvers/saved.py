@@ -6,7 +6,7 @@ Scores are not among them: one product with the samples gives them back.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import astuple
+from dataclasses import astuple, fields
 from typing import Any
 
 import numpy as np
@@ -52,7 +52,8 @@ def split_parts(arrays: Mapping[str, NDArray[Any]]) -> dict[str, Arrays]:
 
 def progress_arrays(state: State) -> Arrays:
     """Return how far a training has come."""
-    entries = np.array([astuple(entry) for entry in state.history], dtype=np.float64).reshape(len(state.history), -1)
+    entries = np.array([astuple(entry) for entry in state.history], dtype=np.float64)
+    entries = entries.reshape(len(state.history), len(fields(HistoryEntry)))
     return {"iteration": np.array(state.iteration), "seconds": np.array(state.seconds), "history": entries}
 
 

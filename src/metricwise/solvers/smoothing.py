@@ -131,7 +131,7 @@ class Smoothing:
         _update_bounds(problem, state, point)
         return state
 
-    def step(self, problem: MultivariateProblem, state: SmoothingState) -> None:
+    def step(self, problem: MultivariateProblem, state: SmoothingState, limits: Limits) -> None:
         """Improve the state by one move, and smooth less if the gradient has become small."""
         moved = self._descend(problem, state) if self.method == "lbfgs" else _accelerate(problem, state)
         square = 0.5 * float(state.point.gradient @ state.point.gradient)

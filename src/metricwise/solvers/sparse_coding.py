@@ -1,4 +1,4 @@
-"""JSCHP: a dictionary, codes and a predictor learnt together for a measure (Wang et al. 2015).
+"""JSCHP: a dictionary, codes and a predictor learnt together for a measure (Yang et al. 2015).
 
 Objective J: see `metricwise.solvers.sparse_problem`. It is not convex, but convex in each of its three parts, and
 every part is moved so that J falls. Order of steps (`step`):
@@ -26,10 +26,9 @@ import numpy as np
 from metricwise._state import stored_fields
 from metricwise._typing import Floats
 from metricwise.results import Certificate, HistoryEntry, Objective, ProblemDescription, Result, Status, Witness
-from metricwise.solvers.cutting_plane import CuttingPlane, CuttingPlaneState
+from metricwise.solvers.cutting_plane import CuttingPlane
 from metricwise.solvers.dictionary_learning import improve_atoms, moments
 from metricwise.solvers.loop import Limits, make_history, run
-from metricwise.solvers.problem import MultivariateProblem
 from metricwise.solvers.sparse_problem import SampleEncoder, SparseCodingProblem
 
 _PREDICTOR_TOL = 1e-2  # of its own objective
@@ -79,8 +78,6 @@ class SparseCodingState:
     objective: float
     witness: Witness
     predictor_status: Status
-    limits: Limits
-    started: float
     decrease: float = np.inf
     iteration: int = 0
     seconds: float = 0.0
@@ -115,12 +112,12 @@ class SparseCoding:
         self, problem: SparseCodingProblem, limits: Limits | None = None, warm: SparseCodingState | None = None
     ) -> SparseCodingState:
         """Return a state to start from: plain codes by the first dictionary, or that of ``warm``, and a predictor."""
-        state = self._state(problem, limits or Limits(), warm)
+        state = self._state(problem, warm)
         if self.moves_predictor:
-            self.move_predictor(problem, state)
+            self.move_predictor(problem, state, limits or Limits())
         return state
 
-    def _state(self, problem: SparseCodingProblem, limits: Limits, warm: SparseCodingState | None) -> SparseCodingState:
+    def _state(self, problem: SparseCodingProblem, warm: SparseCodingState | None) -> SparseCodingState:
         """Return plain codes and w = 0."""
         dictionary = self.dictionary if warm is None else warm.dictionary
         encoder = problem.make_encoder(dictionary)
@@ -138,18 +135,16 @@ class SparseCoding:
             objective=problem.objective(encoder, codes, w, slack),
             witness=empty if warm is None else warm.witness,
             predictor_status=Status.MAX_ITER,
-            limits=limits,
-            started=time.perf_counter(),
         )
 
-    def step(self, problem: SparseCodingProblem, state: SparseCodingState) -> None:
+    def step(self, problem: SparseCodingProblem, state: SparseCodingState, limits: Limits) -> None:
         """Move the three parts once."""
-        before = state.objective
+        before, started = state.objective, time.perf_counter()
         if self.moves_atoms:
             self.move_atoms(problem, state)
         self.move_codes(problem, state)
         if self.moves_predictor:
-            self.move_predictor(problem, state)
+            self.move_predictor(problem, state, limits.since(started))
         state.decrease = before - state.objective
 
     def move_atoms(self, problem: SparseCodingProblem, state: SparseCodingState) -> None:
@@ -186,20 +181,20 @@ class SparseCoding:
                 return True
         return False
 
-    def move_predictor(self, problem: SparseCodingProblem, state: SparseCodingState) -> None:
+    def move_predictor(self, problem: SparseCodingProblem, state: SparseCodingState, limits: Limits) -> None:
         """Lower J by the weights of the atoms, to their minimum."""
         predictor = problem.predictor(state.codes)
-        enough = _PREDICTOR_SHARE * state.limits.tol * state.objective / problem.C2
-        limits = Limits(_PREDICTOR_TOL, gap=enough, max_iter=_MOST_CUTS, max_seconds=_seconds_left(state))
+        enough = _PREDICTOR_SHARE * limits.tol * state.objective / problem.C2
+        quick = Limits(_PREDICTOR_TOL, gap=enough, max_iter=_MOST_CUTS, max_seconds=limits.max_seconds)
         start = self.inner.init_at(predictor, _drop_duplicates(np.vstack([state.w, state.witness.points])))
-        result, inner = run(self.inner, predictor, limits, start)
+        result, inner = run(self.inner, predictor, quick, start)
         slack = inner.labelling.value
         objective = problem.objective(state.encoder, state.codes, result.weights, slack)
         if objective <= state.objective:
             state.w, state.slack, state.objective = result.weights, slack, objective
         state.predictor_status = result.status
         state.witness = result.witness
-        state.mixture = _dual_labelling(predictor, inner)
+        state.mixture = self.inner.sample_coefficients(predictor, inner)
 
     def certificate(self, problem: SparseCodingProblem, state: SparseCodingState) -> Certificate:
         """Return J; there is no lower bound."""
@@ -231,18 +226,3 @@ def _drop_duplicates(points: Floats) -> Floats:
     """Return each point once, without w = 0, at which every model is cut anyway: equal cuts confuse its programme."""
     different: Floats = np.unique(points, axis=0)
     return different[np.any(different != 0.0, axis=1)]
-
-
-def _seconds_left(state: SparseCodingState) -> float | None:
-    if state.limits.max_seconds is None:
-        return None
-    return max(state.limits.max_seconds - (time.perf_counter() - state.started), 1e-3)
-
-
-def _dual_labelling(problem: MultivariateProblem, state: CuttingPlaneState) -> Floats:
-    """Return the coefficients of the mixture of labellings that the dual solution is."""
-    witness = state.cuts.witness()
-    mixture = np.zeros(problem.design.shape[0])
-    for share, point in zip(witness.shares, witness.points, strict=True):
-        mixture += share * problem.oracle.violate(problem.design.scores(point)).coefficients()
-    return mixture

@@ -1,4 +1,4 @@
-"""The moves of Wang et al. (2015), Algorithm 1, on the same objective J as `metricwise.solvers.sparse_coding`.
+"""The moves of Yang et al. (2015), Algorithm 1, on the same objective J as `metricwise.solvers.sparse_coding`.
 
 1. dictionary, eq. (28): the closed form given Lagrange multipliers of the atoms' lengths, which rise by gradient steps;
 2. codes, eq. (29): one gradient step, |s| being replaced by s^2 / (2 |s_old|);
@@ -52,11 +52,11 @@ class PaperSparseCoding(SparseCoding):
         self, problem: SparseCodingProblem, limits: Limits | None = None, warm: SparseCodingState | None = None
     ) -> PaperState:
         """Return plain codes and w = 0."""
-        start = self._state(problem, limits or Limits(), warm)
+        start = self._state(problem, warm)
         moving = start.dictionary, start.codes, start.w
         return PaperState(**vars(start), moving=moving, multipliers=np.zeros(len(start.dictionary)))
 
-    def step(self, problem: SparseCodingProblem, state: SparseCodingState) -> None:
+    def step(self, problem: SparseCodingProblem, state: SparseCodingState, limits: Limits) -> None:
         """Move the three parts once."""
         assert isinstance(state, PaperState)
         atoms, codes, w = state.moving
@@ -69,14 +69,14 @@ class PaperSparseCoding(SparseCoding):
         length = _FIRST_LENGTH * np.sqrt(2.0 * at_zero / problem.C2 / (state.iteration + 1.0))
         w = w - length * slope / max(float(np.linalg.norm(slope)), _SMALLEST)
         state.moving = atoms, codes, w
-        self._keep_if_better(problem, state, encoder)
+        self._keep_if_better(problem, state, encoder, limits.tol)
 
     @staticmethod
-    def _keep_if_better(problem: SparseCodingProblem, state: PaperState, encoder: SampleEncoder) -> None:
+    def _keep_if_better(problem: SparseCodingProblem, state: PaperState, encoder: SampleEncoder, tol: float) -> None:
         atoms, codes, w = state.moving
         slack = problem.slack(codes, w)
         objective = problem.objective(encoder, codes, w, slack)
-        enough = state.limits.tol * abs(state.objective)
+        enough = tol * abs(state.objective)
         state.idle_steps = 0 if state.objective - objective > enough else state.idle_steps + 1
         if objective < state.objective:
             state.dictionary, state.encoder, state.codes, state.w = atoms, encoder, codes, w

@@ -1,4 +1,4 @@
-"""Samples coded by a dictionary, and the problem of learning both together with a predictor (Wang et al. 2015).
+"""Samples coded by a dictionary, and the problem of learning both together with a predictor (Yang et al. 2015).
 
 Over a dictionary D (one atom per row, none longer than 1), codes S (one row per sample) and weights w of the atoms:
 

@@ -62,8 +62,8 @@ def pursue(
         Which samples of the data are positive.
     n_basis : int
         Size of the basis.
-    solver : Solver
-        Solves the restricted problems.
+    solver : CuttingPlane or TruncatedNewton
+        Solves the restricted problems; its ``sample_coefficients`` give the direction in which a basis grows.
     make_problem : callable
         Makes the problem restricted to a subspace; its ``design`` lists the samples by their index in the data.
     limits : Limits
@@ -80,23 +80,11 @@ def pursue(
     for size in sizes[1:]:
         problem = make_problem(subspace)
         _, state = run(solver, problem, quick)
-        wanted = _combination(problem, state)
+        wanted = solver.sample_coefficients(problem, state)
         chosen = _select_samples(subspace, problem.design.rows, wanted, samples, size - subspace.basis.size, random)
         if chosen.size == 0:
             return
         subspace.extend(chosen)
-
-
-def _combination(problem: Any, state: Any) -> Floats:
-    """Return the coefficients of the samples in the direction of the solution, one entry per sample of the problem."""
-    if hasattr(state, "loss"):
-        slopes: Floats = state.loss.slopes
-        return slopes
-    witness = state.cuts.witness()
-    combined = np.zeros(problem.design.shape[0])
-    for share, point in zip(witness.shares, np.asarray(witness.points), strict=True):
-        combined += share * problem.oracle.violate(problem.design.scores(point)).coefficients()
-    return combined
 
 
 def _select_samples(

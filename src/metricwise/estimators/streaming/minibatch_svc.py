@@ -97,8 +97,8 @@ class MiniBatchSVC(StreamingClassifier):
 
     References
     ----------
-    P. Kar, H. Narasimhan, P. Jain (2014). Online and Stochastic Gradient Methods for Non-decomposable Loss Functions.
-    Advances in Neural Information Processing Systems. Method 1PMB.
+    .. [1] P. Kar, H. Narasimhan and P. Jain (2014). Online and stochastic gradient methods for non-decomposable loss
+       functions. *Advances in Neural Information Processing Systems* 27, 694-702. Method 1PMB.
 
     Examples
     --------

@@ -89,8 +89,8 @@ class STAMPClassifier(StreamingClassifier):
 
     References
     ----------
-    H. Narasimhan, P. Kar, P. Jain (2015). Optimizing Non-decomposable Performance Measures: A Tale of Two Classes.
-    International Conference on Machine Learning. Algorithm 3.
+    .. [1] H. Narasimhan, P. Kar and P. Jain (2015). Optimizing non-decomposable performance measures: a tale of two
+       classes. *Proceedings of the 32nd International Conference on Machine Learning*, 199-208. Algorithm 3.
 
     Examples
     --------

@@ -121,8 +121,8 @@ class AUCSVC(BatchClassifier):
 
     References
     ----------
-    .. [1] U. Brefeld and T. Scheffer (2005). AUC maximizing support vector learning. *ICML workshop on ROC analysis
-       in machine learning*.
+    .. [1] U. Brefeld and T. Scheffer (2005). AUC maximizing support vector learning. *Proceedings of the ICML 2005
+       workshop on ROC analysis in machine learning*.
     .. [2] T. Joachims and C.-N. J. Yu (2009). Sparse kernel SVMs via cutting-plane training. *Machine Learning* 76,
        179-193.
 

@@ -25,7 +25,7 @@ from metricwise.threads import available_threads
 
 
 class SparseCodingClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchClassifier):
-    """Sparse codes, their dictionary and a classifier of them, learnt together (JSCHP, Wang et al. 2015).
+    """Sparse codes, their dictionary and a classifier of them, learnt together (JSCHP, Yang et al. 2015).
 
     A sample x is coded by few atoms of a dictionary, and the codes are classified. Dictionary, codes and weights of the
     atoms are learnt together, so that labels have a part in all of them: with s_i the codes, D the atoms (none longer

@@ -86,10 +86,10 @@ def extract_linear_scores(model: Any) -> LinearScores:
 def _extract(model: Any) -> LinearScores | None:
     if isinstance(model, Pipeline):
         return _extract_from_pipeline(model)
-    if hasattr(model, "estimator_") and hasattr(model, "threshold_"):
+    own = entry_of(model)
+    if own is not None and own.thresholds_learner:
         return _extract_from_plug_in(model)
     weights, constants = getattr(model, "coef_", None), getattr(model, "intercept_", None)
-    own = entry_of(model)
     if weights is None or constants is None or (own is not None and not own.is_linear):
         return None
     classes = np.asarray(model.classes_)

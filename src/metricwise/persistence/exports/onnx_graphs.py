@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import logit
 
 from metricwise.persistence.exports.linear import LinearScores, extract_linear_scores
+from metricwise.registry import entry_of
 
 _OUTPUTS = ("label", "scores")
 _LEAST_CHANCE = 1e-15  # log-odds beyond it do not matter
@@ -93,13 +94,18 @@ def _check_convertible(model: Any) -> None:
 
 def _is_thresholded(model: Any) -> bool:
     """Whether a model is a threshold on probabilities that skl2onnx has to compute, not on a linear score."""
-    if not (hasattr(model, "estimator_") and hasattr(model, "threshold_")):
+    if not _thresholds_learner(model):
         return False
     try:
         extract_linear_scores(model)
     except TypeError:
         return hasattr(model.estimator_, "predict_proba")
     return False
+
+
+def _thresholds_learner(model: Any) -> bool:
+    own = entry_of(model)
+    return own is not None and own.thresholds_learner
 
 
 def _parse(scope: Any, model: Any, inputs: Any, custom_parsers: Any = None) -> Any:
@@ -186,7 +192,7 @@ def _add_decision(operator: Any, model: Any, scores: Any, version: int) -> Any:
     from skl2onnx.algebra.onnx_ops import OnnxCast, OnnxGreater, OnnxGreaterOrEqual
     from skl2onnx.proto import onnx_proto
 
-    is_flipped = hasattr(model, "estimator_") and model.pos_label is not None and model.pos_label == model.classes_[0]
+    is_flipped = _thresholds_learner(model) and model.pos_label is not None and model.pos_label == model.classes_[0]
     above = (OnnxGreaterOrEqual if is_flipped else OnnxGreater)(scores, np.array([0.0]), op_version=version)
     return _add_labels(
         operator, model, OnnxCast(above, to=onnx_proto.TensorProto.INT64, op_version=version), scores, version

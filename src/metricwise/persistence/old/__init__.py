@@ -44,7 +44,7 @@ def upgrade(stored: StoredObject, current: int) -> StoredObject:
     Raises
     ------
     ValueError
-        If the object is of a later version than this metricwise knows.
+        If the object is of a later version than this metricwise knows, or of one whose step is missing.
 
     Examples
     --------
@@ -65,6 +65,12 @@ def upgrade(stored: StoredObject, current: int) -> StoredObject:
 
 def _find_step(name: str, version: int) -> Step:
     if version > 0:
+        if (name, version) not in STEPS:
+            raise ValueError(
+                f"it holds version {version} of {name}, and this metricwise has no step from it to version "
+                f"{version + 1}: load and save the file with the version of metricwise that wrote it, or add the step "
+                "to metricwise.persistence.old.STEPS"
+            )
         return STEPS[name, version]
     from metricwise.persistence.old.format_1 import find_step
 

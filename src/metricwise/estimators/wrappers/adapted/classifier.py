@@ -128,7 +128,7 @@ class AdaptedSVC(MetaEstimatorMixin, ThresholdedClassifier, NamedEstimatorsMixin
     References
     ----------
     .. [1] N. Li, I. W. Tsang and Z.-H. Zhou (2013). Efficient optimization of performance measures by classifier
-       adaptation. *IEEE Transactions on Pattern Analysis and Machine Intelligence* 35.
+       adaptation. *IEEE Transactions on Pattern Analysis and Machine Intelligence* 35, 1370-1382.
 
     Examples
     --------

@@ -112,8 +112,8 @@ class CostSensitiveClassifier(PlugInClassifier):
 
     References
     ----------
-    .. [1] S. P. Parambath, N. Usunier and Y. Grandvalet (2014). Optimizing F-measures by cost-sensitive classification.
-       *Advances in Neural Information Processing Systems* 27.
+    .. [1] S. A. Puthiya Parambath, N. Usunier and Y. Grandvalet (2014). Optimizing F-measures by cost-sensitive
+       classification. *Advances in Neural Information Processing Systems* 27, 2123-2131.
     .. [2] H. Narasimhan, H. G. Ramaswamy, A. Saha and S. Agarwal (2015). Consistent multiclass algorithms for complex
        performance measures. *Proceedings of the 32nd International Conference on Machine Learning*, 2398-2407.
 
