@@ -117,7 +117,7 @@ INVALID = {
     "numbers": (DATA, DATA[:, 0] + 0.5, "(?i)continuous"),
     "no labels": (DATA, None, "requires y"),
     "missing labels": (DATA, drop_label(LABELS.rechunk((CHUNKS,)), 1), "lacks a label in chunk 1, sample 3"),
-    "two columns": (DATA, DATA[:, :2].rechunk((-1, -1)), "one label a sample"),
+    "two columns": (DATA, DATA[:, :2].rechunk((-1, -1)), "one label per sample"),
 }
 
 

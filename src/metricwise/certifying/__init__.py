@@ -26,7 +26,7 @@ from metricwise.certifying.data import KernelData, LinearData, SamplesInBlocks, 
 from metricwise.certifying.fitted import FittedModel, read_model
 from metricwise.certifying.kernels import check_gamma, check_support
 from metricwise.certifying.problems import BinaryProblem, derive_problems
-from metricwise.clusters import at_hand, is_dask, refuse_client
+from metricwise.clusters import is_dask, load_into_memory, refuse_client
 from metricwise.results import Certificate, Result
 
 __all__ = ["certify"]
@@ -97,12 +97,12 @@ def _locate_data(fitted: FittedModel, X: Any, y: Any, sample_weight: Any, client
                 "X.compute()"
             )
         X = ClusterData(X, client)
-        return X, at_hand(y, X.client), at_hand(sample_weight, X.client)
+        return X, load_into_memory(y, X.client), load_into_memory(sample_weight, X.client)
     if isinstance(X, SamplesInBlocks):
         y = X.y if y is None else y
     elif not sparse.issparse(X):
         X = np.asarray(X)
-    return X, at_hand(y), at_hand(sample_weight)
+    return X, load_into_memory(y), load_into_memory(sample_weight)
 
 
 def _check_shapes(fitted: FittedModel, X: Any, y: Any) -> None:

@@ -63,11 +63,11 @@ class SampleAccess(Protocol):
         """How many samples `gather` may bring into memory."""
         ...
 
-    def take(self, rows: Indices) -> Self:
+    def take(self, samples: Indices) -> Self:
         """Return the design of some samples, by their positions within this design; the matrix is shared."""
         ...
 
-    def gather(self, rows: Indices) -> Design:
+    def gather(self, samples: Indices) -> Design:
         """Return the design of some samples, as `take` does, with all of them in memory."""
         ...
 
@@ -149,14 +149,14 @@ def make_design(X: Any, *, intercept: float = 0.0, threads: int = 1) -> Design:
     from metricwise.designs.matrix import DenseDesign, SparseDesign
     from metricwise.designs.partitioned import DataSource, PartitionedDesign
 
-    rows = np.arange(X.shape[0], dtype=np.int64)
+    samples = np.arange(X.shape[0], dtype=np.int64)
     if sparse.issparse(X):
         if X.format != "csr":
             raise TypeError(f"sparse X must be in CSR format, got {X.format!r}: convert it with X.tocsr()")
-        return SparseDesign(X, rows, intercept, threads)
+        return SparseDesign(X, samples, intercept, threads)
     if not isinstance(X, np.ndarray):  # checking protocols takes longer than small products
         if isinstance(X, BlockReader):
             X = DiskSource(X, threads)
         if isinstance(X, DataSource):
-            return PartitionedDesign(X, rows, intercept, threads)
-    return DenseDesign(np.asarray(X), rows, intercept, threads)
+            return PartitionedDesign(X, samples, intercept, threads)
+    return DenseDesign(np.asarray(X), samples, intercept, threads)

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from metricwise._sklearn import check_n_features
-from metricwise.clusters import at_hand, is_dask, refuse_client, running_client
+from metricwise.clusters import is_dask, load_into_memory, refuse_client, running_client
 from metricwise.decisions.chunk_learners import refuse_kernels
 from metricwise.designs import BlockReader, DataSource
 from metricwise.designs.cluster.blocks import persist_blocks
@@ -41,9 +41,9 @@ def chunks_of_cluster(X: Any, y: Any, sample_weight: Any, client: Any) -> tuple[
     """Return a Dask collection as chunks on its cluster, other samples unchanged; labels and weights in memory."""
     refuse_client(client, X)
     if not is_dask(X):
-        return X, at_hand(y), at_hand(sample_weight)
+        return X, load_into_memory(y), load_into_memory(sample_weight)
     client = running_client(client)
-    labels, weights = at_hand(y, client), at_hand(sample_weight, client)
+    labels, weights = load_into_memory(y, client), load_into_memory(sample_weight, client)
     return DaskSource(persist_blocks(X, client)), labels, weights
 
 

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from metricwise._state import StoredState
 from metricwise._typing import Floats, Mask
-from metricwise.clusters import at_hand, is_dask
+from metricwise.clusters import is_dask, load_into_memory
 from metricwise.decisions.targets import positive_class
 from metricwise.designs import make_design
 from metricwise.estimators.inputs import labels_of, validate_samples
@@ -125,8 +125,8 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         y = labels_of(X, y)
         if y is None:
             raise ValueError("score requires the labels of the samples: pass y")
-        y, sample_weight = np.asarray(at_hand(y)), at_hand(sample_weight)
-        scores = np.asarray(at_hand(self.decision_function(X)))
+        y, sample_weight = np.asarray(load_into_memory(y)), load_into_memory(sample_weight)
+        scores = np.asarray(load_into_memory(self.decision_function(X)))
         labels = self._labels(scores)
         if scores.ndim == 1:
             positive = positive_class(self.classes_, self.pos_label)

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from metricwise._state import StoredState
 from metricwise._typing import Floats, Labels
-from metricwise.clusters import at_hand
+from metricwise.clusters import load_into_memory
 from metricwise.decisions.decision import Decision, Threshold
 from metricwise.decisions.tasks import Task
 from metricwise.measures import Measure
@@ -97,7 +97,9 @@ class ThresholdedClassifier(ClassifierMixin, BaseEstimator):
             Weights of the samples.
         """
         check_is_fitted(self, "measure_")
-        return self._task.score(at_hand(y), at_hand(self.decision_function(X)), at_hand(sample_weight))
+        return self._task.score(
+            load_into_memory(y), load_into_memory(self.decision_function(X)), load_into_memory(sample_weight)
+        )
 
     def score_interval(self, n_samples: int | None = None, confidence: float = 0.9) -> tuple[float, float]:
         """Return where the measure of new samples lies with the given probability.

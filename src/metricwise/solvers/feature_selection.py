@@ -261,7 +261,7 @@ def _restrict(problem: MultivariateProblem, columns: Indices, scale: Floats | No
     # Sample by sample, so that sums depend on the samples that are listed and not on others in between.
     X = X.tocsr() if sparse.issparse(X) else np.ascontiguousarray(X)
     made = make_design(X, intercept=design.intercept, threads=design.threads)
-    return replace(problem, design=made.take(design.rows))
+    return replace(problem, design=made.take(design.samples))
 
 
 def _combine_labellings(problem: MultivariateProblem, shares: Floats, scores: Floats) -> _Dual:

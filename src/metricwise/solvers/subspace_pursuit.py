@@ -82,7 +82,7 @@ def pursue(
         problem = make_problem(subspace)
         _, state = run(solver, problem, quick)
         wanted = _combination(problem, state)
-        chosen = _select_samples(subspace, problem.design.rows, wanted, samples, size - subspace.basis.size, random)
+        chosen = _select_samples(subspace, problem.design.samples, wanted, samples, size - subspace.basis.size, random)
         if chosen.size == 0:
             return
         subspace.extend(chosen)
