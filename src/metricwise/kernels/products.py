@@ -2,13 +2,13 @@
 
 Every function takes a list of samples, so that one matrix serves the whole problem, a fold of it or a
 subsample, and a range ``start, stop``, so that several threads can share the work; none of them holds the interpreter
-lock. Where rows are contiguous, ``order`` lists the positions in ``samples`` by their place in memory, and the range is
-one of ``order``: a list that names the positives first would walk the memory twice and leave half of what it loads
-unused. Sums may be reassociated (that is what lets the compiler use vector registers), but equal samples always get
-equal scores, because a sample is summed in the same order wherever it stands.
+lock. Where rows are contiguous, ``order`` lists the positions in ``samples`` in the order of memory, and the range is
+one of ``order``: a list with the positives first would read the memory twice and leave half of what it loads unused.
+Sums may be reassociated, which lets the compiler use vector registers, but equal samples always get equal scores,
+because a sample is summed in the same order at any position.
 
-Positions are unsigned in the sparse kernels: for signed ones every access would first look for a position counted from
-the end, which costs more than half of the time.
+Positions are unsigned in the sparse kernels: for signed ones every access would first check for a position counted
+from the end, which costs more than half of the time.
 """
 
 import numba as nb
