@@ -191,7 +191,7 @@ def test_errors_name_the_remedy(folder, tmp_path):
     assert re.search(r"Give at least --memory-limit \d+MB$", failed.stderr.strip())
     np.save(tmp_path / "few.npy", LABELS[:-1])
     failed = run_command("train", folder / "X.npy", "--target", tmp_path / "few.npy", "--disk", "--out", model, code=1)
-    assert "give one label a row" in failed.stderr
+    assert "give one label per row" in failed.stderr
     run_command("train", folder / "rows.csv", "--target", "label", "--algorithm", "multivariate-svm", "--out", model)
     failed = run_command("predict", model, folder / "X.npy", "--disk", code=1)
     assert "preprocesses its samples in memory: leave --disk out" in failed.stderr

@@ -189,7 +189,7 @@ def test_linear_models_start_from_their_last_iteration():
 def test_warm_starts_do_not_change_the_result(measure, monkeypatch):
     learner = LogisticRegression(max_iter=1000, tol=1e-9)
     warm = fit_model(learner, measure)
-    monkeypatch.setattr(WeightedLearner, "continues", lambda self, model: False)
+    monkeypatch.setattr(WeightedLearner, "can_continue", lambda self, model: False)
     cold = fit_model(learner, measure)
     assert [entry.score for entry in warm.history_] == pytest.approx([entry.score for entry in cold.history_], abs=1e-3)
     np.testing.assert_allclose(warm.estimator_.coef_, cold.estimator_.coef_, atol=1e-4)
@@ -208,9 +208,9 @@ CONTINUES = [
 
 @pytest.mark.parametrize(("learner", "expected"), CONTINUES, ids=lambda x: type(x).__name__)
 def test_learners_with_warm_start_are_recognised(learner, expected):
-    assert WeightedLearner(learner).continues(clone(learner).fit(X[TRAIN], Y[TRAIN])) is expected
+    assert WeightedLearner(learner).can_continue(clone(learner).fit(X[TRAIN], Y[TRAIN])) is expected
     pipeline = make_pipeline(StandardScaler(), learner)
-    assert WeightedLearner(pipeline).continues(clone(pipeline).fit(X[TRAIN], Y[TRAIN])) is expected
+    assert WeightedLearner(pipeline).can_continue(clone(pipeline).fit(X[TRAIN], Y[TRAIN])) is expected
 
 
 # ------------------------------------------------------------------------------------------------------- predictions

@@ -1,4 +1,4 @@
-"""Where fold models and the final model are trained: on this machine (joblib), or where the chunks are (Dask)."""
+"""Executors train fold models and the final model: on this machine (joblib), or where the chunks are (Dask)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sklearn.base import clone
 
 from metricwise._sklearn import take_samples
 from metricwise._typing import Floats, Indices, Mask
-from metricwise.decisions.chunk_learners import ChunkTargets, light_copy, partial_fit_chunk, score_chunk
+from metricwise.decisions.chunk_learners import ChunkTargets, copy_for_prediction, partial_fit_chunk, score_chunk
 from metricwise.decisions.dask_learners import fit_on_dask, load_to_memory, refuse_class_names, trains_on_dask
 from metricwise.decisions.folds import DEFAULT_FOLDS, deal_chunks
 from metricwise.decisions.out_of_fold import (
@@ -35,7 +35,7 @@ from metricwise.registry import trains_on
 
 
 class Executor(Protocol):
-    """Trains copies of a classifier and scores samples, wherever these are."""
+    """Trains copies of a classifier and scores samples, at any data location."""
 
     @property
     def task(self) -> Task:
@@ -52,8 +52,8 @@ class Executor(Protocol):
     def halve(self, cv: Any, seed: int) -> tuple[Executor, Executor]:
         """Return executors of two random halves of the samples, for a guarantee."""
 
-    def prefitted(self, estimator: Any) -> Any:
-        """Return a trained classifier as it can be used in memory."""
+    def load_prefitted(self, estimator: Any) -> Any:
+        """Return a trained classifier that predicts samples in memory."""
 
     def split(self, cv: Any, seed: int) -> Splits:
         """Return the folds."""
@@ -117,7 +117,7 @@ class LocalExecutor:
         first, second = (LocalExecutor(self.task, data.take(half), self.n_jobs) for half in halves[0])
         return first, second
 
-    def prefitted(self, estimator: Any) -> Any:
+    def load_prefitted(self, estimator: Any) -> Any:
         """Return a trained classifier unchanged."""
         return estimator
 
@@ -156,14 +156,14 @@ class ClusterExecutor:
     has_random_folds = False  # chunks may differ
 
     def halve(self, cv: Any, seed: int) -> tuple[ClusterExecutor, ClusterExecutor]:
-        """Raise: chunks are no random samples."""
+        """Raise a ValueError: chunks are no random subsets of the samples."""
         raise ValueError(
             "a guarantee is tested on samples drawn at random, and samples of a Dask collection are kept from training "
             "in whole chunks: set confidence=None to keep constraints on out-of-fold samples without a guarantee, or "
             "use X.compute()"
         )
 
-    def prefitted(self, estimator: Any) -> Any:
+    def load_prefitted(self, estimator: Any) -> Any:
         """Return a trained classifier that predicts samples in memory."""
         return load_to_memory(estimator) if trains_on_dask(estimator) else estimator
 
@@ -286,7 +286,7 @@ class ClusterExecutor:
 
 def _send(tasks: WorkerTasks, model: Any) -> Any:
     """Return the future of a trained model for the scores of chunks, which are arrays without names of features."""
-    light = light_copy(model)
+    light = copy_for_prediction(model)
     vars(light).pop("feature_names_in_", None)
     return tasks.keep(light, 0)
 

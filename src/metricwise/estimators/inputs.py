@@ -15,7 +15,7 @@ from metricwise.decisions.chunk_learners import refuse_kernels
 from metricwise.designs import BlockReader, DataSource
 from metricwise.designs.cluster.blocks import persist_blocks
 from metricwise.designs.cluster.source import DaskSource
-from metricwise.registry import entries, listed, trains_on
+from metricwise.registry import entries, join_names, trains_on
 
 
 def data_of_cluster(model: Any, X: Any, y: Any, sample_weight: Any, client: Any) -> tuple[Any, Any, Any]:
@@ -26,9 +26,9 @@ def data_of_cluster(model: Any, X: Any, y: Any, sample_weight: Any, client: Any)
     model : estimator
         The estimator to train.
     X, y, sample_weight
-        What the user passed to `fit`.
+        The arguments of `fit`.
     client : distributed.Client or None
-        Of the cluster; None for the one started last.
+        The client of the cluster; None for the one started last.
     """
     if is_dask(X):
         refuse_kernels(model)
@@ -63,7 +63,7 @@ def validate_samples(
     Parameters
     ----------
     estimator : estimator
-        Its number and names of the features are set, or (``reset=False``) compared.
+        Receives the number and names of the features, or (``reset=False``) is compared with them.
     X, y : array-like
         Samples and, if given, their labels.
     reset : bool
@@ -104,7 +104,7 @@ def validate_samples(
 
 
 def is_chunked(X: Any) -> bool:
-    """Whether samples are in chunks that are not all in memory."""
+    """Return whether samples are in chunks that are not all in memory."""
     return isinstance(X, BlockReader | DataSource)
 
 
@@ -112,13 +112,13 @@ def refuse_chunks(who: str) -> NoReturn:
     """Raise a ValueError because something needs all samples in memory."""
     raise ValueError(
         f"{who} needs all samples in memory, and these are in chunks that are not: train "
-        f"{listed(entries(trains_on='disk'))} without a kernel and with all pairs; or, with fit_stream, "
-        f"{listed(entries(trains_on='stream'))}; or load the samples if they fit into memory"
+        f"{join_names(entries(trains_on='disk'))} without a kernel and with all pairs; or, with fit_stream, "
+        f"{join_names(entries(trains_on='stream'))}; or load the samples if they fit into memory"
     )
 
 
 def labels_of(X: Any, y: Any) -> Any:
-    """Return y, or the labels that chunks know if it is None."""
+    """Return y, or the labels that belong to the chunks if it is None."""
     return getattr(X, "y", None) if y is None and is_chunked(X) else y
 
 
@@ -162,8 +162,8 @@ def refuse_dask(estimator: Any, X: Any) -> None:
     if is_dask(X):
         raise ValueError(
             f"{type(estimator).__name__} needs all samples in memory, and X is a Dask collection: use X.compute(), or "
-            f"train {listed(entries('svm', 'streaming', trains_on='cluster'))} without a kernel, or "
-            f"{listed(entries('wrapper', trains_on='cluster'))} around one of them or around a classifier with "
+            f"train {join_names(entries('svm', 'streaming', trains_on='cluster'))} without a kernel, or "
+            f"{join_names(entries('wrapper', trains_on='cluster'))} around one of them or around a classifier with "
             "partial_fit"
         )
 
@@ -173,7 +173,7 @@ def refuse_dask_in_order(method: str, X: Any) -> None:
     if is_dask(X):
         raise ValueError(
             f"{method} learns from sample after sample in one process, and X is a Dask collection: use fit of "
-            f"{listed(entries('streaming', trains_on='cluster'))}, or X.compute()"
+            f"{join_names(entries('streaming', trains_on='cluster'))}, or X.compute()"
         )
 
 

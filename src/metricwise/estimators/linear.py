@@ -1,4 +1,4 @@
-"""What all linear classifiers share: the binary problems of their classes, scores, labels and the measure."""
+"""Base class of linear classifiers: the binary problems of their classes, scores, labels and the measure."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         return labels
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Return the measure the model was trained for.
+        """Return the measure that the model was trained for, on the given samples.
 
         For more than two classes it is the measure's own multiclass value where there is one (accuracy, balanced
         accuracy, Matthews' and Cohen's coefficients), else the mean over one-versus-rest problems.
@@ -118,7 +118,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         X : array, data frame, sparse matrix, samples on disk or Dask collection of shape (n_samples, n_features)
             Samples.
         y : array of shape (n_samples,)
-            Their labels. May be left out if X are chunks that know them.
+            Their labels. May be left out if X is on disk and has labels.
         sample_weight : array of shape (n_samples,), optional
             Weights of the samples.
         """

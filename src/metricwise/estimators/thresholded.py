@@ -1,4 +1,4 @@
-"""Prediction of all classifiers that are a model with a decision on its scores."""
+"""Base class of classifiers that apply a decision to the scores of a model."""
 
 from __future__ import annotations
 
@@ -102,12 +102,12 @@ class ThresholdedClassifier(ClassifierMixin, BaseEstimator):
         )
 
     def score_interval(self, n_samples: int | None = None, confidence: float = 0.9) -> tuple[float, float]:
-        """Return where the measure of new samples lies with the given probability.
+        """Return an interval that contains the measure of new samples with the given probability.
 
         Parameters
         ----------
         n_samples : int, optional
-            How many new samples; by default so many that chance has no part in their measure.
+            Number of new samples; by default infinitely many.
         confidence : float, default=0.9
             The probability.
 

@@ -16,11 +16,11 @@ T = TypeVar("T")
 STANDARD_INPUT = "-"
 _HEAD_BYTES = 1 << 16
 _GZIP = b"\x1f\x8b"
-_MARK = b"\xef\xbb\xbf"  # some programs put it in front of a text to declare that it is UTF-8
+_MARK = b"\xef\xbb\xbf"  # the byte order mark, by which some programs declare UTF-8
 
 
 class FileBytes(NamedTuple):
-    """What a file is called in messages, its content, decompressed, and whether it was compressed."""
+    """The name of a file in messages, its decompressed content, and whether it was compressed."""
 
     name: str
     data: bytes
@@ -55,7 +55,7 @@ def load_file(path: str | os.PathLike[str]) -> FileBytes:
 
 
 def load_head(path: str, n_lines: int = 0) -> FileBytes:
-    """Read the first 64 KiB of a file, or more if so many lines take more."""
+    """Read the first 64 KiB of a file, or more if ``n_lines`` lines need more."""
     with open(path, "rb") as file:
         is_compressed = file.read(len(_GZIP)) == _GZIP
     with open_bytes(path) as file:
@@ -66,18 +66,18 @@ def load_head(path: str, n_lines: int = 0) -> FileBytes:
 
 
 def is_cut_off(head: FileBytes) -> bool:
-    """Whether a file may go on behind its first lines."""
+    """Return whether a file may continue after its first lines."""
     return len(head.data) >= _HEAD_BYTES
 
 
 def as_text(data: bytes) -> bytes:
-    """Return a text without a byte order mark, and ended by a line feed."""
+    """Return a text without a byte order mark and with a final line feed."""
     data = data.removeprefix(_MARK)
     return data if data.endswith(b"\n") else data + b"\n"
 
 
 def open_bytes(path: str) -> IO[bytes]:
-    """Open a file for reading, decompressed if it starts as gzip files do, whatever its name."""
+    """Open a file for reading, decompressed if it begins like a gzip file, whatever its name."""
     with open(path, "rb") as file:
         is_compressed = file.read(len(_GZIP)) == _GZIP
     return gzip.open(path, "rb") if is_compressed else open(path, "rb")  # type: ignore[return-value]
@@ -102,7 +102,7 @@ def read_line_blocks(file: IO[bytes], path: str, start: int, size: int) -> Itera
 
 
 def read_guarded(path: str, read: Callable[[A], T], argument: A) -> T:
-    """Read from a file, or report that its compressed form is broken."""
+    """Call ``read(argument)``; raise an OSError that names the file if the gzip data are damaged."""
     try:
         return read(argument)
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
@@ -111,6 +111,6 @@ def read_guarded(path: str, read: Callable[[A], T], argument: A) -> T:
 
 
 def line_and_column(data: bytes, place: int) -> tuple[int, int]:
-    """Return the numbers of a line and of a character in it, from one, of a place in a text."""
+    """Return line and column of a byte position in a text, both counted from one."""
     start = data.rfind(b"\n", 0, place) + 1
     return data.count(b"\n", 0, place) + 1, len(data[start:place].decode(errors="replace")) + 1

@@ -1,4 +1,4 @@
-"""Chunks of labelled samples as a source: one sample after the other, scored before they are learnt from."""
+"""Chunks of labelled samples as a source; samples are scored before they are learnt from."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from metricwise.solvers.stream_data import StreamData
 from metricwise.solvers.stream_state import StreamState
 
 _BYTES_AT_THE_END = 1 << 16
-_HELD_OUT = 10  # one sample in so many, if there is more than one pass
+_HELD_OUT = 10  # one sample in ten, if there is more than one pass
 _MOST_ENTRIES = 1000
 _SAMPLES_BETWEEN_ENTRIES = 131_072
 
@@ -37,7 +37,7 @@ class Chunk(NamedTuple):
 
 
 def learn_chunk(learner: StreamLearner, states: Sequence[StreamState], chunk: Chunk, held: Mask | None = None) -> None:
-    """Learn from samples; those ``held`` out are only scored, and then no others are."""
+    """Learn from samples; if some are ``held`` out, these are scored and not learnt from, and no others are scored."""
     if sparse.issparse(chunk.X) != states[0].is_sparse:
         before = "sparse" if states[0].is_sparse else "dense"
         raise ValueError(f"the samples learnt from before were {before}, these are not: convert X")
@@ -53,7 +53,7 @@ def learn_chunk(learner: StreamLearner, states: Sequence[StreamState], chunk: Ch
 def evaluate_stream(
     plan: StreamPlan, states: Sequence[StreamState], entries: Sequence[StreamEntry], seconds: float
 ) -> StreamEntry | None:
-    """Return the next entry of a history, which are ever more rare; None if it is not due yet."""
+    """Return the next history entry; None if it is not due yet. The intervals between entries grow."""
     position, last = states[0].position, entries[-1].n_samples if entries else 0
     if position < max(last + min(last, _SAMPLES_BETWEEN_ENTRIES), 1):
         return None
@@ -65,7 +65,7 @@ def _recent_value(plan: StreamPlan, states: Sequence[StreamState]) -> float:
 
 
 def thin_history(entries: Sequence[StreamEntry]) -> Sequence[StreamEntry]:
-    """Return a history that has room for another entry."""
+    """Return a history thinned so that another entry fits."""
     return entries[::2] if len(entries) >= _MOST_ENTRIES else entries
 
 
@@ -114,15 +114,15 @@ class ChunkSource:
         return replace(entry, seconds_left=left)
 
     def select_models(self, progress: Progress) -> tuple[BinaryModel, ...]:
-        """Return no model: the averages of the states are."""
+        """Return no model: the averages of the states are the models."""
         return ()
 
 
 def check_n_passes(n_passes: Any, reader: ChunkReader) -> int:
-    """Return the number of passes; raise if it is none, or if the source cannot be read so often."""
+    """Return the number of passes; raise if it is invalid, or if the source cannot be read so often."""
     if not isinstance(n_passes, int | np.integer) or n_passes < 1:
         raise ValueError(f"n_passes must be a whole number of at least 1, got {n_passes!r}")
-    if reader.once_only and n_passes > 1:
+    if reader.is_read_once and n_passes > 1:
         raise ValueError(
             f"source can be read once only, but n_passes={n_passes}: give a path or a list, or set n_passes=1"
         )
@@ -182,9 +182,11 @@ class ChunkReader:
         elif not isinstance(source, Iterable):
             raise TypeError(f"source must be a path, a metricwise.io.Stream or an iterable of chunks, got {source!r}")
         self.source = source
-        # What to call the source: its path, or its type.
+        # The name of the source in messages: its path, or its type.
         self.name = str(getattr(source, "path", type(source).__name__))
-        self._begun: Iterator[tuple[Any, Any, Any]] | None = None  # a reading from which only the first chunk was taken
+        self._begun: Iterator[tuple[Any, Any, Any]] | None = (
+            None  # an iterator from which only the first chunk was taken
+        )
 
     @property
     def n_samples(self) -> int | None:
@@ -192,8 +194,8 @@ class ChunkReader:
         return getattr(self.source, "n_rows", None)
 
     @property
-    def once_only(self) -> bool:
-        """Whether reading uses the source up."""
+    def is_read_once(self) -> bool:
+        """Whether the source can be read only once."""
         return isinstance(self.source, Iterator)
 
     def first(self) -> tuple[Any, Any, Any]:
@@ -204,8 +206,8 @@ class ChunkReader:
         return chunk
 
     def identity(self) -> list[Any]:
-        """Return what tells these samples from others: the first chunk and, of a file, its size and its end."""
-        parts = [_content(part) for part in self.first()]
+        """Return what identifies the samples: the first chunk and, for a file, its size and its end."""
+        parts = [_represent(part) for part in self.first()]
         if os.path.isfile(self.name):
             with open(self.name, "rb") as file:
                 size = file.seek(0, os.SEEK_END)
@@ -216,7 +218,7 @@ class ChunkReader:
     def read(self, start: int = 0) -> Iterator[tuple[Any, Any, Any]]:
         """Return the chunks from number ``start`` on; reading the first of none raises a ValueError."""
         begun, self._begun = self._begun, None
-        if begun is not None and (self.once_only or start == 0):
+        if begun is not None and (self.is_read_once or start == 0):
             return islice(begun, start, None)
         chunks = self.source.chunks(start=start) if hasattr(self.source, "chunks") else islice(self.source, start, None)
         return self._unpack(chunks, start)
@@ -237,10 +239,10 @@ class ChunkReader:
             raise ValueError(f"{self.name} has no samples: training needs samples of at least two classes")
 
 
-def _content(values: Any) -> Any:
-    """Return what is the same for the same samples in every process."""
+def _represent(values: Any) -> Any:
+    """Return a representation that is the same for the same samples in every process."""
     if sparse.issparse(values):
-        rows = values.tocsr()
-        return [rows.shape, rows.data.tobytes(), rows.indices.tolist(), rows.indptr.tolist()]
+        matrix = values.tocsr()
+        return [matrix.shape, matrix.data.tobytes(), matrix.indices.tolist(), matrix.indptr.tolist()]
     array = np.asarray(values)
     return array.tolist() if array.dtype == object else array

@@ -5,7 +5,7 @@ Order of steps (`fit_iterations`):
 1. train without class weights and choose the threshold: this is `PlugInClassifier`;
 2. take the class weights at the contingency table of the last iteration (`metricwise.solvers.class_costs`);
 3. train with these weights on the same folds, choose the threshold again in the same way;
-4. go on while the measure rises and the class weights change.
+4. continue while the measure rises and the class weights change.
 
 The best iteration is selected if out-of-fold samples make a gain over the first likely, otherwise the first.
 """
@@ -37,7 +37,7 @@ _EQUAL = ClassCosts(1.0, 1.0)
 
 @stored_fields(version=1)
 class Iteration(NamedTuple):
-    """One training with class weights, as users see it.
+    """The record of one training with class weights, for users.
 
     Attributes
     ----------
@@ -131,7 +131,7 @@ class WeightingPlan:
         return weights
 
     def log_odds_shift(self, class_weights: ClassCosts) -> float:
-        """Return how far class weights move the scores of a learner that gives log-odds."""
+        """Return the shift of log-odds that class weights cause."""
         return math.log(class_weights.pos / class_weights.neg) if self.has_probabilities else 0.0
 
 
@@ -159,7 +159,7 @@ def _judge_weights(plan: WeightingPlan, class_weights: ClassCosts, starts: Any) 
     score_fold = partial(_score_fold, plan.executor, plan.learner, plan.sample_weights(class_weights))
     models = [None] * len(plan.splits) if starts is None else starts
     found = score_out_of_fold(score_fold, plan.splits, plan.probe, plan.executor.n_jobs, models)
-    samples = plan.executor.data.scored(found.samples, found.scores - plan.log_odds_shift(class_weights))
+    samples = plan.executor.data.attach_scores(found.samples, found.scores - plan.log_odds_shift(class_weights))
     decision = plan.executor.task.decide(samples, plan.rule, plan.has_probabilities)
     return JudgedWeights(class_weights, Judged(samples, decision), found)
 
@@ -177,7 +177,7 @@ def _score_fold(
     part = executor.data.take(train)
     model = learner.fit(part.X, part.y, None if weights is None else weights[train], start)
     scores, seen_scores = (executor.task.scores(model, take_samples(executor.data.X, some)) for some in (test, seen))
-    return scores, seen_scores, model if learner.continues(model) else None
+    return scores, seen_scores, model if learner.can_continue(model) else None
 
 
 def select_iteration(measure: CountsTable, iterations: list[JudgedWeights]) -> int:
@@ -201,7 +201,7 @@ def fit_final(plan: WeightingPlan, path: list[JudgedWeights]) -> Any:
 
 
 def describe_iteration(plan: WeightingPlan, one: JudgedWeights) -> Iteration:
-    """Return what users see of an iteration."""
+    """Return the record of an iteration for users."""
     threshold = float(one.judged.decision.threshold) + plan.log_odds_shift(one.class_weights)
     shown = show_probability(threshold) if plan.has_probabilities else threshold
     return Iteration(one.class_weights, one.expected_score, shown)
@@ -212,7 +212,7 @@ def decide_for_final(plan: WeightingPlan, one: JudgedWeights, model: Any) -> Dec
     shift, decision = plan.log_odds_shift(one.class_weights), one.judged.decision
     if plan.folds:
         probe, executor = one.found.probe, plan.executor
-        target, scores, weights = executor.data.scored(probe, executor.score(model, probe))
+        target, scores, weights = executor.data.attach_scores(probe, executor.score(model, probe))
         decision = decision.shift_to_final(Probe(target, one.found.probe_scores - shift, scores - shift, weights))
     if shift == 0.0:
         return decision

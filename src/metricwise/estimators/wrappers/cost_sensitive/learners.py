@@ -1,4 +1,4 @@
-"""Learners that take sample weights, and may be trained further (warm start)."""
+"""Learners that take sample weights, and can continue a training (warm start)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class WeightedLearner:
     estimator : classifier
         Never trained itself; copies are.
     prefix : str
-        What goes before the names of the parameters of the last step of a pipeline.
+        Prefix of the parameter names of the last step of a pipeline.
     """
 
     estimator: Any
@@ -46,16 +46,16 @@ class WeightedLearner:
         )
 
     def fit(self, X: Any, y: NDArray[Any], weights: Floats | None, start: Any = None) -> Any:
-        """Train a copy, or train the model to start from further, and return it."""
+        """Train a copy, or continue the training of ``start``, and return the model."""
         settings = weight_setting(self.estimator, weights)
-        if start is None or not self.continues(start):
+        if start is None or not self.can_continue(start):
             return clone(self.estimator).fit(X, y, **settings)
         warm = f"{self.prefix}warm_start"
         own = start.get_params()[warm]
         return start.set_params(**{warm: True}).fit(X, y, **settings).set_params(**{warm: own})
 
-    def continues(self, model: Any) -> bool:
-        """Whether training a model again starts from its present weights.
+    def can_continue(self, model: Any) -> bool:
+        """Return whether training a model again starts from its present weights.
 
         Linear models and networks do so if they have ``warm_start``. That of forests and boosted trees adds trees and
         leaves the old ones, which were grown for other class weights, unchanged.
