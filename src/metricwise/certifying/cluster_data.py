@@ -19,14 +19,14 @@ class ClusterData:
     X : dask array or dask data frame
         Samples.
     client : distributed.Client, optional
-        Of the cluster; by default the one started last.
+        The client of the cluster; by default the one started last.
 
     Attributes
     ----------
     shape : tuple of int
         Samples and features.
     client : distributed.Client
-        The one that is used.
+        The client that is used.
     """
 
     def __init__(self, X: Any, client: Any = None) -> None:
