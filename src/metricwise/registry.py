@@ -34,7 +34,7 @@ class EstimatorEntry:
     home : str
         The module that defines it.
     family : {"svm", "streaming", "wrapper", "selection", "multilabel"}
-        What kind of estimator it is, which is the folder it lives in.
+        Kind of estimator; also the name of its folder.
     command_name : str
         Its name for ``metricwise train --algorithm``.
     description : str

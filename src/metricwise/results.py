@@ -237,7 +237,7 @@ class ProblemDescription:
     Parameters
     ----------
     objective : Objective
-        What is bounded.
+        The objective that is bounded.
     smoothing : float, optional
         How far the labellings of the witness are smoothed, in units of scores; None if they are not.
     level : float, optional

@@ -107,9 +107,9 @@ class Decision:
     expected_interval : pair of float
         Interval that contains the measure of as many new samples with probability 0.9.
     posterior : TablePosterior, RankingPosterior or None
-        What intervals for any number of new samples are computed from; None unless binary.
+        Posterior from which intervals for any number of new samples are computed; None unless binary.
     calibration : Calibration
-        What makes log-odds of the scores.
+        Converts scores to log-odds.
     batch : BatchRule or None
         Adapts the threshold to the samples that are predicted together.
     is_probability : bool

@@ -82,7 +82,7 @@ class LocalExecutor:
     Attributes
     ----------
     task, data
-        What is predicted, and the samples.
+        Task and samples.
     n_jobs : int or None
         Folds, and labels of the final model, trained in parallel.
     """
@@ -145,7 +145,7 @@ class ClusterExecutor:
     Attributes
     ----------
     task, data
-        What is predicted, and the samples, of which some may have no weight.
+        Task and samples, of which some may have no weight.
     n_passes : int
         Passes over the chunks of a classifier that is trained by ``partial_fit``.
     """

@@ -27,7 +27,7 @@ class FitPlan:
     rule : ThresholdRule
         How thresholds are chosen.
     confidence : float or None
-        Of the guarantee that constraints hold on new samples; None for no guarantee.
+        Confidence of the guarantee that constraints hold on new samples; None for no guarantee.
     cv : int, splitter, iterable or None
         Folds.
     prefit : bool

@@ -70,7 +70,7 @@ def choose_threshold(
     weights : array, optional
         Weights of the samples; a sample of weight 2 counts as two such samples.
     seed : int
-        Of the resamples.
+        Seeds the resamples.
 
     Examples
     --------

@@ -85,7 +85,7 @@ class Design(MatrixProducts[Floats, Floats], SampleAccess, Protocol):
 
 
 class LinearWeights:
-    """Weights that are plain vectors: they are their own covectors and portable as they are."""
+    """Weights that are plain vectors: they are their own covectors and portable form."""
 
     def covector(self, w: Floats) -> Floats:
         """Return ``w``."""

@@ -74,7 +74,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         Returns
         -------
         array of shape (n_samples,) or (n_samples, n_classes)
-            Of a Dask collection: one with the same chunks, not computed yet.
+            For a Dask collection, a lazy one with the same chunks.
         """
         check_is_fitted(self, "result_")
         if is_dask(X):
@@ -98,7 +98,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         Returns
         -------
         array of shape (n_samples,)
-            Of a Dask collection: one with the same chunks, not computed yet.
+            For a Dask collection, a lazy one with the same chunks.
         """
         check_is_fitted(self, "result_")
         return lazy_labels(self, X) if is_dask(X) else self._labels(self.decision_function(X))

@@ -49,7 +49,7 @@ class FieldParser:
     style : Style
         Syntax of the fields.
     kinds : sequence of {"number", "text", None}
-        What the columns hold; None for those that are ignored.
+        Kinds of the columns; None for ignored ones.
     limit : float
         The largest number.
     strict : bool

@@ -11,8 +11,8 @@ the averaged weights are never formed. With theta_t the share of the model after
     sum of theta_t w_t = A v - z,    A = sum of theta_t a_t,
 
 where every update of v by d adds A d to z (Xu 2011). The numbers a, m, b, A and others live in one array between
-passes, and in variables of their own during a pass: what is read from an array again and again, or passed on in one,
-costs as much as a short sample.
+passes, and in local variables during a pass: reading them from an array again and again costs as much as a short
+sample.
 """
 
 import math

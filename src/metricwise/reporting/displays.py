@@ -77,7 +77,7 @@ class MeasureCurveDisplay:
         Parameters
         ----------
         ax : matplotlib axes, optional
-            Where to draw; a new figure by default.
+            Axes to draw on; a new figure by default.
         **kwargs
             Passed to ``ax.plot`` for the curve.
 
@@ -131,7 +131,7 @@ class MeasureCurveDisplay:
         name : str, optional
             Name in the legend; by default the class of the model.
         ax : matplotlib axes, optional
-            Where to draw.
+            Axes to draw on; a new figure by default.
         **kwargs
             Passed to ``ax.plot``.
 
@@ -180,7 +180,7 @@ class MeasureCurveDisplay:
         name : str, optional
             Name in the legend.
         ax : matplotlib axes, optional
-            Where to draw.
+            Axes to draw on; a new figure by default.
         **kwargs
             Passed to ``ax.plot``.
 

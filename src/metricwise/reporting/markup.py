@@ -80,7 +80,7 @@ def table(
     Parameters
     ----------
     caption : str
-        What the table shows.
+        Caption of the table.
     head : sequence
         Headers of the columns.
     rows : iterable of sequences

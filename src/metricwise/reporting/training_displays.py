@@ -62,7 +62,7 @@ class ConvergenceDisplay:
         Parameters
         ----------
         ax : matplotlib axes, optional
-            Where to draw; a new figure by default.
+            Axes to draw on; a new figure by default.
         **kwargs
             Passed to ``ax.plot``.
 
@@ -108,7 +108,7 @@ class ConvergenceDisplay:
         by : {"iteration", "seconds"}, default="iteration"
             Quantity of the horizontal axis.
         ax : matplotlib axes, optional
-            Where to draw.
+            Axes to draw on; a new figure by default.
         **kwargs
             Passed to ``ax.plot``.
 
@@ -159,7 +159,7 @@ class LeaderboardDisplay:
         Parameters
         ----------
         ax : matplotlib axes, optional
-            Where to draw; a new figure by default.
+            Axes to draw on; a new figure by default.
         **kwargs
             Passed to ``ax.errorbar``.
 
@@ -188,7 +188,7 @@ class LeaderboardDisplay:
         estimator : MetricClassifier
             A fitted MetricClassifier, or a pipeline or search that ends in one.
         ax : matplotlib axes, optional
-            Where to draw.
+            Axes to draw on; a new figure by default.
         **kwargs
             Passed to ``ax.errorbar``.
 

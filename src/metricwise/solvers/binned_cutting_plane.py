@@ -53,7 +53,7 @@ class BinnedCuttingPlane(CuttingPlane):
     @staticmethod
     def _settle(problem: Any, state: Any) -> None:
         state.scores = problem.design.store_combination(state.scores)
-        state.labelling = state.labelling.settled(state.scores)
+        state.labelling = state.labelling.replace_scores(state.scores)
 
     def certificate(self, problem: Any, state: CuttingPlaneState) -> Certificate:
         """Return the bounds known so far."""

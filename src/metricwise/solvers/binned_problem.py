@@ -70,8 +70,8 @@ class BinnedLabelling:
         sums = histogram.sums(direction)
         return float(sum(c @ total for c, total in zip(self.bracket.by_bin, sums, strict=True)))
 
-    def settled(self, scores: RemoteScores) -> BinnedLabelling:
-        """Return the same labelling where its scores have become one vector."""
+    def replace_scores(self, scores: RemoteScores) -> BinnedLabelling:
+        """Return the same labelling with scores that are stored as one vector."""
         return replace(self, scores=scores)
 
 

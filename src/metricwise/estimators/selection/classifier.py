@@ -43,7 +43,7 @@ class MetricClassifier(ThresholdedClassifier):
     Parameters
     ----------
     measure : str or Measure, default="f1"
-        What predictions are judged by; averages such as "f1_macro" for multiclass and multilabel targets.
+        The measure of the predictions; averages such as "f1_macro" for multiclass and multilabel targets.
     candidates : "auto", list of str or dict, default="auto"
         All that fit the data ("auto"); some of "logistic", "boosted_trees", "extra_trees", "linear_svm",
         "multivariate_svm", "auc_svm", "streams" and "rbf"; or a dictionary of your own classifiers by name.

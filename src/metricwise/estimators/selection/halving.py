@@ -119,7 +119,7 @@ class SuccessiveHalving:
     Attributes
     ----------
     task, data
-        What is predicted, and the samples.
+        Task and samples.
     rule : ThresholdRule
         How thresholds are chosen.
     cv : int, splitter or None

@@ -227,7 +227,7 @@ class StreamingClassifier(LinearClassifier):
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from more samples: any number of them, one included.
 
-        What is learnt depends on the samples and their order, not on how they are divided among calls.
+        The model depends on the samples and their order, not on their division among calls.
 
         Parameters
         ----------
@@ -315,7 +315,7 @@ class StreamingClassifier(LinearClassifier):
 
     @property
     def measure_(self) -> Measure:  # type: ignore[override]
-        """What the model was trained for."""
+        """The measure that the model was trained for."""
         return self._model.measure
 
     @property
@@ -335,7 +335,7 @@ class StreamingClassifier(LinearClassifier):
 
     @property
     def threshold_(self) -> float | Floats:  # type: ignore[override]
-        """What `decision_function` subtracts from the scores."""
+        """The threshold, which `decision_function` subtracts from the scores."""
         thresholds = self._sign * np.array([model.threshold for model in self._model.binary_models])
         return float(thresholds[0]) if thresholds.size == 1 else thresholds
 

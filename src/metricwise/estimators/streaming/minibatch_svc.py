@@ -27,8 +27,8 @@ class MiniBatchSVC(StreamingClassifier):
     Parameters
     ----------
     measure : str or Measure, default="f1"
-        What to train for: a name from ``metricwise.measure_names("MiniBatchSVC")`` or such a measure. Numbers of top
-        samples must be given as shares of the positives, since the samples of a stream are not counted ahead.
+        The measure to train for: a name from ``metricwise.measure_names("MiniBatchSVC")`` or such a measure. Numbers of
+        top samples must be given as shares of the positives, since the samples of a stream are not counted ahead.
     batch_size : int, default=1000
         Samples of a buffer; in `fit` at most an eighth of the samples. It grows, up to eight times, until it holds both
         classes.
@@ -81,11 +81,11 @@ class MiniBatchSVC(StreamingClassifier):
     intercept_ : array of shape (1,) or (n_classes,)
         Constant terms of the scores.
     threshold_ : float or array of shape (n_classes,)
-        What `decision_function` subtracts from the scores.
+        Thresholds, which `decision_function` subtracts from the scores.
     classes_ : array
         The labels, sorted.
     measure_ : Measure
-        What the model was trained for.
+        The measure that the model was trained for.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : array

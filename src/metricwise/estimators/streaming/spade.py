@@ -23,7 +23,7 @@ class SPADEClassifier(StreamingClassifier):
     Parameters
     ----------
     measure : str or Measure, default="g_mean"
-        What to train for: a name from ``metricwise.measure_names("SPADEClassifier")`` or such a measure.
+        The measure to train for: a name from ``metricwise.measure_names("SPADEClassifier")`` or such a measure.
     eta0 : float, default=1.0
         The first step. With the adaptive schedule a step of 1 would, on average, change a sample's own score by one.
     alpha : float, default=1e-4
@@ -77,11 +77,11 @@ class SPADEClassifier(StreamingClassifier):
     intercept_ : array of shape (1,) or (n_classes,)
         Constant terms of the scores.
     threshold_ : float or array of shape (n_classes,)
-        What `decision_function` subtracts from the scores.
+        Thresholds, which `decision_function` subtracts from the scores.
     classes_ : array
         The labels, sorted.
     measure_ : Measure
-        What the model was trained for.
+        The measure that the model was trained for.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : array

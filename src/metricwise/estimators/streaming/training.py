@@ -92,7 +92,7 @@ class StreamModel:
     Parameters
     ----------
     measure : Measure
-        What the model was trained for.
+        The measure that the model was trained for.
     classes : array
         The labels, sorted.
     states : tuple of StreamState
@@ -106,7 +106,7 @@ class StreamModel:
     n_elsewhere : int
         Samples seen by shards other than the one whose position the states have.
     n_passes, status, seconds, bytes_moved
-        What `result_` reports.
+        Values that `result_` reports.
     """
 
     measure: Measure
@@ -155,7 +155,7 @@ class Progress:
     n_elsewhere : int
         Samples seen by shards other than the one whose position the states have.
     status : str
-        Why training ended; empty as long as it goes on.
+        Why training ended; empty while it continues.
     entries, best
         The history and, of sources that select a model, the best one.
     """
@@ -174,7 +174,7 @@ class Progress:
     best: BinaryModel | None = None
 
     def seconds_left(self, n_samples: int, n_passes: int) -> float:
-        """Return how long the passes still allowed would take, each over so many samples, at the speed so far."""
+        """Return how long the passes still allowed would take, each over ``n_samples`` samples, at the speed so far."""
         seen = self.passes * n_samples + self.offset
         return self.seconds * max(n_passes * n_samples - seen, 0) / max(seen, 1)
 

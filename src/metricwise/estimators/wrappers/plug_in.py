@@ -56,7 +56,7 @@ class PlugInClassifier(MetaEstimatorMixin, ThresholdedClassifier, _ClientOfFit):
     estimator : classifier
         With ``predict_proba`` (thresholds are chosen on log-odds) or ``decision_function``.
     measure : str or Measure, default="f1"
-        What predictions are judged by: a name, a measure such as ``RecallAtPrecision(0.9)``, or an average such as
+        The measure of the predictions: a name, a measure such as ``RecallAtPrecision(0.9)``, or an average such as
         "f1_macro" for multiclass and multilabel targets, where the macro average is the default.
     threshold : {"auto", "max", "bagged", "expected", "batch"}, default="auto"
         How the threshold is estimated. "max" is the best on out-of-fold samples; "bagged" averages over resamples of
@@ -191,7 +191,7 @@ class PlugInClassifier(MetaEstimatorMixin, ThresholdedClassifier, _ClientOfFit):
 
         Parameters
         ----------
-        X : array, data frame, sparse matrix, Dask collection or whatever the classifier takes, of n_samples samples
+        X : array, data frame, sparse matrix, Dask collection or other input of the classifier, of n_samples samples
             Samples. Those of a Dask array or data frame stay with the workers of its cluster, and folds are whole
             chunks. The classifier must be one of metricwise that trains on a cluster, one that another package has made
             for Dask (of LightGBM, XGBoost or dask-ml), or have ``partial_fit``, by which it then learns from the chunks
@@ -319,7 +319,7 @@ class PlugInClassifier(MetaEstimatorMixin, ThresholdedClassifier, _ClientOfFit):
         Returns
         -------
         array of shape (n_samples,) or (n_samples, n_labels); a CSR matrix if the labels of training were sparse
-            Of a Dask collection: one with the same chunks, not computed yet.
+            For a Dask collection, a lazy one with the same chunks.
         """
         check_is_fitted(self, "measure_")
         return lazy_labels(self._for_chunks(), X) if is_dask(X) else super().predict(X)
@@ -336,7 +336,7 @@ class PlugInClassifier(MetaEstimatorMixin, ThresholdedClassifier, _ClientOfFit):
         Returns
         -------
         array of shape (n_samples, n_classes) or (n_samples, n_labels)
-            Of a Dask collection: one with the same chunks, not computed yet.
+            For a Dask collection, a lazy one with the same chunks.
         """
         check_is_fitted(self, "measure_")
         if is_dask(X):

@@ -46,7 +46,7 @@ class AdaptedSVC(MetaEstimatorMixin, ThresholdedClassifier, NamedEstimatorsMixin
     Parameters
     ----------
     measure : str or Measure, default="f1"
-        What predictions are judged by: a name from ``metricwise.measure_names("AdaptedSVC")`` or a measure.
+        The measure of the predictions: a name from ``metricwise.measure_names("AdaptedSVC")`` or a measure.
     estimators : "default" or list of (str, classifier), default="default"
         The inputs, each with ``predict_proba`` or ``decision_function``. By default boosted trees, a machine with an
         rbf kernel and logistic regression, with the preprocessing that the samples need; for sparse samples too wide
@@ -54,7 +54,7 @@ class AdaptedSVC(MetaEstimatorMixin, ThresholdedClassifier, NamedEstimatorsMixin
     C : float, default=1.0
         The cost of a mistake: the larger, the weaker the regularisation of the machine.
     use_features : bool, default=True
-        Whether the features of the samples enter the machine, too: standardised, sparse ones as they are or by their
+        Whether the features of the samples enter the machine, too: standardised, sparse ones unchanged or by their
         largest value, categories of a data frame as zeros and ones. Without them, the machine weighs only the inputs,
         and X may be anything that these accept.
     feature_scaling : float, default=0.3

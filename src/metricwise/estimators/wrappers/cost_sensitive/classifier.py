@@ -52,7 +52,7 @@ class CostSensitiveClassifier(PlugInClassifier):
         Its ``fit``, or that of the last step of a pipeline, takes ``sample_weight``; it has ``predict_proba`` or
         ``decision_function``.
     measure : str or Measure, default="f1"
-        What predictions are judged by: a ratio of the rates ("f1", "jaccard", "cohen_kappa", ...) or a concave function
+        The measure of the predictions: a ratio of the rates ("f1", "jaccard", "cohen_kappa", ...) or a concave function
         of them ("g_mean", "h_mean", "q_mean", "min_rate").
     max_iter : int, default=3
         Largest number of iterations with class weights. Each trains the classifier once per fold. With 0 this is
@@ -178,7 +178,7 @@ class CostSensitiveClassifier(PlugInClassifier):
 
         Parameters
         ----------
-        X : array, data frame, sparse matrix or whatever the classifier takes, of n_samples samples
+        X : array, data frame, sparse matrix or other input of the classifier, of n_samples samples
             Samples.
         y : array of shape (n_samples,)
             Two classes.

@@ -85,7 +85,7 @@ class WeightingPlan:
     executor : LocalExecutor
         Task and samples.
     learner : WeightedLearner
-        What is trained.
+        The learner that is trained.
     rule : ThresholdRule
         How thresholds are chosen.
     has_probabilities : bool
