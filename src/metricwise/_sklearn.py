@@ -1,4 +1,4 @@
-"""The names of scikit-learn that are not part of its public interface, and all of them: nothing else imports any.
+"""All names of scikit-learn that are not part of its public interface: no other file imports any.
 
 Each line says what the name is for. Where scikit-learn has a public way, that is used instead; where versions differ,
 the difference ends here. Both ends of the supported range are tested (``make test``, ``make test-oldest``).
@@ -23,7 +23,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, Options, StrOp
 # `set_params` of estimators by the names they have in a list, as in `VotingClassifier`.
 from sklearn.utils.metaestimators import _BaseComposition as NamedEstimatorsMixin
 
-# Votes of one class vs another, with the sums of scores within equal votes, as `SVC` has them.
+# Votes of the one-vs-one classifiers, ties broken by the sums of scores, as in `SVC`.
 from sklearn.utils.multiclass import _ovr_decision_function as votes_of_pairs
 
 # The number of features of chunks, which `validate_data` would convert to an array.
@@ -35,7 +35,7 @@ from sklearn.utils.validation import _check_sample_weight
 # The number of samples of whatever a learner takes: arrays, sparse matrices, data frames, lists.
 from sklearn.utils.validation import _num_samples as count_samples
 
-# What fitted models of scikit-learn hold, by module: model files name these classes.
+# Private classes that fitted models of scikit-learn contain, by module: model files name these classes.
 HELD_CLASSES = {
     "sklearn.calibration": "_CalibratedClassifier _SigmoidCalibration _TemperatureScaling",
     "sklearn.compose._column_transformer": "_RemainderColsList",  # until 1.6
@@ -44,7 +44,7 @@ HELD_CLASSES = {
     "sklearn.multiclass": "_ConstantPredictor",
     "sklearn.neural_network._stochastic_optimizers": "AdamOptimizer SGDOptimizer",
 }
-# The losses that boosted trees hold: a model file has their names, and they are made anew.
+# The losses of boosted trees: a model file stores their names, and loading makes them anew.
 HELD_LOSSES = {"sklearn._loss.loss": "ExponentialLoss HalfBinomialLoss HalfMultinomialLoss"}
 # Where the compiled decision tree is defined, by which its objects are recognised.
 TREE_MODULE = "sklearn.tree._tree"
@@ -55,7 +55,7 @@ SEARCH_MODULE = "sklearn.model_selection._search"
 def check_sample_weight(sample_weight: Any, X: Any, *, allow_all_zero_weights: bool = False) -> NDArray[np.float64]:
     """Return one weight per sample, ones for None; raise if one is negative or, unless that is allowed, all are zero.
 
-    scikit-learn 1.6 accepts weights that are all zero and newer versions refuse them: here they are never its concern.
+    scikit-learn 1.6 accepts weights that are all zero and newer versions refuse them, so they are checked here.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What model files store of a class, declared beside the class that it is about."""
+"""The attributes of a class that model files store, declared beside the class."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class StoredState:
         Raised whenever a stored attribute changes its name or meaning; `metricwise.persistence.old` then gets a step
         that reads the files of the version before.
     attributes : tuple of str
-        What is stored where it exists; of an estimator, beside its parameters.
+        Names of the stored attributes, where they exist; parameters of an estimator are stored in any case.
     training_parameters : tuple of str
         Parameters that belong to the training and not to the model, such as callbacks: they are not stored, and have
         their defaults in a loaded model.

@@ -1,4 +1,4 @@
-"""Dask collections that users pass: how they are recognised, and which client knows their workers."""
+"""Dask collections as arguments: recognise them, list their chunks, and find the client of their workers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def is_dask(X: Any) -> bool:
-    """Whether something is a Dask collection; Dask is not imported to find out.
+    """Return whether X is a Dask collection, without importing Dask.
 
     Examples
     --------
@@ -19,7 +19,7 @@ def is_dask(X: Any) -> bool:
 
 
 def running_client(client: Any = None) -> Any:
-    """Return a Dask client that can be used: the given one, or the one that was started last."""
+    """Return the given Dask client, or the one started last; raise if it is not running."""
     try:
         import distributed
     except ImportError as error:
@@ -29,7 +29,7 @@ def running_client(client: Any = None) -> Any:
             client = distributed.get_client()
         except ValueError as error:
             raise ValueError(
-                "X is a Dask collection, and there is no client that knows workers for it: start one with "
+                "X is a Dask collection, but there is no client with workers for it: start one with "
                 "client = dask.distributed.Client(), or pass it as client=..."
             ) from error
     if client.status != "running":
@@ -40,15 +40,15 @@ def running_client(client: Any = None) -> Any:
     return client
 
 
-def at_hand(values: Any, client: Any = None) -> Any:
-    """Return numbers or labels in the memory of this process."""
+def load_into_memory(values: Any, client: Any = None) -> Any:
+    """Return values as they are, or computed if they are a Dask collection."""
     if not is_dask(values):
         return values
     return values.compute() if client is None else client.compute(values).result()
 
 
 def refuse_client(client: Any, X: Any) -> None:
-    """Raise if a client was given for samples that are not with its workers."""
+    """Raise if a client was given for samples that are not a Dask collection."""
     if client is not None and not is_dask(X):
         raise ValueError(
             f"a client was given, but X is {type(X).__name__}, not a Dask collection: leave the client out, or use "
@@ -57,10 +57,10 @@ def refuse_client(client: Any, X: Any) -> None:
 
 
 def refuse_other_collections(X: Any) -> None:
-    """Raise if a Dask collection is neither an array nor a data frame; a Delayed has all attributes there are."""
+    """Raise if a Dask collection is neither an array nor a data frame."""
     from dask.delayed import Delayed
 
-    is_delayed = isinstance(X, Delayed)
+    is_delayed = isinstance(X, Delayed)  # asked first: a Delayed has every attribute
     if is_delayed or not (hasattr(X, "numblocks") or hasattr(X, "columns")):
         kind = "Delayed" if is_delayed else type(X).__name__
         raise TypeError(
@@ -69,8 +69,8 @@ def refuse_other_collections(X: Any) -> None:
         )
 
 
-def row_blocks(X: Any) -> list[Any]:
-    """Return the chunks of samples of a Dask array or data frame, not computed."""
+def list_chunks(X: Any) -> list[Any]:
+    """Return the chunks of a Dask array or data frame as delayed objects, each of whole samples."""
     refuse_other_collections(X)
     if hasattr(X, "columns"):
         return list(X.to_delayed())

@@ -1,4 +1,4 @@
-"""Measure the memory that is free before much of it is taken; read and write amounts of memory as users do."""
+"""Measure the available memory, and convert amounts of memory from and to text."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "KI": 2**10, "
 _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]I?)?B?\s*", re.IGNORECASE)
 
 
-def bytes_of(limit: int | str) -> int:
+def parse_bytes(limit: int | str) -> int:
     """Return a number of bytes from a number or from text.
 
     Examples
     --------
-    >>> bytes_of("1.5GB"), bytes_of("2 KiB"), bytes_of(10**6)
+    >>> parse_bytes("1.5GB"), parse_bytes("2 KiB"), parse_bytes(10**6)
     (1500000000, 2048, 1000000)
     """
     found = _SIZE.fullmatch(limit) if isinstance(limit, str) else None
@@ -31,12 +31,12 @@ def bytes_of(limit: int | str) -> int:
     raise ValueError(f"memory_limit must be a number of bytes or text such as '800MB' or '2GiB', got {limit!r}")
 
 
-def megabytes(size: float) -> str:
+def format_megabytes(size: float) -> str:
     """Return an amount of memory as text, rounded up to megabytes.
 
     Examples
     --------
-    >>> megabytes(320_000_001)
+    >>> format_megabytes(320_000_001)
     '321MB'
     """
     return f"{math.ceil(size / 10**6)}MB"
@@ -50,7 +50,7 @@ def available_bytes() -> int:
 
 
 def bytes_left_in_cgroups(membership: Path = _MEMBERSHIP, mount: Path = _MOUNT) -> int | None:
-    """Return what the control groups of this process leave of their memory.
+    """Return the memory that the control groups of this process leave unused.
 
     Parameters
     ----------

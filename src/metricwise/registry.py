@@ -1,7 +1,7 @@
 """All estimators, each described once.
 
 Public names, `measure_names`, the command, model files, exports, error messages and contract tests read this table. An
-estimator is loaded when it is asked for, so that reading the table costs nothing.
+estimator is loaded on first use, so that reading the table costs nothing.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ class EstimatorEntry:
     home : str
         The module that defines it.
     family : {"svm", "streaming", "wrapper", "selection", "multilabel"}
-        What kind of estimator it is, which is the folder it lives in.
+        Kind of estimator; also the name of its folder.
     command_name : str
-        What ``metricwise train --algorithm`` calls it.
+        Its name for ``metricwise train --algorithm``.
     description : str
         One line for the help of the command.
     needs : tuple of str
@@ -44,7 +44,7 @@ class EstimatorEntry:
         measure.
     trains_on : frozenset of {"memory", "stream", "disk", "cluster"}
         Where the samples may be.
-    checkpoints : bool
+    has_checkpoints : bool
         Whether an interrupted training can be resumed from a file.
     is_linear : bool
         Whether its scores are linear in the features (without a kernel).
@@ -61,7 +61,7 @@ class EstimatorEntry:
     description: str
     needs: tuple[str, ...] = ()
     trains_on: frozenset[DataLocation] = frozenset({"memory"})
-    checkpoints: bool = False
+    has_checkpoints: bool = False
     is_linear: bool = False
     thresholds_learner: bool = False
     has_certificate: bool = False
@@ -77,7 +77,7 @@ class EstimatorEntry:
         return tuple(getattr(import_module(module), name) for module, name in homes)
 
     def fits(self, measure: Measure) -> bool:
-        """Whether the estimator can be trained for a measure."""
+        """Return whether the estimator can be trained for a measure."""
         return isinstance(measure, self.capabilities)
 
 
@@ -102,7 +102,7 @@ _ENTRIES = (
         "linear or kernel SVM for a measure of all labels together (Joachims 2005)",
         _VIOLATED_LABELLING,
         _MEMORY | _DISK | _CLUSTER,
-        checkpoints=True,
+        has_checkpoints=True,
         is_linear=True,
         has_certificate=True,
     ),
@@ -135,7 +135,7 @@ _ENTRIES = (
         "SVM that ranks positives above negatives (Brefeld and Scheffer 2005)",
         ("metricwise.measures.base:RanksPairs",),
         _MEMORY | _DISK | _CLUSTER,
-        checkpoints=True,
+        has_checkpoints=True,
         is_linear=True,
         has_certificate=True,
     ),
@@ -155,7 +155,7 @@ _ENTRIES = (
         "alternate maximisation of a ratio of rates (Narasimhan et al. 2015)",
         _RATIO,
         _MEMORY | _DISK | _CLUSTER,
-        checkpoints=True,
+        has_checkpoints=True,
         is_linear=True,
         has_certificate=True,
     ),
@@ -167,7 +167,7 @@ _ENTRIES = (
         "streaming learner for ratios of rates (Narasimhan et al. 2015)",
         _RATIO,
         _MEMORY | _STREAM | _CLUSTER,
-        checkpoints=True,
+        has_checkpoints=True,
         is_linear=True,
     ),
     EstimatorEntry(
@@ -178,7 +178,7 @@ _ENTRIES = (
         "streaming learner for concave functions of the rates (Narasimhan et al. 2015)",
         ("metricwise.measures.base:HasDualRegion",),
         _MEMORY | _STREAM | _CLUSTER,
-        checkpoints=True,
+        has_checkpoints=True,
         is_linear=True,
     ),
     EstimatorEntry(
@@ -189,7 +189,7 @@ _ENTRIES = (
         "the multivariate SVM on mini-batches (Kar et al. 2014)",
         _VIOLATED_LABELLING,
         _MEMORY | _STREAM,
-        checkpoints=True,
+        has_checkpoints=True,
         is_linear=True,
     ),
     EstimatorEntry(
@@ -239,14 +239,14 @@ _REGISTRY: dict[str, EstimatorEntry] = {entry.name: entry for entry in _ENTRIES}
 
 
 @contextmanager
-def registered(entry: EstimatorEntry) -> Iterator[None]:
-    """Add an estimator to the registry for a while.
+def register_temporarily(entry: EstimatorEntry) -> Iterator[None]:
+    """Add an estimator to the registry within a with block.
 
     Examples
     --------
     >>> import metricwise
     >>> own = EstimatorEntry("Fraction", "fractions", "wrapper", "fraction", "not a classifier at all")
-    >>> with registered(own):
+    >>> with register_temporarily(own):
     ...     metricwise.Fraction(1, 2)
     Fraction(1, 2)
     """
@@ -262,7 +262,7 @@ def registered(entry: EstimatorEntry) -> Iterator[None]:
 def entries(
     *families: Family,
     trains_on: DataLocation | None = None,
-    checkpoints: bool | None = None,
+    has_checkpoints: bool | None = None,
     is_linear: bool | None = None,
 ) -> tuple[EstimatorEntry, ...]:
     """Return the entries of some families, or of all, that have the given abilities.
@@ -277,7 +277,7 @@ def entries(
         for entry in _REGISTRY.values()
         if (not families or entry.family in families)
         and (trains_on is None or trains_on in entry.trains_on)
-        and (checkpoints is None or entry.checkpoints == checkpoints)
+        and (has_checkpoints is None or entry.has_checkpoints == has_checkpoints)
         and (is_linear is None or entry.is_linear == is_linear)
     )
 
@@ -295,17 +295,17 @@ def entry_of(estimator: str | type | Any) -> EstimatorEntry | None:
 
 
 def trains_on(estimator: Any, location: DataLocation) -> bool:
-    """Whether an estimator of metricwise can be trained on samples that are somewhere; False for any other."""
+    """Return whether an estimator of metricwise trains on samples at a location; False for other estimators."""
     entry = entry_of(estimator)
     return entry is not None and location in entry.trains_on
 
 
-def listed(found: Iterable[EstimatorEntry], joined_by: str = "or") -> str:
-    """Return the names of estimators as a sentence has them.
+def join_names(found: Iterable[EstimatorEntry], joined_by: str = "or") -> str:
+    """Return the names of estimators as part of a sentence.
 
     Examples
     --------
-    >>> listed(entries("streaming"))
+    >>> join_names(entries("streaming"))
     'STAMPClassifier, SPADEClassifier or MiniBatchSVC'
     """
     names = [entry.name for entry in found]
@@ -340,7 +340,7 @@ def measure_names(estimator: str | type | None = None) -> tuple[str, ...]:
 
 
 def check_trainable(measure: Measure, estimator: Any) -> None:
-    """Raise a TypeError, which lists what fits instead, unless an estimator can be trained for a measure."""
+    """Raise a TypeError that lists the alternatives unless an estimator can be trained for a measure."""
     entry = entry_of(estimator)
     if entry is None or entry.fits(measure):
         return

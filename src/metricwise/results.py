@@ -1,4 +1,4 @@
-"""What training gives back: the solution, the proof of how good it is, and how it was reached."""
+"""Results of training: the solution, the certificate of its quality, and the history."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Status(Enum):
     MAX_ITER = "max_iter"
     MAX_SECONDS = "max_seconds"
     SETTLED = "settled"
-    """The measure on samples held out stopped improving."""
+    """The measure on held-out samples stopped improving."""
     STREAMING = "streaming"
     """All samples so far were learnt from; more may come."""
     STOPPED = "stopped"
@@ -62,7 +62,7 @@ class Certificate:
         Slack of the returned weights, an upper bound of their training loss at the threshold 0.
     score_error : float
         By how much the objective of the returned weights may be smaller than ``upper``, since scores were counted in
-        bins (``score_bins``); 0 where every score was looked at.
+        bins (``score_bins``); 0 where every score was used.
 
     Examples
     --------
@@ -78,7 +78,7 @@ class Certificate:
 
     @property
     def is_bounded(self) -> bool:
-        """Whether a lower bound is known; of objectives that are not convex, none is."""
+        """Whether a lower bound is known; there is none for objectives that are not convex."""
         return self.lower > -np.inf
 
     @property
@@ -99,7 +99,7 @@ class Certificate:
 @stored_fields(version=1)
 @dataclass(frozen=True)
 class HistoryEntry:
-    """Where training stood after an iteration.
+    """The state of training after one iteration.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ class HistoryEntry:
     cuts : int
         Cutting planes in use.
     bytes_moved : int
-        Bytes of arrays that went to the workers of a cluster and back so far; 0 for samples at hand.
+        Bytes of arrays that were exchanged with the workers of a cluster so far; 0 for samples in memory.
     """
 
     iteration: int
@@ -131,7 +131,7 @@ class HistoryEntry:
 @stored_fields(version=1)
 @dataclass(frozen=True)
 class StreamEntry:
-    """Where a stream stood when its model was evaluated.
+    """The state of a stream when its model was evaluated.
 
     Parameters
     ----------
@@ -197,15 +197,15 @@ class History(Sequence[Entry]):
 @stored_fields(version=1)
 @dataclass(frozen=True)
 class Witness:
-    """What proves the lower bound: a convex combination of labellings.
+    """The proof of the lower bound: a convex combination of labellings.
 
     Each labelling is identified by the weights ``points[k]`` at which it was found and the weights of its true and
-    false positives: it calls positive the best-scored samples of either class, so data and witness give it back.
+    false positives: it predicts the best-scored samples of either class positive, so data and witness determine it.
 
     Parameters
     ----------
     shares : array of shape (k,)
-        The combination: not negative, adding up to at most one. What is missing to one belongs to the true labels.
+        Coefficients of the labellings: not negative, with a sum of at most one. The rest is that of the true labels.
     points : array or sparse array of shape (k, n_columns)
         Weights, the last column belonging to the intercept if there is one.
     tables : array of shape (k, 2)
@@ -237,11 +237,11 @@ class ProblemDescription:
     Parameters
     ----------
     objective : Objective
-        What is bounded.
+        The objective that is bounded.
     smoothing : float, optional
         How far the labellings of the witness are smoothed, in units of scores; None if they are not.
     level : float, optional
-        Of a ratio: the challenge level that the witness belongs to.
+        For a ratio of rates, the challenge level that the witness belongs to.
     columns : tuple of int, optional
         The features that the weights are restricted to, ascending; None for all.
     """
@@ -255,7 +255,7 @@ class ProblemDescription:
 @stored_fields(version=1)
 @dataclass(frozen=True)
 class Result:
-    """A solution and what is known of it."""
+    """A solution with its certificate and history."""
 
     weights: Floats = field(repr=False)
     certificate: Certificate
@@ -267,12 +267,12 @@ class Result:
 
     @property
     def problem(self) -> ProblemDescription:
-        """Which objective the certificate bounds."""
+        """The problem whose objective the certificate bounds."""
         return ProblemDescription()
 
     @property
     def bytes_moved(self) -> int:
-        """Bytes of arrays that training sent to the workers of a cluster and received; 0 for samples at hand.
+        """Bytes of arrays that training exchanged with the workers of a cluster; 0 for samples in memory.
 
         Those of single iterations are the differences between entries of the history.
         """
@@ -299,7 +299,7 @@ class Result:
 
 @dataclass(frozen=True)
 class StreamResult:
-    """What is known of a model learnt from a stream. Point updates give no bound, so there is no certificate.
+    """The result of training on a stream. Point updates give no bound, so there is no certificate.
 
     Parameters
     ----------
@@ -310,13 +310,13 @@ class StreamResult:
     n_samples : int
         Samples seen, those of all passes together.
     n_passes : int
-        Passes over the data, the last one perhaps cut short.
+        Passes over the data; the last one may be incomplete.
     seconds : float
         Time spent.
     history : History
-        The measure on samples not learnt from, and the dual variables, as samples went by.
+        The measure on samples not learnt from, and the dual variables, at every evaluation.
     bytes_moved : int
-        Bytes of arrays that went from the coordinator to the workers of a cluster and back; 0 in memory.
+        Bytes of arrays that were exchanged with the workers of a cluster; 0 for samples in memory.
     """
 
     weights: Floats = field(repr=False)

@@ -1,4 +1,4 @@
-"""Sharing work over the samples among the cores, with results that do not depend on how many there are."""
+"""Share the work over samples among cores, with results that do not depend on their number."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ def block_bounds(size: int, work: float) -> list[tuple[int, int]]:
     return list(pairwise(edges))
 
 
-def both(first: Callable[[], A], second: Callable[[], B], threads: int) -> tuple[A, B]:
-    """Return what two independent tasks return, side by side if there is a second thread."""
+def run_both(first: Callable[[], A], second: Callable[[], B], threads: int) -> tuple[A, B]:
+    """Return the results of two independent tasks, run in parallel if there is a second thread."""
     if threads <= 1:
         return first(), second()
-    waiting = _pool(os.getpid(), threads).submit(second)
-    return first(), waiting.result()
+    future = _pool(os.getpid(), threads).submit(second)
+    return first(), future.result()
 
 
 def run_blocks(task: Callable[[int, int, int], None], bounds: list[tuple[int, int]], threads: int) -> None:

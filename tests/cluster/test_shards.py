@@ -18,7 +18,7 @@ from benchmarks.cluster_process import SETTINGS
 from metricwise import SPADEClassifier, STAMPClassifier, load, save
 from metricwise.kernels import streaming
 from metricwise.kernels.random_numbers import shuffle
-from metricwise.solvers.shards import ChunkLabels, averaged_state, pass_over_chunk
+from metricwise.solvers.shards import ChunkLabels, average_states, pass_over_chunk
 from metricwise.solvers.stream_data import StreamData
 from tests.cluster.chunked import make_csr_chunks, make_dense_chunks
 from tests.contracts.cases import make_data
@@ -92,7 +92,7 @@ def test_states_average_models_running_averages_and_duals(method, is_sparse):
         labels = ChunkLabels(POSITIVE, None, np.isin(np.arange(len(X)), part))
         after.append(pass_over_chunk(samples, learner, before, labels, number))
     counts = [part.size for part in parts]
-    found = averaged_state(before, after, counts, scaling=True)
+    found = average_states(before, after, counts, scaling=True)
     shares = np.array(counts) / len(X)
 
     def scores(state):  # scores of the model by its definition

@@ -181,7 +181,7 @@ def test_predictions_from_support_vectors_equal_those_of_the_whole_matrix(estima
 def test_predictions_do_not_depend_on_blocks(estimator, monkeypatch):
     model = make_kernel_model(estimator).fit(X, POSITIVE)
     whole = model.decision_function(OTHERS)
-    monkeypatch.setattr("metricwise.designs.kernel_function.BLOCK_ROWS", 4)
+    monkeypatch.setattr("metricwise.designs.kernel_function.BLOCK_SAMPLES", 4)
     np.testing.assert_allclose(model.decision_function(OTHERS), whole, atol=1e-12)
     again = make_kernel_model(estimator).fit(X, POSITIVE)
     assert get_objective(again) == pytest.approx(get_objective(model), rel=2e-3)

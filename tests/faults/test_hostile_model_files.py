@@ -62,7 +62,7 @@ def _write_hostile(path: Path, entries: list[Any], original: Path) -> Path:
         ([{"kind": "scalar", "dtype": "<U400000000", "value": "x"}], "type of something else"),
         ([{"kind": "dtype", "dtype": "O"}], "no type of numbers"),
         ([{"kind": "array", "number": 5}], "array_5"),
-        ([{"kind": "array", "number": 0}], "something else than an estimator"),
+        ([{"kind": "array", "number": 0}], "its content is no estimator"),
         ([], "list index out of range"),
     ],
 )
@@ -166,7 +166,7 @@ def test_repeated_references_take_no_memory(files: dict[str, Path], tmp_path: Pa
     again = [{"kind": "items", "shape": [2], "items": [{"is": "entry", "at": k}] * 2} for k in range(200)]
     tracemalloc.start()
     assert_load_raises(
-        _write_hostile(tmp_path / "hostile.mw", [first, *again], files["linear"]), "something else than an estimator"
+        _write_hostile(tmp_path / "hostile.mw", [first, *again], files["linear"]), "its content is no estimator"
     )
     assert tracemalloc.get_traced_memory()[1] < 20e6
     tracemalloc.stop()
@@ -245,7 +245,7 @@ def test_kernel_machines_and_streams_of_wrong_sizes_raise(files: dict[str, Path]
         ([{"kind": "object", "class": "metricwise.AUCSVC", "fields": {}}], "not among"),
         (
             [{"kind": "object", "class": "metricwise.estimators.front_door.tasks.TwoClasses", "fields": {}}],
-            "something else than an estimator",
+            "its content is no estimator",
         ),
         (
             [{"kind": "object", "class": "metricwise.estimators.amp.AMPClassifier", "fields": {"callback": 1}}],

@@ -199,8 +199,8 @@ def test_a_killed_conversion_is_never_used(tmp_path):
     script = """
 import os, signal, sys
 import metricwise.io, metricwise.io.binary_cache as cache
-finished = cache._take_name
-cache._take_name = lambda *names: os.kill(os.getpid(), signal.SIGKILL)
+finished = cache._publish
+cache._publish = lambda *names: os.kill(os.getpid(), signal.SIGKILL)
 metricwise.io.open(sys.argv[1])
 """
     done = subprocess.run([sys.executable, "-c", script, str(path)], capture_output=True, check=False)
@@ -217,7 +217,7 @@ metricwise.io.open(sys.argv[1])
 
 
 def test_a_conversion_finished_by_another_process_is_used(tmp_path):
-    from metricwise.io.binary_cache import converted
+    from metricwise.io.binary_cache import convert_once
 
     path, _ = write_samples(tmp_path, "csv")
 
@@ -228,7 +228,7 @@ def test_a_conversion_finished_by_another_process_is_used(tmp_path):
         (faster / "of the faster").write_text("")
         return {}
 
-    folder = converted(str(path), {}, None, write)
+    folder = convert_once(str(path), {}, None, write)
     assert (folder / "of the faster").exists() and list_folders(tmp_path) == [folder]
 
 
@@ -246,7 +246,7 @@ def test_an_unwritable_folder_raises(tmp_path):
     ("array", "message"),
     [
         (np.asfortranarray(X), r"Fortran order.*ascontiguousarray"),
-        (X[:, 0], "has 1 axes, and rows need two"),
+        (X[:, 0], "has 1 axes; samples and features make two"),
         (X[:0], "has 0 rows and 6 columns"),
         (X[:, :0], "has 3000 rows and 0 columns"),
         (X.astype(str), "not numbers"),

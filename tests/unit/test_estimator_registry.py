@@ -18,7 +18,7 @@ from metricwise.cli import main
 from metricwise.estimators.inputs import refuse_chunks
 from metricwise.measures import get_measure
 from metricwise.persistence.exports.linear import extract_linear_scores
-from metricwise.registry import EstimatorEntry, check_trainable, entries, entry_of, registered
+from metricwise.registry import EstimatorEntry, check_trainable, entries, entry_of, register_temporarily
 from tests.contracts.test_estimators import list_estimators_for_measures
 
 
@@ -43,7 +43,7 @@ def toy():
         trains_on=frozenset({"memory", "disk"}),
         is_linear=True,
     )
-    with registered(entry):
+    with register_temporarily(entry):
         yield entry
     ToySVC.__module__ = module
     del sys.modules["toy_estimators"]
@@ -93,7 +93,7 @@ def test_an_unknown_estimator_has_no_entry():
     assert entry_of("ToySVC") is None and entry_of(ToySVC).name == "MultivariateSVC"
     with pytest.raises(AttributeError):
         metricwise.ToySVC  # noqa: B018
-    with pytest.raises(ValueError, match="registered already"), registered(entry_of("AUCSVC")):
+    with pytest.raises(ValueError, match="registered already"), register_temporarily(entry_of("AUCSVC")):
         pass
 
 
@@ -102,7 +102,7 @@ def test_entries_agree_with_their_classes(entry):
     cls = entry.load()
     assert cls.__module__ == entry.home and entry_of(cls) is entry
     assert hasattr(cls, "partial_fit") == ("stream" in entry.trains_on)
-    assert entry.checkpoints == ("checkpoint" in cls._get_param_names())
+    assert entry.has_checkpoints == ("checkpoint" in cls._get_param_names())
     folder = {"wrapper": "wrappers"}.get(entry.family, entry.family)
     assert entry.home.startswith(f"metricwise.estimators.{folder}.")
     assert bool(entry.needs) == ("measure" in cls._get_param_names())

@@ -12,7 +12,7 @@ from metricwise.decisions.guarantees import (
     Constraint,
     Share,
     UnreachableGuaranteeError,
-    guaranteed_threshold,
+    find_guaranteed_threshold,
     safest_first,
     tables_at,
 )
@@ -106,7 +106,7 @@ def test_guarantees_hold_with_their_confidence(name):
     broken, values = 0, []
     for seed in range(200):
         try:
-            found = guaranteed_threshold(
+            found = find_guaranteed_threshold(
                 Share(objective), wanted, 0.9, make_scores(300, 2 * seed), make_scores(300, 2 * seed + 1)
             )
         except UnreachableGuaranteeError:
@@ -129,7 +129,7 @@ def test_an_unreachable_guarantee_names_the_nearest_one():
         r"nearest is threshold .* which can guarantee precision >= 0\.\d+"
     )
     with pytest.raises(UnreachableGuaranteeError, match=message):
-        guaranteed_threshold(Share("recall"), wanted, 0.95, make_scores(200, 0, 0.3), make_scores(200, 1, 0.3))
+        find_guaranteed_threshold(Share("recall"), wanted, 0.95, make_scores(200, 0, 0.3), make_scores(200, 1, 0.3))
 
 
 @pytest.mark.parametrize(

@@ -93,10 +93,10 @@ def test_portable_weights_of_zero_are_zero():
 def test_take_can_be_nested_and_blocks_agree():
     design = make_kernel_design(1.0).take(SUBSETS["repeated"])
     part = design.take(np.array([6, 0, 0]))
-    np.testing.assert_array_equal(part.rows, [29, 5, 5])
+    np.testing.assert_array_equal(part.samples, [29, 5, 5])
     assert part.matrix is K
     blocks = list(iterate_blocks(design, 3))
-    np.testing.assert_array_equal(np.concatenate([block.rows for block in blocks]), design.rows)
+    np.testing.assert_array_equal(np.concatenate([block.samples for block in blocks]), design.samples)
     assert [block.shape[0] for block in blocks] == [3, 3, 1]
 
 
@@ -283,7 +283,7 @@ def test_blocks_give_the_same_matrix(monkeypatch, kernel, kind):
         sizes.append(down.size)
         return original(self, down, across)
 
-    monkeypatch.setattr(kernel_function, "BLOCK_ROWS", 7)
+    monkeypatch.setattr(kernel_function, "BLOCK_SAMPLES", 7)
     monkeypatch.setattr(KernelMatrix, "block", count_block)
     source = KernelMatrix(data, function)
     matrix, across = source.matrix(""), np.array([3, 30, 3])

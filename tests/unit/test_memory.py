@@ -5,7 +5,7 @@ from __future__ import annotations
 import psutil
 import pytest
 
-from metricwise.memory import available_bytes, bytes_left_in_cgroups, bytes_of
+from metricwise.memory import available_bytes, bytes_left_in_cgroups, parse_bytes
 
 V2, V1 = ("memory.max", "memory.current"), ("memory.limit_in_bytes", "memory.usage_in_bytes")
 UNLIMITED_V1 = "9223372036854771712\n"
@@ -71,4 +71,4 @@ def test_available_memory_is_at_most_the_total():
 @pytest.mark.parametrize("text", ["", "much", "-1GB", "1XB", 0, True, None, 1.5])
 def test_invalid_amounts_raise(text):
     with pytest.raises(ValueError, match="memory_limit must be a number of bytes or text such as '800MB'"):
-        bytes_of(text)
+        parse_bytes(text)

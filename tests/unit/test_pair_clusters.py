@@ -30,7 +30,7 @@ each_norm = pytest.mark.parametrize("norm", [1, 2], ids=["norm 1", "norm 2"])
 def make_clusters(n_clusters, norm=2, data=X, positive=Y, C=1.0, weights=None, seed=0):
     weights = np.ones(len(positive)) if weights is None else weights
     problem = PairClusters(n_clusters, norm, seed).make_problem(make_design(data), positive, RocAuc(), C, weights)
-    centres = problem.design.X[problem.design.rows]
+    centres = problem.design.X[problem.design.samples]
     if norm == 2:
         return problem, centres, problem.loss.weights
     return problem, centres, problem.weights / problem.weights.sum() if problem.weights is not None else None

@@ -269,7 +269,7 @@ def test_informative_features_are_listed(container: Any) -> None:
     for model in (LogisticRegression(), RandomForestClassifier(10, random_state=0)):
         found = compute_importance(model.fit(data, truth), data, truth, get_measure("f1"), None, names, 5.0)
         assert found is not None
-        assert found.names[0] == "the one" and found.linear == hasattr(model, "coef_")
+        assert found.names[0] == "the one" and found.is_linear == hasattr(model, "coef_")
         assert abs(found.values[0]) > 3 * abs(found.values[1])
 
 

@@ -45,7 +45,7 @@ def compute_objective(problem, coded, codes, w):
 
 def compute_objective_by_definition(problem, dictionary, codes, w):
     """Return J by its definition, from the residuals of the samples."""
-    samples = X[problem.design.rows]
+    samples = X[problem.design.samples]
     residuals = ((samples - codes @ dictionary) ** 2).sum(axis=1)
     scores = codes @ w[: codes.shape[1]] + problem.intercept * w[-1]
     slack = problem.oracle.violate(scores).value
@@ -140,7 +140,7 @@ def test_the_gradient_of_the_reconstruction_is_an_ascent_direction():
     problem = make_problem(C3=1e-9)
     coded, codes = problem.make_encoder(make_atoms()), np.full((len(y), 12), 0.5)
     slope = gradient_of_codes(problem, coded, codes, np.zeros(13))
-    samples = X[problem.design.rows]
+    samples = X[problem.design.samples]
     np.testing.assert_allclose(slope, -2 * (samples - codes @ make_atoms()) @ make_atoms().T + problem.C1, atol=1e-9)
 
 
@@ -152,7 +152,7 @@ def test_weights_equal_those_of_the_multivariate_svm_on_the_codes(measure):
     def value(of):
         w = np.append(of.coef_[0], of.intercept_ if measure != "roc_auc" else [])
         problem = make_problem(measure, C2=2.0, C3=1.0, intercept=0.0 if measure == "roc_auc" else 1.0)
-        inner = problem.predictor(model.transform(X[problem.design.rows]))
+        inner = problem.predictor(model.transform(X[problem.design.samples]))
         return inner.objective(w, inner.oracle.violate(inner.design.scores(w)))
 
     assert value(plain) <= value(model) * (1 + 1e-6)

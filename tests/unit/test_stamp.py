@@ -67,7 +67,7 @@ def test_samples_of_the_estimation_are_not_learnt_from():
     before = state.average()
     learner.learn(state, data, np.arange(100, 124))
     np.testing.assert_array_equal(state.average()[0], before[0])
-    assert state.numbers[streaming.ROWS] == 100 and state.position == 124
+    assert state.numbers[streaming.N_SAMPLES] == 100 and state.position == 124
 
 
 @each_measure

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from metricwise.threads import WORK_WORTH_SHARING, available_threads, block_bounds, both, run_blocks
+from metricwise.threads import WORK_WORTH_SHARING, available_threads, block_bounds, run_blocks, run_both
 
 
 @pytest.mark.parametrize("value, expected", [("1", 1), ("0", 1)])
@@ -50,4 +50,4 @@ def test_every_block_runs_once(size, work, threads):
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_two_tasks_both_run(threads):
-    assert both(lambda: "first", lambda: "second", threads) == ("first", "second")
+    assert run_both(lambda: "first", lambda: "second", threads) == ("first", "second")

@@ -26,7 +26,7 @@ from metricwise.certifying.data import KernelData, LinearData, SamplesInBlocks, 
 from metricwise.certifying.fitted import FittedModel, read_model
 from metricwise.certifying.kernels import check_gamma, check_support
 from metricwise.certifying.problems import BinaryProblem, derive_problems
-from metricwise.clusters import at_hand, is_dask, refuse_client
+from metricwise.clusters import is_dask, load_into_memory, refuse_client
 from metricwise.results import Certificate, Result
 
 __all__ = ["certify"]
@@ -43,14 +43,14 @@ def certify(
         With an approximation of a kernel, the bounds are those of the exact kernel's objective, and show what the
         approximation costs.
     X : array, sparse matrix, samples on disk or Dask collection of shape (n_samples, n_features)
-        The samples it was trained on: in any order for linear models, in the same for kernels. Samples on disk
-        (:func:`metricwise.io.open`) are read in blocks. Those of Dask arrays and data frames stay with the workers.
+        The samples it was trained on; with a kernel, in the order of training. Samples on disk
+        (:func:`metricwise.io.open`) are read in blocks. Dask arrays and data frames stay with the workers.
     y : array of shape (n_samples,)
         Their labels, in memory or a Dask collection. May be left out if X is on disk and has labels.
     sample_weight : array of shape (n_samples,), optional
         Their weights in training, in memory or a Dask collection.
     client : distributed.Client, optional
-        Of the cluster that a Dask collection is for; by default the one started last.
+        The client of a Dask collection; by default the one started last.
 
     Returns
     -------
@@ -88,7 +88,7 @@ def certify(
 
 
 def _locate_data(fitted: FittedModel, X: Any, y: Any, sample_weight: Any, client: Any) -> tuple[Any, Any, Any]:
-    """Return samples wherever they are, ready to be multiplied, and labels and weights in memory."""
+    """Return samples that can be multiplied where they are, and labels and weights in memory."""
     refuse_client(client, X)
     if is_dask(X):
         if fitted.needs_samples_in_memory:
@@ -97,13 +97,13 @@ def _locate_data(fitted: FittedModel, X: Any, y: Any, sample_weight: Any, client
                 "X.compute()"
             )
         X = ClusterData(X, client)
-        return X, at_hand(y, X.client), at_hand(sample_weight, X.client)
+        return X, load_into_memory(y, X.client), load_into_memory(sample_weight, X.client)
     if isinstance(X, SamplesInBlocks):
         y = X.y if y is None else y
         sample_weight = X.sample_weight if sample_weight is None else sample_weight
     elif not sparse.issparse(X):
         X = np.asarray(X)
-    return X, at_hand(y), at_hand(sample_weight)
+    return X, load_into_memory(y), load_into_memory(sample_weight)
 
 
 def _check_shapes(fitted: FittedModel, X: Any, y: Any) -> None:

@@ -1,4 +1,4 @@
-"""A binary problem with all that its objective depends on."""
+"""A binary problem with everything its objective depends on."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class BoundedProblem:
     weights : array of shape (n_samples,)
         Their weights, above zero.
     measure : Measure
-        What the model was trained for.
+        The measure that the model was trained for.
     C : float
         Cost of a mistake.
     """

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from metricwise._typing import Floats
-from metricwise.clusters import row_blocks, running_client
+from metricwise.clusters import list_chunks, running_client
 
 
 class ClusterData:
@@ -19,18 +19,18 @@ class ClusterData:
     X : dask array or dask data frame
         Samples.
     client : distributed.Client, optional
-        Of the cluster; by default the one started last.
+        The client of the cluster; by default the one started last.
 
     Attributes
     ----------
     shape : tuple of int
         Samples and features.
     client : distributed.Client
-        The one that is used.
+        The client that is used.
     """
 
     def __init__(self, X: Any, client: Any = None) -> None:
-        blocks = row_blocks(X)
+        blocks = list_chunks(X)
         self.client = running_client(client)
         # Once converted to arrays, the original chunks are released.
         self._blocks = self.client.map(_to_array, self.client.compute(blocks), pure=False)

@@ -1,4 +1,4 @@
-"""Whether a model predicts with the weights whose objective training bounded."""
+"""Check that a model predicts with the weights whose objective training bounded."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ def check_coefficients(fitted: FittedModel, k: int, sign: float, weights: Floats
     Parameters
     ----------
     fitted : FittedModel
-        What predicts.
+        The model.
     k : int
         The binary problem.
     sign : float
-        -1 where scores point away from the positives.
+        -1 if positives have smaller scores, else 1.
     weights : array
-        What training found: with a kernel one coefficient per sample and the constant term, else one weight per feature
-        and that of the constant feature if there is one.
+        Weights of the result: with a kernel one coefficient per sample and the constant term, else one weight per
+        feature and that of the constant feature if there is one.
     n_samples : int
-        Training samples.
+        Number of training samples.
     """
     if fitted.kernel is not None:
         expected, has_constant, scale = n_samples, True, 1.0
@@ -55,13 +55,13 @@ def check_coefficients(fitted: FittedModel, k: int, sign: float, weights: Floats
 
 
 def _agree(stored: Floats, expected: Floats | float) -> bool:
-    """Whether values are equal up to rounding errors."""
+    """Return whether values are equal up to rounding."""
     reach = _ROUNDING * float(np.max(np.abs(expected), initial=0.0))
     return bool(np.shape(stored) == np.shape(expected) and np.all(np.abs(stored - expected) <= reach))
 
 
 def restrict_to_columns(result: Result, columns: tuple[int, ...], n_features: int) -> Result:
-    """Return a result with the weights of the chosen features, and of the constant feature, alone."""
+    """Return a result with the weights of the selected features and of the constant feature only."""
     kept = np.append(np.array(columns, dtype=np.int64), np.arange(n_features, result.weights.size))
     if np.any(np.delete(result.weights, kept) != 0.0):
         raise ValueError("the model has weights on features that it did not choose: train the model again")

@@ -1,4 +1,4 @@
-"""The training data as certificates see them: scores of weights, combinations of samples, and norms."""
+"""The training data of certificates: scores of weights, combinations of samples, and norms."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class TrainingData(Protocol):
 
 
 class LocalData:
-    """Samples in memory or on disk, multiplied chunk by chunk so that single precision is not copied whole."""
+    """Samples in memory or on disk, multiplied chunk by chunk: a conversion to double precision copies one chunk."""
 
     def __init__(self, X: Any) -> None:
         self.X, self.shape = X, X.shape
@@ -76,7 +76,7 @@ class LocalData:
             for start in range(0, self.shape[0], _CHUNK):
                 yield start, self.X[start : start + _CHUNK]
             return
-        for first, block in self.X.blocks():  # of any size: products may take a copy in double precision
+        for first, block in self.X.blocks():  # in small parts: products may copy them to double precision
             for start in range(0, block.shape[0], _CHUNK):
                 yield first + start, block[start : start + _CHUNK]
 
@@ -89,7 +89,7 @@ class LinearData:
     X : array, CSR matrix, samples on disk or on a cluster
         All samples.
     kept : array
-        Those that count, ascending.
+        Indices of the samples with weight, ascending.
     constant : float
         Value of the constant column; 0 if there is none.
     """
@@ -127,7 +127,7 @@ class KernelData:
     X : array or CSR matrix
         Samples, or their kernel matrix.
     kept : array
-        Those that count, ascending.
+        Indices of the samples with weight, ascending.
     constant : float
         Value of the constant feature; 0 if there is none.
     kernel : FittedKernel
@@ -139,7 +139,7 @@ class KernelData:
         self._kept = kept
 
     def _product(self, coefficients: Floats) -> Floats:
-        """Return the kernel matrix times a vector, a few samples of it at a time."""
+        """Return the product of the kernel matrix with a vector, block by block."""
         used = np.flatnonzero(coefficients)
         if used.size == 0:
             return np.zeros(self.X.shape[0])

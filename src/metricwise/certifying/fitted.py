@@ -1,4 +1,4 @@
-"""What certificates read of a model: its public parameters and fitted attributes, as plain values."""
+"""The public parameters and fitted attributes of a model that certificates read, as plain values."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 
 from metricwise._typing import Floats, Indices, Labels
 from metricwise.measures.base import RanksPairs
-from metricwise.registry import entries, entry_of, listed
+from metricwise.registry import entries, entry_of, join_names
 from metricwise.results import Objective, Result
 
-# The parameters that each kernel has, as scikit-learn's `pairwise_kernels` calls them.
+# The parameters of each kernel, named as in scikit-learn's `pairwise_kernels`.
 _KERNEL_PARAMETERS = {"rbf": ("gamma",), "poly": ("gamma", "degree", "coef0"), "sigmoid": ("gamma", "coef0")}
 
 
@@ -22,15 +22,15 @@ class FittedKernel:
     Parameters
     ----------
     function : str or callable
-        A name of scikit-learn's, "precomputed", or a function of two arrays of samples.
+        A kernel name of scikit-learn, "precomputed", or a function of two arrays of samples.
     parameters : mapping
-        Those that the function has.
+        The parameters of the kernel.
     gamma : float or str
-        As the user gave it.
+        The parameter ``gamma``, before it is resolved to a number.
     support : array of int
         The training samples with coefficients.
     support_vectors : array, sparse matrix or None
-        These samples; None for a precomputed kernel.
+        The support vectors; None for a precomputed kernel.
     """
 
     function: str | Callable[[Any, Any], Any]
@@ -51,13 +51,13 @@ class FittedModel:
     C : float
         Cost of a mistake.
     measure : Measure
-        What it was trained for.
+        The measure that it was trained for.
     class_weight, multi_class, pos_label
-        As the user gave them; None where the estimator has no such parameter.
+        Parameters of the estimator; None if it has no such parameter.
     constant : float
         Value of the constant feature, whose weight gives the intercept; 0 if there is none.
     n_features : int
-        Features in training.
+        Number of features in training.
     classes : array
         Labels.
     coefficients : array of shape (n_problems, n_features) or (n_problems, n_support)
@@ -86,14 +86,14 @@ class FittedModel:
 
     @property
     def needs_samples_in_memory(self) -> bool:
-        """Whether samples or columns are picked one by one."""
+        """Whether the certificate selects single samples or columns."""
         return self.kernel is not None or any(result.problem.columns is not None for result in self.results)
 
 
 def read_model(model: Any) -> FittedModel:
     """Return the public parameters and attributes of a fitted model.
 
-    They are read from the instance, past all properties and methods of its class.
+    They are read from the instance dictionary: no property or method of the class runs.
     """
     results = _read_results(model)
     values = vars(model)
@@ -127,7 +127,7 @@ def _read_results(model: Any) -> tuple[Result, ...]:
             "model.transform(X)"
         )
     if entry is None or not entry.has_certificate:
-        certified = listed(one for one in entries() if one.has_certificate)
+        certified = join_names(one for one in entries() if one.has_certificate)
         raise ValueError(f"{type(model).__name__} has no bounds to recompute: certify takes a fitted {certified}")
     if found is None:
         raise ValueError("model is not fitted: call its fit method before certify")
@@ -135,7 +135,7 @@ def _read_results(model: Any) -> tuple[Result, ...]:
 
 
 def _check_objective(values: Mapping[str, Any], results: tuple[Result, ...]) -> None:
-    """Raise unless the results bound the objective that the parameters ask for."""
+    """Raise unless the results bound the objective of the parameters."""
     if values.get("pairs", "exact") != "exact":
         raise ValueError("the certificate of clustered pairs is that of the clusters: train with pairs='exact'")
     norm = values.get("norm", 1)

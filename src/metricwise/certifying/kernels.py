@@ -1,4 +1,4 @@
-"""Whether the kernel of a model is that of the data."""
+"""Check that the kernel of a model is that of the data."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _ROUNDING = 1e-3  # of gamma: training may have computed the variance in single 
 
 
 def check_support(kernel: FittedKernel, X: Any) -> None:
-    """Raise unless the support vectors are where they were in training."""
+    """Raise unless the support vectors are the same samples of X as in training."""
     if kernel.support_vectors is None or kernel.support.size == 0:
         return
     found = X[kernel.support] if X.shape[0] > kernel.support.max() else X[:0]
@@ -22,7 +22,7 @@ def check_support(kernel: FittedKernel, X: Any) -> None:
 
 
 def check_gamma(kernel: FittedKernel, X: Any) -> None:
-    """Raise unless the gamma of the scores is the one that the parameter stands for on these samples."""
+    """Raise unless the gamma of the scores is the value of the parameter on these samples."""
     if "gamma" not in kernel.parameters:
         return
     expected, used = _derive_gamma(kernel.gamma, X), kernel.parameters["gamma"]

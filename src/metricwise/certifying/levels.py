@@ -32,7 +32,7 @@ def bound_level(problem: BoundedProblem, result: Result) -> Certificate:
     violated = np.zeros(positive.size)
     for dual, point in zip(result.witness.shares, dense_points(result.witness.points), strict=True):
         margins = sign * data.scores(point)
-        # Samples on the margin are as well left out as not, but it should be done as it was in training.
+        # Samples on the margin may be counted or not, but consistently with training.
         violated += max(float(dual), 0.0) * (margins < 1.0 - _ON_MARGIN * max(1.0, np.abs(margins).max()))
     violated = np.minimum(violated, 1.0) * share
     planes = [data.combine(np.where(kind, sign * violated, 0.0)) for kind in (positive, ~positive)]
@@ -45,8 +45,8 @@ def bound_level(problem: BoundedProblem, result: Result) -> Certificate:
 def _reach(a: Floats, b: Floats, sums: Floats, planes: Floats, ridge: float, start: float) -> float:
     """Return a level that no weights can exceed.
 
-    Weights of a level above v make the numerator - v denominator positive, so v is out of reach as soon as a dual
-    solution shows that the largest such difference is not. The dual solution keeps the same samples at every level and
+    Weights of a level above v make numerator - v denominator positive, so v is out of reach if a dual solution shows
+    that the largest such difference is not positive. The dual solution keeps the same samples at every level and
     gives each class its cost there, a1 - v b1 or a2 - v b2; its value is then a quadratic function of v.
     """
     gram = planes @ planes.T / (2.0 * ridge)
@@ -58,7 +58,7 @@ def _reach(a: Floats, b: Floats, sums: Floats, planes: Floats, ridge: float, sta
     quadratic = np.array([bound(-1.0), bound(0.0), bound(1.0)])
     curvature, slope = 0.5 * (quadratic[0] + quadratic[2]) - quadratic[1], 0.5 * (quadratic[2] - quadratic[0])
     roots = np.roots([curvature, slope, quadratic[1]])
-    best = float(a.sum() / b.sum())  # of perfect labels; beyond it, costs may be negative
+    best = float(a.sum() / b.sum())  # the ratio of perfect labels; beyond it, costs may be negative
     if bound(start) <= 0.0:
         return min(start, best)
     return min([float(root.real) for root in roots if root.imag == 0.0 and root.real > start] + [best])

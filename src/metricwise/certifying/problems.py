@@ -23,7 +23,7 @@ class BinaryProblem:
     positive : array of bool of shape (n_samples,)
         Whether each sample is positive.
     weights : array of shape (n_samples,)
-        Weights of the samples; those of weight zero take no part.
+        Weights of the samples; those of weight zero are not used.
     sign : float
         1 if scores point to the positives, -1 if they point away from them: those of two classes point to
         ``classes_[1]``.

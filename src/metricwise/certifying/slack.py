@@ -22,7 +22,7 @@ from metricwise.measures.restricted import training_value
 
 
 def _peak_of_integers(function: Callable[[Floats], Floats], low: Floats, high: Floats) -> Floats:
-    """Return where a concave function is largest among the whole numbers from low to high, elementwise."""
+    """Return the integers from low to high at which a concave function is largest, elementwise."""
     while np.any(high > low):
         middle = np.floor((low + high) / 2)
         rising = function(middle + 1.0) > function(middle)
@@ -32,7 +32,7 @@ def _peak_of_integers(function: Callable[[Floats], Floats], low: Floats, high: F
 
 
 def _peak(function: Callable[[Floats], Floats], low: Floats, high: Floats) -> Floats:
-    """Return where a concave function is largest between low and high, elementwise, by golden sections."""
+    """Return the points between low and high at which a concave function is largest, elementwise (golden section)."""
     golden = (np.sqrt(5.0) - 1.0) / 2.0
     for _ in range(80):
         left, right = high - golden * (high - low), low + golden * (high - low)
@@ -48,7 +48,7 @@ class Slack:
         self.measure, self.positive, self.weights, self.u = measure, positive, weights.copy(), u
         self.n_pos, self.n_neg = float(weights[positive].sum()), float(weights[~positive].sum())
         whole = bool(np.all(weights == np.floor(weights)))
-        # The size of pieces with labels of their own: copies, or any size will do.
+        # The size of the pieces that have their own label: one copy, or any size.
         self.units: list[float | None] = [1.0 if whole else None] * 2
         self.splits_samples = False
         if not whole and not isinstance(measure, RanksPairs | RestrictsLabellings | ConcaveInRates):
@@ -59,7 +59,7 @@ class Slack:
                 self.n_pos, self.n_neg = float(self.weights[positive].sum()), float(self.weights[~positive].sum())
 
     def loss(self, tp: Any, fp: Any) -> Any:
-        """Return 1 - measure of labels with so many true and false positives."""
+        """Return 1 - measure of labels with ``tp`` true and ``fp`` false positives."""
         if isinstance(self.measure, RestrictsLabellings):
             size = self.measure.predicted_positives(self.n_pos, self.n_pos + self.n_neg)
             return 1.0 - np.asarray(training_value(tp, fp, self.n_pos, size), dtype=np.float64)
@@ -83,7 +83,7 @@ class Slack:
     def _path(
         self, keys: Floats, weights: Floats, unit: float | None, start: float, sign: float
     ) -> tuple[Floats, Floats]:
-        """Weight predicted positive and score part, as samples are mislabelled in the order of the keys."""
+        """Return weight predicted positive and score part, as samples are mislabelled in the order of the keys."""
         order = np.argsort(keys)
         keys, weights = keys[order], weights[order]
         if unit is not None:
@@ -138,7 +138,7 @@ class Slack:
 
         everything = (0, T.size - 1, 0, F.size - 1)
         queue = [(-bound(everything), everything)]
-        best = 0.0  # that of the true labels, which are among the labellings
+        best = 0.0  # the value of the true labels, which are among the labellings
         while queue and -queue[0][0] > best + 1e-12 * max(1.0, best):
             a0, a1, b0, b1 = heapq.heappop(queue)[1]
             if (a1 - a0 + 1) * (b1 - b0 + 1) <= 4096:
@@ -159,21 +159,21 @@ class Slack:
         return best
 
     def _shape(self) -> tuple[bool, bool, bool]:
-        """Whether the loss is convex in the true, convex in the false, and concave in the false positives."""
+        """Return whether the loss is convex in the true, convex in the false, and concave in the false positives."""
         if not isinstance(self.measure, RatioOfRates):
             return False, False, False
 
-        def bend(first: tuple[float, float], last: tuple[float, float]) -> float:
+        def midpoint_gap(first: tuple[float, float], last: tuple[float, float]) -> float:
             middle = self.loss(0.5 * (first[0] + last[0]), 0.5 * (first[1] + last[1]))
             return float(middle - 0.5 * (self.loss(*first) + self.loss(*last)))
 
-        # The bend of a ratio along a line keeps its sign, so the ends and the middle tell it.
-        in_pos = [bend((0.0, fp), (self.n_pos, fp)) for fp in (0.0, self.n_neg)]
-        in_neg = [bend((tp, 0.0), (tp, self.n_neg)) for tp in (0.0, self.n_pos)]
+        # The curvature of a ratio along a line keeps its sign, so the ends and the middle determine it.
+        in_pos = [midpoint_gap((0.0, fp), (self.n_pos, fp)) for fp in (0.0, self.n_neg)]
+        in_neg = [midpoint_gap((tp, 0.0), (tp, self.n_neg)) for tp in (0.0, self.n_pos)]
         return max(in_pos) <= 1e-12, max(in_neg) <= 1e-12, min(in_neg) >= -1e-12
 
     def _between(self, T: Floats, A: Floats, F: Floats, B: Floats, best: float) -> float:
-        """The largest value inside the cells of a block that could exceed ``best``."""
+        """Return the largest value inside those cells of a block that could exceed ``best``."""
         for j in range(F.size - 1):
             ceiling = self.loss(T, F[j + 1]) + A + max(B[j], B[j + 1])
             for i in np.flatnonzero(ceiling > best):
@@ -187,7 +187,7 @@ class Slack:
         return best
 
     def labelling(self, scores: Floats, table: Floats) -> tuple[float, Floats]:
-        """Loss and coefficients of the labelling with a given table in the order of the scores."""
+        """Return loss and coefficients of the labelling with a given table in the order of the scores."""
         if isinstance(self.measure, RanksPairs):
             return self._pairs(scores)
         tp, fp = table
@@ -198,7 +198,7 @@ class Slack:
 
     @staticmethod
     def _share(keys: Floats, weights: Floats, amount: float) -> Floats:
-        """Share of every sample when ``amount`` of weight is taken in ascending order, ties alike."""
+        """Return the share of every sample when ``amount`` of weight is taken in ascending order, ties shared."""
         order = np.argsort(keys)
         taken = np.cumsum(weights[order])
         share = np.zeros(keys.size)
@@ -215,10 +215,10 @@ class Slack:
         return share
 
     def _pairs(self, scores: Floats) -> tuple[float, Floats]:
-        """The labelling that places each positive below as many of the top negatives as violates most, up to rounding.
+        """Return the labelling that ranks each positive below the number of top negatives that violates most.
 
-        The loss is what a positive has above it between the two false positive rates. Ahead of them it pays to go on
-        while negatives are higher than the positive, from there on while they are higher than it minus one.
+        The loss counts negatives above a positive between the two false positive rates. Before the first rate, moving
+        below a negative pays while its score exceeds the positive's; after it, while it exceeds that minus one.
         """
         start, end = (rate * self.n_neg for rate in self.measure.fpr_range)
         pos, neg = scores[self.positive], scores[~self.positive]

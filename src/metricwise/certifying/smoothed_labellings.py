@@ -1,8 +1,7 @@
 """Smoothed labellings by their definition: shares of mislabelled samples or pairs, without any code of the oracles.
 
-A share is the margin that its sample or pair lacks over the smoothing, between 0 and 1. Whatever the shares are, they
-prove a lower bound as long as the weight predicted positive keeps to the bound of the measure, which `_within` makes
-sure of.
+A share is the margin that its sample or pair lacks, divided by the smoothing and clipped to [0, 1]. Any shares prove a
+lower bound as long as the weight predicted positive meets the bound of the measure, which `_clip_to_bound` ensures.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ _HALVINGS = 200
 
 
 def smoothed_labelling(slack: Slack, scores: Floats, _: Floats, *, smoothing: float) -> tuple[float, Floats]:
-    """Return loss and coefficients of the shares at given scores, which need no table."""
+    """Return loss and coefficients of the shares at given scores; no table is needed."""
     if not smoothing > 0.0:
         raise ValueError("the model's witness has no smoothing above zero: train the model again")
     pos, neg = scores[slack.positive], scores[~slack.positive]
@@ -36,11 +35,11 @@ def smoothed_labelling(slack: Slack, scores: Floats, _: Floats, *, smoothing: fl
     shift = 0.0
     if isinstance(slack.measure, RestrictsLabellings):
         room = slack.measure.predicted_positives(slack.n_pos, slack.n_pos + slack.n_neg) - slack.n_pos
-        shift = _balancing(pos - slack.u * pos_cost, pos_weight, neg, neg_weight, smoothing, room)
+        shift = _find_balancing_shift(pos - slack.u * pos_cost, pos_weight, neg, neg_weight, smoothing, room)
     missed = pos_weight * np.clip((slack.u * pos_cost - pos + shift) / smoothing, 0.0, 1.0)
     alarms = neg_weight * np.clip((slack.u * neg_cost + neg - shift) / smoothing, 0.0, 1.0)
     if isinstance(slack.measure, RestrictsLabellings):
-        missed, alarms = _within(missed, alarms, room)
+        missed, alarms = _clip_to_bound(missed, alarms, room)
     c[slack.positive], c[~slack.positive] = -missed / slack.u, alarms / slack.u
     return pos_cost * float(missed.sum()) + neg_cost * float(alarms.sum()), c
 
@@ -55,10 +54,10 @@ def _partners(values: Floats, weights: Floats, limits: Floats, smoothing: float)
     return np.clip(sums, 0.0, weights.sum())
 
 
-def _balancing(
+def _find_balancing_shift(
     pos: Floats, pos_weight: Floats, neg: Floats, neg_weight: Floats, smoothing: float, room: float
 ) -> float:
-    """Return the shift at which the weight predicted positive exceeds that of the positives by ``room``, by halving."""
+    """Return the shift at which the weight predicted positive exceeds that of the positives by ``room`` (bisection)."""
 
     def excess(shift: float) -> float:
         alarms = neg_weight @ np.clip((neg - shift) / smoothing, 0.0, 1.0)
@@ -74,11 +73,11 @@ def _balancing(
     return 0.5 * (low + high)
 
 
-def _within(missed: Floats, alarms: Floats, room: float) -> tuple[Floats, Floats]:
-    """Take back what rounding has put beyond the bound: at most ``room``, or exactly none if that is zero."""
-    called, freed = float(alarms.sum()), float(missed.sum())
-    if called > freed + room:
-        alarms = alarms * ((freed + room) / called)
-    elif room == 0.0 and freed > called:
-        missed = missed * (called / freed)
+def _clip_to_bound(missed: Floats, alarms: Floats, room: float) -> tuple[Floats, Floats]:
+    """Return the shares clipped to the bound, which rounding may exceed: at most ``room``, or exactly none if zero."""
+    predicted, freed = float(alarms.sum()), float(missed.sum())
+    if predicted > freed + room:
+        alarms = alarms * ((freed + room) / predicted)
+    elif room == 0.0 and freed > predicted:
+        missed = missed * (predicted / freed)
     return missed, alarms

@@ -70,8 +70,8 @@ def check_usage(algorithm: str, settings: Settings, is_multilabel: bool, stream:
         raise click.UsageError(f"--time-budget has no effect on {algorithm}: leave it out")
     if settings.n_features is not None and algorithm != SELECTING:
         raise click.UsageError(f"--n-features is for {SELECTING}: leave it out")
-    if settings.checkpoint is not None and not entry.checkpoints and not stream:
-        supported = ", ".join(algorithm_names(entries(checkpoints=True)))
+    if settings.checkpoint is not None and not entry.has_checkpoints and not stream:
+        supported = ", ".join(algorithm_names(entries(has_checkpoints=True)))
         raise click.UsageError(f"--checkpoint is for {supported} and --stream: leave it out")
     if settings.checkpoint is not None and settings.subject_to:
         raise click.UsageError("--checkpoint stores one fit, and --subject-to needs one fit per fold: leave one out")
@@ -151,7 +151,7 @@ def build_learner(algorithm: str, settings: Settings) -> Any:
         if settings.C is not None:
             raise click.UsageError(f"-C has no effect on {algorithm}: leave it out")
         given |= {"every": settings.every}
-    if entry.checkpoints:
+    if entry.has_checkpoints:
         given |= {"checkpoint": settings.checkpoint}
     return entry.load()(
         measure=settings.measure,

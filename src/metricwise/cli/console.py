@@ -67,7 +67,7 @@ class Progress:
     finished: threading.Event = field(default_factory=threading.Event)
 
     def line(self, seconds: float) -> str:
-        """Return the progress line after so many seconds.
+        """Return the progress line after ``seconds`` seconds.
 
         Examples
         --------

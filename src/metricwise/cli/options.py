@@ -57,10 +57,10 @@ class Size(click.ParamType):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """Return bytes."""
-        from metricwise.memory import bytes_of
+        from metricwise.memory import parse_bytes
 
         try:
-            return bytes_of(int(value) if str(value).isdigit() else str(value))
+            return parse_bytes(int(value) if str(value).isdigit() else str(value))
         except ValueError:
             self.fail(f"{value!r} is no amount of memory: write 800MB or 2GiB", param, ctx)
 

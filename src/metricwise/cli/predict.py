@@ -53,13 +53,13 @@ def predict(
 
 def _predict_columns(model: Any, X: Any, scores: bool, probabilities: bool) -> dict[str, Any]:
     """Return the columns of the result by name: labels, scores, probabilities."""
-    from metricwise.io.tables import whole_numbers
+    from metricwise.io.tables import restore_integers
 
     labels = model.predict(X)
     labels = labels.toarray() if hasattr(labels, "toarray") else labels
     names = _get_label_names(model, labels)
-    found = _split_columns(whole_numbers(labels), names)
-    classes = [str(label) for label in whole_numbers(model.classes_)] if labels.ndim == 1 else names
+    found = _split_columns(restore_integers(labels), names)
+    classes = [str(label) for label in restore_integers(model.classes_)] if labels.ndim == 1 else names
     if scores:
         if not hasattr(model, "decision_function"):
             raise ValueError("the model has no scores: leave --scores out, or ask for --probabilities")

@@ -174,7 +174,7 @@ def _train_on_disk(
         raise click.UsageError(f"{path} has no labels: name the .npy file that has them by --target")
     if settings.pos_label is not None:
         settings = replace(settings, pos_label=algorithms.parse_label(settings.pos_label, np.unique(table.y).tolist()))
-    if algorithms.find_algorithm(algorithm).checkpoints:
+    if algorithms.find_algorithm(algorithm).has_checkpoints:
         settings = replace(settings, checkpoint=settings.checkpoint or f"{out}.checkpoint")
         console.interrupt_message = (
             f"stopped; the same command resumes from {settings.checkpoint}, which is written twice a minute"
@@ -186,7 +186,7 @@ def _train_on_disk(
         model.callback = _show_iterations(progress)
         model.fit(table.X)
     model.callback = None
-    if algorithms.find_algorithm(algorithm).checkpoints:
+    if algorithms.find_algorithm(algorithm).has_checkpoints:
         model.checkpoint = None
     store_table_info(model, table, options, settings, None if table.kinds else int(table.X.shape[1]))
     model.table_["on_error"] = on_error

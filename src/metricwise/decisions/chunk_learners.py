@@ -1,4 +1,4 @@
-"""Classifiers on chunks of a Dask collection: which can be trained there, and what is done with a chunk."""
+"""Classifiers on chunks of a Dask collection: which can be trained there, and how they use a chunk."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from metricwise._typing import Floats, Indices, Labels
 from metricwise.decisions.dask_learners import trains_on_dask
-from metricwise.registry import entries, listed, trains_on
+from metricwise.registry import entries, join_names, trains_on
 
 _NOT_FOR_PREDICTION = ("result_", "_warm_states", "callback")  # large, or of this process only
 
@@ -31,12 +31,12 @@ def refuse_learner(estimator: Any) -> None:
         raise ValueError(
             f"{type(estimator).__name__} needs all samples in memory, and X is a Dask collection: use X.compute(), or "
             "a classifier with partial_fit (such as SGDClassifier(loss='log_loss')), one made for Dask (such as "
-            f"lightgbm.DaskLGBMClassifier), or {listed(entries('svm', 'streaming', trains_on='cluster'))}"
+            f"lightgbm.DaskLGBMClassifier), or {join_names(entries('svm', 'streaming', trains_on='cluster'))}"
         )
 
 
 def partial_fit_chunk(X: Any, model: Any, targets: ChunkTargets, classes: Labels) -> Any:
-    """Return a copy of a model that is trained with one more chunk."""
+    """Return a copy of a model, trained with one more chunk."""
     y, weights = targets
     if weights is not None and np.any(weights == 0.0):
         counted = np.flatnonzero(weights)
@@ -61,8 +61,8 @@ def refuse_kernels(model: Any) -> None:
         )
 
 
-def light_copy(model: Any) -> Any:
-    """Return a copy of a trained model without what predictions do not need, which would be sent along."""
+def copy_for_prediction(model: Any) -> Any:
+    """Return a copy of a trained model without attributes that predictions do not need and workers would receive."""
     light: Any = copy(model)
     for name in _NOT_FOR_PREDICTION:
         if name in vars(light):

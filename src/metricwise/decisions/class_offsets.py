@@ -1,9 +1,10 @@
 """One offset per class: a sample gets the class whose score exceeds its offset by most.
 
-The measure is maximised one offset at a time. With the others fixed, lowering the offset of a class draws samples to it
+The measure is maximised one offset at a time. With the others fixed, lowering the offset of a class adds samples to it
 one by one, each from its runner-up; cumulative sums give the measure after every sample, so each step is exact. The
 measure never falls, and the ascent ends where no single offset can raise it. That depends on where it starts: at equal
-offsets, at offsets that balance the classes, and at the best thresholds of one class vs the rest; the best end counts.
+offsets, at offsets that balance the classes, and at the best thresholds of each class vs the rest; the best end
+counts.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class BaggedOffsets(NamedTuple):
 
 
 def best_offsets(value: TablesValue, codes: Integers, scores: Floats, weights: Floats | None = None) -> ClassOffsets:
-    """Return offsets of the scores that no change of a single one improves.
+    """Return offsets of the scores that no change of a single offset improves.
 
     Parameters
     ----------
@@ -51,7 +52,7 @@ def best_offsets(value: TablesValue, codes: Integers, scores: Floats, weights: F
     codes : int array of shape (samples,)
         The true classes, numbered from 0.
     scores : array of shape (samples, classes)
-        Greater means more probable: log-probabilities, say.
+        Log-probabilities or other scores; greater means more probable.
     weights : array, optional
         Weights of the samples.
 
@@ -96,7 +97,7 @@ def bagged_offsets(
 
 
 def value_of(value: TablesValue, codes: Integers, scores: Floats, weights: Floats, offsets: Floats) -> float:
-    """Return the measure of the classes that offsets choose."""
+    """Return the measure of the classes predicted with given offsets."""
     table = _table(codes, np.argmax(scores - offsets, axis=1), weights, scores.shape[1])
     return float(value(table.tp, table.fp, table.fn, table.tn))
 
@@ -110,12 +111,12 @@ def _starts(codes: Integers, scores: Floats, weights: Floats, value: TablesValue
     classes = np.arange(scores.shape[1])
     shares = np.bincount(codes, weights, classes.size) / weights.sum()
     balanced = np.log(np.maximum(shares, 1.0 / (weights.sum() + 1.0)))
-    single = [_against_rest(value, codes == k, scores, weights, k) for k in range(classes.size)]
+    single = [_threshold_vs_rest(value, codes == k, scores, weights, k) for k in range(classes.size)]
     return [np.zeros(classes.size), balanced - balanced.mean(), np.array(single) - np.mean(single)]
 
 
-def _against_rest(value: TablesValue, positive: Any, scores: Floats, weights: Floats, k: int) -> float:
-    """Return the best threshold on the lead of a class in the binary problem of the class vs the rest."""
+def _threshold_vs_rest(value: TablesValue, positive: Any, scores: Floats, weights: Floats, k: int) -> float:
+    """Return the best threshold on the lead of a class over the rest."""
     lead = scores[:, k] - np.max(np.delete(scores, k, axis=1), axis=1)
     candidates = Candidates.of(positive, lead, weights)
     tp, fp, fn, tn = candidates.tables()
@@ -161,12 +162,12 @@ def _tables_along(
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """Return the tables of all classes when no sample, and when each more of the samples in order, has class k."""
     classes = np.arange(size)
-    lost = np.where(rival[:, None] == classes, weights[:, None], 0.0)  # what rivals call theirs until then
+    lost = np.where(rival[:, None] == classes, weights[:, None], 0.0)  # predicted as the rival class until then
     right = lost * (codes == rival)[:, None]
     drawn = [np.vstack([np.zeros(size), np.cumsum(part, axis=0)[ends]]) for part in (lost, right)]
-    called, tp = drawn[0][-1] - drawn[0], drawn[1][-1] - drawn[1]
-    called[:, k] = drawn[0].sum(axis=1)
+    predicted, tp = drawn[0][-1] - drawn[0], drawn[1][-1] - drawn[1]
+    predicted[:, k] = drawn[0].sum(axis=1)
     tp[:, k] = np.concatenate([[0.0], np.cumsum(weights * (codes == k))[ends]])
     true = np.bincount(codes, weights, size)
-    fp, fn = called - tp, true - tp
+    fp, fn = predicted - tp, true - tp
     return tp, fp, fn, weights.sum() - tp - fp - fn

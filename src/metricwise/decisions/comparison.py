@@ -1,4 +1,4 @@
-"""Whether one classifier is better than another on new samples, judged by out-of-fold samples of both."""
+"""Test whether one classifier is better than another on new samples, by out-of-fold samples of both."""
 
 from __future__ import annotations
 

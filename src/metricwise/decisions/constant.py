@@ -1,4 +1,4 @@
-"""The model of a label that all training samples have, or none."""
+"""The model of a label that all training samples have, or that none has."""
 
 from __future__ import annotations
 

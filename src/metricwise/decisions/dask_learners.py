@@ -17,7 +17,7 @@ from metricwise.designs.cluster.tasks import WorkerTasks
 
 
 def trains_on_dask(estimator: Any) -> bool:
-    """Whether a classifier is made for Dask collections: its module bears the name.
+    """Return whether a classifier is made for Dask collections, by the name of its module.
 
     Examples
     --------
@@ -39,7 +39,7 @@ def refuse_samples_in_memory(estimator: Any, X: Any) -> None:
 
 
 def refuse_class_names(estimator: Any, y: Labels) -> None:
-    """Raise if labels are not the numbers from zero on, which not all of these classifiers take for what they are."""
+    """Raise if labels are not the integers from zero on: some of these classifiers would misread other labels."""
     classes = np.unique(y)
     if classes.dtype.kind not in "biuf" or not np.array_equal(classes, np.arange(classes.size)):
         raise ValueError(
@@ -54,7 +54,7 @@ def fit_on_dask(estimator: Any, source: DaskSource, y: Labels, weights: Floats |
     Parameters
     ----------
     estimator : classifier
-        That `trains_on_dask`.
+        A classifier for which `trains_on_dask` is true.
     source : DaskSource
         The samples, which stay where they are.
     y : array
@@ -64,7 +64,7 @@ def fit_on_dask(estimator: Any, source: DaskSource, y: Labels, weights: Floats |
     """
     counted = np.ones(len(y), dtype=np.bool_) if weights is None else weights > 0.0
     parts = _Parts(source, counted)
-    X, labels = parts.rows(), parts.numbers(y.astype(np.int64))
+    X, labels = parts.samples(), parts.numbers(y.astype(np.int64))
     setting = weight_setting(estimator, None if weights is None else parts.numbers(weights))
     model = load_to_memory(source.pool.run(lambda client: clone(estimator).fit(X, labels, **setting)))
     if not hasattr(model, "classes_"):  # linear models of dask-ml
@@ -96,7 +96,7 @@ class _Parts:
         found = {k: np.flatnonzero(counted[bounds[k] : bounds[k + 1]]) for k in range(len(bounds) - 1)}
         self.found = {k: own for k, own in found.items() if own.size}
 
-    def rows(self) -> Any:
+    def samples(self) -> Any:
         """Return the samples, which stay where they are."""
         width, dtype = self.source.shape[1], self.source.dtype
         empty: Any = sparse.csr_matrix((0, 0), dtype=dtype) if self.source.is_sparse else np.empty((0, 0), dtype)
@@ -107,10 +107,10 @@ class _Parts:
         whole = own.size == self.source.bounds[k + 1] - self.source.bounds[k]
         if whole and not self.source.is_sparse:
             return self.source.futures[k]
-        return self.tasks.on_chunk(k, _rows, None if whole else own)
+        return self.tasks.on_chunk(k, _take_samples, None if whole else own)
 
     def numbers(self, values: NDArray[Any]) -> Any:
-        """Return numbers of all samples, each chunk's beside it."""
+        """Return one value per sample, kept beside the chunks."""
         parts = {k: values[self.source.bounds[k] + own] for k, own in self.found.items()}
         chunks = {k: self.tasks.keep(part, part.nbytes, beside=k) for k, part in parts.items()}
         return self._array(chunks, lambda own: own.shape, values[:0])
@@ -124,7 +124,7 @@ class _Parts:
         return da.concatenate(parts)
 
 
-def _rows(chunk: Any, numbers: Indices | None) -> Any:
+def _take_samples(chunk: Any, numbers: Indices | None) -> Any:
     """Return some samples of a chunk, or all; sparse ones as a matrix, as LightGBM does not take arrays of SciPy."""
-    rows = chunk if numbers is None else chunk[numbers]
-    return sparse.csr_matrix(rows) if sparse.issparse(rows) else rows
+    samples = chunk if numbers is None else chunk[numbers]
+    return sparse.csr_matrix(samples) if sparse.issparse(samples) else samples

@@ -1,4 +1,4 @@
-"""What turns scores into labels: thresholds or offsets, with the score to expect of them."""
+"""Decisions turn scores into labels: thresholds or offsets, with the score to expect of them."""
 
 from __future__ import annotations
 
@@ -101,15 +101,15 @@ class Decision:
         Binary: the score above which a sample is positive. Multiclass: offsets that are subtracted before scores are
         compared. Multilabel: one threshold per label.
     interval : pair
-        Where 90 % of the thresholds of resampled samples lie; with a guarantee, the thresholds known to keep it.
+        Interval of 90 % of the thresholds from resamples; with a guarantee, the thresholds known to keep it.
     expected_score : float
         The measure of out-of-fold samples.
     expected_interval : pair of float
-        Where the measure of as many new samples lies with probability 0.9.
+        Interval that contains the measure of as many new samples with probability 0.9.
     posterior : TablePosterior, RankingPosterior or None
-        What intervals for any number of new samples are computed from; None unless binary.
+        Posterior from which intervals for any number of new samples are computed; None unless binary.
     calibration : Calibration
-        What makes log-odds of the scores.
+        Converts scores to log-odds.
     batch : BatchRule or None
         Adapts the threshold to the samples that are predicted together.
     is_probability : bool
@@ -131,7 +131,7 @@ class Decision:
         return replace(self, threshold=self.threshold + amount, interval=(low + amount, high + amount))
 
     def shift_to_final(self, probe: Probe) -> Decision:
-        """Return the decision for fold models as it applies to the final model; offsets of classes stay."""
+        """Return the decision shifted from the fold models to the final model; class offsets stay."""
         lines = self.calibration.lines
         if not lines:
             return self
@@ -144,24 +144,24 @@ class Decision:
 
     @property
     def shown(self) -> Callable[[float], float]:
-        """How users read a threshold: as a probability where the learner gives probabilities."""
+        """The function that converts a threshold for users: to a probability if the learner gives probabilities."""
         return show_probability if self.is_probability else float
 
     @property
     def shown_threshold(self) -> Threshold:
-        """The threshold as users read it."""
+        """The threshold in the units that users see."""
         return self.shown(self.threshold) if isinstance(self.threshold, float) else self.threshold
 
     @property
     def shown_interval(self) -> tuple[Threshold, Threshold]:
-        """The interval of the threshold as users read it."""
+        """The interval of the threshold in the units that users see."""
         low, high = self.interval
         return (
             (self.shown(low), self.shown(high)) if isinstance(low, float) and isinstance(high, float) else (low, high)
         )
 
     def margins(self, scores: Floats, shown_threshold: Threshold) -> Floats:
-        """Return scores minus the threshold, given as users read it, or minus that of the batch."""
+        """Return scores minus the threshold, given in the units that users see, or minus that of the batch."""
         threshold = shown_threshold
         if self.batch is not None and scores.size:
             line = self.calibration.lines[0]

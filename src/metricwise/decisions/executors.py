@@ -1,4 +1,4 @@
-"""Where fold models and the final model are trained: on this machine (joblib), or where the chunks are (Dask)."""
+"""Executors train fold models and the final model: on this machine (joblib), or where the chunks are (Dask)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sklearn.base import clone
 
 from metricwise._sklearn import take_samples
 from metricwise._typing import Floats, Indices, Labels, Mask
-from metricwise.decisions.chunk_learners import ChunkTargets, light_copy, partial_fit_chunk, score_chunk
+from metricwise.decisions.chunk_learners import ChunkTargets, copy_for_prediction, partial_fit_chunk, score_chunk
 from metricwise.decisions.dask_learners import fit_on_dask, load_to_memory, refuse_class_names, trains_on_dask
 from metricwise.decisions.out_of_fold import (
     DEFAULT_FOLDS,
@@ -39,7 +39,7 @@ Score = Callable[[Any, Any], Floats]
 
 
 class Executor(Protocol):
-    """Trains copies of a classifier and scores samples, wherever these are."""
+    """Trains copies of a classifier and scores samples, at any data location."""
 
     @property
     def task(self) -> Task:
@@ -56,8 +56,8 @@ class Executor(Protocol):
     def halve(self, cv: Any, seed: int) -> tuple[Executor, Executor]:
         """Return executors of two random halves of the samples, for a guarantee."""
 
-    def prefitted(self, estimator: Any) -> Any:
-        """Return a trained classifier as it can be used in memory."""
+    def load_prefitted(self, estimator: Any) -> Any:
+        """Return a trained classifier that predicts samples in memory."""
 
     def split(self, cv: Any, seed: int) -> Splits:
         """Return the folds."""
@@ -108,7 +108,7 @@ class LocalExecutor:
     Attributes
     ----------
     task, data
-        What is predicted, and the samples.
+        Task and samples.
     n_jobs : int or None
         Folds, and labels of the final model, trained in parallel.
     """
@@ -143,7 +143,7 @@ class LocalExecutor:
         first, second = (LocalExecutor(self.task, data.take(half), self.n_jobs) for half in halves[0])
         return first, second
 
-    def prefitted(self, estimator: Any) -> Any:
+    def load_prefitted(self, estimator: Any) -> Any:
         """Return a trained classifier unchanged."""
         return estimator
 
@@ -175,7 +175,7 @@ class ClusterExecutor:
     Attributes
     ----------
     task, data
-        What is predicted, and the samples, of which some may have no weight.
+        Task and samples, of which some may have no weight.
     n_passes : int
         Passes over the chunks of a classifier that is trained by ``partial_fit``.
     """
@@ -186,14 +186,14 @@ class ClusterExecutor:
     has_random_folds = False  # chunks may differ
 
     def halve(self, cv: Any, seed: int) -> tuple[ClusterExecutor, ClusterExecutor]:
-        """Raise: chunks are no random samples."""
+        """Raise a ValueError: chunks are no random subsets of the samples."""
         raise ValueError(
             "a guarantee is tested on samples drawn at random, and samples of a Dask collection are kept from training "
             "in whole chunks: set confidence=None to keep constraints on out-of-fold samples without a guarantee, or "
             "use X.compute()"
         )
 
-    def prefitted(self, estimator: Any) -> Any:
+    def load_prefitted(self, estimator: Any) -> Any:
         """Return a trained classifier that predicts samples in memory."""
         return load_to_memory(estimator) if trains_on_dask(estimator) else estimator
 
@@ -316,7 +316,7 @@ class ClusterExecutor:
 
 def _send(tasks: WorkerTasks, model: Any) -> Any:
     """Return the future of a trained model for the scores of chunks, which are arrays without names of features."""
-    light = light_copy(model)
+    light = copy_for_prediction(model)
     vars(light).pop("feature_names_in_", None)
     return tasks.keep(light, 0)
 

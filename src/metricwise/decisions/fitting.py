@@ -10,7 +10,7 @@ import numpy as np
 from metricwise.decisions.binary import Aim, ThresholdRule, describe
 from metricwise.decisions.decision import Calibration, Decision, Sigmoid, show_probability
 from metricwise.decisions.executors import Executor
-from metricwise.decisions.guarantees import guaranteed_threshold
+from metricwise.decisions.guarantees import find_guaranteed_threshold
 from metricwise.decisions.out_of_fold import OutOfFoldScores, align_folds
 from metricwise.decisions.scoring import gives_probabilities
 from metricwise.decisions.threshold_choice import ThresholdChoice
@@ -27,11 +27,11 @@ class FitPlan:
     rule : ThresholdRule
         How thresholds are chosen.
     confidence : float or None
-        Of the guarantee that constraints hold on new samples; None for no guarantee.
+        Confidence of the guarantee that constraints hold on new samples; None for no guarantee.
     cv : int, splitter, iterable or None
         Folds.
     prefit : bool
-        Whether the samples serve the threshold alone.
+        Whether the classifier is trained already, so that the samples are used for the threshold only.
     """
 
     estimator: Any
@@ -55,12 +55,12 @@ def fit_and_decide(executor: Executor, plan: FitPlan) -> FittedModel:
     if aim is not None and aim.constraints and plan.confidence is not None:
         return _fit_with_guarantee(executor, plan, aim, plan.confidence)
     model, found = _fit_and_score(executor, plan)
-    decision = task.decide(executor.data.scored(found.samples, found.scores), plan.rule, has_probabilities)
+    decision = task.decide(executor.data.attach_scores(found.samples, found.scores), plan.rule, has_probabilities)
     return FittedModel(model, shift_to_final(executor, decision, model, found))
 
 
 def shift_to_final(executor: Executor, decision: Decision, model: Any, found: OutOfFoldScores) -> Decision:
-    """Return a decision for fold models as it applies to the final model, by the probe that all have seen."""
+    """Return the decision shifted from the fold models to the final model, by the probe that all have seen."""
     if not found.probe.size:
         return decision
     by_final = executor.score(model, found.probe)
@@ -72,7 +72,7 @@ def _fit_and_score(executor: Executor, plan: FitPlan) -> tuple[Any, OutOfFoldSco
     task, data = executor.task, executor.data
     counted = np.flatnonzero(data.sample_weights > 0.0)
     if plan.prefit:
-        model = executor.prefitted(plan.estimator)
+        model = executor.load_prefitted(plan.estimator)
         return model, OutOfFoldScores(counted, executor.score(model, counted))
     splits = executor.split(plan.cv, plan.rule.seed)
     probe = counted[task.draw_probe(data.target[counted], plan.rule.seed)]
@@ -89,9 +89,11 @@ def _fit_with_guarantee(executor: Executor, plan: FitPlan, aim: Aim, confidence:
     assert aim.table is not None
     first, second = executor.halve(plan.cv, plan.rule.seed)
     model, found = _fit_and_score(first, plan)
-    testing = second.data.scored(np.arange(len(second.data.y)), second.score(model, np.arange(len(second.data.y))))
+    testing = second.data.attach_scores(
+        np.arange(len(second.data.y)), second.score(model, np.arange(len(second.data.y)))
+    )
     has_probabilities = gives_probabilities(plan.estimator)
-    guarantee = guaranteed_threshold(
+    guarantee = find_guaranteed_threshold(
         aim.table,
         aim.constraints,
         confidence,

@@ -1,8 +1,8 @@
 """Thresholds that keep a guarantee on new samples: precision of at least 0.9, say, with confidence 0.95.
 
-The samples are of two parts. On one, every threshold is given an order: the safest first, and after it only such as are
-better by the measure than all safer ones. On the other, samples that neither the model nor the order has seen,
-thresholds are tested in that order, each with an exact binomial test at the full level, up to the first that fails.
+The samples are in two parts. The first orders the thresholds: the safest first, and after it only those that are better
+by the measure than all safer ones. On the second, samples that neither the model nor the order has seen, thresholds
+are tested in that order, each with an exact binomial test at the full level, up to the first that fails.
 Because the order is fixed before, and nothing is tested behind a failure, the probability of accepting any threshold
 that breaks the guarantee is at most one minus the confidence, however many are tested: the first such threshold in the
 order must pass its own test for that (fixed-sequence testing; Angelopoulos et al. 2021, *Learn then Test*). With
@@ -76,12 +76,12 @@ class Constraint:
     """A share that is at least, or at most, a bound."""
 
     share: Share
-    at_least: bool
+    is_lower_bound: bool
     bound: float
 
     @classmethod
     def of(cls, given: Any) -> Constraint:
-        """Return the constraint that a user writes as ``("precision", ">=", 0.9)``; ValueError if it makes no sense.
+        """Return the constraint that a user writes as ``("precision", ">=", 0.9)``; ValueError if it is none.
 
         Examples
         --------
@@ -101,28 +101,28 @@ class Constraint:
         return cls(Share(name), sign == ">=", float(bound))
 
     def __str__(self) -> str:
-        return f"{self.share.name} {'>=' if self.at_least else '<='} {self.bound:.4g}"
+        return f"{self.share.name} {'>=' if self.is_lower_bound else '<='} {self.bound:.4g}"
 
     def p_value(self, *table: Any) -> Any:
         """Return the probability of counts as good as these if the constraint just failed to hold."""
         kind, among = self.share.counts(*table)
         # Tails of the binomial distribution by the incomplete beta function.
-        if self.at_least:
+        if self.is_lower_bound:
             return np.where(kind > 0, betainc(np.maximum(kind, 1.0), among - kind + 1.0, self.bound), 1.0)
         rest = among - kind
         return np.where(rest > 0, betainc(np.maximum(rest, 1.0), kind + 1.0, 1.0 - self.bound), 1.0)
 
     def margin(self, *table: Any) -> Any:
-        """Return by how many standard deviations the constraint holds; minus infinity without samples to tell."""
+        """Return by how many standard deviations the constraint holds; minus infinity without samples."""
         kind, among = self.share.counts(*table)
-        excess = (divide(kind, among) - self.bound) * (1.0 if self.at_least else -1.0)
+        excess = (divide(kind, among) - self.bound) * (1.0 if self.is_lower_bound else -1.0)
         return np.where(among > 0, excess * np.sqrt(among / (self.bound * (1.0 - self.bound))), -np.inf)
 
     def guaranteed_bound(self, confidence: float, *table: Any) -> Any:
         """Return the bound on the share that holds with the given confidence (Clopper and Pearson 1934)."""
         kind, among = self.share.counts(*table)
         rest = among - kind
-        if self.at_least:
+        if self.is_lower_bound:
             return np.where(kind > 0, betaincinv(np.maximum(kind, 1.0), rest + 1.0, 1.0 - confidence), 0.0)
         return np.where(rest > 0, betaincinv(kind + 1.0, np.maximum(rest, 1.0), confidence), 1.0)
 
@@ -134,7 +134,7 @@ class Guarantee(NamedTuple):
     kept_by: tuple[float, float]
 
 
-def guaranteed_threshold(
+def find_guaranteed_threshold(
     measure: CountsTable,
     constraints: Iterable[Constraint],
     confidence: float,
@@ -147,16 +147,16 @@ def guaranteed_threshold(
     Parameters
     ----------
     measure : CountsTable
-        Of the thresholds known to keep the constraints, the best by this measure is taken.
+        The best threshold by this measure, among those known to keep the constraints, is returned.
     constraints : iterable of Constraint
-        What must hold.
+        The constraints.
     confidence : float
-        Probability, over the samples of ``testing``, that it does.
+        Probability, over the samples of ``testing``, that they hold.
     ordering, testing : pairs of arrays
         Truth and scores of samples. The scores of ``testing`` must come from the model that is used later, trained on
         none of its samples; those of ``ordering`` may come from models like it.
     shown : callable, optional
-        How a threshold is written in messages.
+        Converts a threshold for messages.
 
     Raises
     ------
@@ -168,7 +168,7 @@ def guaranteed_threshold(
     >>> import numpy as np
     >>> truth, scores = np.arange(400) % 2 == 0, np.tile([3.0, 1.0, 2.0, 0.0], 100)
     >>> wanted = [Constraint.of(("precision", ">=", 0.9))]
-    >>> guaranteed_threshold(Share("recall"), wanted, 0.95, (truth, scores), (truth, scores)).threshold
+    >>> find_guaranteed_threshold(Share("recall"), wanted, 0.95, (truth, scores), (truth, scores)).threshold
     1.5
     """
     wanted = list(constraints)
@@ -218,7 +218,7 @@ def tables_at(thresholds: Floats, positive: Mask, scores: Floats) -> tuple[Float
 def _nearest(wanted: list[Constraint], confidence: float, candidates: Candidates) -> int:
     """Return the candidate whose own samples guarantee most, compared with what is wanted."""
     tables = candidates.tables()
-    short = [(c.guaranteed_bound(confidence, *tables) - c.bound) * (1.0 if c.at_least else -1.0) for c in wanted]
+    short = [(c.guaranteed_bound(confidence, *tables) - c.bound) * (1.0 if c.is_lower_bound else -1.0) for c in wanted]
     return int(np.argmax(np.min(short, axis=0)))
 
 

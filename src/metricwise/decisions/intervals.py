@@ -1,4 +1,4 @@
-"""What to expect of a measure on new samples, from a contingency table of samples that the model has not seen."""
+"""Intervals for a measure on new samples, from a contingency table of samples that the model has not seen."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PRIOR_OF_EMPTY = 1.0
 
 
 def middle_part(values: Floats, confidence: float) -> tuple[float, float]:
-    """Return the ends between which a share of the values lies; NaN values do not count.
+    """Return the quantiles between which the middle share ``confidence`` of the values lies; NaN values are ignored.
 
     Examples
     --------
@@ -44,7 +44,7 @@ def score_interval(
     """Return an interval that holds the measure on new samples with the given probability.
 
     The shares of the cells are drawn given the table (a Dirichlet distribution); for a finite
-    number of new samples, their table is drawn given the shares. The model is the one whose table it is.
+    number of new samples, their table is drawn given the shares. The table is that of one model.
 
     Parameters
     ----------
@@ -55,9 +55,9 @@ def score_interval(
     confidence : float
         Probability that the interval holds the value.
     n_samples : int, optional
-        Number of new samples; by default so many that chance has no part in their measure.
+        Number of new samples; by default infinitely many.
     seed : int
-        Of the draws.
+        Seeds the draws.
 
     Examples
     --------
@@ -67,10 +67,10 @@ def score_interval(
     (0.74, 0.85)
     """
     random = np.random.default_rng(seed)
-    return _middle_of(value, _drawn_shares(np.array(table, dtype=np.float64), random), confidence, n_samples, random)
+    return _middle_of(value, _draw_shares(np.array(table, dtype=np.float64), random), confidence, n_samples, random)
 
 
-def _drawn_shares(cells: Floats, random: np.random.Generator) -> Floats:
+def _draw_shares(cells: Floats, random: np.random.Generator) -> Floats:
     shares: Floats = random.dirichlet(cells + np.where(cells > 0.0, _PRIOR, _PRIOR_OF_EMPTY), _DRAWS)
     return shares
 
@@ -97,11 +97,11 @@ def resampled_interval(
     confidence : float
         Share of the resamples (a Bayesian bootstrap) whose score the interval holds.
     seed : int
-        Of the resamples.
+        Seeds the resamples.
 
     Notes
     -----
-    Weights are drawn twice over, once for the samples at hand and once for as many new ones.
+    Weights are drawn twice over, once for the given samples and once for as many new ones.
 
     Examples
     --------
@@ -131,7 +131,7 @@ class TablePosterior(NamedTuple):
     measure : CountsTable
         The measure.
     tables : tuple of tuples of float
-        True positives, false positives, false negatives, true negatives: of the model that is kept, or one table for
+        True positives, false positives, false negatives, true negatives: one table of the selected model, or one for
         each of several models like it.
 
     Examples
@@ -156,21 +156,21 @@ class TablePosterior(NamedTuple):
     def interval(self, confidence: float = 0.9, n_samples: int | None = None) -> tuple[float, float]:
         """Return an interval for the measure of new samples.
 
-        It holds what chance does to the samples at hand and to new ones and, where several models were judged, how far
-        apart models like them are.
+        It accounts for the randomness of the given and of the new samples and, with tables of several models, for the
+        spread between such models.
 
         Parameters
         ----------
         confidence : float
             Probability that the interval holds the value.
         n_samples : int, optional
-            Number of new samples; by default so many that chance has no part in their measure.
+            Number of new samples; by default infinitely many.
         """
         tables = np.array(self.tables, dtype=np.float64)
         if len(tables) == 1:
             return score_interval(self.measure.value, self.tables[0], confidence, n_samples)
         random = np.random.default_rng(0)
-        tp, fp, fn, tn = _drawn_shares(tables.sum(axis=0), random).T
+        tp, fp, fn, tn = _draw_shares(tables.sum(axis=0), random).T
         positive = tp + fn
         recall = draw_other_models(tp / positive, tables[:, 0], tables[:, 0] + tables[:, 2], random)
         alarms = draw_other_models(fp / (fp + tn), tables[:, 1], tables[:, 1] + tables[:, 3], random)

@@ -1,8 +1,8 @@
-"""What is gained by training on all samples, judged by what more samples gained before.
+"""Extrapolate the measure from the fold models to the final model, which is trained on all samples.
 
-Samples out of fold are scored by models that have learnt from a part of the samples, four fifths of them by default;
-the model that is kept has learnt from all. Where there was more than one rung, they show how the measure grows:
-what is missing to one shrinks like a power of the number of samples, and the power is that of the last two rungs.
+Out-of-fold scores come from models trained on a part of the samples, four fifths of them by default. With more than one
+rung, the growth of the measure is known: one minus the measure shrinks like a power of the number of samples, and the
+exponent is estimated from the last two rungs.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ _STEEPEST = 1.0  # exponent
 @stored_fields(version=1)
 @dataclass(frozen=True)
 class Extrapolation:
-    """How a measure of samples out of fold is extrapolated to models of all samples.
+    """Extrapolates an out-of-fold measure to models of all samples.
 
     Parameters
     ----------
     left : float
-        The share of what is missing to one that will probably be left.
+        Expected ratio of one minus the measure with all samples to that of the fold models.
     left_at_best : float
-        The share that will be left if the measure grows as fast as it may.
+        The same ratio if the measure grows as fast as possible.
 
     Examples
     --------
@@ -44,25 +44,25 @@ class Extrapolation:
     left_at_best: float = 1.0
 
     def __call__(self, value: float) -> float:
-        """Return a measure as it will probably be with all samples."""
+        """Return the measure that is expected with all samples."""
         return 1.0 - self.left * (1.0 - value)
 
     def interval(self, low: float, high: float) -> tuple[float, float]:
-        """Return an interval as it will be with all samples."""
+        """Return the interval that is expected with all samples."""
         return self(low), 1.0 - min(self.left, self.left_at_best) * (1.0 - high)
 
 
 def extrapolate(curves: Sequence[Curve], n_samples: int, guessed: bool) -> Extrapolation:
-    """Return how the measure will grow from the samples that models have learnt from to all samples.
+    """Return the extrapolation from the samples that models were trained on to all samples.
 
     Parameters
     ----------
     curves : sequence of list
         The learning curve of each model.
     n_samples : int
-        How many samples the model that is kept learns from.
+        Number of samples of the final model.
     guessed : bool
-        Whether intervals leave room for the fastest growth where a single rung has shown none.
+        Whether intervals allow for the fastest growth where a single rung shows none.
     """
     growing = [curve for curve in curves if len(curve) > 1]
     learnt = max(curve[-1][0] for curve in growing or curves)
@@ -73,7 +73,7 @@ def extrapolate(curves: Sequence[Curve], n_samples: int, guessed: bool) -> Extra
 
 
 def _exponent(before: tuple[float, float], after: tuple[float, float]) -> float:
-    """Return the power of the samples by which what is missing to one shrank between two rungs."""
+    """Return the exponent by which one minus the measure shrank between two rungs."""
     (few, low), (many, high) = before, after
     if not low < high < 1.0 or many <= few:
         return 0.0

@@ -60,9 +60,9 @@ def draw_other_models(shares: Floats, found: Floats, total: Floats, random: np.r
     shares : array
         Rates drawn given the samples of all folds.
     found, total : arrays
-        Counts per fold; see `spread_posterior`.
+        Samples of the class that are predicted positive, and all samples of the class, per fold.
     random : Generator
-        Draws a spread, and a shift by it, for each of the rates.
+        Random generator.
     """
     spreads = random.choice(SPREADS, shares.size, p=spread_posterior(found, total))
     moves = spreads * random.standard_normal(shares.size)

@@ -1,11 +1,11 @@
-"""What to expect of a ranking measure on new samples, from the scores of samples that the model has not seen.
+"""Intervals for a ranking measure on new samples, from the scores of samples that the model has not seen.
 
 Three things make such intervals too narrow when positives are few and nearly all of them are ranked well:
 
-- resamples hold no samples stranger than those at hand, so that half a sample of the rarer class joins them, ranked
-  anywhere below the worst of its kind;
-- quantiles of few samples are those of Student's distribution, on the scale of log-odds;
-- new samples may be few themselves, so that they are drawn, too.
+- resamples contain no sample that is more extreme than the given ones, so half a sample of the minority class is
+  added, ranked anywhere below the worst of its class;
+- few samples need the quantiles of Student's distribution, on the scale of log-odds;
+- new samples may be few themselves, so they are drawn, too.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from metricwise.decisions.intervals import middle_part
 from metricwise.measures.base import Measure
 
 _RESAMPLES = 200
-_FEWEST_DRAWS = 20  # with both classes, below which their quantiles mean nothing
+_FEWEST_DRAWS = 20  # with both classes, below which quantiles are meaningless
 _TINY = 1e-12  # weights below it would only make quotients overflow
-_STRANGER = 0.5  # the weight of a sample stranger than all others
+_OUTLIER_WEIGHT = 0.5  # samples that the added extreme sample counts for
 _SINGLE = 500  # samples of a class that are kept as they are, at either end of its scores
 _COARSENING = 1.01  # growth of the groups in which the others are kept
 
@@ -49,13 +49,13 @@ class RankingPosterior(NamedTuple):
     Attributes
     ----------
     measure : Measure
-        Takes scores.
+        The ranking measure.
     positive : array of bool
-        Truth.
+        Whether each sample is positive.
     scores : array
-        Of models that have not seen the samples.
+        Scores by models that have not seen the samples.
     weights : array
-        Of the samples.
+        Weights of the samples.
 
     See Also
     --------
@@ -73,14 +73,14 @@ class RankingPosterior(NamedTuple):
         return float(self.measure.score(self.positive, self.scores, self.weights))
 
     def interval(self, confidence: float = 0.9, n_samples: float | None = None) -> tuple[float, float]:
-        """Return an interval for the measure of new samples: what resamples or Student's distribution hold.
+        """Return an interval for the measure of new samples, by resamples and by Student's distribution.
 
         Parameters
         ----------
         confidence : float
             Probability that the interval holds the value.
         n_samples : float, optional
-            Number of new samples; by default so many that chance has no part in their measure.
+            Number of new samples; by default infinitely many.
 
         Examples
         --------
@@ -94,15 +94,15 @@ class RankingPosterior(NamedTuple):
         True
         """
         value, total = self.value, float(self.weights.sum())
-        share = 1.0 if n_samples is None else 1.0 + total / n_samples  # of the variance of the samples at hand
-        deviation = float(np.nanstd(self._resampled(None)))
-        low, high = _students(
+        share = 1.0 if n_samples is None else 1.0 + total / n_samples  # of the variance of the given samples
+        deviation = float(np.nanstd(self._draw_values(None)))
+        low, high = _student_interval(
             value, deviation * np.sqrt(share), share, rarer_weight(self.positive, self.weights), confidence
         )
         ratio = None if n_samples is None else n_samples / total
-        usual, strange = self._resampled(ratio), self._resampled(ratio, self._strangers())
-        if min(usual.size, strange.size) >= _FEWEST_DRAWS:
-            low = min(low, middle_part(strange, confidence)[0])
+        usual, with_outlier = self._draw_values(ratio), self._draw_values(ratio, self._draw_outliers())
+        if min(usual.size, with_outlier.size) >= _FEWEST_DRAWS:
+            low = min(low, middle_part(with_outlier, confidence)[0])
             high = max(high, middle_part(usual, confidence)[1])
         return max(low, 0.0), min(high, 1.0)
 
@@ -110,39 +110,39 @@ class RankingPosterior(NamedTuple):
     def _positives_are_rare(self) -> bool:
         return bool(self.weights[self.positive].sum() <= 0.5 * self.weights.sum())
 
-    def _resampled(self, ratio: float | None, strangers: Floats | None = None) -> Floats:
+    def _draw_values(self, ratio: float | None, outliers: Floats | None = None) -> Floats:
         """Return the measure with weights drawn anew, and drawn again for ``ratio`` times as many new samples.
 
-        Of strangers, one joins the samples of each resample. Resamples without one of the classes do not count.
+        Each resample gets one of the ``outliers``, if given. Resamples that lack a class are dropped.
         """
         random, values = np.random.default_rng(0), []
         for number in range(_RESAMPLES):
-            rows = self if strangers is None else self._joined_by(float(strangers[number]))
-            drawn = random.gamma(rows.weights)
-            if ratio is not None:  # new samples are whole ones: of few, the worst at hand may have no like
+            samples = self if outliers is None else self._add_sample(float(outliers[number]))
+            drawn = random.gamma(samples.weights)
+            if ratio is not None:  # new samples are counted: few of them may contain none like the worst given one
                 drawn = random.poisson(ratio * drawn).astype(np.float64)
             drawn[drawn <= _TINY] = 0.0
-            if np.any(drawn[rows.positive]) and np.any(drawn[~rows.positive]):
-                values.append(self.measure.score(rows.positive, rows.scores, drawn))
+            if np.any(drawn[samples.positive]) and np.any(drawn[~samples.positive]):
+                values.append(self.measure.score(samples.positive, samples.scores, drawn))
         return np.array(values, dtype=np.float64)
 
-    def _joined_by(self, score: float) -> RankingPosterior:
+    def _add_sample(self, score: float) -> RankingPosterior:
         return self._replace(
             positive=np.append(self.positive, self._positives_are_rare),
             scores=np.append(self.scores, score),
-            weights=np.append(self.weights, _STRANGER),
+            weights=np.append(self.weights, _OUTLIER_WEIGHT),
         )
 
-    def _strangers(self) -> Floats:
-        """Return scores of samples of the rarer class that are ranked lower than all of their kind."""
+    def _draw_outliers(self) -> Floats:
+        """Return scores of minority samples that are ranked below all given ones."""
         rare = self._positives_are_rare
-        up = 1.0 if rare else -1.0  # where the rarer class should be
+        up = 1.0 if rare else -1.0  # the direction of better scores for the minority class
         own = self.positive == rare
         return up * _below(up * self.scores[own], up * self.scores[~own], self.weights[~own])
 
 
 def summarize_scores(measure: Measure, positive: Mask, scores: Floats, weights: Floats) -> RankingPosterior:
-    """Return the posterior of samples; of many, those between the ends of a class's scores are put together in groups.
+    """Return the posterior of samples; if there are many, those between the ends of a class's scores are grouped.
 
     The ends matter: an area of 0.9999 is decided by the best negatives and the worst positives.
 
@@ -156,14 +156,14 @@ def summarize_scores(measure: Measure, positive: Mask, scores: Floats, weights: 
     >>> bool(posterior.scores.size < 5000 and abs(posterior.value - RocAuc().score(truth, scores)) < 1e-4)
     True
     """
-    parts = [_grouped(np.flatnonzero(positive == kind), scores, weights) for kind in (True, False)]
-    rows = np.concatenate([part for part, _ in parts])
-    return RankingPosterior(measure, positive[rows], scores[rows], np.concatenate([sums for _, sums in parts]))
+    parts = [_group_neighbours(np.flatnonzero(positive == kind), scores, weights) for kind in (True, False)]
+    samples = np.concatenate([part for part, _ in parts])
+    return RankingPosterior(measure, positive[samples], scores[samples], np.concatenate([sums for _, sums in parts]))
 
 
-def _grouped(rows: NDArray[np.int64], scores: Floats, weights: Floats) -> tuple[NDArray[np.int64], Floats]:
-    """Return samples that stand for groups of neighbours by score, with the weights of the groups."""
-    order = rows[np.argsort(scores[rows], kind="stable")]
+def _group_neighbours(samples: NDArray[np.int64], scores: Floats, weights: Floats) -> tuple[NDArray[np.int64], Floats]:
+    """Return samples that represent groups of neighbours by score, with the weights of the groups."""
+    order = samples[np.argsort(scores[samples], kind="stable")]
     half = np.arange(_SINGLE, dtype=np.float64)
     steps = int(np.log(max(order.size / 2.0 / _SINGLE, 1.0)) / np.log(_COARSENING))
     half = np.append(half, _SINGLE * _COARSENING ** np.arange(steps + 1))
@@ -175,7 +175,7 @@ def _grouped(rows: NDArray[np.int64], scores: Floats, weights: Floats) -> tuple[
 
 
 def _below(own: Floats, others: Floats, weights: Floats) -> Floats:
-    """Return scores lower than all own ones: so that what is above, of the others, is log-uniform up to all of them."""
+    """Return scores lower than all own ones, such that the weight of the others above them is log-uniform."""
     order = np.argsort(-others, kind="stable")
     above = np.cumsum(weights[order])
     worse = float(weights[others >= own.min()].sum())
@@ -187,10 +187,12 @@ def _below(own: Floats, others: Floats, weights: Floats) -> Floats:
     return lower
 
 
-def _students(value: float, deviation: float, share: float, rare: float, confidence: float) -> tuple[float, float]:
+def _student_interval(
+    value: float, deviation: float, share: float, rare: float, confidence: float
+) -> tuple[float, float]:
     """Return an interval that is symmetric on the scale of log-odds, with Student's quantiles."""
     if deviation <= 0.0 or not 0.0 < value < 1.0:
-        # Nothing was ever wrong, or right: the limit of so many equal outcomes.
+        # All pairs are ranked correctly, or none: the exact bound for equal outcomes.
         room = 1.0 - float((1.0 - confidence) ** (share / max(rare, 1.0)))
         return max(value - room, 0.0), min(value + room, 1.0)
     reach = float(stdtrit(max(rare - 1.0, 1.0), (1.0 + confidence) / 2.0)) * deviation / (value * (1.0 - value))

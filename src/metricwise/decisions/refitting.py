@@ -1,4 +1,4 @@
-"""How far the final model moves the scores that fold models gave.
+"""The shift of scores from the fold models to the final model.
 
 The final model is trained on more samples than the fold models, so its scores are more spread out. With few positives
 and many features, a threshold chosen on the fold models' scores is then too low, and is corrected here. The correction
@@ -48,7 +48,7 @@ def refit_shift(threshold: float, by_folds: Floats, by_final: Floats, weights: F
 
 
 def _weighted_median(values: Floats, weights: Floats) -> float:
-    """Return the median of values, each counted as often as its weight says."""
+    """Return the weighted median of values."""
     order = np.argsort(values)
     below = np.cumsum(weights[order])
     last = values.size - 1

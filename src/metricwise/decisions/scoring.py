@@ -17,7 +17,7 @@ _SMALLEST = 1e-15  # of a probability; its log-odds, 35, are beyond all that mat
 
 
 def gives_probabilities(model: Any) -> bool:
-    """Whether a classifier has ``predict_proba``; TypeError if it has no scores at all."""
+    """Return whether a classifier has ``predict_proba``; TypeError if it has no scores at all."""
     if hasattr(model, "predict_proba"):
         return True
     if hasattr(model, "decision_function"):
@@ -28,7 +28,7 @@ def gives_probabilities(model: Any) -> bool:
     )
 
 
-def known_classes(model: Any, classes: Labels) -> Labels:
+def check_known_classes(model: Any, classes: Labels) -> Labels:
     """Return the classes of a trained classifier; ValueError if some of the given ones are unknown to it."""
     check_is_fitted(model)
     known = np.asarray(model.classes_)

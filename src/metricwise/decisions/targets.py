@@ -1,4 +1,4 @@
-"""Class labels and weights: from what users pass to what solvers take."""
+"""Validate class labels and weights of users for solvers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def classes_of(y: NDArray[Any], weights: Floats) -> NDArray[Any]:
 
 
 def two_classes(y: NDArray[Any], weights: Floats | None, who: str) -> NDArray[Any]:
-    """Return the two labels that have weight; raise, with what else can be done, if there are more."""
+    """Return the two labels that have weight; raise an error that names alternatives if there are more."""
     several = f"{y.shape[1]} columns" if y.ndim == 2 and y.shape[1] > 1 else ""
     if not several:
         labels = y.ravel()

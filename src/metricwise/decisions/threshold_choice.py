@@ -59,7 +59,8 @@ def choose_threshold(
     Parameters
     ----------
     strategy : {"auto", "max", "bagged", "expected"}
-        See the module's documentation.
+        The maximum of the curve ("max"), its average over resamples ("bagged"), the maximum of the measure that the
+        probabilities expect ("expected"), or a mixture of the last two ("auto").
     measure : CountsTable
         A function of the contingency table.
     positive : array of bool
@@ -69,7 +70,7 @@ def choose_threshold(
     weights : array, optional
         Weights of the samples; a sample of weight 2 counts as two such samples.
     seed : int
-        Of the resamples.
+        Seeds the resamples.
 
     Examples
     --------
@@ -108,7 +109,7 @@ def choose_threshold(
 
 
 def expected_threshold(measure: CountsTable, log_odds: Floats, weights: Floats | None = None) -> float:
-    """Return the threshold with the largest measure of the expected table, if the log-odds are true.
+    """Return the threshold with the largest measure of the expected table, if the log-odds are calibrated.
 
     Examples
     --------
@@ -145,7 +146,7 @@ def _towards_break_even(mean: float, measure: CountsTable, candidates: Candidate
 
 
 def has_similar_mistake_costs(measure: CountsTable, n_pos: float, n_neg: float) -> bool:
-    """Whether a missed positive and a false alarm cost about the same where a quarter of the positives is missed.
+    """Return whether a missed positive and a false alarm cost about the same if a quarter of the positives is missed.
 
     Examples
     --------
@@ -163,7 +164,7 @@ def has_similar_mistake_costs(measure: CountsTable, n_pos: float, n_neg: float) 
 
 
 def mix_log_odds(log_odds: list[float], weights: list[float]) -> float:
-    """Return log-odds whose log-probability is the weighted mean of those of the given ones.
+    """Return the log-odds whose log-probability is the weighted mean of the given log-probabilities.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Samples with targets and weights: from what users pass to what models are trained with."""
+"""Samples with targets and weights, validated and encoded for training."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class TrainingData:
     X : samples
         Arrays, sparse matrices, data frames or chunks on a cluster.
     y : array
-        Targets as classifiers are trained with them.
+        Targets that classifiers are trained with.
     target : array
-        Targets as the task encodes them.
+        Targets encoded by the task.
     weights : array or None
         Weights of the samples.
     """
@@ -51,7 +51,7 @@ class TrainingData:
         """The weight of every sample, one each if there are none."""
         return np.ones(len(self.y)) if self.weights is None else self.weights
 
-    def scored(self, samples: Indices, scores: Floats) -> ScoredSamples:
+    def attach_scores(self, samples: Indices, scores: Floats) -> ScoredSamples:
         """Return targets and weights of samples with their scores."""
         return ScoredSamples(self.target[samples], scores, self.sample_weights[samples])
 

@@ -1,4 +1,4 @@
-"""How weights of samples reach a classifier, also one at the end of a pipeline."""
+"""Pass sample weights to a classifier, also to one at the end of a pipeline."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def last_step(estimator: Any) -> tuple[str, Any]:
 
 
 def takes_weights(estimator: Any) -> bool:
-    """Whether a classifier, or the last step of a pipeline, takes sample weights."""
+    """Return whether a classifier, or the last step of a pipeline, takes sample weights."""
     return bool(has_fit_parameter(last_step(estimator)[1], "sample_weight"))
 
 

@@ -67,11 +67,11 @@ class SampleAccess(Protocol):
         """How many samples `gather` may bring into memory."""
         ...
 
-    def take(self, rows: Indices) -> Self:
+    def take(self, samples: Indices) -> Self:
         """Return the design of some samples, by their positions within this design; the matrix is shared."""
         ...
 
-    def gather(self, rows: Indices) -> Design:
+    def gather(self, samples: Indices) -> Design:
         """Return the design of some samples, as `take` does, with all of them in memory."""
         ...
 

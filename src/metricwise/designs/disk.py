@@ -94,18 +94,18 @@ class DiskSource:
             out[first : first + block.shape[0]] = design.fingerprints(seed)
         return out
 
-    def gather(self, rows: Indices) -> Any:
+    def gather(self, samples: Indices) -> Any:
         """Return distinct samples, in ascending order, as one matrix in memory."""
-        starts = np.searchsorted(rows, self.bounds)
+        starts = np.searchsorted(samples, self.bounds)
         wanted = np.flatnonzero(np.diff(starts))
-        parts: Any = [] if self.is_sparse else np.empty((len(rows), self.shape[1]), dtype=self.reader.dtype)
+        parts: Any = [] if self.is_sparse else np.empty((len(samples), self.shape[1]), dtype=self.reader.dtype)
         for number, (first, block, _) in zip(wanted.tolist(), self._designs(wanted), strict=True):
             self._check_finite(first, block)
             listed = slice(*starts[number : number + 2])
             if isinstance(parts, list):
-                parts.append(block[rows[listed] - first])
+                parts.append(block[samples[listed] - first])
             else:
-                np.take(block, rows[listed] - first, axis=0, out=parts[listed])
+                np.take(block, samples[listed] - first, axis=0, out=parts[listed])
         return sparse.vstack(parts, format="csr") if isinstance(parts, list) else parts
 
     def _designs(self, chunks: Indices) -> Iterator[tuple[int, Any, Design]]:

@@ -16,13 +16,13 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from metricwise._typing import Floats, Indices
 from metricwise.memory import available_bytes
 
-BLOCK_ROWS = 2048
+BLOCK_SAMPLES = 2048
 PRECOMPUTED = "precomputed"
 _PARAMETERS = {"rbf": ("gamma",), "poly": ("gamma", "degree", "coef0"), "sigmoid": ("gamma", "coef0")}
-# Those that are positive semi-definite whatever their parameters and the samples.
+# Positive semi-definite for all parameters and samples.
 _SAFE = ("rbf",)
-_MOST_ROWS_FOR_ALL_EIGENVALUES = 500
-_MOST_ROWS_FOR_A_FACTOR = 3000
+_MOST_SAMPLES_FOR_ALL_EIGENVALUES = 500
+_MOST_SAMPLES_FOR_A_FACTOR = 3000
 _ROUNDING = {np.dtype(np.float64): 1e-8, np.dtype(np.float32): 1e-4}
 _ROOM = 0.9
 
@@ -35,8 +35,12 @@ class KernelFunction:
     ----------
     kernel : {"rbf", "poly", "sigmoid", "precomputed"} or callable
         A callable takes two arrays of samples and returns the matrix of their kernel values.
-    gamma, degree, coef0 : float
-        As in `sklearn.svm.SVC`; gamma is a number here.
+    gamma : float
+        Factor of the squared distance ("rbf") or of the inner product ("poly", "sigmoid").
+    degree : float
+        Exponent of "poly".
+    coef0 : float
+        Constant added to the inner product by "poly" and "sigmoid".
 
     Examples
     --------
@@ -52,11 +56,11 @@ class KernelFunction:
 
     @property
     def is_safe(self) -> bool:
-        """Whether all kernel matrices are positive semi-definite."""
+        """Whether every kernel matrix is positive semi-definite."""
         return self.kernel in _SAFE or (self.kernel == "poly" and self.coef0 >= 0.0 and float(self.degree).is_integer())
 
     def between(self, A: Any, B: Any) -> Floats:
-        """Return the kernel values of the samples of A (down) and of B (across)."""
+        """Return the kernel values of the samples of A (rows) with those of B (columns)."""
         if callable(self.kernel):
             found = self.kernel(A, B)
             values = np.asarray(found.toarray() if sparse.issparse(found) else found, dtype=np.float64)
@@ -67,10 +71,9 @@ class KernelFunction:
                 )
         else:
             settings = {name: getattr(self, name) for name in _PARAMETERS[self.kernel]}
-            # In double precision: a subspace tells nearly dependent samples apart by small differences of kernel
-            # values.
+            # In double precision: a subspace separates nearly dependent samples by small differences of kernel values.
             A, B = A.astype(np.float64, copy=False), B.astype(np.float64, copy=False)
-            with config_context(assume_finite=True):  # samples were checked when they came
+            with config_context(assume_finite=True):  # the estimator has checked the samples
                 values = np.asarray(pairwise_kernels(A, B, metric=self.kernel, **settings), dtype=np.float64)
         if not np.isfinite(values).all():
             raise ValueError("the kernel has values that are NaN or infinite: scale the features, or lower gamma")
@@ -82,69 +85,69 @@ class KernelMatrix:
 
     def __init__(self, X: Any, function: KernelFunction) -> None:
         self.X, self.function = X, function
-        self.precomputed = function.kernel == PRECOMPUTED
+        self.is_precomputed = function.kernel == PRECOMPUTED
 
     @property
     def n_samples(self) -> int:
         return int(self.X.shape[0])
 
     def block(self, down: Indices, across: Indices) -> Floats:
-        """Return kernel values between samples by their numbers."""
-        if self.precomputed:
+        """Return the kernel values between two lists of samples."""
+        if self.is_precomputed:
             return np.asarray(self.X[np.ix_(down, across)], dtype=np.float64)
         return self.function.between(self.X[down], self.X[across])
 
     def columns(self, across: Indices) -> Floats:
-        """Return the kernel values of all samples with some."""
+        """Return the kernel values of all samples with those in ``across``."""
         out = np.empty((self.n_samples, across.size))
-        for rows in row_blocks(self.n_samples):
-            out[rows] = self.block(rows, across)
+        for samples in iterate_indices(self.n_samples):
+            out[samples] = self.block(samples, across)
         return out
 
-    def columns_among(self, rows: Indices) -> Callable[[int], Floats]:
-        """Return a function that gives the kernel values of some samples with the k-th of them."""
-        if self.precomputed:
-            return lambda k: np.asarray(self.X[rows, rows[k]], dtype=np.float64)
-        chosen = self.X[rows]
-        return lambda k: self.function.between(chosen, chosen[[k]])[:, 0]
+    def columns_among(self, samples: Indices) -> Callable[[int], Floats]:
+        """Return a function of k: the kernel values of the given samples with the k-th of them."""
+        if self.is_precomputed:
+            return lambda k: np.asarray(self.X[samples, samples[k]], dtype=np.float64)
+        selected = self.X[samples]
+        return lambda k: self.function.between(selected, selected[[k]])[:, 0]
 
     def products(self, down: Indices, across: Indices, coefficients: Floats) -> Floats:
-        """Return the values at some samples of a function of others, a few samples at a time."""
-        parts = [self.block(down[part], across) @ coefficients for part in row_blocks(down.size)]
+        """Return the values at samples ``down`` of the function with coefficients at ``across``, block by block."""
+        parts = [self.block(down[part], across) @ coefficients for part in iterate_indices(down.size)]
         return np.concatenate(parts) if parts else np.zeros(0)
 
     def diagonal(self) -> Floats:
         """Return the kernel value of every sample with itself."""
-        if self.precomputed:
+        if self.is_precomputed:
             return np.asarray(self.X.diagonal(), dtype=np.float64).copy()
         if self.function.kernel == "rbf":
             return np.ones(self.n_samples)
-        parts = [np.diagonal(self.block(rows, rows)) for rows in row_blocks(self.n_samples, 256)]
+        parts = [np.diagonal(self.block(samples, samples)) for samples in iterate_indices(self.n_samples, 256)]
         return np.concatenate(parts)
 
     def matrix(self, hint: str) -> Floats:
-        """Return the whole kernel matrix; raise a MemoryError with a hint if there is no room for it."""
+        """Return the whole kernel matrix; raise a MemoryError that ends with ``hint`` if it does not fit."""
         size = 8 * self.n_samples**2
         room = available_bytes()
-        if not self.precomputed and size > _ROOM * room:
+        if not self.is_precomputed and size > _ROOM * room:
             raise MemoryError(
                 f"the kernel matrix of {self.n_samples} samples takes {size / 1e9:.1f} GB, but about {room / 1e9:.1f} "
                 f"GB of memory are free: {hint}"
             )
-        if self.precomputed:
+        if self.is_precomputed:
             return np.ascontiguousarray(self.X, dtype=np.float64)
         out = np.empty((self.n_samples, self.n_samples))
-        for rows in row_blocks(self.n_samples):
+        for samples in iterate_indices(self.n_samples):
             # The lower triangle only; the upper one is the same.
-            before = np.arange(rows[-1] + 1)
-            out[rows, : before.size] = self.block(rows, before)
-            out[: rows[0], rows] = out[rows, : rows[0]].T
+            before = np.arange(samples[-1] + 1)
+            out[samples, : before.size] = self.block(samples, before)
+            out[: samples[0], samples] = out[samples, : samples[0]].T
         return out
 
 
-def row_blocks(n_samples: int, size: int | None = None) -> Iterator[Indices]:
-    """Yield the numbers of consecutive samples, not too many at a time."""
-    size = BLOCK_ROWS if size is None else size
+def iterate_indices(n_samples: int, size: int | None = None) -> Iterator[Indices]:
+    """Yield the indices of consecutive samples, at most ``size`` (by default `BLOCK_SAMPLES`) at a time."""
+    size = BLOCK_SAMPLES if size is None else size
     for start in range(0, n_samples, size):
         yield np.arange(start, min(start + size, n_samples))
 
@@ -175,7 +178,7 @@ def check_kernel_matrix(X: Any) -> Any:
 
 
 def check_positive(K: Floats, dtype: Any, remedy: str) -> None:
-    """Raise a ValueError, which ends with a remedy, unless a symmetric matrix is positive semi-definite."""
+    """Raise a ValueError that ends with ``remedy`` unless a symmetric matrix is positive semi-definite."""
     rounding = _ROUNDING[np.dtype(dtype)]
     least, largest = _extreme_eigenvalues(K, rounding)
     if least < -rounding * max(largest, -least):
@@ -186,8 +189,8 @@ def check_positive(K: Floats, dtype: Any, remedy: str) -> None:
 
 
 def _extreme_eigenvalues(K: Floats, rounding: float) -> tuple[float, float]:
-    """Return the least and the largest eigenvalue; for the least one 0 if it is 0 but for rounding errors."""
-    if K.shape[0] <= _MOST_ROWS_FOR_ALL_EIGENVALUES:
+    """Return the least and the largest eigenvalue; the least is 0 if it is so up to rounding."""
+    if K.shape[0] <= _MOST_SAMPLES_FOR_ALL_EIGENVALUES:
         values = np.linalg.eigvalsh(K)
         return float(values[0]), float(values[-1])
     if not K.any():
@@ -195,9 +198,9 @@ def _extreme_eigenvalues(K: Floats, rounding: float) -> tuple[float, float]:
     start = np.random.default_rng(0).standard_normal(K.shape[0])
     largest = float(eigsh(K, k=1, which="LA", v0=start, tol=1e-2, return_eigenvectors=False)[0])
     below = -rounding * max(largest, 0.0)
-    # A factor is the proof: eigenvalues that crowd at zero hide a small negative one from the iteration below. Of many
-    # samples it would take longer than the training.
-    fits = K.shape[0] <= _MOST_ROWS_FOR_A_FACTOR
+    # A Cholesky factor is the proof: eigenvalues clustered at zero hide a small negative one from the iteration below.
+    # With many samples it would take longer than the training.
+    fits = K.shape[0] <= _MOST_SAMPLES_FOR_A_FACTOR
     if fits and _has_factor(K, -below):
         return 0.0, largest
     try:
@@ -211,7 +214,7 @@ def _has_factor(K: Floats, ridge: float) -> bool:
     shifted = K.copy()
     shifted.flat[:: K.shape[0] + 1] += ridge
     try:
-        # The transpose of a symmetric matrix is the same one, in the order in which it can be overwritten.
+        # The transpose of a symmetric matrix is the same matrix, in the memory order that LAPACK can overwrite.
         cholesky(shifted.T, lower=True, overwrite_a=True, check_finite=False)
     except LinAlgError:
         return False

@@ -209,11 +209,11 @@ class DrawSamples(Request[LabelledSamples, dict[int, Any]]):
         found = {}
         for number, mask in data.positives(self.positive).items():
             random = np.random.default_rng([self.seed, number])
-            rows = [
+            samples = [
                 np.sort(random.choice(np.flatnonzero(mask == of_class), count, replace=False))
                 for count, of_class in zip(self.sizes[number], (True, False), strict=True)
             ]
-            found[number] = data.gather(number, np.concatenate(rows))
+            found[number] = data.gather(number, np.concatenate(samples))
         return found
 
 

@@ -18,7 +18,7 @@ _MANY_SAMPLES = 5000
 
 
 class LinearWeights:
-    """Weights that are plain vectors: they are their own covectors and portable as they are."""
+    """Weights that are plain vectors: they are their own covectors and portable form."""
 
     @property
     def bytes_moved(self) -> int:
@@ -39,15 +39,15 @@ class MatrixDesign(LinearWeights, ABC):
 
     is_sparse: bool
 
-    def __init__(self, X: Any, rows: Indices, intercept: float, threads: int) -> None:
+    def __init__(self, X: Any, samples: Indices, intercept: float, threads: int) -> None:
         self.X = X
-        self.rows = rows
+        self.samples = samples
         self.intercept = float(intercept)
         self.threads = threads
 
     @property
     def shape(self) -> tuple[int, int]:
-        return len(self.rows), int(self.X.shape[1]) + (self.intercept != 0.0)
+        return len(self.samples), int(self.X.shape[1]) + (self.intercept != 0.0)
 
     @cached_property
     def order(self) -> Indices:
@@ -55,19 +55,19 @@ class MatrixDesign(LinearWeights, ABC):
 
         Few samples fit into the cache and are read as listed, so that sums over them depend on the list alone.
         """
-        if len(self.rows) < _MANY_SAMPLES:
-            return np.arange(len(self.rows))
-        return np.argsort(self.rows, kind="stable")  # linear time for a few ascending runs, such as the two classes
+        if len(self.samples) < _MANY_SAMPLES:
+            return np.arange(len(self.samples))
+        return np.argsort(self.samples, kind="stable")  # linear time for a few ascending runs, such as the two classes
 
-    def take(self, rows: Indices) -> Self:
-        return type(self)(self.X, self.rows[rows], self.intercept, self.threads)
+    def take(self, samples: Indices) -> Self:
+        return type(self)(self.X, self.samples[samples], self.intercept, self.threads)
 
     @property
     def most_gathered(self) -> int:
-        return len(self.rows)
+        return len(self.samples)
 
-    def gather(self, rows: Indices) -> Self:
-        return self.take(rows)
+    def gather(self, samples: Indices) -> Self:
+        return self.take(samples)
 
     def scores(self, w: Floats) -> Floats:
         weights, offset = self._split(w)
@@ -92,9 +92,9 @@ class MatrixDesign(LinearWeights, ABC):
 
     def _sum_blocks(self, task: Any, out: Floats, work: float) -> None:
         """Run task(start, stop, out) on blocks of samples with an accumulator each, and add these up in order."""
-        bounds = block_bounds(len(self.rows), work)
+        bounds = block_bounds(len(self.samples), work)
         if len(bounds) == 1:
-            task(0, len(self.rows), out)
+            task(0, len(self.samples), out)
             return
         parts = np.zeros((len(bounds), out.size))
         run_blocks(lambda block, start, stop: task(start, stop, parts[block]), bounds, self.threads)
@@ -115,50 +115,56 @@ class DenseDesign(MatrixDesign):
 
     is_sparse = False
 
-    def __init__(self, X: np.ndarray, rows: Indices, intercept: float, threads: int) -> None:
-        super().__init__(X, rows, intercept, threads)
+    def __init__(self, X: np.ndarray, samples: Indices, intercept: float, threads: int) -> None:
+        super().__init__(X, samples, intercept, threads)
         self._by_columns = X.flags.f_contiguous and not X.flags.c_contiguous
         # Reading whole columns is faster than picking samples out of them, unless few samples are wanted.
-        self._whole_columns = self._by_columns and 4 * len(rows) > X.shape[0]
+        self._whole_columns = self._by_columns and 4 * len(samples) > X.shape[0]
 
     def _scores(self, w: Floats, offset: float) -> Floats:
-        X, rows = self.X, self.rows
-        work = float(len(rows)) * X.shape[1]
+        X, samples = self.X, self.samples
+        work = float(len(samples)) * X.shape[1]
         if self._whole_columns:
             out = np.empty(X.shape[0])
             self._run(lambda start, stop: products.columns_scores(X, w, out, start, stop), X.shape[0], work)
-            return out[rows] + offset
-        out = np.empty(len(rows))
+            return out[samples] + offset
+        out = np.empty(len(samples))
         if self._by_columns:
             self._run(
-                lambda start, stop: products.columns_scores_of_subset(X, rows, w, out, start, stop), len(rows), work
+                lambda start, stop: products.columns_scores_of_subset(X, samples, w, out, start, stop),
+                len(samples),
+                work,
             )
             return out + offset
         order = self.order
         self._run(
-            lambda start, stop: products.dense_scores(X, rows, order, w, offset, out, start, stop), len(rows), work
+            lambda start, stop: products.dense_scores(X, samples, order, w, offset, out, start, stop),
+            len(samples),
+            work,
         )
         return out
 
     def _combine(self, c: Floats, out: Floats) -> None:
-        X, rows = self.X, self.rows
+        X, samples = self.X, self.samples
         work = float(np.count_nonzero(c)) * X.shape[1]
         if self._whole_columns:
-            spread = np.bincount(rows, weights=c, minlength=X.shape[0])  # a sample may be listed more than once
+            spread = np.bincount(samples, weights=c, minlength=X.shape[0])  # a sample may be listed more than once
             self._run(lambda start, stop: products.columns_combine(X, spread, out, start, stop), X.shape[1], X.size)
         elif self._by_columns:
             self._run(
-                lambda start, stop: products.columns_combine_of_subset(X, rows, c, out, start, stop), X.shape[1], work
+                lambda start, stop: products.columns_combine_of_subset(X, samples, c, out, start, stop),
+                X.shape[1],
+                work,
             )
         else:
             order = self.order
             self._sum_blocks(
-                lambda start, stop, part: products.dense_combine(X, rows, order, c, part, start, stop), out, work
+                lambda start, stop, part: products.dense_combine(X, samples, order, c, part, start, stop), out, work
             )
 
     def fingerprints(self, seed: int = 0) -> Hashes:
-        out = np.empty(len(self.rows), dtype=np.uint64)
-        hashing.hash_dense(self.X, self.rows, np.uint64(seed), out)
+        out = np.empty(len(self.samples), dtype=np.uint64)
+        hashing.hash_dense(self.X, self.samples, np.uint64(seed), out)
         return out
 
 
@@ -167,39 +173,39 @@ class SparseDesign(MatrixDesign):
 
     is_sparse = True
 
-    def __init__(self, X: Any, rows: Indices, intercept: float, threads: int) -> None:
-        super().__init__(X, rows, intercept, threads)
-        self._entries_per_row = X.nnz / max(X.shape[0], 1)
+    def __init__(self, X: Any, samples: Indices, intercept: float, threads: int) -> None:
+        super().__init__(X, samples, intercept, threads)
+        self._entries_per_sample = X.nnz / max(X.shape[0], 1)
 
     def _scores(self, w: Floats, offset: float) -> Floats:
-        X, rows, order = self.X, self.rows, self.order
-        out = np.empty(len(rows))
+        X, samples, order = self.X, self.samples, self.order
+        out = np.empty(len(samples))
         self._run(
             lambda start, stop: products.sparse_scores(
-                X.data, X.indices, X.indptr, rows, order, w, offset, out, start, stop
+                X.data, X.indices, X.indptr, samples, order, w, offset, out, start, stop
             ),
-            len(rows),
-            self._entries_per_row * len(rows),
+            len(samples),
+            self._entries_per_sample * len(samples),
         )
         return out
 
     def _combine(self, c: Floats, out: Floats) -> None:
-        X, rows, order = self.X, self.rows, self.order
-        work = self._entries_per_row * np.count_nonzero(c)
+        X, samples, order = self.X, self.samples, self.order
+        work = self._entries_per_sample * np.count_nonzero(c)
         # Every block needs an accumulator with one entry per column, which must not cost more than the block itself.
         if work < 8 * X.shape[1]:
             work = 0.0
         self._sum_blocks(
             lambda start, stop, part: products.sparse_combine(
-                X.data, X.indices, X.indptr, rows, order, c, part, start, stop
+                X.data, X.indices, X.indptr, samples, order, c, part, start, stop
             ),
             out,
             work,
         )
 
     def fingerprints(self, seed: int = 0) -> Hashes:
-        out = np.empty(len(self.rows), dtype=np.uint64)
-        hashing.hash_sparse(self.X.data, self.X.indices, self.X.indptr, self.rows, np.uint64(seed), out)
+        out = np.empty(len(self.samples), dtype=np.uint64)
+        hashing.hash_sparse(self.X.data, self.X.indices, self.X.indptr, self.samples, np.uint64(seed), out)
         return out
 
 
@@ -224,11 +230,11 @@ def make_design(X: Any, *, intercept: float = 0.0, threads: int = 1) -> Design:
     >>> design.scores(np.array([1.0, 2.0, 10.0]))
     array([11., 12.])
     """
-    rows = np.arange(X.shape[0], dtype=np.int64)
+    samples = np.arange(X.shape[0], dtype=np.int64)
     if sparse.issparse(X):
         if X.format != "csr":
             raise TypeError(f"sparse X must be in CSR format, got {X.format!r}: convert it with X.tocsr()")
-        return SparseDesign(X, rows, intercept, threads)
+        return SparseDesign(X, samples, intercept, threads)
     if not isinstance(X, np.ndarray):  # checking protocols takes longer than small products
         # Imported here because chunks in memory are designs of this module themselves.
         from metricwise.designs.disk import BlockReader, DiskSource
@@ -237,8 +243,8 @@ def make_design(X: Any, *, intercept: float = 0.0, threads: int = 1) -> Design:
         if isinstance(X, BlockReader):
             X = DiskSource(X, threads)
         if isinstance(X, DataSource):
-            return PartitionedDesign(X, rows, intercept, threads)
-    return DenseDesign(np.asarray(X), rows, intercept, threads)
+            return PartitionedDesign(X, samples, intercept, threads)
+    return DenseDesign(np.asarray(X), samples, intercept, threads)
 
 
 def append_columns(X: Any, columns: Floats) -> Any:

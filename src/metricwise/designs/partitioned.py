@@ -71,7 +71,7 @@ class DataSource(PartitionedData, Protocol):
         """Return one hash per sample of some chunks, as designs do."""
         ...
 
-    def gather(self, rows: Indices) -> Any:
+    def gather(self, samples: Indices) -> Any:
         """Return distinct samples, in ascending order, as a dense array or a CSR matrix in memory."""
         ...
 
@@ -83,7 +83,7 @@ class PartitionedDesign(LinearWeights):
     ----------
     source : DataSource
         The chunks.
-    rows : array
+    samples : array
         Positions of the samples within the source; a sample may be listed more than once.
     intercept : float
         Value of the constant column; 0 if there is none.
@@ -91,19 +91,19 @@ class PartitionedDesign(LinearWeights):
         How many threads may compute products with gathered samples.
     """
 
-    def __init__(self, source: DataSource, rows: Indices, intercept: float, threads: int) -> None:
+    def __init__(self, source: DataSource, samples: Indices, intercept: float, threads: int) -> None:
         self.source = source
-        self.rows = rows
+        self.samples = samples
         self.intercept = float(intercept)
         self.threads = threads
         is_listed = np.zeros(source.shape[0], dtype=np.bool_)
-        is_listed[rows] = True
+        is_listed[samples] = True
         self._chunks = self._find_chunks(is_listed)  # others are not read
-        self._has_duplicates = int(np.count_nonzero(is_listed)) != len(rows)
+        self._has_duplicates = int(np.count_nonzero(is_listed)) != len(samples)
 
     @property
     def shape(self) -> tuple[int, int]:
-        return len(self.rows), self.source.shape[1] + (self.intercept != 0.0)
+        return len(self.samples), self.source.shape[1] + (self.intercept != 0.0)
 
     @property
     def is_sparse(self) -> bool:
@@ -111,7 +111,7 @@ class PartitionedDesign(LinearWeights):
 
     @property
     def most_gathered(self) -> int:
-        return min(len(self.rows), self.source.most_gathered)
+        return min(len(self.samples), self.source.most_gathered)
 
     @property
     def bytes_moved(self) -> int:
@@ -121,7 +121,7 @@ class PartitionedDesign(LinearWeights):
     def scores(self, w: Floats) -> Floats:
         w = np.ascontiguousarray(w, dtype=np.float64)
         has_intercept = self.intercept != 0.0
-        scores: Floats = self.source.scores(w[:-1] if has_intercept else w, self._chunks)[self.rows]
+        scores: Floats = self.source.scores(w[:-1] if has_intercept else w, self._chunks)[self.samples]
         return scores + self.intercept * float(w[-1]) if has_intercept else scores
 
     def combine(self, c: Floats) -> Floats:
@@ -133,9 +133,9 @@ class PartitionedDesign(LinearWeights):
     def _scatter(self, c: Floats) -> Floats:
         """Return the coefficients of all samples of the source."""
         if self._has_duplicates:
-            return np.bincount(self.rows, weights=c, minlength=self.source.shape[0])  # type: ignore[return-value]
+            return np.bincount(self.samples, weights=c, minlength=self.source.shape[0])  # type: ignore[return-value]
         coefficients = np.zeros(self.source.shape[0])
-        coefficients[self.rows] = c
+        coefficients[self.samples] = c
         return coefficients
 
     def _find_chunks(self, mask: Mask) -> Indices:
@@ -145,14 +145,14 @@ class PartitionedDesign(LinearWeights):
     def scores_by(self, model: Floats) -> Floats:
         return self.scores(model)
 
-    def take(self, rows: Indices) -> PartitionedDesign:
-        return PartitionedDesign(self.source, self.rows[rows], self.intercept, self.threads)
+    def take(self, samples: Indices) -> PartitionedDesign:
+        return PartitionedDesign(self.source, self.samples[samples], self.intercept, self.threads)
 
-    def gather(self, rows: Indices) -> Design:
-        distinct, positions = np.unique(self.rows[rows], return_inverse=True)
+    def gather(self, samples: Indices) -> Design:
+        distinct, positions = np.unique(self.samples[samples], return_inverse=True)
         matrix = self.source.gather(distinct)
         return make_design(matrix, intercept=self.intercept, threads=self.threads).take(positions)
 
     def fingerprints(self, seed: int = 0) -> Hashes:
-        hashes: Hashes = self.source.fingerprints(seed, self._chunks)[self.rows]
+        hashes: Hashes = self.source.fingerprints(seed, self._chunks)[self.samples]
         return hashes

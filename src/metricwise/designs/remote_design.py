@@ -45,8 +45,12 @@ class LabelledData(Protocol):
     ----------
     n_samples, n_weights : int
         Size of the data, the constant column included.
-    is_sparse, threads, most_gathered
-        See `Design`.
+    is_sparse : bool
+        Whether chunks are CSR matrices.
+    threads : int
+        How many threads may compute products.
+    most_gathered : int
+        How many samples may be held in memory at once.
     class_counts : array of shape (n_chunks, n_classes)
         Samples per chunk and class.
     bytes_moved : int
@@ -101,7 +105,9 @@ class LocalData:
         self.is_sparse, self.threads = design.is_sparse, design.threads
         self.most_gathered = design.most_gathered
         self.class_counts = np.bincount(codes)[None, :]
-        self._samples = LabelledSamples({0: design}, {0: codes.astype(np.int32)}, lambda _, rows: design.gather(rows))
+        self._samples = LabelledSamples(
+            {0: design}, {0: codes.astype(np.int32)}, lambda _, samples: design.gather(samples)
+        )
 
     def ask(self, request: Request[LabelledSamples, AnswerT]) -> list[AnswerT]:
         """Return the only answer."""

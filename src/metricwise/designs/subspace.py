@@ -1,4 +1,4 @@
-"""Samples seen through few of them: features whose inner products are those of the kernel on a subspace.
+"""Features by a basis of few samples, whose inner products are those of the kernel on a subspace.
 
 With the kernel matrix of some basis samples B factored as L L', the features of sample x are k(x, B) L'^-1: an
 orthonormal basis of the functions spanned by k(b, .), so that linear weights w of the features and the function they
@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cholesky, solve_triangular
 
 from metricwise._typing import Floats, Hashes, Indices
@@ -18,22 +17,21 @@ from metricwise.designs.base import Design
 from metricwise.designs.kernel_function import KernelMatrix
 from metricwise.designs.matrix import DenseDesign
 
-_RIDGE = (
-    1e-10  # of the mean of the kernel's diagonal, added to the rest so that nearly dependent samples can be factored
-)
-_MORE = 100.0
-_MOST_TRIALS = 5
+# Of the mean kernel diagonal: added to the residual so that nearly dependent samples can be factored.
+_RIDGE = 1e-10
+_RIDGE_GROWTH = 100.0
+_MOST_RIDGES = 5
 
 
 class Subspace:
-    """The features of all samples by a basis that can grow.
+    """Features of all samples by a basis that can grow.
 
     Parameters
     ----------
     source : KernelMatrix
         The samples and their kernel.
     capacity : int
-        Most basis samples.
+        Largest number of basis samples.
     """
 
     def __init__(self, source: KernelMatrix, capacity: int) -> None:
@@ -44,27 +42,27 @@ class Subspace:
 
     @property
     def features(self) -> Floats:
-        """The features so far, columns contiguous."""
+        """The features by the present basis, columns contiguous."""
         return self._features[:, : self.basis.size]
 
     @property
     def factor(self) -> Floats:
-        """L, lower triangular."""
+        """The Cholesky factor L of the kernel matrix of the basis."""
         return self._factor[: self.basis.size, : self.basis.size]
 
-    def extend(self, rows: Indices) -> None:
-        """Add samples to the basis that are not in it."""
-        old, new = self.basis.size, self.basis.size + rows.size
+    def extend(self, samples: Indices) -> None:
+        """Add samples to the basis; none of them may be in it."""
+        old, new = self.basis.size, self.basis.size + samples.size
         known = self.features
-        # What the kernel of the new samples has outside of the subspace so far.
-        columns = self.source.columns(rows)
-        scale = float(np.diagonal(columns[rows]).mean())
-        rest = columns - known @ known[rows].T
-        lower = _factored(rest[rows], scale)
-        self._factor[old:new, :old] = known[rows]
+        # The new features span the part of the kernel that is orthogonal to the present subspace.
+        columns = self.source.columns(samples)
+        scale = float(np.diagonal(columns[samples]).mean())
+        residual = columns - known @ known[samples].T
+        lower = _factor_residual(residual[samples], scale)
+        self._factor[old:new, :old] = known[samples]
         self._factor[old:new, old:new] = lower
-        self._features[:, old:new] = solve_triangular(lower, rest.T, lower=True).T
-        self.basis = np.concatenate([self.basis, rows])
+        self._features[:, old:new] = solve_triangular(lower, residual.T, lower=True).T
+        self.basis = np.concatenate([self.basis, samples])
 
     def coefficients(self, w: Floats) -> Floats:
         """Return the coefficient of k(b, .) for every basis sample b, given weights of the features."""
@@ -72,44 +70,44 @@ class Subspace:
         return solved
 
     def weights(self, coefficients: Floats) -> Floats:
-        """Undo `coefficients`."""
+        """Return the weights of the features, given the coefficients of the basis samples."""
         product: Floats = self.factor.T @ coefficients
         return product
 
 
-def _factored(matrix: Floats, scale: float) -> Floats:
-    """Return the Cholesky factor of a matrix that is positive semi-definite but for rounding errors.
+def _factor_residual(matrix: Floats, scale: float) -> Floats:
+    """Return the Cholesky factor of a matrix that is positive semi-definite up to rounding.
 
-    These are relative to the kernel values that it was made of, ``scale``, and may be all there is left of them.
+    Rounding errors are relative to ``scale``, the kernel values that the matrix is a difference of, and may exceed it.
     """
     size = len(matrix)
     ridge = _RIDGE * max(scale, 1e-300)
-    for _ in range(_MOST_TRIALS):
+    for _ in range(_MOST_RIDGES):
         try:
             lower: Floats = cholesky(matrix + ridge * np.eye(size), lower=True)
         except LinAlgError:
-            ridge *= _MORE
+            ridge *= _RIDGE_GROWTH
         else:
             return lower
     raise ValueError("the kernel is not positive semi-definite: choose another one, or other parameters")
 
 
 class SubspaceDesign(DenseDesign):
-    """Samples by the features of a subspace; equal samples are known by their content."""
+    """Samples by the features of a subspace; fingerprints are those of ``content``, the samples themselves."""
 
     def __init__(
-        self, X: Any, rows: Indices, intercept: float, threads: int, *, subspace: Subspace, content: Design
+        self, X: Any, samples: Indices, intercept: float, threads: int, *, subspace: Subspace, content: Design
     ) -> None:
-        super().__init__(X, rows, intercept, threads)
+        super().__init__(X, samples, intercept, threads)
         self.subspace, self.content = subspace, content
 
-    def take(self, rows: NDArray[np.int64]) -> SubspaceDesign:
+    def take(self, samples: Indices) -> SubspaceDesign:
         return SubspaceDesign(
-            self.X, self.rows[rows], self.intercept, self.threads, subspace=self.subspace, content=self.content
+            self.X, self.samples[samples], self.intercept, self.threads, subspace=self.subspace, content=self.content
         )
 
     def portable(self, w: Floats) -> Floats:
-        """Return a coefficient for every sample of the data, and the constant term."""
+        """Return one coefficient per sample of the data, followed by the constant term."""
         weights, constant = self._split(w)
         model = np.zeros(self.X.shape[0] + 1)
         model[self.subspace.basis] = self.subspace.coefficients(weights)
@@ -120,4 +118,4 @@ class SubspaceDesign(DenseDesign):
         return self._scores(self.subspace.weights(model[self.subspace.basis]), float(model[-1]))
 
     def fingerprints(self, seed: int = 0) -> Hashes:
-        return self.content.take(self.rows).fingerprints(seed)
+        return self.content.take(self.samples).fingerprints(seed)

@@ -22,7 +22,7 @@ from metricwise.solvers.saved import Arrays, join_parts, split_parts
 
 _KEY = "training"
 _NOT_DECISIVE = {"checkpoint", "every", "callback", "n_jobs", "max_seconds"}
-_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")  # of a user's function or random state: another one in every process
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")  # in the repr of a function or random state; it differs between processes
 _UNREADABLE = (
     ValueError,
     TypeError,
@@ -37,7 +37,7 @@ _UNREADABLE = (
 
 
 def digest(*parts: Any) -> str:
-    """Return a short text that differs whenever settings or data do."""
+    """Return a hash that identifies settings and data."""
     found = hashlib.sha256()
     for part in parts:
         content = np.ascontiguousarray(part).tobytes() if isinstance(part, np.ndarray) else repr(part).encode()
@@ -46,14 +46,14 @@ def digest(*parts: Any) -> str:
 
 
 def settings_of(model: Any) -> list[tuple[str, str]]:
-    """Return the parameters of an estimator that decide what is trained."""
+    """Return the parameters of an estimator that its training depends on."""
     decisive = {name: value for name, value in model.get_params(deep=False).items() if name not in _NOT_DECISIVE}
     described = sorted((name, _ADDRESS.sub("", repr(value))) for name, value in decisive.items())
     return [(type(model).__name__, ""), *described]
 
 
 def check_writable(path: Path) -> None:
-    """Raise before training starts, not after hours of it, if no checkpoint can be written to a path."""
+    """Raise before training starts if no checkpoint can be written to a path."""
     try:
         if path.is_dir():
             raise IsADirectoryError("it is a directory")
@@ -68,14 +68,14 @@ def check_writable(path: Path) -> None:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """The file from which a training goes on after an interruption.
+    """The file from which an interrupted training resumes.
 
     Parameters
     ----------
     path : Path
         The file.
     training : str
-        What tells this training from others (`digest`).
+        Identifies this training (`digest`).
     """
 
     path: Path
@@ -115,14 +115,14 @@ class Checkpoint:
             return [runs[str(number)] for number in range(len(runs))]
 
     def remove(self) -> None:
-        """Remove the file of a finished training, and what killed ones left of theirs."""
+        """Remove the file of a finished training, and unfinished files of killed ones."""
         for unfinished in glob.iglob(glob.escape(f".{self.path.name}.") + "*" + PARTIAL, root_dir=self.path.parent):
             (self.path.parent / unfinished).unlink(missing_ok=True)
         self.path.unlink(missing_ok=True)
 
     @contextmanager
     def naming_damage(self) -> Iterator[None]:
-        """Turn what the arrays lack into an error that names the file."""
+        """Convert errors about missing or wrong arrays into one that names the file."""
         try:
             yield
         except (KeyError, ValueError, TypeError) as error:

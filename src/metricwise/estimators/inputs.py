@@ -10,12 +10,12 @@ import numpy as np
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from metricwise._sklearn import check_n_features
-from metricwise.clusters import at_hand, is_dask, refuse_client, running_client
+from metricwise.clusters import is_dask, load_into_memory, refuse_client, running_client
 from metricwise.decisions.chunk_learners import refuse_kernels
 from metricwise.designs import BlockReader, DataSource
 from metricwise.designs.cluster.blocks import persist_blocks
 from metricwise.designs.cluster.source import DaskSource
-from metricwise.registry import entries, listed, trains_on
+from metricwise.registry import entries, join_names, trains_on
 
 
 def data_of_cluster(model: Any, X: Any, y: Any, sample_weight: Any, client: Any) -> tuple[Any, Any, Any]:
@@ -26,9 +26,9 @@ def data_of_cluster(model: Any, X: Any, y: Any, sample_weight: Any, client: Any)
     model : estimator
         The estimator to train.
     X, y, sample_weight
-        What the user passed to `fit`.
+        The arguments of `fit`.
     client : distributed.Client or None
-        Of the cluster; None for the one started last.
+        The client of the cluster; None for the one started last.
     """
     if is_dask(X):
         refuse_kernels(model)
@@ -46,9 +46,9 @@ def chunks_of_cluster(X: Any, y: Any, sample_weight: Any, client: Any) -> tuple[
     if sample_weight is None and isinstance(X, BlockReader):
         sample_weight = X.sample_weight
     if not is_dask(X):
-        return X, at_hand(y), at_hand(sample_weight)
+        return X, load_into_memory(y), load_into_memory(sample_weight)
     client = running_client(client)
-    labels, weights = at_hand(y, client), at_hand(sample_weight, client)
+    labels, weights = load_into_memory(y, client), load_into_memory(sample_weight, client)
     return DaskSource(persist_blocks(X, client)), labels, weights
 
 
@@ -68,7 +68,7 @@ def validate_samples(
     Parameters
     ----------
     estimator : estimator
-        Its number and names of the features are set, or (``reset=False``) compared.
+        Receives the number and names of the features, or (``reset=False``) is compared with them.
     X, y : array-like
         Samples and, if given, their labels.
     reset : bool
@@ -109,7 +109,7 @@ def validate_samples(
 
 
 def is_chunked(X: Any) -> bool:
-    """Whether samples are in chunks that are not all in memory."""
+    """Return whether samples are in chunks that are not all in memory."""
     return isinstance(X, BlockReader | DataSource)
 
 
@@ -117,8 +117,8 @@ def refuse_chunks(who: str) -> NoReturn:
     """Raise a ValueError because something needs all samples in memory."""
     raise ValueError(
         f"{who} needs all samples in memory, and these are in chunks that are not: train "
-        f"{listed(entries(trains_on='disk'))} without a kernel and with all pairs; or, with fit_stream, "
-        f"{listed(entries(trains_on='stream'))}; or load the samples if they fit into memory"
+        f"{join_names(entries(trains_on='disk'))} without a kernel and with all pairs; or, with fit_stream, "
+        f"{join_names(entries(trains_on='stream'))}; or load the samples if they fit into memory"
     )
 
 
@@ -167,8 +167,8 @@ def refuse_dask(estimator: Any, X: Any) -> None:
     if is_dask(X):
         raise ValueError(
             f"{type(estimator).__name__} needs all samples in memory, and X is a Dask collection: use X.compute(), or "
-            f"train {listed(entries('svm', 'streaming', trains_on='cluster'))} without a kernel, or "
-            f"{listed(entries('wrapper', trains_on='cluster'))} around one of them or around a classifier with "
+            f"train {join_names(entries('svm', 'streaming', trains_on='cluster'))} without a kernel, or "
+            f"{join_names(entries('wrapper', trains_on='cluster'))} around one of them or around a classifier with "
             "partial_fit"
         )
 
@@ -178,7 +178,7 @@ def refuse_dask_in_order(method: str, X: Any) -> None:
     if is_dask(X):
         raise ValueError(
             f"{method} learns from sample after sample in one process, and X is a Dask collection: use fit of "
-            f"{listed(entries('streaming', trains_on='cluster'))}, or X.compute()"
+            f"{join_names(entries('streaming', trains_on='cluster'))}, or X.compute()"
         )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from metricwise.clusters import refuse_other_collections
-from metricwise.decisions.chunk_learners import light_copy
+from metricwise.decisions.chunk_learners import copy_for_prediction
 
 
 def lazy_scores(model: Any, X: Any) -> Any:
@@ -28,10 +28,10 @@ def lazy_probabilities(model: Any, X: Any) -> Any:
 
 def _lazy(model: Any, X: Any, method: str, dtype: np.dtype[Any], n_columns: int) -> Any:
     refuse_other_collections(X)
-    light = light_copy(model)
+    light = copy_for_prediction(model)
     empty = np.empty((0,) if n_columns == 1 else (0, n_columns), dtype=dtype)
     if hasattr(X, "columns"):
-        return X.map_partitions(_frame_answer, light, method, empty, meta=_framed(empty, X._meta.index[:0], model))
+        return X.map_partitions(_frame_answer, light, method, empty, meta=_to_frame(empty, X._meta.index[:0], model))
     if X.ndim != 2 or X.numblocks[1] > 1:
         fix = "rechunk({1: -1})" if X.ndim == 2 else "reshape(-1, 1) for one feature"
         raise ValueError(f"{method} takes Dask arrays of two dimensions with whole samples in every chunk: use X.{fix}")
@@ -49,7 +49,7 @@ def _lazy(model: Any, X: Any, method: str, dtype: np.dtype[Any], n_columns: int)
 
 
 def _column_answer(block: Any, model: Any, method: str, empty: Any) -> Any:
-    """Return the answer for a chunk of an array, in columns."""
+    """Return the predictions of a chunk of an array, in columns."""
     answer = _answer(block, model, method, empty)
     return answer[:, None] if answer.ndim == 1 else answer
 
@@ -59,11 +59,11 @@ def _answer(block: Any, model: Any, method: str, empty: Any) -> Any:
 
 
 def _frame_answer(block: Any, model: Any, method: str, empty: Any) -> Any:
-    """Return the answer for a data frame with its index; none for one without samples."""
-    return _framed(_answer(block, model, method, empty), block.index, model)
+    """Return the predictions of a data frame with its index; empty for an empty frame."""
+    return _to_frame(_answer(block, model, method, empty), block.index, model)
 
 
-def _framed(answer: Any, index: Any, model: Any) -> Any:
+def _to_frame(answer: Any, index: Any, model: Any) -> Any:
     import pandas as pd
 
     if answer.ndim == 1:

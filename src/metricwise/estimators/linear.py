@@ -1,4 +1,4 @@
-"""What all linear classifiers share: the binary problems of their classes, scores, labels and the measure."""
+"""Base class of linear classifiers: the binary problems of their classes, scores, labels and the measure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from metricwise._state import StoredState
 from metricwise._typing import Floats, Mask
-from metricwise.clusters import at_hand, is_dask
+from metricwise.clusters import is_dask, load_into_memory
 from metricwise.decisions.targets import positive_class, positives_of_problems
 from metricwise.designs import make_design
 from metricwise.estimators.inputs import labels_of, validate_samples
@@ -67,7 +67,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         Returns
         -------
         array of shape (n_samples,) or (n_samples, n_classes)
-            Of a Dask collection: one with the same chunks, not computed yet.
+            For a Dask collection, a lazy one with the same chunks.
         """
         check_is_fitted(self, "result_")
         if is_dask(X):
@@ -91,7 +91,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         Returns
         -------
         array of shape (n_samples,)
-            Of a Dask collection: one with the same chunks, not computed yet.
+            For a Dask collection, a lazy one with the same chunks.
         """
         check_is_fitted(self, "result_")
         return lazy_labels(self, X) if is_dask(X) else self._labels(self.decision_function(X))
@@ -101,7 +101,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         return labels
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Return the measure the model was trained for.
+        """Return the measure that the model was trained for, on the given samples.
 
         For more than two classes it is the measure's own multiclass value where there is one (accuracy, balanced
         accuracy, Matthews' and Cohen's coefficients), else the mean over one-versus-rest problems.
@@ -111,15 +111,15 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         X : array, data frame, sparse matrix, samples on disk or Dask collection of shape (n_samples, n_features)
             Samples.
         y : array of shape (n_samples,)
-            Their labels. May be left out if X are chunks that know them.
+            Their labels. May be left out if X is on disk and has labels.
         sample_weight : array of shape (n_samples,), optional
             Weights of the samples.
         """
         y = labels_of(X, y)
         if y is None:
             raise ValueError("score requires the labels of the samples: pass y")
-        y, sample_weight = np.asarray(at_hand(y)), at_hand(sample_weight)
-        scores = np.asarray(at_hand(self.decision_function(X)))
+        y, sample_weight = np.asarray(load_into_memory(y)), load_into_memory(sample_weight)
+        scores = np.asarray(load_into_memory(self.decision_function(X)))
         labels = self._labels(scores)
         if scores.ndim == 1:
             positive = positive_class(self.classes_, self.pos_label)

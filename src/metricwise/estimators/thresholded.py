@@ -1,4 +1,4 @@
-"""Prediction of all classifiers that are a model with a decision on its scores."""
+"""Base class of classifiers that apply a decision to the scores of a model."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from metricwise._state import StoredState
 from metricwise._typing import Floats, Labels
-from metricwise.clusters import at_hand
+from metricwise.clusters import load_into_memory
 from metricwise.decisions.decision import Decision, Threshold
 from metricwise.decisions.tasks import Task
 from metricwise.measures import Measure
@@ -97,15 +97,17 @@ class ThresholdedClassifier(ClassifierMixin, BaseEstimator):
             Weights of the samples.
         """
         check_is_fitted(self, "measure_")
-        return self._task.score(at_hand(y), at_hand(self.decision_function(X)), at_hand(sample_weight))
+        return self._task.score(
+            load_into_memory(y), load_into_memory(self.decision_function(X)), load_into_memory(sample_weight)
+        )
 
     def score_interval(self, n_samples: int | None = None, confidence: float = 0.9) -> tuple[float, float]:
-        """Return where the measure of new samples lies with the given probability.
+        """Return an interval that contains the measure of new samples with the given probability.
 
         Parameters
         ----------
         n_samples : int, optional
-            How many new samples; by default so many that chance has no part in their measure.
+            Number of new samples; by default infinitely many.
         confidence : float, default=0.9
             The probability.
 

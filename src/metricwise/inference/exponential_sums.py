@@ -4,8 +4,8 @@ The expected F-measure needs E[T / (a S + c)] for sums S of independent labels. 
 
     1 / x = integral of exp(-x v) over v > 0
 
-the expectation falls apart into a product over the labels, for every v. With v = exp(u), the trapezoidal rule of step h
-is extraordinarily exact: by Poisson's summation formula its relative error is, whatever x is, at most
+the expectation becomes a product over the labels, for every v. With v = exp(u), the trapezoidal rule of step h
+is very accurate: by Poisson's summation formula its relative error is, for any x, at most
 
     2 * (|Gamma(1 + 2 pi i / h)| + |Gamma(1 + 4 pi i / h)| + ...),    |Gamma(1 + i y)|^2 = pi y / sinh(pi y),
 
@@ -68,7 +68,7 @@ def approximate_reciprocal(largest: float, tolerance: float) -> ExponentialSum:
     spread = step * ratio**3 / (1.0 - ratio**3) - mass * centre**2
     smallest = (2.0 * part / spread) ** (1.0 / 3.0) / largest
     merging = 0.5 * spread * (smallest * largest) ** 3
-    # What is cut off on the right is added up as far as v = 800, beyond which exp(-v) is zero to a computer.
+    # The tail on the right is summed up to v = 800, beyond which exp(-v) underflows.
     ladder = smallest * np.exp(step * np.arange(math.ceil(math.log(800.0 / smallest) / step)))
     tails = np.cumsum((step * ladder * np.exp(-ladder))[::-1])[::-1]
     kept = int(np.argmax((tails <= part) & (ladder > 1.0)))

@@ -110,13 +110,25 @@ def gfm_threshold(
 
     Parameters
     ----------
-    P, p_zero, beta, consistent, return_expected
-        As in `gfm`.
+    P : array of shape (m, m) or (instances, m, m)
+        ``P[i, s - 1]`` is the probability that label i is on *and* that s labels are on in all: rows are labels,
+        columns the sizes 1 to m.
+    p_zero : float or array of shape (instances,)
+        Probability that no label is on.
+    beta : float, default=1.0
+        Weight of recall in F-beta, above zero. An empty prediction for an empty truth counts as 1.
+    consistent : bool, default=True
+        Whether to insist that ``P`` and ``p_zero`` can belong to one distribution: that the probabilities of all sizes
+        add up to 1, and that no entry of ``P`` is above that of its size. Estimates of single entries need not.
+    return_expected : bool, default=False
+        Whether to return the expected F-measure of the labels too.
 
     Returns
     -------
-    labels, expected
-        As in `gfm`. Labels of equal marginal probability are added in their order.
+    labels : int8 array of shape (m,) or (instances, m)
+        The best set. Labels of equal marginal probability are added in their order.
+    expected : float or array of shape (instances,)
+        With ``return_expected`` only; the two come as a named tuple.
 
     Notes
     -----
@@ -140,8 +152,8 @@ def _from_joint(
     labels, expected = np.zeros((n, m), np.int8), np.empty(n)
 
     def task(_: int, start: int, stop: int) -> None:
-        rows = slice(start, stop)
-        joint_sets(mass[rows], zero[rows], ordered, *shares, labels[rows], expected[rows])
+        part = slice(start, stop)
+        joint_sets(mass[part], zero[part], ordered, *shares, labels[part], expected[part])
 
     run_blocks(task, block_bounds(n, float(n) * m * m * (1 if ordered else m)), available_threads())
     return select_output(labels, expected, single, return_expected)
@@ -201,14 +213,14 @@ def gfm_from_samples(
     if isinstance(samples, (list, tuple)) and samples and sp.issparse(samples[0]):
         return _from_sparse(samples, False, shares, ordered, return_expected)
     binary, single = check_samples(samples)
-    n, rows, m = binary.shape
+    n, n_drawn, m = binary.shape
     labels, expected = np.zeros((n, m), np.int8), np.empty(n)
 
     def task(_: int, start: int, stop: int) -> None:
         part = slice(start, stop)
         dense_sample_sets(binary[part], ordered, *shares, labels[part], expected[part])
 
-    run_blocks(task, block_bounds(n, float(n) * rows * m), available_threads())
+    run_blocks(task, block_bounds(n, float(n) * n_drawn * m), available_threads())
     return select_output(labels, expected, single, return_expected)
 
 

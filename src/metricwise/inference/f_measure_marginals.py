@@ -9,7 +9,7 @@ a = beta^2 / (1 + beta^2) and c = 1 / (1 + beta^2). As one over a number is a sh
            = sum over nodes v of weight * exp(-v c k) * product over all i of (1 - p_i + p_i z)
                                         * sum over chosen i of p_i z / (1 - p_i + p_i z),    z = exp(-v a),
 
-which takes the values of all k in one walk along the sorted probabilities. Every term is positive: nothing cancels, for
+which gives the values of all k in one pass over the sorted probabilities. Every term is positive: nothing cancels, for
 any number of labels, any beta, and probabilities of exactly 0 and 1. Jansche's exact algorithm (2007) takes O(m^4),
 that of Ye, Chai, Lee and Chieu (2012) O(m^2) where beta^2 is a ratio of small numbers; this takes O(m log m).
 """
@@ -31,7 +31,7 @@ from metricwise.threads import available_threads, block_bounds, run_blocks
 
 EXACT = 2.0**-52  # the error of the sum of exponentials is then below that of adding it up
 _LARGEST_TOLERANCE = 0.1
-TIE = 1e-12  # what the smallest of nearly equally good sets may lack
+TIE = 1e-12  # relative difference within which sets count as equally good
 _ABOVE_ONE = 1e-5
 
 
@@ -66,7 +66,7 @@ def meuf(p: ArrayLike, *, beta: float = 1.0, return_expected: bool = False) -> L
     Notes
     -----
     Takes O(m log m) for each instance and any beta. The relative error is below 1e-13 + 1e-15 m. If labels are not
-    independent, the loss can be as large as a loss can be.
+    independent, the loss is not bounded.
 
     Examples
     --------
@@ -96,16 +96,22 @@ def meuf_approx(
 
     Parameters
     ----------
-    p, beta, return_expected
-        As in `meuf`.
+    p : array of shape (m,) or (instances, m)
+        Probabilities of the labels.
+    beta : float, default=1.0
+        Weight of recall in F-beta, above zero. An empty prediction for an empty truth counts as 1.
     tolerance : float, default=1e-3
         Largest relative error of an expected F-measure, at most 0.1. The labels' own then falls short of the largest
         by at most twice as much.
+    return_expected : bool, default=False
+        Whether to return the expected F-measure of the labels, if they are independent, too.
 
     Returns
     -------
-    labels, expected
-        As in `meuf`, with ``expected`` within the tolerance.
+    labels : int8 array of the shape of p
+        The most probable labels, equally probable ones in their order.
+    expected : float or array of shape (instances,)
+        Within the tolerance. With ``return_expected`` only; the two come as a named tuple.
 
     Notes
     -----
@@ -125,20 +131,20 @@ def meuf_approx(
 
 def _independent(p: ArrayLike, beta: float, return_expected: bool, tolerance: float) -> LabelMatrix | LabelSets:
     shares = split_beta(beta)
-    rows, order, single = _sort(p)
-    counts, expected = _counts(rows, shares, tolerance, None)
-    return select_output(_labels(order, counts), expected, single, return_expected)
+    descending, order, single = _sort(p)
+    counts, expected = _find_counts(descending, shares, tolerance, None)
+    return select_output(_switch_on(order, counts), expected, single, return_expected)
 
 
 def _sort(p: ArrayLike) -> tuple[Floats, Integers, bool]:
     """Return the probabilities of a batch in descending order, that order, and whether it was one instance."""
     given = check_probabilities(p, "p", (1, 2), ("instances", "labels"))
-    rows = np.atleast_2d(given)
-    order = np.argsort(-rows, axis=1, kind="stable")
-    return np.take_along_axis(rows, order, axis=1), order, given.ndim == 1
+    descending = np.atleast_2d(given)
+    order = np.argsort(-descending, axis=1, kind="stable")
+    return np.take_along_axis(descending, order, axis=1), order, given.ndim == 1
 
 
-def _labels(order: Integers, counts: Integers) -> LabelMatrix:
+def _switch_on(order: Integers, counts: Integers) -> LabelMatrix:
     """Return the labels that switch on the first ``counts`` of each instance's order."""
     labels = np.empty(order.shape, np.int8)
     np.put_along_axis(labels, order, (np.arange(order.shape[1]) < counts[:, None]).astype(np.int8), axis=1)
@@ -150,11 +156,11 @@ def node_factors(rule: ExponentialSum, shares: tuple[float, float]) -> tuple[Flo
     return np.exp(-shares[0] * rule.nodes), np.exp(-shares[1] * rule.nodes)
 
 
-def _counts(
-    rows: Floats, shares: tuple[float, float], tolerance: float, given: Integers | None
+def _find_counts(
+    descending: Floats, shares: tuple[float, float], tolerance: float, given: Integers | None
 ) -> tuple[Integers, Floats]:
     """Return the best numbers of labels, or the given ones, and the expected measure for independent labels."""
-    n, m = rows.shape
+    n, m = descending.shape
     rule = approximate_reciprocal(float(m), tolerance)
     size_factors, count_factors = node_factors(rule, shares)
     counts = np.zeros(n, np.int64) if given is None else given
@@ -163,7 +169,7 @@ def _counts(
     def task(_: int, start: int, stop: int) -> None:
         part = slice(start, stop)
         independent_counts(
-            rows[part], size_factors, count_factors, rule.weights, given is None, counts[part], expected[part]
+            descending[part], size_factors, count_factors, rule.weights, given is None, counts[part], expected[part]
         )
 
     run_blocks(task, block_bounds(n, float(n) * m * rule.nodes.size), available_threads())
@@ -183,13 +189,20 @@ def lewis(p: ArrayLike, *, beta: float = 1.0, return_expected: bool = False) -> 
 
     Parameters
     ----------
-    p, beta, return_expected
-        As in `meuf`.
+    p : array of shape (m,) or (instances, m)
+        Probabilities of the labels.
+    beta : float, default=1.0
+        Weight of recall in F-beta, above zero. An empty prediction for an empty truth counts as 1.
+    return_expected : bool, default=False
+        Whether to return the expected F-measure of the labels, if they are independent, too.
 
     Returns
     -------
-    labels, expected
-        As in `meuf`; ``expected`` is the true expected F-measure of the labels, not its replacement.
+    labels : int8 array of the shape of p
+        The most probable labels, equally probable ones in their order. Of equally good sets the smallest.
+    expected : float or array of shape (instances,)
+        The true expected F-measure of the labels, not its replacement. With ``return_expected`` only; the two come as a
+        named tuple.
 
     Examples
     --------
@@ -202,10 +215,12 @@ def lewis(p: ArrayLike, *, beta: float = 1.0, return_expected: bool = False) -> 
     [0 0 0] 0.392
     """
     shares = split_beta(beta)
-    rows, order, single = _sort(p)
-    held = np.cumsum(rows, axis=1)
-    ratios = held / (shares[0] * held[:, -1:] + shares[1] * np.arange(1, rows.shape[1] + 1))
-    return _given(order, rows, _first_best(np.prod(1.0 - rows, axis=1), ratios), shares, single, return_expected)
+    descending, order, single = _sort(p)
+    held = np.cumsum(descending, axis=1)
+    ratios = held / (shares[0] * held[:, -1:] + shares[1] * np.arange(1, descending.shape[1] + 1))
+    return _evaluate_counts(
+        order, descending, _first_best(np.prod(1.0 - descending, axis=1), ratios), shares, single, return_expected
+    )
 
 
 def _first_best(of_none: Floats, of_some: Floats) -> Integers:
@@ -215,11 +230,16 @@ def _first_best(of_none: Floats, of_some: Floats) -> Integers:
     return best
 
 
-def _given(
-    order: Integers, rows: Floats, counts: Integers, shares: tuple[float, float], single: bool, return_expected: bool
+def _evaluate_counts(
+    order: Integers,
+    descending: Floats,
+    counts: Integers,
+    shares: tuple[float, float],
+    single: bool,
+    return_expected: bool,
 ) -> LabelMatrix | LabelSets:
-    expected = _counts(rows, shares, EXACT, counts)[1] if return_expected else np.empty(0)
-    return select_output(_labels(order, counts), expected, single, return_expected)
+    expected = _find_counts(descending, shares, EXACT, counts)[1] if return_expected else np.empty(0)
+    return select_output(_switch_on(order, counts), expected, single, return_expected)
 
 
 @overload
@@ -233,13 +253,17 @@ def hamming(p: ArrayLike, *, beta: float = 1.0, return_expected: bool = False) -
     ----------
     p : array of shape (m,) or (instances, m)
         Marginal probabilities of the labels, which may depend on each other.
-    beta, return_expected
-        As in `meuf`: whether to return the expected F-beta of these labels too, if they are independent.
+    beta : float, default=1.0
+        Weight of recall in the expected F-beta, above zero. The labels do not depend on it.
+    return_expected : bool, default=False
+        Whether to return the expected F-measure of the labels, if they are independent, too.
 
     Returns
     -------
-    labels, expected
-        As in `meuf`.
+    labels : int8 array of the shape of p
+        The labels with probabilities of at least one half.
+    expected : float or array of shape (instances,)
+        With ``return_expected`` only; the two come as a named tuple.
 
     Examples
     --------
@@ -249,8 +273,10 @@ def hamming(p: ArrayLike, *, beta: float = 1.0, return_expected: bool = False) -
     (array([1, 0, 1], dtype=int8), 0.714)
     """
     shares = split_beta(beta)
-    rows, order, single = _sort(p)
-    return _given(order, rows, np.count_nonzero(rows >= 0.5, axis=1), shares, single, return_expected)
+    descending, order, single = _sort(p)
+    return _evaluate_counts(
+        order, descending, np.count_nonzero(descending >= 0.5, axis=1), shares, single, return_expected
+    )
 
 
 @overload
@@ -265,14 +291,18 @@ def multinomial(p: ArrayLike, *, beta: float = 1.0, return_expected: bool = Fals
     Parameters
     ----------
     p : array of shape (m,) or (instances, m)
-        Probabilities of the labels. What they lack to 1 is the probability that no label is on.
-    beta, return_expected
-        As in `meuf`.
+        Probabilities of the labels. One minus their sum is the probability that no label is on.
+    beta : float, default=1.0
+        Weight of recall in F-beta, above zero. An empty prediction for an empty truth counts as 1.
+    return_expected : bool, default=False
+        Whether to return the expected F-measure of the labels, of which at most one is on, too.
 
     Returns
     -------
-    labels, expected
-        As in `meuf`; ``expected`` holds for labels of which at most one is on.
+    labels : int8 array of the shape of p
+        The most probable labels, equally probable ones in their order. Of equally good sets the smallest.
+    expected : float or array of shape (instances,)
+        With ``return_expected`` only; the two come as a named tuple.
 
     Notes
     -----
@@ -286,8 +316,8 @@ def multinomial(p: ArrayLike, *, beta: float = 1.0, return_expected: bool = Fals
     LabelSets(labels=array([1, 1, 0, 0], dtype=int8), expected=0.566...)
     """
     shares = split_beta(beta)
-    rows, order, single = _sort(p)
-    held = np.cumsum(rows, axis=1)
+    descending, order, single = _sort(p)
+    held = np.cumsum(descending, axis=1)
     above = held[:, -1] > 1.0 + _ABOVE_ONE
     if above.any():
         bad = int(np.argmax(above))
@@ -295,8 +325,8 @@ def multinomial(p: ArrayLike, *, beta: float = 1.0, return_expected: bool = Fals
             f"probabilities of labels that exclude each other add up to at most 1, but those of instance {bad} add up "
             f"to {held[bad, -1]}; divide by the sum, or use meuf for independent labels."
         )
-    values = held / (shares[0] + shares[1] * np.arange(1, rows.shape[1] + 1))
+    values = held / (shares[0] + shares[1] * np.arange(1, descending.shape[1] + 1))
     of_none = np.maximum(1.0 - held[:, -1], 0.0)
     counts = _first_best(of_none, values)
-    expected = np.column_stack([of_none, values])[np.arange(len(rows)), counts]
-    return select_output(_labels(order, counts), expected, single, return_expected)
+    expected = np.column_stack([of_none, values])[np.arange(len(descending)), counts]
+    return select_output(_switch_on(order, counts), expected, single, return_expected)

@@ -15,11 +15,11 @@ from metricwise.kernels.fmeasure import advance_nodes, smallest_best, start_node
 from metricwise.threads import available_threads, block_bounds, run_blocks
 
 _UNIT = 2.0**-53
-_PART = 1 << 16  # samples walked along at a time: the values of all blocks of nodes stay in the cache
+_PART = 1 << 16  # samples processed at a time, so that the values of all blocks of nodes stay in the cache
 
 
 class ExpectedFLabels(NamedTuple):
-    """Labels of one long vector, and what is known about them.
+    """Labels of one long vector, with threshold, expected F-measure and its error.
 
     Attributes
     ----------
@@ -139,6 +139,6 @@ def _threshold(descending: Floats, count: int) -> float:
     """Return the middle between the last sample that is labelled 1 and the first that is not."""
     if count == 0:
         return float(descending[0])
-    # Samples of probability zero are never worth labelling, so there is room below the last sample.
+    # Samples of probability zero are never labelled 1, so there is room below the last sample.
     below = float(descending[count]) if count < descending.size else 0.0
     return 0.5 * (float(descending[count - 1]) + below)

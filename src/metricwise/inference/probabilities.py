@@ -11,8 +11,8 @@ from metricwise._typing import Floats
 from metricwise.kernels.fmeasure import first_not_binary
 from metricwise.measures.checks import check_positive
 
-_ROUNDING = 1e-9  # what sums and products of probabilities may exceed 1 by, or fall below 0
-_CONSISTENT = 1e-5  # what totals of probabilities in single precision may differ by
+_ROUNDING = 1e-9  # by which sums and products of probabilities may exceed 1 or fall below 0
+_CONSISTENT = 1e-5  # by which totals of probabilities in single precision may differ
 
 
 def split_beta(beta: object) -> tuple[float, float]:

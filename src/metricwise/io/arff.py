@@ -26,7 +26,7 @@ _NUMERIC = ("numeric", "real", "integer")
 
 
 class Attribute(NamedTuple):
-    """A column: its name, its kind, and the values it may take if they are declared."""
+    """The name of a column, its kind, and its declared values, if any."""
 
     name: str
     kind: Kind
@@ -34,7 +34,7 @@ class Attribute(NamedTuple):
 
 
 class Header(NamedTuple):
-    """What stands before the rows, where they start, and how many labels MEKA says there are: in front, if positive."""
+    """The declarations, the start of the rows, and the number of labels by MEKA, first columns if positive."""
 
     attributes: list[Attribute]
     labels: int | None
@@ -42,7 +42,7 @@ class Header(NamedTuple):
     is_sparse: bool
 
 
-def _unquoted(token: str) -> str:
+def _unquote(token: str) -> str:
     if token[:1] in ("'", '"') and len(token) > 1:
         return re.sub(r"\\(.)", r"\1", token[1:-1])
     return token
@@ -72,7 +72,7 @@ def read_header(document: FileBytes) -> Header:
             first = re.compile(rb"(?:\s*%[^\n]*\n|\s)*(.)?").match(document.data, at)
             return Header(attributes, labels, at, first is not None and first.group(1) == b"{")
         if word == "@attribute":
-            attributes.append(_attribute(document.name, number, _decode(document.name, number, raw).strip()))
+            attributes.append(_parse_attribute(document.name, number, _decode(document.name, number, raw).strip()))
         elif word == "@relation":
             found = _LABELS_FIRST.search(line)
             labels = int(found.group(1)) if found else None
@@ -89,11 +89,11 @@ def _decode(path: str, number: int, line: bytes) -> str:
         raise MalformedLineError(path, number, error.start + 1, explain_undecodable(line)) from None
 
 
-def _attribute(path: str, number: int, line: str) -> Attribute:
+def _parse_attribute(path: str, number: int, line: str) -> Attribute:
     found = _ATTRIBUTE.fullmatch(line)
     if found is None:
         raise MalformedLineError(path, number, 1, "an attribute needs a name and a type: @attribute age numeric")
-    name, type_ = _unquoted(found.group(1)), found.group(2).strip()
+    name, type_ = _unquote(found.group(1)), found.group(2).strip()
     if type_.startswith("{") and type_.endswith("}"):
         inside = type_[1:-1].strip()
         values, at = [], 0
@@ -102,7 +102,7 @@ def _attribute(path: str, number: int, line: str) -> Attribute:
             if value is None:
                 problem = f"found {show(inside[at:].encode())} where a value of {name!r} belongs: quote values"
                 raise MalformedLineError(path, number, 1 + line.index(inside) + at, problem)
-            values.append(_unquoted(value.group(1)))
+            values.append(_unquote(value.group(1)))
             at = value.end()
         # Zeros and ones are numbers, as MULAN declares labels and the presence of words.
         return Attribute(name, "number" if set(values) <= {"0", "1"} else "text", tuple(values))
@@ -141,7 +141,7 @@ def _check_values(document: FileBytes, attribute: Attribute, content: Content, n
         found = field.objects()[wrong[0]]
         text = found if isinstance(found, str) else f"{found:g}"
         problem = f"found {text!r} for {attribute.name!r}, which is none of its declared values: correct it"
-        raise MalformedLineError(document.name, *content.place_of(int(wrong[0]), number), problem)
+        raise MalformedLineError(document.name, *content.locate(int(wrong[0]), number), problem)
 
 
 # --------------------------------------------------------------------------------------------------------- sparse rows
@@ -156,7 +156,7 @@ class SparseEntries(NamedTuple):
     lines: list[int]
 
 
-def _entries(document: FileBytes, header: Header) -> SparseEntries:
+def _read_entries(document: FileBytes, header: Header) -> SparseEntries:
     found = SparseEntries([], [], [], [])
     first = document.data.count(b"\n", 0, header.start) + 1
     count = len(header.attributes)
@@ -188,13 +188,13 @@ def _entries(document: FileBytes, header: Header) -> SparseEntries:
 
 
 def _sparse_content(document: FileBytes, header: Header, kinds: list[Kind]) -> Content:
-    """Return sparse rows as columns; what is left out is zero or the first of the declared values."""
-    entries = _entries(document, header)
+    """Return sparse rows as columns; missing entries are zero or the first declared value."""
+    entries = _read_entries(document, header)
     rows, attributes = np.array(entries.rows, dtype=np.int64), np.array(entries.attributes, dtype=np.int64)
     order = np.argsort(attributes, kind="stable")
     bounds = np.searchsorted(attributes[order], np.arange(len(kinds) + 1))
 
-    def place_of(row: int, number: int) -> tuple[int, int]:
+    def locate(row: int, number: int) -> tuple[int, int]:
         return entries.lines[row], 1
 
     fields: dict[int, Field] = {}
@@ -208,18 +208,18 @@ def _sparse_content(document: FileBytes, header: Header, kinds: list[Kind]) -> C
         values = np.zeros(len(entries.lines))
         for row, text in zip(rows[at].tolist(), texts, strict=True):
             try:
-                values[row] = np.nan if text == "?" else float(_unquoted(text))
+                values[row] = np.nan if text == "?" else float(_unquote(text))
             except ValueError:
                 values[row] = np.inf
             if np.isinf(values[row]):
                 problem = f"found {show(text.encode())} for {name!r} where a finite number belongs: correct it"
-                raise MalformedLineError(document.name, *place_of(row, number), problem)
+                raise MalformedLineError(document.name, *locate(row, number), problem)
         fields[number] = Field(values)
-    return Content(fields, len(entries.lines), place_of)
+    return Content(fields, len(entries.lines), locate)
 
 
 def _text_field(attribute: Attribute, rows: np.ndarray, texts: list[str], n_rows: int) -> Field:
-    plain = ["" if text == "?" else _unquoted(text) for text in texts]
+    plain = ["" if text == "?" else _unquote(text) for text in texts]
     first = (attribute.values or ("0",))[0]
     categories = sorted({first, *plain} - {""})
     position = {text: number for number, text in enumerate(categories)} | {"": -1}
@@ -228,6 +228,6 @@ def _text_field(attribute: Attribute, rows: np.ndarray, texts: list[str], n_rows
     return Field(codes, categories)
 
 
-def as_sparse(fields: list[Field]) -> sparse.csr_matrix:
+def to_sparse(fields: list[Field]) -> sparse.csr_matrix:
     """Return columns of numbers as a sparse matrix."""
     return sparse.csr_matrix(sparse.hstack([sparse.csc_matrix(field.values[:, None]) for field in fields]))

@@ -1,4 +1,4 @@
-"""Arrays in files: where they lie in .npy and .npz files, read by parts and never as a whole."""
+"""Arrays in .npy and .npz files: their location, and reading and writing them in parts."""
 
 from __future__ import annotations
 
@@ -21,18 +21,20 @@ _LOCAL_HEADER = struct.Struct("<26xHH")  # of a member of a zip file: lengths of
 
 @dataclass(frozen=True)
 class StoredArray:
-    """An array in C order that begins at some byte of a file.
+    """The location of an array in C order within a file.
 
     Parameters
     ----------
     path : str
         The file.
     offset : int
-        Where the numbers begin.
-    shape, dtype
-        As of any array.
+        First byte of the numbers.
+    shape : tuple of int
+        Shape of the array.
+    dtype : dtype
+        Type of the numbers.
     stamp : tuple of int
-        Size and time of the last change of the file when it was looked at.
+        Size and modification time of the file when the array was located.
     """
 
     path: str
@@ -43,11 +45,11 @@ class StoredArray:
 
     @property
     def row_bytes(self) -> int:
-        """Bytes of an entry of the first axis."""
+        """Bytes per entry of the first axis."""
         return int(np.prod(self.shape[1:], dtype=np.int64)) * self.dtype.itemsize
 
     def read(self, file: FileIO, start: int, stop: int, buffer: NDArray[np.uint8]) -> NDArray[Any]:
-        """Return the entries start..stop of the first axis, in a buffer of bytes."""
+        """Read the entries start..stop of the first axis into a buffer of bytes, and return them as an array."""
         size = (stop - start) * self.row_bytes
         view = memoryview(buffer.data)[:size]
         file.seek(self.offset + start * self.row_bytes)
@@ -61,8 +63,8 @@ class StoredArray:
 
 
 @contextmanager
-def opened(arrays: list[StoredArray]) -> Iterator[list[FileIO]]:
-    """Open the files of some arrays, without buffers in between; raise if one has changed since it was looked at."""
+def open_arrays(arrays: list[StoredArray]) -> Iterator[list[FileIO]]:
+    """Open the files of some arrays, unbuffered; raise a ValueError if one has changed since it was located."""
     with ExitStack() as stack:
         files = []
         for array in arrays:
@@ -73,8 +75,8 @@ def opened(arrays: list[StoredArray]) -> Iterator[list[FileIO]]:
         yield files
 
 
-def stamp_of(path: str) -> tuple[int, int]:
-    """Return size and time of the last change of a file."""
+def read_stamp(path: str) -> tuple[int, int]:
+    """Return size and modification time of a file."""
     return _stamp(os.stat(path))
 
 
@@ -82,8 +84,8 @@ def _stamp(found: os.stat_result) -> tuple[int, int]:
     return found.st_size, found.st_mtime_ns
 
 
-def npy_array(path: str) -> StoredArray:
-    """Return where the array of a .npy file lies."""
+def locate_npy(path: str) -> StoredArray:
+    """Return the location of the array of a .npy file."""
     with builtins.open(path, "rb") as file:
         shape, dtype, offset = read_header(path, file)
         found = StoredArray(path, offset, shape, dtype, _stamp(os.fstat(file.fileno())))
@@ -123,8 +125,8 @@ class _Counted:
 
 
 @contextmanager
-def zip_of_arrays(path: str) -> Iterator[zipfile.ZipFile]:
-    """Open a .npz file."""
+def open_npz(path: str) -> Iterator[zipfile.ZipFile]:
+    """Open a .npz file; raise a ValueError if it is none."""
     try:
         with zipfile.ZipFile(path) as archive:
             yield archive
@@ -132,9 +134,9 @@ def zip_of_arrays(path: str) -> Iterator[zipfile.ZipFile]:
         raise ValueError(f"{path} is no .npz file, or is damaged: {error}") from error
 
 
-def npz_array(path: str, name: str) -> StoredArray | None:
-    """Return where an array of a .npz file lies; None if it is compressed."""
-    with zip_of_arrays(path) as archive:
+def locate_npz_member(path: str, name: str) -> StoredArray | None:
+    """Return the location of an array of a .npz file; None if it is compressed."""
+    with open_npz(path) as archive:
         member = archive.getinfo(f"{name}.npy")
     if member.compress_type != zipfile.ZIP_STORED:
         return None
@@ -149,8 +151,8 @@ def npz_array(path: str, name: str) -> StoredArray | None:
 
 
 def count_csr_columns(path: str) -> int:
-    """Return the number of columns of a CSR matrix in a .npz file, whose small arrays are read."""
-    with zip_of_arrays(path) as archive:
+    """Return the number of columns of the CSR matrix in a .npz file; raise a ValueError if there is none."""
+    with open_npz(path) as archive:
         members = set(archive.namelist())
     needed = {f"{name}.npy" for name in ("data", "indices", "indptr", "shape", "format")}
     if not needed <= members:
@@ -175,16 +177,16 @@ def _check_length(array: StoredArray, end: int) -> None:
 
 
 class GrowingArray:
-    """A .npy file whose number of rows is known when all are written.
+    """A .npy file that is written row by row, its header last.
 
     Parameters
     ----------
     file : binary file
         Open for writing, empty.
     dtype : dtype
-        Of the numbers.
+        Type of the numbers.
     width : int, optional
-        Numbers in a row; None for an array with one axis.
+        Numbers per row; None for an array with one axis.
     """
 
     _HEADER = 128  # bytes, as numpy aligns short headers
@@ -202,8 +204,8 @@ class GrowingArray:
     def finish(self) -> None:
         """Write the header, now that the number of rows is known."""
         shape = (self.length,) if self._width is None else (self.length, self._width)
-        told = f"{{'descr': {self._dtype.str!r}, 'fortran_order': False, 'shape': {shape!r}, }}"
+        header = f"{{'descr': {self._dtype.str!r}, 'fortran_order': False, 'shape': {shape!r}, }}"
         text = np.lib.format.magic(1, 0) + struct.pack("<H", self._HEADER - 10)
         self._file.seek(0)
-        self._file.write(text + told.encode("latin1").ljust(self._HEADER - 11) + b"\n")
+        self._file.write(text + header.encode("latin1").ljust(self._HEADER - 11) + b"\n")
         self._file.seek(0, os.SEEK_END)

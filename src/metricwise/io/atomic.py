@@ -16,7 +16,7 @@ PARTIAL = ".partial"  # how the names of unfinished files end
 def atomic_file(path: Path) -> Iterator[BinaryIO]:
     """Open a file for writing and reading that takes its name once it is complete and on disk.
 
-    Until then, and after any error, whatever was at the path stays there as it is.
+    Until then, and after any error, an existing file at the path stays unchanged.
 
     Examples
     --------

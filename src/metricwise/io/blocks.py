@@ -1,4 +1,4 @@
-"""Rows of stored arrays in blocks: how long a block is, and reading one into memory that is used again."""
+"""Blocks of stored arrays: how large they are, and how they are read into buffers that are reused."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from metricwise._typing import Indices
-from metricwise.io.arrays import StoredArray, opened
+from metricwise.io.arrays import StoredArray, open_arrays
 
 Buffers = list[NDArray[np.uint8]]
 
-BUFFERS = 2  # one is read into while the other is worked on
-_WORTH_A_THREAD = 2**17  # bytes of a block: copying fewer takes no longer than handing them over
-_SCANNED = 1_000_000  # row ends looked at together
+BUFFERS = 2  # one is filled while the other is in use
+_LEAST_READ_AHEAD_BYTES = 2**17  # of a block: copying less takes no longer than the switch between threads
+_SCANNED_ROWS = 1_000_000  # row ends that are read together
 
 
 class Layout(Protocol):
-    """How rows lie in files."""
+    """Division of stored rows into blocks."""
 
     shape: tuple[int, int]
     dtype: np.dtype[Any]
@@ -39,12 +39,12 @@ class Layout(Protocol):
         """Bytes of a row, on average."""
         ...
 
-    def opened(self) -> AbstractContextManager[list[FileIO]]:
+    def open_files(self) -> AbstractContextManager[list[FileIO]]:
         """Open the files."""
         ...
 
     def buffers(self) -> Buffers:
-        """Return room for any block."""
+        """Return buffers that hold any block."""
         ...
 
     def read(self, files: list[FileIO], block: int, buffers: Buffers) -> Any:
@@ -53,12 +53,12 @@ class Layout(Protocol):
 
 
 class DenseLayout:
-    """Rows one behind the other.
+    """Blocks of a dense array.
 
     Parameters
     ----------
     array : StoredArray
-        With two axes.
+        The array, with two axes.
     block_rows : int
         Rows of a block; the last may have fewer.
     """
@@ -78,12 +78,12 @@ class DenseLayout:
         """Bytes of the largest block."""
         return int(np.diff(self.bounds).max()) * self._array.row_bytes
 
-    def opened(self) -> AbstractContextManager[list[FileIO]]:
+    def open_files(self) -> AbstractContextManager[list[FileIO]]:
         """Open the file."""
-        return opened([self._array])
+        return open_arrays([self._array])
 
     def buffers(self) -> Buffers:
-        """Return room for any block."""
+        """Return buffers that hold any block."""
         return [np.empty(self.block_bytes, dtype=np.uint8)]
 
     def read(self, files: list[FileIO], block: int, buffers: Buffers) -> NDArray[Any]:
@@ -93,18 +93,18 @@ class DenseLayout:
 
 
 class SparseLayout:
-    """Compressed sparse rows: entries and their columns one behind the other, and where each row ends.
+    """Blocks of a CSR matrix.
 
     Parameters
     ----------
     data, indices, indptr : StoredArray
-        As in scipy.
+        The entries, their columns, and where the entries of each row begin and end.
     shape : tuple of int
         Rows and columns.
     block_bytes : int
-        How large a block may be, unless a single row is larger.
+        Largest size of a block, unless a single row is larger.
     block_rows : int
-        How many rows a block may have.
+        Largest number of rows in a block.
     """
 
     def __init__(
@@ -122,8 +122,8 @@ class SparseLayout:
         self._entry_bytes = data.dtype.itemsize + indices.dtype.itemsize
         if data.shape != indices.shape or indptr.shape != (shape[0] + 1,):
             raise ValueError(f"{data.path} is no CSR matrix of shape {shape}: its arrays do not fit together")
-        self.bounds, self._entries = self._divided(block_bytes, block_rows)
-        self._looked_at = np.zeros(len(self.bounds) - 1, dtype=np.bool_)
+        self.bounds, self._entry_bounds = self._divide(block_bytes, block_rows)
+        self._is_checked = np.zeros(len(self.bounds) - 1, dtype=np.bool_)
 
     @property
     def row_bytes(self) -> float:
@@ -136,40 +136,40 @@ class SparseLayout:
         return sum(self._sizes())
 
     def _sizes(self) -> list[int]:
-        entries, rows = int(np.diff(self._entries).max()), int(np.diff(self.bounds).max())
+        entries, rows = int(np.diff(self._entry_bounds).max()), int(np.diff(self.bounds).max())
         data, indices, indptr = (array.dtype.itemsize for array in self._arrays)
         return [entries * data, entries * indices, (rows + 1) * indptr]
 
-    def opened(self) -> AbstractContextManager[list[FileIO]]:
+    def open_files(self) -> AbstractContextManager[list[FileIO]]:
         """Open the files."""
-        return opened(self._arrays)
+        return open_arrays(self._arrays)
 
     def buffers(self) -> Buffers:
-        """Return room for any block."""
+        """Return buffers that hold any block."""
         return [np.empty(size, dtype=np.uint8) for size in self._sizes()]
 
     def read(self, files: list[FileIO], block: int, buffers: Buffers) -> Any:
         """Return a block of rows, in the given buffers."""
         (start, stop), (first, last) = (
             self.bounds[block : block + 2].tolist(),
-            self._entries[block : block + 2].tolist(),
+            self._entry_bounds[block : block + 2].tolist(),
         )
         data, indices = (self._arrays[k].read(files[k], first, last, buffers[k]) for k in (0, 1))
         indptr = self._arrays[2].read(files[2], start, stop + 1, buffers[2])
         indptr -= first
-        if not self._looked_at[block]:  # compiled code follows them without looking
+        if not self._is_checked[block]:  # compiled code uses the indices unchecked
             if indices.size and not (indices.min() >= 0 and indices.max() < self.shape[1]):
                 raise ValueError(
                     f"{self._arrays[1].path} is damaged: rows {start} to {stop - 1} have an entry outside of the "
                     f"{self.shape[1]} columns. Write it again"
                 )
-            self._looked_at[block] = True
+            self._is_checked[block] = True
         matrix = sparse.csr_matrix((stop - start, self.shape[1]), dtype=self.dtype)
         matrix.data, matrix.indices, matrix.indptr = data, indices, indptr
         return matrix
 
-    def _divided(self, block_bytes: int, block_rows: int) -> tuple[Indices, Indices]:
-        """Return the first row and the first entry of every block, and how many there are of both."""
+    def _divide(self, block_bytes: int, block_rows: int) -> tuple[Indices, Indices]:
+        """Return the bounds of the blocks, in rows and in entries."""
         most = max(block_bytes // self._entry_bytes, 1)
         rows, entries, last_end = [0], [0], 0
         for start, found in self._row_ends():
@@ -179,7 +179,7 @@ class SparseLayout:
             while True:
                 fitting = int(np.searchsorted(found, entries[-1] + most, side="right"))  # rows that end early enough
                 stop = min(max(start + fitting, rows[-1] + 1), rows[-1] + block_rows)
-                if stop >= start + len(found):  # the block may go on in the rows to come
+                if stop >= start + len(found):  # the block may continue in the rows that follow
                     break
                 rows.append(stop)
                 entries.append(int(ends[stop - start]))
@@ -190,28 +190,28 @@ class SparseLayout:
 
     def _row_ends(self) -> Iterator[tuple[int, Indices]]:
         indptr = self._arrays[2]
-        buffer = np.empty(min(_SCANNED, self.shape[0]) * indptr.row_bytes, dtype=np.uint8)
-        with opened([indptr]) as (file,):
+        buffer = np.empty(min(_SCANNED_ROWS, self.shape[0]) * indptr.row_bytes, dtype=np.uint8)
+        with open_arrays([indptr]) as (file,):
             if indptr.read(file, 0, 1, np.empty(indptr.row_bytes, dtype=np.uint8))[0] != 0:
                 raise ValueError(f"{indptr.path} is damaged: its first row does not begin with the first entry")
-            for start in range(0, self.shape[0], _SCANNED):
-                stop = min(start + _SCANNED, self.shape[0])
+            for start in range(0, self.shape[0], _SCANNED_ROWS):
+                stop = min(start + _SCANNED_ROWS, self.shape[0])
                 yield start, indptr.read(file, start + 1, stop + 1, buffer).astype(np.int64)
 
 
 def read_ahead(layout: Layout, blocks: list[int]) -> Iterator[tuple[int, Any]]:
-    """Yield blocks with their numbers; the next one is read while one is worked on, and takes its place in memory."""
-    if layout.block_bytes < _WORTH_A_THREAD or len(blocks) < BUFFERS:
-        with layout.opened() as files:
-            room = layout.buffers()
+    """Yield blocks with their numbers; the next one is read while one is in use, into the other buffer."""
+    if layout.block_bytes < _LEAST_READ_AHEAD_BYTES or len(blocks) < BUFFERS:
+        with layout.open_files() as files:
+            buffers = layout.buffers()
             for block in blocks:
-                yield block, layout.read(files, block, room)
+                yield block, layout.read(files, block, buffers)
         return
-    with layout.opened() as files, ThreadPoolExecutor(1, thread_name_prefix="metricwise-reader") as reader:
-        rooms = [layout.buffers() for _ in range(BUFFERS)]
-        waiting = reader.submit(layout.read, files, blocks[0], rooms[0])
+    with layout.open_files() as files, ThreadPoolExecutor(1, thread_name_prefix="metricwise-reader") as reader:
+        buffers_in_turn = [layout.buffers() for _ in range(BUFFERS)]
+        pending = reader.submit(layout.read, files, blocks[0], buffers_in_turn[0])
         for k, block in enumerate(blocks, start=1):
-            matrix = waiting.result()
+            matrix = pending.result()
             if k < len(blocks):
-                waiting = reader.submit(layout.read, files, blocks[k], rooms[k % BUFFERS])
+                pending = reader.submit(layout.read, files, blocks[k], buffers_in_turn[k % BUFFERS])
             yield block, matrix

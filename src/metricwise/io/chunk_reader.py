@@ -28,7 +28,7 @@ class ChunkReader:
         elif not isinstance(source, Iterable):
             raise TypeError(f"source must be a path, a metricwise.io.Stream or an iterable of chunks, got {source!r}")
         self.source = source
-        # What to call the source: its path, or its type.
+        # The name of the source in messages: its path, or its type.
         self.name = source.path if isinstance(source, Stream) else type(source).__name__
         self._begun: Iterator[tuple[Any, Any, Any]] | None = None  # a reading from which only the first chunk was taken
 
@@ -38,8 +38,8 @@ class ChunkReader:
         return self.source.n_rows if isinstance(self.source, Stream) else None
 
     @property
-    def once_only(self) -> bool:
-        """Whether reading uses the source up."""
+    def is_read_once(self) -> bool:
+        """Whether the source can be read only once."""
         return isinstance(self.source, Iterator)
 
     def first(self) -> tuple[Any, Any, Any]:
@@ -50,8 +50,8 @@ class ChunkReader:
         return chunk
 
     def identity(self) -> list[Any]:
-        """Return what tells these samples from others: the first chunk and, of a file, its size and its end."""
-        parts = [_content(part) for part in self.first()]
+        """Return what identifies the samples: the first chunk and, for a file, its size and its end."""
+        parts = [_represent(part) for part in self.first()]
         if os.path.isfile(self.name):
             with open(self.name, "rb") as file:
                 size = file.seek(0, os.SEEK_END)
@@ -62,7 +62,7 @@ class ChunkReader:
     def read(self, start: int = 0) -> Iterator[tuple[Any, Any, Any]]:
         """Return the chunks from number ``start`` on; reading the first of none raises a ValueError."""
         begun, self._begun = self._begun, None
-        if begun is not None and (self.once_only or start == 0):
+        if begun is not None and (self.is_read_once or start == 0):
             return islice(begun, start, None)
         is_stream = isinstance(self.source, Stream)
         return self._unpack(self.source.chunks(start) if is_stream else islice(self.source, start, None), start)
@@ -83,10 +83,10 @@ class ChunkReader:
             raise ValueError(f"{self.name} has no samples: training needs samples of at least two classes")
 
 
-def _content(values: Any) -> Any:
-    """Return what is the same for the same samples in every process."""
+def _represent(values: Any) -> Any:
+    """Return a representation that is the same for the same samples in every process."""
     if sparse.issparse(values):
-        rows = values.tocsr()
-        return [rows.shape, rows.data.tobytes(), rows.indices.tolist(), rows.indptr.tolist()]
+        matrix = values.tocsr()
+        return [matrix.shape, matrix.data.tobytes(), matrix.indices.tolist(), matrix.indptr.tolist()]
     array = np.asarray(values)
     return array.tolist() if array.dtype == object else array

@@ -1,4 +1,4 @@
-"""Rows on their way from a file: pieces as they are parsed, and the chunks made of them."""
+"""Chunks of rows of a file, and the pieces that parsers return."""
 
 from __future__ import annotations
 
@@ -54,11 +54,11 @@ class Reader(Protocol):
     """One pass over a file."""
 
     def skip(self, count: int) -> int:
-        """Pass over so many rows, or as many as there are; return how many."""
+        """Skip ``count`` rows, or as many as there are; return how many."""
         ...
 
     def read(self, count: int) -> Piece | None:
-        """Return at least one and at most so many rows; None at the end of the file."""
+        """Return at least one and at most ``count`` rows; None at the end of the file."""
         ...
 
     def close(self) -> None:
@@ -87,15 +87,15 @@ class Source(Protocol):
         ...
 
     def prepare(self, chunk_rows: int, log: SkipLog | None) -> int:
-        """Find out what has to be known before the first pass; return the number of features."""
+        """Determine what the first pass needs to know; return the number of features."""
         ...
 
     def open(self, log: SkipLog | None) -> Reader:
-        """Start a pass; malformed lines are left out and noted in the log, or raise an error if there is none."""
+        """Start a pass; malformed lines are left out and recorded in the log, or raise an error without a log."""
         ...
 
 
-def joined(pieces: Sequence[Piece], first_row: int) -> Chunk:
+def join_pieces(pieces: Sequence[Piece], first_row: int) -> Chunk:
     """Return the chunk made of some pieces."""
     if len(pieces) == 1:
         return Chunk(*pieces[0], first_row)

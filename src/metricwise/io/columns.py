@@ -1,4 +1,4 @@
-"""The content of columns that were read as a whole."""
+"""Columns in memory."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class Field(NamedTuple):
 
     @property
     def missing(self) -> NDArray[np.bool_]:
-        """Where nothing is given."""
+        """The entries without a value, as a mask."""
         return np.asarray(self.values < 0 if self.is_text else np.isnan(self.values))
 
     def objects(self) -> NDArray[Any]:
-        """Return numbers as they are and texts as text."""
+        """Return the entries as objects: numbers, or texts and None."""
         return self.values if self.categories is None else np.array([*self.categories, None], object)[self.values]
 
 
@@ -43,14 +43,15 @@ def sort_categories(codes: Integers, texts: list[str]) -> Field:
 
 
 class Content(NamedTuple):
-    """The columns of a file that are used, by position, and where a value is: line and column of a message.
+    """The columns of a file that are used, by position.
 
-    Columns of numbers may be those of one matrix, ``numbers``; then ``places`` maps one to the other.
+    ``locate`` returns line and column of an entry for error messages. If the columns of numbers form one matrix,
+    ``numbers``, then ``places`` maps their positions to its columns.
     """
 
     fields: dict[int, Field]
     n_rows: int
-    place_of: Callable[[int, int], tuple[int, int]]
+    locate: Callable[[int, int], tuple[int, int]]
     numbers: NDArray[np.float64] | None = None
     places: Integers | None = None
 

@@ -25,9 +25,9 @@ from metricwise.io.text import Bytes, Outcome, TextReader, TextSource, show
 from metricwise.kernels import fields
 
 _ROWS_AT_ONCE = 1 << 16
-_SLOW_NUMBERS = 1 << 12  # that compiled code leaves over in one go
+_SLOW_NUMBERS = 1 << 12  # left to Python by one call of compiled code
 _NEARLY_ALL = 0.95  # share of numbers in a column above which its texts are mistakes
-_ENOUGH_ROWS = 20  # for that to be decided
+_ENOUGH_ROWS = 20  # needed for that decision
 _LARGEST = float(np.finfo(np.float64).max)
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _NOT_FINITE = re.compile(r"[+-]?(nan|inf|infinity)|", re.IGNORECASE)
@@ -35,7 +35,7 @@ _CODES = {"number": fields.NUMBER, "text": fields.TEXT, None: fields.IGNORED}
 
 
 class Style(NamedTuple):
-    """How fields are written: delimiter, the one or two kinds of quotes, and what starts a comment."""
+    """Syntax of fields: delimiter, one or two kinds of quotes, and the character that starts a comment."""
 
     delimiter: str
     quotes: tuple[int, int] = (ord('"'), 0)
@@ -43,14 +43,14 @@ class Style(NamedTuple):
 
 
 class FieldParser:
-    """Reads the fields of rows: columns of numbers, and where texts start and stop.
+    """Parses fields: columns of numbers, and the bounds of texts.
 
     Parameters
     ----------
     style : Style
-        How fields are written.
+        Syntax of the fields.
     kinds : sequence of {"number", "text", None}
-        What the columns hold; None for those that are ignored.
+        Kinds of the columns; None for ignored ones.
     limit : float
         The largest number.
     strict : bool
@@ -69,7 +69,7 @@ class FieldParser:
         self.room = 0
 
     def reserve(self, n_rows: int) -> None:
-        """Make room for so many rows."""
+        """Allocate arrays for ``n_rows`` rows."""
         if n_rows > self.room:
             self.room = n_rows
             self.values = np.empty((n_rows, self._n_numbers))
@@ -107,7 +107,7 @@ class FieldParser:
         return Outcome(code, rows, position, place)
 
     def decode(self, data: bytes, start: int, stop: int) -> str:
-        """Return a text; a negative stop marks one of whose characters some stand for others."""
+        """Return a text; a negative ``stop`` marks a text with escaped characters."""
         text = data[start : abs(stop)].decode()
         if stop >= 0:
             return text
@@ -116,7 +116,7 @@ class FieldParser:
         return _ESCAPED.sub(r"\1", text) if self._style.quotes[1] else text
 
     def locate(self, view: Bytes, row: int, column: int) -> int:
-        """Return where a field of a row starts."""
+        """Return the first byte of a field of a row."""
         delimiter = ord(self._style.delimiter)
         return int(fields.locate_field(view, int(self.lines[row]), column, delimiter, *self._style.quotes))
 
@@ -138,7 +138,7 @@ class FieldParser:
 def read_columns(
     name: str, data: bytes, start: int, style: Style, names: Sequence[str], kinds: dict[int, Kind | None]
 ) -> Content:
-    """Read some columns of all rows from ``start`` on; those of unknown kind hold numbers if all can be read so."""
+    """Read some columns of all rows from ``start`` on; columns of unknown kind hold numbers if all entries are."""
     guessed: dict[int, Kind] = {number: kind or "number" for number, kind in kinds.items()}
     while True:
         table = _WholeText(name, data, start, style, names, guessed)
@@ -147,12 +147,12 @@ def read_columns(
             return table.content()
         for number in texts:
             if kinds[number] == "number" or table.is_mistake(number):
-                raise table.mistake(number)
+                raise table.make_mistake_error(number)
             guessed[number] = "text"
 
 
 def guess_kinds(spec: FileSpec, roles: Roles) -> dict[int, Kind | None]:
-    """Return which columns hold texts according to the first rows, unless given; None for those not known yet.
+    """Return the kinds of the used columns: as given, "text" by the first rows, or None if unknown yet.
 
     Only columns without a number among those rows are taken to hold texts, as others may be numbers with a mistake.
     """
@@ -165,7 +165,7 @@ def guess_kinds(spec: FileSpec, roles: Roles) -> dict[int, Kind | None]:
 
 
 class _WholeText:
-    """The rows of a text, all read."""
+    """All rows of a text."""
 
     def __init__(
         self, name: str, data: bytes, start: int, style: Style, names: Sequence[str], kinds: dict[int, Kind]
@@ -180,7 +180,7 @@ class _WholeText:
             last_row = min(self._parser.room, self._rows + _ROWS_AT_ONCE)
             outcome = self._parser.parse(data, self._view, position, self._rows, last_row)
             if outcome.code != fields.FINE:
-                raise self._malformed(outcome)
+                raise self._make_error(outcome)
             position, self._rows = outcome.position, self._rows + outcome.rows
         if not self._rows:
             raise ValueError(f"{name} has no rows")
@@ -215,11 +215,11 @@ class _WholeText:
         return int(self._parser.texts[number, 0])
 
     def is_mistake(self, number: int) -> bool:
-        """Whether a column of nearly nothing but numbers holds a few texts."""
+        """Return whether the texts of a column are mistakes: nearly all of its entries are numbers."""
         numbers = int(np.count_nonzero(~np.isnan(self._parser.values[: self._rows, self._parser.places[number]])))
         return numbers >= _ENOUGH_ROWS and numbers / (numbers + self.n_texts(number)) > _NEARLY_ALL
 
-    def mistake(self, number: int) -> MalformedLineError:
+    def make_mistake_error(self, number: int) -> MalformedLineError:
         """Return an error that shows the first text in a column of numbers."""
         start = int(self._parser.texts[number, 1])
         delimiter = re.escape(self._style.delimiter.encode())
@@ -230,7 +230,7 @@ class _WholeText:
             "write NA if the number is missing",
         )
 
-    def _malformed(self, outcome: Outcome) -> MalformedLineError:
+    def _make_error(self, outcome: Outcome) -> MalformedLineError:
         if outcome.code == fields.RANGE:
             token = (
                 self._data[outcome.place : outcome.place + 200].split(b"\n")[0].split(self._style.delimiter.encode())
@@ -274,7 +274,7 @@ class DelimitedSource(TextSource):
 
 
 class _ChunkParser:
-    """Rows from lines of fields: finite features, a label, a weight."""
+    """Parses rows from lines of fields: finite features, a label, a weight."""
 
     comment = 0
 
@@ -297,21 +297,21 @@ class _ChunkParser:
         weights = None
         if self._roles.weight is not None:
             weights = self._fields.values[: outcome.rows, self._fields.places[self._roles.weight]].copy()
-            outcome = self._cut(outcome, view, np.flatnonzero(weights < 0.0), self._roles.weight, fields.WEIGHT)
-        outcome, y = self._labels(outcome, block, view)
+            outcome = self._truncate(outcome, view, np.flatnonzero(weights < 0.0), self._roles.weight, fields.WEIGHT)
+        outcome, y = self._read_labels(outcome, block, view)
         if not outcome.rows:
             return outcome, None
         X = self._fields.values[: outcome.rows, self._features].astype(self._dtype, order="C")
         return outcome, Piece(X, y, None if weights is None else weights[: outcome.rows])
 
-    def _cut(self, outcome: Outcome, view: Bytes, wrong: Integers, column: int, code: int) -> Outcome:
+    def _truncate(self, outcome: Outcome, view: Bytes, wrong: Integers, column: int, code: int) -> Outcome:
         """Return an outcome that ends before the first row that is wrong."""
         if not len(wrong):
             return outcome
         row = int(wrong[0])
         return Outcome(code, row, int(self._fields.lines[row]), self._fields.locate(view, row, column))
 
-    def _labels(self, outcome: Outcome, block: bytes, view: Bytes) -> tuple[Outcome, NDArray[Any]]:
+    def _read_labels(self, outcome: Outcome, block: bytes, view: Bytes) -> tuple[Outcome, NDArray[Any]]:
         if not self._roles.targets:
             return outcome, np.zeros(outcome.rows)
         column = self._roles.targets[0]
@@ -324,10 +324,10 @@ class _ChunkParser:
             try:
                 label = "" if start == fields.MISSING else self._fields.decode(block, start, stop)
             except UnicodeDecodeError:
-                outcome = self._cut(outcome, view, np.array([row]), column, fields.ENCODING)
+                outcome = self._truncate(outcome, view, np.array([row]), column, fields.ENCODING)
                 break
             if _NOT_FINITE.fullmatch(label):
-                outcome = self._cut(outcome, view, np.array([row]), column, fields.LABEL)
+                outcome = self._truncate(outcome, view, np.array([row]), column, fields.LABEL)
                 break
             labels.append(label)
         return outcome, np.array(labels, dtype=np.str_)

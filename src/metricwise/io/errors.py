@@ -1,4 +1,4 @@
-"""What is wrong with a file or a line of it, and a record of the lines that were left out."""
+"""Errors about files and their lines, and a record of the lines that were left out."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class SkipLog:
         self.messages: list[str] = []
 
     def add(self, error: MalformedLineError) -> None:
-        """Take note of a line."""
+        """Record a line."""
         self.count += 1
         if len(self.messages) < _REMEMBERED:
             self.messages.append(str(error))

@@ -21,11 +21,11 @@ STANDARD_INPUT = "-"
 _HEAD_BYTES = 1 << 16
 _GZIP = b"\x1f\x8b"
 BINARY_STARTS = (b"PAR1", b"\x93NUMPY", b"PK\x03\x04")  # of Parquet, .npy and .npz files, which hold no text
-_MARK = b"\xef\xbb\xbf"  # some programs put it in front of a text to declare that it is UTF-8
+_MARK = b"\xef\xbb\xbf"  # the byte order mark, by which some programs declare UTF-8
 
 
 class FileBytes(NamedTuple):
-    """What a file is called in messages, its content, decompressed and text in UTF-8, and whether it was compressed."""
+    """The name of a file in messages, its content (decompressed, text in UTF-8), and whether it was compressed."""
 
     name: str
     data: bytes
@@ -62,7 +62,7 @@ def load_file(path: str | os.PathLike[str], encoding: str = UTF8) -> FileBytes:
 
 
 def load_head(path: str, encoding: str = UTF8, n_lines: int = 0) -> FileBytes:
-    """Read the first 64 KiB of a file, or more if so many lines take more; text comes in UTF-8."""
+    """Read the first 64 KiB of a file, or more if ``n_lines`` lines need more; text comes in UTF-8."""
     with open(path, "rb") as file:
         is_compressed = file.read(len(_GZIP)) == _GZIP
     with closing(open_bytes(path, encoding)) as file:
@@ -73,18 +73,18 @@ def load_head(path: str, encoding: str = UTF8, n_lines: int = 0) -> FileBytes:
 
 
 def is_cut_off(head: FileBytes) -> bool:
-    """Whether a file may go on behind its first lines."""
+    """Return whether a file may continue after its first lines."""
     return len(head.data) >= _HEAD_BYTES
 
 
 def as_text(data: bytes) -> bytes:
-    """Return a text without a byte order mark, and ended by a line feed."""
+    """Return a text without a byte order mark and with a final line feed."""
     data = data.removeprefix(_MARK)
     return data if data.endswith(b"\n") else data + b"\n"
 
 
 def open_bytes(path: str, encoding: str = UTF8) -> ByteStream:
-    """Open a file for reading: decompressed if it starts as gzip files do, whatever its name, and text in UTF-8."""
+    """Open a file for reading: decompressed if it begins like a gzip file, whatever its name, and text in UTF-8."""
     if encoding != UTF8:
         with closing(open_bytes(path)) as start:
             has_text = not read_guarded(path, start.read, 8).startswith(BINARY_STARTS)
@@ -115,7 +115,7 @@ def read_line_blocks(file: ByteStream, path: str, start: int, size: int) -> Iter
 
 
 def read_guarded(path: str, read: Callable[[A], T], argument: A) -> T:
-    """Read from a file, or report that its compressed form is broken."""
+    """Call ``read(argument)``; raise an OSError that names the file if the gzip data are damaged."""
     try:
         return read(argument)
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
@@ -124,6 +124,6 @@ def read_guarded(path: str, read: Callable[[A], T], argument: A) -> T:
 
 
 def line_and_column(data: bytes, place: int) -> tuple[int, int]:
-    """Return the numbers of a line and of a character in it, from one, of a place in a text."""
+    """Return line and column of a byte position in a text, both counted from one."""
     start = data.rfind(b"\n", 0, place) + 1
     return data.count(b"\n", 0, place) + 1, len(data[start:place].decode(errors="replace")) + 1

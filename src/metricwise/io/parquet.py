@@ -57,7 +57,7 @@ class ParquetTable:
             if start >= size:
                 start -= size
                 continue
-            # Group by group: given several, pyarrow holds what it has read of them until the last is done.
+            # One group at a time: given several, pyarrow keeps all that it has read until the last is done.
             for batch in self._file.iter_batches(_BATCH_ROWS, row_groups=[group], columns=names):
                 part = batch.slice(start)
                 start -= batch.num_rows - part.num_rows
@@ -91,7 +91,7 @@ class ParquetTable:
 
 
 def open_parquet(source: Any, name: str) -> ParquetTable:
-    """Open a Parquet file by path, or one that is open; messages call it ``name``."""
+    """Open a Parquet file, given by path or open already; messages call it ``name``."""
     try:
         import_module("pyarrow.parquet")
     except ImportError:
@@ -99,10 +99,10 @@ def open_parquet(source: Any, name: str) -> ParquetTable:
     try:
         return ParquetTable(source)
     except Exception as error:
-        raise _unreadable(name, error) from error
+        raise _make_read_error(name, error) from error
 
 
-def _unreadable(name: str, error: Exception) -> ValueError:
+def _make_read_error(name: str, error: Exception) -> ValueError:
     """Return an error of one line; pyarrow has errors of its own for files that it cannot read."""
     return ValueError(f"{name} cannot be read as Parquet: {' '.join(str(error).split())}")
 
@@ -121,7 +121,7 @@ def read_columns(path: str, table: ParquetTable, roles: Roles) -> Content:
     try:
         fields = dict(zip(roles.used, table.read(roles.used), strict=True))
     except Exception as error:
-        raise _unreadable(path, error) from error
+        raise _make_read_error(path, error) from error
     for number, field in fields.items():
         infinite = np.zeros(0) if field.is_text else np.flatnonzero(np.isinf(field.values))
         if infinite.size:
@@ -147,7 +147,7 @@ class ParquetSource:
                 raise ValueError(f"{spec.path}: column {column.name!r} is of type {column.type}: {fix}")
 
     def prepare(self, chunk_rows: int, log: SkipLog | None) -> int:
-        """Nothing is left to find out; a table without rows is an error."""
+        """Return the number of features; raise a ValueError if there are no rows."""
         if self.known_rows == 0:
             raise ValueError(f"{self.spec.path} has no rows")
         return self.known_features
@@ -170,12 +170,12 @@ class ParquetReader:
         self._pending: MalformedLineError | None = None
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._batches = iter(())
         del self._table
 
     def skip(self, count: int) -> int:
-        """Pass over so many rows; they need not be read unless malformed ones are left out."""
+        """Skip ``count`` rows and return how many; they are read only if malformed ones are left out."""
         if self._log is None:
             self._row = min(count, self._table.n_rows)
             self._batches = self._table.batches(self._used, self._row)
@@ -186,24 +186,24 @@ class ParquetReader:
         return passed
 
     def read(self, count: int) -> Piece | None:
-        """Return at least one and at most so many rows; None at the end of the file."""
+        """Return at least one and at most ``count`` rows; None at the end of the file."""
         while self._rest is None or not len(self._rest.y):
             if self._pending is not None:
                 raise self._pending
             try:
                 batch = next(self._batches, None)
             except Exception as error:
-                raise _unreadable(self._path, error) from error
+                raise _make_read_error(self._path, error) from error
             if batch is None:
                 return None
-            self._rest = self._checked(batch)
+            self._rest = self._check_batch(batch)
         X, y, weights = self._rest
         self._rest = Piece(X[count:], y[count:], None if weights is None else weights[count:])
         # A copy, so that a small chunk does not keep the rest of the batch in memory.
         return Piece(X[:count].copy(), y[:count].copy(), None if weights is None else weights[:count].copy())
 
-    def _checked(self, batch: list[NDArray[Any]]) -> Piece:
-        """Return the valid rows of a batch; without a log, those before the first that is not."""
+    def _check_batch(self, batch: list[NDArray[Any]]) -> Piece:
+        """Return the valid rows of a batch; without a log, those before the first invalid one."""
         columns = dict(zip(self._used, batch, strict=True))
         bad = np.array([self._is_bad(values, number) for number, values in columns.items()])
         valid = np.asarray(~bad.any(axis=0))

@@ -11,7 +11,7 @@ Which = str | int
 
 
 class RoleOptions(NamedTuple):
-    """How the columns of a file are to be used, as its reader was asked; see :func:`metricwise.io.read_table`."""
+    """The requested use of the columns of a file: the options of :func:`metricwise.io.read_table`."""
 
     target: tuple[Which, ...] | None = None
     weight: Which | None = None
@@ -22,13 +22,13 @@ class RoleOptions(NamedTuple):
 
     @property
     def names(self) -> list[str]:
-        """The columns that are asked for by name."""
+        """The columns that are requested by name."""
         asked = [*(self.target or ()), self.weight, *(self.columns or ())]
         return [which for which in asked if isinstance(which, str)]
 
 
 class Roles(NamedTuple):
-    """Positions of features, targets and weights among the columns, names, and the kinds that were asked for."""
+    """Positions of features, targets and weights among the columns, their names, and the requested kinds."""
 
     features: list[int]
     feature_names: tuple[str, ...]
@@ -44,7 +44,7 @@ class Roles(NamedTuple):
 
 
 def assign_roles(path: str, names: Sequence[str] | None, count: int, options: RoleOptions) -> Roles:
-    """Decide what each of ``count`` columns is for; those that are not asked for are ignored.
+    """Return the roles of ``count`` columns; columns that are not requested are ignored.
 
     Examples
     --------
@@ -120,7 +120,7 @@ def _name_features(path: str, names: Sequence[str] | None, features: list[int]) 
 
 
 def _select_features(path: str, names: Sequence[str] | None, rest: list[int], wanted: list[str]) -> list[int]:
-    """Return the columns of some names in this order; without names, all columns, of which there must be as many."""
+    """Return the columns with the wanted names, in this order; without a header, all columns, as many as wanted."""
     if names is None:
         if len(rest) != len(wanted):
             raise ValueError(

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from metricwise.io.chunks import Chunk, Piece, Reader, Source, joined, read_rows
+from metricwise.io.chunks import Chunk, Piece, Reader, Source, join_pieces, read_rows
 from metricwise.io.errors import MalformedLineError, SkipLog, UndecodableTextError
 from metricwise.io.roles import Which
 from metricwise.io.spec import FileSpec, Format, check_count, describe_file
@@ -30,7 +30,7 @@ class Stream:
     chunk_rows : int
         Rows in a chunk; the last may have fewer.
     on_error : {"raise", "skip"}
-        What becomes of a malformed line.
+        Whether a malformed line raises an error or is left out.
 
     Examples
     --------
@@ -66,7 +66,7 @@ class Stream:
 
     @property
     def recognised(self) -> str:
-        """What the file was taken for, in a sentence."""
+        """One sentence on the format that was recognised."""
         return self._source.spec.description
 
     @property
@@ -76,7 +76,7 @@ class Stream:
 
     @property
     def n_features(self) -> int:
-        """The number of features; for an svmlight file, found by reading it once unless it was given."""
+        """The number of features; an svmlight file is read once to find it, unless it was given."""
         known = self._source.known_features
         return self._prepare() if known is None else known
 
@@ -94,7 +94,7 @@ class Stream:
 
     @property
     def skipped(self) -> int:
-        """How many malformed lines the latest iteration has left out so far."""
+        """The number of malformed lines that the latest iteration has left out so far."""
         return self._log.count
 
     @property
@@ -104,7 +104,7 @@ class Stream:
 
     @property
     def skipped_summary(self) -> str | None:
-        """What the warning says of those lines; None if there are none."""
+        """The text of the warning about those lines; None if there are none."""
         return self._log.summary
 
     def __iter__(self) -> Iterator[Chunk]:
@@ -118,13 +118,13 @@ class Stream:
     def chunks(self, start: int = 0) -> Iterator[Chunk]:
         r"""Yield the chunks from number ``start`` on, as a whole iteration would yield them.
 
-        Lines before that are passed over without being parsed, unless malformed lines are left out: then they have to
-        be told from rows.
+        Earlier lines are skipped without being parsed, unless malformed lines are left out: then every line is parsed
+        to count the valid ones.
 
         Parameters
         ----------
         start : int, default=0
-            The number of chunks to pass over.
+            The number of chunks to skip.
 
         Yields
         ------
@@ -151,25 +151,25 @@ class Stream:
         with closing(self._source.open(log if self._on_error == "skip" else None)) as reader:
             if start:
                 first_row = reader.skip(start * self._chunk_rows)
-            while pieces := self._rows_of(reader):
-                chunk = joined(pieces, first_row)
+            while pieces := self._read_chunk(reader):
+                chunk = join_pieces(pieces, first_row)
                 first_row += len(chunk.y)
                 yield chunk
         self._n_rows = first_row
         log.warn(stacklevel=2)
 
-    def _rows_of(self, reader: Reader) -> list[Piece]:
-        with _advising():
+    def _read_chunk(self, reader: Reader) -> list[Piece]:
+        with _suggest_skipping():
             return read_rows(reader, self._chunk_rows)
 
     def _prepare(self) -> int:
-        with _advising():
+        with _suggest_skipping():
             return self._source.prepare(self._chunk_rows, SkipLog() if self._on_error == "skip" else None)
 
 
 @contextmanager
-def _advising() -> Iterator[None]:
-    """Let the error of a line say how to go on without it."""
+def _suggest_skipping() -> Iterator[None]:
+    """Add to the error about a malformed line that on_error='skip' leaves out such lines."""
     try:
         yield
     except UndecodableTextError:
@@ -196,7 +196,7 @@ def stream(
     dtype: Any = np.float64,
     on_error: Literal["raise", "skip"] = "raise",
 ) -> Stream:
-    r"""Read labelled rows from a file of any size, a chunk at a time.
+    r"""Read labelled rows from a file of any size in chunks.
 
     Chunks depend on the rows and ``chunk_rows`` alone. Text files may be compressed with gzip, whatever their name.
     Numbers are those of Python's ``float``, to the last bit; nan and infinity are malformed. Labels are numbers
@@ -207,7 +207,7 @@ def stream(
     path : str or path-like
         The file.
     format : {"svmlight", "csv", "parquet"}, default=None
-        How the file is written, where it should not be recognised by its suffix and its first lines.
+        Format of the file; recognised by its suffix and its first lines by default.
     chunk_rows : int, default=10_000
         Rows in a chunk; the last may have fewer.
     target : str or int, default=None
@@ -218,11 +218,11 @@ def stream(
         The features by name, in this order; other columns are ignored.
     labelled : bool, default=True
         Whether labels are read. If not, all columns but the weight are features, and tables have zeros for labels:
-        rows to predict.
+        samples to predict.
     delimiter : str, default=None
-        What divides the fields of a CSV file, where it should not be recognised.
+        Delimiter of a CSV file; recognised by default.
     has_header : bool, default=None
-        Whether the first line of a CSV file names the columns, where that should not be recognised.
+        Whether the first line of a CSV file names the columns; recognised by default.
     n_features : int, default=None
         The number of features. By default, svmlight files are read once to find the largest index.
     zero_based : bool, default=False
@@ -232,13 +232,13 @@ def stream(
     dtype : {float64, float32}, default=float64
         The type of the features.
     on_error : {"raise", "skip"}, default="raise"
-        What becomes of a malformed line: an error, or it is left out, counted in ``skipped`` and warned about at the
-        end of the iteration.
+        Whether a malformed line raises an error, or is left out, counted in ``skipped`` and warned about at the end of
+        the iteration.
 
     Returns
     -------
     Stream
-        The chunks, again at every iteration.
+        The chunks; every iteration reads the file again.
 
     Raises
     ------
@@ -274,7 +274,7 @@ def stream(
 
 
 def make_stream(spec: FileSpec, chunk_rows: int, dtype: Any, on_error: Literal["raise", "skip"]) -> Stream:
-    """Return the chunks of a file that is described."""
+    """Return the stream of chunks of a file with a known description."""
     check_count("chunk_rows", chunk_rows, least=1)
     if np.dtype(dtype) not in (np.float64, np.float32):
         raise ValueError(f"dtype must be float64 or float32, got {dtype!r}")

@@ -75,12 +75,12 @@ def read_svmlight(spec: FileSpec, file: IO[bytes]) -> tuple[Any, NDArray[Any]]:
         raise ValueError(f"{spec.path} has labels but no features: give their number as n_features")
     parts = [piece.X for piece in pieces]
     for part in parts:
-        part.resize(part.shape[0], parser.width)  # the first pieces may not have met the largest index
+        part.resize(part.shape[0], parser.width)  # the largest index may be in a later piece
     return sparse.vstack(parts, format="csr") if len(parts) > 1 else parts[0], y
 
 
 class SvmlightParser:
-    """Rows from lines of ``label index:value ...``; ``width`` is the number of features, so far if it is unknown."""
+    """Parses rows from lines of ``label index:value ...``; ``width`` is the number of features given or found."""
 
     comment = ord("#")
 
@@ -94,8 +94,8 @@ class SvmlightParser:
         self._mode = mode
         self._block_bytes = self._rows = -1
 
-    def _fit(self, block_bytes: int, rows: int) -> None:
-        """Make room for as much as a block of this size can hold: an entry takes four bytes, a row two."""
+    def _reserve(self, block_bytes: int, rows: int) -> None:
+        """Allocate arrays for the content of a block of this size: an entry takes four bytes, a row two."""
         rows = min(rows, block_bytes // 2 + 1)
         if rows > self._rows:
             self._rows = rows
@@ -110,7 +110,7 @@ class SvmlightParser:
 
     def parse(self, block: bytes, view: Bytes, position: int, count: int) -> tuple[Outcome, Piece | None]:
         """Read at most ``count`` rows; stop before the first malformed line."""
-        self._fit(len(block), count)
+        self._reserve(len(block), count)
         code, rows, end, place, n_slow = parsing.parse_svmlight(
             view,
             position,
@@ -131,10 +131,10 @@ class SvmlightParser:
         outcome = _convert_slow(block, outcome, self._slow[:n_slow], fields, self._limit)
         y: Any = self._labels[: outcome.rows].copy()
         if self._mode == parsing.TEXT_LABEL:
-            outcome, y = _text_labels(block, outcome, self._spans)
-        return outcome, Piece(self._matrix(outcome.rows), y, None) if outcome.rows else None
+            outcome, y = _decode_labels(block, outcome, self._spans)
+        return outcome, Piece(self._make_matrix(outcome.rows), y, None) if outcome.rows else None
 
-    def _matrix(self, rows: int) -> Any:
+    def _make_matrix(self, rows: int) -> Any:
         entries = self._indptr[rows]
         indices = self._indices[:entries]
         if self._grows and entries:
@@ -163,9 +163,9 @@ class SvmlightParser:
         }
         if code == parsing.ENCODING:
             return explain_undecodable(word)
-        return self._label_problem(word) if code == parsing.LABEL else problems[code]
+        return self._explain_label(word) if code == parsing.LABEL else problems[code]
 
-    def _label_problem(self, token: bytes) -> str:
+    def _explain_label(self, token: bytes) -> str:
         if b":" in token:
             return f"found {show(token)} where the label belongs: put the label first"
         if b"," in token:
@@ -176,7 +176,7 @@ class SvmlightParser:
 
 
 def _convert_slow(block: bytes, outcome: Outcome, slow: Integers, fields: dict[int, Floats], limit: float) -> Outcome:
-    """Convert the numbers the kernel left over; a number out of range ends the rows before its line."""
+    """Convert the numbers that compiled code left; a number out of range ends the rows before its line."""
     for field, index, start, stop, row in slow.tolist():
         value = float(block[start:stop])
         if abs(value) > (limit if field == parsing.FEATURE_FIELD else _LARGEST):
@@ -185,7 +185,7 @@ def _convert_slow(block: bytes, outcome: Outcome, slow: Integers, fields: dict[i
     return outcome
 
 
-def _text_labels(block: bytes, outcome: Outcome, spans: Integers) -> tuple[Outcome, NDArray[Any]]:
+def _decode_labels(block: bytes, outcome: Outcome, spans: Integers) -> tuple[Outcome, NDArray[Any]]:
     """Return the labels as text; one that is not UTF-8 ends the rows before its line."""
     labels: list[str] = []
     for start, stop in spans[: outcome.rows].tolist():

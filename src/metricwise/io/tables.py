@@ -1,4 +1,4 @@
-"""A whole file of labelled rows, in memory."""
+"""Labelled rows of a whole file in memory."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Table:
     kinds : dict of str to str
         "number" or "text" for every named feature.
     recognised : str
-        What the file was taken for, in a sentence.
+        One sentence on the format that was recognised.
 
     Examples
     --------
@@ -94,18 +94,18 @@ def read_table(
     weight : str or int, default=None
         The column of sample weights.
     columns : sequence of str or dict, default=None
-        The features by name, in this order; other columns are ignored. A dictionary says also whether they hold a
-        "number" or a "text".
+        The features by name, in this order; other columns are ignored. A dictionary also gives the kind of each,
+        "number" or "text".
     labelled : bool, default=True
-        Whether labels are read. If not, all columns but the weight are features: rows to predict.
+        Whether labels are read. If not, all columns but the weight are features: samples to predict.
     format : {"csv", "svmlight", "arff", "parquet"}, default=None
-        How the file is written, where it should not be recognised.
+        Format of the file; recognised by default.
     delimiter : str, default=None
-        What divides the fields of a CSV file.
+        Delimiter of a CSV file; recognised by default.
     has_header : bool, default=None
-        Whether the first line of a CSV file names the columns.
+        Whether the first line of a CSV file names the columns; recognised by default.
     n_features : int, default=None
-        The number of features. Those of an svmlight file are by default as many as its largest index.
+        The number of features. By default, the largest index of an svmlight file.
     zero_based : bool, default=False
         Whether the first feature of an svmlight file has the index 0, not 1.
     encoding : str, default=None
@@ -115,12 +115,12 @@ def read_table(
     Returns
     -------
     Table
-        Rows, labels and names, and a sentence on what was recognised.
+        Samples, labels and names, and one sentence on the format that was recognised.
 
     Raises
     ------
     MalformedLineError
-        At the first line that is no row; other errors of what a file holds are ValueErrors, too.
+        At the first line that is no row. Other errors in the content of a file are ValueErrors, too.
 
     Examples
     --------
@@ -169,7 +169,7 @@ def _read_svmlight(spec: FileSpec, content: FileBytes) -> Table:
     X, y = read_svmlight(spec, BytesIO(content.data))
     density = f"{100.0 * X.nnz / max(X.shape[0] * X.shape[1], 1):.3g} % of them not zero"
     words = f"{spec.description}; {X.shape[0]:,} rows; {X.shape[1]:,} features, {density}"
-    return Table(X, whole_numbers(y) if spec.roles.labelled else None, None, None, ("label",), {}, words)
+    return Table(X, restore_integers(y) if spec.roles.labelled else None, None, None, ("label",), {}, words)
 
 
 def _read_csv(spec: FileSpec, content: FileBytes) -> Table:
@@ -184,7 +184,7 @@ def _read_csv(spec: FileSpec, content: FileBytes) -> Table:
 
 
 def _read_arff(spec: FileSpec, content: FileBytes) -> Table:
-    from metricwise.io.arff import as_sparse, read_header, read_rows
+    from metricwise.io.arff import read_header, read_rows, to_sparse
 
     document = content._replace(data=as_text(content.data))
     header = read_header(document)
@@ -198,7 +198,7 @@ def _read_arff(spec: FileSpec, content: FileBytes) -> Table:
     found = read_rows(document, header, roles.kinds)
     table = _assemble(spec, roles, found, spec.description.replace(": arff", f": {'sparse ' * header.is_sparse}ARFF"))
     if header.is_sparse and "text" not in table.kinds.values():
-        return replace(table, X=as_sparse([found.fields[number] for number in roles.features]))
+        return replace(table, X=to_sparse([found.fields[number] for number in roles.features]))
     return table
 
 
@@ -222,13 +222,13 @@ def _assemble(spec: FileSpec, roles: Roles, content: Content, words: str) -> Tab
     kinds: dict[str, Kind] = {
         name: "text" if field.is_text else "number" for name, field in zip(roles.feature_names, features, strict=True)
     }
-    weights = None if roles.weight is None else _weights(spec, content, roles.weight)
-    y = _labels(spec, roles, content)
-    said = [f"{words}; {content.n_rows:,} rows", f"features: {_count_kinds(features)}"]
+    weights = None if roles.weight is None else _read_weights(spec, content, roles.weight)
+    y = _read_labels(spec, roles, content)
+    description = [f"{words}; {content.n_rows:,} rows", f"features: {_count_kinds(features)}"]
     if roles.targets:
-        said.append(f"target{'s' * (len(roles.targets) > 1)} {', '.join(map(repr, roles.target_names[:20]))}")
+        description.append(f"target{'s' * (len(roles.targets) > 1)} {', '.join(map(repr, roles.target_names[:20]))}")
     frame = _make_frame(roles, content)
-    return Table(frame, y, weights, roles.feature_names, roles.target_names, kinds, "; ".join(said))
+    return Table(frame, y, weights, roles.feature_names, roles.target_names, kinds, "; ".join(description))
 
 
 def _count_kinds(features: list[Field]) -> str:
@@ -255,13 +255,13 @@ def _make_frame(roles: Roles, content: Content) -> Any:
     return pd.DataFrame(data)
 
 
-def whole_numbers(y: NDArray[Any]) -> NDArray[Any]:
-    """Return labels that are whole numbers as such."""
+def restore_integers(y: NDArray[Any]) -> NDArray[Any]:
+    """Return labels as integers if all of them are whole numbers, else as they are."""
     whole = y.dtype.kind == "f" and bool(np.all(y == np.round(y)) and np.all(np.abs(y) < 2**53))
     return y.astype(np.int64) if whole else y
 
 
-def _labels(spec: FileSpec, roles: Roles, content: Content) -> NDArray[Any] | None:
+def _read_labels(spec: FileSpec, roles: Roles, content: Content) -> NDArray[Any] | None:
     if not roles.targets:
         return None
     for number, name in zip(roles.targets, roles.target_names, strict=True):
@@ -269,22 +269,22 @@ def _labels(spec: FileSpec, roles: Roles, content: Content) -> NDArray[Any] | No
         missing = np.flatnonzero(field.missing)
         if missing.size:
             problem = f"the target {name!r} is missing: fill it in or leave the row out"
-            raise MalformedLineError(spec.path, *content.place_of(int(missing[0]), number), problem)
+            raise MalformedLineError(spec.path, *content.locate(int(missing[0]), number), problem)
         wrong = np.arange(1) if field.is_text else np.flatnonzero((field.values != 0.0) & (field.values != 1.0))
         if len(roles.targets) > 1 and wrong.size:
             found = field.objects()[wrong[:1]].tolist()[0]
             problem = f"found {found!r} for {name!r}: several targets must hold zeros and ones"
-            raise MalformedLineError(spec.path, *content.place_of(int(wrong[0]), number), problem)
+            raise MalformedLineError(spec.path, *content.locate(int(wrong[0]), number), problem)
     fields = [content.fields[number] for number in roles.targets]
     if len(fields) > 1:
         return np.column_stack([field.values for field in fields]).astype(np.int64)
-    return fields[0].objects().astype(np.str_) if fields[0].is_text else whole_numbers(fields[0].values.copy())
+    return fields[0].objects().astype(np.str_) if fields[0].is_text else restore_integers(fields[0].values.copy())
 
 
-def _weights(spec: FileSpec, content: Content, number: int) -> NDArray[np.float64]:
+def _read_weights(spec: FileSpec, content: Content, number: int) -> NDArray[np.float64]:
     field = content.fields[number]
     wrong = np.zeros(1, dtype=np.int64) if field.is_text else np.flatnonzero(~(field.values >= 0.0))
     if wrong.size:
         problem = "a weight must be a number, not negative: correct it, or name another column as weight"
-        raise MalformedLineError(spec.path, *content.place_of(int(wrong[0]), number), problem)
+        raise MalformedLineError(spec.path, *content.locate(int(wrong[0]), number), problem)
     return field.values.copy()

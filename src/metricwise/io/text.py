@@ -1,4 +1,4 @@
-"""The pass over a text file that all text formats share."""
+"""One pass over a text file, shared by all text formats."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SHOWN = 40
 
 
 class Outcome(NamedTuple):
-    """How far a parser came: rows read, where the next line starts, and what is wrong with that line, and where."""
+    """The progress of a parser: rows read, start of the next line, and what is wrong with that line, and where."""
 
     code: int
     rows: int
@@ -32,7 +32,7 @@ class Outcome(NamedTuple):
 
 
 class Parser(Protocol):
-    """Rows from lines of text."""
+    """Parses rows from lines of text."""
 
     comment: int
 
@@ -70,7 +70,7 @@ class TextReader:
         self._block = b""
         self._view: Bytes = np.empty(0, dtype=np.uint8)
         self._position = 0
-        # Lines are counted only when a number is asked for: up to where, and the number of the line there.
+        # Lines are counted only when a number is needed: the position counted up to, and the number of its line.
         self._counted, self._line = 0, spec.first_line
 
     def close(self) -> None:
@@ -78,7 +78,7 @@ class TextReader:
         self._file.close()
 
     def skip(self, count: int) -> int:
-        """Pass over so many rows; lines need not be parsed unless malformed ones are left out."""
+        """Skip ``count`` rows and return how many; lines are parsed only if malformed ones are left out."""
         passed = 0
         if self._log is not None:
             while passed < count and (piece := self.read(count - passed)) is not None:
@@ -90,7 +90,7 @@ class TextReader:
         return passed
 
     def read(self, count: int) -> Piece | None:
-        """Return at least one and at most so many rows; None at the end of the file."""
+        """Return at least one and at most ``count`` rows; None at the end of the file."""
         while self._has_lines():
             outcome, piece = self._parser.parse(self._block, self._view, self._position, count)
             self._position = outcome.position
@@ -101,29 +101,29 @@ class TextReader:
         return None
 
     def _has_lines(self) -> bool:
-        """Whether a line is left; moves on to the next block where one is over."""
+        """Return whether a line is left; move to the next block at the end of one."""
         if self._position < len(self._block):
             return True
-        self._number(len(self._block))
+        self._count_lines(len(self._block))
         self._block = next(self._blocks, b"")
         self._view = np.frombuffer(self._block, dtype=np.uint8)
         self._position = self._counted = 0
         return bool(self._block)
 
-    def _number(self, position: int) -> int:
+    def _count_lines(self, position: int) -> int:
         """Return the number of the line that starts at a position."""
         self._line += self._block.count(b"\n", self._counted, position)
         self._counted = position
         return self._line
 
     def _refuse_line(self, outcome: Outcome) -> None:
-        """Step over a malformed line; raise, or note it."""
+        """Skip a malformed line; record it in the log, or raise without a log."""
         start = outcome.position
         self._position = self._block.index(b"\n", start) + 1
         line, place = self._block[start : self._position], outcome.place - start
         column = len(line[:place].decode(errors="replace")) + 1
         error = MalformedLineError(
-            self._path, self._number(start), column, self._parser.explain(outcome.code, line, place)
+            self._path, self._count_lines(start), column, self._parser.explain(outcome.code, line, place)
         )
         if self._log is None:
             raise error
@@ -131,7 +131,7 @@ class TextReader:
 
 
 class TextSource(ABC):
-    """What the sources of all text formats share: the kind of the labels is found in the first chunk."""
+    """Base class of text formats: determines the kind of the labels from the first chunk."""
 
     def __init__(self, spec: FileSpec) -> None:
         self.spec = spec

@@ -31,7 +31,7 @@ def sample_chain(logits, weights, order, seed, first_sample, samples, start, sto
 
     ``logits[i, k]`` is the score of the k-th label of the chain for sample i if no label before is on, and
     ``weights[j, k]`` what label j before it adds if it is. ``samples[i, s, order[k]]``, zero before, becomes 1 where
-    the label is on. Every sample has random numbers of its own, by its number, so that neither threads nor batches
+    the label is on. The random numbers of a sample are derived from its number, so that neither threads nor batches
     change what is drawn.
 
     Only labels that are on cost more than a comparison, as only they change the scores of those after them. Scores are

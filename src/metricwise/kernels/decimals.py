@@ -19,7 +19,7 @@ _POWERS_OF_TEN = 10.0 ** np.arange(23)
 
 
 def _powers_of_five():
-    """The leading 128 bits of 5^q for every exponent q, those of negative q rounded up."""
+    """Return the leading 128 bits of 5^q for every exponent q, those of negative q rounded up."""
     table = np.empty((2 * _LARGEST_EXPONENT + 1, 2), dtype=np.uint64)
     for q in range(-_LARGEST_EXPONENT, _LARGEST_EXPONENT + 1):
         power = 5 ** abs(q)
@@ -35,7 +35,7 @@ _POWERS_OF_FIVE = _powers_of_five()
 
 @nb.njit(cache=True, nogil=True)
 def _product(a, b):
-    """The high and the low 64 bits of a times b."""
+    """Return the high and the low 64 bits of a times b."""
     half, low_half = np.uint64(32), np.uint64(0xFFFFFFFF)
     a_high, a_low, b_high, b_low = a >> half, a & low_half, b >> half, b & low_half
     low = a_low * b_low
@@ -45,8 +45,8 @@ def _product(a, b):
 
 
 @nb.njit(cache=True, nogil=True)
-def _normalised(mantissa):
-    """Shift until the highest bit is set; return the number and by how many bits."""
+def _normalise(mantissa):
+    """Shift until the highest bit is set; return the number and the shift in bits."""
     shift = 0
     for step in (32, 16, 8, 4, 2, 1):
         if mantissa >> np.uint64(64 - step) == 0:
@@ -56,12 +56,12 @@ def _normalised(mantissa):
 
 
 @nb.njit(cache=True, nogil=True)
-def _scaled(mantissa, exponent):
-    """Mantissa times ten to the exponent, correctly rounded, or slow if 128 bits do not decide."""
+def _scale(mantissa, exponent):
+    """Return mantissa times ten to the exponent, correctly rounded, or slow if 128 bits do not decide."""
     if exponent < -_LARGEST_EXPONENT or exponent > _LARGEST_EXPONENT - _DIGITS_OF_64_BITS:
         return SLOW, 0.0
     one = np.uint64(1)
-    mantissa, shift = _normalised(mantissa)
+    mantissa, shift = _normalise(mantissa)
     row = exponent + _LARGEST_EXPONENT
     high, low = _product(mantissa, _POWERS_OF_FIVE[row, 0])
     if high & np.uint64(0x1FF) == np.uint64(0x1FF):
@@ -83,7 +83,7 @@ def _scaled(mantissa, exponent):
 
 @nb.njit(cache=True, nogil=True)
 def read_number(block, at):
-    """Read a decimal number: whether it is one, its value if that is exact, and where it ends."""
+    """Read a decimal number; return whether it is one, its value if that is exact, and its end."""
     negative = block[at] == _MINUS
     if negative or block[at] == _PLUS:
         at += 1
@@ -105,19 +105,19 @@ def read_number(block, at):
     if seen == 0:
         return NOT_A_NUMBER, 0.0, at
     if byte | 32 == _E:
-        power, at = _exponent(block, at + 1)
+        power, at = _read_exponent(block, at + 1)
         if at < 0:
             return NOT_A_NUMBER, 0.0, -at
         exponent += power
     if digits > _DIGITS_OF_64_BITS:
         return SLOW, 0.0, at
-    kind, value = _rounded(mantissa, exponent)
+    kind, value = _round(mantissa, exponent)
     return kind, -value if negative else value, at
 
 
 @nb.njit(cache=True, nogil=True)
-def _exponent(block, at):
-    """Read the exponent of a number: its value and where it ends; that place is negated if there are no digits."""
+def _read_exponent(block, at):
+    """Read the exponent of a number; return its value and its end, negated if there are no digits."""
     negative = block[at] == _MINUS
     if negative or block[at] == _PLUS:
         at += 1
@@ -129,12 +129,12 @@ def _exponent(block, at):
 
 
 @nb.njit(cache=True, nogil=True)
-def _rounded(mantissa, exponent):
-    """Mantissa times ten to the exponent; in double arithmetic where both factors are exact."""
+def _round(mantissa, exponent):
+    """Return mantissa times ten to the exponent, in double arithmetic where both factors are exact."""
     if mantissa == 0:
         return EXACT, 0.0
     if mantissa <= np.uint64(1 << 53) and -22 <= exponent <= 22:
         if exponent < 0:
             return EXACT, np.float64(mantissa) / _POWERS_OF_TEN[-exponent]
         return EXACT, np.float64(mantissa) * _POWERS_OF_TEN[exponent]
-    return _scaled(mantissa, exponent)
+    return _scale(mantissa, exponent)

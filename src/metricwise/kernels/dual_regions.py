@@ -49,7 +49,7 @@ def _on_roots(a, b, near):
 def _on_hyperbola(a, b, near):
     """Return the nearest point of the curve alpha beta = 1/4, for a point below it."""
     # Where the normal of the curve passes through the point, alpha^4 - a alpha^3 + b alpha / 4 - 1/16 = 0: the only
-    # root above zero, as the point is nearest to one place of the boundary of a convex set.
+    # root above zero, as one point of the boundary of a convex set is nearest.
     low, high = 0.0, 1.0 + abs(a) + abs(b)
     alpha = min(near, high)
     for _ in range(_ROUNDS):

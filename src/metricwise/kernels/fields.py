@@ -1,4 +1,4 @@
-"""Rows of delimited text, whole files and blocks of lines alike: numbers are read, texts are only located.
+"""Parse rows of delimited text, whole files or blocks of lines: numbers are read, texts are only located.
 
 The text ends with a line feed, so that every scan for the end of a token stops by itself. The parser reads rows until
 enough are read, the text or the room for slow numbers ends, or a line is malformed; it returns
@@ -12,19 +12,19 @@ import numba as nb
 import numpy as np
 
 from metricwise.kernels.decimals import EXACT, NOT_A_NUMBER, SLOW, read_number
-from metricwise.kernels.parsing import _after_blanks, _before_blanks, _next_line
+from metricwise.kernels.parsing import _find_next_line, _skip_blanks, _trim_blanks
 
-# What is wrong with a line. The last three are for the caller to find.
+# What is wrong with a line. The last three are found by the caller.
 FINE, TOO_FEW, TOO_MANY, UNCLOSED, QUOTES, VALUE, RANGE, WEIGHT, LABEL, ENCODING = range(10)
 NUMBER, TEXT, IGNORED = range(3)  # kinds of columns
-MISSING = -1  # where a text starts that is not there
+MISSING = -1  # start of a text that is missing
 
 _LINE_FEED, _BLANK, _BACKSLASH = 10, 32, 92
 
 
 @nb.njit(cache=True, nogil=True)
 def _is_missing(block, start, stop):
-    """Whether a text stands for a missing value: nothing, ?, NA, N/A, nan or null, in any case."""
+    """Return whether a text stands for a missing value: nothing, ?, NA, N/A, nan or null, in any case."""
     length = stop - start
     if length == 0 or length > 4:
         return length == 0
@@ -40,8 +40,8 @@ def _is_missing(block, start, stop):
 
 
 @nb.njit(cache=True, nogil=True)
-def _quoted_end(block, at, mark, escapes, on_one_line):
-    """Where a quoted text ends, or -1 if it does not, and whether some of its characters stand for others."""
+def _find_quote_end(block, at, mark, escapes, on_one_line):
+    """Return the end of a quoted text, -1 if there is none, and whether it has escaped characters."""
     special = False
     while at < block.size and not (on_one_line and block[at] == _LINE_FEED):
         if escapes and block[at] == _BACKSLASH:
@@ -59,28 +59,28 @@ def _quoted_end(block, at, mark, escapes, on_one_line):
 
 @nb.njit(cache=True, nogil=True)
 def field_bounds(block, at, delimiter, quote, other_quote, on_one_line):
-    """Find one field: the problem, its start and stop, whether it is quoted, or has special characters, and its end.
+    """Find one field; return the problem, start and stop, whether it is quoted or has escapes, and its end.
 
     A delimiter that is blank may be repeated.
     """
-    at = _after_blanks(block, at, 0 if delimiter == _BLANK else delimiter)
+    at = _skip_blanks(block, at, 0 if delimiter == _BLANK else delimiter)
     mark = block[at]
     if mark == quote or (other_quote != 0 and mark == other_quote):
-        stop, special = _quoted_end(block, at + 1, mark, other_quote != 0, on_one_line)
+        stop, special = _find_quote_end(block, at + 1, mark, other_quote != 0, on_one_line)
         if stop < 0:
             return UNCLOSED, at, at, True, special, at
-        end = _after_blanks(block, stop + 1, delimiter)
+        end = _skip_blanks(block, stop + 1, delimiter)
         fine = block[end] == delimiter or block[end] == _LINE_FEED
         return FINE if fine else QUOTES, at + 1, stop, True, special, end
     start = at
     while block[at] != delimiter and block[at] != _LINE_FEED:
         at += 1
-    return FINE, start, _before_blanks(block, start, at), False, False, at
+    return FINE, start, _trim_blanks(block, start, at), False, False, at
 
 
 @nb.njit(cache=True, nogil=True)
 def locate_field(block, line, column, delimiter, quote, other_quote):
-    """Where the content of a field starts, in a row whose fields before it are well-formed."""
+    """Return the start of the content of a field, in a row whose fields before it are well-formed."""
     at = line
     for _ in range(column):
         at = field_bounds(block, at, delimiter, quote, other_quote, False)[-1] + 1
@@ -89,12 +89,12 @@ def locate_field(block, line, column, delimiter, quote, other_quote):
 
 @nb.njit(cache=True, nogil=True)
 def count_fields(block, line, delimiter, quote, other_quote):
-    """How many fields a line has, as far as its quotes are closed."""
+    """Return the number of fields of a line, as far as its quotes are closed."""
     count, at = 0, line
     while True:
         code, _, _, _, _, at = field_bounds(block, at, delimiter, quote, other_quote, True)
         if delimiter == _BLANK:
-            at = _after_blanks(block, at, 0)
+            at = _skip_blanks(block, at, 0)
         count += 1
         if code != FINE or block[at] == _LINE_FEED:
             return count
@@ -133,12 +133,12 @@ def parse_fields(
     first, n_slow = row, 0
     while row < max_rows and at < block.size and n_slow + n_columns <= slow.shape[0]:
         line, before = at, n_slow
-        at = _after_blanks(block, at, 0 if blank else delimiter)
+        at = _skip_blanks(block, at, 0 if blank else delimiter)
         if block[at] == _LINE_FEED:
             at += 1
             continue
         if comment != 0 and block[at] == comment:
-            at = _next_line(block, at)
+            at = _find_next_line(block, at)
             continue
         lines[row] = line
         at = at if blank else line
@@ -161,7 +161,7 @@ def parse_fields(
                     starts[place, row] = MISSING if absent else start
                     stops[place, row] = -stop if special else stop
                 elif kinds[column] == NUMBER:
-                    code, kind, value = _number(block, start, stop, limit)
+                    code, kind, value = _read_number(block, start, stop, limit)
                     if code != FINE and strict:
                         return code, row - first, line, start, before
                     values[row, place] = value
@@ -172,7 +172,7 @@ def parse_fields(
                         if texts[column, 0] == 0:
                             texts[column, 1] = start
                         texts[column, 0] += 1
-            at = _after_blanks(block, end, 0) if blank else end
+            at = _skip_blanks(block, end, 0) if blank else end
             if (column == n_columns - 1) != (block[at] == _LINE_FEED):
                 return TOO_MANY if column == n_columns - 1 else TOO_FEW, row - first, line, at, before
             at += 0 if blank and column < n_columns - 1 else 1
@@ -181,10 +181,10 @@ def parse_fields(
 
 
 @nb.njit(cache=True, nogil=True)
-def _number(block, start, stop, limit):
-    """Read a number with blanks around it: the problem, the kind of number it is, and its value, nan if it is none."""
-    kind, value, end = read_number(block, _after_blanks(block, start, 0))
-    if kind == NOT_A_NUMBER or end != _before_blanks(block, start, stop):
+def _read_number(block, start, stop, limit):
+    """Read a number with blanks around it; return the problem, the kind of number, and its value, nan if none."""
+    kind, value, end = read_number(block, _skip_blanks(block, start, 0))
+    if kind == NOT_A_NUMBER or end != _trim_blanks(block, start, stop):
         return VALUE, NOT_A_NUMBER, np.nan
     return RANGE if kind == EXACT and abs(value) > limit else FINE, kind, value
 
@@ -196,7 +196,7 @@ _OFFSET, _PRIME = np.uint64(14695981039346656037), np.uint64(1099511628211)  # o
 
 @nb.njit(cache=True, nogil=True)
 def _same_text(block, start, stop, other, end):
-    """Whether two texts are written alike, special characters (a negative stop) included."""
+    """Return whether two texts are written alike, escaped characters (a negative stop) included."""
     if (stop < 0) != (end < 0) or abs(stop) - start != abs(end) - other:
         return False
     for offset in range(-1 if stop < 0 else 0, abs(stop) - start):  # of special ones the quote in front counts as well
@@ -207,7 +207,7 @@ def _same_text(block, start, stop, other, end):
 
 @nb.njit(cache=True, nogil=True)
 def number_texts(block, starts, stops, codes, firsts, slots):
-    """Number the distinct texts of a column by their first rows, which go to ``firsts``; return how many there are.
+    """Write a code per distinct text of a column, and its first row to ``firsts``; return the number of codes.
 
     ``slots`` is a hash table of -1, a power of two long and longer than the column.
     """

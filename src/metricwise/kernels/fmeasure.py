@@ -11,7 +11,7 @@ import numpy as np
 _TIE = 1e-12
 # A set whose upper bound stays this far below the best value cannot be a tie.
 _HOPELESS = 1e-11
-# Factors below this are as good as zero, and would soon be so small that processors become slow.
+# Factors below this count as zero: they would soon be subnormal, and slow.
 _VANISHED = 1e-280
 
 
@@ -174,7 +174,7 @@ def first_not_binary(values):
 
 
 @nb.njit(cache=True, nogil=True)
-def _sampled_set(counts, sizes, found, rows, empty, ordered, size_share, count_share, labels):
+def _sampled_set(counts, sizes, found, n_drawn, empty, ordered, size_share, count_share, labels):
     """Mark the best set given counts[row, i], how often label i came with sizes[row] labels in all."""
     m = labels.size
     active = np.empty(m, np.int64)
@@ -185,14 +185,14 @@ def _sampled_set(counts, sizes, found, rows, empty, ordered, size_share, count_s
             total += counts[row, i]
         active[used] = i
         used += total > 0.0
-    # A label that no sample has only makes a set larger, so the search leaves it out.
+    # A label that no sample has only enlarges a set, so the search leaves it out.
     mass = np.empty((found, used))
     for row in range(found):
         for j in range(used):
-            mass[row, j] = counts[row, active[j]] / rows
+            mass[row, j] = counts[row, active[j]] / n_drawn
     chosen = np.zeros(used, np.int8)
     values, gains = np.empty(used + 1), np.empty(used)
-    value = _best_set(ordered, mass, sizes[:found], empty / rows, size_share, count_share, values, gains, chosen)
+    value = _best_set(ordered, mass, sizes[:found], empty / n_drawn, size_share, count_share, values, gains, chosen)
     for j in range(used):
         labels[active[j]] = chosen[j]
     return value
@@ -201,13 +201,13 @@ def _sampled_set(counts, sizes, found, rows, empty, ordered, size_share, count_s
 @nb.njit(cache=True, nogil=True)
 def dense_sample_sets(samples, ordered, size_share, count_share, labels, expected):
     """For each instance, mark the best set given samples of its labels (instances x samples x labels, int8)."""
-    n, rows, m = samples.shape
-    counts, sizes = np.empty((min(rows, m), m)), np.empty(min(rows, m))
+    n, n_drawn, m = samples.shape
+    counts, sizes = np.empty((min(n_drawn, m), m)), np.empty(min(n_drawn, m))
     row_of_size = np.empty(m + 1, np.int64)
     for instance in range(n):
         row_of_size[:] = -1
         found, empty = 0, 0
-        for sample in range(rows):
+        for sample in range(n_drawn):
             size = 0
             for i in range(m):
                 size += samples[instance, sample, i]
@@ -223,13 +223,13 @@ def dense_sample_sets(samples, ordered, size_share, count_share, labels, expecte
             for i in range(m):
                 row[i] += samples[instance, sample, i]
         expected[instance] = _sampled_set(
-            counts, sizes, found, rows, empty, ordered, size_share, count_share, labels[instance]
+            counts, sizes, found, n_drawn, empty, ordered, size_share, count_share, labels[instance]
         )
 
 
 @nb.njit(cache=True, nogil=True)
 def sparse_sample_sets(indptr, indices, starts, first, ordered, size_share, count_share, labels, expected):
-    """As `dense_sample_sets`, with the samples of instance j in rows starts[first + j] to starts[first + j + 1]."""
+    """For each instance, mark the best set given its samples, rows starts[first + j] to starts[first + j + 1]."""
     n, m = labels.shape
     row_of_size = np.empty(m + 1, np.int64)
     for instance in range(n):

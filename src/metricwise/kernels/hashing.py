@@ -7,27 +7,27 @@ from metricwise.kernels.random_numbers import STEP, mix
 
 
 @nb.njit(cache=True, nogil=True)
-def hash_dense(X, rows, seed, out):
-    """Fingerprint the listed rows of a dense matrix; zeros count as absent, so a sparse copy hashes alike."""
+def hash_dense(X, samples, seed, out):
+    """Fingerprint the listed samples of a dense matrix; zeros count as absent, so a sparse copy hashes alike."""
     value = np.empty(1)
     bits = value.view(np.uint64)
-    for k in range(rows.size):
+    for k in range(samples.size):
         total = mix(seed + STEP)
         for j in range(X.shape[1]):
-            value[0] = X[rows[k], j]
+            value[0] = X[samples[k], j]
             if value[0] != 0.0:
                 total += mix(bits[0] ^ mix(seed + np.uint64(j + 1) * STEP))
         out[k] = mix(total)
 
 
 @nb.njit(cache=True, nogil=True)
-def hash_sparse(data, indices, indptr, rows, seed, out):
-    """Fingerprint the listed rows of a matrix in compressed rows (CSR)."""
+def hash_sparse(data, indices, indptr, samples, seed, out):
+    """Fingerprint the listed samples of a matrix in compressed rows (CSR)."""
     value = np.empty(1)
     bits = value.view(np.uint64)
-    for k in range(rows.size):
+    for k in range(samples.size):
         total = mix(seed + STEP)
-        for p in range(indptr[rows[k]], indptr[rows[k] + 1]):
+        for p in range(indptr[samples[k]], indptr[samples[k] + 1]):
             value[0] = data[p]
             if value[0] != 0.0:
                 total += mix(bits[0] ^ mix(seed + np.uint64(indices[p] + 1) * STEP))

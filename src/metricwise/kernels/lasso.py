@@ -1,4 +1,4 @@
-"""Lasso codes of many samples against one dictionary, each sample on its own.
+"""Lasso codes of many samples for one dictionary, each sample on its own.
 
 Coordinates are minimised in turn; where that takes long, the codes that are not zero jump to their common minimum.
 """
@@ -53,7 +53,7 @@ def _change(gram, code, slope, active, changes):
 
 @nb.njit(cache=True, nogil=True)
 def _descend_active(gram, code, slope, threshold, least):
-    """Descend over the coordinates that are not zero; return whether they came to change no more than ``least``."""
+    """Descend over the coordinates that are not zero; return whether their changes fell to ``least``."""
     active = np.flatnonzero(code)
     part, old, slopes = _part(gram, active), code[active], slope[active]
     new = old.copy()
@@ -89,16 +89,16 @@ def _solve(matrix, right):
 
 @nb.njit(cache=True, nogil=True)
 def _jump(gram, code, slope, threshold):
-    """Go to where the slopes of all coordinates that are not zero vanish; return whether one became zero before.
+    """Move to where the slopes of all nonzero coordinates vanish; return whether one became zero before.
 
-    Where atoms are alike, sweeps only creep there. Where they depend on each other, the way still leads down, and the
-    minimum on it may be farther away. At the first zero the way ends.
+    Where atoms are similar, sweeps converge slowly. Where they are linearly dependent, the direction still descends,
+    and the minimum along it may be farther away. The step ends at the first coordinate that becomes zero.
     """
     active = np.flatnonzero(code)
     part, here = _part(gram, active), code[active]
     uphill = slope[active] + threshold * np.sign(here)
     way = _solve(part, uphill)
-    fall, bend = 0.0, 0.0  # the bend rather too large: a step that is too long would climb
+    fall, bend = 0.0, 0.0  # overestimated rather than underestimated: too long a step would ascend
     for a in range(active.size):
         fall += way[a] * uphill[a]
         bend += ROUNDING * gram[active[a], active[a]] * way[a] * way[a]

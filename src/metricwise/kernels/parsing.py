@@ -1,4 +1,4 @@
-"""Labelled rows from blocks of bytes in the svmlight format, and the scans that all text formats share.
+"""Parse labelled rows of the svmlight format from blocks of bytes, with scans that all text formats share.
 
 A block holds whole lines and ends with a line feed, so that every scan for the end of a token stops by itself. A parser
 reads lines until enough rows are full, the block ends or a line is malformed; it returns
@@ -6,8 +6,8 @@ reads lines until enough rows are full, the block ends or a line is malformed; i
     (code, rows, position, place, slow tokens)
 
 where ``position`` is the start of the first line not read and ``place`` is where the problem ``code`` was found.
-Numbers that take more than compiled arithmetic are listed as slow tokens (kind of field, index, start, stop, row) for
-the caller to convert.
+Numbers that compiled arithmetic cannot convert exactly are listed as slow tokens (kind of field, index, start, stop,
+row) for the caller to convert.
 """
 
 import numba as nb
@@ -15,9 +15,9 @@ import numpy as np
 
 from metricwise.kernels.decimals import NOT_A_NUMBER, SLOW, read_number
 
-# What is wrong with a line. That a text is not UTF-8 is for the caller to find.
+# What is wrong with a line. The caller finds texts that are not UTF-8.
 FINE, LABEL, INDEX, ZERO_INDEX, INDEX_ORDER, INDEX_RANGE, VALUE, RANGE, ENCODING = range(9)
-# What a label may be, and the fields of a line.
+# The kinds of labels, and the fields of a line.
 ANY_LABEL, NUMBER_LABEL, TEXT_LABEL = range(3)
 FEATURE_FIELD, TARGET_FIELD = 0, -1
 
@@ -26,24 +26,24 @@ _PLUS, _MINUS, _ZERO, _NINE = 43, 45, 48, 57
 
 
 @nb.njit(cache=True, nogil=True)
-def _after_blanks(block, at, delimiter):
-    """The next place that is neither blank, tab nor carriage return, unless that is the delimiter."""
+def _skip_blanks(block, at, delimiter):
+    """Return the next position that is neither blank, tab nor carriage return, unless that is the delimiter."""
     while (block[at] == _BLANK or block[at] == _TAB or block[at] == _RETURN) and block[at] != delimiter:
         at += 1
     return at
 
 
 @nb.njit(cache=True, nogil=True)
-def _before_blanks(block, start, stop):
-    """The end of a text without the blanks behind it."""
+def _trim_blanks(block, start, stop):
+    """Return the end of a text without trailing blanks."""
     while stop > start and (block[stop - 1] == _BLANK or block[stop - 1] == _TAB or block[stop - 1] == _RETURN):
         stop -= 1
     return stop
 
 
 @nb.njit(cache=True, nogil=True)
-def _next_line(block, at):
-    """Where the next line starts."""
+def _find_next_line(block, at):
+    """Return the start of the next line."""
     while block[at] != _LINE_FEED:
         at += 1
     return at + 1
@@ -51,21 +51,21 @@ def _next_line(block, at):
 
 @nb.njit(cache=True, nogil=True)
 def skip_rows(block, at, count, comment):
-    """Pass over so many rows without reading them: where the next line starts, and how many rows were passed.
+    """Skip ``count`` rows without parsing them; return the start of the next line and the number of skipped rows.
 
     Empty lines, and lines that start with the byte ``comment``, are no rows.
     """
     passed = 0
     while passed < count and at < block.size:
-        first = block[_after_blanks(block, at, 0)]
+        first = block[_skip_blanks(block, at, 0)]
         passed += first != _LINE_FEED and first != comment
-        at = _next_line(block, at)
+        at = _find_next_line(block, at)
     return at, passed
 
 
 @nb.njit(cache=True, nogil=True)
 def _is_missing(block, start, stop):
-    """Whether a text spells nan, inf or infinity: a missing value, not a class."""
+    """Return whether a text spells nan, inf or infinity: a missing value, not a class."""
     if block[start] == _PLUS or block[start] == _MINUS:
         start += 1
     if stop - start != 3 and stop - start != 8:
@@ -85,8 +85,8 @@ def _ends_token(byte):
 
 
 @nb.njit(cache=True, nogil=True)
-def _svmlight_label(block, at, mode):
-    """Read the first token: whether it is a label, the kind of number it is, its value, and where it ends."""
+def _read_svmlight_label(block, at, mode):
+    """Read the first token; return whether it is a label, the kind of number, its value, and its end."""
     start, kind, value = at, NOT_A_NUMBER, np.nan
     if mode != TEXT_LABEL:
         kind, value, at = read_number(block, at)
@@ -103,11 +103,11 @@ def _svmlight_label(block, at, mode):
 
 
 @nb.njit(cache=True, nogil=True)
-def _svmlight_entries(block, at, base, n_features, limit, row, entry, indices, values, slow, n_slow):
-    """Read ``index:value`` to the end of the line: the problem, where reading ended, entries and slow tokens so far."""
+def _read_svmlight_entries(block, at, base, n_features, limit, row, entry, indices, values, slow, n_slow):
+    """Read ``index:value`` to the end of the line; return the problem, the end, and entries and slow tokens so far."""
     first, previous = entry, -1
     while True:
-        at = _after_blanks(block, at, 0)
+        at = _skip_blanks(block, at, 0)
         if block[at] == _LINE_FEED or block[at] == _HASH:
             return FINE, at, entry, n_slow
         start, index = at, np.int64(0)
@@ -141,7 +141,7 @@ def _svmlight_entries(block, at, base, n_features, limit, row, entry, indices, v
 
 @nb.njit(cache=True, nogil=True)
 def _is_query(block, at):
-    """Whether the token is the query of a ranking problem, ``qid:`` and a number, which plays no part here."""
+    """Return whether the token is the query of a ranking problem, ``qid:`` and a number, which is ignored."""
     return block[at] == 113 and block[at + 1] == 105 and block[at + 2] == 100 and block[at + 3] == _COLON
 
 
@@ -152,12 +152,12 @@ def parse_svmlight(block, at, max_rows, base, n_features, mode, limit, labels, s
     indptr[0] = 0
     while rows < max_rows and at < block.size:
         line = at
-        at = _after_blanks(block, at, 0)
+        at = _skip_blanks(block, at, 0)
         if block[at] == _LINE_FEED or block[at] == _HASH:
-            at = _next_line(block, at)
+            at = _find_next_line(block, at)
             continue
         start = at
-        valid, kind, labels[rows], at = _svmlight_label(block, at, mode)
+        valid, kind, labels[rows], at = _read_svmlight_label(block, at, mode)
         if not valid:
             return LABEL, rows, line, start, n_slow
         spans[rows, 0], spans[rows, 1] = start, at
@@ -165,11 +165,11 @@ def parse_svmlight(block, at, max_rows, base, n_features, mode, limit, labels, s
         if kind == SLOW:
             slow[n_slow] = TARGET_FIELD, rows, start, at, rows
             n_slow += 1
-        code, at, indptr[rows + 1], n_slow = _svmlight_entries(
+        code, at, indptr[rows + 1], n_slow = _read_svmlight_entries(
             block, at, base, n_features, limit, rows, indptr[rows], indices, values, slow, n_slow
         )
         if code != FINE:
             return code, rows, line, at, before
         rows += 1
-        at = _next_line(block, at)
+        at = _find_next_line(block, at)
     return FINE, rows, at, at, n_slow

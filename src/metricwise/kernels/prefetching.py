@@ -1,4 +1,4 @@
-"""Asking the processor to fetch memory before it is needed."""
+"""Ask the processor to fetch memory before it is needed."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic
 
 _LINE = 64  # bytes that are fetched at once
-_MOST_LINES = 8  # after that, the processor has noticed where this is going
+_MOST_LINES = 8  # after that, the processor prefetches by itself
 _FOR_READING, _TO_ALL_CACHES, _DATA = 0, 3, 1  # the arguments of the instruction
 
 
@@ -27,7 +27,7 @@ def _fetch(typing_context: Any, address: Any) -> Any:
 
 @nb.njit(cache=True, nogil=True, inline="always")
 def prefetch(array, start, stop):
-    """Fetch ``array[start:stop]``, entries one behind the other, while other work goes on; nothing else changes."""
+    """Start to load the contiguous entries ``array[start:stop]`` into the cache; nothing else changes."""
     begin, size = array.ctypes.data, array.itemsize
     for place in range(start * size, min(stop * size, start * size + _MOST_LINES * _LINE), _LINE):
         _fetch(nb.uintp(begin + place))

@@ -1,14 +1,14 @@
-"""Products of a data matrix with a vector, over a list of its rows.
+"""Products of a data matrix with a vector, over a list of its samples.
 
-Every function takes a list of rows of the matrix, so that one matrix serves the whole problem, a fold of it or a
-sample, and a range ``start, stop``, so that several threads can share the work; none of them holds the interpreter
-lock. Where rows are contiguous, ``order`` lists the positions in ``rows`` by their place in memory, and the range is
-one of ``order``: a list that names the positives first would walk the memory twice and leave half of what it loads
-unused. Sums may be reassociated (that is what lets the compiler use vector registers), but equal samples always get
-equal scores, because a sample is summed in the same order wherever it stands.
+Every function takes a list of samples, so that one matrix serves the whole problem, a fold of it or a
+subsample, and a range ``start, stop``, so that several threads can share the work; none of them holds the interpreter
+lock. Where rows are contiguous, ``order`` lists the positions in ``samples`` in the order of memory, and the range is
+one of ``order``: a list with the positives first would read the memory twice and leave half of what it loads unused.
+Sums may be reassociated, which lets the compiler use vector registers, but equal samples always get equal scores,
+because a sample is summed in the same order at any position.
 
-Positions are unsigned in the sparse kernels: for signed ones every access would first look for a position counted from
-the end, which costs more than half of the time.
+Positions are unsigned in the sparse kernels: for signed ones every access would first check for a position counted
+from the end, which costs more than half of the time.
 """
 
 import numba as nb
@@ -19,11 +19,11 @@ _REASSOCIATE = {"reassoc", "contract", "nsz"}
 
 
 @nb.njit(cache=True, nogil=True, fastmath=_REASSOCIATE)
-def dense_scores(X, rows, order, w, offset, out, start, stop):
-    """out[k] = X[rows[k]] . w + offset, rows contiguous in memory."""
+def dense_scores(X, samples, order, w, offset, out, start, stop):
+    """out[k] = X[samples[k]] . w + offset, rows contiguous in memory."""
     for i in range(start, stop):
         k = order[i]
-        row = X[rows[k]]
+        row = X[samples[k]]
         total = 0.0
         for j in range(row.size):
             total += row[j] * w[j]
@@ -31,20 +31,20 @@ def dense_scores(X, rows, order, w, offset, out, start, stop):
 
 
 @nb.njit(cache=True, nogil=True, fastmath=_REASSOCIATE)
-def dense_combine(X, rows, order, c, out, start, stop):
-    """out += sum over k of c[k] X[rows[k]], rows contiguous in memory; rows with c = 0 are not read."""
+def dense_combine(X, samples, order, c, out, start, stop):
+    """out += sum over k of c[k] X[samples[k]], rows contiguous in memory; samples with c = 0 are not read."""
     for i in range(start, stop):
         k = order[i]
         factor = c[k]
         if factor != 0.0:
-            row = X[rows[k]]
+            row = X[samples[k]]
             for j in range(row.size):
                 out[j] += factor * row[j]
 
 
 @nb.njit(cache=True, nogil=True, fastmath=_REASSOCIATE)
 def columns_scores(X, w, out, start, stop):
-    """out[i] = X[i] . w for the rows start..stop of a matrix whose columns are contiguous."""
+    """out[i] = X[i] . w for the samples start..stop of a matrix whose columns are contiguous."""
     block = 2048  # the slice of out stays in the first-level cache while the columns stream by
     n_columns = X.shape[1]
     fours = n_columns - n_columns % 4  # four columns at a time: a fourth of the reads and writes of out
@@ -75,8 +75,8 @@ def columns_combine(X, c, out, start, stop):
 
 
 @nb.njit(cache=True, nogil=True)
-def columns_scores_of_subset(X, rows, w, out, start, stop):
-    """As `columns_scores`, but only for the listed rows: for samples much smaller than the matrix."""
+def columns_scores_of_subset(X, samples, w, out, start, stop):
+    """out[k] = X[samples[k]] . w for a subset much smaller than the matrix, whose columns are contiguous."""
     block = 2048
     for first in range(start, stop, block):
         last = min(first + block, stop)
@@ -85,36 +85,36 @@ def columns_scores_of_subset(X, rows, w, out, start, stop):
             factor = w[j]
             if factor != 0.0:
                 for k in range(first, last):
-                    out[k] += factor * X[rows[k], j]
+                    out[k] += factor * X[samples[k], j]
 
 
 @nb.njit(cache=True, nogil=True)
-def columns_combine_of_subset(X, rows, c, out, start, stop):
-    """As `columns_combine`, but only over the listed rows."""
+def columns_combine_of_subset(X, samples, c, out, start, stop):
+    """out[j] = sum over k of c[k] X[samples[k], j] for a subset, columns contiguous."""
     for j in range(start, stop):
         total = 0.0
-        for k in range(rows.size):
-            total += X[rows[k], j] * c[k]
+        for k in range(samples.size):
+            total += X[samples[k], j] * c[k]
         out[j] = total
 
 
 @nb.njit(cache=True, nogil=True, fastmath=_REASSOCIATE)
-def sparse_scores(data, indices, indptr, rows, order, w, offset, out, start, stop):
-    """out[k] = X[rows[k]] . w + offset for a matrix in compressed rows (CSR)."""
+def sparse_scores(data, indices, indptr, samples, order, w, offset, out, start, stop):
+    """out[k] = X[samples[k]] . w + offset for a matrix in compressed rows (CSR)."""
     for i in range(start, stop):
         k = order[i]
         total = 0.0
-        for p in range(np.uint64(indptr[rows[k]]), np.uint64(indptr[rows[k] + 1])):
+        for p in range(np.uint64(indptr[samples[k]]), np.uint64(indptr[samples[k] + 1])):
             total += data[p] * w[np.uint64(indices[p])]
         out[k] = total + offset
 
 
 @nb.njit(cache=True, nogil=True)
-def sparse_combine(data, indices, indptr, rows, order, c, out, start, stop):
-    """out += sum over k of c[k] X[rows[k]] for a matrix in compressed rows (CSR)."""
+def sparse_combine(data, indices, indptr, samples, order, c, out, start, stop):
+    """out += sum over k of c[k] X[samples[k]] for a matrix in compressed rows (CSR)."""
     for i in range(start, stop):
         k = order[i]
         factor = c[k]
         if factor != 0.0:
-            for p in range(np.uint64(indptr[rows[k]]), np.uint64(indptr[rows[k] + 1])):
+            for p in range(np.uint64(indptr[samples[k]]), np.uint64(indptr[samples[k] + 1])):
                 out[np.uint64(indices[p])] += factor * data[p]

@@ -23,7 +23,7 @@ def uniform(state):
 
 @nb.njit(cache=True, nogil=True)
 def shuffle(values, seed):
-    """Put values into a random order, in place; every order is as likely, but for the rounding of 53 bits."""
+    """Put values into a random order, in place; all orders are equally likely, up to rounding to 53 bits."""
     state = mix(np.uint64(seed))
     for i in range(values.size - 1, 0, -1):
         state += STEP

@@ -55,13 +55,13 @@ def prefix_sums(values, weights, weighted, total, missing, scale, weight_out, su
 
 
 @nb.njit(cache=True, nogil=True)
-def _missed(score, low, high, share):
+def _share_missed(score, low, high, share):
     """Return the share of a positive that a labelling misses. No branches, as the side of a cut is random."""
     return 1.0 if score < low else (share if score <= high else 0.0)
 
 
 @nb.njit(cache=True, nogil=True)
-def _alarmed(score, low, high, share):
+def _share_alarmed(score, low, high, share):
     """Return the share of a negative that a labelling predicts positive."""
     return 1.0 if score > high else (share if score >= low else 0.0)
 
@@ -72,9 +72,9 @@ def labelling_coefficients(
 ):
     """out[i] = (y'_i - y_i) / 2 times the sample's weight and ``scale``."""
     for i in range(n_pos):
-        out[i] = -scale * _missed(scores[i], pos_low, pos_high, pos_share)
+        out[i] = -scale * _share_missed(scores[i], pos_low, pos_high, pos_share)
     for i in range(n_pos, scores.size):
-        out[i] = scale * _alarmed(scores[i], neg_low, neg_high, neg_share)
+        out[i] = scale * _share_alarmed(scores[i], neg_low, neg_high, neg_share)
     if weighted:
         for i in range(scores.size):
             out[i] *= weights[i]
@@ -88,14 +88,14 @@ def labelling_slope(
     missed, alarmed = 0.0, 0.0
     if weighted:
         for i in range(n_pos):
-            missed += _missed(scores[i], pos_low, pos_high, pos_share) * direction[i] * weights[i]
+            missed += _share_missed(scores[i], pos_low, pos_high, pos_share) * direction[i] * weights[i]
         for i in range(n_pos, scores.size):
-            alarmed += _alarmed(scores[i], neg_low, neg_high, neg_share) * direction[i] * weights[i]
+            alarmed += _share_alarmed(scores[i], neg_low, neg_high, neg_share) * direction[i] * weights[i]
     else:
         for i in range(n_pos):
-            missed += _missed(scores[i], pos_low, pos_high, pos_share) * direction[i]
+            missed += _share_missed(scores[i], pos_low, pos_high, pos_share) * direction[i]
         for i in range(n_pos, scores.size):
-            alarmed += _alarmed(scores[i], neg_low, neg_high, neg_share) * direction[i]
+            alarmed += _share_alarmed(scores[i], neg_low, neg_high, neg_share) * direction[i]
     return scale * (alarmed - missed)
 
 

@@ -63,8 +63,8 @@ def find_balancing_shift(scores, n_pos, pos_margin, neg_margin, weights, weighte
 def smooth_violation(scores, n_pos, pos_margin, neg_margin, weights, weighted, smoothing, room, shift, scale, out):
     """Return the smoothed violation and its quadratic penalty; write its slopes to ``out``.
 
-    ``scale`` is the cost of a unit of score. The multiplier's part is left in the violation: it is zero at the exact
-    multiplier, and takes the error of the first order away that rounding leaves elsewhere.
+    ``scale`` is the cost of a unit of score. The multiplier's part stays in the violation: it is zero at the exact
+    multiplier, and cancels the first-order error of a rounded one.
     """
     value, held = scale * shift * room, 0.0
     for i in range(scores.size):

@@ -63,7 +63,7 @@ def _solve(L, size, right, out):
 
 @nb.njit(cache=True, nogil=True)
 def _drop(L, size, members, inside, alpha, at):
-    """Take a member out."""
+    """Remove a member."""
     alpha[members[at]] = 0.0
     inside[members[at]] = False
     _remove(L, size, at)
@@ -120,7 +120,7 @@ def solve_simplex(G, d, scale, alpha, tolerance):
     largest = 0.0
     for k in range(K):
         largest = max(largest, G[k, k], abs(d[k]) / scale)
-    # Large enough to keep members that differ by a constant apart, small enough not to drown small columns.
+    # Large enough to separate members that differ by a constant, small enough to preserve small columns.
     shift = 1e-6 * largest if largest > 0.0 else 1.0
     members = np.empty(K, np.int64)
     inside = np.zeros(K, np.bool_)
@@ -134,8 +134,8 @@ def solve_simplex(G, d, scale, alpha, tolerance):
     rounds, entering, stuck = 0, -1, False
     while not stuck and rounds < 20 * K + 100:
         rounds += 1
-        while size > 1:  # to the optimum over the members, or to the wall that is met first
-            # The step, not the goal, is solved for: shares may differ by many orders of magnitude.
+        while size > 1:  # to the optimum over the members, or to the first constraint on the way
+            # Solve for the step, not for its end: shares may differ by many orders of magnitude.
             for i in range(size):
                 product = 0.0
                 for j in range(size):
@@ -162,7 +162,7 @@ def solve_simplex(G, d, scale, alpha, tolerance):
                 alpha[members[i]] /= total
             if blocking < 0:
                 break
-            # A newcomer that leaves at once promised an ascent below rounding error: there is nothing left to gain.
+            # A coordinate that leaves at once had an ascent below rounding error: there is nothing left to gain.
             stuck = stuck or members[blocking] == entering
             _drop(L, size, members, inside, alpha, blocking)
             size -= 1

@@ -1,4 +1,4 @@
-"""One pass of point updates over dense or compressed (CSR) rows (Narasimhan et al. 2015, Algorithms 1 and 3).
+"""One pass of point updates over dense or sparse (CSR) samples (Narasimhan et al. 2015, Algorithms 1 and 3).
 
 The model is s(x) = a (v . x - m) + b with m = v . mean: its weights a v are those of the raw features, and b belongs to
 features from which the mean has been taken. Steps are those of gradient ascent on standardised features,
@@ -11,8 +11,8 @@ the averaged weights are never formed. With theta_t the share of the model after
     sum of theta_t w_t = A v - z,    A = sum of theta_t a_t,
 
 where every update of v by d adds A d to z (Xu 2011). The numbers a, m, b, A and others live in one array between
-passes, and in variables of their own during a pass: what is read from an array again and again, or passed on in one,
-costs as much as a short sample.
+passes, and in local variables during a pass: reading them from an array again and again costs as much as a short
+sample.
 """
 
 import math
@@ -25,14 +25,14 @@ from metricwise.kernels.prefetching import prefetch
 # Positions in the array of numbers.
 SCALE, OFFSET, BIAS = 0, 1, 2  # a, m, b
 SUM_SCALE, SUM_BIAS, SUM_SHARES = 3, 4, 5  # A, sum of theta (b - a m), sum of theta
-ROWS, POS_WEIGHT, NEG_WEIGHT = 6, 7, 8  # seen so far
+N_SAMPLES, POS_WEIGHT, NEG_WEIGHT = 6, 7, 8  # seen so far
 ALPHA, BETA = 9, 10  # the dual variables, or the costs of the two classes
 PACE = 11  # first of the numbers of `_pace`
 _PACE_NUMBERS = 6
 N_NUMBERS = PACE + _PACE_NUMBERS
 
 # Positions in the array of settings.
-STEP, STEP_ROWS, DUAL_STEP, SHRINKING, PRIOR = 0, 1, 2, 3, 4
+STEP, STEP_SAMPLES, DUAL_STEP, SHRINKING, PRIOR = 0, 1, 2, 3, 4
 N_SETTINGS = 5
 
 # The costs of the two classes stay fixed during a pass, or follow the dual region of a measure.
@@ -55,7 +55,7 @@ def _load(numbers):
         numbers[SUM_SCALE],
         numbers[SUM_BIAS],
         numbers[SUM_SHARES],
-        numbers[ROWS],
+        numbers[N_SAMPLES],
         numbers[POS_WEIGHT],
         numbers[NEG_WEIGHT],
         numbers[ALPHA],
@@ -89,25 +89,26 @@ def _count(count, pos_weight, neg_weight, is_positive, weight):
 
 
 @nb.njit(cache=True, nogil=True)
-def _is_due(rows, plain):
+def _is_due(n_samples, plain):
     """Return whether `_pace` is due: it changes slowly, and would cost as much as a short sample."""
-    return plain or rows <= _EVERY_SAMPLE_UNTIL or int(rows) % _SAMPLES_PER_PACE == 0
+    return plain or n_samples <= _EVERY_SAMPLE_UNTIL or int(n_samples) % _SAMPLES_PER_PACE == 0
 
 
 @nb.njit(cache=True, nogil=True)
-def _pace(settings, rows, positives, negatives, plain):
+def _pace(settings, n_samples, positives, negatives, plain):
     """Return the quantities that depend on the number of samples seen.
 
     These are the decay of the steps, one over the share of either class, the step of the dual variables, the amount by
     which rewards are raised for the geometric mean, and its largest slope at such rewards.
     """
     prior = settings[PRIOR] if settings[PRIOR] > 0.0 else (positives + 1.0) / (positives + negatives + 2.0)
-    # Steps shrink as one over the root of the samples; unless plain, they begin to after some samples only.
-    decay = 1.0 / math.sqrt(rows) if plain else math.sqrt(settings[STEP_ROWS] / (settings[STEP_ROWS] + rows))
+    # Steps shrink as one over the root of the samples; unless plain, they begin to shrink after some samples only.
+    full = settings[STEP_SAMPLES]
+    decay = 1.0 / math.sqrt(n_samples) if plain else math.sqrt(full / (full + n_samples))
     # The variance of the reward of the rare class is one over its share.
     dual_step = settings[DUAL_STEP] * decay * math.sqrt(min(prior, 1.0 - prior))
     # The geometric mean is too steep where a rate is zero: rewards are raised, ever less.
-    raised = 1.0 / math.sqrt(math.sqrt(rows))
+    raised = 1.0 / math.sqrt(math.sqrt(n_samples))
     steepest = 0.5 * math.sqrt((1.0 + raised) / raised)  # of the rates between raised and 1 + raised
     return decay, 1.0 / prior, 1.0 / (1.0 - prior), dual_step, raised, steepest
 
@@ -161,15 +162,15 @@ def shrink(v, z, numbers, decrease):
 
 @nb.njit(cache=True, nogil=True, fastmath=_REASSOCIATE)
 def dense_pass(
-    X, rows, positive, weights, mean, precision, v, z, numbers, settings, region, plain, intercept, start, stop
+    X, samples, positive, weights, mean, precision, v, z, numbers, settings, region, plain, intercept, start, stop
 ):
-    """Update the model with the samples ``rows[start:stop]``, one after the other."""
+    """Update the model with the samples ``samples[start:stop]``, one after the other."""
     scale, offset, bias, sum_scale, sum_bias, sum_shares, count, pos_weight, neg_weight, alpha, beta = _load(numbers)
     decay, per_pos, per_neg, dual_step, raised, steepest = _load_pace(numbers)
     for k in range(start, stop):
-        i = rows[k]
+        i = samples[k]
         if k + _AHEAD < stop:
-            row = X[rows[k + _AHEAD]]
+            row = X[samples[k + _AHEAD]]
             prefetch(row, 0, row.size)
         row, weight, is_positive = X[i], weights[i], positive[i]
         count, pos_weight, neg_weight = _count(count, pos_weight, neg_weight, is_positive, weight)
@@ -236,7 +237,7 @@ def sparse_pass(
     data,
     indices,
     indptr,
-    rows,
+    samples,
     positive,
     weights,
     precision,
@@ -250,13 +251,13 @@ def sparse_pass(
     start,
     stop,
 ):
-    """Update the model as `dense_pass` does, with compressed rows whose features keep their mean."""
+    """Update the model with the samples ``samples[start:stop]`` of a CSR matrix, one after the other, not centred."""
     scale, offset, bias, sum_scale, sum_bias, sum_shares, count, pos_weight, neg_weight, alpha, beta = _load(numbers)
     decay, per_pos, per_neg, dual_step, raised, steepest = _load_pace(numbers)
     for k in range(start, stop):
-        i = rows[k]
+        i = samples[k]
         if k + _AHEAD < stop:
-            later = rows[k + _AHEAD]
+            later = samples[k + _AHEAD]
             prefetch(data, indptr[later], indptr[later + 1])
             prefetch(indices, indptr[later], indptr[later + 1])
         weight, is_positive = weights[i], positive[i]
@@ -309,10 +310,10 @@ def sparse_pass(
 
 
 @nb.njit(cache=True, nogil=True)
-def observe_dense(X, rows, origin, first, second, observed, start, stop):
-    """Add samples to the sums of x - origin and of its square, after so many ``observed`` ones; outliers count less."""
+def observe_dense(X, samples, origin, first, second, observed, start, stop):
+    """Add samples to the sums of x - origin and of its square, after ``observed`` earlier ones; outliers count less."""
     for k in range(start, stop):
-        row, share = X[rows[k]], 1.0 / max(observed + k - start, 1)
+        row, share = X[samples[k]], 1.0 / max(observed + k - start, 1)
         for j in range(row.size):
             shifted = row[j] - origin[j]
             middle = first[j] * share
@@ -325,13 +326,13 @@ def observe_dense(X, rows, origin, first, second, observed, start, stop):
 
 
 @nb.njit(cache=True, nogil=True)
-def observe_sparse(data, indices, indptr, rows, counts, second, start, stop):
+def observe_sparse(data, indices, indptr, samples, counts, second, start, stop):
     """Add the samples to every feature's number of nonzero entries and to their sum of squares."""
     for k in range(start, stop):
-        for p in range(indptr[rows[k]], indptr[rows[k] + 1]):
+        for p in range(indptr[samples[k]], indptr[samples[k] + 1]):
             if data[p] != 0.0:
                 j, square = indices[p], data[p] * data[p]
-                if square * counts[j] > _FARTHEST * second[j] and second[j] > 0.0:  # as above
+                if square * counts[j] > _FARTHEST * second[j] and second[j] > 0.0:  # an outlier counts less
                     square = _FARTHEST * second[j] / counts[j]
                 counts[j] += 1.0
                 second[j] += square

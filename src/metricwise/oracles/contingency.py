@@ -21,7 +21,7 @@ from metricwise._typing import Floats
 from metricwise.kernels import selection, tables
 from metricwise.measures.base import CountsTable, Ratio
 from metricwise.oracles.base import Classes, Cut, CutLabelling, cut_after, margin_tolerance
-from metricwise.threads import both
+from metricwise.threads import run_both
 
 Scan = Literal["pointers", "bisection", "rising", "falling"]
 
@@ -176,7 +176,7 @@ class TableOracle:
 
     def violate(self, scores: Floats) -> CutLabelling:
         classes, scale = self.classes, 1.0 / self.mistakes
-        (pos, pos_weights), (neg, neg_weights) = both(
+        (pos, pos_weights), (neg, neg_weights) = run_both(
             lambda: self._sort_pos(scores), lambda: self._sort_neg(scores), classes.sorting_threads
         )
         T, A = self._T[: pos.size + 1], self._A[: pos.size + 1]

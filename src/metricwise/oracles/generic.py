@@ -98,7 +98,7 @@ class GenericOracle:
             self._block_losses + np.maximum.reduceat(A, a_edges)[:, None] + np.maximum.reduceat(B, b_edges)[None, :]
         )
         grid = _Grid(self, T, A, F, B, _block(T.size), _block(F.size))
-        # The winner of the last call is a good guess, and blocks that cannot beat it need not even be sorted.
+        # The best table of the last call is a good guess, and blocks that cannot beat it need not even be sorted.
         near = (np.searchsorted(a_edges, np.searchsorted(T, self._last[0]), "right") - 1) * b_edges.size
         near += np.searchsorted(b_edges, np.searchsorted(F, self._last[1]), "right") - 1
         best = grid.find_best(np.array([min(int(near), bounds.size - 1)]), b_edges.size)

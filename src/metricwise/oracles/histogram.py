@@ -53,7 +53,7 @@ class Bracket(NamedTuple):
     lower, upper : float
         Bounds of the slack.
     labelling : Labelling
-        The most violated one of the means.
+        The most violated labelling of the means.
     by_bin : tuple of two arrays
         Its coefficient for a sample of every bin, for the positives and for the negatives.
     changes : tuple of two arrays
@@ -179,7 +179,7 @@ def refine_edges(bins: ClassScores, changes: Floats, n_bins: int) -> Floats:
     """
     where = np.flatnonzero(bins.filled)
     count, low, high = bins.counts[where], bins.low[where], bins.high[where]
-    # Stretches of score: bins and the gaps between them in turn. A gap parts samples that would else share a bin.
+    # Intervals of scores: bins and the gaps between them in turn. A gap separates samples that would share a bin.
     ends = np.column_stack([low, high]).ravel()
     width = np.diff(ends)
     counts_between = np.empty(width.size)

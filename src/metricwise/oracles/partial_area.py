@@ -8,7 +8,7 @@ what lies between a and b of this, so that
     R = max  1 / (W+ m)  sum_i w_i ( max(0, q_i - a) + integral from 0 to q_i of (s(t) - s_i) dt )
 
 with s(t) the score of the negative at weight t of the order. Early negatives have more positives below them than late
-ones, so the order of the scores is the best one, and only the top b of it takes part. Given the order, every positive
+ones, so the order of the scores is the best one, and only the top b of it counts. Given the order, every positive
 is placed independently. R is a maximum of linear functions of the scores, hence convex, and bounds from above the area
 that the ranking of the scores lacks: placing a positive below the negatives that are not lower adds nothing negative to
 the loss. From 0 to 1 it is the mean hinge loss over pairs.
@@ -23,7 +23,7 @@ from metricwise._typing import Floats
 from metricwise.kernels import pairs, partial_area, selection
 from metricwise.oracles.base import Classes, cut_after, margin_tolerance
 from metricwise.oracles.ranking import PairLabelling
-from metricwise.threads import both
+from metricwise.threads import run_both
 
 SampleIndices = NDArray[np.int32]
 
@@ -37,7 +37,7 @@ class PartialAreaOracle:
         self._start, self._end = (rate * classes.neg_weight for rate in fpr_range)
         self._scale = 1.0 / (classes.pos_weight * (self._end - self._start))
         lightest = 1.0 if classes.weights is None else float(classes.weights[classes.n_pos :].min())
-        # Any so many negatives hold at least the weight of the top.
+        # This many negatives have at least the weight of the top, whichever they are.
         self._enough = int(min(np.ceil(self._end / lightest), classes.n_neg))
 
     def violate(self, scores: Floats) -> PairLabelling:
@@ -45,7 +45,7 @@ class PartialAreaOracle:
         reach = margin_tolerance(scores, 1.0)
         margin = 1.0 - reach
         lowest, highest = float(scores[:n_pos].min()), float(scores[n_pos:].max())
-        (pos_indices, pos), (neg_indices, neg) = both(
+        (pos_indices, pos), (neg_indices, neg) = run_both(
             lambda: pairs.sort_near_margin(scores, 0, n_pos, -1.0, -(highest + margin)),
             lambda: self._top_negatives(scores, lowest - margin, reach),
             classes.sorting_threads,

@@ -12,7 +12,7 @@ import numpy as np
 from metricwise._typing import Floats
 from metricwise.kernels import pairs, selection
 from metricwise.oracles.base import Classes, margin_tolerance
-from metricwise.threads import both
+from metricwise.threads import run_both
 
 
 @dataclass(frozen=True)
@@ -43,14 +43,14 @@ class PairOracle:
         classes, n_pos = self.classes, self.classes.n_pos
         margin = 1.0 - margin_tolerance(scores, 1.0)
         lowest, highest = float(scores[:n_pos].min()), float(scores[n_pos:].max())
-        (pos_indices, pos), (neg_indices, neg) = both(
+        (pos_indices, pos), (neg_indices, neg) = run_both(
             lambda: pairs.sort_near_margin(scores, 0, n_pos, -1.0, -(highest + margin)),
             lambda: pairs.sort_near_margin(scores, n_pos, scores.size, 1.0, lowest - margin),
             classes.sorting_threads,
         )
         out = np.zeros(scores.size)
         walk = pos_indices, pos, neg_indices, neg, classes.weight_array, classes.is_weighted, self._scale, margin, out
-        (value, loss), _ = both(
+        (value, loss), _ = run_both(
             lambda: pairs.violated_by_negatives(*walk),
             lambda: pairs.violated_by_positives(*walk),
             classes.sorting_threads,

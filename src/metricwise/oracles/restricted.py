@@ -17,7 +17,7 @@ from metricwise._typing import Floats
 from metricwise.kernels import selection, tables
 from metricwise.measures.restricted import training_value
 from metricwise.oracles.base import Classes, CutLabelling, cut_after
-from metricwise.threads import both
+from metricwise.threads import run_both
 
 
 class _SortedClasses:
@@ -29,7 +29,7 @@ class _SortedClasses:
         self.pos_weights: Floats | None = None
         self.neg_weights: Floats | None = None
         if weights is None:
-            self.pos, self.neg = both(
+            self.pos, self.neg = run_both(
                 lambda: np.sort(pos[pos < ceiling]), lambda: np.sort(neg[neg < -floor]), classes.sorting_threads
             )
             return

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from metricwise._typing import Floats
 from metricwise.kernels import pairs, squared_pairs
 from metricwise.oracles.base import Classes
-from metricwise.threads import both
+from metricwise.threads import run_both
 
 Integers = NDArray[np.int32]
 
@@ -62,7 +62,7 @@ class PairLossAt:
         out = np.zeros(direction.size)
         classes = self.classes
         shared = classes.weight_array, classes.is_weighted, self.scale, direction, out
-        both(
+        run_both(
             lambda: squared_pairs.curvature_of_negatives(self.pos_indices, self.neg_indices, self.first_pos, *shared),
             lambda: squared_pairs.curvature_of_positives(self.pos_indices, self.neg_indices, self.last_neg, *shared),
             classes.sorting_threads,
@@ -80,9 +80,9 @@ class SquaredPairHinge:
     def at(self, scores: Floats) -> PairLossAt:
         classes, n_pos = self.classes, self.classes.n_pos
         lowest, highest = float(scores[:n_pos].min()), float(scores[n_pos:].max())
-        # A little more than can be violated: the partners are counted exactly.
+        # Slightly more samples than can be violated; the partners are counted exactly.
         near = 1.0 + 1e-9 * max(1.0, abs(lowest), abs(highest))
-        (pos_indices, pos), (neg_indices, neg) = both(
+        (pos_indices, pos), (neg_indices, neg) = run_both(
             lambda: pairs.sort_near_margin(scores, 0, n_pos, -1.0, -(highest + near)),
             lambda: pairs.sort_near_margin(scores, n_pos, scores.size, 1.0, lowest - near),
             classes.sorting_threads,
@@ -91,7 +91,7 @@ class SquaredPairHinge:
         squared_pairs.count_partners(pos, neg, first_pos, last_neg)
         slopes = np.zeros(scores.size)
         weights = classes.weight_array, classes.is_weighted, self._scale, slopes
-        (value, _), _ = both(
+        (value, _), _ = run_both(
             lambda: squared_pairs.squares_by_negatives(pos_indices, pos, neg_indices, neg, first_pos, *weights),
             lambda: squared_pairs.slopes_of_positives(pos_indices, pos, neg_indices, neg, last_neg, *weights),
             classes.sorting_threads,

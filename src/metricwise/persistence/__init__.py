@@ -1,4 +1,4 @@
-"""Models in files, without pickle: nothing in a file is ever executed.
+"""Save and load models without pickle: nothing in a file is ever executed.
 
 `metricwise.persistence.container` describes such a file, `metricwise.persistence.tree_writer` the model in it, and
 `metricwise.persistence.allowed` the classes that it can hold. `metricwise.persistence.old` reads files of earlier
@@ -32,7 +32,7 @@ PathLike = str | os.PathLike[str]
 
 @dataclass(frozen=True)
 class ModelDescription:
-    """What the header of a model file states.
+    """The header of a model file.
 
     Parameters
     ----------
@@ -63,11 +63,11 @@ def save(model: Any, path: PathLike, *, command: str | None = None, data: Any = 
     model : estimator
         An estimator of metricwise, or one of scikit-learn, such as a pipeline, that contains some.
     path : str or path
-        The file; one that is there already is replaced once the new one is complete.
+        The file; an existing file is replaced once the new one is complete.
     command : str, optional
-        The command that trained the model, kept with it.
+        The command that trained the model, stored with it.
     data : array, data frame, sparse matrix, path of a file, or tuple of them, optional
-        The training data, for instance ``(X, y)``: their fingerprint is kept with the model.
+        The training data, for instance ``(X, y)``: their fingerprint is stored with the model.
 
     Raises
     ------
@@ -171,12 +171,12 @@ def load(path: PathLike) -> Any:
                 f"it was saved by metricwise {before[:50]}, and this is {now}: use the version that wrote it ({error})"
             ) from error
         if not isinstance(model, BaseEstimator):
-            raise ValueError("it holds something else than an estimator")
+            raise ValueError("its content is no estimator")
     return model
 
 
 def describe(path: PathLike) -> ModelDescription:
-    """Return what the header of a model file states, without reading the model.
+    """Return the header of a model file without reading the model.
 
     Parameters
     ----------
@@ -198,12 +198,12 @@ def describe(path: PathLike) -> ModelDescription:
 
 @contextmanager
 def _name_file_in_errors(path: PathLike) -> Iterator[None]:
-    """Turn whatever goes wrong with the content of a file into one error that names it."""
+    """Convert any error about the content of a file into one that names the file."""
     try:
         yield
     except OSError as error:
         raise ModelFileError(str(path), f"it cannot be read ({error.strerror or error}): check the path") from error
-    except Exception as error:  # any at all: what a file holds decides which error it leads to
+    except Exception as error:  # of any kind: it depends on the content of the file
         text = str(error).rstrip(".") if isinstance(error, ValueError) else repr(error)
         raise ModelFileError(
             str(path),
@@ -236,7 +236,7 @@ def _get_versions() -> dict[str, str]:
     import sklearn
 
     return {
-        "metricwise": sys.modules["metricwise"].__version__,  # loaded, as this module is a part of it
+        "metricwise": sys.modules["metricwise"].__version__,  # this module is a part of it, so it is imported
         "scikit-learn": sklearn.__version__,
         "numpy": np.__version__,
         "python": platform.python_version(),

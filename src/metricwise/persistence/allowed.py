@@ -15,7 +15,7 @@ from typing import Any
 from metricwise._sklearn import HELD_CLASSES, HELD_LOSSES
 from metricwise.registry import entry_of
 
-# By the module they are looked up in: the public one where there is one, since private ones move.
+# By the module of lookup: the public one if there is one, since private modules move.
 _CLASSES: dict[str, str] = {
     "sklearn.calibration": "CalibratedClassifierCV",
     "sklearn.compose": "ColumnTransformer",
@@ -100,7 +100,7 @@ def get_name(thing: Any, table: Table) -> str | None:
 
 
 def find_value(name: Any, table: Table) -> Any:
-    """Return what a table has under a name; ValueError if it has no such name."""
+    """Return the class or function with a name in a table; ValueError if there is none."""
     module, _, last = str(name).rpartition(".")
     if not isinstance(name, str) or last not in table.get(module, ()):
         raise _refuse(name)
@@ -108,7 +108,7 @@ def find_value(name: Any, table: Table) -> Any:
 
 
 def is_own(name: str) -> bool:
-    """Whether a class is one of metricwise, which declares what is stored of it, by its name in files."""
+    """Return whether the name of a class in files is one of metricwise, which declares its stored state."""
     return name.startswith(_OWN)
 
 

@@ -67,7 +67,7 @@ def _check_boosting(values: Values) -> None:
 
 
 def _check_first_guess(guess: Any, n_classes: int, loss: Any, columns: Any) -> None:
-    """Raise unless what boosting starts from gives one number for every sample and column of trees."""
+    """Raise unless the initial prediction of boosting is one number per sample and column of trees."""
     require(columns == (n_classes if find_kind(loss) == "loss" and loss.is_multiclass else 1), _BOOSTED)
     if isinstance(guess, str):
         require(guess == "zero", _BOOSTED)
@@ -154,7 +154,7 @@ def _check_linear(values: Values) -> None:
 
 
 def _check_sparse_coding(values: Values) -> None:
-    """Dictionaries have the features as columns, weights the atoms; there are as many of one as of the other."""
+    """Raise unless there are as many dictionaries (features as columns) as weights (atoms as columns)."""
     if "coef_" not in values:
         return
     atoms: Any = values.get("dictionary_")
@@ -193,7 +193,7 @@ def _check_stream_model(values: Values) -> None:
 
 
 def _check_stream_state(values: Values) -> None:
-    """Compare arrays with those of a state that has not seen any sample."""
+    """Raise unless arrays have the shapes and types of those of a fresh state."""
     v, problem = values["v"], "the state of a stream is damaged"
     require(isinstance(v, np.ndarray) and v.ndim == 1, problem)
     from metricwise.solvers.stream_state import StreamState  # not needed for other models
@@ -206,7 +206,7 @@ def _check_stream_state(values: Values) -> None:
             require(same and found.flags.c_contiguous, problem)
         elif field.name != "pieces":
             require(isinstance(found, int | float), problem)
-    require(np.all(values["n_scores"] >= 0), problem)  # of all times, also of scores that are forgotten
+    require(np.all(values["n_scores"] >= 0), problem)  # counts all scores, also those dropped since
     require(np.all(values["strides"] >= 1) and values["waiting"] >= 0, problem)
     for X, positive, weights in values["pieces"]:
         require(X.shape == (weights.size, v.size) and positive.shape == weights.shape == (weights.size,), problem)

@@ -1,4 +1,4 @@
-"""Objects whose state is in compiled code: what they contain is written, checked when it is read, and put together.
+"""Objects with compiled state: their content is written, checked when it is read, and reassembled.
 
 Compiled code follows any index, so that every index of a file is checked before it is used.
 """
@@ -28,7 +28,7 @@ class Compiled(NamedTuple):
 
 
 def require(condition: Any, problem: str) -> None:
-    """Raise if a model in a file is not as it must be."""
+    """Raise a ValueError about a model in a file unless a condition holds."""
     if not condition:
         raise ValueError(problem)
 
@@ -53,7 +53,7 @@ def _read_tree(values: dict[str, Any]) -> Any:
     require(contents.dtype == np.float64 and contents.shape == (nodes.size, n_outputs, n_classes.max()), _WRONG_TREE)
     inner = nodes["left_child"] != -1
     _check_children(nodes["left_child"], nodes["right_child"], inner)
-    require(_within(nodes["feature"][inner], n_features), _WRONG_TREE)
+    require(_are_within(nodes["feature"][inner], n_features), _WRONG_TREE)
     tree = tree_class(n_features, n_classes.astype(np.intp), n_outputs)
     state = {name: values[name] for name in ("max_depth", "node_count")}
     tree.__setstate__({**state, "nodes": nodes, "values": np.ascontiguousarray(contents)})
@@ -70,12 +70,12 @@ def _check_children(left: Any, right: Any, inner: Any) -> None:
         require(np.all(child > numbers) and np.all(child < inner.size), _WRONG_TREE)
 
 
-def _within(indices: Any, size: int) -> bool:
+def _are_within(indices: Any, size: int) -> bool:
     return bool(np.all(indices >= 0) and np.all(indices < size))
 
 
 def check_predictor(values: dict[str, Any]) -> None:
-    """Raise unless a tree of histogram-based boosting leads nowhere else."""
+    """Raise unless all indices of a tree of histogram-based boosting lie within it."""
     nodes, bitsets = values["nodes"], (values["raw_left_cat_bitsets"], values["binned_left_cat_bitsets"])
     require(isinstance(nodes, np.ndarray) and nodes.dtype == boosted_node_type(), _WRONG_TREE)
     require(nodes.ndim == 1 and nodes.size >= 1, _WRONG_TREE)
@@ -85,7 +85,7 @@ def check_predictor(values: dict[str, Any]) -> None:
         require(isinstance(bits, np.ndarray) and bits.dtype == np.uint32, _WRONG_TREE)
         require(bits.ndim == 2 and bits.shape[1] == 8, _WRONG_TREE)
         used = nodes["bitset_idx"][inner & (nodes["is_categorical"] != 0)]
-        require(_within(used, bits.shape[0]), _WRONG_TREE)
+        require(_are_within(used, bits.shape[0]), _WRONG_TREE)
 
 
 # ------------------------------------------------------------------------------- random numbers, losses and functions

@@ -34,7 +34,7 @@ HEADER, TREE = "header.json", "model.json"
 _CHECKSUM_BYTES = 64
 _MOST_HEADER_BYTES = 1 << 20
 _BLOCK = 1 << 20
-_BEGINNING = (1980, 1, 1, 0, 0, 0)  # so that a model gives the same file at any time
+_BEGINNING = (1980, 1, 1, 0, 0, 0)  # a fixed date, so that a model gives the same file at any time
 _MEMBER = re.compile(r"header\.json|model\.json|array_(0|[1-9][0-9]{0,8})\.npy")
 _NUMBERS_AND_TEXT = "biufcUSV"
 _HEADER_READERS = {
@@ -74,7 +74,7 @@ def _to_json(value: Any) -> bytes:
 
 
 def _compute_checksum(file: BinaryIO) -> bytes:
-    """Return the SHA-256 of a file but for its last bytes, which hold it."""
+    """Return the SHA-256 of a file without its last bytes, which contain it."""
     left = file.seek(0, io.SEEK_END) - _CHECKSUM_BYTES
     file.seek(0)
     found = hashlib.sha256()
@@ -107,7 +107,7 @@ class Container:
         return json.loads(self._archive.read(name), parse_constant=_refuse_constant)
 
     def read_array(self, number: int) -> Labels:
-        """Return an array; one that claims to be larger than what the file holds is refused."""
+        """Return an array; raise a ValueError if its header claims more than the file contains."""
         content = self._archive.read(f"array_{number}.npy")
         file = io.BytesIO(content)
         version = np.lib.format.read_magic(file)
@@ -124,7 +124,7 @@ class Container:
 
 @contextmanager
 def open_container(path: Path) -> Iterator[Container]:
-    """Open a file whose checksum and list of members are right; ValueError for others."""
+    """Open a file and check its checksum and members; ValueError if they are wrong."""
     with path.open("rb") as file:
         size = file.seek(0, io.SEEK_END)
         checksum = _compute_checksum(file)

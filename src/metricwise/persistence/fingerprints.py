@@ -38,8 +38,8 @@ def fingerprint(data: Any) -> dict[str, Any]:
         return _fingerprint_file(Path(data))
     digest = hashlib.sha256()
     if sparse.issparse(data):
-        rows = data.tocsr()
-        for part in (rows.data, rows.indices.astype(np.int64), rows.indptr.astype(np.int64)):
+        matrix = data.tocsr()
+        for part in (matrix.data, matrix.indices.astype(np.int64), matrix.indptr.astype(np.int64)):
             _update(digest, part)
         return {"shape": list(data.shape), "dtype": f"sparse {data.dtype}", "sha256": digest.hexdigest()}
     if hasattr(data, "columns") and hasattr(data, "shape"):

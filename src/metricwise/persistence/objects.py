@@ -1,4 +1,4 @@
-"""What files store of an object, and the object that stored values make.
+"""Convert objects to stored values, and stored values to objects.
 
 Classes of metricwise declare what is stored (`metricwise._state`). Those of scikit-learn cannot: all of their
 attributes are stored, but for those that follow from others.
@@ -29,7 +29,7 @@ _MEMORY = "memory"  # a parameter of pipelines that names files of the training
 
 
 def get_values(thing: Any, name: str) -> Values:
-    """Return what is stored of an object of a class with the given name in files."""
+    """Return the stored values of an object whose class has the given name in files."""
     if is_own(name):
         values = _get_declared(thing, type(thing).__stored_state__)
     elif isinstance(thing, Bunch):
@@ -47,7 +47,7 @@ def get_values(thing: Any, name: str) -> Values:
 
 
 def make_object(cls: Any, name: str, values: Values) -> Any:
-    """Return the object of a class that stored values make; ValueError if they are not such as the class stores."""
+    """Return the object of a class from stored values; ValueError if they do not fit the class."""
     make = _make_own if is_own(name) else _make_sklearn
     return make(cls, name, values)
 

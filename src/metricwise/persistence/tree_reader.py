@@ -1,4 +1,4 @@
-"""Make a model of the entries of a file; see `metricwise.persistence.tree_writer`."""
+"""Make a model from the entries of a file, which `metricwise.persistence.tree_writer` describes."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _PLAIN = (bool, int, str)
 
 
 class TreeReader:
-    """Reads entries of a file; whatever is not as it should be is an error.
+    """Reads entries of a file; raises a ValueError for any unexpected content.
 
     Parameters
     ----------
     array : callable
-        Returns the array of a number.
+        Returns the array with a given number.
     file_format : int
         The format of the file.
     """
@@ -102,7 +102,7 @@ class TreeReader:
         if data.dtype.kind not in "biuf" or indices.dtype.kind not in "iu" or indptr.dtype.kind not in "iu":
             raise ValueError("a sparse matrix is not made of numbers")
         if indptr.size != (rows if entry["format"] == "csr" else columns) + 1:
-            raise ValueError("a sparse matrix has another shape than it says")
+            raise ValueError("the arrays of a sparse matrix do not fit its shape")
         made = cls((data, indices, indptr), shape=(rows, columns))
         made.check_format(full_check=True)
         return made

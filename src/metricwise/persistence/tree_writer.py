@@ -45,7 +45,7 @@ class TreeWriter:
         self.arrays: list[Labels] = []
         self._known: dict[int, int] = {}
         self._open: set[int] = set()
-        self._alive: list[Any] = []  # the id of an object that is alive belongs to no other
+        self._alive: list[Any] = []  # keeps objects alive, so that their ids stay unique
 
     def _encode(self, thing: Any, where: str) -> Any:
         """Return the JSON value of a thing; messages name it by ``where``."""

@@ -1,1 +1,1 @@
-"""What a model does, for the meeting afterwards: the report with its explorer, and pictures for notebooks."""
+"""Reports about models: an HTML page with an explorer of thresholds, and displays for notebooks."""

@@ -14,7 +14,7 @@ from metricwise.reporting.evaluation import Evaluation
 from metricwise.reporting.markup import number
 from metricwise.reporting.predictions import Problem, Scale
 from metricwise.reporting.steps import Steps
-from metricwise.reporting.svg import Chart, padded
+from metricwise.reporting.svg import Chart, pad_range
 from metricwise.results import Result, StreamResult
 
 _UNIT = (0.0, 1.0)
@@ -24,7 +24,7 @@ _NAME = 42  # letters of its name
 
 
 class Point(NamedTuple):
-    """Where a model works: recall, precision, share of false alarms."""
+    """The operating point of a model: recall, precision and false positive rate."""
 
     recall: float
     precision: float
@@ -71,7 +71,7 @@ def roc(steps: Steps, point: Point, area: float | None) -> str:
 
 
 def _operating(chart: Chart, x: float, y: float) -> None:
-    # The label keeps clear of the upper right corner, where good models work.
+    # The label avoids the upper right corner, where the points of good models are.
     right = x < 0.6
     chart.dot(x, y, "own", "diamond")
     chart.label(x, y, "model", anchor="start" if right else "end", dx=11 if right else -11, dy=16, style="strong")
@@ -88,7 +88,7 @@ def measure_by_threshold(
         f"At the model's threshold {steps.thresholds[steps.own]:.4g} it is {number(here)}; the largest value on these "
         f"samples is {number(values[best])}, at {steps.thresholds[best]:.4g}."
     )
-    ends = _UNIT if scale == "probability" else padded(steps.thresholds, 0.0)
+    ends = _UNIT if scale == "probability" else pad_range(steps.thresholds, 0.0)
     bottom = min(0.0, float(low.min()))
     chart = Chart(
         f"{title} against the threshold", words, f"threshold of the {scale}", title, ends, (bottom, 1.0), "measure"
@@ -97,7 +97,7 @@ def measure_by_threshold(
     chart.line(steps.thresholds, values, "first")
     where = float(steps.thresholds[steps.own])
     chart.segment((where, bottom), (where, 1.0), "faint")
-    rising = high[0] < high[-1]  # then the upper left is empty
+    rising = high[0] < high[-1]  # then the upper left corner is free
     corner = (ends[0], "start", 8.0) if rising else (ends[1], "end", -8.0)
     chart.label(corner[0], 1.0, f"{100 * confidence:g} % band", corner[1], corner[2], 14, "soft")
     chart.dot(where, here, "own", "diamond")
@@ -144,7 +144,7 @@ def compute_calibration(problem: Problem, confidence: float) -> Calibration:
 
 
 def _edges(probabilities: Floats) -> Floats:
-    """Return bounds of groups whose numbers of positives vary equally: samples that are surely negative share one."""
+    """Return bounds of groups whose numbers of positives vary equally: small probabilities share one."""
     ordered = np.sort(probabilities)
     variance = np.cumsum(np.maximum(ordered * (1.0 - ordered), 1e-9))
     at = np.searchsorted(variance, variance[-1] * np.arange(1, _BINS) / _BINS)
@@ -184,7 +184,7 @@ def convergence(result: Result) -> str:
         f"{lower[-1]:.6g}: a relative gap of {result.certificate.relative:.2g}."
     )
     top = float(np.quantile(upper, 0.9)) * 1.15 if upper.size > 5 else float(upper.max()) * 1.1
-    ends = padded(iterations, 0.02)
+    ends = pad_range(iterations, 0.02)
     chart = Chart("Convergence: bounds of the objective", words, "iteration", "objective", ends, (0.0, max(top, 1e-12)))
     chart.band(iterations, lower, upper, "first")
     chart.line(iterations, upper, "first")
@@ -200,7 +200,8 @@ def stream_history(result: StreamResult, title: str) -> str:
     entries = [entry for entry in result.history if np.isfinite(entry.measure)]
     seen, values = [float(entry.n_samples) for entry in entries], [entry.measure for entry in entries]
     words = f"After {result.n_samples:,} samples the {title} of samples not learnt from is {number(values[-1])}."
-    chart = Chart("Training", words, "samples learnt from", title, (0.0, max(seen)), padded([*values, 0.0, 1.0], 0.0))
+    ends = pad_range([*values, 0.0, 1.0], 0.0)
+    chart = Chart("Training", words, "samples learnt from", title, (0.0, max(seen)), ends)
     chart.line(seen, values, "first")
     chart.label(seen[-1], values[-1], number(values[-1]), anchor="end", dy=-9, style="strong")
     return chart.render()
@@ -213,7 +214,7 @@ def intervals(title: str, names: Sequence[str], evaluated: Sequence[Evaluation])
         f"{n} {number(j.value)}, {number(b[0])} to {number(b[1])}"
         for n, j, b in zip(names, evaluated, bounds, strict=True)
     )
-    ends = padded(np.array([*np.ravel(bounds), *(one.value for one in evaluated)]), 0.12)
+    ends = pad_range(np.array([*np.ravel(bounds), *(one.value for one in evaluated)]), 0.12)
     height = _ROW * len(names) + 66
     chart = Chart(f"{title} of the models", words, title, "", ends, (-len(names) + 0.4, 0.6), height=height, left=16)
     for k, (name, one, (low, high)) in enumerate(zip(names, evaluated, bounds, strict=True)):
@@ -225,5 +226,5 @@ def intervals(title: str, names: Sequence[str], evaluated: Sequence[Evaluation])
 
 
 def _cut(name: str) -> str:
-    """Return a name that fits on the chart; the table beside it has the whole."""
+    """Return a name shortened to fit on the chart; the table beside it has the full name."""
     return name if len(name) <= _NAME else name[: _NAME - 1] + "…"

@@ -20,7 +20,7 @@ from metricwise.reporting.training_displays import axes_for
 
 
 class MeasureCurveDisplay:
-    """The measure against the threshold, with the band that chance leaves and the threshold that was chosen.
+    """The measure against the threshold, with its confidence band and the threshold of the model.
 
     Parameters
     ----------
@@ -31,14 +31,14 @@ class MeasureCurveDisplay:
     chosen : float or None
         The threshold of the model.
     measure_name : str
-        For the axis.
+        Label of the axis.
     name : str, optional
-        Of the model, for the legend.
+        Name of the model in the legend.
 
     Attributes
     ----------
     ax_, figure_ : axes and figure
-        On which it was drawn.
+        Axes and figure of the plot.
     line_, band_ : artists
         The curve and its band.
 
@@ -77,7 +77,7 @@ class MeasureCurveDisplay:
         Parameters
         ----------
         ax : matplotlib axes, optional
-            Where to draw; a new figure by default.
+            Axes to draw on; a new figure by default.
         **kwargs
             Passed to ``ax.plot`` for the curve.
 
@@ -121,17 +121,17 @@ class MeasureCurveDisplay:
         estimator : fitted classifier
             With ``predict_proba`` or ``decision_function``.
         X, y : samples and their classes
-            On which the measure is computed.
+            Samples that the measure is computed on, and their classes.
         measure : str or Measure, optional
-            By default what the model was trained for, or F1 if it does not say.
+            By default the measure that the model was trained for, or F1 if it declares none.
         pos_label : label, optional
             The positive class.
         confidence : float, default=0.9
-            Of the band.
+            Confidence level of the band.
         name : str, optional
-            For the legend; by default the class of the model.
+            Name in the legend; by default the class of the model.
         ax : matplotlib axes, optional
-            Where to draw.
+            Axes to draw on; a new figure by default.
         **kwargs
             Passed to ``ax.plot``.
 
@@ -176,11 +176,11 @@ class MeasureCurveDisplay:
         pos_label : label, optional
             The positive class; by default the last in order.
         confidence : float, default=0.9
-            Of the band.
+            Confidence level of the band.
         name : str, optional
-            For the legend.
+            Name in the legend.
         ax : matplotlib axes, optional
-            Where to draw.
+            Axes to draw on; a new figure by default.
         **kwargs
             Passed to ``ax.plot``.
 

@@ -28,12 +28,12 @@ _BAND_RESAMPLES = 300
 _BLOCK = 2_000_000  # weights that are drawn at a time
 _UNSEEN = 0.5  # samples that a kind of mistake counts for if it has not been seen (Jeffreys)
 _GRADES, _JOINT_GRADES = 2000, 100  # into which scores are grouped to be resampled: for one model, for several
-_FEW_ROWS = 20_000
+_FEW_SAMPLES = 20_000
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """The measure of a model, and its values on resamples, which are the same for all models judged together."""
+    """The measure of a model, and its values on resamples, which are the same for all models compared."""
 
     value: float
     draws: Floats
@@ -58,7 +58,7 @@ def resolve_measure(measure: Measure, predictions: Predictions) -> Measure:
 
 
 def threshold_measure(measure: Measure) -> CountsTable:
-    """Return what a threshold changes: the measure itself (its base, of an average), or balanced accuracy for areas."""
+    """Return the measure that thresholds are chosen for: the measure, the base of an average, or balanced accuracy."""
     base = measure.base if isinstance(measure, Averaged) else measure
     return base if isinstance(base, CountsTable) else BalancedAccuracy()
 
@@ -71,13 +71,13 @@ def evaluate(
     Parameters
     ----------
     models : sequence of Predictions
-        Of the same samples.
+        Predictions of each model for the same samples.
     measure : Measure
-        As `resolve_measure` returns it.
+        The measure, as returned by `resolve_measure`.
     confidence : float
-        Of the intervals.
+        Confidence level of the intervals.
     seed : int
-        Of the resamples.
+        Seeds the resamples.
 
     Examples
     --------
@@ -113,7 +113,7 @@ def _evaluate_labels(
 
 
 def _unseen_mistakes(patterns: Mask, n_models: int) -> Mask:
-    """Return samples with the mistakes that a model has not made: they may yet come, however perfect its labels are.
+    """Return samples with the mistakes that a model has not made yet, and may still make.
 
     The other models are right about such a sample.
     """
@@ -128,7 +128,7 @@ def _unseen_mistakes(patterns: Mask, n_models: int) -> Mask:
 
 
 def _distinct_patterns(rows: Mask) -> tuple[Mask, Floats]:
-    """Return the distinct rows of a table of zeros and ones, and how often each occurs."""
+    """Return the distinct rows of a table of zeros and ones, and their counts."""
     packed = np.packbits(rows, axis=1)
     _, first, counts = np.unique(
         np.ascontiguousarray(packed).view(np.dtype((np.void, packed.shape[1]))).ravel(),
@@ -141,7 +141,7 @@ def _distinct_patterns(rows: Mask) -> tuple[Mask, Floats]:
 def _draw_weights(counts: Floats, resamples: int, random: np.random.Generator) -> list[Floats] | Any:
     """Yield blocks of drawn weights; the weight of a pattern is the sum of those of its samples."""
     size = max(1, min(resamples, _BLOCK // counts.size))
-    resamples = resamples if size >= 100 else 200  # so many patterns that fewer resamples must do
+    resamples = resamples if size >= 100 else 200  # fewer resamples if there are many patterns
     for start in range(0, resamples, size):
         yield random.gamma(counts, size=(min(size, resamples - start), counts.size))
 
@@ -150,10 +150,10 @@ def _values_of(measure: Any, truth: Mask, found: list[Mask], two: bool) -> Calla
     """Return the measure of every model (columns) as a function of weights of the patterns (one resample per row)."""
     if is_sample_average(measure):
         ones = np.ones(truth.shape[1])
-        of_rows = np.column_stack(
+        per_sample = np.column_stack(
             [measure.evaluate_tables(matrix_table(truth.T, predicted.T, ones)) for predicted in found]
         )
-        return lambda weights: np.asarray(weights @ of_rows / weights.sum(axis=1, keepdims=True))
+        return lambda weights: np.asarray(weights @ per_sample / weights.sum(axis=1, keepdims=True))
 
     def values(weights: Floats) -> Floats:
         columns = []
@@ -183,7 +183,7 @@ def _evaluate_rankings(
     truth = models[0].problems[0].truth
     scores = [model.problems[0].scores for model in models]
     values = [measure.score(truth, own) for own in scores]
-    grades = _GRADES if len(models) == 1 or truth.size <= _FEW_ROWS else _JOINT_GRADES
+    grades = _GRADES if len(models) == 1 or truth.size <= _FEW_SAMPLES else _JOINT_GRADES
     columns = np.column_stack([truth, *(_assign_grades(own, grades) for own in scores)])
     patterns, counts = _distinct_codes(columns)
     positive = patterns[:, 0] == 1
@@ -195,12 +195,12 @@ def _evaluate_rankings(
             for weights in block
         ]
     )
-    # Grades tie samples that scores tell apart; what they say of the spread is true, so they are moved to the value.
+    # Grades tie samples with different scores, which biases the value but not the spread: draws are centred again.
     return values, draws - coarse + np.array(values)
 
 
 def _distinct_codes(rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the distinct rows of a table of small numbers, and how often each occurs."""
+    """Return the distinct rows of a table of small numbers, and their counts."""
     codes = np.zeros(len(rows), dtype=np.int64)
     for column in rows.T:  # numbered anew after each column, so that codes stay small
         codes = np.unique(codes * (int(column.max()) + 1) + column, return_inverse=True)[1]
@@ -209,7 +209,7 @@ def _distinct_codes(rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray
 
 
 def _assign_grades(scores: Floats, grades: int) -> NDArray[np.int64]:
-    """Return ranks of scores in so many grades of about equally many samples; equal scores share a grade."""
+    """Return ranks of scores in ``grades`` grades of about equally many samples; equal scores share a grade."""
     distinct, codes, counts = np.unique(scores, return_inverse=True, return_counts=True)
     if distinct.size <= grades:
         return np.asarray(codes, dtype=np.int64)

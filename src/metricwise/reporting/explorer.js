@@ -94,7 +94,7 @@
     return found;
   }
 
-  function keepPrecision() {
+  function requirePrecision() {
     const percent = find("precision").valueAsNumber;
     if (!(percent >= 0 && percent <= 100)) return say("Give a precision between 0 and 100 %.");
     const least = percent / 100 - 1e-12;
@@ -109,8 +109,8 @@
   slider.addEventListener("input", () => go(Number(slider.value)));
   typed.addEventListener("change", () => { if (Number.isFinite(typed.valueAsNumber)) go(nearest(typed.valueAsNumber)); });
   find("reset").addEventListener("click", () => go(problem.start, "The model’s own threshold. "));
-  find("most-recall").addEventListener("click", keepPrecision);
-  find("precision").addEventListener("input", keepPrecision);
+  find("most-recall").addEventListener("click", requirePrecision);
+  find("precision").addEventListener("input", requirePrecision);
   find("cheapest").addEventListener("click", () => go(best((c) => -cost(c)), "The cheapest threshold. "));
   for (const name of ["alarm", "miss"]) {
     find(name).addEventListener("input", () => go(best((c) => -cost(c)), "The cheapest threshold. "));

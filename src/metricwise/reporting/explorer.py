@@ -1,4 +1,4 @@
-"""The explorer: a threshold to be moved by hand, by a wanted precision or by costs, and what follows from it.
+"""The explorer: the user moves the threshold directly, by a wanted precision or by costs, and sees the results.
 
 The page's script computes the measures from the counts of each step; here are the same measures by name, so that the
 page shows the model's own threshold before, and without, any script.
@@ -27,7 +27,7 @@ NAMES = (
     "f1", "f2", "f0.5", "jaccard", "balanced_accuracy", "g_mean", "h_mean", "q_mean", "min_rate",
     "matthews_corrcoef", "cohen_kappa", "accuracy",
 )  # fmt: skip
-_COST_OF_A_MISS = 5  # of false alarms, until the reader says otherwise
+_COST_OF_A_MISS = 5  # in units of a false alarm; the reader can change it
 _RATES: dict[str, tuple[str, str, Callable[[int, int, int, int], tuple[int, int]]]] = {
     "precision": (
         "precision",
@@ -107,13 +107,13 @@ def explorer_markup(explored: list[ExplorerProblem], measure: Measure, table: Co
 def _choice(explored: list[ExplorerProblem]) -> str:
     options = "".join(f'<option value="{k}">{escape(one.problem.name)}</option>' for k, one in enumerate(explored))
     return (
-        '<p class="choice"><label for="explorer-problem">Against the rest:</label> '
+        '<p class="choice"><label for="explorer-problem">One vs the rest:</label> '
         f'<select id="explorer-problem">{options}</select></p>'
     )
 
 
 def _describe_threshold(steps: Steps) -> str:
-    """Return what the model does at its own threshold, in the words of the script."""
+    """Describe the model at its own threshold, in the same words as the script."""
     tp, fp = int(steps.tp[steps.own]), int(steps.fp[steps.own])
     precision, recall = float(divide(tp, tp + fp)), float(divide(tp, steps.n_pos))
     return (

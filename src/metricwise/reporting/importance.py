@@ -1,4 +1,4 @@
-"""Which features matter: the weights of a linear model, or what the measure loses when a feature is shuffled."""
+"""Importance of features: weights of a linear model, or the loss of the measure when a feature is shuffled."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from metricwise.reporting.evaluation import evaluate_predictions
 from metricwise.reporting.models import layers, positive_label
 from metricwise.reporting.predictions import collect_predictions, relabel
 
-_ROWS = 2000
+_MOST_SAMPLES = 2000
 _PASSES = 5
 
 
@@ -29,23 +29,23 @@ class Importance:
     Attributes
     ----------
     names : list of str
-        Of the features.
+        Names of the features.
     values : array
         Weights (times the standard deviation of the feature) or losses of the measure.
     spread : array or None
         Standard deviation of the losses over shuffles; nan where there was time for one only.
-    linear : bool
+    is_linear : bool
         Whether values are weights.
     n_features, n_samples : int
-        How many features there are, and how many samples were looked at.
+        Number of all features, and number of samples used.
     n_tried : int
-        How many features were looked at before time was over.
+        Number of features shuffled before the time limit.
     """
 
     names: list[str]
     values: Floats
     spread: Floats | None
-    linear: bool
+    is_linear: bool
     n_features: int
     n_samples: int
     n_tried: int
@@ -54,7 +54,7 @@ class Importance:
 def compute_importance(
     model: Any, X: Any, y: Any, measure: Measure, pos_label: Any, names: Any, seconds: float, seed: int = 0
 ) -> Importance | None:
-    """Return which features matter to a model; None if that cannot be told.
+    """Return the importance of the features of a model; None if it cannot be computed.
 
     Parameters
     ----------
@@ -63,25 +63,25 @@ def compute_importance(
     X, y : samples and their truth
         Some of them are drawn if there are many.
     measure : Measure
-        What shuffled features cost.
+        The measure whose loss is computed.
     pos_label : label or None
         The positive class.
     names : list of str or None
         Names of the columns of X.
     seconds : float
-        About how long shuffling may take.
+        Time limit for shuffling, approximately.
     seed : int
-        Of the draws.
+        Seeds the draws.
     """
     n_samples = X.shape[0] if hasattr(X, "shape") else len(X)
-    rows = np.random.default_rng(seed).permutation(n_samples)[:_ROWS]
-    part = take_samples(X, np.sort(rows))
-    linear = _linear_weights(model, part, names, pos_label)
-    if linear is not None:
-        return linear
+    samples = np.random.default_rng(seed).permutation(n_samples)[:_MOST_SAMPLES]
+    part = take_samples(X, np.sort(samples))
+    found = _linear_weights(model, part, names, pos_label)
+    if found is not None:
+        return found
     if not hasattr(part, "shape") or len(part.shape) != 2:
         return None  # texts, which have no columns
-    truth = y[np.sort(rows)] if sparse.issparse(y) else take_samples(y, np.sort(rows))
+    truth = y[np.sort(samples)] if sparse.issparse(y) else take_samples(y, np.sort(samples))
     return _shuffle_features(model, part, truth, measure, pos_label, _column_names(part, names), seconds, seed)
 
 
@@ -108,24 +108,24 @@ def _linear_weights(model: Any, part: Any, names: Any, pos_label: Any) -> Import
 
 
 def _names_after(before: Any, names: list[str] | None) -> list[str] | None:
-    """Return the names of the features that the first steps of a pipeline make; as they were if these do not say."""
+    """Return the names of the features after the first steps of a pipeline; unchanged if these have no names."""
     try:
         return [str(name) for name in before.get_feature_names_out(names)]
     except (AttributeError, ValueError):
         return names
 
 
-def _spread(rows: Any) -> Floats:
-    if sparse.issparse(rows):
-        mean = np.asarray(rows.mean(axis=0)).ravel()
-        squares = np.asarray(rows.multiply(rows).mean(axis=0)).ravel()
+def _spread(samples: Any) -> Floats:
+    if sparse.issparse(samples):
+        mean = np.asarray(samples.mean(axis=0)).ravel()
+        squares = np.asarray(samples.multiply(samples).mean(axis=0)).ravel()
         return np.asarray(np.sqrt(np.maximum(squares - mean**2, 0.0)))
-    return np.asarray(np.nanstd(rows, axis=0))
+    return np.asarray(np.nanstd(samples, axis=0))
 
 
-def _column_names(rows: Any, names: Any) -> list[str]:
-    size = rows.shape[1]
-    names = getattr(rows, "columns", None) if names is None else names
+def _column_names(samples: Any, names: Any) -> list[str]:
+    size = samples.shape[1]
+    names = getattr(samples, "columns", None) if names is None else names
     found = [f"feature {k}" for k in range(size)] if names is None else [str(name) for name in names]
     if len(found) != size:
         raise ValueError(f"feature_names has {len(found)} names, but X has {size} columns")
@@ -140,10 +140,10 @@ def _shuffle_features(
     found = collect_predictions(model, X, y, pos_label)
     base = evaluate_predictions(found, measure)
 
-    def value_of(rows: Any) -> float:
-        by_labels = measure.response == "labels"  # then scores, which may take as long again, are not needed
+    def value_of(samples: Any) -> float:
+        by_labels = measure.response == "labels"  # then scores, which may double the time, are not needed
         return evaluate_predictions(
-            relabel(found, model, rows) if by_labels else collect_predictions(model, rows, y, pos_label), measure
+            relabel(found, model, samples) if by_labels else collect_predictions(model, samples, y, pos_label), measure
         )
 
     losses: list[list[float]] = [[] for _ in names]
@@ -178,8 +178,8 @@ def _shuffle_column(X: Any, column: int, random: np.random.Generator) -> Any:
 
 
 def _order_by_size(
-    names: list[str], values: Floats, spread: Floats | None, linear: bool, n_features: int, n_samples: int
+    names: list[str], values: Floats, spread: Floats | None, is_linear: bool, n_features: int, n_samples: int
 ) -> Importance:
     order = np.argsort(-np.abs(values), kind="stable")
     ranked = None if spread is None else spread[order]
-    return Importance([names[k] for k in order], values[order], ranked, linear, n_features, n_samples, len(names))
+    return Importance([names[k] for k in order], values[order], ranked, is_linear, n_features, n_samples, len(names))

@@ -80,11 +80,11 @@ def table(
     Parameters
     ----------
     caption : str
-        What the table shows.
+        Caption of the table.
     head : sequence
         Headers of the columns.
     rows : iterable of sequences
-        Cells; the first of a row is its header.
+        Cells; the first cell of a row is its header.
     style : str
         Class of the table.
     words : iterable of int
@@ -127,7 +127,7 @@ def section(identifier: str, title: str, *parts: object) -> Markup:
 
 
 def details(summary: str, content: Markup) -> Markup:
-    """Return what is shown on request only."""
+    """Return a collapsed block that opens on request."""
     return Markup(f"<details><summary>{text(summary)}</summary>{content}</details>")
 
 

@@ -1,4 +1,4 @@
-"""What a fitted model knows about itself: measure, settings, training result, leaderboard."""
+"""Read measure, settings, training result and leaderboard of a fitted model."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def layers(model: Any) -> Iterator[Any]:
 
 
 def name_of(model: Any) -> str:
-    """Return what a model is called: the class of what a pipeline or a search ends in.
+    """Return the name of a model: the class of the last step of a pipeline or search.
 
     Examples
     --------
@@ -71,13 +71,13 @@ def measure_of(model: Any, several: bool) -> tuple[Measure, bool]:
 
 
 def positive_label(model: Any) -> Any:
-    """Return the positive class that a model was given, or None."""
+    """Return the parameter ``pos_label`` of a model, or None."""
     labels = (getattr(layer, "pos_label", None) for layer in layers(model))
     return next((label for label in labels if label is not None), None)
 
 
 def results_of(model: Any) -> list[Result | StreamResult]:
-    """Return how the training of a model went: one result, one per class, or none where that is not known."""
+    """Return the training results of a model: one, one per class, or none if unknown."""
     for layer in layers(model):
         found = getattr(layer, "result_", None)
         if found is not None:
@@ -85,13 +85,13 @@ def results_of(model: Any) -> list[Result | StreamResult]:
     return []
 
 
-def about(model: Any) -> str:
+def describe_class(model: Any) -> str:
     """Return the first sentence of the documentation of a model's class.
 
     Examples
     --------
     >>> from metricwise import MetricClassifier
-    >>> about(MetricClassifier())
+    >>> describe_class(MetricClassifier())
     'Select, ensemble and threshold the learners that suit a measure and the data.'
     """
     text = inspect.getdoc(type(model)) or ""
@@ -121,13 +121,13 @@ def _short(text: str, most: int = 160) -> str:
 
 
 def leaderboard_of(model: Any) -> list[dict[str, Any]]:
-    """Return a record for every candidate of a `MetricClassifier`, the chosen ones first; none for other models."""
+    """Return one record per candidate of a `MetricClassifier`, the selected ones first; none for other models."""
     # The data frame `leaderboard_` holds the same, but needs pandas.
     return next((layer._records for layer in layers(model) if _selects_models(layer)), [])
 
 
 def explanation_of(model: Any) -> str | None:
-    """Return why a `MetricClassifier` chose what it chose; None for other models."""
+    """Return the explanation of a `MetricClassifier`; None for other models."""
     return next((layer.explain() for layer in layers(model) if _selects_models(layer)), None)
 
 
@@ -137,7 +137,7 @@ def _selects_models(model: Any) -> bool:
 
 
 def expectation_of(model: Any) -> tuple[float, float, float] | None:
-    """Return what a model expects of new samples, with its interval, where it has estimated that out of fold."""
+    """Return the expected score of a model on new samples with its interval, if it has one."""
     for layer in layers(model):
         if hasattr(layer, "expected_score_"):
             low, high = layer.expected_score_interval_
@@ -171,7 +171,7 @@ _TITLES = {
 
 
 def title_of(measure: Measure) -> str:
-    """Return the name of a measure as people write it.
+    """Return the usual name of a measure.
 
     Examples
     --------

@@ -28,8 +28,8 @@ from metricwise.reporting.markup import (
     text,
 )
 from metricwise.reporting.models import (
-    about,
     changed_settings,
+    describe_class,
     expectation_of,
     explanation_of,
     layers,
@@ -68,7 +68,7 @@ def headline(
 
 
 def _interval_bar(value: float, low: float, high: float) -> str:
-    """Return a scale from 0 to 1 with the interval on it, for the eye alone: the words say the same."""
+    """Return a scale from 0 to 1 with the interval on it, for sighted readers; the text says the same."""
     start, end, at = (100.0 * min(max(x, 0.0), 1.0) for x in (low, high, value))
     return (
         '<div class="scale" aria-hidden="true"><div class="rail">'
@@ -105,7 +105,7 @@ def training(model: Any, measure: Measure, is_declared: bool) -> Markup:
     shown = _shown_layers(model)
     names = " → ".join(type(layer).__name__ for layer in shown)
     aim = f", for {title_of(measure)}" if is_declared else ""
-    parts = [paragraph(Markup(f"<strong>{text(names)}</strong>"), f"{aim}. ", about(shown[-1]))]
+    parts = [paragraph(Markup(f"<strong>{text(names)}</strong>"), f"{aim}. ", describe_class(shown[-1]))]
     explanation = explanation_of(model)
     if explanation:
         parts += [paragraph(line) for line in explanation.splitlines() if not line.startswith("- ")]
@@ -144,7 +144,7 @@ def class_tables(predictions: Predictions) -> Markup:
         values = divide(tp, predicted), divide(tp, true), divide(2 * tp, predicted + true)
         rows.append((problem.name, f"{true:,}", f"{predicted:,}", *(number(float(value)) for value in values)))
     what = "label" if predictions.kind == "multilabel" else "class"
-    own = table(f"Every {what} against the rest", (what, "samples", "predicted", "precision", "recall", "F1"), rows)
+    own = table(f"Every {what} vs the rest", (what, "samples", "predicted", "precision", "recall", "F1"), rows)
     return section("classes", f"Every {what}", grid(own, _class_confusion(predictions) if what == "class" else ""))
 
 

@@ -23,7 +23,7 @@ from metricwise.reporting.models import measure_of, name_of, title_of
 from metricwise.reporting.predictions import Predictions, collect_predictions
 from metricwise.reporting.steps import MOST_STEPS, make_steps
 
-_MOST_PROBLEMS = 12  # that the explorer carries along
+_MOST_PROBLEMS = 12  # that the explorer includes
 _FEWEST_STEPS = 150
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
 
@@ -52,7 +52,7 @@ class Report:
         Parameters
         ----------
         path : path
-            Of the file, in a folder that exists.
+            Path of the file, in an existing folder.
 
         Returns
         -------
@@ -70,7 +70,7 @@ class Report:
         return target
 
     def _repr_html_(self) -> str:
-        """Show the page within a notebook, apart from the notebook's own style."""
+        """Show the page in a notebook, isolated from the notebook's style."""
         return f'<iframe title="report" srcdoc="{escape(self.html)}" style="width:100%;height:48rem;border:0"></iframe>'
 
 
@@ -98,29 +98,29 @@ def report(
     model : fitted classifier
         With ``predict_proba`` or ``decision_function``: of this library, of scikit-learn, a pipeline or a search.
     X : samples
-        On which the model is evaluated: samples that it has not seen, for an honest figure.
+        Samples that the model is evaluated on; for an honest estimate, samples that it has not seen.
     y : array of shape (n_samples,) or (n_samples, n_labels)
-        Their classes, or zeros and ones for several labels.
+        Their classes, or a matrix of zeros and ones for multilabel targets.
     path : path, optional
-        Where the page is written.
+        File to write the page to.
     title : str, optional
-        Of the page.
+        Title of the page.
     measure : str or Measure, optional
         The measure; by default the one that the model was trained for, or F1 if it declares none.
     samples : str, default="the given samples"
-        What the samples are, for the reader: "held-out samples of 2025".
+        Description of the samples for the reader, such as "held-out samples of 2025".
     compare : dict of fitted classifiers, optional
         Other models by name, evaluated on the same samples.
     feature_names : list of str, optional
         Names of the columns of X; by default those of a data frame.
     label_names : list of str, optional
-        Names of several labels.
+        Names of the labels of multilabel targets.
     pos_label : label, optional
         The positive class of two; by default that of the model, or the last in order.
     confidence : float, default=0.9
-        Of the intervals.
+        Confidence level of the intervals.
     importance_seconds : float, default=5.0
-        About how long features may be shuffled to see which matter; not needed for linear models.
+        Time limit for shuffling features to estimate their importance; not used for linear models.
     random_state : int, default=0
         Seeds resamples and shuffles.
 
@@ -150,7 +150,7 @@ def report(
         str(name): collect_predictions(other, X, y, pos_label, label_names) for name, other in (compare or {}).items()
     }
     evaluated = evaluate([found, *others.values()], criterion, confidence, random_state)
-    explored = _explored(found, criterion)
+    explored = _select_problems(found, criterion)
     importance = compute_importance(model, X, y, criterion, pos_label, feature_names, importance_seconds, random_state)
     named = title or f"{name_of(model)}: {title_of(criterion)}"
     parts = [
@@ -174,8 +174,8 @@ def report(
     return page
 
 
-def _explored(found: Predictions, criterion: Measure) -> list[ExplorerProblem]:
-    """Return the problems that the explorer carries, the most frequent ones if there are many."""
+def _select_problems(found: Predictions, criterion: Measure) -> list[ExplorerProblem]:
+    """Return the problems of the explorer, the most frequent ones if there are many."""
     order = np.argsort([-int(problem.truth.sum()) for problem in found.problems], kind="stable")
     chosen = np.sort(order[:_MOST_PROBLEMS])
     most = max(MOST_STEPS // chosen.size, _FEWEST_STEPS)

@@ -1,4 +1,4 @@
-"""What a fitted classifier says about samples, as problems of one class or label against the rest."""
+"""Predictions of a fitted classifier as binary problems, one class or label vs the rest."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ Kind = Literal["binary", "multiclass", "multilabel"]
 NOUNS: dict[Kind, Literal["classes", "labels"]] = {"binary": "classes", "multiclass": "classes", "multilabel": "labels"}
 
 _METHODS: tuple[tuple[str, Scale], ...] = (("predict_proba", "probability"), ("decision_function", "score"))
-# Of samples whose probability is exactly 0 or 1: with more, probabilities no longer tell samples apart.
+# Share of samples whose probability is exactly 0 or 1; above it, probabilities no longer separate samples.
 _SATURATED = 0.01
 
 
 @dataclass(frozen=True)
 class Problem:
-    """One class or label against the rest.
+    """One class or label vs the rest.
 
     Attributes
     ----------
     name : str
-        Of the class or label.
+        Name of the class or label.
     label : object
-        The class as the model has it, or the number of the label.
+        The class, or the number of the label.
     truth, predicted : arrays of bool
-        Which samples are positive, and which the model predicts positive.
+        Which samples are positive, and which are predicted positive.
     scores : array
         Greater means more positive.
     scale : {"probability", "score"}
-        What the scores are.
+        Whether the scores are probabilities.
     threshold : float or None
-        Samples with a score above it are predicted positive; None where its labels are no threshold of the scores.
+        Samples with a score above it are predicted positive; None if the labels follow from no threshold.
     """
 
     name: str
@@ -79,20 +79,20 @@ class Predictions:
 
 
 def collect_predictions(model: Any, X: Any, y: Any, pos_label: Any = None, label_names: Any = None) -> Predictions:
-    """Ask a model about samples.
+    """Return the predictions of a model for samples.
 
     Parameters
     ----------
     model : fitted classifier
         With `predict` and ``predict_proba`` or ``decision_function``.
     X : samples
-        Whatever the model takes.
+        Samples that the model accepts.
     y : array of shape (n_samples,) or (n_samples, n_labels)
         The truth.
     pos_label : label, optional
         The positive class of two; by default that of the model, else the last in order.
     label_names : list of str, optional
-        Names of several labels.
+        Names of the labels of multilabel targets.
 
     Examples
     --------
@@ -124,7 +124,7 @@ def collect_predictions(model: Any, X: Any, y: Any, pos_label: Any = None, label
 
 
 def relabel(predictions: Predictions, model: Any, X: Any) -> Predictions:
-    """Return predictions with the labels that the model gives other samples, and the scores as they were."""
+    """Return predictions with the model's labels of other samples and unchanged scores."""
     found = model.predict(X)
     if predictions.kind == "multilabel":
         columns = validate_label_matrix(found) == 1
@@ -160,15 +160,14 @@ def _binary_predictions(
         values = np.asarray(getattr(model, name)(X), dtype=np.float64)
         scores = values[:, at] if values.ndim == 2 else values * (1.0 if at == 1 else -1.0)
         tries.append(_problem(positive, truth == positive, predicted, scores, scale, model))
-        if tries[-1].threshold is not None and not _saturated(scores, scale):
+        if tries[-1].threshold is not None and not _is_saturated(scores, scale):
             break
-    # The last method tells samples apart that probabilities of 0 and 1 do not; labels that fit no threshold do not
-    # choose.
+    # The last method separates samples that probabilities of 0 and 1 do not; methods without a threshold do not count.
     best = next((one for one in reversed(tries) if one.threshold is not None), tries[0])
     return Predictions("binary", [str(label) for label in classes], [best])
 
 
-def _saturated(scores: Floats, scale: Scale) -> bool:
+def _is_saturated(scores: Floats, scale: Scale) -> bool:
     return scale == "probability" and float(np.mean((scores <= 0.0) | (scores >= 1.0))) > _SATURATED
 
 
@@ -216,7 +215,7 @@ def _threshold(predicted: Mask, scores: Floats, scale: Scale, model: Any) -> flo
     known = next((value for value in own if low <= value < high), None)
     if known is not None:
         return known
-    # Where all samples get the same label, any threshold beyond them will do.
+    # If all samples are predicted the same, any threshold beyond their scores will do.
     return shortest_between(low if np.isfinite(low) else high - 1.0, high if np.isfinite(high) else low + 1.0)
 
 

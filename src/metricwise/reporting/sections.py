@@ -40,16 +40,16 @@ def curves(
     return section(
         "explorer",
         "Explore the threshold",
-        paragraph("Move the threshold, ask for a precision, or say what mistakes cost."),
+        paragraph("Move the threshold, set a precision, or set the costs of mistakes."),
         explorer_markup(explored, measure, criterion, pictures),
         paragraph(" ".join(_notes(explored, predictions)), style="soft"),
     )
 
 
 def _notes(explored: list[ExplorerProblem], predictions: Predictions) -> list[str]:
-    """Return what the reader must know of the slider's steps."""
+    """Return notes about the steps of the slider."""
     steps = explored[0].steps
-    notes = ["Every threshold that tells samples apart is a step of the slider."]
+    notes = ["Every threshold that separates samples is a step of the slider."]
     if any(one.steps.n_distinct > one.steps.thresholds.size for one in explored):
         notes = [
             f"{count_of(steps.thresholds.size, 'threshold')} of {steps.n_distinct:,} are steps of the slider; counts "
@@ -113,7 +113,7 @@ def calibration(problem: Problem, confidence: float) -> Markup | None:
 
 
 def convergence(model: Any, measure: Measure) -> Markup | None:
-    """Return how training went and how far from the optimum it can be; None for models without a result."""
+    """Return the history of training and its distance from the optimum; None for models without a result."""
     results = results_of(model)
     shown = _convergence_parts(results[0], measure) if results else None
     if shown is None:
@@ -163,7 +163,7 @@ def features(found: Importance | None, measure: Measure) -> Markup | None:
     words = (
         "Weights of the linear model, each times the standard deviation of its feature: what one standard deviation "
         "adds to the score."
-        if found.linear
+        if found.is_linear
         else f"What the {title_of(measure)} loses on {count_of(found.n_samples)} when the values of a feature are "
         "shuffled, with the standard deviation over shuffles."
     )
@@ -171,7 +171,7 @@ def features(found: Importance | None, measure: Measure) -> Markup | None:
         words += f" Time allowed for {found.n_tried} of {found.n_features} features, drawn by chance."
     all_of_them = shown == found.n_features
     caption = "All features" if all_of_them else f"The {shown} features that matter most, of {found.n_features}"
-    head = ("feature", "weight" if found.linear else "loss", Markup('<span class="sr">bar</span>'))
+    head = ("feature", "weight" if found.is_linear else "loss", Markup('<span class="sr">bar</span>'))
     style = "features two-sided" if two_sided else "features"
     return section("features", "The features that matter", paragraph(words), table(caption, head, rows, style))
 

@@ -1,9 +1,9 @@
-"""The thresholds that a page can show: few enough to be carried along, each with its exact counts.
+"""The thresholds of a page: few enough to be part of it, each with its exact counts.
 
 All thresholds are kept where they are few. Of many, those are kept that answer questions exactly: the corners of the
 ROC curve's convex hull, one of which is cheapest whatever mistakes cost; the one with most recall for every whole
 percentage of precision; the best for the measure; the model's own. Others fill the curves evenly, closer than the eye
-can tell.
+can resolve.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from metricwise.measures.base import CountsTable
 from metricwise.measures.tables import divide
 from metricwise.reporting.predictions import Problem, shortest_between
 
-Rows = NDArray[np.intp]
+CandidateIndices = NDArray[np.intp]
 
 MOST_STEPS = 2000
 _RANK_WEIGHT = 3.0  # precision changes fastest among the first samples
@@ -40,9 +40,9 @@ class Steps:
     n_pos, n_neg : int
         Samples of either class.
     own : int
-        Which step is the model's own; the one that predicts about as many samples positive if labels are no threshold.
+        Step of the model's own threshold; if it has none, the one with about as many predicted positives.
     n_distinct : int
-        How many thresholds tell samples apart.
+        Number of thresholds that separate samples.
     """
 
     thresholds: Floats
@@ -85,7 +85,7 @@ def make_steps(problem: Problem, measure: CountsTable | None = None, most: int =
     measure : CountsTable, optional
         The step with its largest value is kept.
     most : int
-        Of the steps, about; those that answer questions exactly are always kept.
+        Approximate number of steps; those that answer questions exactly are always kept.
 
     Examples
     --------
@@ -117,14 +117,14 @@ def make_steps(problem: Problem, measure: CountsTable | None = None, most: int =
     return Steps(thresholds, *counts, int(tp[-1]), int(fp[-1]), at, tp.size)
 
 
-def _hull_corners(candidates: Candidates) -> Rows:
+def _hull_corners(candidates: Candidates) -> CandidateIndices:
     """Return the candidates at the corners of the ROC curve's convex hull: where pooled rates of groups change."""
-    rows = candidates.positives + candidates.negatives
-    pooled = isotonic_regression(candidates.positives / rows, weights=rows, increasing=False)
+    sizes = candidates.positives + candidates.negatives
+    pooled = isotonic_regression(candidates.positives / sizes, weights=sizes, increasing=False)
     return np.asarray(pooled.blocks, dtype=np.intp)
 
 
-def _most_recall(tp: Floats, fp: Floats) -> Rows:
+def _most_recall(tp: Floats, fp: Floats) -> CandidateIndices:
     """Return the candidate with most recall, and then fewest false alarms, for each whole percentage of precision."""
     precision = divide(tp, tp + fp)
     found = []
@@ -136,7 +136,7 @@ def _most_recall(tp: Floats, fp: Floats) -> Rows:
     return np.unique(np.array(found, dtype=np.intp))
 
 
-def _even_candidates(tp: Floats, fp: Floats, wanted: int) -> Rows:
+def _even_candidates(tp: Floats, fp: Floats, wanted: int) -> CandidateIndices:
     """Return candidates between which recall, false alarms and the logarithm of the rank change by equal amounts."""
     rank = tp + fp
     way = divide(tp, tp[-1]) + divide(fp, fp[-1]) + _RANK_WEIGHT * np.log1p(rank) / np.log1p(rank[-1])

@@ -16,7 +16,7 @@ WIDTH, HEIGHT = 420, 320
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 16, 16, 46
 
 
-def nice_ticks(low: float, high: float, about: int = 5) -> list[float]:
+def nice_ticks(low: float, high: float, describe_class: int = 5) -> list[float]:
     """Return round numbers between two ends.
 
     Examples
@@ -24,7 +24,7 @@ def nice_ticks(low: float, high: float, about: int = 5) -> list[float]:
     >>> nice_ticks(0.0, 1.0), nice_ticks(-3.1, 7.9)
     ([0.0, 0.2, 0.4, 0.6, 0.8, 1.0], [-2.0, 0.0, 2.0, 4.0, 6.0])
     """
-    rough = (high - low) / about
+    rough = (high - low) / describe_class
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(m * power for m in (1.0, 2.0, 5.0, 10.0) if m * power >= 0.75 * rough)
     first = math.ceil(low / step - 1e-9)
@@ -52,7 +52,7 @@ class Chart:
     Parameters
     ----------
     title, description : str
-        For those who do not see it.
+        Text for screen readers.
     x_label, y_label : str
         Names of the axes.
     x_range, y_range : pair of float
@@ -78,7 +78,7 @@ class Chart:
         return self.left, _TOP, WIDTH - self.left - _RIGHT, self.height - _TOP - _BOTTOM
 
     def at(self, x: ArrayLike, y: ArrayLike) -> tuple[Floats, Floats]:
-        """Return where points lie on the paper; those outside are moved to the edge."""
+        """Return pixel positions of points; those outside are moved to the edge."""
         left, top, width, height = self.frame
         return (
             left + width * _share(x, self.x_range),
@@ -173,12 +173,12 @@ class Chart:
         ]
 
 
-def padded(values: Sequence[float] | Floats, share: float = 0.05) -> tuple[float, float]:
-    """Return ends of an axis that leave some room around values.
+def pad_range(values: Sequence[float] | Floats, share: float = 0.05) -> tuple[float, float]:
+    """Return the ends of an axis with a margin around values.
 
     Examples
     --------
-    >>> padded([0.0, 2.0])
+    >>> pad_range([0.0, 2.0])
     (-0.1, 2.1)
     """
     low, high = float(np.min(values)), float(np.max(values))

@@ -1,4 +1,4 @@
-"""How a model was trained, in the style of scikit-learn's displays; matplotlib is loaded when one is drawn."""
+"""Displays of training in the style of scikit-learn; matplotlib is loaded when one is drawn."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ def axes_for(ax: Any) -> Any:
 
 
 class ConvergenceDisplay:
-    """How training went: both bounds of the objective, or the measure of a stream on samples not learnt from.
+    """The history of a training: both bounds of the objective, or the measure of a stream on samples not learnt from.
 
     Parameters
     ----------
     result : Result or StreamResult
-        Of a training, such as ``model.result_``.
+        Result of a training, such as ``model.result_``.
     by : {"iteration", "seconds"}, default="iteration"
-        What runs along the axis; a stream has samples instead of iterations.
+        Quantity of the horizontal axis; a stream has samples instead of iterations.
 
     Attributes
     ----------
     ax_, figure_ : axes and figure
-        On which it was drawn.
+        Axes and figure of the plot.
     lines_ : list of artists
         The objective and its lower bound, or the measure.
 
@@ -62,7 +62,7 @@ class ConvergenceDisplay:
         Parameters
         ----------
         ax : matplotlib axes, optional
-            Where to draw; a new figure by default.
+            Axes to draw on; a new figure by default.
         **kwargs
             Passed to ``ax.plot``.
 
@@ -99,16 +99,16 @@ class ConvergenceDisplay:
     def from_estimator(
         cls, estimator: Any, *, by: Literal["iteration", "seconds"] = "iteration", ax: Any = None, **kwargs: Any
     ) -> Self:
-        """Draw how the training of a model went.
+        """Draw the history of a model's training.
 
         Parameters
         ----------
         estimator : fitted classifier
-            With ``result_``, or a pipeline or search that ends in one; the first problem of several classes.
+            With ``result_``, or a pipeline or search that ends in one; the first binary problem if there are several.
         by : {"iteration", "seconds"}, default="iteration"
-            What runs along the axis.
+            Quantity of the horizontal axis.
         ax : matplotlib axes, optional
-            Where to draw.
+            Axes to draw on; a new figure by default.
         **kwargs
             Passed to ``ax.plot``.
 
@@ -128,14 +128,14 @@ class LeaderboardDisplay:
     Parameters
     ----------
     records : list of dict
-        Of the candidates that were evaluated.
+        Records of the evaluated candidates.
     measure_name : str
-        For the axis.
+        Label of the axis.
 
     Attributes
     ----------
     ax_, figure_ : axes and figure
-        On which it was drawn.
+        Axes and figure of the plot.
 
     Examples
     --------
@@ -159,7 +159,7 @@ class LeaderboardDisplay:
         Parameters
         ----------
         ax : matplotlib axes, optional
-            Where to draw; a new figure by default.
+            Axes to draw on; a new figure by default.
         **kwargs
             Passed to ``ax.errorbar``.
 
@@ -186,9 +186,9 @@ class LeaderboardDisplay:
         Parameters
         ----------
         estimator : MetricClassifier
-            Or a pipeline or search that ends in one.
+            A fitted MetricClassifier, or a pipeline or search that ends in one.
         ax : matplotlib axes, optional
-            Where to draw.
+            Axes to draw on; a new figure by default.
         **kwargs
             Passed to ``ax.errorbar``.
 

@@ -47,7 +47,7 @@ _SHARE_OF_TOLERANCE = 0.5
 @stored_fields(version=1)
 @dataclass(frozen=True)
 class AmpResult(Result):
-    """A solution and what is known of it.
+    """A solution with its certificate and levels.
 
     The certificate bounds 1 - M: ``upper`` is that of the returned weights, and no weights have less than ``lower``.
     ``loss_bound`` is 1 minus the ratio of the rewards without the regulariser, an upper bound of the training loss at
@@ -66,7 +66,7 @@ class AmpResult(Result):
 
     @property
     def problem(self) -> ProblemDescription:
-        """Which objective the certificate bounds."""
+        """The problem whose objective the certificate bounds."""
         return ProblemDescription(Objective.RATIO_LEVEL, level=self.levels[-2])
 
 
@@ -139,7 +139,7 @@ class AMP:
 
     @staticmethod
     def _adopt(problem: AmpProblem, state: AmpState, w: Floats, scores: Floats) -> None:
-        """Take weights if they reach the level of the state, which becomes theirs."""
+        """Adopt weights if they reach the level of the state, and set the level to theirs."""
         reaches = problem.ratio.denominator(*problem.rates(scores)) > 0.0
         level = problem.level(w, scores) if reaches else -np.inf
         if level > state.level:
@@ -147,7 +147,7 @@ class AMP:
         state.levels.append(max(level, state.level))
 
     def step(self, problem: AmpProblem, state: AmpState, limits: Limits) -> None:
-        """Meet one challenge and set the next."""
+        """Solve the problem of one challenge level and set the next."""
         before = state.level, state.highest
         level, least = state.level, problem.ratio.least_denominator(state.level)
         challenge = problem.cost_sensitive(level)
@@ -168,7 +168,7 @@ class AMP:
             return self.inner.init_at(challenge, points)
         if challenge.weights is not None and challenge.weights.min() > 0.0:
             return self.inner.init(challenge, limits)
-        return self.inner.init_at(challenge, [])  # one class does not count: easy, and no sample of it can be posed
+        return self.inner.init_at(challenge, [])  # a class has no cost: easy, and no subsample of it can be posed
 
     def certificate(self, problem: AmpProblem, state: AmpState) -> Certificate:
         """Return the bounds of 1 - M known so far."""
@@ -200,7 +200,7 @@ class AMP:
     def result(self, problem: AmpProblem, state: AmpState, status: Status) -> AmpResult:
         """Return the best weights with their certificate; w = 0 where it is as good as any."""
         assert state.inner is not None
-        if status is Status.DEGENERATE:  # labels must not hang on weights that mean nothing
+        if status is Status.DEGENERATE:  # labels must not depend on meaningless weights
             state.w, state.scores = np.zeros_like(state.w), np.zeros_like(state.scores)
         return AmpResult(
             weights=state.w,

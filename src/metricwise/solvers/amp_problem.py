@@ -145,7 +145,7 @@ def make_level_ratio(measure: Measure, theta: float) -> LevelRatio:
     _check_concave(measure, ratio, theta)
     if ratio.least_denominator(ratio.first) <= _ROUNDING:
         raise ValueError(
-            f"the denominator of measure {measure.name!r} can vanish on the way from w = 0 to perfect labels "
+            f"the denominator of measure {measure.name!r} can vanish between w = 0 and perfect labels "
             f"(theta={theta:g}), so that levels mean nothing: train MultivariateSVC for it, or add a small constant to "
             "numerator and denominator"
         )
@@ -200,7 +200,7 @@ class AmpProblem:
         weights[self.n_pos :] *= q / (self.ridge * neg_total)
         total = (p + q) / self.ridge
         classes = Classes(self.n_pos, weights.size - self.n_pos, weights, self.design.threads)
-        # Not by make_oracle, which takes no class without weight: F1 gives the negatives none at level 0.
+        # Not by make_oracle, which refuses classes without weight: F1 gives the negatives none at level 0.
         oracle = AdditiveOracle(1.0 / total, 1.0 / total, classes, total)
         return MultivariateProblem(self.design, oracle, Accuracy(), self.n_pos, total, weights)
 

@@ -8,7 +8,7 @@ Objective: that of `metricwise.solvers.cutting_plane`, whose steps these are, on
 3. search the line to the target; along it scores are mixtures of two vectors that are with the samples, so that a trial
    costs one histogram per class, and no product;
 4. cut a little beyond the minimum: one coefficient per bin is sent, one vector of weights per chunk comes back;
-5. make the scores of the best point one vector, and forget all others.
+5. store the scores of the best point as one vector, and drop all others.
 
 The upper bound includes the error of the bins. If it alone keeps the gap above the tolerance, training stops, since
 more steps cannot help (`Status.COARSE`).
@@ -26,9 +26,9 @@ from metricwise.results import Certificate, Status
 from metricwise.solvers.cutting_plane import CuttingPlane, CuttingPlaneState
 from metricwise.solvers.loop import Limits
 
-_NEARLY_THERE = 0.5  # of the tolerance: what may be left of the gap without the error of the bins
+_NEARLY_THERE = 0.5  # of the tolerance: the largest gap without the error of the bins
 _PATIENCE = 10  # steps that move neither bound
-_NOTICEABLE = 0.1  # of the gap: an error that can be why neither bound moves
+_NOTICEABLE = 0.1  # of the gap: an error that can keep both bounds from moving
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class BinnedCuttingPlane(CuttingPlane):
     @staticmethod
     def _settle(problem: Any, state: Any) -> None:
         state.scores = problem.design.store_combination(state.scores)
-        state.labelling = state.labelling.settled(state.scores)
+        state.labelling = state.labelling.replace_scores(state.scores)
 
     def certificate(self, problem: Any, state: CuttingPlaneState) -> Certificate:
         """Return the bounds known so far."""
@@ -61,13 +61,13 @@ class BinnedCuttingPlane(CuttingPlane):
         return Certificate(state.upper, lower, state.labelling.value, _error(problem, state))
 
     def check_convergence(self, problem: Any, state: CuttingPlaneState, limits: Limits) -> Status | None:
-        """Return the status if the gap is small enough, or if nothing but finer bins would make it so."""
+        """Return the status if the gap is small enough, or if only finer bins could close it."""
         status = super().check_convergence(problem, state, limits)
         allowed, gap = max(limits.tol * abs(state.upper), limits.gap), state.upper - state.lower
         if status is not None or gap <= allowed:
             return status
         bins_limit = gap - _error(problem, state) <= _NEARLY_THERE * allowed
-        # Points that would be better may look worse than the best one for their errors.
+        # Better points may seem worse than the best one because of their errors.
         stuck = state.idle_steps >= _PATIENCE and problem.cost * problem.oracle.last_error > _NOTICEABLE * gap
         return Status.COARSE if bins_limit or stuck else None
 

@@ -1,6 +1,6 @@
 """The multivariate support vector problem of remote samples, known by histograms of their scores.
 
-The objective is that of `metricwise.solvers.problem`. What is known of it at a point is a bracket
+The objective is that of `metricwise.solvers.problem`. At a point it is known by a bracket
 (`metricwise.oracles.histogram`): its upper end counts as the slack, so that upper bounds of the objective hold, and
 planes are those of labellings of the samples, so that lower bounds hold, whatever the bins. Where the ends are further
 apart than the tolerance allows, the same scores are counted again in bins that fit them better, at the cost of one
@@ -70,8 +70,8 @@ class BinnedLabelling:
         sums = histogram.sums(direction)
         return float(sum(c @ total for c, total in zip(self.bracket.by_bin, sums, strict=True)))
 
-    def settled(self, scores: RemoteScores) -> BinnedLabelling:
-        """Return the same labelling where its scores have become one vector."""
+    def replace_scores(self, scores: RemoteScores) -> BinnedLabelling:
+        """Return the same labelling with scores that are stored as one vector."""
         return replace(self, scores=scores)
 
 
@@ -104,7 +104,7 @@ class BinnedOracle:
         self.mistakes = float(measure.mistakes_per_loss(float(samples.n_pos), float(samples.n_neg)))  # type: ignore[attr-defined]
         self.cost = C * self.mistakes
         self.last_error = 0.0
-        self._edges: Edges = (np.empty(0), np.empty(0))  # those of the last scores: the next ones are similar
+        self._edges: Edges = (np.empty(0), np.empty(0))  # of the last scores; the next ones are similar
 
     def violate(self, scores: RemoteScores) -> BinnedLabelling:
         """Return the most violated labelling of the bins, finer ones where they are needed."""
@@ -194,7 +194,7 @@ def make_binned_problem(samples: RemoteDesign, measure: Measure, n_bins: int, C:
 
 
 def check_binnable(measure: Any, n_pos: float, n_neg: float) -> None:
-    """Raise a ValueError, which names the measures that fit, unless histograms are enough for a measure."""
+    """Raise a ValueError that names the measures that fit unless histograms are enough for a measure."""
     if has_fast_oracle(measure, n_pos, n_neg):
         return
     fitting = [name for name in registered_names() if has_fast_oracle(get_measure(name), n_pos, n_neg)]

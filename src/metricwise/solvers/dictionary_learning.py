@@ -1,4 +1,4 @@
-"""Ordinary dictionary learning, without labels: where joint learning starts from.
+"""Ordinary dictionary learning, without labels: the start of joint learning.
 
 Objective: sum_i omega_i (|x_i - D' s_i|^2 + C1 |s_i|_1), no atom longer than 1. Order of steps:
 

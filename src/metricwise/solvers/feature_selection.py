@@ -17,7 +17,7 @@ Any shares bound all choices of B features from below. Order of steps (`step`):
 4. the best d for the weights, min(1, |w_j| / level), and a step from there to the choice of 2, which shrinks with the
    rounds.
 
-When choices stop to improve, the best choice is trained to the tolerance. The constant feature is never counted.
+When choices stop improving, the best choice is trained to the tolerance. The constant feature is never counted.
 """
 
 from __future__ import annotations
@@ -37,22 +37,22 @@ from metricwise.solvers.cutting_plane import CuttingPlane
 from metricwise.solvers.loop import Limits, make_history, run
 from metricwise.solvers.problem import MultivariateProblem
 
-_ROUND_TOL = 1e-2  # of the problems on the way
+_ROUND_TOL = 1e-2  # of the intermediate problems
 _MOST_ROUNDS = 30
 _PATIENCE = 3  # rounds without a better choice
-_BETTER = 2e-3  # of the objective: less is no better choice
+_BETTER = 2e-3  # of the objective: a smaller decrease is no better choice
 _NO_PART = 1e-6  # of the largest d: features with less are dropped until they are selected again
 
 
 @stored_fields(version=1)
 @dataclass(frozen=True)
 class SelectionResult(Result):
-    """A result on chosen features: the certificate is that of their problem.
+    """A result on selected features: the certificate is that of their problem.
 
     Parameters
     ----------
     columns : array of int
-        The chosen features, ascending.
+        The selected features, ascending.
     selection : Certificate
         Bounds over all choices of as many features: ``upper`` is the objective of this one, and no other one, with any
         weights, has less than ``lower``.
@@ -63,7 +63,7 @@ class SelectionResult(Result):
 
     @property
     def problem(self) -> ProblemDescription:
-        """Which objective the certificate bounds."""
+        """The problem whose objective the certificate bounds."""
         return ProblemDescription(columns=tuple(self.columns.tolist()))
 
 
@@ -108,7 +108,7 @@ class FeatureSelection:
     Parameters
     ----------
     n_features : int
-        B, the most features.
+        B, the largest number of features.
     inner : CuttingPlane
         Solves the problems of given features.
     """
@@ -254,7 +254,7 @@ def _restrict(problem: MultivariateProblem, columns: Indices, scale: Floats | No
     # Sample by sample, so that sums depend on the samples that are listed and not on others in between.
     X = X.tocsr() if sparse.issparse(X) else np.ascontiguousarray(X)
     made = make_design(X, intercept=design.intercept, threads=design.threads)
-    return replace(problem, design=made.take(design.rows))
+    return replace(problem, design=made.take(design.samples))
 
 
 def _combine_labellings(problem: MultivariateProblem, shares: Floats, scores: Floats) -> _Dual:

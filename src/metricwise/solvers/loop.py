@@ -27,9 +27,9 @@ class Limits:
     gap : float, optional
         Largest duality gap in units of the objective; stops training as soon as either is met.
     max_iter : int
-        Most iterations in this run.
+        Largest number of iterations in this run.
     max_seconds : float, optional
-        Most seconds in this run; checked after each iteration.
+        Time limit of this run; checked after each iteration.
     """
 
     tol: float = 1e-3

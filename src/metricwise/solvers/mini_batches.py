@@ -28,9 +28,9 @@ from metricwise.solvers.stream_state import StreamState
 
 _FIRST_STEPS = 10.0  # buffers after which steps begin to shrink
 _STEP_OF_A_BUFFER = 20.0  # in steps of a sample
-_FEWEST_BUFFERS = 8  # of a pass, where the number of samples is known
+_FEWEST_BUFFERS = 8  # per pass, if the number of samples is known
 _MOST_ORACLES = 64  # kept at a time
-_MOST_BUFFERS = 8  # times its size that a buffer may grow while one class is missing, before it is given up
+_MOST_BUFFERS = 8  # factor by which a buffer may grow while a class is missing, before it is dropped
 
 
 class MiniBatches:
@@ -39,9 +39,9 @@ class MiniBatches:
     Parameters
     ----------
     measure : Measure
-        What to train for.
+        The measure to train for.
     settings : PointSettings
-        How long the steps are.
+        The lengths of the steps.
     batch_size : int
         Samples of a buffer.
     """
@@ -60,7 +60,7 @@ class MiniBatches:
         return StreamState.fresh(n_features, is_sparse, scaling=not self.settings.plain)
 
     def prepare(self, state: StreamState, data: StreamData, samples: Indices) -> None:
-        """Learn the scale of the features from some samples, ahead of the first update."""
+        """Estimate the scale of the features from some samples before the first update."""
         state.observe_ahead(data, samples, scaling=not self.settings.plain)
 
     def duals(self, state: StreamState) -> tuple[float, ...]:
@@ -92,16 +92,16 @@ class MiniBatches:
         return self.batch_size - state.waiting % self.batch_size
 
     def _collect(self, state: StreamState, data: StreamData, samples: Indices) -> None:
-        """Learn from a full buffer with both classes, else let the samples wait."""
-        if state.waiting == 0 and samples.size == self.batch_size and _both_classes(data.positive[samples]):
-            self._step(state, data, samples)  # the buffer is at hand as it is
+        """Learn from a full buffer with both classes, else keep the samples for later."""
+        if state.waiting == 0 and samples.size == self.batch_size and _has_both_classes(data.positive[samples]):
+            self._step(state, data, samples)  # the samples are exactly one buffer
             return
         state.pieces.append((data.X[samples], data.positive[samples], data.weights[samples]))
         state.waiting += samples.size
         if state.waiting % self.batch_size:
             return
         positive = np.concatenate([piece[1] for piece in state.pieces])
-        if _both_classes(positive):
+        if _has_both_classes(positive):
             parts = [piece[0] for piece in state.pieces]
             X = sparse.vstack(parts, format="csr") if state.is_sparse else np.concatenate(parts)
             weights = np.concatenate([piece[2] for piece in state.pieces])
@@ -121,7 +121,7 @@ class MiniBatches:
         coefficients = labelling.coefficients()
         total = float(coefficients.sum())
         gradient = data.combine(samples, coefficients) - total * state.mean
-        numbers[streaming.ROWS] += samples.size
+        numbers[streaming.N_SAMPLES] += samples.size
         numbers[streaming.POS_WEIGHT] += float(weights[:n_pos].sum())
         numbers[streaming.NEG_WEIGHT] += float(weights[n_pos:].sum())
         state.batches += 1
@@ -164,5 +164,5 @@ class MiniBatches:
         return 1.0 / math.sqrt(batches) if self.settings.plain else math.sqrt(_FIRST_STEPS / (_FIRST_STEPS + batches))
 
 
-def _both_classes(positive: Mask) -> bool:
+def _has_both_classes(positive: Mask) -> bool:
     return bool(positive.any() and not positive.all())

@@ -8,7 +8,8 @@ Order of steps (`step`):
 
 1. solve (I + cost X' L'' X) p = -g approximately by conjugate gradients, g the gradient of J: two products with the
    data and one walk over the sorted samples per iteration, no sort;
-2. go the whole way along p, or back until the objective falls; along the line a trial costs a sort and no product.
+2. take the full step along p, or halve it until the objective falls; along the line a trial costs a sort and no
+product.
 
 Bound: J - 1/2 |w|^2 is convex, so J has at least the curvature of its regulariser and no weights have an objective
 below J(w) - 1/2 |g|^2. This is also the dual value of the multipliers 2 cost loss_ij of the pairs.
@@ -36,10 +37,10 @@ from metricwise.solvers.saved import Arrays, progress_arrays, set_progress
 
 _MOST_PRODUCTS = 100
 _MOST_TRIALS = 30
-_SUFFICIENT = 1e-4  # of the fall that the slope promises
+_SUFFICIENT = 1e-4  # of the decrease that the slope predicts
 _NO_BETTER = 1e-6
 _SAMPLE_TOL = 1e-2
-_SAMPLES_PER_WEIGHT = 20  # fewer are fitted too well by weights that do not generalise to all samples
+_SAMPLES_PER_WEIGHT = 20  # fewer are overfitted by weights that do not generalise to all samples
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ class SquaredPairsResult(Result):
 
     @property
     def problem(self) -> ProblemDescription:
-        """Which objective the certificate bounds."""
+        """The problem whose objective the certificate bounds."""
         return ProblemDescription(Objective.SQUARED_PAIRS)
 
 
@@ -178,7 +179,7 @@ class TruncatedNewton:
             return
         state.stalled = not upper < state.upper
         state.w = state.w + length * direction
-        # The norm is computed anew: along the line it would gather rounding errors.
+        # The norm is computed anew: updated along the line, it would accumulate rounding errors.
         norm = 0.5 * float(state.w @ design.covector(state.w))
         state.scores, state.loss, state.upper = scores, loss, norm + problem.cost * loss.value
         self._update_bounds(problem, state)
@@ -239,7 +240,7 @@ class TruncatedNewton:
         return state
 
     def result(self, problem: SmoothProblem, state: NewtonState, status: Status) -> SquaredPairsResult:
-        """Return the weights with their certificate, which they prove themselves."""
+        """Return the weights with their certificate, which their gradient proves."""
         empty = Witness(np.zeros(0), np.zeros((0, state.w.size)), np.zeros((0, 2)))
         return SquaredPairsResult(
             weights=state.w,

@@ -2,8 +2,8 @@
 
 The differences x_i - x_j go through mini-batch k-means in batches and are never held at once: all of them if they are
 not too many, else a random sample. A second walk over the same pairs gives every cluster its mean and its weight. The
-problem over the centres is a support vector machine without a constant term; half of the centres are turned around, so
-that there are two classes, which changes nothing.
+problem over the centres is a support vector machine without a constant term; half of the centres are negated, so
+that there are two classes, which does not change the problem.
 """
 
 from __future__ import annotations
@@ -51,11 +51,11 @@ class PairClusters:
         self, design: Design, positive: Mask, measure: Any, C: float, weights: Floats
     ) -> MultivariateProblem | SmoothProblem:
         """Return the problem over the centres, with the cost of all pairs."""
-        X, rows = design.X, design.rows  # type: ignore[attr-defined]
-        used = _find_used_columns(X, rows)
+        X, samples = design.X, design.samples  # type: ignore[attr-defined]
+        used = _find_used_columns(X, samples)
         some = X if used is None else X[:, used]
-        pairs = _Pairs(some, rows[positive], rows[~positive], weights[positive], weights[~positive], self.seed)
-        # Batches are too small to share: threads would wait for each other, and add up in an order of their own.
+        pairs = _Pairs(some, samples[positive], samples[~positive], weights[positive], weights[~positive], self.seed)
+        # Batches are too small to share: threads would wait for each other, and add up in a varying order.
         with threadpool_limits(limits=1, user_api="openmp"):
             centres, shares = self._cluster(pairs)
         if used is not None:
@@ -94,9 +94,9 @@ class PairClusters:
         return centres, shares[filled] / shares[filled].sum()
 
 
-def _find_used_columns(X: Any, rows: Indices) -> Indices | None:
+def _find_used_columns(X: Any, samples: Indices) -> Indices | None:
     """Return the columns of a sparse matrix that are not zero in all of the samples: the others only cost time."""
-    return np.unique(X[rows].indices).astype(np.int64) if sparse.issparse(X) else None
+    return np.unique(X[samples].indices).astype(np.int64) if sparse.issparse(X) else None
 
 
 def _stack(parts: list[Any]) -> Any:

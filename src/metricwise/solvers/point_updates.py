@@ -1,4 +1,4 @@
-"""What SPADE and STAMP share: one update per sample, between landmarks of the stream."""
+"""Base of SPADE and STAMP: one update per sample, between landmarks of the stream."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from metricwise.solvers.stream_state import StreamState
 
 Schedule = Literal["adaptive", "paper"]
 
-# Steps begin to shrink after so many samples for every feature, but within these bounds: with more features, a model is
-# still far from its goal after the same number of samples.
-_FULL_STEP_ROWS_A_FEATURE = 10.0
-_FEWEST_FULL_STEP_ROWS, _MOST_FULL_STEP_ROWS = 1000.0, 4000.0
+# Steps begin to shrink after this many samples per feature, within these bounds: with more features, a model is farther
+# from the optimum after the same number of samples.
+_FULL_STEP_SAMPLES_PER_FEATURE = 10.0
+_FEWEST_FULL_STEP_SAMPLES, _MOST_FULL_STEP_SAMPLES = 1000.0, 4000.0
 _DUAL_STEP = 0.5
 
 
 @dataclass(frozen=True)
 class PointSettings:
-    """How long the steps are.
+    """Settings of the steps.
 
     Parameters
     ----------
@@ -53,11 +53,11 @@ class PointSettings:
         return self.schedule == "paper"
 
     def numbers(self, state: StreamState) -> Floats:
-        """Return what the kernels take."""
+        """Return the settings as the kernels take them."""
         settings = np.zeros(streaming.N_SETTINGS)
         settings[streaming.STEP] = self.eta0 if self.plain else self.eta0 / state.square
-        settings[streaming.STEP_ROWS] = min(
-            max(_FULL_STEP_ROWS_A_FEATURE * state.v.size, _FEWEST_FULL_STEP_ROWS), _MOST_FULL_STEP_ROWS
+        settings[streaming.STEP_SAMPLES] = min(
+            max(_FULL_STEP_SAMPLES_PER_FEATURE * state.v.size, _FEWEST_FULL_STEP_SAMPLES), _MOST_FULL_STEP_SAMPLES
         )
         settings[streaming.DUAL_STEP] = _DUAL_STEP
         settings[streaming.SHRINKING] = self.alpha
@@ -66,7 +66,7 @@ class PointSettings:
 
 
 class StreamLearner(Protocol):
-    """What learns from a stream: settings in its fields, progress in a state."""
+    """A streaming solver: settings in its fields, progress in a state."""
 
     settings: PointSettings
 
@@ -83,17 +83,17 @@ class StreamLearner(Protocol):
     def duals(self, state: StreamState) -> tuple[float, ...]: ...
 
     def until_boundary(self, state: StreamState) -> int:
-        """Return after how many more samples something else than learning may be due."""
+        """Return the number of samples until the next landmark or stage."""
         ...
 
 
 def learn_around(learner: StreamLearner, state: StreamState, data: StreamData, samples: Indices, held: Indices) -> None:
-    """Learn from samples; score those held out among them, each with the snapshot that is current in its place."""
+    """Learn from samples; score held-out samples among them, each with the snapshot at its position."""
     before = np.searchsorted(samples, held)
     done = scored = 0
     while True:
         part = samples[done : done + learner.until_boundary(state)]
-        # Samples behind the last one of a part come after what may be due there.
+        # Held-out samples after the last one of a part follow the landmark that may be due there.
         stop = np.searchsorted(before, done + part.size) if part.size else held.size
         state.remember(data, held[scored:stop], state.position + before[scored:stop] - done)
         if part.size == 0:
@@ -109,7 +109,7 @@ class PointLearner(ABC):
         self.settings = settings
 
     def adapt_to(self, n_samples: int) -> Self:
-        """Return the learner itself: one sample after the other needs no adaptation."""
+        """Return the learner itself: learning sample by sample needs no adaptation."""
         return self
 
     def start(self, n_features: int, is_sparse: bool) -> StreamState:
@@ -119,7 +119,7 @@ class PointLearner(ABC):
     def learn(self, state: StreamState, data: StreamData, samples: Indices, *, remember: bool = True) -> None:
         """Learn from samples in the given order.
 
-        ``remember`` keeps scores of samples just before they are learnt from, by which a threshold can be chosen.
+        ``remember`` keeps scores of samples before they are learnt from, for the choice of a threshold.
         """
         first = 0
         while first < samples.size:
@@ -136,7 +136,7 @@ class PointLearner(ABC):
             self._after(state)
 
     def prepare(self, state: StreamState, data: StreamData, samples: Indices) -> None:
-        """Learn the scale of the features from some samples, ahead of the first update."""
+        """Estimate the scale of the features from some samples before the first update."""
         state.observe_ahead(data, samples, scaling=not self.settings.plain)
 
     def until_boundary(self, state: StreamState) -> int:
@@ -146,11 +146,11 @@ class PointLearner(ABC):
     def _train(self, state: StreamState, data: StreamData, samples: Indices) -> None: ...
 
     def _after(self, state: StreamState) -> None:  # noqa: B027 (nothing is due in SPADE)
-        """Do what is due at this position."""
+        """Handle the landmarks and stages due at this position."""
 
     @abstractmethod
     def duals(self, state: StreamState) -> tuple[float, ...]:
-        """Return what stands between the measure and the costs of the classes."""
+        """Return the dual variables, or the challenge level, that set the class costs."""
 
     def _update(self, state: StreamState, data: StreamData, samples: Indices, region: int) -> None:
         settings = self.settings.numbers(state)

@@ -1,6 +1,6 @@
-"""States of solvers as arrays, for training that is interrupted and goes on in another process.
+"""States of solvers as arrays, so that an interrupted training can resume in another process.
 
-Scores are not among them: one product with the samples gives them back.
+Scores are not stored: one product with the samples recomputes them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def pack_fields(record: Any, names: Iterable[str]) -> Arrays:
 
 
 def unpack_fields(arrays: Mapping[str, NDArray[Any]], names: Iterable[str]) -> dict[str, Any]:
-    """Return what `pack_fields` was given."""
+    """Return the fields that `pack_fields` packed."""
     found = {name: arrays[name] for name in names}
     return {name: value if value.ndim else value.item() for name, value in found.items()}
 
@@ -42,7 +42,7 @@ def join_parts(parts: Mapping[str, Arrays]) -> Arrays:
 
 
 def split_parts(arrays: Mapping[str, NDArray[Any]]) -> dict[str, Arrays]:
-    """Return what `join_parts` was given."""
+    """Return the parts that `join_parts` joined."""
     parts: dict[str, Arrays] = {}
     for key, value in arrays.items():
         part, _, name = key.partition("/")
@@ -51,14 +51,14 @@ def split_parts(arrays: Mapping[str, NDArray[Any]]) -> dict[str, Arrays]:
 
 
 def progress_arrays(state: State) -> Arrays:
-    """Return how far a training has come."""
+    """Return the progress of a training as arrays."""
     entries = np.array([astuple(entry) for entry in state.history], dtype=np.float64)
     entries = entries.reshape(len(state.history), len(fields(HistoryEntry)))
     return {"iteration": np.array(state.iteration), "seconds": np.array(state.seconds), "history": entries}
 
 
 def set_progress(state: State, arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Let a state be as far as `progress_arrays` says.
+    """Set the progress of a state from the arrays of `progress_arrays`.
 
     Examples
     --------

@@ -1,16 +1,16 @@
-"""Parameter averaging: passes over several shards of the samples side by side, and one state out of theirs.
+"""Parameter averaging: shards of the samples are trained in parallel, and their states are averaged.
 
 This is not the sequential algorithm of the papers, but the usual way to run one on parts of the samples (iterative
 parameter mixing, McDonald, Hall and Mann 2010; local stochastic gradient steps). A round begins with one state. Every
-shard learns from its samples, from that state on and without knowing of the others; the states are then averaged, with
-the numbers of samples as weights:
+shard learns from its samples, starting from that state and independently of the others; the states are then averaged,
+with the numbers of samples as weights:
 
 - the model, the sums of its average, the weights of the classes and the dual variables, costs or level: means. The
   regions of dual variables are convex, and so hold their means. Samples are counted as a mean, too: the steps of the
   next round are those of a sequential run over a mean shard, not of one over all samples.
 - statistics of the features: sums over all shards.
-- what has its place in a stream (the position, the stage of STAMP and the scores of that stage): that of the shard with
-  most samples, the first of several.
+- what depends on the position in a stream (the position, the stage of STAMP and the scores of that stage): that of the
+  shard with most samples, the first of several.
 
 One shard is its own average, bit by bit.
 """
@@ -40,7 +40,7 @@ class ChunkLabels(NamedTuple):
 
 
 def pass_over_chunk(X: Any, learner: StreamLearner, state: StreamState, labels: ChunkLabels, seed: int) -> StreamState:
-    """Return the state after a shuffled pass over the samples of a chunk; the given one stays as it is."""
+    """Return the state after a shuffled pass over the samples of a chunk; the given one is unchanged."""
     order: Indices = np.flatnonzero(labels.learnt)
     shuffle(order, np.uint64(seed))
     weights = np.ones(labels.positive.size) if labels.weights is None else labels.weights
@@ -49,7 +49,7 @@ def pass_over_chunk(X: Any, learner: StreamLearner, state: StreamState, labels: 
     return after
 
 
-def averaged_state(
+def average_states(
     before: StreamState, after: Sequence[StreamState], n_samples: Sequence[int], scaling: bool
 ) -> StreamState:
     """Return the average of the states of shards.
@@ -57,11 +57,11 @@ def averaged_state(
     Parameters
     ----------
     before : StreamState
-        Where all of them began.
+        The common state before.
     after : sequence of StreamState
-        Where they ended.
+        The states after, one per shard.
     n_samples : sequence of int
-        How many samples each has learnt from.
+        Numbers of samples that the shards learnt from.
     scaling : bool
         Whether features are scaled by their statistics.
     """
@@ -76,7 +76,7 @@ def averaged_state(
     state.numbers[[streaming.SCALE, streaming.SUM_SCALE, streaming.OFFSET]] = 1.0, 0.0, 0.0
     state.numbers[streaming.BIAS] = _mean([np.asarray(_intercept(one)) for one in after], shares)
     state.level = float(_mean([np.asarray(one.level) for one in after], shares))
-    for one in after:  # features that only some shards have met
+    for one in after:  # features that only some shards have seen
         np.copyto(state.precision, one.precision, where=state.precision == 0.0)
     if scaling:
         state.first = before.first + np.sum([one.first - before.first for one in after], axis=0)

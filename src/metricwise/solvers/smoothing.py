@@ -39,9 +39,9 @@ _FIRST_SMOOTHING = 1.0
 _LEAST_SMOOTHING = 1e-11
 _LESS = 0.25  # of the smoothing, when the gradient has become small
 _MOST_TRIALS = 40
-_SUFFICIENT = 1e-4  # of the fall that the slope promises
+_SUFFICIENT = 1e-4  # of the decrease that the slope predicts
 _FLAT = 0.5  # of the slope at the start of a line
-_ROUNDING = 1e-14  # of the terms of the objective: a fall that is missed by less is not missed
+_ROUNDING = 1e-14  # of the terms of the objective: a smaller shortfall of the decrease is rounding
 
 
 @stored_fields(version=1)
@@ -53,7 +53,7 @@ class SmoothedResult(Result):
 
     @property
     def problem(self) -> ProblemDescription:
-        """Which objective the certificate bounds."""
+        """The problem whose objective the certificate bounds."""
         return ProblemDescription(smoothing=self.smoothing)
 
 
@@ -68,7 +68,7 @@ class _Point(NamedTuple):
 
 @dataclass
 class SmoothingState:
-    """Where the descent stands, the best weights, and the point that proves the lower bound."""
+    """The current point, the best weights, and the point that proves the lower bound."""
 
     slack: SmoothedSlack
     point: _Point
@@ -103,7 +103,7 @@ class Smoothing:
     memory : int
         Number of moves from which L-BFGS estimates the curvature.
     share : float
-        Part of the gap that the gradient may still have when the smoothing is lessened.
+        Share of the gap due to the gradient below which the smoothing is reduced.
     """
 
     method: Method = "lbfgs"
@@ -146,7 +146,7 @@ class Smoothing:
         _update_bounds(problem, state, state.point)
 
     def _descend(self, problem: MultivariateProblem, state: SmoothingState) -> bool:
-        """Go along the direction of L-BFGS; False if rounding errors hide the fall along it."""
+        """Move along the direction of L-BFGS; return False if rounding hides the decrease."""
         here = state.point
         direction = _direction(state.memory, here.gradient)
         if float(direction @ here.gradient) >= 0.0:
@@ -172,7 +172,7 @@ class Smoothing:
         return Certificate(state.upper, min(max(state.lower, 0.0), state.upper), state.loss_bound)
 
     def check_convergence(self, problem: MultivariateProblem, state: SmoothingState, limits: Limits) -> Status | None:
-        """Return the status if the gap is small enough; w = 0 must be shown to be the best before it is called so."""
+        """Return the status if the gap is small enough; w = 0 is reported as optimal only if it is proved."""
         gap = state.upper - max(state.lower, 0.0)
         if gap > limits.tol * abs(state.upper) and gap > limits.gap:
             return None
@@ -274,7 +274,7 @@ def _flat_step(problem: MultivariateProblem, state: SmoothingState, direction: F
 
 
 def _rounding(problem: MultivariateProblem, point: _Point) -> float:
-    """Return about how exactly J_m is known: its terms may be much larger than their sum."""
+    """Return the rounding error of J_m: its terms may be much larger than their sum."""
     terms = float(np.abs(point.at.slopes) @ np.abs(point.scores)) + point.at.value
     return _ROUNDING * (0.5 * float(point.w @ point.w) + problem.cost * terms)
 
@@ -282,8 +282,7 @@ def _rounding(problem: MultivariateProblem, point: _Point) -> float:
 def _accelerate(problem: MultivariateProblem, state: SmoothingState) -> bool:
     """Take a gradient step that lowers J_m by as much as its slope predicts, then add momentum.
 
-    Momentum is given up where it points uphill (O'Donoghue and Candes 2015), which makes the most of the curvature
-    without knowing it.
+    Momentum is dropped where it points uphill (O'Donoghue and Candes 2015), which adapts to the unknown curvature.
     """
     here, smoothing = state.point, state.smoothing
     towards = problem.design.scores(here.gradient)

@@ -9,7 +9,7 @@ each sample moves both sides of it:
 
 1. ascent in w with the cost alpha / p for a positive and beta / (1 - p) for a negative, p the share of positives;
 2. descent in (alpha, beta) against the sample's reward over the share of its class, minus the gradient of Psi* (the
-   paper prints that sign the other way round; a Q-mean of one then needs slopes of minus infinity);
+   paper has the opposite sign; a Q-mean of one then needs slopes of minus infinity);
 3. projection onto the region, exact (`metricwise.kernels.dual_regions`).
 
 For the G-mean, whose slopes are not bounded, rewards are raised by t^(-1/4) (Theorem 5). The averaged model counts.

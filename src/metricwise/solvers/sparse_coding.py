@@ -6,10 +6,9 @@ every part is moved so that J falls. Order of steps (`step`):
 1. dictionary: every atom in turn, exactly, within its ball (the paper has a closed form of Lagrange multipliers, which
    holds only for the right ones);
 2. codes: with the slack replaced by a plane (a mixture of labellings), and a proximal term at the present codes
-   (without it, linearly dependent atoms leave codes unbounded), every sample has a lasso of its own; on the way to
-   their solution the step is halved until J decreases. The mixture is the predictor's dual solution, at which most
-   samples are on the margin; where J does not fall, the labelling that is most violated at the lassos' solution joins
-   it;
+   (without it, linearly dependent atoms leave codes unbounded), every sample is an independent lasso; the step to
+   their solution is halved until J decreases. The mixture is the predictor's dual solution, at which most samples
+   are on the margin; where J does not fall, the labelling that is most violated at the lassos' solution joins it;
 3. predictor: cutting planes on the codes, started from the last points of theirs and the present weights.
 
 `PaperSparseCoding` makes the paper's own moves. J has no useful lower bound, so the certificate's is minus infinity,
@@ -32,8 +31,8 @@ from metricwise.solvers.loop import Limits, make_history, run
 from metricwise.solvers.sparse_problem import SampleEncoder, SparseCodingProblem
 
 _PREDICTOR_TOL = 1e-2  # of its own objective
-_PREDICTOR_SHARE = 0.1  # of what J may still fall by at the end: no need to solve better than that
-_MOST_CUTS = 10  # in an iteration: the next one goes on from them
+_PREDICTOR_SHARE = 0.1  # of the decrease of J that may remain at the end: the predictor is solved no better
+_MOST_CUTS = 10  # per iteration; the next one continues from them
 _CODES_TOL = 1e-4  # of the codes of training samples, which change in the next step anyway
 _NEARNESS = 1.0  # weight of the proximal term; atoms have a curvature of one
 _MOST_MIXTURES = 3
@@ -43,7 +42,7 @@ _MOST_HALVINGS = 6
 @stored_fields(version=1)
 @dataclass(frozen=True)
 class SparseCodingResult(Result):
-    """A dictionary with weights of its atoms, and what is known of them.
+    """A dictionary with the weights of its atoms.
 
     The certificate's ``upper`` is J; there is no lower bound. ``loss_bound`` is the slack on the training codes. The
     witness is that of the predictor.
@@ -58,13 +57,13 @@ class SparseCodingResult(Result):
 
     @property
     def problem(self) -> ProblemDescription:
-        """Which objective the certificate bounds."""
+        """The problem whose objective the certificate bounds."""
         return ProblemDescription(Objective.SPARSE_CODING)
 
 
 @dataclass
 class SparseCodingState:
-    """Dictionary, codes and weights, and what was computed of them.
+    """Dictionary, codes and weights, with values computed from them.
 
     ``mixture`` holds the coefficients of the labellings that the predictor's dual solution is made of.
     """
@@ -96,7 +95,7 @@ class SparseCoding:
     Parameters
     ----------
     dictionary : array of shape (n_atoms, n_features)
-        Where to start.
+        The initial dictionary.
     moves_atoms, moves_predictor : bool
         Whether dictionary and predictor are learnt. Without a predictor, w stays zero and codes ignore the labels.
     inner : CuttingPlane
@@ -170,7 +169,7 @@ class SparseCoding:
 
     @staticmethod
     def _move_towards(problem: SparseCodingProblem, state: SparseCodingState, target: Floats) -> bool:
-        """Go towards other codes, by halves until J falls; return whether it does."""
+        """Move towards other codes, halving the step until J falls; return whether it does."""
         way = target - state.codes
         for halving in range(_MOST_HALVINGS):
             codes = state.codes + 0.5**halving * way
@@ -223,6 +222,6 @@ class SparseCoding:
 
 
 def _drop_duplicates(points: Floats) -> Floats:
-    """Return each point once, without w = 0, at which every model is cut anyway: equal cuts confuse its programme."""
+    """Return each point once, without w = 0, at which every model is cut anyway: equal cuts are redundant."""
     different: Floats = np.unique(points, axis=0)
     return different[np.any(different != 0.0, axis=1)]

@@ -4,17 +4,18 @@
 2. codes, eq. (29): one gradient step, |s| being replaced by s^2 / (2 |s_old|);
 3. weights, eq. (30): one gradient step.
 
-What differs from the print, and why:
+Differences from the paper, and why:
 
 - the gradient of the reconstruction is -2 D (x - D' s); the paper prints a plus, which ascends;
 - the paper replaces |s| by s^2 / |s_old|, which has twice the slope of |s|, and so counts C1 twice;
 - a code of zero stays zero, where the paper divides by zero: the cost of leaving zero grows without bound there;
-- the paper has one fixed rate and no rule for it. Codes take steps of one over their curvature, weights take steps of a
+- the paper has one fixed learning rate and no rule for it. Codes take steps of one over their curvature, weights take
+steps of a
   length that falls with the root of the number of steps, from a fiftieth of the longest that the best weights can be;
 - atoms are scaled into their ball, which multipliers that are still rising do not guarantee.
 
 Ties among the most violated labellings are averaged, as in the paper, by the oracles. Slopes of J, which has kinks, do
-not always lead down: J may rise from step to step. The best point so far is what counts and what the history shows.
+not always lead down: J may rise from step to step. The history and the result are those of the best point so far.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ _SMALLEST = 1e-12
 
 @dataclass
 class PaperState(SparseCodingState):
-    """The best point, as in `SparseCodingState`, and the one that moves."""
+    """The best point (the fields of `SparseCodingState`), and the current one."""
 
     moving: tuple[Floats, Floats, Floats] = field(default_factory=lambda: (np.empty(0), np.empty(0), np.empty(0)))
     multipliers: Floats = field(default_factory=lambda: np.empty(0))
@@ -85,13 +86,13 @@ class PaperSparseCoding(SparseCoding):
     def check_convergence(
         self, problem: SparseCodingProblem, state: SparseCodingState, limits: Limits
     ) -> Status | None:
-        """Return the status once several steps in a row have found nothing better by more than the tolerance."""
+        """Return the status once several consecutive steps have gained no more than the tolerance."""
         assert isinstance(state, PaperState)
         return Status.STATIONARY if state.idle_steps >= _PATIENCE else None
 
 
 def closed_form_atoms(problem: SparseCodingProblem, state: PaperState, atoms: Floats, codes: Floats) -> Floats:
-    """Return the atoms of eq. (28), and let the multipliers rise; atoms that no sample uses stay as they are."""
+    """Return the atoms of eq. (28), and let the multipliers rise; atoms that no sample uses are unchanged."""
     square, mixed = moments(problem.design, codes, problem.weights)
     used = np.diag(square) > 0.0
     if not used.any():

@@ -130,7 +130,7 @@ class SparseCodingProblem:
 
     @property
     def cost(self) -> float:
-        """What a full loss costs."""
+        """The cost of a full loss."""
         return self.C3 * self.oracle.mistakes
 
     def make_encoder(self, dictionary: Floats) -> SampleEncoder:
@@ -148,7 +148,7 @@ class SparseCodingProblem:
         return make_design(codes, intercept=self.intercept, threads=self.design.threads).scores(w)
 
     def coding_cost(self, encoder: SampleEncoder, codes: Floats) -> float:
-        """Return the part of J that does not see the labels."""
+        """Return the part of J that does not depend on the labels."""
         return float(self.weights @ (encoder.residuals(self.squares, codes) + self.C1 * np.abs(codes).sum(axis=1)))
 
     def slack(self, codes: Floats, w: Floats) -> float:

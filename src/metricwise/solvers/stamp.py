@@ -4,8 +4,8 @@ Objective: the largest M = (a0 + a1 P + a2 N) / (b0 + b1 P + b2 N), P and N hing
 a measure above the challenge level v just when (a1 - v b1) P + (a2 - v b2) N + a0 - v b0 is above zero, and that is
 linear in the rates. So epochs of two stages alternate, each epoch twice as long as the last, the first of 100 samples:
 
-1. learn with the cost (a1 - v b1) / p for a positive and (a2 - v b2) / (1 - p) for a negative sample; scaled to add up
-   to one over the classes, so that the steps have the same length whatever the measure;
+1. learn with the cost (a1 - v b1) / p for a positive and (a2 - v b2) / (1 - p) for a negative sample; scaled to sum to
+   one over the classes, so that the steps have the same length for every measure;
 2. estimate: score samples that are not learnt from, and set v to the measure of these scores at their best threshold,
    which is what `predict` will reach.
 
@@ -27,7 +27,7 @@ from metricwise.solvers.stream_data import StreamData
 from metricwise.solvers.stream_state import StreamState
 
 _FIRST_EPOCH = 100
-_ESTIMATION = 4  # an estimation stage is so many times shorter than the stage of learning before it
+_ESTIMATION = 4  # ratio of the length of a learning stage to that of the estimation stage after it
 
 
 class Stamp(PointLearner):

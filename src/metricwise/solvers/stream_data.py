@@ -1,4 +1,4 @@
-"""Labelled samples as streaming solvers see them, dense or sparse."""
+"""Labelled samples for streaming solvers, dense or sparse."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class StreamData:
     X : array or CSR matrix
         The samples.
     positive : array of bool
-        Which are positive.
+        Whether each sample is positive.
     weights : array
         Weights of the samples, above zero.
     threads : int

@@ -1,8 +1,8 @@
-"""Everything a streaming solver knows, in arrays and numbers that can be written to a file and read back.
+"""The state of a streaming solver, in arrays and numbers that can be stored in a file.
 
-What happens is decided by the position in the stream alone, never by how the stream was cut into chunks. The positions
+Updates depend on the position in the stream only, never on its division into chunks. The positions
 at which statistics are brought up to date are *landmarks*: 1, 2, 4, ... (unless samples were observed ahead) and then
-evenly spaced, far enough apart for work on all features to cost nothing per sample.
+evenly spaced, far enough apart that work on all features is negligible per sample.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from metricwise.solvers.stream_data import StreamData
 
 _INTERVAL = 8192  # most samples between landmarks, or the number of features if that is larger
 _OBSERVED_AT_FIRST = 4096
-_OBSERVED_LATER = 64  # then one of so many samples enters the statistics of the features
+_OBSERVED_LATER = 64  # then one sample in 64 enters the statistics of the features
 _REMEMBERED = 4096  # scores of each class
 _REMEMBERED_BETWEEN_LANDMARKS = 256
 _REMEMBERED_IN_ESTIMATION = 2048
@@ -75,7 +75,7 @@ class StreamState:
 
     @classmethod
     def fresh(cls, n_features: int, is_sparse: bool, scaling: bool) -> Self:
-        """Return the state before the first sample, for features that will be scaled or taken as they are."""
+        """Return the state before the first sample, for features that will be scaled or used unchanged."""
         numbers = np.zeros(streaming.N_NUMBERS)
         numbers[streaming.SCALE] = 1.0
         numbers[[streaming.ALPHA, streaming.BETA]] = 0.5
@@ -85,7 +85,7 @@ class StreamState:
         return cls(is_sparse=is_sparse, numbers=numbers, **vectors)
 
     def to_arrays(self) -> Arrays:
-        """Return all there is, for a file."""
+        """Return all fields as arrays for a file."""
         own = pack_fields(self, (item.name for item in fields(self) if item.name != "pieces"))
         for number, (X, positive, weights) in enumerate(self.pieces):
             matrix = {"data": X.data, "indices": X.indices, "indptr": X.indptr} if self.is_sparse else {"dense": X}
@@ -95,7 +95,7 @@ class StreamState:
 
     @classmethod
     def from_arrays(cls, arrays: Arrays) -> Self:
-        """Undo `to_arrays`."""
+        """Return the state that `to_arrays` has packed."""
         state = cls(**unpack_fields(arrays, (item.name for item in fields(cls) if item.name != "pieces")))
         while f"piece{len(state.pieces)}_weights" in arrays:
             state.pieces.append(state._piece(arrays, f"piece{len(state.pieces)}_"))
@@ -135,11 +135,11 @@ class StreamState:
         self._enter(data, np.concatenate([samples[:all_until], samples[later::_OBSERVED_LATER]]))
 
     def observe_ahead(self, data: StreamData, samples: Indices, scaling: bool) -> None:
-        """Learn the scale of the features from all of some samples, before the first update."""
+        """Estimate the scale of the features from the given samples before the first update."""
         if scaling:
             self._enter(data, samples)
         self.pass_landmark(scaling)
-        # The statistics will not change much soon.
+        # The statistics will change little at first.
         self.next_landmark = self.position + self._longest_interval
 
     def _enter(self, data: StreamData, samples: Indices) -> None:
@@ -181,7 +181,7 @@ class StreamState:
             self.square = 1.0 + float(shares.sum()) / self.observed
             return
         shift = self.first / self.observed
-        with np.errstate(over="ignore", invalid="ignore"):  # a feature whose squares are no numbers is not used
+        with np.errstate(over="ignore", invalid="ignore"):  # a feature with infinite squares is not used
             variance = self.second / self.observed - shift**2
         # A variance within the rounding errors of its computation is that of a constant.
         varies = np.isfinite(variance) & (variance > 1e-14 * self.second / self.observed) & (variance > 1e-300)
@@ -195,7 +195,7 @@ class StreamState:
         numbers[streaming.OFFSET] = offset
 
     def take_snapshot(self) -> None:
-        """Keep the averaged model as it is now, to score the samples that follow."""
+        """Keep a copy of the averaged model, to score the samples that follow."""
         self.snapshot, self.snapshot_bias = self.average()
 
     # ------------------------------------------------------------------------------------------------- recent scores
@@ -207,7 +207,7 @@ class StreamState:
         if positions is None:
             positions = self.position + np.arange(samples.size)
         strides = self.strides
-        if self.estimating:  # the only purpose of these samples
+        if self.estimating:  # these samples have no other purpose
             strides = self._strides(self.stage_end - self.stage_start, _REMEMBERED_IN_ESTIMATION)
         for side, wanted in enumerate((True, False)):
             chosen = (data.positive[samples] == wanted) & (positions % strides[side] == 0)
@@ -230,9 +230,9 @@ class StreamState:
         """
         if since is None:
             since = self.position / 2
-            if min(np.count_nonzero(self._kept(side, since)) for side in (0, 1)) < _ENOUGH_RECENT:
+            if min(np.count_nonzero(self._select_scores(side, since)) for side in (0, 1)) < _ENOUGH_RECENT:
                 since = 0.0
-        kept = [self._kept(side, since) for side in (0, 1)]
+        kept = [self._select_scores(side, since) for side in (0, 1)]
         if not all(mask.any() for mask in kept):
             return None
         truth = np.repeat([True, False], [np.count_nonzero(mask) for mask in kept])
@@ -242,7 +242,7 @@ class StreamState:
         shares = [total * weight / weight.sum() for total, weight in zip(totals, weights, strict=True)]
         return truth, scores, np.concatenate(shares)
 
-    def _kept(self, side: int, since: float) -> Mask:
+    def _select_scores(self, side: int, since: float) -> Mask:
         filled = np.arange(_REMEMBERED) < self.n_scores[side]
         mask: Mask = filled & (self.score_positions[side] >= since)
         return mask

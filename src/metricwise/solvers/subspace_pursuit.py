@@ -6,8 +6,9 @@ is the direction in which the full problem would still improve. So the basis gro
 
 1. solve the restricted problem, not too exactly;
 2. take the combination of cuts (of slopes, for a smooth loss) at its solution, without the projection;
-3. add, one after the other, the sample whose function removes most of what lies outside of the span: the sample j with
-   the largest r_j^2 / d_j, r_j the value of the rest at the sample and d_j the square of the sample's own part outside.
+3. add, one after the other, the sample whose function removes most of what lies outside of the span: the sample j
+   with the largest r_j^2 / d_j, r_j the value of the rest at the sample and d_j the square of the sample's own part
+   outside.
 
 The original method improves each cut on its own; the combination of all of them is what the solution depends on.
 Of many samples, some are drawn at random as candidates.
@@ -29,11 +30,11 @@ _STAGES = 6
 _FIRST_SHARE = 1 / 8  # of the basis is drawn at random; then it grows by the same factor in every stage
 _CANDIDATES = 5000
 _STAGE_TOL = 0.02
-_DEPENDENT = 1e-8  # of a sample's square: what is so small outside of the span adds nothing but rounding errors
+_DEPENDENT = 1e-8  # of a sample's square: a smaller part outside of the span is rounding error
 
 
 def draw_first_basis(samples: Indices, positive: NDArray[np.bool_], size: int, random: np.random.Generator) -> Indices:
-    """Return samples drawn at random: half of them positives, as far as there are so many."""
+    """Return random samples, half of them positives if there are enough."""
     pos, neg = samples[positive[samples]], samples[~positive[samples]]
     n_pos = min(pos.size, max(size // 2, size - neg.size))
     chosen = [random.choice(pos, n_pos, replace=False), random.choice(neg, size - n_pos, replace=False)]
@@ -55,7 +56,7 @@ def pursue(
     Parameters
     ----------
     subspace : Subspace
-        Empty; it is given ``n_basis`` samples, or fewer if the others add nothing.
+        Empty; receives ``n_basis`` samples, or fewer if the others add nothing.
     samples : array of int
         Indices of the samples of the problem.
     positive : array of bool
@@ -69,7 +70,7 @@ def pursue(
     limits : Limits
         Limits of the final training; the stages take at most half of its seconds.
     seed : int
-        Seed of everything drawn at random.
+        Seed of the random choices.
     """
     random = np.random.default_rng(seed)
     growth = np.linspace(1.0, 0.0, _STAGES)
@@ -81,7 +82,7 @@ def pursue(
         problem = make_problem(subspace)
         _, state = run(solver, problem, quick)
         wanted = solver.sample_coefficients(problem, state)
-        chosen = _select_samples(subspace, problem.design.rows, wanted, samples, size - subspace.basis.size, random)
+        chosen = _select_samples(subspace, problem.design.samples, wanted, samples, size - subspace.basis.size, random)
         if chosen.size == 0:
             return
         subspace.extend(chosen)

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from metricwise._typing import Indices
-from metricwise.clusters import row_blocks
+from metricwise.clusters import list_chunks
 from metricwise.designs.cluster.connection import run_on_cluster
 from metricwise.designs.cluster.encoding import count_bytes
 from metricwise.designs.finite import find_non_finite
@@ -99,7 +99,7 @@ def persist_blocks(X: Any, client: Any) -> PersistedBlocks:
     from dask import delayed
 
     prepare = delayed(prepare_block, pure=False)
-    tasks = [prepare(block, number) for number, block in enumerate(row_blocks(X))]
+    tasks = [prepare(block, number) for number, block in enumerate(list_chunks(X))]
     futures = run_on_cluster(client, lambda: client.compute(tasks))
     summaries: list[BlockSummary] = run_on_cluster(
         client, lambda: client.gather(client.map(summarize_block, futures, pure=False))

@@ -2,7 +2,7 @@
 
 A client sends requests to the objects on workers (actors) through the scheduler, unless it was made with
 ``direct_to_workers=True``. Every array is then copied twice more, by a process that has other work to do. Whether the
-workers can be reached from this process is found out by opening connections to their ports.
+workers can be reached from this process is tested by opening connections to their ports.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def _accepts_connections(address: SplitResult) -> bool:
 
 @contextmanager
 def connect_directly(client: Any, is_reachable: bool) -> Iterator[None]:
-    """Let a client send to workers directly if they can be reached, unless its user has chosen; restore it then."""
+    """Let a client send to reachable workers directly, unless its user decided; restore the setting at the end."""
     before = client.direct_to_workers
     if before is None:
         client.direct_to_workers = is_reachable

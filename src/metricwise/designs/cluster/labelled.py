@@ -79,7 +79,7 @@ def keep_labelled_blocks(chunks: Sequence[int], intercept: float, *parts: Any) -
     """
     blocks = keep_blocks(chunks, intercept, *parts[: len(chunks)])
     codes = dict(zip(chunks, parts[len(chunks) :], strict=True))
-    return LabelledSamples(blocks.designs, codes, lambda number, rows: blocks.matrices[number][rows])
+    return LabelledSamples(blocks.designs, codes, lambda number, samples: blocks.matrices[number][samples])
 
 
 class ClusterData:
@@ -119,8 +119,8 @@ class ClusterData:
         self.classes: NDArray[Any] = np.unique(np.concatenate([summaries[k].labels for k in filled]))
         self._codes = client.map(encode_labels, [futures[k] for k in filled], classes=self.classes, pure=False)
         self.class_counts = np.zeros((len(filled), self.classes.size), dtype=np.int64)
-        for row, k in enumerate(filled):
-            self.class_counts[row, np.searchsorted(self.classes, summaries[k].labels)] = summaries[k].counts
+        for chunk, k in enumerate(filled):
+            self.class_counts[chunk, np.searchsorted(self.classes, summaries[k].labels)] = summaries[k].counts
         self.pool: WorkerPool[LabelledSamples] = WorkerPool(client, blocks.futures, self._describe_data)
 
     @property

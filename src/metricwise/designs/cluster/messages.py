@@ -132,4 +132,4 @@ class GatherSamples(Request[WorkerBlocks, dict[int, Any]]):
     positions: Mapping[int, Indices]
 
     def answer(self, data: WorkerBlocks) -> dict[int, Any]:
-        return {k: data.matrices[k][rows] for k, rows in self.positions.items()}
+        return {k: data.matrices[k][samples] for k, samples in self.positions.items()}

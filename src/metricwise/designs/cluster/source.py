@@ -39,8 +39,14 @@ class DaskSource:
 
     Attributes
     ----------
-    shape, is_sparse, bounds, most_gathered
-        See `DataSource`. Chunks without samples are left out.
+    shape : tuple of int
+        Samples and features.
+    is_sparse : bool
+        Whether chunks are CSR matrices.
+    bounds : array
+        The first sample of every chunk that has samples, followed by the number of all samples.
+    most_gathered : int
+        How many samples may be held in memory at once.
     pool : WorkerPool
         The workers that keep the chunks.
     """
@@ -59,7 +65,7 @@ class DaskSource:
             blocks.client, blocks.futures, lambda chunks: (keep_blocks, chunks, 0.0, *(self.futures[k] for k in chunks))
         )
 
-    def __getitem__(self, rows: Any) -> NoReturn:
+    def __getitem__(self, samples: Any) -> NoReturn:
         # Splitters of scikit-learn look for it, and most of them then use the number of samples only.
         raise TypeError(
             "the samples are on the workers of a cluster, and what was called needs them in memory: give cv a "
@@ -94,11 +100,11 @@ class DaskSource:
             out[self.bounds[k] : self.bounds[k + 1]] = hashes
         return out
 
-    def gather(self, rows: Indices) -> Any:
-        edges = np.searchsorted(rows, self.bounds)
+    def gather(self, samples: Indices) -> Any:
+        edges = np.searchsorted(samples, self.bounds)
 
         def make_request(kept: Sequence[int]) -> GatherSamples:
-            return GatherSamples({k: rows[edges[k] : edges[k + 1]] - self.bounds[k] for k in kept})
+            return GatherSamples({k: samples[edges[k] : edges[k + 1]] - self.bounds[k] for k in kept})
 
         parts = _order_by_chunk(self.pool.ask(np.flatnonzero(np.diff(edges)), make_request))
         return stack_blocks([block for _, block in parts], self.is_sparse)

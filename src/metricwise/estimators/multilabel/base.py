@@ -221,5 +221,5 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
             NO_SAMPLES,
         )
         order = np.argsort(found.samples)  # resamples follow the order of the samples, not that of the folds
-        samples = data.scored(found.samples[order], found.scores[order])
+        samples = data.attach_scores(found.samples[order], found.scores[order])
         return {rule: task.decide(samples, ThresholdRule(seed=seed), True) for rule, task in tasks.items()}

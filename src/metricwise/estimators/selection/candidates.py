@@ -21,7 +21,7 @@ from metricwise.estimators.svm.multivariate_svc import MultivariateSVC
 from metricwise.measures import HasDualRegion, Measure, RanksPairs, RatioOfRates
 from metricwise.measures.base import HasViolatedLabelling
 
-_EXACT_KERNEL_SAMPLES = 4000  # up to which a kernel machine holds all pairs of samples
+_EXACT_KERNEL_SAMPLES = 4000  # up to which a kernel machine stores the exact kernel matrix
 _LANDMARKS = 300
 _TREES, _TREES_AT_LAST = 50, 100  # while candidates are compared, and in the final model
 _LEAST_SAMPLES_OF_BOOSTING = 10_000
@@ -31,12 +31,12 @@ _STREAM_SAMPLES = 20_000  # from which streaming learners are candidates
 
 @dataclass(frozen=True)
 class Candidate:
-    """A learner with its name, what is special about it, and how its time grows with the samples.
+    """A learner with its name, its settings, and the growth of its time with the samples.
 
-    ``last`` is what is trained on all samples if it is chosen, which takes ``last_cost`` times as long; None for the
-    same. A learner that needs many samples to show what it can, and takes nearly as long for few, runs from
-    ``least_samples`` on. Settings that may gain more from more samples than others of the learner (``gains_later``) are
-    not judged by few.
+    ``last`` is trained on all samples if the candidate is selected, which takes ``last_cost`` times as long; None for
+    the same estimator. A learner that needs many samples, and takes nearly as long for few, runs from ``least_samples``
+    on. Settings that may gain more from more samples than others of the learner (``gains_later``) are not judged by
+    few.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Candidate:
 
     @property
     def final(self) -> Any:
-        """What is trained on all samples."""
+        """The estimator that is trained on all samples."""
         return self.estimator if self.last is None else self.last
 
 
@@ -58,7 +58,7 @@ Maker = Callable[[Profile, Measure, int], Iterator[Candidate]]
 
 
 def _logistic(profile: Profile, measure: Measure, seed: int) -> Iterator[Candidate]:
-    # Samples of texts are of length one, so that their weights have to be large.
+    # Samples of text have length one, so that their weights must be large.
     for C in (1.0, 10.0, 100.0) if profile.is_wide else (0.1, 1.0, 10.0):
         learner = LogisticRegression(C=C, max_iter=1000)
         yield Candidate("logistic regression", for_numbers(profile, learner), {"C": C})
@@ -69,7 +69,7 @@ def _linear_svm(profile: Profile, measure: Measure, seed: int) -> Iterator[Candi
         yield Candidate("linear SVM", for_numbers(profile, LinearSVC(C=C, random_state=seed)), {"C": C})
 
 
-def _boosted(profile: Profile, measure: Measure, seed: int) -> Iterator[Candidate]:
+def _boosted_trees(profile: Profile, measure: Measure, seed: int) -> Iterator[Candidate]:
     if profile.is_wide:
         return
     columns = list(range(len(profile.categorical))) or None
@@ -97,7 +97,7 @@ def _extra_trees(profile: Profile, measure: Measure, seed: int) -> Iterator[Cand
             growth=0.9,
             last=many,
             last_cost=_TREES_AT_LAST / _TREES,
-            gains_later=leaf_size == 1,  # noise that is averaged out by more samples is what larger leaves are for
+            gains_later=leaf_size == 1,  # larger leaves average out noise, as more samples do
         )
 
 
@@ -137,9 +137,9 @@ def _streams(profile: Profile, measure: Measure, seed: int) -> Iterator[Candidat
         yield Candidate("SPADE", for_numbers(profile, SPADEClassifier(measure, random_state=seed)))
 
 
-# In the order in which they are tried: what is fast comes first, so that there is a result at any time. Those of the
-# second list are for two classes only.
-_MAKERS: dict[str, Maker] = {"logistic": _logistic, "boosted_trees": _boosted, "extra_trees": _extra_trees}
+# In the order in which they run: fast ones first, so that there is always a result. Those of the second list are for
+# two classes only.
+_MAKERS: dict[str, Maker] = {"logistic": _logistic, "boosted_trees": _boosted_trees, "extra_trees": _extra_trees}
 _OF_TWO_CLASSES: dict[str, Maker] = {
     "linear_svm": _linear_svm,
     "multivariate_svm": _multivariate,

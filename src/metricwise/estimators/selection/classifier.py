@@ -43,39 +43,39 @@ class MetricClassifier(ThresholdedClassifier):
     Parameters
     ----------
     measure : str or Measure, default="f1"
-        What predictions are judged by; averages such as "f1_macro" for several classes or labels.
+        The measure of the predictions; averages such as "f1_macro" for multiclass and multilabel targets.
     candidates : "auto", list of str or dict, default="auto"
-        The candidates: what fits; some of "logistic", "boosted_trees", "extra_trees", "linear_svm",
+        All that fit the data ("auto"); some of "logistic", "boosted_trees", "extra_trees", "linear_svm",
         "multivariate_svm", "auc_svm", "streams" and "rbf"; or a dictionary of your own classifiers by name.
     time_budget : float, optional
-        Seconds for training; what would take longer is left out.
+        Seconds for training; candidates that would take longer are left out.
     cv : int, splitter or None, default=None
-        Folds of all samples; 5 by default. Parts of the samples have 3.
+        Folds of all samples; 5 by default. Subsets of the samples have 3.
     pos_label : label, optional
         The positive class of two; by default the last in order.
     n_jobs : int, optional
         Folds trained in parallel.
     random_state : int, RandomState instance or None, default=0
-        Seeds everything that is drawn.
+        Seeds folds, subsets, resamples and candidates.
     callback : callable, optional
         Called with a line of text after every candidate; model selection ends if it returns True.
 
     Attributes
     ----------
     best_estimator_ : classifier or list
-        What was chosen, trained on all samples; a list of classifiers whose scores are averaged if several were.
+        The selected classifier, trained on all samples, or a list of classifiers whose scores are averaged.
     weights_ : array
-        Of the classifiers.
+        Weights of the classifiers in the average.
     threshold_ : float or array
-        Above which scores are positive; see `decision_function`.
+        Threshold of the calibrated scores, which `decision_function` subtracts.
     expected_score_ : float
         The measure to expect on new samples: that of samples which neither models nor, for two classes, the threshold
         had seen, extrapolated to models of all samples where subsets have shown how it grows.
     expected_score_interval_ : pair of float
-        Where the measure of as many new samples lies with probability 0.9.
+        Interval that contains the measure of as many new samples with probability 0.9.
     leaderboard_ : data frame
-        A row for every candidate: settings, measure out of fold with an interval, n_samples, seconds, weight in the
-        result, and why it was dropped.
+        One row per candidate: settings, out-of-fold measure with an interval, n_samples, seconds, weight in the
+        ensemble, and why it was dropped.
     classes_ : array
         Labels.
     measure_ : Measure
@@ -158,7 +158,7 @@ class MetricClassifier(ThresholdedClassifier):
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
             Samples; columns of a data frame may be categories, and numbers may be missing.
         y : array of shape (n_samples,) or (n_samples, n_labels)
-            Classes, or zeros and ones for several labels.
+            Classes, or a matrix of zeros and ones for multilabel targets.
         sample_weight : array of shape (n_samples,), optional
             Weights of the samples.
 
@@ -177,7 +177,9 @@ class MetricClassifier(ThresholdedClassifier):
             seed = int(check_random_state(self.random_state).randint(2**31 - 1))
             profile = Profile.of(data.X)
             candidates = candidates_for(self.candidates, profile, measure, task.is_binary, seed)
-            rule = ThresholdRule(must_keep=False, seed=seed)  # scores are of use without a threshold
+            rule = ThresholdRule(
+                must_keep=False, seed=seed
+            )  # scores are useful even if no threshold keeps the constraints
             halving = SuccessiveHalving(task, data, rule, cv, self.n_jobs, clock, self._report_progress)
             outcome = halving.run(candidates)
             mixture = best_mixture(halving, outcome.rung, outcome.finalists)
@@ -194,24 +196,23 @@ class MetricClassifier(ThresholdedClassifier):
         return labels
 
     def _fit_final(self, halving: SuccessiveHalving, outcome: Outcome, mixture: Mixture) -> None:
-        """Train what is selected, on all samples if there is time for it, and choose its threshold."""
+        """Train the selected candidates, on all samples if the time budget allows, and choose the threshold."""
         task, rung = halving.task, outcome.rung
-        rows = np.arange(len(halving.data.y))
-        if sum(run.last_seconds(rows.size) for run in mixture.runs) * MARGIN > halving.clock.left():
-            rows = rung.samples
-        part = halving.data.take(rows)
+        final_samples = np.arange(len(halving.data.y))
+        if sum(run.estimate_final_seconds(final_samples.size) for run in mixture.runs) * MARGIN > halving.clock.left():
+            final_samples = rung.samples
+        part = halving.data.take(final_samples)
         models = [task.fit(run.candidate.final, part.X, part.y, part.weights) for run in mixture.runs]
         calibrations = [run.calibration for run in mixture.runs]
         self._ensemble = AveragedModels(models, calibrations, mixture.weights, halving.prior)
         self.best_estimator_ = models[0] if len(models) == 1 else models
         self.weights_ = mixture.weights
-        samples = halving.data.scored(rung.tested, mixture.scores)
+        samples = halving.data.attach_scores(rung.test_samples, mixture.scores)
         decision = task.judge(task.decide(samples, halving.rule, True), samples, halving.rule, rung.sizes)
         self._store_decision(task, replace(self._shift_to_final(halving, mixture, decision), is_probability=False))
-        # Intervals of tables are wide enough; those of areas near one are not.
-        self._extrapolation = extrapolate(
-            [run.curve for run in outcome.finalists], rows.size, guessed=task.measure.response == "scores"
-        )
+        # Intervals of table measures are wide enough; those of areas near one are not.
+        curves = [run.curve for run in outcome.finalists]
+        self._extrapolation = extrapolate(curves, final_samples.size, guessed=task.measure.response == "scores")
         self.expected_score_ = self._extrapolation(decision.expected_score)
         self.expected_score_interval_ = self._extrapolation.interval(*decision.expected_interval)
 
@@ -233,7 +234,7 @@ class MetricClassifier(ThresholdedClassifier):
         return self._ensemble.scores(self._task, validate_columns(self, X, reset=False, missing=True))
 
     def predict_proba(self, X: Any) -> Floats:
-        """Return probabilities by calibrated scores; the threshold has no part in them.
+        """Return probabilities from calibrated scores; they do not depend on the threshold.
 
         Parameters
         ----------
@@ -251,7 +252,7 @@ class MetricClassifier(ThresholdedClassifier):
 
     @property
     def leaderboard_(self) -> Any:
-        """A data frame with a line for every candidate (needs pandas)."""
+        """A data frame with one row per candidate (needs pandas)."""
         check_is_fitted(self, "measure_")
         try:
             import pandas as pd
@@ -260,18 +261,18 @@ class MetricClassifier(ThresholdedClassifier):
         return pd.DataFrame(self._records)
 
     def score_interval(self, n_samples: int | None = None, confidence: float = 0.9) -> tuple[float, float]:
-        """Return where the measure of new samples lies with the given probability.
+        """Return an interval that contains the measure of new samples with the given probability.
 
         Parameters
         ----------
         n_samples : int, optional
-            How many new samples; by default so many that chance has no part in their measure.
+            Number of new samples; by default infinitely many.
         confidence : float, default=0.9
             The probability.
         """
         return self._extrapolation.interval(*super().score_interval(n_samples, confidence))
 
     def explain(self) -> str:
-        """Return what was chosen and why, in words."""
+        """Return which candidates were selected and why, as text."""
         check_is_fitted(self, "measure_")
         return self._explanation

@@ -1,4 +1,4 @@
-"""The time that is left."""
+"""The time budget of model selection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The selected model: one candidate, or an average of the scores of several, whichever is better out of fold."""
+"""The ensemble: the best candidate, or an average of the scores of several, whichever is better out of fold."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from metricwise._state import stored_fields
 from metricwise._typing import Floats
 from metricwise.decisions.decision import Calibration
 from metricwise.decisions.tasks import Task
-from metricwise.estimators.selection.halving import CandidateRun, Rung, SuccessiveHalving, limited_scores
+from metricwise.estimators.selection.halving import CandidateRun, Rung, SuccessiveHalving, limit_scores
 
 
 class Mixture(NamedTuple):
-    """Candidates with weights that add up to one, the mean of their scores and its measure out of fold."""
+    """Candidates with weights that sum to one, their averaged out-of-fold scores, and the measure of these."""
 
     runs: list[CandidateRun]
     weights: Floats
@@ -27,13 +27,13 @@ def best_mixture(halving: SuccessiveHalving, rung: Rung, finalists: list[Candida
     """Return the best of the finalists and of the averages of the first two, three, ... of them.
 
     Averages of equally good models are better than each, and weights that are chosen on few samples are worse than
-    equal ones; so weights are equal, and only the number of candidates is chosen.
+    equal ones; so weights are equal, and only the number of models is chosen.
     """
     ranked = sorted(finalists, key=lambda run: -run.value)
     best = Mixture(ranked[:1], np.ones(1), ranked[0].scores, ranked[0].value)
     for count in range(2, len(ranked) + 1):
         scores: Floats = np.mean([run.scores for run in ranked[:count]], axis=0)
-        samples = halving.data.scored(rung.tested, scores)
+        samples = halving.data.attach_scores(rung.test_samples, scores)
         value = halving.task.best_value(samples, halving.rule)(samples.weights)
         if value >= best.value:
             best = Mixture(ranked[:count], np.full(count, 1.0 / count), scores, value)
@@ -48,11 +48,11 @@ class AveragedModels:
     Attributes
     ----------
     models : list
-        Trained by `Task.fit`.
+        Models trained by `Task.fit`.
     calibrations : list
-        What brings the scores of each to the common scale.
+        Convert the scores of each model to log-odds.
     weights : array
-        Of the models.
+        Weights of the models.
     prior : float or array
         Log-odds or log-probabilities of the classes, from which probabilities may differ by a limit only.
     """
@@ -65,7 +65,7 @@ class AveragedModels:
     def scores(self, task: Task, X: Any) -> Floats:
         """Return scores of samples."""
         parts = [
-            calibrate(limited_scores(task, self.prior, model, X))
+            calibrate(limit_scores(task, self.prior, model, X))
             for model, calibrate in zip(self.models, self.calibrations, strict=True)
         ]
         return self.mean(parts)

@@ -1,4 +1,4 @@
-"""What was chosen and why, in words."""
+"""Explain in words which candidates were selected and why."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from metricwise.estimators.selection.halving import CandidateRun
 
 
 def title_of(run: CandidateRun) -> str:
-    """Return the name of a run with what is special about it.
+    """Return the name of a run with its settings.
 
     Examples
     --------
@@ -31,9 +31,9 @@ def explain_selection(
 ) -> str:
     """Describe the selection in sentences."""
     names = [title_of(run) for run in mixture.runs]
-    chosen = names[0] if len(names) == 1 else "the mean of the scores of " + ", ".join(names)
+    selected = names[0] if len(names) == 1 else "the mean of the scores of " + ", ".join(names)
     lines = [
-        f"Of {len(runs)} candidates, {chosen} is chosen.",
+        f"Of {len(runs)} candidates, {selected} is chosen.",
         f"Its {measure} is {expected:.3f} on samples that its models had not seen; on as many new samples, expect "
         f"{interval[0]:.3f} to {interval[1]:.3f} (90 %).",
     ]
@@ -41,7 +41,7 @@ def explain_selection(
         best = mixture.runs[0]
         lines.append(f"The best single one, {title_of(best)}, has {best.value:.3f}.")
     others = [run for run in runs if run not in mixture.runs]
-    lines += [f"- {title_of(run)}: {_fate(run, n_samples)}" for run in sorted(others, key=_last_first)]
+    lines += [f"- {title_of(run)}: {_describe_run(run, n_samples)}" for run in sorted(others, key=_last_first)]
     return "\n".join(lines)
 
 
@@ -49,7 +49,7 @@ def _last_first(run: CandidateRun) -> tuple[int, float]:
     return -run.n_samples, -run.value if run.value == run.value else float("inf")
 
 
-def _fate(run: CandidateRun, n_samples: int) -> str:
+def _describe_run(run: CandidateRun, n_samples: int) -> str:
     if run.n_samples == 0:
         return run.why_dropped
     reached = f"{run.value:.3f} ({run.interval[0]:.3f} to {run.interval[1]:.3f})"
@@ -58,9 +58,9 @@ def _fate(run: CandidateRun, n_samples: int) -> str:
 
 
 def make_records(runs: list[CandidateRun], mixture: Mixture) -> list[dict[str, Any]]:
-    """Return a line for every candidate, the chosen ones first."""
-    chosen = {id(run): weight for run, weight in zip(mixture.runs, mixture.weights, strict=True)}
-    ranked = sorted(runs, key=lambda run: (id(run) not in chosen, *_last_first(run)))
+    """Return one record per candidate, the selected ones first."""
+    selected = {id(run): weight for run, weight in zip(mixture.runs, mixture.weights, strict=True)}
+    ranked = sorted(runs, key=lambda run: (id(run) not in selected, *_last_first(run)))
     return [
         {
             "candidate": run.candidate.name,
@@ -70,7 +70,7 @@ def make_records(runs: list[CandidateRun], mixture: Mixture) -> list[dict[str, A
             "high": run.interval[1],
             "n_samples": run.n_samples,
             "seconds": run.seconds,
-            "weight": float(chosen.get(id(run), 0.0)),
+            "weight": float(selected.get(id(run), 0.0)),
             "why_dropped": run.why_dropped,
         }
         for run in ranked

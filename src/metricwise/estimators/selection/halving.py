@@ -1,6 +1,6 @@
 """Successive halving: candidates are compared on growing subsets of the samples, with the same folds for all.
 
-1. On a part of the samples, every candidate scores samples that its models have not seen.
+1. On a subset of the samples, every candidate scores samples that its models have not seen.
 2. Candidates clearly behind the best, on the same samples, are dropped, and so are all but the best few.
    Of the settings of one learner, the best stays, and with it those that may gain more from more samples.
 3. The others go to the next rung, with more samples, at last with all of them.
@@ -35,14 +35,14 @@ from metricwise.estimators.selection.clock import Clock
 ReportProgress = Callable[[str], bool]
 
 _FIRST_SAMPLES = 1000
-_FIRST_MINORITY = 60  # of the rarest class, so that a first part can tell candidates apart
+_FIRST_MINORITY = 60  # minority samples, so that the first rung can separate candidates
 _FIRST_SAMPLES_ON_A_BUDGET = 1000
-_FIRST_SAMPLES_IN_A_HURRY, _HURRY = 250, 30.0  # with less than so many seconds no first run may take long
+_FIRST_SAMPLES_IN_A_HURRY, _HURRY = 250, 30.0  # below this many seconds the first rung must be fast
 _FIRST_MINORITY_ON_A_BUDGET = 10
-_FEWEST_TO_JUDGE = 1000  # samples; on fewer, learners that need many would look worse than they are
-_GROWTH = 4  # of the part of the samples
-_FINALISTS, _LAST_FINALISTS = 4, 3  # after the first part of the samples, and after later ones
-_PROBE_SIZE = 1000  # that models which have seen them score, too
+_FEWEST_TO_JUDGE = 1000  # samples; on fewer, learners that need many would be underrated
+_GROWTH = 4  # of the samples from rung to rung
+_FINALISTS, _LAST_FINALISTS = 4, 3  # after the first rung, and after later ones
+_PROBE_SIZE = 1000  # samples that models which have seen them score, too
 _RESAMPLES = 100
 _CLEARLY = 0.95
 MARGIN = 1.2  # on the expected time of a training
@@ -51,7 +51,7 @@ _SHARE_OF_FIRST_RUNG = 0.4  # of a time budget
 
 @dataclass
 class CandidateRun:
-    """A candidate and its results so far; ``why_dropped`` is empty for finalists."""
+    """A candidate with its results so far; ``why_dropped`` is empty for finalists."""
 
     candidate: Candidate
     n_samples: int = 0
@@ -59,26 +59,26 @@ class CandidateRun:
     interval: tuple[float, float] = (float("nan"), float("nan"))
     seconds: float = 0.0
     fold_seconds: float = 0.0  # of one training and its scores
-    growth: float | None = None  # exponent by which they grew with the samples at last
+    growth: float | None = None  # exponent of their growth with the samples on the last two rungs
     curve: Curve = field(default_factory=list)
     why_dropped: str = ""
-    out_of_time: bool = False
+    is_out_of_time: bool = False
     scores: Floats = field(default_factory=lambda: np.zeros(0))
     probe: Indices = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # samples whose models have seen them,
     probe_scores: Floats = field(default_factory=lambda: np.zeros(0))  # and their scores
     calibration: Calibration = field(default_factory=lambda: Calibration(()))
 
-    def expected_seconds(self, n_samples: int) -> float:
-        """Return how long a training on so many samples will probably take."""
+    def estimate_seconds(self, n_samples: int) -> float:
+        """Return the seconds that training on ``n_samples`` samples will probably take."""
         growth = self.candidate.growth if self.growth is None else 0.5 * (self.growth + self.candidate.growth)
         return float(self.fold_seconds * (n_samples / max(self.n_samples, 1)) ** growth)
 
-    def last_seconds(self, n_samples: int) -> float:
-        """Return how long the last training, of what is kept, will probably take."""
-        return self.candidate.last_cost * self.expected_seconds(n_samples)
+    def estimate_final_seconds(self, n_samples: int) -> float:
+        """Return the seconds that training the final model will probably take."""
+        return self.candidate.last_cost * self.estimate_seconds(n_samples)
 
     def record_time(self, seconds: float, n_folds: int, n_samples: int) -> None:
-        """Note how long the folds of so many samples took."""
+        """Record the seconds that folds of ``n_samples`` samples took."""
         before, self.seconds = self.fold_seconds, self.seconds + seconds
         self.fold_seconds = seconds / n_folds
         if self.n_samples:
@@ -88,21 +88,21 @@ class CandidateRun:
 
 @dataclass
 class Rung:
-    """Some samples, divided into folds, and some of them whose scores by models that have seen them are of interest."""
+    """A subset of the samples, its folds, and its probe: samples that the models which have seen them score, too."""
 
     samples: Indices
     splits: Splits
     probe: Indices
 
     @property
-    def tested(self) -> Indices:
+    def test_samples(self) -> Indices:
         """The samples in the order of the folds that test them."""
-        tested: Indices = self.samples[np.concatenate([test for _, test in self.splits])]
-        return tested
+        test_samples: Indices = self.samples[np.concatenate([test for _, test in self.splits])]
+        return test_samples
 
     @property
     def sizes(self) -> list[int]:
-        """How many samples each fold holds out."""
+        """The number of test samples of each fold."""
         return [test.size for _, test in self.splits]
 
 
@@ -116,22 +116,22 @@ class Outcome(NamedTuple):
 
 @dataclass
 class SuccessiveHalving:
-    """What candidates have in common.
+    """The settings that all candidates share.
 
     Attributes
     ----------
     task, data
-        What is predicted, and the samples.
+        Task and samples.
     rule : ThresholdRule
         How thresholds are chosen.
     cv : int, splitter or None
-        Folds of the last part, all samples.
+        Folds of the last rung, all samples.
     n_jobs : int or None
         Folds trained in parallel.
     clock : Clock
         The time that is left.
     report_progress : callable
-        Takes a line of text about the progress; returns True to end the selection.
+        Called with a line of text; returns True to end the selection.
     """
 
     task: Task
@@ -146,7 +146,7 @@ class SuccessiveHalving:
         self.prior = self.task.prior_scores(self.data.target)
 
     def run(self, candidates: list[Candidate]) -> Outcome:
-        """Return all runs, the finalists among them, and the last rung that a candidate has scored.
+        """Return all runs, and the finalists on the last rung that a candidate reached.
 
         Raises
         ------
@@ -154,24 +154,24 @@ class SuccessiveHalving:
             If no candidate could be trained.
         """
         runs = [CandidateRun(candidate) for candidate in candidates]
-        rungs = [rung for rung in map(self._make_rung, self._parts()) if self._score_rung(runs, rung)]
+        rungs = [rung for rung in map(self._make_rung, self._rung_sizes()) if self._score_rung(runs, rung)]
         if not rungs:
             reasons = "; ".join(f"{one.candidate.name}: {one.why_dropped.removeprefix('failed: ')}" for one in runs)
             raise ValueError(f"no candidate could be trained: {reasons}")
         last = rungs[-1]
         finalists = [
-            one for one in runs if one.n_samples == last.samples.size and (one.out_of_time or not one.why_dropped)
+            one for one in runs if one.n_samples == last.samples.size and (one.is_out_of_time or not one.why_dropped)
         ]
         return Outcome(runs, finalists, last)
 
-    def _parts(self) -> list[int]:
-        """Return how many samples take part, first to last."""
+    def _rung_sizes(self) -> list[int]:
+        """Return the number of samples of every rung."""
         total = len(self.data.y)
         counts = np.unique(self.task.strata(self.data.target), return_counts=True)[1]
         first = max(_FIRST_SAMPLES, int(_FIRST_MINORITY * total / counts.min()))
         if self.clock.budget is not None:
-            rows = _FIRST_SAMPLES_IN_A_HURRY if self.clock.budget < _HURRY else _FIRST_SAMPLES_ON_A_BUDGET
-            first = min(first, max(rows, int(_FIRST_MINORITY_ON_A_BUDGET * total / counts.min())))
+            few = _FIRST_SAMPLES_IN_A_HURRY if self.clock.budget < _HURRY else _FIRST_SAMPLES_ON_A_BUDGET
+            first = min(first, max(few, int(_FIRST_MINORITY_ON_A_BUDGET * total / counts.min())))
         sizes = []
         while first * 2 <= total:
             sizes.append(first)
@@ -180,32 +180,34 @@ class SuccessiveHalving:
 
     def _make_rung(self, size: int) -> Rung:
         data, seed = self.data, self.rule.seed
-        rows, strata = np.arange(len(data.y)), self.task.strata(data.target)
-        is_part = size < rows.size
+        samples, strata = np.arange(len(data.y)), self.task.strata(data.target)
+        is_part = size < samples.size
         if is_part:
-            rows = _spread_part(strata, size, seed)
+            samples = _draw_part(strata, size, seed)
         with warnings.catch_warnings():
             if is_part:
-                warnings.simplefilter("ignore")  # a part may have few samples of a class, of which the user has more
+                warnings.simplefilter(
+                    "ignore"
+                )  # a rung may have too few samples of a class, though the data have enough
             cv = _folds_of_part(self.cv) if is_part else self.cv
-            splits = make_splits(cv, take_samples(data.X, rows), strata[rows], seed, needed=True)
+            splits = make_splits(cv, take_samples(data.X, samples), strata[samples], seed, needed=True)
         if not splits:
             raise ValueError(
                 "candidates are judged on out-of-fold samples, but the rarest class has "
-                f"{int(np.bincount(strata[rows]).min())} samples, of which at least two must be different: collect "
+                f"{int(np.bincount(strata[samples]).min())} samples, of which at least two must be different: collect "
                 "more samples of it"
             )
-        return Rung(rows, splits, self.task.draw_probe(data.target[rows], seed, most=_PROBE_SIZE))
+        return Rung(samples, splits, self.task.draw_probe(data.target[samples], seed, most=_PROBE_SIZE))
 
     def _score_rung(self, runs: list[CandidateRun], rung: Rung) -> bool:
-        """Score the samples by the candidates that are left; return False if none could be trained."""
+        """Score the samples by the remaining runs; return False if all of them failed."""
         judged: dict[int, Callable[[Floats], float]] = {}
         for number, run in enumerate(runs):
             if run.why_dropped or self._starts_at_a_later_rung(run, rung):
                 continue
-            if (judged or run.n_samples) and self._is_too_slow(run, rung):  # one candidate has to be first
+            if (judged or run.n_samples) and self._is_too_slow(run, rung):  # at least one candidate runs
                 run.why_dropped = f"{rung.samples.size} samples would take more time than is left"
-                run.out_of_time = True
+                run.is_out_of_time = True
                 continue
             judge = self._score_candidate(run, rung)
             if judge is not None:
@@ -220,38 +222,38 @@ class SuccessiveHalving:
         return True
 
     def _starts_at_a_later_rung(self, run: CandidateRun, rung: Rung) -> bool:
-        """Whether a candidate waits for more samples; on a budget none does, as its time would be unknown."""
+        """Return whether a run waits for more samples; never with a time budget, as its time would be unknown."""
         enough = min(run.candidate.least_samples, len(self.data.y))
         return self.clock.budget is None and rung.samples.size < enough
 
     def _is_too_slow(self, run: CandidateRun, rung: Rung) -> bool:
-        """Whether a candidate would take more time than is left; the time of its first run is unknown."""
+        """Return whether a run would exceed the time budget; unknown, hence False, before its first rung."""
         if self.clock.budget is None:
             return False
         if run.n_samples == 0:
             return self.clock.left() < (1.0 - _SHARE_OF_FIRST_RUNG) * self.clock.budget
         trainings = len(rung.splits) + run.candidate.last_cost
-        return run.expected_seconds(rung.samples.size) * trainings * MARGIN > self.clock.left()
+        return run.estimate_seconds(rung.samples.size) * trainings * MARGIN > self.clock.left()
 
     def _score_candidate(self, run: CandidateRun, rung: Rung) -> Callable[[Floats], float] | None:
         """Score the samples; return the measure as a function of weights, None if the candidate fails."""
         clock, executor = Clock(None), LocalExecutor(self.task, self.data.take(rung.samples), self.n_jobs)
-        fit, score = partial(self.task.fit, run.candidate.estimator), partial(limited_scores, self.task, self.prior)
+        fit, score = partial(self.task.fit, run.candidate.estimator), partial(limit_scores, self.task, self.prior)
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ConvergenceWarning)  # slow convergence is the candidate's own problem
+                warnings.simplefilter("ignore", ConvergenceWarning)  # slow convergence shows in the candidate's score
                 found = executor.score_folds(fit, score, rung.splits, rung.probe)
         except (ValueError, TypeError, MemoryError, np.linalg.LinAlgError) as error:
             run.why_dropped = f"failed: {error}"
             warnings.warn(f"candidate {run.candidate.name} failed and is dropped: {error}", stacklevel=2)
             return None
-        run.calibration = self.task.calibrate(self.data.scored(rung.tested, found.scores))
+        run.calibration = self.task.calibrate(self.data.attach_scores(rung.test_samples, found.scores))
         run.scores = run.calibration(found.scores)
         if self.task.measure.response == "scores":
-            codes = self.task.strata(self.data.target[rung.tested])
+            codes = self.task.strata(self.data.target[rung.test_samples])
             run.scores = align_folds(self.cv, rung.splits, run.scores, codes)
         run.probe, run.probe_scores = rung.samples[found.probe], run.calibration(found.probe_scores)
-        samples = self.data.scored(rung.tested, run.scores)
+        samples = self.data.attach_scores(rung.test_samples, run.scores)
         judge = self.task.best_value(samples, self.rule)
         run.value = judge(samples.weights)
         run.curve.append((float(np.mean([train.size for train, _ in rung.splits])), run.value))
@@ -266,7 +268,7 @@ class SuccessiveHalving:
     ) -> None:
         """Drop candidates clearly behind the best on resamples, and all but the best few; None on the last rung."""
         order = sorted(judged, key=lambda number: -runs[number].value)
-        best, values = order[0], self._resampled(judged, rung)
+        best, values = order[0], self._draw_values(judged, rung)
         for number in judged:
             low, high = np.quantile(values[number], [0.05, 0.95])
             runs[number].interval = (float(low), float(high))
@@ -283,14 +285,14 @@ class SuccessiveHalving:
             else:
                 kept.append(name)
 
-    def _resampled(self, judged: dict[int, Callable[[Floats], float]], rung: Rung) -> dict[int, NDArray[np.float64]]:
-        random, weights = np.random.default_rng(self.rule.seed), self.data.sample_weights[rung.tested]
+    def _draw_values(self, judged: dict[int, Callable[[Floats], float]], rung: Rung) -> dict[int, NDArray[np.float64]]:
+        random, weights = np.random.default_rng(self.rule.seed), self.data.sample_weights[rung.test_samples]
         drawn = [weights * random.exponential(size=weights.size) for _ in range(_RESAMPLES)]
         return {number: np.array([judge(one) for one in drawn]) for number, judge in judged.items()}
 
 
-def limited_scores(task: Task, prior: Any, model: Any, X: Any) -> Floats:
-    """Return the scores of a model, probabilities no further from the prior than a limit."""
+def limit_scores(task: Task, prior: Any, model: Any, X: Any) -> Floats:
+    """Return the scores of a model, those from probabilities clipped to a distance from the prior."""
     return task.limit_certainty(model, task.scores(model, X), prior)
 
 
@@ -298,11 +300,11 @@ def _folds_of_part(cv: Any) -> Any:
     return 3 if cv is None else min(3, cv) if isinstance(cv, int) else 3
 
 
-def _spread_part(strata: NDArray[Any], size: int, seed: int) -> Indices:
-    """Return so many samples, about, each class with its share; larger parts contain smaller ones."""
+def _draw_part(strata: NDArray[Any], size: int, seed: int) -> Indices:
+    """Return a stratified subset of about ``size`` samples; larger subsets contain smaller ones."""
     random = np.random.default_rng((seed, 7))
     parts = []
     for label in np.unique(strata):
-        rows = random.permutation(np.flatnonzero(strata == label))
-        parts.append(rows[: max(2, round(size * rows.size / strata.size))])
+        samples = random.permutation(np.flatnonzero(strata == label))
+        parts.append(samples[: max(2, round(size * samples.size / strata.size))])
     return np.sort(np.concatenate(parts))

@@ -1,4 +1,4 @@
-"""What stands between the samples and a learner: scales, categories, missing values."""
+"""Preprocessing for learners: scales, categories, missing values."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from sklearn.utils.validation import has_fit_parameter
 from metricwise._state import StoredState
 from metricwise.estimators.selection.profile import Profile
 
-_MOST_CATEGORIES = 100  # of one column; rarer ones are put together
-_MOST_CATEGORIES_OF_TREES = 200  # what boosted trees can tell apart is 255
+_MOST_CATEGORIES = 100  # of one column; rarer ones are merged
+_MOST_CATEGORIES_OF_TREES = 200  # boosted trees can separate 255
 _DENSE_ENOUGH = (
     0.05  # share of stored values from which extra trees grow sooner on dense samples; twice as soon at 15 %
 )
@@ -34,14 +34,14 @@ def _learner_has(name: str) -> Any:
 
 
 class Prepared(ClassifierMixin, BaseEstimator):
-    """A learner behind a transformer; unlike in a pipeline, weights of samples reach both as they are.
+    """A learner behind a transformer; unlike in a pipeline, both get the sample weights.
 
     Parameters
     ----------
     transformer : transformer
-        What makes numbers of the samples.
+        Converts samples to numbers.
     learner : classifier
-        What learns from them.
+        The classifier of the converted samples.
     """
 
     __stored_state__: ClassVar[StoredState] = StoredState(1, ("transformer_", "learner_", "classes_"))
@@ -51,12 +51,12 @@ class Prepared(ClassifierMixin, BaseEstimator):
         self.learner = learner
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit both."""
+        """Fit transformer and learner."""
         weighted = {} if sample_weight is None else {"sample_weight": sample_weight}
         self.transformer_ = clone(self.transformer)
         takes = has_fit_parameter(self.transformer_, "sample_weight")
-        rows = self.transformer_.fit(X, **(weighted if takes else {})).transform(X)
-        self.learner_ = clone(self.learner).fit(rows, y, **weighted)
+        samples = self.transformer_.fit(X, **(weighted if takes else {})).transform(X)
+        self.learner_ = clone(self.learner).fit(samples, y, **weighted)
         self.classes_ = self.learner_.classes_
         return self
 
@@ -76,7 +76,7 @@ class Prepared(ClassifierMixin, BaseEstimator):
 
 
 class Dense(TransformerMixin, BaseEstimator):
-    """Makes dense samples, in single precision, of sparse ones."""
+    """Converts sparse samples to dense ones in single precision."""
 
     __stored_state__: ClassVar[StoredState] = StoredState(1)
 
@@ -93,12 +93,12 @@ class Dense(TransformerMixin, BaseEstimator):
 
 
 def number_maker(profile: Profile) -> Any:
-    """Return what makes scaled numbers of the samples; None if they are taken as they are."""
-    if profile.counts:
+    """Return a transformer of the samples to scaled numbers; None if they are used unchanged."""
+    if profile.has_counts:
         return TfidfTransformer(sublinear_tf=True)
     if profile.is_sparse:
-        # Scales of sparse columns mean something, such as that of a rare term, unless they are altogether different.
-        return MaxAbsScaler() if profile.uneven else None
+        # Scales of sparse columns carry information, such as that of a rare term, unless they differ widely.
+        return MaxAbsScaler() if profile.is_uneven else None
     steps: list[Any] = [SimpleImputer(strategy="median", add_indicator=True)] if profile.has_missing else []
     scaled = make_pipeline(*steps, StandardScaler()) if steps else StandardScaler()
     if not profile.is_frame:
@@ -111,16 +111,16 @@ def number_maker(profile: Profile) -> Any:
 
 
 def for_numbers(profile: Profile, learner: Any) -> Any:
-    """Return a learner that wants scaled numbers, behind what makes such numbers of the samples."""
+    """Return a learner of scaled numbers with the preprocessing that the samples need."""
     maker = number_maker(profile)
     return learner if maker is None else Prepared(maker, learner)
 
 
 def for_trees(profile: Profile, learner: Any) -> Any:
-    """Return a learner of trees, which need no scale and can do without some numbers; categories become codes.
+    """Return a learner of trees, which need no scaling and accept missing values; categories become codes.
 
-    Sparse samples are made dense if they are few enough, unless nearly all is zero and the learner can leave zeros out:
-    the trees are the same, and grow sooner.
+    Sparse samples are made dense if they are few enough, unless nearly all entries are zero and the learner can skip
+    zeros: the trees are the same, and grow faster.
     """
     if profile.is_sparse and profile.fits_dense:
         leaves_out = get_tags(learner).input_tags.sparse and not profile.has_missing

@@ -1,4 +1,4 @@
-"""What is known of the samples before anything is trained."""
+"""Properties of the samples that decide which candidates fit."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from metricwise.estimators.inputs import refuse_empty_frame, validate_samples
 
 _MOST_DENSE_FEATURES, _MOST_DENSE_VALUES = 2000, 50_000_000  # of a sparse matrix; 200 megabytes
 _FEWEST_TERMS = 100  # of texts
-_UNEVEN = 30.0  # times that the largest value of some columns is that of others
+_UNEVEN = 30.0  # ratio of the largest values of columns
 
 
 @dataclass(frozen=True)
 class Profile:
-    """The shape of the samples, and what stands in the way of a learner that wants numbers.
+    """The shape of the samples, and the properties that preprocessing depends on.
 
     Attributes
     ----------
@@ -33,12 +33,12 @@ class Profile:
         Names of the others; both are empty unless the samples are a data frame.
     has_missing : bool
         Whether a number is missing.
-    counts : bool
+    has_counts : bool
         Whether the samples are a sparse matrix of counts, as of terms in texts.
-    uneven : bool
+    is_uneven : bool
         Whether they are a sparse matrix whose columns have very different scales.
     density : float
-        The share of the values that are stored.
+        Share of the stored entries.
     """
 
     n_samples: int
@@ -47,13 +47,13 @@ class Profile:
     categorical: tuple[Any, ...]
     numeric: tuple[Any, ...]
     has_missing: bool
-    counts: bool = False
-    uneven: bool = False
+    has_counts: bool = False
+    is_uneven: bool = False
     density: float = 1.0
 
     @classmethod
     def of(cls, X: Any) -> Profile:
-        """Look at samples: an array, a sparse matrix or a data frame.
+        """Return the profile of an array, a sparse matrix or a data frame.
 
         Examples
         --------
@@ -64,9 +64,9 @@ class Profile:
         n_samples = count_samples(X)
         if sparse.issparse(X):
             missing = bool(np.isnan(X.data).any())
-            uneven = not missing and _are_uneven(X)
+            is_uneven = not missing and _are_uneven(X)
             density = X.nnz / max(1, n_samples * X.shape[1])
-            return cls(n_samples, int(X.shape[1]), True, (), (), missing, _are_counts(X), uneven, density)
+            return cls(n_samples, int(X.shape[1]), True, (), (), missing, _are_counts(X), is_uneven, density)
         if not hasattr(X, "columns"):
             return cls(n_samples, int(X.shape[1]), False, (), (), bool(np.isnan(X).any()))
         columns = list(X.columns)
@@ -77,12 +77,12 @@ class Profile:
 
     @property
     def is_wide(self) -> bool:
-        """Whether the samples are sparse, with more features than can be held otherwise, as texts are."""
+        """Whether the samples are sparse with too many features for a dense matrix, like texts."""
         return self.is_sparse and not self.fits_dense
 
     @property
     def fits_dense(self) -> bool:
-        """Whether the samples can be held without leaving out zeros."""
+        """Whether a dense matrix of the samples fits into memory."""
         return self.n_features <= _MOST_DENSE_FEATURES and self.n_samples * self.n_features <= _MOST_DENSE_VALUES
 
     @property
@@ -112,7 +112,7 @@ def validate_columns(estimator: Any, X: Any, reset: bool, missing: bool) -> Any:
 
 
 def _are_counts(X: Any) -> bool:
-    """Whether a sparse matrix holds whole numbers, none of them below zero and not all of them one."""
+    """Return whether a sparse matrix holds counts: non-negative integers, not all of them one."""
     values = X.data
     whole = values.size > 0 and bool(np.all((values >= 0) & (values == np.floor(values))))
     return whole and X.shape[1] >= _FEWEST_TERMS and bool(values.max() > 1)

@@ -1,4 +1,4 @@
-"""What the classifiers for streams share: parameters, `fit`, `partial_fit`, `fit_stream` and the fitted attributes."""
+"""Base class of streaming classifiers: parameters, `fit`, `partial_fit`, `fit_stream` and fitted attributes."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _LOG = logging.getLogger("metricwise")
 
 
 def report_progress(callback: Callable[[StreamEntry], Any] | None, entry: StreamEntry) -> bool:
-    """Log an evaluation and pass it to the callback, if there is one; return whether that wants to stop."""
+    """Log an evaluation and pass it to the callback, if there is one; return whether to stop."""
     left = "" if entry.seconds_left is None else f", at most {entry.seconds_left:.0f} s left"
     speed = entry.samples_per_second
     _LOG.info("%d samples, %.0f samples/s, measure %.4f%s", entry.n_samples, speed, entry.measure, left)
@@ -177,19 +177,19 @@ class StreamingClassifier(LinearClassifier):
         return replace(plan, checkpoint=Checkpoint(path, digest(settings_of(self), *identify())))
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, client: Any = None) -> Self:
-        """Train in shuffled passes until the measure on samples held out stops improving.
+        """Train in shuffled passes until the measure on held-out samples stops improving.
 
         Parameters
         ----------
         X : array, data frame, sparse matrix or Dask collection of shape (n_samples, n_features)
-            Dense and CSR input is used as it is, in single or double precision, and never copied. Samples of a Dask
+            Dense and CSR input is used in single or double precision and never copied. Samples of a Dask
             array or data frame stay with the workers of its cluster (`SPADEClassifier` and `STAMPClassifier`).
         y : array of shape (n_samples,)
             Labels.
         sample_weight : array of shape (n_samples,), optional
             A sample of weight 2 counts twice as much, one of weight 0 as absent.
         client : distributed.Client, optional
-            Of the cluster that a Dask collection is for; by default the one started last.
+            The client of a Dask collection; by default the one started last.
 
         Returns
         -------
@@ -215,7 +215,7 @@ class StreamingClassifier(LinearClassifier):
         return self
 
     def _warn(self) -> None:
-        """Warn of a threshold that was chosen on training scores."""
+        """Warn if the threshold was chosen on training scores."""
         if any(model.lacks_folds for model in self._model.selected):
             warnings.warn(
                 "too few samples of one class to hold some out: the threshold was chosen on the training scores. "
@@ -227,7 +227,7 @@ class StreamingClassifier(LinearClassifier):
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from more samples: any number of them, one included.
 
-        What is learnt depends on the samples and their order, not on how they are divided among calls.
+        The model depends on the samples and their order, not on their division among calls.
 
         Parameters
         ----------
@@ -236,7 +236,7 @@ class StreamingClassifier(LinearClassifier):
         y : array of shape (n_samples,)
             Their labels.
         classes : array, optional
-            All labels there are; needed in the first call only.
+            All labels; needed in the first call only.
         sample_weight : array of shape (n_samples,), optional
             Weights of the samples.
 
@@ -283,12 +283,13 @@ class StreamingClassifier(LinearClassifier):
         ----------
         source : path, `metricwise.io.Stream`, or iterable of chunks
             A path is opened by `metricwise.io.stream`. Chunks are pairs (X, y) or triples (X, y, sample_weight); an
-            iterable that can be read once only (a generator) serves one pass.
+            iterable that can be read only once (a generator) allows one pass.
         classes : array, optional
-            All labels there are. By default those of the first chunk.
+            All labels. By default those of the first chunk.
         n_passes : int, default=1
-            Most passes. With one, every sample is scored before it is learnt from, which gives the threshold. With
-            more, one sample in ten is never learnt from; passes end when the measure on these stops improving.
+            Largest number of passes. With one, every sample is scored before it is learnt from, which gives the
+            threshold. With more, one sample in ten is never learnt from; passes end when the measure on these stops
+            improving.
         **options
             Passed to `metricwise.io.stream` with a path: ``format``, ``target``, ``chunk_rows``, ``on_error``, ...
 
@@ -314,7 +315,7 @@ class StreamingClassifier(LinearClassifier):
 
     @property
     def measure_(self) -> Measure:  # type: ignore[override]
-        """What the model was trained for."""
+        """The measure that the model was trained for."""
         return self._model.measure
 
     @property
@@ -334,7 +335,7 @@ class StreamingClassifier(LinearClassifier):
 
     @property
     def threshold_(self) -> float | Floats:  # type: ignore[override]
-        """What `decision_function` subtracts from the scores."""
+        """The threshold, which `decision_function` subtracts from the scores."""
         thresholds = self._sign * np.array([model.threshold for model in self._model.binary_models])
         return float(thresholds[0]) if thresholds.size == 1 else thresholds
 
@@ -352,7 +353,7 @@ class StreamingClassifier(LinearClassifier):
 
 
 def _identify_samples(X: Any, positives: list[Mask], weights: Floats, seed: int) -> list[Any]:
-    """Return what tells the training on these samples from others; fingerprints are alike for every kind of matrix."""
+    """Return a hash that identifies the training on these samples, the same for every kind of matrix."""
     design = make_design(X)
     kind = X.bounds.tolist() if isinstance(X, DaskSource) else str(X.dtype)
     return [X.shape, kind, design.is_sparse, design.fingerprints(), weights, np.array(positives), seed]

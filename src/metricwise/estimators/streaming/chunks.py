@@ -1,4 +1,4 @@
-"""Chunks of labelled samples as a source: one sample after the other, scored before they are learnt from."""
+"""Chunks of labelled samples as a source; samples are scored before they are learnt from."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from metricwise.solvers.point_updates import StreamLearner, learn_around
 from metricwise.solvers.stream_data import StreamData
 from metricwise.solvers.stream_state import StreamState
 
-_HELD_OUT = 10  # one sample in so many, if there is more than one pass
+_HELD_OUT = 10  # one sample in ten, if there is more than one pass
 _MOST_ENTRIES = 1000
 _SAMPLES_BETWEEN_ENTRIES = 131_072
 
@@ -34,7 +34,7 @@ class Chunk(NamedTuple):
 
 
 def learn_chunk(learner: StreamLearner, states: Sequence[StreamState], chunk: Chunk, held: Mask | None = None) -> None:
-    """Learn from samples; those ``held`` out are only scored, and then no others are."""
+    """Learn from samples; if some are ``held`` out, these are scored and not learnt from, and no others are scored."""
     if sparse.issparse(chunk.X) != states[0].is_sparse:
         before = "sparse" if states[0].is_sparse else "dense"
         raise ValueError(f"the samples learnt from before were {before}, these are not: convert X")
@@ -50,7 +50,7 @@ def learn_chunk(learner: StreamLearner, states: Sequence[StreamState], chunk: Ch
 def evaluate_stream(
     plan: StreamPlan, states: Sequence[StreamState], entries: Sequence[StreamEntry], seconds: float
 ) -> StreamEntry | None:
-    """Return the next entry of a history, which are ever more rare; None if it is not due yet."""
+    """Return the next history entry; None if it is not due yet. The intervals between entries grow."""
     position, last = states[0].position, entries[-1].n_samples if entries else 0
     if position < max(last + min(last, _SAMPLES_BETWEEN_ENTRIES), 1):
         return None
@@ -62,7 +62,7 @@ def _recent_value(plan: StreamPlan, states: Sequence[StreamState]) -> float:
 
 
 def thin_history(entries: Sequence[StreamEntry]) -> Sequence[StreamEntry]:
-    """Return a history that has room for another entry."""
+    """Return a history thinned so that another entry fits."""
     return entries[::2] if len(entries) >= _MOST_ENTRIES else entries
 
 
@@ -111,15 +111,15 @@ class ChunkSource:
         return replace(entry, seconds_left=left)
 
     def select_models(self, progress: Progress) -> tuple[BinaryModel, ...]:
-        """Return no model: the averages of the states are."""
+        """Return no model: the averages of the states are the models."""
         return ()
 
 
 def check_n_passes(n_passes: Any, reader: ChunkReader) -> int:
-    """Return the number of passes; raise if it is none, or if the source cannot be read so often."""
+    """Return the number of passes; raise if it is invalid, or if the source cannot be read so often."""
     if not isinstance(n_passes, int | np.integer) or n_passes < 1:
         raise ValueError(f"n_passes must be a whole number of at least 1, got {n_passes!r}")
-    if reader.once_only and n_passes > 1:
+    if reader.is_read_once and n_passes > 1:
         raise ValueError(
             f"source can be read once only, but n_passes={n_passes}: give a path or a list, or set n_passes=1"
         )

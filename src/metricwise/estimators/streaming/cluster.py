@@ -1,4 +1,4 @@
-"""Samples on a cluster as a source: passes over shards, side by side, averaged after every pass."""
+"""Samples on a cluster as a source: shards make passes in parallel and are averaged after every pass."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from metricwise.designs.cluster.source import DaskSource
 from metricwise.designs.cluster.tasks import WorkerTasks
 from metricwise.estimators.streaming.memory import MemorySource, hold_out, seed_of_pass, select_samples
 from metricwise.estimators.streaming.training import Progress, StreamPlan
-from metricwise.solvers.shards import ChunkLabels, averaged_state, pass_over_chunk
+from metricwise.solvers.shards import ChunkLabels, average_states, pass_over_chunk
 from metricwise.solvers.stream_data import StreamData
 from metricwise.solvers.stream_state import StreamState
 
@@ -103,7 +103,7 @@ class ShardSource(MemorySource):
         return [self.train.size]
 
     def learn_pass(self, progress: Progress) -> Iterator[None]:
-        """Let every shard learn from its chunks, and average their states."""
+        """Train every shard on its chunks, and average their states."""
         if progress.offset:  # resumed at the end of a pass
             return
         tasks, number, before = self.data.tasks, progress.passes, progress.states[0]
@@ -117,7 +117,7 @@ class ShardSource(MemorySource):
             ends.append(state)
         counts = [int(self._counts[shard].sum()) for shard in self.shards]
         is_scaling = not self.learner.settings.plain
-        progress.states = [averaged_state(before, tasks.answers(ends, _state_bytes), counts, is_scaling)]
+        progress.states = [average_states(before, tasks.answers(ends, _state_bytes), counts, is_scaling)]
         progress.offset = self.train.size
         progress.n_elsewhere = (number + 1) * self.train.size - progress.states[0].position
         yield

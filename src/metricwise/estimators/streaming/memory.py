@@ -22,12 +22,12 @@ _MOST_SAMPLES_FOR_FOLDS = 50_000
 _MOST_HELD_OUT = 20_000
 _FEWEST_HELD_OUT = 10  # of either class
 _FOLLOW_CONTENT = 20_000  # samples up to which copies of a sample are held out together
-_SCALED_AHEAD = 8192  # samples whose scale is learnt ahead
+_SCALED_AHEAD = 8192  # samples that the scale of the features is estimated from before the first pass
 _MANY_SAMPLES = 20_000  # from which the first pass is evaluated more than once
 _EVALUATIONS_OF_FIRST_PASS = 5
 _BITS_OF_PASSES = 24
-# The weight of a training sample in the choice of a threshold, beside held-out samples: at least so much, and half of
-# theirs if there are so many minority samples per feature.
+# The weight of a training sample in the choice of a threshold, relative to a held-out sample: at least the first
+# number, and one half if there are as many minority samples per feature as the second.
 _LEAST_SHARE = 0.1
 _MINORITY_SAMPLES_PER_FEATURE = 50
 
@@ -50,7 +50,7 @@ class MemorySource:
         return Progress([state])
 
     def _draw(self, seed: tuple[int, int], most: int) -> Indices:
-        """Return training samples: all of them or, if there are more, so many of them."""
+        """Return training samples: all of them or, if there are more, ``most`` random ones."""
         if self.train.size <= most:
             return self.train
         return np.sort(np.random.default_rng(seed).choice(self.train, most, replace=False))
@@ -112,9 +112,9 @@ class MemorySource:
     def _held_out_threshold(self, model: BinaryModel) -> float:
         """Return the threshold on the scores of held-out samples and, with a small weight, of training samples.
 
-        A threshold chosen on few held-out samples alone depends on single samples. Training samples steady it: measured
-        over data sets of all kinds, that came nearer to the best threshold. The more of them there are per feature, the
-        less their scores differ from those of new samples.
+        A threshold chosen on few held-out samples alone depends on single samples. Training samples stabilise it:
+        measured over many data sets, the threshold comes closer to the best one. The more of them there are per
+        feature, the less their scores differ from those of new samples.
         """
         data, some = self.data, self._draw((self.plan.seed, 3), round(self.held.size / _LEAST_SHARE))
         samples = np.concatenate([self.held, some])
@@ -189,5 +189,5 @@ def hold_out(plan: StreamPlan, data: StreamData, samples: Indices) -> Indices:
 
 
 def seed_of_pass(seed: int, number: int) -> int:
-    """Return what seeds the order of the samples in a pass."""
+    """Return the seed of the order of the samples in a pass."""
     return (seed << _BITS_OF_PASSES) + number

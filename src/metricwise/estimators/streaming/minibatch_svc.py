@@ -27,8 +27,8 @@ class MiniBatchSVC(StreamingClassifier):
     Parameters
     ----------
     measure : str or Measure, default="f1"
-        What to train for: a name from ``metricwise.measure_names("MiniBatchSVC")`` or such a measure. Numbers of top
-        samples must be given as shares of the positives, since the samples of a stream are not counted ahead.
+        The measure to train for: a name from ``metricwise.measure_names("MiniBatchSVC")`` or such a measure. Numbers of
+        top samples must be given as shares of the positives, since the samples of a stream are not counted ahead.
     batch_size : int, default=1000
         Samples of a buffer; in `fit` at most an eighth of the samples. It grows, up to eight times, until it holds both
         classes.
@@ -38,20 +38,20 @@ class MiniBatchSVC(StreamingClassifier):
         Strength of the regulariser.
     schedule : {"adaptive", "paper"}, default="adaptive"
         "adaptive" standardises dense features (scales sparse ones) as samples come and never steps beyond the margin of
-        a sample, so that raw features of any size are fine. "paper" takes the features as they are, with steps ``eta0 /
+        a sample, so that raw features of any size are fine. "paper" uses the features unchanged, with steps ``eta0 /
         sqrt(b)`` at buffer b and the plain average of all models.
     prior : float, optional
         Not used; the labelling of a buffer counts its positives.
     threshold : {"stream"} or float, default="stream"
-        Where scores are cut into labels: "stream" is the best threshold for the measure on samples not (yet) learnt
-        from: those held out by `fit`, or, in a stream, recent samples just before they were. A number is used as it is.
+        Threshold of the scores. "stream" is the best one for the measure on samples not (yet) learnt from: those held
+        out by `fit` or, in a stream, recent samples before they are learnt from. A number is used unchanged.
     n_passes : int, default=25
-        Most passes of `fit`.
+        Largest number of passes of `fit`.
     tol : float, default=1e-3
-        Passes end when the measure on samples held out has not risen by this much for ``patience`` passes. Negative:
+        Passes end when the measure on held-out samples has not risen by this much for ``patience`` passes. Negative:
         make all passes.
     patience : int, default=5
-        See ``tol``.
+        Passes without an improvement of ``tol`` after which training ends.
     validation_fraction : float, default=0.1
         Share of the samples that `fit` holds out, at most 20 thousand; none if that leaves fewer than ten of a class.
     max_seconds : float, optional
@@ -63,12 +63,12 @@ class MiniBatchSVC(StreamingClassifier):
     pos_label : label, optional
         The positive class of a binary problem; the greater label by default.
     n_jobs : int, optional
-        Threads for the scores of samples held out. None and -1 mean all cores this process may use.
+        Threads for the scores of held-out samples. None and -1 mean all cores this process may use.
     random_state : int, RandomState instance or None, default=0
-        Seeds the order of the samples and those held out.
+        Seeds the order of the samples and the choice of held-out samples.
     checkpoint : str or path, optional
-        Where `fit` and `fit_stream` write their progress. If the file exists, they go on from it, and end with the
-        same model as without a break; it is removed at the end.
+        Where `fit` and `fit_stream` write their progress. If the file exists, they resume from it, and end with the
+        same model as without interruption; it is removed at the end.
     every : int, default=1000000
         Samples between checkpoints.
     callback : callable, optional
@@ -81,11 +81,11 @@ class MiniBatchSVC(StreamingClassifier):
     intercept_ : array of shape (1,) or (n_classes,)
         Constant terms of the scores.
     threshold_ : float or array of shape (n_classes,)
-        What `decision_function` subtracts from the scores.
+        Thresholds, which `decision_function` subtracts from the scores.
     classes_ : array
         The labels, sorted.
     measure_ : Measure
-        What the model was trained for.
+        The measure that the model was trained for.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : array

@@ -19,27 +19,27 @@ class STAMPClassifier(StreamingClassifier):
     Parameters
     ----------
     measure : str or Measure, default="f1"
-        What to train for: a name from ``metricwise.measure_names("STAMPClassifier")`` or such a measure.
+        The measure to train for: a name from ``metricwise.measure_names("STAMPClassifier")`` or such a measure.
     eta0 : float, default=1.0
         The first step. With the adaptive schedule a step of 1 would, on average, change a sample's own score by one.
     alpha : float, default=1e-4
         Strength of the regulariser.
     schedule : {"adaptive", "paper"}, default="adaptive"
         "adaptive" standardises dense features (scales sparse ones) as samples come and never steps beyond the margin of
-        a sample, so that raw features of any size are fine. "paper" takes the features as they are, with steps ``eta0 /
+        a sample, so that raw features of any size are fine. "paper" uses the features unchanged, with steps ``eta0 /
         sqrt(t)`` at sample t and the plain average of all models.
     prior : float, optional
         The share of positives, if known; estimated as samples come by default.
     threshold : {"stream"} or float, default="stream"
-        Where scores are cut into labels: "stream" is the best threshold for the measure on samples not (yet) learnt
-        from: those held out by `fit`, or, in a stream, recent samples just before they were. A number is used as it is.
+        Threshold of the scores. "stream" is the best one for the measure on samples not (yet) learnt from: those held
+        out by `fit` or, in a stream, recent samples before they are learnt from. A number is used unchanged.
     n_passes : int, default=25
-        Most passes of `fit`.
+        Largest number of passes of `fit`.
     tol : float, default=1e-3
-        Passes end when the measure on samples held out has not risen by this much for ``patience`` passes. Negative:
+        Passes end when the measure on held-out samples has not risen by this much for ``patience`` passes. Negative:
         make all passes.
     patience : int, default=5
-        See ``tol``.
+        Passes without an improvement of ``tol`` after which training ends.
     validation_fraction : float, default=0.1
         Share of the samples that `fit` holds out, at most 20 thousand; none if that leaves fewer than ten of a class.
     max_seconds : float, optional
@@ -51,20 +51,20 @@ class STAMPClassifier(StreamingClassifier):
     pos_label : label, optional
         The positive class of a binary problem; the greater label by default.
     n_jobs : int, optional
-        Threads for the scores of samples held out. None and -1 mean all cores this process may use.
+        Threads for the scores of held-out samples. None and -1 mean all cores this process may use.
     random_state : int, RandomState instance or None, default=0
-        Seeds the order of the samples and those held out.
+        Seeds the order of the samples and the choice of held-out samples.
     checkpoint : str or path, optional
-        Where `fit` and `fit_stream` write their progress. If the file exists, they go on from it, and end with the
-        same model as without a break; it is removed at the end.
+        Where `fit` and `fit_stream` write their progress. If the file exists, they resume from it, and end with the
+        same model as without interruption; it is removed at the end.
     every : int, default=1000000
         Samples between checkpoints.
     callback : callable, optional
         Called with a `StreamEntry` after every evaluation; a true answer stops training.
     n_shards : int, default=8
-        For Dask collections: the chunks are dealt out to so many shards (one per chunk, if there are fewer), which
-        learn side by side and are averaged after every pass. The model depends on this number, and not on the cluster;
-        the number of threads that all workers have together keeps all of them busy.
+        For Dask collections: number of shards that the chunks are divided into (one per chunk, if there are fewer);
+        shards are trained in parallel and averaged after every pass. The model depends on this number, not on the
+        cluster; the total number of threads of all workers keeps all of them busy.
 
     Attributes
     ----------
@@ -73,11 +73,11 @@ class STAMPClassifier(StreamingClassifier):
     intercept_ : array of shape (1,) or (n_classes,)
         Constant terms of the scores.
     threshold_ : float or array of shape (n_classes,)
-        What `decision_function` subtracts from the scores.
+        Thresholds, which `decision_function` subtracts from the scores.
     classes_ : array
         The labels, sorted.
     measure_ : Measure
-        What the model was trained for.
+        The measure that the model was trained for.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : array

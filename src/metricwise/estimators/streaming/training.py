@@ -48,7 +48,7 @@ class StreamPlan:
     checkpoint: Checkpoint | None = None
 
     def is_out_of_time(self, seconds: float) -> bool:
-        """Whether training has taken longer than it may."""
+        """Return whether training has exceeded its time limit."""
         return self.max_seconds is not None and seconds > self.max_seconds
 
 
@@ -75,7 +75,7 @@ class BinaryModel:
 @stored_fields(version=1)
 @dataclass(frozen=True)
 class StreamModel:
-    """All that is known after training, which returns a new one.
+    """The model after training; further training returns a new one.
 
     Only the arrays of ``states`` are handed on and updated in place: with a copy, learning from one sample would take
     time proportional to the number of features.
@@ -83,7 +83,7 @@ class StreamModel:
     Parameters
     ----------
     measure : Measure
-        What the model was trained for.
+        The measure that the model was trained for.
     classes : array
         The labels, sorted.
     states : tuple of StreamState
@@ -97,7 +97,7 @@ class StreamModel:
     n_elsewhere : int
         Samples seen by shards other than the one whose position the states have.
     n_passes, status, seconds, bytes_moved
-        What `result_` reports.
+        Values that `result_` reports.
     """
 
     measure: Measure
@@ -130,7 +130,7 @@ class StreamModel:
 
 @dataclass
 class Progress:
-    """How far training on a source has come: all that a checkpoint holds.
+    """The progress of training on a source: the content of a checkpoint.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ class Progress:
     n_elsewhere : int
         Samples seen by shards other than the one whose position the states have.
     status : str
-        Why training ended; empty as long as it goes on.
+        Why training ended; empty while it continues.
     entries, best
         The history and, of sources that select a model, the best one.
     """
@@ -165,7 +165,7 @@ class Progress:
     best: BinaryModel | None = None
 
     def seconds_left(self, n_samples: int, n_passes: int) -> float:
-        """Return how long the passes still allowed would take, each over so many samples, at the speed so far."""
+        """Return how long the passes still allowed would take, each over ``n_samples`` samples, at the speed so far."""
         seen = self.passes * n_samples + self.offset
         return self.seconds * max(n_passes * n_samples - seen, 0) / max(seen, 1)
 
@@ -174,7 +174,7 @@ class Progress:
         return [item.name for item in fields(cls) if item.name not in ("states", "entries", "best")]
 
     def to_arrays(self) -> Arrays:
-        """Return all there is, for a file."""
+        """Return all fields as arrays for a checkpoint."""
         history = [(entry.n_samples, entry.seconds, entry.measure, *entry.duals) for entry in self.entries]
         parts = {f"state{k}": state.to_arrays() for k, state in enumerate(self.states)}
         parts["own"] = pack_fields(self, self._numbers()) | {"entries": np.asarray(history)}
@@ -184,7 +184,7 @@ class Progress:
 
     @classmethod
     def from_arrays(cls, arrays: Arrays) -> Self:
-        """Undo `to_arrays`, but for the time that was left."""
+        """Return the progress that `to_arrays` has written; the estimated time left is not restored."""
         parts = split_parts(arrays)
         own, best = parts.pop("own"), parts.pop("best", None)
         history = own["entries"].tolist()
@@ -203,7 +203,7 @@ class Source(Protocol):
 
     @property
     def is_stream(self) -> bool:
-        """Whether a pass may be cut short when time is up, and the end of all passes is no limit to report."""
+        """Whether a pass may end early at the time limit, and reaching all passes is no reason for a warning."""
 
     def start(self) -> Progress:
         """Return the progress before the first pass."""
@@ -219,7 +219,7 @@ class Source(Protocol):
 
 
 def train(plan: StreamPlan, sources: Iterable[Source], classes: Labels) -> StreamModel:
-    """Make the passes over every source, or what a checkpoint leaves of them, and remove the checkpoint."""
+    """Make the passes over every source, or those left by a checkpoint, and remove the checkpoint."""
     checkpoint = plan.checkpoint
     saved = [] if checkpoint is None else _load_progress(checkpoint)
     done: list[Progress] = []

@@ -228,7 +228,7 @@ class BatchClassifier(LinearClassifier):
             source = plan.kernel.source
             self.support_: NDArray[Any] = np.flatnonzero(np.any(weights[:, :-1] != 0.0, axis=0))
             self.dual_coef_, self.intercept_ = weights[:, self.support_], weights[:, -1]
-            self.support_vectors_ = None if source.precomputed else source.X[self.support_]
+            self.support_vectors_ = None if source.is_precomputed else source.X[self.support_]
             self.approximation_, self.gamma_ = plan.kernel.approximation, source.function.gamma
         thresholds = self._sign * np.array([fit.threshold for fit in fits])
         self.threshold_ = float(thresholds[0]) if len(fits) == 1 else thresholds

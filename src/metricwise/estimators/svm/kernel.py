@@ -20,7 +20,7 @@ from metricwise.designs.kernel_function import (
     check_dense_matrix,
     check_kernel_matrix,
     check_positive,
-    row_blocks,
+    iterate_indices,
 )
 from metricwise.designs.subspace import Subspace, SubspaceDesign
 from metricwise.solvers import Limits
@@ -109,7 +109,7 @@ def _select_approximation(approximation: str, n_samples: int) -> str:
 def _make_exact_design(source: KernelMatrix, content: Design, intercept: float) -> KernelDesign:
     matrix = source.matrix(_TOO_LARGE)
     if not source.function.is_safe:
-        check_positive(matrix, source.X.dtype, _REMEDY_PRECOMPUTED if source.precomputed else _REMEDY)
+        check_positive(matrix, source.X.dtype, _REMEDY_PRECOMPUTED if source.is_precomputed else _REMEDY)
     return KernelDesign(matrix, content, np.arange(source.n_samples), intercept, content.threads)
 
 
@@ -178,7 +178,7 @@ def score_by_kernel(
 ) -> Floats:
     """Return the scores of new samples, or of the rows of their kernel matrix; one column per binary problem."""
     parts = []
-    for block in row_blocks(X.shape[0]):
+    for block in iterate_indices(X.shape[0]):
         if function.kernel == PRECOMPUTED:
             check_dense_matrix(X[block])
             values = np.asarray(X[block][:, support], dtype=np.float64)

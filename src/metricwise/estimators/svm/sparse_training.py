@@ -117,7 +117,7 @@ def _make_problem(
 ) -> SparseCodingProblem:
     """Make the problem of samples of a matrix, whose squared lengths are among ``squares``."""
     penalties = float(settings.C1), float(settings.C2), float(C3)
-    return make_sparse_problem(design, squares[design.rows], positive, measure, penalties, weights, intercept)
+    return make_sparse_problem(design, squares[design.samples], positive, measure, penalties, weights, intercept)
 
 
 def _refit_weights(seed: int, problem: SparseCodingProblem, result: Result, seconds: float | None) -> Result:

@@ -21,11 +21,11 @@ from metricwise._state import StoredState
 from metricwise._typing import Floats, Labels
 from metricwise.clusters import is_dask
 from metricwise.decisions.binary import ThresholdRule
-from metricwise.decisions.chunk_learners import light_copy, refuse_learner
+from metricwise.decisions.chunk_learners import copy_for_prediction, refuse_learner
 from metricwise.decisions.dask_learners import refuse_samples_in_memory
 from metricwise.decisions.executors import ClusterExecutor, Executor, LocalExecutor
 from metricwise.decisions.fitting import FitPlan, FittedModel, fit_and_decide
-from metricwise.decisions.scoring import known_classes
+from metricwise.decisions.scoring import check_known_classes
 from metricwise.decisions.tasks import Task, make_task, task_of_classes
 from metricwise.decisions.training_data import TrainingData, prepare_data, validate_target, validate_weights
 from metricwise.decisions.weighting import takes_weights
@@ -56,11 +56,11 @@ class PlugInClassifier(MetaEstimatorMixin, ThresholdedClassifier, _ClientOfFit):
     estimator : classifier
         With ``predict_proba`` (thresholds are chosen on log-odds) or ``decision_function``.
     measure : str or Measure, default="f1"
-        What predictions are judged by: a name, a measure such as ``RecallAtPrecision(0.9)``, or an average such as
-        "f1_macro" for several classes or labels, where the macro average is the default.
+        The measure of the predictions: a name, a measure such as ``RecallAtPrecision(0.9)``, or an average such as
+        "f1_macro" for multiclass and multilabel targets, where the macro average is the default.
     threshold : {"auto", "max", "bagged", "expected", "batch"}, default="auto"
         How the threshold is estimated. "max" is the best on out-of-fold samples; "bagged" averages over resamples of
-        them; "expected" believes the probabilities; "auto" combines them. "batch" also looks at the samples that are
+        them; "expected" trusts the probabilities; "auto" combines them. "batch" also uses the samples that are
         predicted together: better on large batches, but the label of a sample then depends on the others.
     subject_to : list of tuples, optional
         Constraints such as ``[("precision", ">=", 0.9)]``, on "precision", "recall", "specificity",
@@ -78,9 +78,10 @@ class PlugInClassifier(MetaEstimatorMixin, ThresholdedClassifier, _ClientOfFit):
     random_state : int, RandomState instance or None, default=0
         Seeds folds and resamples.
     prefit : bool, default=False
-        Whether ``estimator`` is trained already, on other samples: those given to `fit` then serve the threshold alone.
+        Whether ``estimator`` is trained already, on other samples: those given to `fit` are then used for the threshold
+        only.
     transductive : bool, default=False
-        True is another way to write ``threshold="batch"``.
+        The same as ``threshold="batch"``.
     n_passes : int, default=1
         On Dask collections, with a classifier that is trained by ``partial_fit``: passes over the chunks.
 
@@ -91,13 +92,13 @@ class PlugInClassifier(MetaEstimatorMixin, ThresholdedClassifier, _ClientOfFit):
         has trained on a Dask collection is the same classifier for samples in memory.
     threshold_ : float or array
         Two classes: the probability (or decision value) above which a sample is positive. More classes: offsets, which
-        the log-probabilities (or decision values) are compared after subtracting. Several labels: one threshold each.
+        the log-probabilities (or decision values) are compared after subtracting. Multilabel: one threshold per label.
     threshold_interval_ : pair
-        Where 90 % of thresholds of resampled samples lie; with a guarantee, the thresholds known to keep it.
+        Interval of 90 % of the thresholds from resamples; with a guarantee, the thresholds known to keep it.
     expected_score_ : float
         The measure of out-of-fold samples.
     expected_score_interval_ : pair of float
-        Where the measure of as many new samples lies with probability 0.9; see `score_interval`.
+        Interval that contains the measure of as many new samples with probability 0.9.
     classes_ : array
         Labels.
     measure_ : Measure
@@ -199,17 +200,17 @@ class PlugInClassifier(MetaEstimatorMixin, ThresholdedClassifier, _ClientOfFit):
 
         Parameters
         ----------
-        X : array, data frame, sparse matrix, Dask collection or whatever the classifier takes, of n_samples samples
+        X : array, data frame, sparse matrix, Dask collection or other input of the classifier, of n_samples samples
             Samples. Those of a Dask array or data frame stay with the workers of its cluster, and folds are whole
             chunks. The classifier must be one of metricwise that trains on a cluster, one that another package has made
             for Dask (of LightGBM, XGBoost or dask-ml), or have ``partial_fit``, by which it then learns from the chunks
             in their order.
         y : array of shape (n_samples,) or (n_samples, n_labels)
-            Classes, or zeros and ones for several labels.
+            Classes, or a matrix of zeros and ones for multilabel targets.
         sample_weight : array of shape (n_samples,), optional
             A sample of weight 2 counts as two such samples, one of weight 0 as absent.
         client : distributed.Client, optional
-            Of the cluster that a Dask collection is for; by default the one started last.
+            The client of a Dask collection; by default the one started last.
 
         Returns
         -------
@@ -278,10 +279,10 @@ class PlugInClassifier(MetaEstimatorMixin, ThresholdedClassifier, _ClientOfFit):
                 "prefit=True is for one classifier of two or more classes; for several labels a classifier is "
                 "trained for each, so set prefit=False"
             )
-        return task_of_classes(known_classes(self.estimator, task.classes), measure, self.pos_label)
+        return task_of_classes(check_known_classes(self.estimator, task.classes), measure, self.pos_label)
 
     def _executor(self, task: Task, X: Any, y: Labels, weights: Floats | None) -> tuple[Executor, Any]:
-        """Return what trains where the samples are, and its folds."""
+        """Return the executor for the location of the samples, and its folds."""
         if isinstance(X, DaskSource):
             return ClusterExecutor(task, TrainingData(X, y, task.encode(y), weights), self.n_passes), self.cv
         data, cv = prepare_data(task, X, y, weights, self.cv)
@@ -291,7 +292,7 @@ class PlugInClassifier(MetaEstimatorMixin, ThresholdedClassifier, _ClientOfFit):
         self._store_decision(task, fitted.decision)
         self.estimator_, self.threshold_interval_ = fitted.model, fitted.decision.shown_interval
         if not has_noted_features:
-            note_features(self, fitted.model if isinstance(fitted.model, list) else [fitted.model])
+            copy_feature_names(self, fitted.model if isinstance(fitted.model, list) else [fitted.model])
 
     # ------------------------------------------------------------------------------------------------------ prediction
 
@@ -327,7 +328,7 @@ class PlugInClassifier(MetaEstimatorMixin, ThresholdedClassifier, _ClientOfFit):
         Returns
         -------
         array of shape (n_samples,) or (n_samples, n_labels); a CSR matrix if the labels of training were sparse
-            Of a Dask collection: one with the same chunks, not computed yet.
+            For a Dask collection, a lazy one with the same chunks.
         """
         check_is_fitted(self, "measure_")
         return lazy_labels(self._for_chunks(), X) if is_dask(X) else super().predict(X)
@@ -344,7 +345,7 @@ class PlugInClassifier(MetaEstimatorMixin, ThresholdedClassifier, _ClientOfFit):
         Returns
         -------
         array of shape (n_samples, n_classes) or (n_samples, n_labels)
-            Of a Dask collection: one with the same chunks, not computed yet.
+            For a Dask collection, a lazy one with the same chunks.
         """
         check_is_fitted(self, "measure_")
         if is_dask(X):
@@ -352,21 +353,21 @@ class PlugInClassifier(MetaEstimatorMixin, ThresholdedClassifier, _ClientOfFit):
         return self._task.learner_probabilities(self.estimator_, X)
 
     def _for_chunks(self) -> PlugInClassifier:
-        """Return what workers need to predict; raise if chunks cannot be predicted one by one."""
+        """Return a copy for prediction on workers; raise if chunks cannot be predicted one by one."""
         self._task.refuse_chunks()
         if self._decision.batch is not None:
             raise ValueError(
                 "threshold='batch' looks at all samples that are predicted together, and those of a Dask collection "
                 "are predicted chunk by chunk: use X.compute(), or train with another threshold"
             )
-        light: PlugInClassifier = light_copy(self)
-        light.estimator_ = light_copy(self.estimator_)
+        light: PlugInClassifier = copy_for_prediction(self)
+        light.estimator_ = copy_for_prediction(self.estimator_)
         light._decision = replace(self._decision, posterior=None)
         return light
 
 
-def note_features(estimator: Any, models: Iterable[Any]) -> None:
-    """Store what the first model that knows them knows of the features."""
+def copy_feature_names(estimator: Any, models: Iterable[Any]) -> None:
+    """Copy number and names of the features from the first model that has them."""
     for name in ("n_features_in_", "feature_names_in_"):
         vars(estimator).pop(name, None)
         known = [getattr(model, name) for model in models if hasattr(model, name)]

@@ -18,7 +18,7 @@ from sklearn.svm import LinearSVC
 from sklearn.utils.validation import check_is_fitted
 
 from metricwise._typing import Floats
-from metricwise.registry import entries, entry_of, listed
+from metricwise.registry import entries, entry_of, join_names
 
 _PROBES = 20
 # Classifiers with linear decision values, which are the log-odds of their probabilities where they have any.
@@ -32,7 +32,7 @@ class LinearScores:
     Attributes
     ----------
     weights : array of shape (n_columns, n_features)
-        Pointing to ``classes[1]`` if there is one column.
+        Weights of the features, towards ``classes[1]`` if there is one column.
     constants : array of shape (n_columns,)
         Intercepts minus thresholds.
     classes : array
@@ -76,8 +76,8 @@ def extract_linear_scores(model: Any) -> LinearScores:
     if found is None or not _agrees(model, found):
         raise TypeError(
             f"{type(model).__name__} as it is trained here is not linear in the features, so that it has no weights to "
-            f"write: linear are {listed(entries(is_linear=True), 'and')} without a kernel, PlugInClassifier around a "
-            "linear classifier (but threshold='batch'), and pipelines of scalers and one of these; metricwise.save "
+            f"write: linear are {join_names(entries(is_linear=True), 'and')} without a kernel, PlugInClassifier around "
+            "a linear classifier (but threshold='batch'), and pipelines of scalers and one of these; metricwise.save "
             "writes any model"
         )
     return found
@@ -148,17 +148,17 @@ _SCALERS: dict[type, Callable[[Any], tuple[Floats, Floats] | None]] = {
 
 
 def _agrees(model: Any, found: LinearScores) -> bool:
-    """Whether the scores are those of ``decision_function`` on some samples, which checks all that is assumed here.
+    """Return whether the scores equal ``decision_function`` on some samples, which tests the assumptions made here.
 
-    On the scale of the weights: probabilities near zero and one have lost the digits of their log-odds, so that samples
-    are drawn near the threshold.
+    Samples are drawn near the threshold, since probabilities near zero and one have lost the digits of their log-odds;
+    the tolerance is relative to the weights.
     """
     random = np.random.default_rng(0)
     samples = random.normal(size=(_PROBES, found.weights.shape[1]))
     size = np.abs(found.weights).sum(axis=1).max() + np.abs(found.constants).max()
     samples /= max(size, 1.0)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # samples without the names that columns had
+        warnings.simplefilter("ignore", UserWarning)  # the samples have no feature names
         expected = model.decision_function(samples)
     return np.shape(expected) == found.compute(samples).shape and bool(
         np.allclose(found.compute(samples), expected, rtol=1e-6, atol=1e-9 * max(size, 1.0))

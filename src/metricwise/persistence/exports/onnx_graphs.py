@@ -25,7 +25,7 @@ def to_onnx(model: Any, X: Any) -> Any:
         A trained linear classifier of metricwise, `PlugInClassifier` around a classifier that skl2onnx converts, or a
         pipeline of scikit-learn that ends in one of these.
     X : array of shape (n_samples, n_features)
-        Some samples, which show the number of features and their type: single or double precision.
+        Some samples, which define the number of features and their type: single or double precision.
 
     Returns
     -------
@@ -46,16 +46,17 @@ def to_onnx(model: Any, X: Any) -> Any:
         import skl2onnx
     except ImportError as error:
         raise ImportError('to_onnx needs skl2onnx: pip install "metricwise[onnx]"') from error
-    rows = np.asarray(X)
-    if rows.dtype not in (np.float32, np.float64) or rows.ndim != 2:
+    samples = np.asarray(X)
+    if samples.dtype not in (np.float32, np.float64) or samples.ndim != 2:
         raise TypeError(
-            f"X must be a dense array of samples in single or double precision, got {rows.dtype} of shape {rows.shape}"
+            f"X must be a dense array of samples in single or double precision, got {samples.dtype} of shape "
+            f"{samples.shape}"
         )
     last = model.steps[-1][1] if hasattr(model, "steps") else model
     _register(last)
     try:
-        return skl2onnx.to_onnx(model, rows[:1], target_opset=_get_opsets())
-    except Exception as error:  # its kind depends on the learner or step that skl2onnx does not know
+        return skl2onnx.to_onnx(model, samples[:1], target_opset=_get_opsets())
+    except Exception as error:  # of any kind: it depends on what skl2onnx cannot convert
         raise TypeError(
             f"skl2onnx {skl2onnx.__version__} cannot convert this {type(model).__name__} ({str(error)[:200]}): use "
             "another learner or step, or another version of skl2onnx"
@@ -93,7 +94,7 @@ def _check_convertible(model: Any) -> None:
 
 
 def _is_thresholded(model: Any) -> bool:
-    """Whether a model is a threshold on probabilities that skl2onnx has to compute, not on a linear score."""
+    """Return whether a model is a threshold on probabilities computed by skl2onnx, not on a linear score."""
     if not _thresholds_learner(model):
         return False
     try:
@@ -128,9 +129,9 @@ def _get_label_type(model: Any) -> Any:
 def _set_shapes(operator: Any) -> None:
     from skl2onnx.common.data_types import DoubleTensorType
 
-    rows, classes = operator.inputs[0].get_first_dimension(), operator.raw_operator.classes_.size
-    operator.outputs[0].type = _get_label_type(operator.raw_operator)([rows])
-    operator.outputs[1].type = DoubleTensorType([rows] if classes == 2 else [rows, classes])
+    n_samples, classes = operator.inputs[0].get_first_dimension(), operator.raw_operator.classes_.size
+    operator.outputs[0].type = _get_label_type(operator.raw_operator)([n_samples])
+    operator.outputs[1].type = DoubleTensorType([n_samples] if classes == 2 else [n_samples, classes])
 
 
 def _convert(scope: Any, operator: Any, container: Any) -> None:
@@ -147,8 +148,8 @@ def _convert_linear(operator: Any, model: Any, scores: LinearScores, version: in
     from skl2onnx.algebra.onnx_ops import OnnxAdd, OnnxArgMax, OnnxCast, OnnxMatMul, OnnxReshape
     from skl2onnx.proto import onnx_proto
 
-    rows = OnnxCast(operator.inputs[0], to=onnx_proto.TensorProto.DOUBLE, op_version=version)
-    sums = OnnxMatMul(rows, np.ascontiguousarray(scores.weights.T), op_version=version)
+    samples = OnnxCast(operator.inputs[0], to=onnx_proto.TensorProto.DOUBLE, op_version=version)
+    sums = OnnxMatMul(samples, np.ascontiguousarray(scores.weights.T), op_version=version)
     if scores.classes.size == 2:
         flat = OnnxReshape(sums, np.array([-1]), op_version=version)
         return _add_decision(operator, model, OnnxAdd(flat, scores.constants, op_version=version), version)
@@ -158,7 +159,7 @@ def _convert_linear(operator: Any, model: Any, scores: LinearScores, version: in
 
 
 def _convert_thresholded(operator: Any, model: Any, version: int) -> Any:
-    """Return log-odds of the positive class minus the threshold's, as in `PlugInClassifier`."""
+    """Return the graph of the log-odds of the positive class minus those of the threshold."""
     from skl2onnx.algebra.onnx_operator import OnnxSubEstimator
     from skl2onnx.algebra.onnx_ops import (
         OnnxCast,

@@ -65,7 +65,7 @@ def export_text(model: Any, path: str | os.PathLike[str], format: str = "svmperf
 def _format_svm_perf(scores: LinearScores) -> Iterator[str]:
     """Yield the lines of SVM-light's format: scores are a sum over support vectors minus b.
 
-    Every weight is a support vector of its own. The program keeps entries of vectors in single precision and their
+    Every weight becomes one support vector. The program keeps entries of vectors in single precision and their
     coefficients in double precision.
     """
     if scores.classes.size != 2:
@@ -110,7 +110,7 @@ def _number_labels(classes: NDArray[Any]) -> NDArray[Any]:
 
 
 def _format_number(number: float) -> str:
-    """Return the shortest text that gives the number back."""
+    """Return the shortest text that is read back as the same number."""
     return repr(float(number))
 
 

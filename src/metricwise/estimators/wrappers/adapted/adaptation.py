@@ -16,8 +16,8 @@ Order of steps (`adapt`):
 4. select the machine if these make it likely that it is better than the best input, otherwise that input.
 
 The machine of a fold is trained with outputs of models that were trained without this fold, too: each input is also
-trained without every pair of folds. Outputs of models that have seen the fold would leak its labels: such a model leans
-against the labels of the samples that it was trained without, which a machine that also has their features finds out.
+trained without every pair of folds. Outputs of models that have seen the fold would leak its labels: such a model is
+biased against the labels of the samples it was trained without, and a machine that also has their features learns this.
 On a problem on which nothing reaches an F1 of 0.21, machines judged that way seemed to reach 0.53.
 """
 
@@ -56,7 +56,7 @@ from metricwise.estimators.wrappers.adapted.inputs import ADAPTED, Inputs
 from metricwise.measures.base import CountsTopSamples
 from metricwise.results import DegenerateOptimumWarning, Status
 
-_FEWEST_FOLDS = 3  # where inputs are trained without two of them
+_FEWEST_FOLDS = 3  # since inputs are also trained without two of them
 
 
 class InputScores(NamedTuple):
@@ -112,18 +112,18 @@ class Adaptation(NamedTuple):
 
 @dataclass(frozen=True)
 class AdaptationPlan:
-    """What training needs.
+    """Everything that training needs.
 
     Attributes
     ----------
     executor : LocalExecutor
-        Task, samples as the inputs take them, and number of jobs.
+        Task, samples for the inputs, and number of jobs.
     features : array, sparse matrix or None
-        Samples as the machine takes them; None if it has no features but the inputs.
+        Features of the machine; None if it has only the inputs.
     inputs : dict
         Classifiers by name, to be trained or trained already (``prefit``).
     machine : MultivariateSVC
-        To be trained, with a threshold of zero.
+        The machine to train, with a threshold of zero.
     cv, seed, prefit
         Folds, seed of folds and resamples, and whether the inputs are trained.
     """
@@ -275,7 +275,7 @@ def _fit_adapter(plan: AdaptationPlan, samples: Indices, scores: dict[str, Float
     if is_fold and isinstance(measure, CountsTopSamples):  # a fold has fewer samples to choose the top k from
         machine.set_params(measure=measure.relative_to(float(weights[data.target].sum())))
     with warnings.catch_warnings():
-        # A degenerate machine is not selected; of slow convergence the machine of all samples warns.
+        # A degenerate machine is not selected, and the machine of all samples warns about slow convergence.
         warnings.simplefilter("ignore", DegenerateOptimumWarning)
         if is_fold:
             warnings.simplefilter("ignore", ConvergenceWarning)
@@ -299,13 +299,13 @@ def _judge(
     if plan.aim.table is None:
         codes = task.strata(data.target[found.samples])
         found = found._replace(scores=align_folds(plan.cv, folds.splits, found.scores, codes))
-    samples = data.scored(found.samples, found.scores)
+    samples = data.attach_scores(found.samples, found.scores)
     decision = task.decide(samples, ThresholdRule(seed=plan.seed), has_probabilities)
     return Candidate(name, Judged(samples, decision), found, by_final)
 
 
 def _is_better(plan: AdaptationPlan, best: Candidate, other: Candidate) -> bool:
-    """Whether another is better than the best input on out-of-fold samples, and likely to be on new ones."""
+    """Return whether a candidate is better than the best input out of fold, and likely to be on new samples."""
     if other.expected_score <= best.expected_score:
         return False
     if plan.aim.table is not None:

@@ -1,4 +1,4 @@
-"""The machine that adapts outputs of classifiers to a measure, with the lines that bring them to one scale."""
+"""The machine that adapts outputs of classifiers to a measure, with the lines that convert them to one scale."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Adapter:
     Attributes
     ----------
     lines : dict of str to Sigmoid
-        What makes log-odds of the scores of each input.
+        Convert the scores of each input to log-odds.
     machine : MultivariateSVC
-        With a threshold of zero.
+        The machine, with a threshold of zero.
     """
 
     lines: dict[str, Sigmoid]

@@ -25,8 +25,8 @@ from metricwise.estimators.svm.multivariate_svc import MultivariateSVC
 from metricwise.estimators.thresholded import ThresholdedClassifier
 from metricwise.estimators.wrappers.adapted.adaptation import Adaptation, AdaptationPlan, adapt
 from metricwise.estimators.wrappers.adapted.adapter import Adapter
-from metricwise.estimators.wrappers.adapted.inputs import ADAPTED, Inputs, check_trained, default_inputs, given_inputs
-from metricwise.estimators.wrappers.plug_in import note_features
+from metricwise.estimators.wrappers.adapted.inputs import ADAPTED, Inputs, check_inputs, check_trained, default_inputs
+from metricwise.estimators.wrappers.plug_in import copy_feature_names
 from metricwise.measures import Measure, get_measure
 from metricwise.registry import check_trainable
 from metricwise.results import Result
@@ -44,28 +44,27 @@ class AdaptedSVC(MetaEstimatorMixin, ThresholdedClassifier, NamedEstimatorsMixin
     Parameters
     ----------
     measure : str or Measure, default="f1"
-        What predictions are judged by: a name from ``metricwise.measure_names("AdaptedSVC")`` or a measure.
+        The measure of the predictions: a name from ``metricwise.measure_names("AdaptedSVC")`` or a measure.
     estimators : "default" or list of (str, classifier), default="default"
         The inputs, each with ``predict_proba`` or ``decision_function``. By default boosted trees, a machine with an
-        rbf kernel and logistic regression, with what they need to take the samples; of sparse samples that are too wide
-        to be held as dense ones, logistic regression alone.
+        rbf kernel and logistic regression, with the preprocessing that the samples need; for sparse samples too wide
+        for a dense matrix, logistic regression only.
     C : float, default=1.0
         The cost of a mistake: the larger, the weaker the regularisation of the machine.
     use_features : bool, default=True
-        Whether the features of the samples enter the machine, too: standardised, sparse ones as they are or by their
-        largest value, categories of a data frame as zeros and ones. Without, the machine weighs the inputs alone, and
-        samples may be whatever these take.
+        Whether the features of the samples enter the machine, too: standardised, sparse ones unchanged or by their
+        largest value, categories of a data frame as zeros and ones. Without them, the machine weighs only the inputs,
+        and X may be anything that these accept.
     feature_scaling : float, default=0.3
         Size of the features beside the inputs, which have that of log-odds; the smaller, the more their weights are
         regularised.
     prefit : bool, default=False
-        Whether the inputs are trained already, on other samples: those given to `fit` then serve the machine and the
-        thresholds alone. Inputs that have seen these samples look better on them than they are, and would be trusted
-        too much.
+        Whether the inputs are trained already, on other samples: those given to `fit` are then used for the machine and
+        the thresholds only. Inputs that were trained on these samples would be overrated.
     tol : float, default=1e-3
         Relative duality gap at which the training of the machine stops.
     max_iter : int, default=10000
-        Most iterations of the machine.
+        Largest number of iterations of the machine.
     cv : int, splitter, iterable or None, default=None
         Folds, which test every sample once; None and numbers make folds in which equal samples stay together, 5 by
         default. With two, the machine of untrained inputs cannot be judged, and the best input is selected.
@@ -95,11 +94,11 @@ class AdaptedSVC(MetaEstimatorMixin, ThresholdedClassifier, NamedEstimatorsMixin
         What `decision_function` subtracts from the scores: of the machine, or the log-odds (decision values, if there
         are no probabilities) of the selected input.
     threshold_interval_ : pair of float
-        Where 90 % of thresholds of resampled samples lie.
+        Interval of 90 % of the thresholds from resamples.
     expected_score_ : float
         The measure of out-of-fold samples by the selected candidate.
     expected_score_interval_ : pair of float
-        Where the measure of as many new samples lies with probability 0.9; see `score_interval`.
+        Interval that contains the measure of as many new samples with probability 0.9.
     n_iter_ : int
         Iterations of the machine.
     result_ : Result
@@ -236,14 +235,14 @@ class AdaptedSVC(MetaEstimatorMixin, ThresholdedClassifier, NamedEstimatorsMixin
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        of_inputs = [] if self._by_default else [get_tags(model).input_tags for _, model in self.estimators]
+        of_inputs = [] if self._uses_default_inputs else [get_tags(model).input_tags for _, model in self.estimators]
         tags.input_tags.sparse = all(of_input.sparse for of_input in of_inputs)
         tags.input_tags.allow_nan = all(of_input.allow_nan for of_input in of_inputs)
         tags.classifier_tags.multi_class = False
         return tags
 
     @property
-    def _by_default(self) -> bool:
+    def _uses_default_inputs(self) -> bool:
         return isinstance(self.estimators, str)
 
     # -------------------------------------------------------------------------------------------------------- training
@@ -254,7 +253,7 @@ class AdaptedSVC(MetaEstimatorMixin, ThresholdedClassifier, NamedEstimatorsMixin
         Parameters
         ----------
         X : array, data frame or sparse matrix of shape (n_samples, n_features)
-            Samples; without ``use_features``, whatever the given inputs take.
+            Samples; without ``use_features``, anything that the given inputs accept.
         y : array of shape (n_samples,)
             Two classes.
         sample_weight : array of shape (n_samples,), optional
@@ -267,7 +266,7 @@ class AdaptedSVC(MetaEstimatorMixin, ThresholdedClassifier, NamedEstimatorsMixin
         self._validate_params()
         measure = get_measure(self.measure)
         check_trainable(measure, "AdaptedSVC")
-        given = self._given()
+        given = self._check_given_inputs()
         with restore_on_error(self):
             task, X, y, weights = validate_two_classes(X, y, sample_weight, measure, self.pos_label, "AdaptedSVC")
             if given is not None:
@@ -288,31 +287,31 @@ class AdaptedSVC(MetaEstimatorMixin, ThresholdedClassifier, NamedEstimatorsMixin
     def _machine(self, measure: Measure, seed: int) -> MultivariateSVC:
         return MultivariateSVC(measure, self.C, threshold=0.0, tol=self.tol, max_iter=self.max_iter, random_state=seed)
 
-    def _given(self) -> Inputs | None:
+    def _check_given_inputs(self) -> Inputs | None:
         """Return the user's inputs; None for the default."""
-        if not self._by_default:
-            return given_inputs(self.estimators)
+        if not self._uses_default_inputs:
+            return check_inputs(self.estimators)
         if self.prefit:
             raise ValueError("prefit=True needs trained classifiers: give them as estimators=[(name, classifier), ...]")
         return None
 
     def _check_given(self, given: Inputs, classes: Labels, weights: Floats | None) -> None:
-        """Raise unless trained inputs know the classes; warn of those to be trained that do not take weights."""
+        """Raise unless prefitted inputs know the classes; warn about inputs to train that take no weights."""
         if self.prefit:
             check_trained(given, classes)
         elif weights is not None:
             _warn_of_weightless(given)
 
     def _validate_samples(self, X: Any, reset: bool) -> tuple[Any, Any]:
-        """Return samples as the inputs take them, and those that features are made of, None if there are none."""
-        if not (self.use_features or self._by_default):
+        """Return the samples for the inputs, and the raw features of the machine, None if it has none."""
+        if not (self.use_features or self._uses_default_inputs):
             return X, None
         checked = validate_columns(self, X, reset, missing=bool(get_tags(self).input_tags.allow_nan))
-        # Inputs of a user's own may know the columns of a data frame by name.
-        return checked if self._by_default else X, checked if self.use_features else None
+        # The user's inputs may select the columns of a data frame by name.
+        return checked if self._uses_default_inputs else X, checked if self.use_features else None
 
     def _fit_features(self, raw: Any, weights: Floats | None) -> Any:
-        """Fit what makes numbers of raw features, and return these numbers."""
+        """Fit the preprocessing of raw features, and return the features."""
         self._number_maker = None if raw is None else number_maker(Profile.of(raw))
         if self._number_maker is not None:
             self._number_maker.fit(raw, **weight_setting(self._number_maker, weights))
@@ -331,8 +330,8 @@ class AdaptedSVC(MetaEstimatorMixin, ThresholdedClassifier, NamedEstimatorsMixin
         self.n_iter_ = adapter.machine.n_iter_
         self.selected_, self.adapted_ = found.selected, found.selected == ADAPTED
         self.out_of_fold_scores_ = {one.name: one.expected_score for one in found.candidates}
-        if not (self.use_features or self._by_default):
-            note_features(self, found.models.values())
+        if not (self.use_features or self._uses_default_inputs):
+            copy_feature_names(self, found.models.values())
 
     def _scores(self, X: Any) -> Floats:
         samples, raw = self._validate_samples(X, reset=False)
@@ -343,7 +342,7 @@ class AdaptedSVC(MetaEstimatorMixin, ThresholdedClassifier, NamedEstimatorsMixin
 
 
 def _warn_of_weightless(inputs: Inputs) -> None:
-    """Say which inputs take no sample weights."""
+    """Warn about inputs that take no sample weights."""
     names = [name for name, model in inputs.items() if not takes_weights(model)]
     if names:
         warnings.warn(

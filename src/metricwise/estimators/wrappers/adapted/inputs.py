@@ -1,4 +1,4 @@
-"""What is adapted to a measure: classifiers that a user gives, or usual ones that suit the samples."""
+"""The classifiers that are adapted to a measure: given by the user, or default ones that suit the samples."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def default_inputs(profile: Profile, measure: Measure, seed: int) -> Inputs:
     return found
 
 
-def given_inputs(estimators: Any) -> Inputs:
+def check_inputs(estimators: Any) -> Inputs:
     """Return the classifiers of a list of pairs by their names; ValueError or TypeError if it is no such list."""
     pairs = [tuple(pair) if isinstance(pair, tuple | list) else (pair,) for pair in estimators]
     if not pairs:

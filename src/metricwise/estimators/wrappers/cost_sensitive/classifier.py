@@ -32,7 +32,7 @@ from metricwise.solvers.class_costs import NEEDS
 
 
 class CostSensitiveClassifier(PlugInClassifier):
-    """Any classifier that takes sample weights, trained with the class weights that a measure asks for.
+    """Any classifier that takes sample weights, trained with the class weights that a measure sets.
 
     The first iteration is `PlugInClassifier`: the classifier without class weights, with the best threshold. Each
     further iteration trains the classifier with the class weights that the measure sets at the contingency table of the
@@ -48,16 +48,16 @@ class CostSensitiveClassifier(PlugInClassifier):
         Its ``fit``, or that of the last step of a pipeline, takes ``sample_weight``; it has ``predict_proba`` or
         ``decision_function``.
     measure : str or Measure, default="f1"
-        What predictions are judged by: a ratio of the rates ("f1", "jaccard", "cohen_kappa", ...) or a concave function
+        The measure of the predictions: a ratio of the rates ("f1", "jaccard", "cohen_kappa", ...) or a concave function
         of them ("g_mean", "h_mean", "q_mean", "min_rate").
     max_iter : int, default=3
-        Most iterations with class weights. Each trains the classifier once per fold. With 0 this is
+        Largest number of iterations with class weights. Each trains the classifier once per fold. With 0 this is
         `PlugInClassifier`.
     tol : float, default=0.05
         Iterations end when no class weight changes by more than this share.
     threshold : {"auto", "max", "bagged", "expected", "batch"}, default="auto"
         How thresholds are estimated. "max" is the best on out-of-fold samples; "bagged" averages over resamples of
-        them; "expected" believes the probabilities; "auto" combines them. "batch" also looks at the samples that are
+        them; "expected" trusts the probabilities; "auto" combines them. "batch" also uses the samples that are
         predicted together: better on large batches, but the label of a sample then depends on the others.
     cv : int, splitter, iterable or None, default=None
         Folds, the same in all iterations; None and numbers make folds in which equal samples stay together, 5 by
@@ -79,11 +79,11 @@ class CostSensitiveClassifier(PlugInClassifier):
     threshold_ : float
         The probability (or decision value) of ``estimator_`` above which a sample is positive.
     threshold_interval_ : pair of float
-        Where 90 % of thresholds of resampled samples lie.
+        Interval of 90 % of the thresholds from resamples.
     expected_score_ : float
         The measure of out-of-fold samples, never less than that of the first iteration.
     expected_score_interval_ : pair of float
-        Where the measure of as many new samples lies with probability 0.9; see `score_interval`.
+        Interval that contains the measure of as many new samples with probability 0.9.
     history_ : tuple of Iteration
         Class weights, measure of out-of-fold samples and threshold of every iteration.
     n_iter_ : int
@@ -91,7 +91,7 @@ class CostSensitiveClassifier(PlugInClassifier):
     best_iter_ : int
         The selected iteration.
     n_refits_ : int
-        How often a classifier was trained.
+        Number of classifiers trained.
     classes_ : array
         Labels.
     measure_ : Measure
@@ -183,7 +183,7 @@ class CostSensitiveClassifier(PlugInClassifier):
 
         Parameters
         ----------
-        X : array, data frame, sparse matrix or whatever the classifier takes, of n_samples samples
+        X : array, data frame, sparse matrix or other input of the classifier, of n_samples samples
             Samples.
         y : array of shape (n_samples,)
             Two classes.

@@ -5,7 +5,7 @@ Order of steps (`fit_iterations`):
 1. train without class weights and choose the threshold: this is `PlugInClassifier`;
 2. take the class weights at the contingency table of the last iteration (`metricwise.solvers.class_costs`);
 3. train with these weights on the same folds, choose the threshold again in the same way;
-4. go on while the measure rises and the class weights change.
+4. continue while the measure rises and the class weights change.
 
 The best iteration is selected if out-of-fold samples make a gain over the first likely, otherwise the first.
 """
@@ -38,7 +38,7 @@ _EQUAL = ClassCosts(1.0, 1.0)
 
 @stored_fields(version=1)
 class Iteration(NamedTuple):
-    """One training with class weights, as users see it.
+    """The record of one training with class weights, for users.
 
     Attributes
     ----------
@@ -132,7 +132,7 @@ class WeightingPlan:
         return weights
 
     def log_odds_shift(self, class_weights: ClassCosts) -> float:
-        """Return how far class weights move the scores of a learner that gives log-odds."""
+        """Return the shift of log-odds that class weights cause."""
         return math.log(class_weights.pos / class_weights.neg) if self.has_probabilities else 0.0
 
 
@@ -161,7 +161,7 @@ def _judge_weights(plan: WeightingPlan, class_weights: ClassCosts, starts: Any) 
     score_fold = partial(_score_fold, plan.executor.task, plan.estimator, data)
     models = [None] * len(plan.splits) if starts is None else starts
     found = score_out_of_fold(score_fold, plan.splits, plan.probe, plan.executor.n_jobs, models)
-    samples = plan.executor.data.scored(found.samples, found.scores - plan.log_odds_shift(class_weights))
+    samples = plan.executor.data.attach_scores(found.samples, found.scores - plan.log_odds_shift(class_weights))
     decision = plan.executor.task.decide(samples, plan.rule, plan.has_probabilities)
     return JudgedWeights(class_weights, Judged(samples, decision), found)
 
@@ -195,7 +195,7 @@ def fit_final(plan: WeightingPlan, path: list[JudgedWeights]) -> Any:
 
 
 def describe_iteration(plan: WeightingPlan, one: JudgedWeights) -> Iteration:
-    """Return what users see of an iteration."""
+    """Return the record of an iteration for users."""
     threshold = float(one.judged.decision.threshold) + plan.log_odds_shift(one.class_weights)
     shown = show_probability(threshold) if plan.has_probabilities else threshold
     return Iteration(one.class_weights, one.expected_score, shown)
