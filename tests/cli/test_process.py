@@ -112,6 +112,16 @@ def test_certify_recomputes_the_gap_and_warns_about_other_data(files, model):
     assert certificate["gap"] == pytest.approx(certificate["claimed"], rel=1e-3) and certificate["gap"] < 1.01e-3
 
 
+def test_certify_names_the_algorithms_with_a_certificate(files, tmp_path):
+    folder, _ = files
+    path = tmp_path / "s.mw"
+    options = ["--target", "target", "--algorithm", "stamp", "--out", str(path)]
+    assert make_runner().invoke(main, ["train", str(folder / "train.csv"), *options]).exit_code == 0
+    failed = make_runner().invoke(main, ["certify", str(path), str(folder / "train.csv"), "-q"])
+    assert failed.exit_code == 1
+    assert "STAMPClassifier has no certificate; models of multivariate-svm, " in failed.stderr
+
+
 def test_train_and_predict_read_standard_input(tmp_path):
     rng = np.random.default_rng(0)
     X = np.round(rng.normal(size=(200, 5)), 3) * (rng.random((200, 5)) < 0.5)

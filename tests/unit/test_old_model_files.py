@@ -81,3 +81,9 @@ def test_results_state_their_objective(tmp_path: Path) -> None:
     """Files of format 1 did not state the objective of a result."""
     found = load_old_file("AUCSVC-squared", tmp_path)
     assert found.norm == 2 and found.result_.problem.objective is Objective.SQUARED_PAIRS
+
+
+def test_iterations_are_counted(tmp_path: Path) -> None:
+    """Files of format 1 did not store how many there were."""
+    found = load_old("CostSensitiveClassifier", tmp_path)
+    assert found.n_iter_ == len(found.history_) > found.best_iter_

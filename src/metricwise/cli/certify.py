@@ -7,10 +7,12 @@ from typing import Any
 
 import click
 
+from metricwise.cli.algorithms import algorithm_names
 from metricwise.cli.console import Console, Outcome, command, format_table
 from metricwise.cli.disk import disk_options
 from metricwise.cli.models import load_model, read_like_training
 from metricwise.cli.options import DataOptions, data_options
+from metricwise.registry import entries, entry_of
 
 
 @click.command(short_help="Recompute the certificate of a model.")
@@ -79,6 +81,10 @@ def _find_learner_and_samples(model: Any, X: Any) -> tuple[Any, Any]:
         )
     if hasattr(model, "transformer_"):
         model, X = model.learner_, model.transformer_.transform(X)
+    entry = entry_of(model)
+    if entry is None or not entry.has_certificate:
+        names = algorithm_names(one for one in entries() if one.has_certificate)
+        raise ValueError(f"{type(model).__name__} has no certificate; models of {', '.join(names)} have one")
     return model, X
 
 

@@ -169,6 +169,8 @@ def _upgrade_plug_in(values: Values) -> Values:
 
 def _upgrade_cost_sensitive(values: Values) -> Values:
     values = _rename(values, max_rounds="max_iter", prices_="class_weights_", best_round_="best_iter_")
+    if "history_" in values:
+        values["n_iter_"] = len(values["history_"])
     return _upgrade_plug_in(values)
 
 
