@@ -119,8 +119,8 @@ class PlugInClassifier(MetaEstimatorMixin, ThresholdedClassifier, _ClientOfFit):
     ----------
     .. [1] O. O. Koyejo, N. Natarajan, P. K. Ravikumar and I. S. Dhillon (2014). Consistent binary classification with
        generalized performance metrics. *Advances in Neural Information Processing Systems* 27, 2744-2752.
-    .. [2] A. N. Angelopoulos, S. Bates, E. J. Candès, M. I. Jordan and L. Lei (2021). Learn then test: calibrating
-       predictive algorithms to achieve risk control. *arXiv:2110.01052*. The guarantees.
+    .. [2] A. N. Angelopoulos, S. Bates, E. J. Candès, M. I. Jordan and L. Lei (2025). Learn then test: calibrating
+       predictive algorithms to achieve risk control. *The Annals of Applied Statistics* 19, 1641-1662.
 
     Examples
     --------
