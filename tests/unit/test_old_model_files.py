@@ -85,5 +85,5 @@ def test_results_state_their_objective(tmp_path: Path) -> None:
 
 def test_iterations_are_counted(tmp_path: Path) -> None:
     """Files of format 1 did not store how many there were."""
-    found = load_old("CostSensitiveClassifier", tmp_path)
+    found = load_old_file("CostSensitiveClassifier", tmp_path)
     assert found.n_iter_ == len(found.history_) > found.best_iter_
