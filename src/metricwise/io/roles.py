@@ -131,4 +131,11 @@ def _select_features(path: str, names: Sequence[str] | None, rest: list[int], wa
     absent = [name for name in wanted if name not in names]
     if absent:
         raise ValueError(f"{path} lacks {len(absent)} of the columns that are needed: {_list_names(absent)}")
-    return [find_column(path, "columns", name, names, len(names)) for name in wanted]
+    found = [find_column(path, "columns", name, names, len(names)) for name in wanted]
+    taken = [names[number] for number in found if number not in rest]
+    if taken:
+        raise ValueError(
+            f"{path}: column {taken[0]!r} holds labels or weights, and is named among the features, too: leave it out of "
+            "the features, or name another target or weight"
+        )
+    return found
