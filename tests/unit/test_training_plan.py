@@ -52,10 +52,10 @@ def test_a_plan_is_frozen():
 class LosingCuttingPlane(CuttingPlane):
     """Loses the cluster in its third step."""
 
-    def step(self, problem, state):
+    def step(self, problem, state, limits):
         if state.iteration == 2:
             raise SchedulerLostError.caused_by(OSError("connection reset"))
-        super().step(problem, state)
+        super().step(problem, state, limits)
 
 
 def test_a_lost_scheduler_is_reported_once_with_the_file(tmp_path):

@@ -43,9 +43,9 @@ def chunks_of_cluster(X: Any, y: Any, sample_weight: Any, client: Any) -> tuple[
     Weights that are not given are those in the file of samples on disk.
     """
     refuse_client(client, X)
-    if sample_weight is None and isinstance(X, BlockReader):
-        sample_weight = X.sample_weight
     if not is_dask(X):
+        if sample_weight is None and isinstance(X, BlockReader):
+            sample_weight = X.sample_weight
         return X, load_into_memory(y), load_into_memory(sample_weight)
     client = running_client(client)
     labels, weights = load_into_memory(y, client), load_into_memory(sample_weight, client)
