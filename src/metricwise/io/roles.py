@@ -135,7 +135,7 @@ def _select_features(path: str, names: Sequence[str] | None, rest: list[int], wa
     taken = [names[number] for number in found if number not in rest]
     if taken:
         raise ValueError(
-            f"{path}: column {taken[0]!r} holds labels or weights, and is named among the features, too: leave it out of "
-            "the features, or name another target or weight"
+            f"{path}: column {taken[0]!r} holds labels or weights, and is named among the features, too: leave it "
+            "out of the features, or name another target or weight"
         )
     return found
