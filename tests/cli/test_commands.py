@@ -32,6 +32,23 @@ def table(tmp_path_factory):
 
 
 @pytest.mark.parametrize(
+    "command", [(), ("train",), ("predict",), ("evaluate",), ("compare",), ("certify",), ("report",)]
+)
+def test_help_shows_no_control_characters(command):
+    text = run_command(*command, "--help").stdout
+    assert "\\b" not in text and "\b" not in text
+    if not command:
+        assert "  metricwise evaluate model.mw test.csv\n" in text
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_shells_get_a_completion_script(shell):
+    completion = {"_METRICWISE_COMPLETE": f"{shell}_source"}
+    result = run_command(prog_name="metricwise", env=completion, complete_var="_METRICWISE_COMPLETE")
+    assert "_METRICWISE_COMPLETE" in result.stdout and "_complete" in result.stdout
+
+
+@pytest.mark.parametrize(
     ("algorithm", "more"),
     [
         ("multivariate-svm", ["-C", "0.5"]),

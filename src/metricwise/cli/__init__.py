@@ -40,7 +40,7 @@ class _Group(click.Group):
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(metricwise.__version__, package_name="metricwise")
 def main() -> None:
-    r"""Train classifiers for the measure they are judged by.
+    """Train classifiers for the measure they are judged by.
 
     \b
     metricwise train data.csv --target y --measure f1 --out model.mw
@@ -51,7 +51,7 @@ def main() -> None:
     go to standard output, everything else to standard error.
 
     Exit codes: 0 success, 1 the run failed, 2 wrong usage.
-    """
+    """  # noqa: D301 (click keeps the lines after a backspace character)
 
 
 for _command in (train, predict, evaluate, compare, certify, report):
