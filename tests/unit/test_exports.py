@@ -159,7 +159,7 @@ NOT_LINEAR = {
     "squares": lambda: make_pipeline(PolynomialFeatures(), mw.AUCSVC()).fit(X, Y),
     "clipped": lambda: make_pipeline(MinMaxScaler(clip=True), mw.AUCSVC()).fit(X, Y),
     "huber": lambda: mw.PlugInClassifier(SGDClassifier(loss="modified_huber")).fit(X, Y),
-    "model selection": lambda: mw.MetricClassifier("f1", candidates=["logistic"]).fit(X, Y),
+    "model selection": lambda: mw.MetricClassifier("f1", candidates=["extra_trees"]).fit(X, Y),
 }
 
 
@@ -225,11 +225,50 @@ def test_onnx_graphs_of_plug_in_models_compute_the_same(name: str) -> None:
     assert np.allclose(expit(scores), expit(model.decision_function(samples)), rtol=0.0, atol=1e-5)
 
 
+def select(y: Any = Y, measure: str = "f1", **settings: Any) -> Any:
+    samples = MULTICLASS_X if y is MULTICLASS_Y else X
+    return mw.MetricClassifier(measure, **settings).fit(samples, y)
+
+
+SELECTED = {
+    "one linear": lambda: select(candidates=["logistic"]),
+    "first class": lambda: select(WORDS, candidates=["logistic"], pos_label="no"),
+    "trees": lambda: select(candidates={"forest": RandomForestClassifier(10, random_state=0)}),
+    "average": lambda: select(
+        candidates={"bayes": GaussianNB(), "svm": LinearSVC(), "forest": RandomForestClassifier(10, random_state=0)}
+    ),
+    "multiclass": lambda: select(MULTICLASS_Y, "f1_macro", candidates={"bayes": GaussianNB()}),
+    "multiclass, decisions": lambda: select(MULTICLASS_Y, "f1_macro", candidates={"svm": LinearSVC()}),
+}
+
+
+@pytest.mark.parametrize("name", SELECTED)
+def test_onnx_graphs_of_selected_models_compute_the_same(name: str) -> None:
+    pytest.importorskip("skl2onnx", reason="skl2onnx is not installed")
+    model = SELECTED[name]()
+    samples = (MULTICLASS_X if "multiclass" in name else X).astype(np.float32)
+    labels, scores = _run_onnx(model, samples)
+    assert np.array_equal(labels, model.predict(samples))
+    assert np.allclose(scores, model.decision_function(samples), rtol=1e-3, atol=1e-3)
+
+
+def test_text_of_a_selected_linear_model_gives_its_labels(tmp_path: Path) -> None:
+    for name in ("one linear", "first class"):
+        model = SELECTED[name]()
+        mw.export_text(model, tmp_path / "model", format="liblinear")
+        labels = np.where(LiblinearText(tmp_path / "model").predict_labels(X) == 1, *model.classes_[::-1])
+        assert np.array_equal(labels, model.predict(X))
+
+
 def test_models_without_a_graph_raise() -> None:
     pytest.importorskip("skl2onnx", reason="skl2onnx is not installed")
-    for name in ("kernel", "model selection"):
-        with pytest.raises(TypeError, match="is not linear in the features"):
-            mw.to_onnx(NOT_LINEAR[name](), X)
+    with pytest.raises(TypeError, match="is not linear in the features"):
+        mw.to_onnx(NOT_LINEAR["kernel"](), X)
+    with pytest.raises(TypeError, match="MultivariateSVC, which was selected, has neither probabilities nor scores"):
+        mw.to_onnx(mw.MetricClassifier("f1", candidates={"svm": mw.MultivariateSVC("f1", kernel="rbf")}).fit(X, Y), X)
+    with pytest.raises(TypeError, match="to_onnx is for classes, and the model predicts several labels"):
+        labels = np.column_stack([Y, 1 - Y])
+        mw.to_onnx(mw.MetricClassifier("f1_macro", candidates={"bayes": GaussianNB()}).fit(X, labels), X)
     with pytest.raises(TypeError, match="threshold does not depend on the batch"):
         mw.to_onnx(NOT_LINEAR["batch"](), X)
     with pytest.raises(TypeError, match=r"skl2onnx .* cannot convert this Pipeline"):

@@ -13,7 +13,7 @@ from metricwise._typing import Floats, Labels
 from metricwise.decisions.constant import Constant
 from metricwise.decisions.weighting import weight_setting
 
-_SMALLEST = 1e-15  # of a probability; its log-odds, 35, are beyond all that matters
+SMALLEST_PROBABILITY = 1e-15  # its log-odds, -35, are beyond all that matters
 
 
 def gives_probabilities(model: Any) -> bool:
@@ -43,7 +43,7 @@ def check_known_classes(model: Any, classes: Labels) -> Labels:
 
 def log_odds(probabilities: Floats) -> Floats:
     """Return finite log-odds of probabilities, also of 0 and 1."""
-    values: Floats = logit(np.clip(probabilities, _SMALLEST, 1.0 - _SMALLEST))
+    values: Floats = logit(np.clip(probabilities, SMALLEST_PROBABILITY, 1.0 - SMALLEST_PROBABILITY))
     return values
 
 
@@ -59,7 +59,7 @@ def binary_scores(model: Any, X: Any, positive: Any) -> Floats:
 def class_scores(model: Any, X: Any, classes: Labels) -> Floats:
     """Return log-probabilities, or decision values, of each class; a class unknown to the model gets the least."""
     if gives_probabilities(model):
-        values = np.log(np.maximum(np.asarray(model.predict_proba(X), dtype=np.float64), _SMALLEST))
+        values = np.log(np.maximum(np.asarray(model.predict_proba(X), dtype=np.float64), SMALLEST_PROBABILITY))
     else:
         values = np.asarray(model.decision_function(X), dtype=np.float64)
         values = np.column_stack([-values, values]) if values.ndim == 1 else values
@@ -69,7 +69,7 @@ def class_scores(model: Any, X: Any, classes: Labels) -> Floats:
             "classes need one score per class, so set decision_function_shape='ovr' or use a classifier with "
             "predict_proba"
         )
-    columns = np.full((len(values), len(classes)), min(float(values.min()), float(np.log(_SMALLEST))))
+    columns = np.full((len(values), len(classes)), min(float(values.min()), float(np.log(SMALLEST_PROBABILITY))))
     columns[:, np.searchsorted(classes, model.classes_)] = values
     return columns
 

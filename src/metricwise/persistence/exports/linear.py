@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logit
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression, LogisticRegressionCV, Perceptron, RidgeClassifier, SGDClassifier
 from sklearn.pipeline import Pipeline
@@ -18,9 +17,12 @@ from sklearn.svm import LinearSVC
 from sklearn.utils.validation import check_is_fitted
 
 from metricwise._typing import Floats
+from metricwise.decisions.decision import Sigmoid
+from metricwise.estimators.selection.preprocessing import Prepared
 from metricwise.registry import entries, entry_of, join_names
 
 _PROBES = 20
+_LARGEST = 1e300
 # Classifiers with linear decision values, which are the log-odds of their probabilities where they have any.
 _LINEAR = (LinearDiscriminantAnalysis, LinearSVC, LogisticRegression, LogisticRegressionCV, Perceptron, RidgeClassifier)
 
@@ -54,7 +56,7 @@ class LinearScores:
 
 
 def extract_linear_scores(model: Any) -> LinearScores:
-    """Return the scores of a linear model, those of ``decision_function``.
+    """Return the scores of a linear model, those of ``decision_function`` (of `MetricClassifier`, without its limits).
 
     Raises
     ------
@@ -77,18 +79,22 @@ def extract_linear_scores(model: Any) -> LinearScores:
         raise TypeError(
             f"{type(model).__name__} as it is trained here is not linear in the features, so that it has no weights to "
             f"write: linear are {join_names(entries(is_linear=True), 'and')} without a kernel, PlugInClassifier around "
-            "a linear classifier (but threshold='batch'), and pipelines of scalers and one of these; metricwise.save "
-            "writes any model"
+            "a linear classifier (but threshold='batch'), MetricClassifier that selected one linear classifier of two "
+            "classes, and pipelines of scalers and one of these; metricwise.save writes any model"
         )
     return found
 
 
 def _extract(model: Any) -> LinearScores | None:
     if isinstance(model, Pipeline):
-        return _extract_from_pipeline(model)
+        return _extract_from_steps([step for _, step in model.steps])
+    if isinstance(model, Prepared):
+        return _extract_from_steps([model.transformer_, model.learner_])
     own = entry_of(model)
     if own is not None and own.thresholds_learner:
-        return _extract_from_plug_in(model)
+        return _extract_from_learner(model, model.estimator_, Sigmoid())
+    if own is not None and own.family == "selection":
+        return _extract_from_selection(model)
     weights, constants = getattr(model, "coef_", None), getattr(model, "intercept_", None)
     if weights is None or constants is None or (own is not None and not own.is_linear):
         return None
@@ -98,33 +104,52 @@ def _extract(model: Any) -> LinearScores | None:
     return LinearScores(matrix, np.broadcast_to(shifted, matrix.shape[:1]), classes)
 
 
-def _extract_from_pipeline(model: Pipeline) -> LinearScores | None:
-    found = _extract(model.steps[-1][1])
-    for _, step in reversed(model.steps[:-1]):
+def _extract_from_steps(steps: Sequence[Any]) -> LinearScores | None:
+    found = _extract(steps[-1])
+    for step in reversed(steps[:-1]):
         if found is not None and step not in (None, "passthrough"):
             line = _SCALERS.get(type(step), lambda scaler: None)(step)
             found = None if line is None else found.compose(*line)
     return found
 
 
-def _extract_from_plug_in(model: Any) -> LinearScores | None:
-    """Return scores minus the threshold, which is a probability where the learner has probabilities."""
-    learner, last = model.estimator_, model.estimator_
-    while isinstance(last, Pipeline):
-        last = last.steps[-1][1]
-    has_probabilities = hasattr(learner, "predict_proba")
+def extract_log_odds(learner: Any) -> LinearScores | None:
+    """Return the log-odds, or decision values, of a learner if they are linear in the features, else None."""
+    last = learner
+    while isinstance(last, Pipeline | Prepared):
+        last = last.steps[-1][1] if isinstance(last, Pipeline) else last.learner_
     is_logistic = isinstance(last, _LINEAR) or (isinstance(last, SGDClassifier) and last.loss == "log_loss")
-    found = _extract(learner)
-    if (
-        found is None
-        or found.classes.size != 2
-        or model._decision.batch is not None
-        or (has_probabilities and not is_logistic)
-    ):
+    return _extract(learner) if is_logistic or not hasattr(learner, "predict_proba") else None
+
+
+def _extract_from_selection(model: Any) -> LinearScores | None:
+    """Return the scores of a model selection that selected one linear learner of two classes.
+
+    Its scores from probabilities are clipped. Without that the labels are the same if the threshold lies between the
+    limits.
+    """
+    if len(model._ensemble.models) > 1 or not model._task.is_binary:
         return None
-    threshold = float(logit(model.threshold_)) if has_probabilities else float(model.threshold_)
-    is_flipped = model.pos_label is not None and model.pos_label == model.classes_[0]
-    return LinearScores(found.weights, found.constants + (threshold if is_flipped else -threshold), found.classes)
+    (learner,), ((line,),) = model._ensemble.models, model._ensemble.calibrations[0]
+    limits = model._task.limit_certainty(learner, np.array([-_LARGEST, _LARGEST]), model._ensemble.prior)
+    low, high = line.log_odds(limits) + margin_at_zero(model)
+    return _extract_from_learner(model, learner, line) if low < 0.0 < high else None
+
+
+def _extract_from_learner(model: Any, learner: Any, line: Sigmoid) -> LinearScores | None:
+    """Return the scores of a learner, on a line, minus the threshold of the model."""
+    found = extract_log_odds(learner)
+    if found is None or found.classes.size != 2 or model._decision.batch is not None:
+        return None
+    constant = line.intercept + margin_at_zero(model)
+    shift = constant if model._task.points_up else -constant
+    return LinearScores(line.slope * found.weights, line.slope * found.constants + shift, found.classes)
+
+
+def margin_at_zero(model: Any) -> Any:
+    """Return scores minus thresholds, or offsets of the classes, where all scores are zero."""
+    margins = model._decision.margins(np.zeros((1, *np.shape(model._decision.threshold))), model.threshold_)[0]
+    return float(margins) if np.ndim(margins) == 0 else margins
 
 
 def _read_standard_scaler(scaler: StandardScaler) -> tuple[Floats, Floats]:

@@ -5,13 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.special import logit
 
-from metricwise.persistence.exports.linear import LinearScores, extract_linear_scores
+from metricwise.persistence.exports.linear import LinearScores, extract_linear_scores, margin_at_zero
+from metricwise.persistence.exports.onnx_ensembles import (
+    average_scores,
+    check_ensemble,
+    probability_scores,
+    selects_models,
+)
 from metricwise.registry import entry_of
 
 _OUTPUTS = ("label", "scores")
-_LEAST_CHANCE = 1e-15  # log-odds beyond it do not matter
 
 
 def to_onnx(model: Any, X: Any) -> Any:
@@ -22,8 +26,9 @@ def to_onnx(model: Any, X: Any) -> Any:
     Parameters
     ----------
     model : estimator
-        A trained linear classifier of metricwise, `PlugInClassifier` around a classifier that skl2onnx converts, or a
-        pipeline of scikit-learn that ends in one of these.
+        A trained linear classifier of metricwise, `PlugInClassifier` around a classifier that skl2onnx converts,
+        `MetricClassifier` whose selected learners and their preprocessing skl2onnx converts, or a pipeline of
+        scikit-learn that ends in one of these.
     X : array of shape (n_samples, n_features)
         Some samples, which define the number of features and their type: single or double precision.
 
@@ -82,7 +87,10 @@ def _register(model: Any) -> None:
 
 
 def _check_convertible(model: Any) -> None:
-    """Raise TypeError unless a model is linear or a threshold on the probabilities of two classes."""
+    """Raise TypeError unless a model is linear, a threshold on probabilities of two classes, or an ensemble."""
+    if selects_models(model):
+        check_ensemble(model)
+        return
     if _is_thresholded(model):
         if model._task.is_binary and model._decision.batch is None:
             return
@@ -136,7 +144,9 @@ def _set_shapes(operator: Any) -> None:
 
 def _convert(scope: Any, operator: Any, container: Any) -> None:
     model, version = operator.raw_operator, container.target_opset
-    if _is_thresholded(model):
+    if selects_models(model):
+        graph = _convert_ensemble(operator, model, version)
+    elif _is_thresholded(model):
         graph = _convert_thresholded(operator, model, version)
     else:
         graph = _convert_linear(operator, model, extract_linear_scores(model), version)
@@ -160,32 +170,29 @@ def _convert_linear(operator: Any, model: Any, scores: LinearScores, version: in
 
 def _convert_thresholded(operator: Any, model: Any, version: int) -> Any:
     """Return the graph of the log-odds of the positive class minus those of the threshold."""
-    from skl2onnx.algebra.onnx_operator import OnnxSubEstimator
-    from skl2onnx.algebra.onnx_ops import (
-        OnnxCast,
-        OnnxClip,
-        OnnxDiv,
-        OnnxGather,
-        OnnxLog,
-        OnnxMul,
-        OnnxSub,
-    )
-    from skl2onnx.proto import onnx_proto
+    from skl2onnx.algebra.onnx_ops import OnnxAdd
 
-    positive = model.classes_[1] if model.pos_label is None else model.pos_label
-    at = list(model.estimator_.classes_).index(positive)
-    options = {"zipmap": False}
-    chances = OnnxSubEstimator(model.estimator_, operator.inputs[0], op_version=version, options=options)[1]
-    chance = OnnxGather(chances, np.array(at), axis=1, op_version=version)
-    exact = OnnxCast(chance, to=onnx_proto.TensorProto.DOUBLE, op_version=version)
-    bounds = np.array(_LEAST_CHANCE), np.array(1.0 - _LEAST_CHANCE)
-    inside = OnnxClip(exact, *bounds, op_version=version)
-    odds = OnnxDiv(inside, OnnxSub(np.array([1.0]), inside, op_version=version), op_version=version)
-    log_odds = OnnxLog(odds, op_version=version)
-    margin = OnnxSub(log_odds, np.array([float(logit(model.threshold_))]), op_version=version)
-    if positive == model.classes_[0]:
-        margin = OnnxMul(margin, np.array([-1.0]), op_version=version)
-    return _add_decision(operator, model, margin, version)
+    log_odds = probability_scores(model._task, model.estimator_, operator.inputs[0], version)
+    margin = OnnxAdd(log_odds, np.array([margin_at_zero(model)]), op_version=version)
+    return _add_decision(operator, model, _orient(model, margin, version), version)
+
+
+def _convert_ensemble(operator: Any, model: Any, version: int) -> Any:
+    """Return the graph of the averaged scores of the selected models minus thresholds or offsets."""
+    from skl2onnx.algebra.onnx_ops import OnnxAdd, OnnxArgMax
+
+    scores = average_scores(model, operator.inputs[0], version)
+    margins = OnnxAdd(scores, np.atleast_1d(margin_at_zero(model)), op_version=version)
+    if model._task.is_binary:
+        return _add_decision(operator, model, _orient(model, margins, version), version)
+    best = OnnxArgMax(margins, axis=1, keepdims=0, op_version=version)
+    return _add_labels(operator, model, best, margins, version)
+
+
+def _orient(model: Any, margin: Any, version: int) -> Any:
+    from skl2onnx.algebra.onnx_ops import OnnxMul
+
+    return margin if model._task.points_up else OnnxMul(margin, np.array([-1.0]), op_version=version)
 
 
 def _add_decision(operator: Any, model: Any, scores: Any, version: int) -> Any:
@@ -193,7 +200,7 @@ def _add_decision(operator: Any, model: Any, scores: Any, version: int) -> Any:
     from skl2onnx.algebra.onnx_ops import OnnxCast, OnnxGreater, OnnxGreaterOrEqual
     from skl2onnx.proto import onnx_proto
 
-    is_flipped = _thresholds_learner(model) and model.pos_label is not None and model.pos_label == model.classes_[0]
+    is_flipped = (_thresholds_learner(model) or selects_models(model)) and not model._task.points_up
     above = (OnnxGreaterOrEqual if is_flipped else OnnxGreater)(scores, np.array([0.0]), op_version=version)
     return _add_labels(
         operator, model, OnnxCast(above, to=onnx_proto.TensorProto.INT64, op_version=version), scores, version
