@@ -63,9 +63,14 @@ def to_onnx(model: Any, X: Any) -> Any:
         return skl2onnx.to_onnx(model, samples[:1], target_opset=_get_opsets())
     except Exception as error:  # of any kind: it depends on what skl2onnx cannot convert
         raise TypeError(
-            f"skl2onnx {skl2onnx.__version__} cannot convert this {type(model).__name__} ({str(error)[:200]}): use "
+            f"skl2onnx {skl2onnx.__version__} cannot convert this {type(model).__name__} ({_shorten(error)}): use "
             "another learner or step, or another version of skl2onnx"
         ) from error
+
+
+def _shorten(error: Exception) -> str:
+    """Return the message of what caused an error: skl2onnx lists all attributes of a node in its own."""
+    return str(error.__cause__ or error)[:200]
 
 
 def _get_opsets() -> dict[str, int]:
