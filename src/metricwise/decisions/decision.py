@@ -13,12 +13,13 @@ from sklearn.linear_model import LogisticRegression
 from metricwise._state import stored_fields
 from metricwise._typing import Floats, Labels
 from metricwise.decisions.batch_rule import BatchRule
+from metricwise.decisions.design_effect import GroupedPosterior
 from metricwise.decisions.intervals import TablePosterior
 from metricwise.decisions.ranking_posterior import RankingPosterior, rarer_weight
 from metricwise.decisions.refitting import refit_shift
 
 Threshold = float | Floats
-Posterior = TablePosterior | RankingPosterior
+Posterior = TablePosterior | RankingPosterior | GroupedPosterior
 
 
 class ScoredSamples(NamedTuple):
@@ -106,7 +107,7 @@ class Decision:
         The measure of out-of-fold samples.
     expected_interval : pair of float
         Interval that contains the measure of as many new samples with probability 0.9.
-    posterior : TablePosterior, RankingPosterior or None
+    posterior : TablePosterior, RankingPosterior, GroupedPosterior or None
         Posterior from which intervals for any number of new samples are computed; None unless binary.
     calibration : Calibration
         Converts scores to log-odds.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from numbers import Integral
@@ -13,20 +13,20 @@ import numpy as np
 from sklearn.base import clone
 
 from metricwise._sklearn import take_samples
-from metricwise._typing import Floats, Indices, Labels, Mask
+from metricwise._typing import Floats, Indices, Mask
 from metricwise.decisions.chunk_learners import ChunkTargets, copy_for_prediction, partial_fit_chunk, score_chunk
 from metricwise.decisions.dask_learners import fit_on_dask, load_to_memory, refuse_class_names, trains_on_dask
+from metricwise.decisions.groups import draw_one_per_group
 from metricwise.decisions.out_of_fold import (
     DEFAULT_FOLDS,
     OutOfFoldScores,
     Splits,
     collect_scores,
-    make_splits,
     probe_of_folds,
     score_out_of_fold,
 )
 from metricwise.decisions.tasks import Task
-from metricwise.decisions.training_data import TrainingData
+from metricwise.decisions.training_data import Fit, TrainingData
 from metricwise.decisions.weighting import weight_setting
 from metricwise.designs.cluster.blocks import deal_chunks
 from metricwise.designs.cluster.encoding import count_bytes
@@ -34,7 +34,6 @@ from metricwise.designs.cluster.source import DaskSource
 from metricwise.designs.cluster.tasks import WorkerTasks
 from metricwise.registry import trains_on
 
-Fit = Callable[[Any, Labels, Floats | None], Any]
 Score = Callable[[Any, Any], Floats]
 
 
@@ -53,8 +52,8 @@ class Executor(Protocol):
     def has_random_folds(self) -> bool:
         """Whether folds are random samples of the data, so that their scores can be aligned."""
 
-    def halve(self, cv: Any, seed: int) -> tuple[Executor, Executor]:
-        """Return executors of two random halves of the samples, for a guarantee."""
+    def halve(self, seed: int) -> tuple[Executor, Executor]:
+        """Return executors of two random halves of the samples, for a guarantee; the second has independent samples."""
 
     def load_prefitted(self, estimator: Any) -> Any:
         """Return a trained classifier that predicts samples in memory."""
@@ -77,7 +76,7 @@ def fit_and_score(
     Parameters
     ----------
     fit : callable
-        ``fit(X, y, weights)`` returns a model.
+        ``fit(X, y, weights, groups=groups)`` returns a model.
     score : callable
         ``score(model, X)`` returns its scores of samples.
     data : TrainingData
@@ -87,8 +86,7 @@ def fit_and_score(
     test, *others : arrays of int
         The samples to score; ``others`` may be empty.
     """
-    part = data.take(train)
-    model = fit(part.X, part.y, part.weights)
+    model = data.take_to_train(train).fit(fit)
     scores = score(model, take_samples(data.X, test))
     of_others = [score(model, take_samples(data.X, some)) if some.size else scores[:0] for some in others]
     return model, [scores, *of_others]
@@ -116,10 +114,18 @@ class LocalExecutor:
     task: Task
     data: TrainingData
     n_jobs: int | None = None
-    has_random_folds = True
 
-    def halve(self, cv: Any, seed: int) -> tuple[LocalExecutor, LocalExecutor]:
-        """Return executors of two random halves of the samples; ValueError if a guarantee makes no sense for them."""
+    @property
+    def has_random_folds(self) -> bool:
+        """Whether folds are random samples of the data, so that their scores can be aligned."""
+        return self.data.has_random_folds
+
+    def halve(self, seed: int) -> tuple[LocalExecutor, LocalExecutor]:
+        """Return executors of two random halves of the samples; ValueError if a guarantee makes no sense for them.
+
+        Halves consist of whole groups. Exact tests need independent samples, so the second half has one random sample
+        per group: the guarantee is for a sample of a new group.
+        """
         weights = self.data.sample_weights
         if not np.all(weights == weights[0]):
             raise ValueError(
@@ -127,21 +133,21 @@ class LocalExecutor:
                 "samples, drop sample_weight, or set confidence=None to keep constraints on out-of-fold samples "
                 "without a guarantee"
             )
-        if cv is not None and not isinstance(cv, Integral) and not hasattr(cv, "split"):
-            raise ValueError(
-                "a guarantee keeps half of the samples from training, so that given splits of all samples do not fit: "
-                "set cv to a number or a splitter"
-            )
-        codes = self.task.strata(self.data.target)
-        halves = make_splits(2, self.data.X, codes, seed, needed=True)
+        halves = replace(self.data, splits=None).split(2, self.task.strata(self.data.target), seed, needed=True)
         if not halves:
             raise ValueError(
                 "a guarantee needs samples of both classes for training and for testing, but a class has fewer than "
-                "two distinct samples: collect more samples"
+                f"two {'distinct samples' if self.data.groups is None else 'groups'}: collect more samples"
             )
-        data = TrainingData(self.data.X, self.data.y, self.data.target, None)
-        first, second = (LocalExecutor(self.task, data.take(half), self.n_jobs) for half in halves[0])
-        return first, second
+        first, second = (replace(self.data, weights=None).take(half) for half in halves[0])
+        if first.splits == []:
+            raise ValueError(
+                "a guarantee keeps half of the samples from training, and the splits of cv have no training or no test "
+                "samples in the other half: set cv to a number of folds"
+            )
+        if second.groups is not None:
+            second = second.take(draw_one_per_group(second.groups, seed))
+        return LocalExecutor(self.task, first, self.n_jobs), LocalExecutor(self.task, second, self.n_jobs)
 
     def load_prefitted(self, estimator: Any) -> Any:
         """Return a trained classifier unchanged."""
@@ -149,12 +155,12 @@ class LocalExecutor:
 
     def split(self, cv: Any, seed: int) -> Splits:
         """Return folds, those of equal samples together; none, with a warning, if there are too few samples."""
-        return make_splits(cv, self.data.X, self.task.strata(self.data.target), seed)
+        return self.data.split(cv, self.task.strata(self.data.target), seed)
 
     def fit(self, estimator: Any, splits: Splits, probe: Indices) -> tuple[Any, OutOfFoldScores]:
         """Return the model of all samples, and the scores of fold models; without folds, the model's own scores."""
         data = self.data
-        model = self.task.fit(estimator, data.X, data.y, data.weights, self.n_jobs)
+        model = data.fit(partial(self.task.fit, estimator, n_jobs=self.n_jobs))
         if not splits:
             return model, OutOfFoldScores(np.arange(len(data.y)), self.task.scores(model, data.X))
         return model, self.score_folds(partial(self.task.fit, estimator), self.task.scores, splits, probe)
@@ -185,7 +191,7 @@ class ClusterExecutor:
     n_passes: int = 1
     has_random_folds = False  # chunks may differ
 
-    def halve(self, cv: Any, seed: int) -> tuple[ClusterExecutor, ClusterExecutor]:
+    def halve(self, seed: int) -> tuple[ClusterExecutor, ClusterExecutor]:
         """Raise a ValueError: chunks are no random subsets of the samples."""
         raise ValueError(
             "a guarantee is tested on samples drawn at random, and samples of a Dask collection are kept from training "

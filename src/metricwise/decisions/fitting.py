@@ -7,12 +7,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from metricwise._typing import Integers
 from metricwise.decisions.binary import Aim, ThresholdRule, describe
-from metricwise.decisions.decision import Calibration, Decision, Sigmoid, show_probability
+from metricwise.decisions.decision import Calibration, Decision, ScoredSamples, Sigmoid, show_probability
+from metricwise.decisions.design_effect import GroupedPosterior, estimate_design_effect
 from metricwise.decisions.executors import Executor
 from metricwise.decisions.guarantees import find_guaranteed_threshold
+from metricwise.decisions.intervals import resampled_interval
 from metricwise.decisions.out_of_fold import OutOfFoldScores, align_folds
 from metricwise.decisions.scoring import gives_probabilities
+from metricwise.decisions.tasks import Task
 from metricwise.decisions.threshold_choice import ThresholdChoice
 
 
@@ -55,8 +59,39 @@ def fit_and_decide(executor: Executor, plan: FitPlan) -> FittedModel:
     if aim is not None and aim.constraints and plan.confidence is not None:
         return _fit_with_guarantee(executor, plan, aim, plan.confidence)
     model, found = _fit_and_score(executor, plan)
-    decision = task.decide(executor.data.attach_scores(found.samples, found.scores), plan.rule, has_probabilities)
+    samples = executor.data.attach_scores(found.samples, found.scores)
+    decision = task.decide(samples, plan.rule, has_probabilities)
+    decision = account_for_groups(task, decision, samples, executor.data.groups_of(found.samples), plan.rule.seed)
     return FittedModel(model, shift_to_final(executor, decision, model, found))
+
+
+def account_for_groups(
+    task: Task, decision: Decision, samples: ScoredSamples, groups: Integers | None, seed: int
+) -> Decision:
+    """Return a decision whose interval is for new samples of new groups; unchanged without groups.
+
+    Parameters
+    ----------
+    task : Task
+        The task.
+    decision : Decision
+        Chosen on the samples.
+    samples : ScoredSamples
+        Out-of-fold samples.
+    groups : array of int or None
+        The group of each.
+    seed : int
+        Seeds the resamples.
+    """
+    if groups is None:
+        return decision
+    value = task.value_at(decision, samples)
+    if decision.posterior is None:
+        return replace(decision, expected_interval=resampled_interval(value, samples.weights, 0.9, seed, groups))
+    effect = estimate_design_effect(value, samples.weights, groups, task.strata(samples.target), seed)
+    posterior = GroupedPosterior(decision.posterior.thin(effect), effect, decision.expected_score)
+    interval = posterior.interval(n_samples=max(1, round(float(samples.weights.sum()))))
+    return replace(decision, posterior=posterior, expected_interval=interval)
 
 
 def shift_to_final(executor: Executor, decision: Decision, model: Any, found: OutOfFoldScores) -> Decision:
@@ -80,14 +115,14 @@ def _fit_and_score(executor: Executor, plan: FitPlan) -> tuple[Any, OutOfFoldSco
     aim = task.aim(plan.rule)
     if splits and executor.has_random_folds and aim is not None and aim.table is None:
         codes = task.strata(data.target[found.samples])
-        found = found._replace(scores=align_folds(plan.cv, splits, found.scores, codes))
+        found = found._replace(scores=align_folds(splits, found.scores, codes))
     return model, found
 
 
 def _fit_with_guarantee(executor: Executor, plan: FitPlan, aim: Aim, confidence: float) -> FittedModel:
     """Train, and order thresholds, on one half of the samples; test them on the other half."""
     assert aim.table is not None
-    first, second = executor.halve(plan.cv, plan.rule.seed)
+    first, second = executor.halve(plan.rule.seed)
     model, found = _fit_and_score(first, plan)
     testing = second.data.attach_scores(
         np.arange(len(second.data.y)), second.score(model, np.arange(len(second.data.y)))

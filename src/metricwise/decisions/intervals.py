@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from metricwise._state import stored_fields
-from metricwise._typing import Floats
+from metricwise._typing import Floats, Integers
 from metricwise.decisions.model_spread import draw_other_models
 from metricwise.measures.base import CountsTable
 
@@ -84,7 +84,11 @@ def _middle_of(
 
 
 def resampled_interval(
-    score: Callable[[Floats], float], weights: Floats, confidence: float = 0.9, seed: int = 0
+    score: Callable[[Floats], float],
+    weights: Floats,
+    confidence: float = 0.9,
+    seed: int = 0,
+    groups: Integers | None = None,
 ) -> tuple[float, float]:
     """Return an interval for a score that is no function of one table, from resamples of the samples.
 
@@ -98,6 +102,8 @@ def resampled_interval(
         Share of the resamples (a Bayesian bootstrap) whose score the interval holds.
     seed : int
         Seeds the resamples.
+    groups : array of int, optional
+        The group of each sample; whole groups are then drawn.
 
     Notes
     -----
@@ -116,7 +122,10 @@ def resampled_interval(
     values = []
     for _ in range(_RESAMPLES):
         drawn = np.zeros(weights.size)
-        drawn[present] = random.gamma(random.gamma(weights[present]))
+        if groups is None:
+            drawn[present] = random.gamma(random.gamma(weights[present]))
+        else:
+            drawn = weights * random.gamma(random.exponential(size=int(groups.max()) + 1))[groups]
         # Weights that small would only make quotients overflow.
         values.append(score(np.where(drawn > _TINY, drawn, 0.0)))
     return middle_part(np.array(values), confidence)
@@ -152,6 +161,10 @@ class TablePosterior(NamedTuple):
     def value(self) -> float:
         """The measure of all samples."""
         return float(self.measure.value(*np.sum(self.tables, axis=0)))
+
+    def thin(self, factor: float) -> TablePosterior:
+        """Return the posterior of ``factor`` times fewer samples like these."""
+        return self._replace(tables=tuple(tuple(count / factor for count in table) for table in self.tables))
 
     def interval(self, confidence: float = 0.9, n_samples: int | None = None) -> tuple[float, float]:
         """Return an interval for the measure of new samples.

@@ -4,7 +4,8 @@ Folds follow the content of the samples and do not depend on their order. Copies
 samples were repeated, to weigh them or to balance the classes, equal samples share a fold: a copy of a training sample
 would flatter the model, and a sample of weight two is treated as the same sample twice. Where equal samples occur
 naturally, as in data with few or coarse features, new samples will be copies of training samples, too. Folds that keep
-such copies together would underrate models that memorise, so there every sample gets a fold of its own.
+such copies together would underrate models that memorise, so there every sample gets a fold of its own. Where the user
+gives groups, folds consist of whole groups instead.
 
 Fold models also score a *probe*, samples that they were trained with. The final model has seen these samples, too, so
 that the scores of both show how far the final model's scores lie from those of the fold models.
@@ -18,11 +19,14 @@ from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
-from joblib import Parallel, delayed
+from sklearn import get_config
 from sklearn.model_selection import StratifiedKFold, check_cv
+from sklearn.utils.metadata_routing import get_routing_for_object
+from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_array
 
 from metricwise._typing import Floats, Hashes, Indices, Integers, Labels, Mask
+from metricwise.decisions.groups import assign_group_folds
 from metricwise.designs import Design, make_design
 from metricwise.kernels.random_numbers import STEP, mix
 
@@ -103,50 +107,90 @@ def merge_equal_samples(design: Design, samples: Indices, positive: Mask, weight
     return samples, weights[samples]
 
 
-def split_samples(cv: Any, design: Design, X: Any, codes: Mask | Integers, seed: int) -> Splits:
-    """Return training and test samples of every fold; none if a class has fewer than two distinct samples.
+def split_samples(
+    cv: Any, design: Design, X: Any, codes: Mask | Integers, seed: int, groups: Integers | None = None
+) -> Splits:
+    """Return training and test samples of every fold; none if a class has fewer than two distinct samples or groups.
 
-    A number of folds is made from the content of the design; a user's own splitter gets X.
+    A number of folds is made from groups or, without these, from the content of the design; a user's own splitter gets
+    X and the groups.
     """
-    if _is_splitter(cv):
-        return _split_by(cv, X, codes)
+    if is_given(cv):
+        return list_given_splits(cv, X, codes, groups)
+    if groups is not None:
+        return _list_splits(assign_group_folds(groups, codes, _count_folds(cv), seed))
     return _list_splits(assign_folds(design, codes, _count_folds(cv), seed))
 
 
-def make_splits(cv: Any, X: Any, codes: Integers, seed: int, needed: bool = False) -> Splits:
+def make_splits(
+    cv: int | None, X: Any, codes: Integers, seed: int, needed: bool = False, groups: Integers | None = None
+) -> Splits:
     """Return training and test samples of every fold; none, with a warning, if there are too few samples for folds.
 
-    Equal samples share a fold where samples can be compared, that is if they are numbers. If folds are ``needed``, the
-    caller reports that there are none.
+    Folds consist of whole groups. Without groups, equal samples share a fold where samples can be compared, that is if
+    they are numbers. If folds are ``needed``, the caller reports that there are none.
     """
-    if _is_splitter(cv):
-        return _split_by(cv, X, codes)
     wanted = _count_folds(cv)
-    splits = _list_splits(_assign_folds_to_any(X, codes, wanted, seed))
+    if groups is None:
+        folds = _assign_folds_to_any(X, codes, wanted, seed)
+    else:
+        folds = assign_group_folds(groups, codes, wanted, seed)
+    splits = _list_splits(folds)
     if len(splits) < wanted and (splits or not needed):
-        _warn_of_few_folds(codes, wanted, len(splits))
+        _warn_of_few_folds(codes, wanted, len(splits), groups)
     return splits
 
 
-def drop_from_splits(cv: Any, X: Any, y: Labels, kept: Mask) -> Any:
-    """Return a user's own splits without the samples that are not kept, renumbered; a number of folds unchanged."""
-    if not _is_splitter(cv):
-        return cv
-    number = np.cumsum(kept) - 1
-    return [tuple(number[part[kept[part]]] for part in split) for split in _split_by(cv, X, y)]
-
-
-def _is_splitter(cv: Any) -> bool:
+def is_given(cv: Any) -> bool:
+    """Return whether ``cv`` is a user's own splitter or iterable of splits, not a number of folds."""
     return cv is not None and not isinstance(cv, Integral)
+
+
+def list_given_splits(cv: Any, X: Any, y: Labels, groups: Any) -> Splits:
+    """Return the splits of a user's own splitter, which gets the groups, or those of an iterable of splits."""
+    n_samples = len(y)
+    splits = check_cv(cv, y, classifier=True).split(X, y, **_group_setting(cv, groups))
+    return [(_check_indices(train, n_samples), _check_indices(test, n_samples)) for train, test in splits]
+
+
+def _group_setting(cv: Any, groups: Any) -> dict[str, Any]:
+    """Return the argument of ``split`` that passes groups on: with metadata routing, to splitters that request them."""
+    is_routed = get_config()["enable_metadata_routing"]
+    if groups is None or (is_routed and not get_routing_for_object(cv).consumes("split", ["groups"])):
+        return {}
+    return {"groups": groups}
+
+
+def _check_indices(part: Any, n_samples: int) -> Indices:
+    indices = np.asarray(part)
+    if indices.dtype == bool and indices.size == n_samples:
+        return np.flatnonzero(indices)
+    if indices.size and (indices.dtype.kind not in "iu" or indices.min() < 0 or indices.max() >= n_samples):
+        raise ValueError(
+            f"cv gives splits that do not fit the {n_samples} samples: each must be two arrays of positions from 0 to "
+            f"{n_samples - 1}"
+        )
+    return indices.astype(np.int64)
+
+
+def restrict_splits(splits: Splits, samples: Indices, n_samples: int) -> Splits:
+    """Return splits of all samples as splits of ascending ``samples``, renumbered; those left without samples drop out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> halves = [(np.array([2, 3]), np.array([0, 1])), (np.array([0, 1]), np.array([2, 3]))]
+    >>> restrict_splits(halves, np.array([1, 2]), 4)
+    [(array([1]), array([0])), (array([0]), array([1]))]
+    """
+    number = np.full(n_samples, -1, dtype=np.int64)
+    number[samples] = np.arange(samples.size)
+    parts = ([number[part][number[part] >= 0] for part in split] for split in splits)
+    return [(train, test) for train, test in parts if train.size and test.size]
 
 
 def _count_folds(cv: int | None) -> int:
     return DEFAULT_FOLDS if cv is None else int(cv)
-
-
-def _split_by(cv: Any, X: Any, y: Labels) -> Splits:
-    splits = check_cv(cv, y, classifier=True).split(X, y)
-    return [(np.asarray(train), np.asarray(test)) for train, test in splits]
 
 
 def _list_splits(folds: Integers | None) -> Splits:
@@ -171,16 +215,20 @@ def _assign_folds_to_any(X: Any, codes: Integers, wanted: int, seed: int) -> Int
     return folds
 
 
-def _warn_of_few_folds(codes: Integers, wanted: int, found: int) -> None:
-    least = int(np.bincount(codes)[np.unique(codes)].min())
+def _warn_of_few_folds(codes: Integers, wanted: int, found: int, groups: Integers | None) -> None:
+    if groups is None:
+        least, kind, what_of = int(np.bincount(codes)[np.unique(codes)].min()), "distinct samples", "samples"
+    else:
+        least = min(np.unique(groups[codes == code]).size for code in np.unique(codes))
+        kind, what_of = "whole groups", "groups"
     what = (
         f"{found} folds are made instead of {wanted}"
         if found
         else "there are no out-of-fold scores, and the threshold is chosen on training scores, which flatter the model"
     )
     warnings.warn(
-        f"the rarest class has {least} samples, too few for {wanted} folds of distinct samples: {what}. Collect more "
-        f"samples of it, or set cv to {max(found, 2)} or less",
+        f"the rarest class has {least} {what_of}, too few for {wanted} folds of {kind}: {what}. Collect more "
+        f"{what_of} of it, or set cv to {max(found, 2)} or less",
         UserWarning,
         stacklevel=4,
     )
@@ -274,17 +322,16 @@ def collect_scores(splits: Splits, probe: Indices, results: Sequence[tuple[Any, 
     return OutOfFoldScores(samples, scores, probe[known], means, [item for result in results for item in result[2:]])
 
 
-def align_folds(cv: Any, splits: Splits, scores: Floats, codes: Integers) -> Floats:
+def align_folds(splits: Splits, scores: Floats, codes: Integers) -> Floats:
     """Shift out-of-fold scores, in the order of the splits, to one median of the common class in all folds.
 
     Fold models differ in the location of their scores, which a measure that ranks the samples of all folds together
     would count against them: with a dozen positives, an area of 0.99 would look like 0.98. Random folds are alike, so
-    their medians should be equal; the splits of a user's own ``cv`` may differ and are left alone.
+    their medians should be equal. Folds of whole groups and a user's own may differ and must be left alone; see
+    `TrainingData.has_random_folds`.
 
     Parameters
     ----------
-    cv : int, splitter or None
-        What made the splits.
     splits : list
         Training and test samples.
     scores : array
@@ -296,11 +343,9 @@ def align_folds(cv: Any, splits: Splits, scores: Floats, codes: Integers) -> Flo
     --------
     >>> import numpy as np
     >>> halves = [(np.array([2, 3]), np.array([0, 1])), (np.array([0, 1]), np.array([2, 3]))]
-    >>> align_folds(2, halves, np.array([0.0, 1.0, 10.0, 12.0]), np.array([0, 1, 0, 1]))
+    >>> align_folds(halves, np.array([0.0, 1.0, 10.0, 12.0]), np.array([0, 1, 0, 1]))
     array([5., 6., 5., 7.])
     """
-    if _is_splitter(cv):
-        return scores
     fold = np.repeat(np.arange(len(splits)), [test.size for _, test in splits])
     common = codes == np.argmax(np.bincount(codes))
     medians = np.array([np.median(scores[common & (fold == k)]) for k in range(len(splits))])

@@ -19,7 +19,7 @@ from scipy.special import expit, logit, stdtrit
 from metricwise._state import stored_fields
 from metricwise._typing import Floats, Mask
 from metricwise.decisions.intervals import middle_part
-from metricwise.measures.base import Measure
+from metricwise.measures.base import CountsTopSamples, Measure
 
 _RESAMPLES = 200
 _FEWEST_DRAWS = 20  # with both classes, below which quantiles are meaningless
@@ -71,6 +71,13 @@ class RankingPosterior(NamedTuple):
     def value(self) -> float:
         """The measure of the samples."""
         return float(self.measure.score(self.positive, self.scores, self.weights))
+
+    def thin(self, factor: float) -> RankingPosterior:
+        """Return the posterior of ``factor`` times fewer samples like these."""
+        measure = self.measure
+        if isinstance(measure, CountsTopSamples):  # a number of samples becomes a share of them
+            measure = measure.relative_to(float(self.weights[self.positive].sum()))
+        return self._replace(measure=measure, weights=self.weights / factor)
 
     def interval(self, confidence: float = 0.9, n_samples: float | None = None) -> tuple[float, float]:
         """Return an interval for the measure of new samples, by resamples and by Student's distribution.

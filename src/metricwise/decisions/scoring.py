@@ -9,11 +9,15 @@ from scipy.special import logit
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from metricwise._typing import Floats, Labels
+from metricwise._typing import Floats, Integers, Labels
 from metricwise.decisions.constant import Constant
-from metricwise.decisions.weighting import weight_setting
+from metricwise.decisions.weighting import fit_settings
 
 SMALLEST_PROBABILITY = 1e-15  # its log-odds, -35, are beyond all that matters
+
+# Most that probabilities may differ, in log-odds, from those of the classes: forests are certain of what all of their
+# trees predict, and a single candidate must not outweigh all others.
+MOST_CERTAIN = 6.0
 
 
 def gives_probabilities(model: Any) -> bool:
@@ -47,6 +51,17 @@ def log_odds(probabilities: Floats) -> Floats:
     return values
 
 
+def prior_log_odds(share: Any, n_samples: int) -> Any:
+    """Return the log-odds of shares of the samples, finite also for labels that all of them have, or none."""
+    least = 0.5 / max(n_samples, 1)
+    return logit(np.clip(share, least, 1.0 - least))
+
+
+def limit_log_odds(scores: Floats, prior: float) -> Floats:
+    """Return log-odds that differ from zero and from those of the classes by no more than a limit."""
+    return np.clip(scores, min(prior, 0.0) - MOST_CERTAIN, max(prior, 0.0) + MOST_CERTAIN)
+
+
 def binary_scores(model: Any, X: Any, positive: Any) -> Floats:
     """Return log-odds of the positive class, or decision values that point to it."""
     at = list(model.classes_).index(positive)
@@ -74,13 +89,13 @@ def class_scores(model: Any, X: Any, classes: Labels) -> Floats:
     return columns
 
 
-def fit_copy(estimator: Any, X: Any, y: Labels, weights: Floats | None) -> Any:
-    """Train a copy of a classifier; weights are passed on where it takes them."""
-    return clone(estimator).fit(X, y, **weight_setting(estimator, weights))
+def fit_copy(estimator: Any, X: Any, y: Labels, weights: Floats | None, groups: Integers | None = None) -> Any:
+    """Train a copy of a classifier; weights and groups are passed on where it takes them."""
+    return clone(estimator).fit(X, y, **fit_settings(estimator, weights, groups))
 
 
-def fit_label(estimator: Any, X: Any, has_label: Labels, weights: Floats | None) -> Any:
+def fit_label(estimator: Any, X: Any, has_label: Labels, weights: Floats | None, groups: Integers | None = None) -> Any:
     """Train a copy for one label of a multilabel problem; a constant if all samples have the label, or none."""
     if has_label.min() == has_label.max():
         return Constant(float(has_label[0]))
-    return fit_copy(estimator, X, has_label, weights)
+    return fit_copy(estimator, X, has_label, weights, groups)

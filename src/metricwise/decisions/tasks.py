@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import expit, logit, softmax
+from scipy.special import expit, softmax
 
 from metricwise._state import stored_fields
 from metricwise._typing import Floats, Indices, Integers, LabelMatrix, Labels, Mask
@@ -28,13 +28,18 @@ from metricwise.decisions.multiclass import (
     value_by_weights,
 )
 from metricwise.decisions.out_of_fold import NO_SAMPLES, draw_probe, run_in_parallel
-from metricwise.decisions.scoring import binary_scores, class_scores, fit_copy, fit_label, gives_probabilities
+from metricwise.decisions.scoring import (
+    MOST_CERTAIN,
+    binary_scores,
+    class_scores,
+    fit_copy,
+    fit_label,
+    gives_probabilities,
+    limit_log_odds,
+    prior_log_odds,
+)
 from metricwise.decisions.targets import classes_of, positive_class
 from metricwise.measures import HasMulticlassValue, Measure, contingency_table
-
-# Most that probabilities may differ, in log-odds, from those of the classes: forests are certain of what all of their
-# trees predict, and a single candidate must not outweigh all others.
-_MOST_CERTAIN = 6.0
 
 
 @dataclass(frozen=True)
@@ -87,6 +92,10 @@ class Task(ABC):
         """Return the measure of calibrated scores at their best thresholds, as a function of the weights."""
 
     @abstractmethod
+    def value_at(self, decision: Decision, samples: ScoredSamples) -> Callable[[Floats], float]:
+        """Return the measure of scores at the thresholds of a decision, as a function of the weights."""
+
+    @abstractmethod
     def labels(self, margins: Floats) -> Any:
         """Return the labels that belong to a decision function."""
 
@@ -98,9 +107,17 @@ class Task(ABC):
     def score(self, y: Any, margins: Floats, weights: Any) -> float:
         """Return the measure of predictions, given their decision function."""
 
-    def fit(self, estimator: Any, X: Any, y: Labels, weights: Floats | None, n_jobs: int | None = None) -> Any:
+    def fit(
+        self,
+        estimator: Any,
+        X: Any,
+        y: Labels,
+        weights: Floats | None,
+        n_jobs: int | None = None,
+        groups: Integers | None = None,
+    ) -> Any:
         """Train a copy of a classifier, or one copy per label, and return the model."""
-        return fit_copy(estimator, X, y, weights)
+        return fit_copy(estimator, X, y, weights, groups)
 
     def learner_probabilities(self, model: Any, X: Any) -> Floats:
         """Return the probabilities that the model itself predicts."""
@@ -156,10 +173,10 @@ class Binary(Task):
         return binary_scores(model, X, self.positive)
 
     def prior_scores(self, target: Labels) -> float:
-        return float(_log_odds(np.mean(target), len(target)))
+        return float(prior_log_odds(np.mean(target), len(target)))
 
     def limit_certainty(self, model: Any, scores: Floats, prior: Any) -> Floats:
-        return _limit(scores, prior) if gives_probabilities(model) else scores
+        return limit_log_odds(scores, prior) if gives_probabilities(model) else scores
 
     def calibrate(self, samples: ScoredSamples) -> Calibration:
         return Calibration((Sigmoid.fit(samples),))
@@ -174,10 +191,17 @@ class Binary(Task):
         return judge_by_folds(self.aim(rule), rule, decision, samples, sizes)
 
     def best_value(self, samples: ScoredSamples, rule: ThresholdRule) -> Callable[[Floats], float]:
-        truth, scores, _ = samples
         if self.measure.response == "scores":
-            return lambda weights: float(self.measure.score(truth, scores, weights))
-        return _value_of_table(self.measure, truth, scores > self.decide(samples, rule, True).threshold)
+            return self._value_of_scores(samples)
+        return self.value_at(self.decide(samples, rule, True), samples)
+
+    def value_at(self, decision: Decision, samples: ScoredSamples) -> Callable[[Floats], float]:
+        if self.measure.response == "scores":
+            return self._value_of_scores(samples)
+        return _value_of_table(self.measure, samples.target, samples.scores > decision.threshold)
+
+    def _value_of_scores(self, samples: ScoredSamples) -> Callable[[Floats], float]:
+        return lambda weights: float(self.measure.score(samples.target, samples.scores, weights))
 
     def labels(self, margins: Floats) -> Labels:
         # A score exactly on the threshold is negative, whichever class that is.
@@ -218,7 +242,7 @@ class Multiclass(Task):
         return np.asarray(np.log(np.mean(self._columns(target), axis=0)))
 
     def limit_certainty(self, model: Any, scores: Floats, prior: Any) -> Floats:
-        return np.maximum(scores, prior - _MOST_CERTAIN) if gives_probabilities(model) else scores
+        return np.maximum(scores, prior - MOST_CERTAIN) if gives_probabilities(model) else scores
 
     def calibrate(self, samples: ScoredSamples) -> Calibration:
         return Calibration()
@@ -227,9 +251,14 @@ class Multiclass(Task):
         return choose_offsets(self._average.of_tables, rule, samples)
 
     def best_value(self, samples: ScoredSamples, rule: ThresholdRule) -> Callable[[Floats], float]:
-        value = self._average.of_tables
-        predicted = np.argmax(samples.scores - best_offsets(value, *samples).offsets, axis=1)
-        return value_by_weights(value, self._columns(samples.target), self._columns(predicted))
+        return self._value_at(best_offsets(self._average.of_tables, *samples).offsets, samples)
+
+    def value_at(self, decision: Decision, samples: ScoredSamples) -> Callable[[Floats], float]:
+        return self._value_at(np.asarray(decision.threshold), samples)
+
+    def _value_at(self, offsets: Floats, samples: ScoredSamples) -> Callable[[Floats], float]:
+        predicted = np.argmax(samples.scores - offsets, axis=1)
+        return value_by_weights(self._average.of_tables, self._columns(samples.target), self._columns(predicted))
 
     def labels(self, margins: Floats) -> Labels:
         labels: Labels = self.classes[np.argmax(margins, axis=1)]
@@ -273,8 +302,16 @@ class Multilabel(Task):
     def strata(self, target: Labels) -> Integers:
         return np.zeros(len(target), dtype=np.int64)
 
-    def fit(self, estimator: Any, X: Any, y: Labels, weights: Floats | None, n_jobs: int | None = None) -> Any:
-        return run_in_parallel(fit_label, [(estimator, X, column, weights) for column in y.T], n_jobs)
+    def fit(
+        self,
+        estimator: Any,
+        X: Any,
+        y: Labels,
+        weights: Floats | None,
+        n_jobs: int | None = None,
+        groups: Integers | None = None,
+    ) -> Any:
+        return run_in_parallel(fit_label, [(estimator, X, column, weights, groups) for column in y.T], n_jobs)
 
     def scores(self, model: Any, X: Any) -> Floats:
         return np.column_stack([binary_scores(one, X, 1) for one in model])
@@ -283,11 +320,11 @@ class Multilabel(Task):
         return np.asarray(expit(self.scores(model, X)))
 
     def prior_scores(self, target: Labels) -> Floats:
-        return np.asarray(_log_odds(np.mean(target, axis=0), len(target)))
+        return np.asarray(prior_log_odds(np.mean(target, axis=0), len(target)))
 
     def limit_certainty(self, model: Any, scores: Floats, prior: Any) -> Floats:
         columns = zip(model, scores.T, prior, strict=True)
-        return np.column_stack([_limit(s, p) if gives_probabilities(one) else s for one, s, p in columns])
+        return np.column_stack([limit_log_odds(s, p) if gives_probabilities(one) else s for one, s, p in columns])
 
     def calibrate(self, samples: ScoredSamples) -> Calibration:
         columns = zip(samples.target.T, samples.scores.T, strict=True)
@@ -300,8 +337,10 @@ class Multilabel(Task):
         return choose_thresholds(self._average, rule, samples, has_probabilities)
 
     def best_value(self, samples: ScoredSamples, rule: ThresholdRule) -> Callable[[Floats], float]:
-        predicted = samples.scores > self.decide(samples, rule, True).threshold
-        return value_by_weights(self._average.of_tables, samples.target, predicted)
+        return self.value_at(self.decide(samples, rule, True), samples)
+
+    def value_at(self, decision: Decision, samples: ScoredSamples) -> Callable[[Floats], float]:
+        return value_by_weights(self._average.of_tables, samples.target, samples.scores > decision.threshold)
 
     def labels(self, margins: Floats | LabelMatrix) -> Any:
         return restore_sparsity((margins > 0.0).astype(np.int8), self.is_sparse)
@@ -360,15 +399,6 @@ def task_of_classes(classes: Labels, measure: Measure, pos_label: Any) -> Binary
         return Binary(classes, measure, positive_class(classes, pos_label))
     check_thresholds_serve(measure, "classes")
     return Multiclass(classes, measure)
-
-
-def _log_odds(share: Any, n_samples: int) -> Any:
-    least = 0.5 / max(n_samples, 1)  # labels that all samples have, or none
-    return logit(np.clip(share, least, 1.0 - least))
-
-
-def _limit(scores: Floats, prior: float) -> Floats:
-    return np.clip(scores, min(prior, 0.0) - _MOST_CERTAIN, max(prior, 0.0) + _MOST_CERTAIN)
 
 
 def _value_of_table(measure: Any, truth: Mask, predicted: Mask) -> Callable[[Floats], float]:

@@ -1,9 +1,9 @@
-"""Samples with targets and weights, validated and encoded for training."""
+"""Samples with targets, weights and groups, validated and encoded for training."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
 import numpy as np
 from scipy import sparse
@@ -11,18 +11,26 @@ from sklearn.utils import indexable
 from sklearn.utils.validation import column_or_1d
 
 from metricwise._sklearn import check_sample_weight, take_samples
-from metricwise._typing import Floats, Indices, Labels
+from metricwise._typing import Floats, Indices, Integers, Labels
 from metricwise.decisions.decision import Probe, ScoredSamples
+from metricwise.decisions.groups import validate_groups
 from metricwise.decisions.label_matrix import validate_label_matrix
-from metricwise.decisions.out_of_fold import drop_from_splits
+from metricwise.decisions.out_of_fold import Splits, is_given, list_given_splits, make_splits, restrict_splits
 from metricwise.decisions.targets import two_classes
 from metricwise.decisions.tasks import Task, task_of_classes
 from metricwise.measures import Measure
 
 
+class Fit(Protocol):
+    """Trains a model on samples; groups are passed where there are some."""
+
+    def __call__(self, X: Any, y: Labels, weights: Floats | None, *, groups: Integers | None = None) -> Any:
+        """Return the model."""
+
+
 @dataclass(frozen=True)
 class TrainingData:
-    """Samples with their targets and weights.
+    """Samples with their targets, weights and groups.
 
     Attributes
     ----------
@@ -34,17 +42,60 @@ class TrainingData:
         Targets encoded by the task.
     weights : array or None
         Weights of the samples.
+    groups : array of int or None
+        Groups of samples that folds and subsets do not divide.
+    splits : list or None
+        The splits of a user's own ``cv``; None for a number of folds.
     """
 
     X: Any
     y: Labels
     target: Labels
     weights: Floats | None
+    groups: Integers | None = None
+    splits: Splits | None = None
 
     def take(self, samples: Indices) -> TrainingData:
-        """Return some of the samples."""
-        part = None if self.weights is None else self.weights[samples]
-        return TrainingData(take_samples(self.X, samples), self.y[samples], self.target[samples], part)
+        """Return some of the samples, ascending, with the user's splits among them."""
+        splits = None if self.splits is None else restrict_splits(self.splits, samples, len(self.y))
+        return replace(self.take_to_train(samples), splits=splits)
+
+    def take_to_train(self, samples: Indices) -> TrainingData:
+        """Return some of the samples, without splits: a model is trained on all of them."""
+        weights = None if self.weights is None else self.weights[samples]
+        chosen = take_samples(self.X, samples), self.y[samples], self.target[samples]
+        return TrainingData(*chosen, weights, self.groups_of(samples))
+
+    def fit(self, fit: Fit) -> Any:
+        """Return a model trained on all samples."""
+        return fit(self.X, self.y, self.weights, groups=self.groups)
+
+    def split(self, cv: Any, codes: Integers, seed: int, needed: bool = False) -> Splits:
+        """Return training and test samples of every fold: the user's own splits, or so many folds; see `make_splits`.
+
+        Parameters
+        ----------
+        cv : int, splitter, iterable or None
+            Number of folds, where the samples have no splits of the user's own.
+        codes : array of int
+            Codes that folds are stratified by.
+        seed : int
+            Seeds the folds.
+        needed : bool
+            Whether the caller reports that there are none.
+        """
+        if self.splits is not None:
+            return self.splits
+        return make_splits(cv, self.X, codes, seed, needed, self.groups)
+
+    @property
+    def has_random_folds(self) -> bool:
+        """Whether folds are random subsets of the samples, and therefore alike."""
+        return self.groups is None and self.splits is None
+
+    def groups_of(self, samples: Indices) -> Integers | None:
+        """Return the groups of samples, numbered without gaps; None if there are none."""
+        return None if self.groups is None else np.unique(self.groups[samples], return_inverse=True)[1].ravel()
 
     @property
     def sample_weights(self) -> Floats:
@@ -89,10 +140,16 @@ def _require_target(y: Any, who: str) -> None:
         raise ValueError(f"{who} requires y to be passed, but the target y is None")
 
 
-def prepare_data(task: Task, X: Any, y: Labels, weights: Floats | None, cv: Any) -> tuple[TrainingData, Any]:
-    """Return the samples that have weight, and the splits among them that ``cv`` stands for."""
-    data = TrainingData(X, y, task.encode(y), weights)
+def prepare_data(task: Task, X: Any, y: Labels, weights: Floats | None, cv: Any, groups: Any = None) -> TrainingData:
+    """Return the samples that have weight, with their groups, and the splits if ``cv`` is the user's own.
+
+    A splitter is asked once, for the splits of all samples; subsets use those of their samples.
+    """
+    codes = validate_groups(groups, len(y))
+    splits = None
+    if is_given(cv):
+        splits = list_given_splits(cv, X, y if y.ndim == 1 else np.zeros(len(y), dtype=np.int64), groups)
+    data = TrainingData(X, y, task.encode(y), weights, codes, splits)
     if weights is None or np.all(weights > 0.0):
-        return data, cv
-    has_weight = weights > 0.0
-    return data.take(np.flatnonzero(has_weight)), drop_from_splits(cv, X, y, has_weight)
+        return data
+    return data.take(np.flatnonzero(weights > 0.0))

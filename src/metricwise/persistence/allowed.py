@@ -185,6 +185,7 @@ def _import_decisions() -> tuple[type, ...]:
     from metricwise.decisions.batch_rule import BatchRule
     from metricwise.decisions.constant import Constant
     from metricwise.decisions.decision import Calibration, Decision, Sigmoid
+    from metricwise.decisions.design_effect import GroupedPosterior
     from metricwise.decisions.guarantees import Share
     from metricwise.decisions.intervals import TablePosterior
     from metricwise.decisions.learning_curve import Extrapolation
@@ -192,7 +193,7 @@ def _import_decisions() -> tuple[type, ...]:
     from metricwise.decisions.tasks import Binary, Multiclass, Multilabel
 
     tasks = (Binary, Multiclass, Multilabel)
-    expected = (Extrapolation, RankingPosterior, TablePosterior)
+    expected = (Extrapolation, GroupedPosterior, RankingPosterior, TablePosterior)
     return (*tasks, *expected, BatchRule, Calibration, Constant, Decision, Share, Sigmoid)
 
 

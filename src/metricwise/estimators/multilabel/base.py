@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -17,16 +17,19 @@ from sklearn.utils.validation import check_is_fitted, check_random_state
 from metricwise import inference as rules
 from metricwise._sklearn import HasMethods, Interval
 from metricwise._state import StoredState
-from metricwise._typing import Floats, LabelMatrix
+from metricwise._typing import Floats, Integers, LabelMatrix
 from metricwise.decisions.binary import ThresholdRule
 from metricwise.decisions.decision import Decision
 from metricwise.decisions.executors import LocalExecutor
+from metricwise.decisions.groups import validate_groups
 from metricwise.decisions.label_matrix import validate_label_matrix
 from metricwise.decisions.out_of_fold import DEFAULT_FOLDS, NO_SAMPLES
 from metricwise.decisions.scoring import log_odds
 from metricwise.decisions.tasks import Multilabel
 from metricwise.decisions.training_data import TrainingData, validate_weights
+from metricwise.decisions.weighting import takes_weights
 from metricwise.estimators.inputs import restore_on_error, validate_samples
+from metricwise.estimators.routing import RoutesGroups
 from metricwise.measures import Averaged
 from metricwise.measures.averages import Average
 from metricwise.measures.contingency import LabelSetFBeta
@@ -42,7 +45,7 @@ MARGINAL_RULES: dict[str, Callable[..., Any]] = {
 THRESHOLD_RULES: dict[str, Average] = {"macro_f": "macro", "micro_f": "micro"}
 
 
-class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
+class MultiLabelClassifier(RoutesGroups, ClassifierMixin, BaseEstimator):
     """A classifier of several labels; subclasses learn and give the probabilities."""
 
     estimator: Any
@@ -81,7 +84,7 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
         tags.target_tags.multi_output = True
         return tags
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Self:
         """Train.
 
         Parameters
@@ -93,6 +96,9 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
             allowed.
         sample_weight : array of shape (n_samples,), optional
             Weights of the samples, passed to the classifiers of the labels.
+        groups : array of shape (n_samples,), optional
+            Samples that belong together, such as those of one patient, have the same entry. Folds, for thresholds and
+            for C, keep whole groups.
 
         Returns
         -------
@@ -100,6 +106,7 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
         """
         self._validate_params()
         self._check_rule()
+        self._check_routing(sample_weight=sample_weight, groups=groups)
         with restore_on_error(self):
             X = validate_samples(self, X)
             labels = validate_label_matrix(y)
@@ -107,13 +114,24 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
                 raise ValueError(f"X has {X.shape[0]} samples but y has {labels.shape[0]}: they must belong together")
             weights = validate_weights(sample_weight, X)
             seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-            self._learn(X, labels, weights, seed)
+            if weights is not None and self.estimator is not None and not takes_weights(self.estimator):
+                raise TypeError(
+                    f"{type(self.estimator).__name__} takes no sample_weight: leave the weights out, or use a "
+                    "classifier whose fit takes them"
+                )
+            codes = validate_groups(groups, len(labels))
+            self._learn(X, labels, weights, seed, codes)
             self.n_labels_, self.sparse_labels_ = labels.shape[1], issparse(y)
             self.classes_ = [np.array([0, 1])] * labels.shape[1]
-            self._decisions = self._decide_rules(X, labels, weights, seed) if self.inference in THRESHOLD_RULES else {}
+            self._decisions = (
+                self._decide_rules(X, labels, weights, codes, seed) if self.inference in THRESHOLD_RULES else {}
+            )
             decision = self._decisions.get(self.inference)
             self.thresholds_ = None if decision is None else expit(decision.threshold)
         return self
+
+    def _routed_parts(self) -> Iterable[tuple[str, Any]]:
+        return [] if self.estimator is None else [("estimator", self.estimator)]
 
     def _check_rule(self) -> None:
         if self.inference not in self._rules:
@@ -130,7 +148,9 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
         return Multilabel(np.arange(self.n_labels_), measure, self.sparse_labels_)
 
     @abstractmethod
-    def _learn(self, X: Any, labels: LabelMatrix, weights: Floats | None, seed: int) -> Self:
+    def _learn(
+        self, X: Any, labels: LabelMatrix, weights: Floats | None, seed: int, groups: Integers | None = None
+    ) -> Self:
         """Train the classifiers of the labels; return self."""
 
     @abstractmethod
@@ -205,17 +225,22 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
 
     # ------------------------------------------------------------------------------------------------------ thresholds
 
-    def _decide_rules(self, X: Any, labels: LabelMatrix, weights: Floats | None, seed: int) -> dict[str, Decision]:
+    def _decide_rules(
+        self, X: Any, labels: LabelMatrix, weights: Floats | None, groups: Integers | None, seed: int
+    ) -> dict[str, Decision]:
         """Choose thresholds on out-of-fold scores: one per label, and one for all of them.
 
         Training the fold models takes most of the time, so the thresholds of both rules are chosen, whichever is set.
         """
         tasks = {rule: self._make_task(average) for rule, average in THRESHOLD_RULES.items()}
         task = tasks["macro_f"]
-        data = TrainingData(X, labels, task.encode(labels), weights)
-        splits = list(KFold(min(DEFAULT_FOLDS, len(labels)), shuffle=True, random_state=seed).split(X))
+        data = TrainingData(X, labels, task.encode(labels), weights, groups)
+        if groups is None:
+            splits = list(KFold(min(DEFAULT_FOLDS, len(labels)), shuffle=True, random_state=seed).split(X))
+        else:
+            splits = data.split(None, task.strata(data.target), seed)
         found = LocalExecutor(task, data).score_folds(
-            lambda X, y, weights: clone(self)._learn(X, y, weights, seed),
+            lambda X, y, weights, *, groups=None: clone(self)._learn(X, y, weights, seed, groups),
             lambda model, X: model._scores(X),
             splits,
             NO_SAMPLES,

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from metricwise._state import StoredState
-from metricwise._typing import Floats, LabelMatrix
+from metricwise._typing import Floats, Integers, LabelMatrix
 from metricwise.decisions.out_of_fold import run_in_parallel
 from metricwise.estimators.multilabel.base import MARGINAL_RULES, THRESHOLD_RULES, MultiLabelClassifier
 from metricwise.estimators.multilabel.learners import fit_classifier, probability
@@ -78,8 +78,10 @@ class BinaryRelevance(MultiLabelClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _learn(self, X: Any, labels: LabelMatrix, weights: Floats | None, seed: int) -> Self:
-        jobs = [(self.estimator, X, column, weights) for column in labels.T]
+    def _learn(
+        self, X: Any, labels: LabelMatrix, weights: Floats | None, seed: int, groups: Integers | None = None
+    ) -> Self:
+        jobs = [(self.estimator, X, column, weights, groups) for column in labels.T]
         self.estimators_ = run_in_parallel(fit_classifier, jobs, self.n_jobs)
         return self
 

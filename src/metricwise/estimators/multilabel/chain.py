@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import expit
 
 from metricwise._state import StoredState
-from metricwise._typing import Floats, Indices, LabelMatrix
+from metricwise._typing import Floats, Indices, Integers, LabelMatrix
 from metricwise.decisions.out_of_fold import run_in_parallel
 from metricwise.designs.matrix import append_columns
 from metricwise.estimators.multilabel.learners import as_logistic, fit_classifier, probability
@@ -39,12 +39,20 @@ class Chain:
 
     @classmethod
     def learn(
-        cls, estimator: Any, X: Any, labels: LabelMatrix, order: Indices, weights: Floats | None, n_jobs: int | None
+        cls,
+        estimator: Any,
+        X: Any,
+        labels: LabelMatrix,
+        order: Indices,
+        weights: Floats | None,
+        n_jobs: int | None,
+        groups: Integers | None = None,
     ) -> Chain:
         """Train the classifiers; each sees the true labels before its own."""
         sorted_labels = labels[:, order]
         jobs = (  # one at a time: each has a copy of the samples
-            (estimator, _add_labels(X, sorted_labels[:, :k]), sorted_labels[:, k], weights) for k in range(len(order))
+            (estimator, _add_labels(X, sorted_labels[:, :k]), sorted_labels[:, k], weights, groups)
+            for k in range(len(order))
         )
         chain = cls(order, run_in_parallel(fit_classifier, jobs, n_jobs), int(X.shape[1]))
         chain._note_logistic(X, sorted_labels)

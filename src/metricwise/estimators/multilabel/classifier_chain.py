@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from metricwise._sklearn import Interval, StrOptions
 from metricwise._state import StoredState
-from metricwise._typing import Floats, Indices, LabelMatrix
+from metricwise._typing import Floats, Indices, Integers, LabelMatrix
 from metricwise.estimators.inputs import validate_samples
 from metricwise.estimators.multilabel.base import MARGINAL_RULES, THRESHOLD_RULES, MultiLabelClassifier
 from metricwise.estimators.multilabel.chain import Chain
@@ -114,10 +114,14 @@ class ProbabilisticClassifierChain(MultiLabelClassifier):
 
     # -------------------------------------------------------------------------------------------------------- training
 
-    def _learn(self, X: Any, labels: LabelMatrix, weights: Floats | None, seed: int) -> Self:
+    def _learn(
+        self, X: Any, labels: LabelMatrix, weights: Floats | None, seed: int, groups: Integers | None = None
+    ) -> Self:
         self._seed = seed
         self.orders_ = self._orders(labels.shape[1], seed)
-        self.chains_ = [Chain.learn(self.estimator, X, labels, order, weights, self.n_jobs) for order in self.orders_]
+        self.chains_ = [
+            Chain.learn(self.estimator, X, labels, order, weights, self.n_jobs, groups) for order in self.orders_
+        ]
         return self
 
     def _orders(self, n_labels: int, seed: int) -> list[Indices]:

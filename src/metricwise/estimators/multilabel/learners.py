@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
-from sklearn.base import clone
+from sklearn import config_context
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.model_selection import GridSearchCV, PredefinedSplit, StratifiedKFold
 
-from metricwise._typing import Floats
+from metricwise._typing import Floats, Integers
 from metricwise.decisions.constant import Constant
+from metricwise.decisions.groups import assign_group_folds
+from metricwise.decisions.scoring import fit_copy
 
 # Shuffled: files are often sorted, and folds of samples that follow each other are then unlike, which misleads the
 # choice.
@@ -21,7 +23,9 @@ _COSTS = np.logspace(-2, 2, 5)
 _SAMPLES_TO_COMPARE = 20
 
 
-def fit_classifier(estimator: Any, X: Any, y: NDArray[np.int8], weights: Floats | None) -> Any:
+def fit_classifier(
+    estimator: Any, X: Any, y: NDArray[np.int8], weights: Floats | None, groups: Integers | None = None
+) -> Any:
     """Train the classifier of one label and return it; a constant if all samples have the label, or none.
 
     Parameters
@@ -29,19 +33,29 @@ def fit_classifier(estimator: Any, X: Any, y: NDArray[np.int8], weights: Floats 
     estimator : classifier or None
         None for logistic regression whose C is the best of five in three folds of shuffled samples (by their
         log-likelihood), or 1 if a class has too few samples for that.
-    X, y, weights
-        Samples, the label's column, and weights of the samples or None.
+    X, y, weights, groups
+        Samples, the label's column, and weights and groups of the samples or None.
     """
     counts = np.bincount(y, weights=weights, minlength=2)
     if np.count_nonzero(counts) < 2:
         return Constant(float(counts[1] > 0))
-    settings = {} if weights is None else {"sample_weight": weights}
     if estimator is not None:
-        return clone(estimator).fit(X, y, **settings)
-    if np.bincount(y, minlength=2).min() < _FOLDS.n_splits:
+        return fit_copy(estimator, X, y, weights, groups)
+    settings = {} if weights is None else {"sample_weight": weights}
+    folds = _make_folds(y, groups)
+    if folds is None:
         return LogisticRegression(max_iter=1000).fit(X, y, **settings)
-    search = GridSearchCV(LogisticRegression(max_iter=1000), {"C": _COSTS}, cv=_FOLDS, scoring="neg_log_loss")
-    return search.fit(X, y, **settings).best_estimator_
+    search = GridSearchCV(LogisticRegression(max_iter=1000), {"C": _COSTS}, cv=folds, scoring="neg_log_loss")
+    with config_context(enable_metadata_routing=False):  # users cannot request weights for our own learner
+        return search.fit(X, y, **settings).best_estimator_
+
+
+def _make_folds(y: NDArray[np.int8], groups: Integers | None) -> Any:
+    """Return folds to choose C; None if there are too few samples for them."""
+    if groups is None:
+        return None if np.bincount(y, minlength=2).min() < _FOLDS.n_splits else _FOLDS
+    folds = assign_group_folds(groups, y == 1, _FOLDS.n_splits, seed=0)
+    return None if folds is None else PredefinedSplit(folds)
 
 
 def probability(model: Any, X: Any) -> Floats:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -17,10 +18,12 @@ from metricwise._state import StoredState
 from metricwise._typing import Floats, Labels
 from metricwise.decisions.binary import ThresholdRule
 from metricwise.decisions.decision import Decision
+from metricwise.decisions.fitting import account_for_groups
 from metricwise.decisions.learning_curve import extrapolate
 from metricwise.decisions.tasks import make_task
 from metricwise.decisions.training_data import prepare_data, validate_target, validate_weights
 from metricwise.estimators.inputs import restore_on_error
+from metricwise.estimators.routing import RoutesGroups, pass_to_own_learners
 from metricwise.estimators.selection.candidates import candidates_for
 from metricwise.estimators.selection.clock import Clock
 from metricwise.estimators.selection.ensemble import AveragedModels, Mixture, best_mixture
@@ -33,7 +36,7 @@ from metricwise.measures import Measure, get_measure
 _LOG = logging.getLogger("metricwise")
 
 
-class MetricClassifier(ThresholdedClassifier):
+class MetricClassifier(RoutesGroups, ThresholdedClassifier):
     """Select, ensemble and threshold the learners that suit a measure and the data.
 
     Candidates are compared by successive halving: on growing subsets of the samples, by the measure of out-of-fold
@@ -49,8 +52,9 @@ class MetricClassifier(ThresholdedClassifier):
         "multivariate_svm", "auc_svm", "streams" and "rbf"; or a dictionary of your own classifiers by name.
     time_budget : float, optional
         Seconds for training; candidates that would take longer are left out.
-    cv : int, splitter or None, default=None
-        Folds of all samples; 5 by default. Subsets of the samples have 3.
+    cv : int, splitter, iterable or None, default=None
+        Folds of all samples; 5 by default, of which subsets of the samples have 3. A splitter is asked for the splits
+        of all samples, and subsets use the parts of these that they contain.
     pos_label : label, optional
         The positive class of two; by default the last in order.
     n_jobs : int, optional
@@ -150,7 +154,7 @@ class MetricClassifier(ThresholdedClassifier):
 
     # -------------------------------------------------------------------------------------------------------- training
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Self:
         """Select the best candidates and train them on all samples.
 
         Parameters
@@ -161,33 +165,41 @@ class MetricClassifier(ThresholdedClassifier):
             Classes, or a matrix of zeros and ones for multilabel targets.
         sample_weight : array of shape (n_samples,), optional
             Weights of the samples.
+        groups : array of shape (n_samples,), optional
+            Samples that belong together, such as those of one patient, have the same entry. Folds and subsets keep
+            whole groups, and a splitter given as ``cv`` gets them; intervals are then for samples of new groups.
 
         Returns
         -------
         self
         """
         self._validate_params()
+        self._check_routing(sample_weight=sample_weight, groups=groups)
         clock, measure = Clock(self.time_budget), get_measure(self.measure)
         with restore_on_error(self):
             X = validate_columns(self, X, reset=True, missing=True)
             labels = self._validate_target(y, X.shape[0])
             weights = validate_weights(sample_weight, X)
             task = make_task(labels, weights, measure, self.pos_label, is_sparse=issparse(y))
-            data, cv = prepare_data(task, X, labels, weights, self.cv)
+            data = prepare_data(task, X, labels, weights, self.cv, groups)
             seed = int(check_random_state(self.random_state).randint(2**31 - 1))
             profile = Profile.of(data.X)
             candidates = candidates_for(self.candidates, profile, measure, task.is_binary, seed)
             rule = ThresholdRule(
                 must_keep=False, seed=seed
             )  # scores are useful even if no threshold keeps the constraints
-            halving = SuccessiveHalving(task, data, rule, cv, self.n_jobs, clock, self._report_progress)
-            outcome = halving.run(candidates)
-            mixture = best_mixture(halving, outcome.rung, outcome.finalists)
-            self._fit_final(halving, outcome, mixture)
+            halving = SuccessiveHalving(task, data, rule, self.cv, self.n_jobs, clock, self._report_progress)
+            with pass_to_own_learners(not isinstance(self.candidates, dict)):
+                outcome = halving.run(candidates)
+                mixture = best_mixture(halving, outcome.rung, outcome.finalists)
+                self._fit_final(halving, outcome, mixture)
             self._records = make_records(outcome.runs, mixture)
             expected, interval = self._decision.expected_score, self.expected_score_interval_
             self._explanation = explain_selection(measure.name, outcome.runs, mixture, expected, interval, len(data.y))
         return self
+
+    def _routed_parts(self) -> Iterable[tuple[str, Any]]:
+        return self.candidates.items() if isinstance(self.candidates, dict) else []
 
     def _validate_target(self, y: Any, n_samples: int) -> Labels:
         labels: Labels = validate_target(y, "MetricClassifier")
@@ -201,14 +213,16 @@ class MetricClassifier(ThresholdedClassifier):
         final_samples = np.arange(len(halving.data.y))
         if sum(run.estimate_final_seconds(final_samples.size) for run in mixture.runs) * MARGIN > halving.clock.left():
             final_samples = rung.samples
-        part = halving.data.take(final_samples)
-        models = [task.fit(run.candidate.final, part.X, part.y, part.weights) for run in mixture.runs]
+        part = halving.data.take_to_train(final_samples)
+        models = [part.fit(partial(task.fit, run.candidate.final)) for run in mixture.runs]
         calibrations = [run.calibration for run in mixture.runs]
         self._ensemble = AveragedModels(models, calibrations, mixture.weights, halving.prior)
         self.best_estimator_ = models[0] if len(models) == 1 else models
         self.weights_ = mixture.weights
         samples = halving.data.attach_scores(rung.test_samples, mixture.scores)
         decision = task.judge(task.decide(samples, halving.rule, True), samples, halving.rule, rung.sizes)
+        groups = halving.data.groups_of(rung.test_samples)
+        decision = account_for_groups(task, decision, samples, groups, halving.rule.seed)
         self._store_decision(task, replace(self._shift_to_final(halving, mixture, decision), is_probability=False))
         # Intervals of table measures are wide enough; those of areas near one are not.
         curves = [run.curve for run in outcome.finalists]

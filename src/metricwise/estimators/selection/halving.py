@@ -14,19 +14,20 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
+from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from metricwise._sklearn import take_samples
 from metricwise._typing import Floats, Indices
 from metricwise.decisions.binary import ThresholdRule
 from metricwise.decisions.decision import Calibration
 from metricwise.decisions.executors import LocalExecutor
+from metricwise.decisions.groups import draw_whole_groups
 from metricwise.decisions.learning_curve import Curve
-from metricwise.decisions.out_of_fold import Splits, align_folds, make_splits
+from metricwise.decisions.out_of_fold import Splits, align_folds
 from metricwise.decisions.tasks import Task
 from metricwise.decisions.training_data import TrainingData
 from metricwise.estimators.selection.candidates import Candidate
@@ -124,8 +125,8 @@ class SuccessiveHalving:
         Task and samples.
     rule : ThresholdRule
         How thresholds are chosen.
-    cv : int, splitter or None
-        Folds of the last rung, all samples.
+    cv : int, splitter, iterable or None
+        Folds of the last rung, all samples. Where it is no number, the data have its splits, and those of subsets.
     n_jobs : int or None
         Folds trained in parallel.
     clock : Clock
@@ -154,7 +155,8 @@ class SuccessiveHalving:
             If no candidate could be trained.
         """
         runs = [CandidateRun(candidate) for candidate in candidates]
-        rungs = [rung for rung in map(self._make_rung, self._rung_sizes()) if self._score_rung(runs, rung)]
+        made = (rung for rung in map(self._make_rung, self._rung_sizes()) if rung is not None)
+        rungs = [rung for rung in made if self._score_rung(runs, rung)]
         if not rungs:
             reasons = "; ".join(f"{one.candidate.name}: {one.why_dropped.removeprefix('failed: ')}" for one in runs)
             raise ValueError(f"no candidate could be trained: {reasons}")
@@ -178,26 +180,36 @@ class SuccessiveHalving:
             first *= _GROWTH
         return [*sizes, total]
 
-    def _make_rung(self, size: int) -> Rung:
+    def _make_rung(self, size: int) -> Rung | None:
+        """Return the rung of about so many samples; None if they make no folds though all samples may."""
         data, seed = self.data, self.rule.seed
         samples, strata = np.arange(len(data.y)), self.task.strata(data.target)
         is_part = size < samples.size
         if is_part:
-            samples = _draw_part(strata, size, seed)
+            samples = self._draw_part(strata, size)
+        part = data.take(samples) if is_part else data
         with warnings.catch_warnings():
             if is_part:
                 warnings.simplefilter(
                     "ignore"
                 )  # a rung may have too few samples of a class, though the data have enough
-            cv = _folds_of_part(self.cv) if is_part else self.cv
-            splits = make_splits(cv, take_samples(data.X, samples), strata[samples], seed, needed=True)
+            splits = part.split(_folds_of_part(self.cv) if is_part else self.cv, strata[samples], seed, needed=True)
+        if is_part:
+            splits = _keep_trainable(splits, strata[samples])
+            if not splits and not data.has_random_folds:
+                return None  # groups, or the user's own folds, that only larger parts have enough of
         if not splits:
+            needed = "at least two must be different" if data.groups is None else "there must be some in two groups"
             raise ValueError(
                 "candidates are judged on out-of-fold samples, but the rarest class has "
-                f"{int(np.bincount(strata[samples]).min())} samples, of which at least two must be different: collect "
-                "more samples of it"
+                f"{int(np.bincount(strata[samples]).min())} samples, of which {needed}: collect more samples of it"
             )
         return Rung(samples, splits, self.task.draw_probe(data.target[samples], seed, most=_PROBE_SIZE))
+
+    def _draw_part(self, strata: NDArray[Any], size: int) -> Indices:
+        if self.data.groups is None:
+            return _draw_part(strata, size, self.rule.seed)
+        return draw_whole_groups(self.data.groups, strata, size, self.rule.seed)
 
     def _score_rung(self, runs: list[CandidateRun], rung: Rung) -> bool:
         """Score the samples by the remaining runs; return False if all of them failed."""
@@ -249,9 +261,9 @@ class SuccessiveHalving:
             return None
         run.calibration = self.task.calibrate(self.data.attach_scores(rung.test_samples, found.scores))
         run.scores = run.calibration(found.scores)
-        if self.task.measure.response == "scores":
+        if self.task.measure.response == "scores" and self.data.has_random_folds:
             codes = self.task.strata(self.data.target[rung.test_samples])
-            run.scores = align_folds(self.cv, rung.splits, run.scores, codes)
+            run.scores = align_folds(rung.splits, run.scores, codes)
         run.probe, run.probe_scores = rung.samples[found.probe], run.calibration(found.probe_scores)
         samples = self.data.attach_scores(rung.test_samples, run.scores)
         judge = self.task.best_value(samples, self.rule)
@@ -287,7 +299,9 @@ class SuccessiveHalving:
 
     def _draw_values(self, judged: dict[int, Callable[[Floats], float]], rung: Rung) -> dict[int, NDArray[np.float64]]:
         random, weights = np.random.default_rng(self.rule.seed), self.data.sample_weights[rung.test_samples]
-        drawn = [weights * random.exponential(size=weights.size) for _ in range(_RESAMPLES)]
+        groups = self.data.groups_of(rung.test_samples)
+        units = np.arange(weights.size) if groups is None else groups  # that are drawn as one
+        drawn = [weights * random.exponential(size=int(units.max()) + 1)[units] for _ in range(_RESAMPLES)]
         return {number: np.array([judge(one) for one in drawn]) for number, judge in judged.items()}
 
 
@@ -297,7 +311,13 @@ def limit_scores(task: Task, prior: Any, model: Any, X: Any) -> Floats:
 
 
 def _folds_of_part(cv: Any) -> Any:
-    return 3 if cv is None else min(3, cv) if isinstance(cv, int) else 3
+    return min(3, cv) if isinstance(cv, Integral) else 3
+
+
+def _keep_trainable(splits: Splits, strata: NDArray[Any]) -> Splits:
+    """Return the splits whose training samples have all classes."""
+    n_classes = np.unique(strata).size
+    return [split for split in splits if np.unique(strata[split[0]]).size == n_classes]
 
 
 def _draw_part(strata: NDArray[Any], size: int, seed: int) -> Indices:

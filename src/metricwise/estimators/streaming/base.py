@@ -20,7 +20,8 @@ from sklearn.utils.validation import check_random_state
 
 from metricwise._sklearn import Interval, Options, StrOptions, check_sample_weight
 from metricwise._state import StoredState
-from metricwise._typing import Floats, Labels, Mask
+from metricwise._typing import Floats, Integers, Labels, Mask
+from metricwise.decisions.groups import validate_groups
 from metricwise.decisions.targets import classes_of, sample_weights_of
 from metricwise.designs import make_design
 from metricwise.designs.cluster.source import DaskSource
@@ -64,7 +65,7 @@ class StreamingClassifier(LinearClassifier):
     __stored_state__: ClassVar[StoredState] = LinearClassifier.__stored_state__.extend("_model")
 
     # A client belongs to a call and to no pipeline: it is not routed.
-    __metadata_request__fit: ClassVar[dict[str, str]] = {"client": UNUSED}
+    __metadata_request__fit: ClassVar[dict[str, Any]] = {"client": UNUSED, "groups": True}
 
     _model: StreamModel
 
@@ -176,7 +177,7 @@ class StreamingClassifier(LinearClassifier):
         check_writable(path)
         return replace(plan, checkpoint=Checkpoint(path, digest(settings_of(self), *identify())))
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, client: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None, client: Any = None) -> Self:
         """Train in shuffled passes until the measure on held-out samples stops improving.
 
         Parameters
@@ -188,6 +189,9 @@ class StreamingClassifier(LinearClassifier):
             Labels.
         sample_weight : array of shape (n_samples,), optional
             A sample of weight 2 counts twice as much, one of weight 0 as absent.
+        groups : array of shape (n_samples,), optional
+            Samples that belong together, such as those of one patient, have the same entry. They are held out as a
+            whole. For samples in memory.
         client : distributed.Client, optional
             The client of a Dask collection; by default the one started last.
 
@@ -206,13 +210,19 @@ class StreamingClassifier(LinearClassifier):
             classes = classes_of(y, weights)
             positives = self._positives(y, classes)
             seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-            identify = partial(_identify_samples, X, positives, weights, seed)
-            plan = self._add_checkpoint(self._plan(measure, seed), identify)
+            known = self._validate_groups(groups, len(y), on_cluster)
+            identify = partial(_identify_samples, X, positives, weights, seed, known)
+            plan = replace(self._add_checkpoint(self._plan(measure, seed), identify), groups=known)
             make_sources = make_shard_sources if on_cluster else make_memory_sources
             model = train(plan, make_sources(plan, X, positives, weights), classes)
             self._model = replace(model, bytes_moved=X.bytes_moved) if on_cluster else model
         self._warn()
         return self
+
+    def _validate_groups(self, groups: Any, n_samples: int, on_cluster: bool) -> Integers | None:
+        if groups is not None and on_cluster:
+            raise ValueError("groups is for samples in memory, and X is a Dask collection: use X.compute()")
+        return validate_groups(groups, n_samples)
 
     def _warn(self) -> None:
         """Warn if the threshold was chosen on training scores."""
@@ -352,8 +362,9 @@ class StreamingClassifier(LinearClassifier):
         return StreamResult(weights, *facts, bytes_moved=model.bytes_moved)
 
 
-def _identify_samples(X: Any, positives: list[Mask], weights: Floats, seed: int) -> list[Any]:
+def _identify_samples(X: Any, positives: list[Mask], weights: Floats, seed: int, groups: Integers | None) -> list[Any]:
     """Return a hash that identifies the training on these samples, the same for every kind of matrix."""
     design = make_design(X)
     kind = X.bounds.tolist() if isinstance(X, DaskSource) else str(X.dtype)
-    return [X.shape, kind, design.is_sparse, design.fingerprints(), weights, np.array(positives), seed]
+    content = [X.shape, kind, design.is_sparse, design.fingerprints(), weights, np.array(positives), seed]
+    return content if groups is None else [*content, groups]

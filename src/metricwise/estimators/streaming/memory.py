@@ -8,7 +8,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from metricwise._typing import Floats, Indices, Mask
+from metricwise._typing import Floats, Indices, Integers, Mask
+from metricwise.decisions.groups import assign_group_folds
 from metricwise.decisions.out_of_fold import assign_folds, merge_equal_samples, score_out_of_fold, split_samples
 from metricwise.designs import make_design
 from metricwise.estimators.streaming.training import BinaryModel, Progress, StreamPlan, run_passes
@@ -132,7 +133,8 @@ class MemorySource:
         if self.samples.size > _MOST_SAMPLES_FOR_FOLDS:
             return None
         positive, weights = self.data.positive[self.samples], self.data.weights[self.samples]
-        splits = split_samples(None, make_design(self.data.X).take(self.samples), None, positive, self.plan.seed)
+        design, groups = make_design(self.data.X).take(self.samples), groups_of(self.plan, self.samples)
+        splits = split_samples(None, design, None, positive, self.plan.seed, groups)
         if not splits or any(np.unique(positive[train]).size < 2 for train, _ in splits):
             return None
         out_of_fold = score_out_of_fold(self._score_fold, splits, n_jobs=1)
@@ -170,12 +172,21 @@ def select_samples(X: Any, positive: Mask, weights: Floats) -> tuple[Indices, Fl
     return samples, spread
 
 
+def groups_of(plan: StreamPlan, samples: Indices) -> Integers | None:
+    """Return the groups of some samples; None if there are none."""
+    return None if plan.groups is None else plan.groups[samples]
+
+
 def hold_out(plan: StreamPlan, data: StreamData, samples: Indices) -> Indices:
-    """Return samples to hold out, the same share of both classes; none if there would be too few of one."""
+    """Return samples to hold out, about the same share of both classes; none if there would be too few of one."""
     n_folds, positive, none = round(1.0 / plan.validation_fraction), data.positive, samples[:0]
     if min(np.count_nonzero(positive[samples] == side) for side in (True, False)) < _FEWEST_HELD_OUT * n_folds:
         return none
-    if samples.size <= _FOLLOW_CONTENT:
+    groups = groups_of(plan, samples)
+    if groups is not None:
+        folds = assign_group_folds(groups, positive[samples], max(n_folds, samples.size // _MOST_HELD_OUT), plan.seed)
+        held = none if folds is None else samples[folds == 0]
+    elif samples.size <= _FOLLOW_CONTENT:
         folds = assign_folds(make_design(data.X).take(samples), positive[samples], n_folds, plan.seed)
         held = none if folds is None else samples[folds == 0]
     else:

@@ -12,7 +12,7 @@ from typing import Protocol, Self
 import numpy as np
 
 from metricwise._state import stored_fields
-from metricwise._typing import Floats, Labels
+from metricwise._typing import Floats, Integers, Labels
 from metricwise.estimators.checkpoints import Checkpoint
 from metricwise.inference.threshold import BestThreshold, evaluate_threshold_for
 from metricwise.measures import Measure
@@ -29,7 +29,8 @@ class StreamPlan:
     """Everything that training needs beside the samples; the names are those of the classifiers' parameters.
 
     ``threshold`` is None if it is to be chosen. ``report`` is called with every history entry of the final training and
-    returns whether to stop; ``checkpoint`` is the file from which training resumes.
+    returns whether to stop; ``checkpoint`` is the file from which training resumes. ``groups`` of the samples are held
+    out as a whole.
     """
 
     measure: Measure
@@ -46,6 +47,7 @@ class StreamPlan:
     seed: int
     report: Callable[[StreamEntry], bool] | None
     checkpoint: Checkpoint | None = None
+    groups: Integers | None = None
 
     def is_out_of_time(self, seconds: float) -> bool:
         """Return whether training has exceeded its time limit."""

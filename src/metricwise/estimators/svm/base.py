@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from numbers import Integral, Real
 from pathlib import Path
@@ -18,6 +18,8 @@ from sklearn.utils.validation import check_random_state
 from metricwise._sklearn import Interval, Options, StrOptions
 from metricwise._state import StoredState
 from metricwise._typing import Floats, Labels
+from metricwise.clusters import load_into_memory
+from metricwise.decisions.groups import validate_groups
 from metricwise.decisions.targets import classes_of, sample_weights_of
 from metricwise.designs import Design, make_design
 from metricwise.designs.kernel_function import PRECOMPUTED, KernelFunction
@@ -106,7 +108,7 @@ class BatchClassifier(LinearClassifier):
     }
 
     # A client belongs to a call and to no pipeline: it is not routed.
-    __metadata_request__fit: ClassVar[dict[str, str]] = {"client": UNUSED}
+    __metadata_request__fit: ClassVar[dict[str, Any]] = {"client": UNUSED, "groups": True}
 
     # What to do where no weights are better than w = 0; {measure!r} stands for the name of the measure.
     _degenerate_remedy: ClassVar[str]
@@ -117,7 +119,7 @@ class BatchClassifier(LinearClassifier):
         tags.input_tags.sparse = self.kernel != PRECOMPUTED
         return tags
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, client: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, groups: Any = None, client: Any = None) -> Self:
         """Train on samples and their labels.
 
         Parameters
@@ -130,6 +132,9 @@ class BatchClassifier(LinearClassifier):
             Labels. May be left out if X are chunks that know them.
         sample_weight : array of shape (n_samples,), optional
             A sample of weight 2 counts as two such samples, one of weight 0 as absent.
+        groups : array of shape (n_samples,), optional
+            Samples that belong together, such as those of one patient, have the same entry. With ``threshold="cv"``,
+            folds keep whole groups, and a splitter given as ``cv`` gets them.
         client : distributed.Client, optional
             Of the cluster that a Dask collection is for; by default the one started last.
 
@@ -141,7 +146,7 @@ class BatchClassifier(LinearClassifier):
         measure = get_measure(self.measure)
         check_trainable(measure, self)
         with restore_on_error(self):
-            classes, plan, fits = self._train(measure, X, y, sample_weight, client)
+            classes, plan, fits = self._train(measure, X, y, sample_weight, groups, client)
         # Only now, so that a failed fit leaves the model as it was.
         self.measure_, self.classes_ = measure, classes
         self._store(plan, fits)
@@ -149,19 +154,19 @@ class BatchClassifier(LinearClassifier):
         return self
 
     def _train(
-        self, measure: Measure, X: Any, y: Any, sample_weight: Any, client: Any
+        self, measure: Measure, X: Any, y: Any, sample_weight: Any, groups: Any, client: Any
     ) -> tuple[Labels, TrainingPlan, list[BinaryFit]]:
         """Return the classes, the plan, and the solution and threshold of every binary problem."""
         X, y, sample_weight = data_of_cluster(self, X, y, sample_weight, client)
         X, y = validate_samples(self, X, y, least=2, chunks=trains_on(self, "disk"))
         weights = sample_weights_of(X, y, sample_weight, self.class_weight)
         classes = classes_of(y, weights)
-        data = TrainingData(X, self._make_design(X), self._binary_targets(y, classes, weights))
+        groups = validate_groups(load_into_memory(groups), len(y))
+        data = TrainingData(X, self._make_design(X), self._binary_targets(y, classes, weights), groups)
         plan = self._plan(measure, data)
         if self.checkpoint is not None:  # fingerprints read all samples
-            plan = self._add_checkpoint(
-                plan, self.checkpoint, data.design.shape, data.design.fingerprints(), y, weights
-            )
+            content = data.design.shape, data.design.fingerprints(), y, weights
+            plan = self._add_checkpoint(plan, self.checkpoint, *content, *([] if groups is None else [groups]))
         return classes, plan, fit_binary_problems(plan, data)
 
     def _make_design(self, X: Any) -> Design:
@@ -184,7 +189,7 @@ class BatchClassifier(LinearClassifier):
             CuttingPlane(seed=seed),
             Limits(tol=self.tol, max_iter=self.max_iter, max_seconds=self.max_seconds),
             self.threshold,
-            self.cv,
+            list(self.cv) if isinstance(self.cv, Iterator) else self.cv,  # several problems use it
             seed,
             self.intercept_value,
             self.callback,

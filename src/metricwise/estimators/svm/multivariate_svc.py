@@ -230,10 +230,10 @@ class MultivariateSVC(BatchClassifier):
     # ----------------------------------------------------------------------------------------- scores seen through bins
 
     def _train(
-        self, measure: Measure, X: Any, y: Any, sample_weight: Any, client: Any
+        self, measure: Measure, X: Any, y: Any, sample_weight: Any, groups: Any, client: Any
     ) -> tuple[Labels, TrainingPlan, list[BinaryFit]]:
         if self.score_bins is None:
-            return super()._train(measure, X, y, sample_weight, client)
+            return super()._train(measure, X, y, sample_weight, groups, client)
         self._check_for_bins(sample_weight)
         data, classes = self._locate_samples(X, y, client)
         plan = self._plan_cutting_planes(measure, self.C)

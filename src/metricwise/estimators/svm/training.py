@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from metricwise._typing import Floats, Indices, Mask
+from metricwise._typing import Floats, Indices, Integers, Mask
 from metricwise.decisions.out_of_fold import Splits, merge_equal_samples, score_out_of_fold, split_samples
 from metricwise.designs import Design
 from metricwise.estimators.svm.kernel import KernelSpace, select_kernel_design
@@ -42,11 +42,12 @@ class BinaryTarget:
 
 @dataclass(frozen=True)
 class TrainingData:
-    """Validated samples, for splitters (X) and for solvers (design), and the binary problems of their classes."""
+    """Validated samples, for splitters (X, groups) and solvers (design), and the binary problems of their classes."""
 
     X: Any
     design: Design
     targets: list[BinaryTarget]
+    groups: Integers | None = None
 
 
 def score_by_weights(result: Result, design: Design) -> Floats:
@@ -157,10 +158,11 @@ def split_target(plan: TrainingPlan, data: TrainingData, target: BinaryTarget) -
     """Return training and held-out samples of every fold, all with weight; none if the samples are too few."""
     samples, has_weight, positive = target.samples, target.weights > 0.0, target.positive
     if plan.cv is None or isinstance(plan.cv, Integral):
-        found = split_samples(plan.cv, data.design.take(samples), None, positive[samples], plan.seed)
+        groups = None if data.groups is None else data.groups[samples]
+        found = split_samples(plan.cv, data.design.take(samples), None, positive[samples], plan.seed, groups)
         splits = [(samples[train], samples[test]) for train, test in found]
     else:
-        found = split_samples(plan.cv, data.design, data.X, positive, plan.seed)
+        found = split_samples(plan.cv, data.design, data.X, positive, plan.seed, data.groups)
         splits = [(train[has_weight[train]], test[has_weight[test]]) for train, test in found]
     have_both_classes = all(0 < np.count_nonzero(positive[train]) < train.size for train, _ in splits)
     return splits if have_both_classes and any(test.size for _, test in splits) else []

@@ -32,6 +32,7 @@ from metricwise.decisions.weighting import takes_weights
 from metricwise.designs.cluster.source import DaskSource
 from metricwise.estimators.inputs import chunks_of_cluster, restore_on_error, validate_samples
 from metricwise.estimators.lazy_predictions import lazy_labels, lazy_probabilities, lazy_scores
+from metricwise.estimators.routing import RoutesGroups
 from metricwise.estimators.thresholded import ThresholdedClassifier
 from metricwise.measures import Measure, get_measure
 
@@ -46,7 +47,7 @@ class _ClientOfFit:
     __metadata_request__fit: ClassVar[dict[str, None]] = {"client": None}
 
 
-class PlugInClassifier(MetaEstimatorMixin, ThresholdedClassifier, _ClientOfFit):
+class PlugInClassifier(RoutesGroups, MetaEstimatorMixin, ThresholdedClassifier, _ClientOfFit):
     """Any classifier with the threshold that serves a measure best on new samples.
 
     The threshold is estimated from out-of-fold scores. The classifier itself is trained on all samples.
@@ -70,7 +71,7 @@ class PlugInClassifier(MetaEstimatorMixin, ThresholdedClassifier, _ClientOfFit):
         it on. With None there is no guarantee: constraints hold on out-of-fold samples, and all samples are used
         for training.
     cv : int, splitter, iterable or None, default=None
-        Folds; None and numbers make folds in which equal samples stay together, 5 by default.
+        Folds; None and numbers make folds in which groups, or else equal samples, stay together, 5 by default.
     pos_label : label, optional
         The positive class of two; by default the last in order.
     n_jobs : int, optional
@@ -195,7 +196,7 @@ class PlugInClassifier(MetaEstimatorMixin, ThresholdedClassifier, _ClientOfFit):
 
     # -------------------------------------------------------------------------------------------------------- training
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, client: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None, client: Any = None) -> Self:
         """Train the classifier and choose its threshold.
 
         Parameters
@@ -209,6 +210,10 @@ class PlugInClassifier(MetaEstimatorMixin, ThresholdedClassifier, _ClientOfFit):
             Classes, or a matrix of zeros and ones for multilabel targets.
         sample_weight : array of shape (n_samples,), optional
             A sample of weight 2 counts as two such samples, one of weight 0 as absent.
+        groups : array of shape (n_samples,), optional
+            Samples that belong together, such as those of one patient, have the same entry. Folds keep whole groups,
+            and a splitter given as ``cv`` gets them; intervals are then for samples of new groups.
+            A guarantee is then for a sample of a new group, all groups being equally likely. Not for Dask collections.
         client : distributed.Client, optional
             The client of a Dask collection; by default the one started last.
 
@@ -218,6 +223,7 @@ class PlugInClassifier(MetaEstimatorMixin, ThresholdedClassifier, _ClientOfFit):
         """
         self._validate_params()
         measure, strategy = get_measure(self.measure), self._strategy()
+        self._check_routing(sample_weight=sample_weight, groups=groups)
         self._refuse_learner(X)
         X, y, sample_weight = chunks_of_cluster(X, y, sample_weight, client)
         with restore_on_error(self):
@@ -225,9 +231,9 @@ class PlugInClassifier(MetaEstimatorMixin, ThresholdedClassifier, _ClientOfFit):
             weights = self._validate_weights(sample_weight, X)
             task = self._make_task(labels, weights, measure, is_sparse=issparse(y))
             seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-            executor, cv = self._executor(task, X, labels, weights)
+            executor = self._executor(task, X, labels, weights, groups)
             rule = ThresholdRule(strategy, self.subject_to, seed=seed)
-            fitted = fit_and_decide(executor, FitPlan(self.estimator, rule, self.confidence, cv, self.prefit))
+            fitted = fit_and_decide(executor, FitPlan(self.estimator, rule, self.confidence, self.cv, self.prefit))
             self._store(task, fitted, has_noted_features=isinstance(X, DaskSource))
         return self
 
@@ -281,12 +287,19 @@ class PlugInClassifier(MetaEstimatorMixin, ThresholdedClassifier, _ClientOfFit):
             )
         return task_of_classes(check_known_classes(self.estimator, task.classes), measure, self.pos_label)
 
-    def _executor(self, task: Task, X: Any, y: Labels, weights: Floats | None) -> tuple[Executor, Any]:
-        """Return the executor for the location of the samples, and its folds."""
-        if isinstance(X, DaskSource):
-            return ClusterExecutor(task, TrainingData(X, y, task.encode(y), weights), self.n_passes), self.cv
-        data, cv = prepare_data(task, X, y, weights, self.cv)
-        return LocalExecutor(task, data, self.n_jobs), cv
+    def _executor(self, task: Task, X: Any, y: Labels, weights: Floats | None, groups: Any) -> Executor:
+        """Return the executor for the location of the samples."""
+        if not isinstance(X, DaskSource):
+            return LocalExecutor(task, prepare_data(task, X, y, weights, self.cv, groups), self.n_jobs)
+        if groups is not None:
+            raise ValueError(
+                "groups is for samples in memory, since folds of a Dask collection are whole chunks: use X.compute(), "
+                "or arrange the samples so that no group is in two chunks and leave groups out"
+            )
+        return ClusterExecutor(task, TrainingData(X, y, task.encode(y), weights), self.n_passes)
+
+    def _routed_parts(self) -> Iterable[tuple[str, Any]]:
+        return [("estimator", self.estimator)]
 
     def _store(self, task: Task, fitted: FittedModel, has_noted_features: bool = False) -> None:
         self._store_decision(task, fitted.decision)

@@ -39,13 +39,13 @@ from metricwise.decisions.binary import Aim, ThresholdRule, make_aim
 from metricwise.decisions.comparison import CONFIDENCE, Judged, least_gain
 from metricwise.decisions.decision import Decision
 from metricwise.decisions.executors import LocalExecutor, fit_and_score
+from metricwise.decisions.fitting import account_for_groups
 from metricwise.decisions.intervals import resampled_interval
 from metricwise.decisions.out_of_fold import (
     OutOfFoldScores,
     Splits,
     align_folds,
     collect_scores,
-    make_splits,
     probe_of_folds,
     run_in_parallel,
 )
@@ -171,14 +171,16 @@ def adapt(plan: AdaptationPlan) -> Adaptation:
     else:
         _warn_of_few_folds(best.name)
     probe = data.probe(folds.probe, selected.found.probe_scores, selected.by_final)
-    decision = selected.judged.decision.shift_to_final(probe)
+    samples, decision = selected.judged
+    groups = data.groups_of(selected.found.samples)
+    decision = account_for_groups(plan.executor.task, decision, samples, groups, plan.seed).shift_to_final(probe)
     models = {name: one.model for name, one in outputs.items()}
     return Adaptation(models, adapter, candidates, selected.name, decision)
 
 
 def _make_folds(plan: AdaptationPlan) -> Folds:
     task, data = plan.executor.task, plan.executor.data
-    splits = make_splits(plan.cv, data.X, task.strata(data.target), plan.seed, needed=True)
+    splits = data.split(plan.cv, task.strata(data.target), plan.seed, needed=True)
     if len(splits) < 2:
         raise ValueError(
             f"AdaptedSVC needs folds with samples of both classes, but there are {len(splits)}: set cv to "
@@ -296,9 +298,9 @@ def _judge(
     """Choose the threshold of a candidate on its out-of-fold scores."""
     task, data = plan.executor.task, plan.executor.data
     found = collect_scores(folds.splits, folds.probe, results)
-    if plan.aim.table is None:
+    if plan.aim.table is None and data.has_random_folds:
         codes = task.strata(data.target[found.samples])
-        found = found._replace(scores=align_folds(plan.cv, folds.splits, found.scores, codes))
+        found = found._replace(scores=align_folds(folds.splits, found.scores, codes))
     samples = data.attach_scores(found.samples, found.scores)
     decision = task.decide(samples, ThresholdRule(seed=plan.seed), has_probabilities)
     return Candidate(name, Judged(samples, decision), found, by_final)
@@ -308,15 +310,16 @@ def _is_better(plan: AdaptationPlan, best: Candidate, other: Candidate) -> bool:
     """Return whether a candidate is better than the best input out of fold, and likely to be on new samples."""
     if other.expected_score <= best.expected_score:
         return False
+    groups = plan.executor.data.groups_of(best.found.samples)
     if plan.aim.table is not None:
-        return least_gain(plan.aim.table, best.judged, other.judged) > 0.0
+        return least_gain(plan.aim.table, best.judged, other.judged, groups) > 0.0
     measure, truth = plan.aim.measure, best.judged.samples.target
 
     def gain(weights: Floats) -> float:
         before, after = (float(measure.score(truth, one.judged.samples.scores, weights)) for one in (best, other))
         return after - before
 
-    return resampled_interval(gain, best.judged.samples.weights, CONFIDENCE, plan.seed)[0] > 0.0
+    return resampled_interval(gain, best.judged.samples.weights, CONFIDENCE, plan.seed, groups)[0] > 0.0
 
 
 def _warn_of_few_folds(selected: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -19,6 +20,7 @@ from metricwise.decisions.executors import LocalExecutor
 from metricwise.decisions.training_data import prepare_data, validate_two_classes
 from metricwise.decisions.weighting import takes_weights, weight_setting
 from metricwise.estimators.inputs import restore_on_error
+from metricwise.estimators.routing import RoutesGroups, pass_to_own_learners
 from metricwise.estimators.selection.preprocessing import number_maker
 from metricwise.estimators.selection.profile import Profile, validate_columns
 from metricwise.estimators.svm.multivariate_svc import MultivariateSVC
@@ -32,7 +34,7 @@ from metricwise.registry import check_trainable
 from metricwise.results import Result
 
 
-class AdaptedSVC(MetaEstimatorMixin, ThresholdedClassifier, NamedEstimatorsMixin):
+class AdaptedSVC(RoutesGroups, MetaEstimatorMixin, ThresholdedClassifier, NamedEstimatorsMixin):
     """Classifiers adapted to a measure: their outputs are features of a multivariate SVM (Li, Tsang and Zhou 2013).
 
     The score of a sample is ``w'x + sum_k b_k f_k(x)``, where f_k are the outputs of other classifiers, the inputs, as
@@ -247,7 +249,7 @@ class AdaptedSVC(MetaEstimatorMixin, ThresholdedClassifier, NamedEstimatorsMixin
 
     # -------------------------------------------------------------------------------------------------------- training
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Self:
         """Train inputs and machine, and select the best.
 
         Parameters
@@ -258,6 +260,9 @@ class AdaptedSVC(MetaEstimatorMixin, ThresholdedClassifier, NamedEstimatorsMixin
             Two classes.
         sample_weight : array of shape (n_samples,), optional
             A sample of weight 2 counts as two such samples, one of weight 0 as absent.
+        groups : array of shape (n_samples,), optional
+            Samples that belong together, such as those of one patient, have the same entry. Folds keep whole groups,
+            and a splitter given as ``cv`` gets them; intervals are then for samples of new groups.
 
         Returns
         -------
@@ -267,22 +272,27 @@ class AdaptedSVC(MetaEstimatorMixin, ThresholdedClassifier, NamedEstimatorsMixin
         measure = get_measure(self.measure)
         check_trainable(measure, "AdaptedSVC")
         given = self._check_given_inputs()
+        self._check_routing(sample_weight=sample_weight, groups=groups)
         with restore_on_error(self):
             task, X, y, weights = validate_two_classes(X, y, sample_weight, measure, self.pos_label, "AdaptedSVC")
             if given is not None:
                 self._check_given(given, task.classes, weights)
             samples, raw = self._validate_samples(X, reset=True)
-            data, cv = prepare_data(task, samples, y, weights, self.cv)
+            data = prepare_data(task, samples, y, weights, self.cv, groups)
             if raw is not None and weights is not None:
                 raw = take_samples(raw, np.flatnonzero(weights > 0.0))
             seed = int(check_random_state(self.random_state).randint(2**31 - 1))
             inputs = default_inputs(Profile.of(data.X), measure, seed) if given is None else given
             executor, features = LocalExecutor(task, data, self.n_jobs), self._fit_features(raw, data.weights)
-            plan = AdaptationPlan(executor, features, inputs, self._machine(measure, seed), cv, seed, self.prefit)
-            found = adapt(plan)
+            plan = AdaptationPlan(executor, features, inputs, self._machine(measure, seed), self.cv, seed, self.prefit)
+            with pass_to_own_learners(given is None):
+                found = adapt(plan)
             self._store_decision(task, replace(found.decision, is_probability=False))
             self._store(found)
         return self
+
+    def _routed_parts(self) -> Iterable[tuple[str, Any]]:
+        return [] if self._uses_default_inputs else self.estimators
 
     def _machine(self, measure: Measure, seed: int) -> MultivariateSVC:
         return MultivariateSVC(measure, self.C, threshold=0.0, tol=self.tol, max_iter=self.max_iter, random_state=seed)
@@ -314,7 +324,8 @@ class AdaptedSVC(MetaEstimatorMixin, ThresholdedClassifier, NamedEstimatorsMixin
         """Fit the preprocessing of raw features, and return the features."""
         self._number_maker = None if raw is None else number_maker(Profile.of(raw))
         if self._number_maker is not None:
-            self._number_maker.fit(raw, **weight_setting(self._number_maker, weights))
+            with pass_to_own_learners():
+                self._number_maker.fit(raw, **weight_setting(self._number_maker, weights))
         return self._features(raw)
 
     def _features(self, raw: Any) -> Any:

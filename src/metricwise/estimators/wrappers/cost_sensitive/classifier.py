@@ -178,7 +178,9 @@ class CostSensitiveClassifier(PlugInClassifier):
         tags.classifier_tags.multi_class = False
         return tags
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:  # type: ignore[override]  # not on a cluster
+    def fit(  # type: ignore[override]  # not on a cluster
+        self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None
+    ) -> Self:
         """Train the classifier with class weights, iteration by iteration, and select the best.
 
         Parameters
@@ -189,6 +191,9 @@ class CostSensitiveClassifier(PlugInClassifier):
             Two classes.
         sample_weight : array of shape (n_samples,), optional
             A sample of weight 2 counts as two such samples, one of weight 0 as absent. Multiplied by class weights.
+        groups : array of shape (n_samples,), optional
+            Samples that belong together, such as those of one patient, have the same entry. Folds keep whole groups,
+            and a splitter given as ``cv`` gets them; intervals are then for samples of new groups.
 
         Returns
         -------
@@ -197,18 +202,19 @@ class CostSensitiveClassifier(PlugInClassifier):
         self._validate_params()
         measure = get_measure(self.measure)
         table = _require_table(measure)
+        self._check_routing(sample_weight=sample_weight, groups=groups)
         require_weights(self.estimator)
         has_probabilities = gives_probabilities(self.estimator)
         refuse_dask(self, X)
         with restore_on_error(self):
             who = "CostSensitiveClassifier"
             task, X, y, weights = validate_two_classes(X, y, sample_weight, measure, self.pos_label, who)
-            data, cv = prepare_data(task, X, y, weights, self.cv)
+            data = prepare_data(task, X, y, weights, self.cv, groups)
             rule = ThresholdRule(self.threshold, seed=int(check_random_state(self.random_state).randint(2**31 - 1)))
             executor = LocalExecutor(task, data, self.n_jobs)
-            plan = WeightingPlan(executor, self.estimator, rule, has_probabilities, cv, self.max_iter, self.tol)
+            plan = WeightingPlan(executor, self.estimator, rule, has_probabilities, self.cv, self.max_iter, self.tol)
             iterations = fit_iterations(plan, measure)
-            best = select_iteration(table, iterations)
+            best = select_iteration(table, iterations, data.groups_of(iterations[0].found.samples))
             path = warm_start_path(iterations[: best + 1])
             model = fit_final(plan, path)
             self._store(task, FittedModel(model, decide_for_final(plan, iterations[best], model)))

@@ -20,11 +20,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from metricwise._state import stored_fields
-from metricwise._typing import Floats, Indices
+from metricwise._typing import Floats, Indices, Integers
 from metricwise.decisions.binary import ThresholdRule, count_table
 from metricwise.decisions.comparison import Judged, least_gain
 from metricwise.decisions.decision import Calibration, Decision, Sigmoid, show_probability
 from metricwise.decisions.executors import LocalExecutor, fit_and_score
+from metricwise.decisions.fitting import account_for_groups
 from metricwise.decisions.out_of_fold import OutOfFoldScores, Splits, score_out_of_fold
 from metricwise.decisions.tasks import Task
 from metricwise.decisions.training_data import TrainingData
@@ -174,10 +175,10 @@ def _score_fold(
     return *scores, model if can_start_from(model) else None
 
 
-def select_iteration(measure: CountsTable, iterations: list[JudgedWeights]) -> int:
+def select_iteration(measure: CountsTable, iterations: list[JudgedWeights], groups: Integers | None = None) -> int:
     """Return the best iteration if it is likely to gain over the first, else the first."""
     best = int(np.argmax([one.expected_score for one in iterations]))
-    gains = best > 0 and least_gain(measure, iterations[0].judged, iterations[best].judged) > 0.0
+    gains = best > 0 and least_gain(measure, iterations[0].judged, iterations[best].judged, groups) > 0.0
     return best if gains else 0
 
 
@@ -190,7 +191,8 @@ def fit_final(plan: WeightingPlan, path: list[JudgedWeights]) -> Any:
     """Train on all samples with the class weights of the last iteration of a path, through those before it."""
     model, data = None, plan.executor.data
     for one in path:
-        model = fit_from(model, plan.estimator, data.X, data.y, plan.sample_weights(one.class_weights))
+        weighted = replace(data, weights=plan.sample_weights(one.class_weights))
+        model = weighted.fit(partial(fit_from, model, plan.estimator))
     return model
 
 
@@ -203,10 +205,12 @@ def describe_iteration(plan: WeightingPlan, one: JudgedWeights) -> Iteration:
 
 def decide_for_final(plan: WeightingPlan, one: JudgedWeights, model: Any) -> Decision:
     """Return the decision of an iteration for the scores of the final model, class weights included."""
-    shift, decision = plan.log_odds_shift(one.class_weights), one.judged.decision
+    shift, data = plan.log_odds_shift(one.class_weights), plan.executor.data
+    groups = data.groups_of(one.found.samples)
+    decision = account_for_groups(plan.executor.task, one.judged.decision, one.judged.samples, groups, plan.rule.seed)
     if plan.folds:
         by_final = plan.executor.score(model, one.found.probe) - shift
-        probe = plan.executor.data.probe(one.found.probe, one.found.probe_scores - shift, by_final)
+        probe = data.probe(one.found.probe, one.found.probe_scores - shift, by_final)
         decision = decision.shift_to_final(probe)
     if shift == 0.0:
         return decision
