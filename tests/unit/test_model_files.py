@@ -271,7 +271,7 @@ def test_metadata_requests_are_restored(tmp_path: Path) -> None:
     with sklearn.config_context(enable_metadata_routing=True):
         mw.save(mw.AUCSVC().set_fit_request(sample_weight=True), tmp_path / "model.mw")
         found = mw.load(tmp_path / "model.mw").get_metadata_routing()
-    assert found.fit.requests == {"sample_weight": True}
+    assert found.fit.requests == {"sample_weight": True, "groups": True}
 
 
 def test_memory_maps_are_loaded_as_arrays(tmp_path: Path) -> None:

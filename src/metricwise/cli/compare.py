@@ -12,7 +12,7 @@ import click
 from metricwise.cli import algorithms
 from metricwise.cli.algorithms import AlgorithmName, Settings
 from metricwise.cli.console import Console, Outcome, command, format_table, join_lines
-from metricwise.cli.options import DataOptions, MeasureText, Seconds, data_options
+from metricwise.cli.options import DataOptions, MeasureText, Seconds, data_options, groups_option
 
 if TYPE_CHECKING:
     from metricwise.io import Table
@@ -40,6 +40,7 @@ _DEFAULT_MULTILABEL = ("binary-relevance", "plug-in", "auto")
 @click.option("--confidence", default=0.9, show_default=True, type=click.FloatRange(0, 1, True, True))
 @click.option("--pos-label", help="The positive class of two; by default the last in sorted order.")
 @click.option("--seed", default=0, show_default=True)
+@groups_option
 @data_options
 @command
 def compare(
@@ -53,6 +54,7 @@ def compare(
     confidence: float,
     pos_label: str | None,
     seed: int,
+    groups: str | int | None,
     data_options: DataOptions,
 ) -> Outcome:
     """Compare algorithms on DATA: each is trained for each measure and evaluated by it in cross-validation.
@@ -64,7 +66,11 @@ def compare(
 
     with console.progress(f"reading {data}"):
         table = read_table(
-            data, target=data_options.target or None, weight=data_options.weight, **data_options.file_options()
+            data,
+            target=data_options.target or None,
+            weight=data_options.weight,
+            groups=groups,
+            **data_options.file_options(),
         )
     console.note(table.recognised)
     if table.sample_weight is not None:
@@ -109,14 +115,17 @@ class _Comparison:
     def __init__(self, table: Table, folds: int, confidence: float, seed: int) -> None:
         import numpy as np
 
+        from metricwise.decisions.groups import validate_groups
         from metricwise.decisions.out_of_fold import make_splits
 
         assert table.y is not None
         self.table, self.confidence, self.seed = table, confidence, seed
         strata = np.zeros(table.n_rows) if table.y.ndim == 2 else table.y
-        self.splits = make_splits(folds, table.X, np.unique(strata, return_inverse=True)[1], seed, needed=True)
+        codes, self.groups = np.unique(strata, return_inverse=True)[1], validate_groups(table.groups, table.n_rows)
+        self.splits = make_splits(folds, table.X, codes, seed, needed=True, groups=self.groups)
         if not self.splits:
-            raise ValueError("the samples are too few for folds: give at least two distinct samples of every class")
+            kind = "distinct samples" if self.groups is None else "groups"
+            raise ValueError(f"the samples are too few for folds: give at least two {kind} of every class")
 
     def run(self, name: str, settings: Settings, progress: Any) -> _Run:
         """Train an algorithm once per fold; the run holds its predictions, or why it cannot take the measure."""
@@ -129,9 +138,10 @@ class _Comparison:
         for number, (train, test) in enumerate(self.splits):
             progress.fraction = number / len(self.splits)
             samples, weights = take_samples(table.X, train), table.sample_weight
-            weighted = {} if weights is None else {"sample_weight": weights[train]}
+            given = {"sample_weight": weights, "groups": self.groups}
+            of_fold = {name: values[train] for name, values in given.items() if values is not None}
             try:
-                model = algorithms.build_estimator(name, settings, samples).fit(samples, table.y[train], **weighted)
+                model = algorithms.build_estimator(name, settings, samples).fit(samples, table.y[train], **of_fold)
             except TypeError as error:  # a measure that lacks what the algorithm needs
                 run.refusal = join_lines(error)
                 return run

@@ -154,6 +154,15 @@ class DataOptions:
         }
 
 
+def groups_option(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the option that names the column of groups."""
+    return click.option(
+        "--groups",
+        type=Column(),
+        help="Column of groups, such as patients: samples of one stay together in all folds; no feature.",
+    )(function)
+
+
 def data_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options of a data file; the command gets them as ``data_options``."""
 

@@ -15,7 +15,7 @@ from metricwise.cli.algorithms import AlgorithmName, Settings, describe_algorith
 from metricwise.cli.console import Console, Outcome, Progress, command
 from metricwise.cli.disk import disk_options, has_separate_labels, open_table
 from metricwise.cli.models import check_output, spool_input, store_table_info
-from metricwise.cli.options import Constraint, DataOptions, MeasureText, Seconds, data_options
+from metricwise.cli.options import Constraint, DataOptions, MeasureText, Seconds, data_options, groups_option
 
 _SAMPLES_BETWEEN_CHECKPOINTS = 100_000
 
@@ -61,6 +61,7 @@ _SAMPLES_BETWEEN_CHECKPOINTS = 100_000
 @click.option("--time-budget", type=Seconds(), help="Time limit of training, such as 5m.")
 @click.option("--pos-label", help="The positive class of two; by default the last in sorted order.")
 @click.option("--seed", default=0, show_default=True)
+@groups_option
 @disk_options
 @data_options
 @click.pass_context
@@ -76,6 +77,7 @@ def train(
     passes: int,
     classes: str | None,
     on_error: Literal["raise", "skip"],
+    groups: str | int | None,
     memory_limit: int | str | None,
     data_options: DataOptions,
     **options: Any,
@@ -90,7 +92,7 @@ def train(
         algorithm = algorithms.ON_DISK
         console.note(f"auto: {algorithm} trains on samples on disk")
     algorithms.check_usage(algorithm, settings, len(data_options.target) > 1, stream, disk)
-    _check_stream_options(stream, disk, passes, classes, on_error)
+    _check_stream_options(stream, disk, passes, classes, on_error, groups)
     check_output(out, "the model file")
     started = time.perf_counter()
     if stream:
@@ -102,15 +104,19 @@ def train(
         model, facts = _train_on_disk(console, data, algorithm, settings, data_options, memory_limit, on_error, out)
         _save(ctx.obj, model, out, data)
     else:
-        model, facts = _train_in_memory(console, data, algorithm, settings, data_options)
+        model, facts = _train_in_memory(console, data, algorithm, settings, data_options, groups)
         _save(ctx.obj, model, out, data if data != "-" else None)
     facts |= {"model": out, "measure": measure, "seconds": time.perf_counter() - started}
     facts |= _collect_quality(model)
     return Outcome(_format_summary(model, facts), facts)
 
 
-def _check_stream_options(stream: bool, disk: bool, passes: int, classes: str | None, on_error: str) -> None:
+def _check_stream_options(
+    stream: bool, disk: bool, passes: int, classes: str | None, on_error: str, groups: str | int | None
+) -> None:
     """Raise a usage error if an option would have no effect."""
+    if groups is not None and (stream or disk):
+        raise click.UsageError("--groups is for samples in memory: leave --stream and --disk out, or --groups")
     if not stream and (passes != 1 or classes is not None):
         name = "--classes" if passes == 1 else "--passes"
         raise click.UsageError(f"{name} is for --stream: add it, or leave {name} out")
@@ -125,12 +131,19 @@ def _save(command_line: str, model: Any, out: str, data: str | None) -> None:
 
 
 def _train_in_memory(
-    console: Console, data: str, algorithm: str, settings: Settings, options: DataOptions
+    console: Console,
+    data: str,
+    algorithm: str,
+    settings: Settings,
+    options: DataOptions,
+    groups: str | int | None,
 ) -> tuple[Any, dict[str, Any]]:
     from metricwise.io import read_table
 
     with console.progress(f"reading {data}"):
-        table = read_table(data, target=options.target or None, weight=options.weight, **options.file_options())
+        table = read_table(
+            data, target=options.target or None, weight=options.weight, groups=groups, **options.file_options()
+        )
     console.note(table.recognised)
     assert table.y is not None
     is_multilabel = table.y.ndim == 2
@@ -139,14 +152,15 @@ def _train_in_memory(
         settings = replace(
             settings, pos_label=algorithms.parse_label(settings.pos_label, sorted(set(table.y.tolist())))
         )
-    weighted = {} if table.sample_weight is None else {"sample_weight": table.sample_weight}
+    given = {"sample_weight": table.sample_weight, "groups": table.groups}
+    given = {name: values for name, values in given.items() if values is not None}
     if settings.checkpoint is not None:
         if algorithms.find_algorithm(algorithm).family == "streaming":
             settings = replace(settings, every=_SAMPLES_BETWEEN_CHECKPOINTS)
         console.interrupt_message = f"stopped; the same command resumes from {settings.checkpoint}, if it was written"
     with console.progress(f"training {algorithm} for {settings.measure}") as progress:
         settings = replace(settings, callback=_show_text(progress))
-        model = algorithms.build_estimator(algorithm, settings, table.X).fit(table.X, table.y, **weighted)
+        model = algorithms.build_estimator(algorithm, settings, table.X).fit(table.X, table.y, **given)
     if hasattr(model, "callback"):
         model.callback = None  # model files hold no callbacks
     n_features = None if table.kinds else int(table.X.shape[1])

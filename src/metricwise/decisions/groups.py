@@ -100,7 +100,8 @@ def _balance(members: Integers, n_folds: int, seed: int) -> Integers:
     """Return the fold of every group."""
     folds = np.zeros(len(members), dtype=np.int64)
     if len(members) > _MOST_GROUPS_TO_BALANCE:
-        folds[_order_by_kind(members, seed)] = np.arange(len(members)) % n_folds
+        random = np.random.default_rng((seed, 7))
+        folds[np.lexsort((random.uniform(size=len(members)), _kinds(members)))] = np.arange(len(members)) % n_folds
         return folds
     groups, codes = (np.repeat(index, members.ravel()) for index in np.indices(members.shape).reshape(2, -1))
     splitter = StratifiedGroupKFold(n_folds, shuffle=True, random_state=seed % 2**32)
@@ -109,11 +110,15 @@ def _balance(members: Integers, n_folds: int, seed: int) -> Integers:
     return folds
 
 
-def _order_by_kind(members: Integers, seed: int) -> Indices:
-    """Return groups in random order such that all of a stretch are like all groups: by the rarest class of each."""
-    random = np.random.default_rng((seed, 7))
+def _kinds(members: Integers) -> Integers:
+    """Return the kind of every group: the place of its rarest class in the order of rarity."""
     rarity = np.argsort(np.count_nonzero(members, axis=0), kind="stable")
-    kinds = np.argmax(members[:, rarity] > 0, axis=1)
+    return np.argmax(members[:, rarity] > 0, axis=1)
+
+
+def _order_by_kind(members: Integers, seed: int) -> Indices:
+    """Return groups in a random order in which all kinds are evenly spread."""
+    random, kinds = np.random.default_rng((seed, 7)), _kinds(members)
     place = np.empty(len(members))
     for kind in np.unique(kinds):
         own = random.permutation(np.flatnonzero(kinds == kind))

@@ -1,4 +1,4 @@
-"""What the columns of a table are for: features, targets and weights."""
+"""What the columns of a table are for: features, targets, weights and groups."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ class RoleOptions(NamedTuple):
     kinds: Mapping[str, Kind] | None = None
     n_features: int | None = None
     labelled: bool = True
+    groups: Which | None = None
 
     @property
     def names(self) -> list[str]:
         """The columns that are requested by name."""
-        asked = [*(self.target or ()), self.weight, *(self.columns or ())]
+        asked = [*(self.target or ()), self.weight, self.groups, *(self.columns or ())]
         return [which for which in asked if isinstance(which, str)]
 
 
@@ -36,11 +37,13 @@ class Roles(NamedTuple):
     target_names: tuple[str, ...]
     weight: int | None
     kinds: dict[int, Kind]
+    groups: int | None = None
 
     @property
     def used(self) -> list[int]:
         """The columns that are not ignored."""
-        return [*self.features, *self.targets, *([] if self.weight is None else [self.weight])]
+        others = [number for number in (self.weight, self.groups) if number is not None]
+        return [*self.features, *self.targets, *others]
 
 
 def assign_roles(path: str, names: Sequence[str] | None, count: int, options: RoleOptions) -> Roles:
@@ -59,7 +62,10 @@ def assign_roles(path: str, names: Sequence[str] | None, count: int, options: Ro
     weight = None if options.weight is None else find_column(path, "weight", options.weight, names, count)
     if weight in targets:
         raise ValueError(f"{path}: target and weight are the same column: name the target, or another weight")
-    rest = [number for number in range(count) if number not in set(targets) and number != weight]
+    groups = None if options.groups is None else find_column(path, "groups", options.groups, names, count)
+    if groups is not None and groups in (*targets, weight):
+        raise ValueError(f"{path}: the column of groups is the target or the weight, too: name another column")
+    rest = [number for number in range(count) if number not in (*targets, weight, groups)]
     features = rest if options.columns is None else _select_features(path, names, rest, list(options.columns))
     if not features:
         raise ValueError(
@@ -75,7 +81,7 @@ def assign_roles(path: str, names: Sequence[str] | None, count: int, options: Ro
         if options.kinds is not None
     }
     target_names = tuple(f"column {number + 1}" if names is None else names[number] for number in targets)
-    return Roles(features, feature_names, targets, target_names, weight, kinds)
+    return Roles(features, feature_names, targets, target_names, weight, kinds, groups)
 
 
 def find_column(path: str, argument: str, which: Which, names: Sequence[str] | None, count: int) -> int:
@@ -135,7 +141,7 @@ def _select_features(path: str, names: Sequence[str] | None, rest: list[int], wa
     taken = [names[number] for number in found if number not in rest]
     if taken:
         raise ValueError(
-            f"{path}: column {taken[0]!r} holds labels or weights, and is named among the features, too: leave it "
-            "out of the features, or name another target or weight"
+            f"{path}: column {taken[0]!r} holds labels, weights or groups, and is named among the features, too: leave "
+            "it out of the features, or name another target, weight or column of groups"
         )
     return found

@@ -28,7 +28,7 @@ _SUFFIXES: dict[Format, tuple[str, ...]] = {
 }
 _MAGIC: dict[bytes, Format] = dict(zip(BINARY_STARTS, ("parquet", "npy", "npz"), strict=True))
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
-_ROLES = ("target", "weight", "columns", "n_features", "labelled")
+_ROLES = ("target", "weight", "groups", "columns", "n_features", "labelled")
 _OPTIONS: dict[Format, tuple[str, ...]] = {
     "npy": ("target",),  # labels are in a file of their own
     "npz": ("target",),
@@ -116,6 +116,7 @@ def describe_file(
     format: str | None = None,
     target: Which | Sequence[Which] | None = None,
     weight: Which | None = None,
+    groups: Which | None = None,
     columns: Sequence[str] | Mapping[str, Kind] | None = None,
     n_features: int | None = None,
     labelled: bool = True,
@@ -134,7 +135,7 @@ def describe_file(
         The formats that the caller reads.
     content : FileBytes, default=None
         All of the file, where it is in memory already, with its text in UTF-8.
-    format, target, weight, columns, n_features, labelled, zero_based, delimiter, has_header, encoding
+    format, target, weight, groups, columns, n_features, labelled, zero_based, delimiter, has_header, encoding
         As :func:`metricwise.io.read_table` explains them.
 
     Examples
@@ -163,6 +164,7 @@ def describe_file(
     given = {
         "target": target,
         "weight": weight,
+        "groups": groups,
         "columns": columns,
         "n_features": n_features,
         "labelled": None if labelled else False,
@@ -182,7 +184,7 @@ def describe_file(
     targets = None if target is None else (target,) if isinstance(target, str | int | Integral) else tuple(target)
     kinds = columns if isinstance(columns, Mapping) else None
     selected = None if columns is None else tuple(columns)
-    roles = RoleOptions(targets, weight, selected, kinds, n_features, labelled and targets != ())
+    roles = RoleOptions(targets, weight, selected, kinds, n_features, labelled and targets != (), groups)
     if found != "csv":
         return FileSpec(head.name, found, head.is_compressed, roles, written, zero_based)
     if content is None and is_cut_off(head):

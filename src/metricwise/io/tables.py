@@ -41,6 +41,8 @@ class Table:
         "number" or "text" for every named feature.
     recognised : str
         One sentence on the format that was recognised.
+    groups : ndarray of shape (n_rows,) or None
+        The groups, if a column of groups was named.
 
     Examples
     --------
@@ -57,6 +59,7 @@ class Table:
     target_names: tuple[str, ...]
     kinds: dict[str, Kind]
     recognised: str
+    groups: NDArray[Any] | None = None
 
     @property
     def n_rows(self) -> int:
@@ -69,6 +72,7 @@ def read_table(
     *,
     target: Which | Sequence[Which] | None = None,
     weight: Which | None = None,
+    groups: Which | None = None,
     columns: Sequence[str] | Mapping[str, Kind] | None = None,
     labelled: bool = True,
     format: str | None = None,
@@ -93,6 +97,8 @@ def read_table(
         make a matrix of zeros and ones. Svmlight rows start with theirs.
     weight : str or int, default=None
         The column of sample weights.
+    groups : str or int, default=None
+        The column that tells which rows belong together, such as those of one patient; it is no feature.
     columns : sequence of str or dict, default=None
         The features by name, in this order; other columns are ignored. A dictionary also gives the kind of each,
         "number" or "text".
@@ -149,6 +155,7 @@ def read_table(
         format=format,
         target=target,
         weight=weight,
+        groups=groups,
         columns=columns,
         n_features=n_features,
         labelled=labelled,
@@ -227,8 +234,11 @@ def _assemble(spec: FileSpec, roles: Roles, content: Content, words: str) -> Tab
     description = [f"{words}; {content.n_rows:,} rows", f"features: {_count_kinds(features)}"]
     if roles.targets:
         description.append(f"target{'s' * (len(roles.targets) > 1)} {', '.join(map(repr, roles.target_names[:20]))}")
+    groups = None if roles.groups is None else _read_groups(spec, content, roles.groups)
+    if groups is not None:
+        description.append(f"{np.unique(groups).size:,} groups")
     frame = _make_frame(roles, content)
-    return Table(frame, y, weights, roles.feature_names, roles.target_names, kinds, "; ".join(description))
+    return Table(frame, y, weights, roles.feature_names, roles.target_names, kinds, "; ".join(description), groups)
 
 
 def _count_kinds(features: list[Field]) -> str:
@@ -279,6 +289,15 @@ def _read_labels(spec: FileSpec, roles: Roles, content: Content) -> NDArray[Any]
     if len(fields) > 1:
         return np.column_stack([field.values for field in fields]).astype(np.int64)
     return fields[0].objects().astype(np.str_) if fields[0].is_text else restore_integers(fields[0].values.copy())
+
+
+def _read_groups(spec: FileSpec, content: Content, number: int) -> NDArray[Any]:
+    field = content.fields[number]
+    missing = np.flatnonzero(field.missing)
+    if missing.size:
+        problem = "the group is missing: fill it in (a value of its own for a row that belongs to no other)"
+        raise MalformedLineError(spec.path, *content.locate(int(missing[0]), number), problem)
+    return field.values.copy()
 
 
 def _read_weights(spec: FileSpec, content: Content, number: int) -> NDArray[np.float64]:

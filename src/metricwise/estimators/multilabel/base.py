@@ -27,7 +27,6 @@ from metricwise.decisions.out_of_fold import DEFAULT_FOLDS, NO_SAMPLES
 from metricwise.decisions.scoring import log_odds
 from metricwise.decisions.tasks import Multilabel
 from metricwise.decisions.training_data import TrainingData, validate_weights
-from metricwise.decisions.weighting import takes_weights
 from metricwise.estimators.inputs import restore_on_error, validate_samples
 from metricwise.estimators.routing import RoutesGroups
 from metricwise.measures import Averaged
@@ -114,11 +113,6 @@ class MultiLabelClassifier(RoutesGroups, ClassifierMixin, BaseEstimator):
                 raise ValueError(f"X has {X.shape[0]} samples but y has {labels.shape[0]}: they must belong together")
             weights = validate_weights(sample_weight, X)
             seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-            if weights is not None and self.estimator is not None and not takes_weights(self.estimator):
-                raise TypeError(
-                    f"{type(self.estimator).__name__} takes no sample_weight: leave the weights out, or use a "
-                    "classifier whose fit takes them"
-                )
             codes = validate_groups(groups, len(labels))
             self._learn(X, labels, weights, seed, codes)
             self.n_labels_, self.sparse_labels_ = labels.shape[1], issparse(y)

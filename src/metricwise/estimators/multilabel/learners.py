@@ -7,14 +7,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
-from sklearn import config_context
+from sklearn import config_context, get_config
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, PredefinedSplit, StratifiedKFold
 
 from metricwise._typing import Floats, Integers
 from metricwise.decisions.constant import Constant
 from metricwise.decisions.groups import assign_group_folds
-from metricwise.decisions.scoring import fit_copy
+from metricwise.decisions.weighting import fit_settings, takes_weights
 
 # Shuffled: files are often sorted, and folds of samples that follow each other are then unlike, which misleads the
 # choice.
@@ -39,9 +40,12 @@ def fit_classifier(
     counts = np.bincount(y, weights=weights, minlength=2)
     if np.count_nonzero(counts) < 2:
         return Constant(float(counts[1] > 0))
-    if estimator is not None:
-        return fit_copy(estimator, X, y, weights, groups)
     settings = {} if weights is None else {"sample_weight": weights}
+    if estimator is not None:
+        given = fit_settings(estimator, weights, groups)
+        if not (takes_weights(estimator) or get_config()["enable_metadata_routing"]):
+            given |= settings  # searches pass on what they do not name, and others raise
+        return clone(estimator).fit(X, y, **given)
     folds = _make_folds(y, groups)
     if folds is None:
         return LogisticRegression(max_iter=1000).fit(X, y, **settings)

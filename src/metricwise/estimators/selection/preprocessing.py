@@ -17,6 +17,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import has_fit_parameter
 
 from metricwise._state import StoredState
+from metricwise.decisions.weighting import fit_settings
 from metricwise.estimators.selection.profile import Profile
 
 _MOST_CATEGORIES = 100  # of one column; rarer ones are merged
@@ -50,13 +51,13 @@ class Prepared(ClassifierMixin, BaseEstimator):
         self.transformer = transformer
         self.learner = learner
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit transformer and learner."""
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Self:
+        """Fit transformer and learner; the learner gets groups if it takes them."""
         weighted = {} if sample_weight is None else {"sample_weight": sample_weight}
         self.transformer_ = clone(self.transformer)
         takes = has_fit_parameter(self.transformer_, "sample_weight")
         samples = self.transformer_.fit(X, **(weighted if takes else {})).transform(X)
-        self.learner_ = clone(self.learner).fit(samples, y, **weighted)
+        self.learner_ = clone(self.learner).fit(samples, y, **weighted, **fit_settings(self.learner, None, groups))
         self.classes_ = self.learner_.classes_
         return self
 
