@@ -177,6 +177,55 @@ def test_errors_on_malformed_lines_name_an_option_that_skips_them(tmp_path):
     assert "1 malformed line was left out" in result.stderr and "59 samples" in result.stdout
 
 
+def test_groups_of_a_column_stay_together_and_are_no_feature(tmp_path):
+    random = np.random.default_rng(0)
+    patients = np.repeat(np.arange(40), 6)
+    frame = pd.DataFrame(
+        random.normal(size=(40, 3))[patients] + 0.01 * random.normal(size=(240, 3)), columns=["a", "b", "c"]
+    )
+    frame["patient"] = np.char.add("p", patients.astype(str))
+    frame["y"] = random.permutation(np.arange(40) % 2)[patients]
+    path, model = tmp_path / "patients.csv", tmp_path / "model.mw"
+    frame.to_csv(path, index=False)
+    common = (
+        path,
+        "--target",
+        "y",
+        "--measure",
+        "accuracy",
+        "--algorithm",
+        "plug-in",
+        "--learner",
+        "extra-trees",
+        "--json",
+    )
+    for arguments in (("train", "--out", model), ("compare", "--folds", "3")):
+        grouped = run_command(*arguments, *common, "-q", "--groups", "patient")
+        assert grouped.exit_code == 0, grouped.stderr
+        divided = json.loads(run_command(*arguments, *common, "-q").stdout)
+        values = [
+            facts["expected"] if "expected" in facts else facts["measures"]["accuracy"]["results"][0]["value"]
+            for facts in (divided, json.loads(grouped.stdout))
+        ]
+        assert values[0] > 0.95 and values[1] < 0.75
+    run_command("train", *common, "-q", "--groups", "patient", "--out", model)
+    assert list(metricwise.load(model).table_["columns"]) == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize(
+    ("column", "more", "code", "message"),
+    [
+        ("colour", ["--stream"], 2, "--groups is for samples in memory"),
+        ("b", [], 1, "the group is missing"),
+        ("y", [], 1, "the column of groups is the target"),
+    ],
+)
+def test_groups_need_samples_in_memory_and_a_value_in_every_row(table, tmp_path, column, more, code, message):
+    out = ("--out", tmp_path / "model.mw")
+    result = run_command("train", table[0], "--target", "y", "--groups", column, *out, *more, code=code)
+    assert message in result.stderr
+
+
 def test_compare_ranks_algorithms_with_paired_differences(table):
     path, _ = table
     arguments = ("compare", path, "--target", "y", "--measure", "f1", "--measure", "roc_auc", "--folds", "3")

@@ -152,6 +152,10 @@ MODELS: dict[str, Callable[[], tuple[Any, Any]]] = {
         mw.PlugInClassifier(LogisticRegression(), "f1_macro").fit(LABELS_X, LABELS_Y),
         LABELS_X,
     ),
+    "plug-in, groups": lambda: (
+        mw.PlugInClassifier(LogisticRegression(), "roc_auc").fit(X, y, groups=np.arange(160) // 4),
+        X,
+    ),
     "plug-in, batch": lambda: (mw.PlugInClassifier(LinearSVC(), threshold="batch").fit(X, y), X),
     "plug-in, guarantee": lambda: (
         mw.PlugInClassifier(GaussianNB(), subject_to=[("recall", ">=", 0.5)]).fit(X, y),
