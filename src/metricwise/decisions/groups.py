@@ -113,7 +113,8 @@ def _balance(members: Integers, n_folds: int, seed: int) -> Integers:
 def _kinds(members: Integers) -> Integers:
     """Return the kind of every group: the place of its rarest class in the order of rarity."""
     rarity = np.argsort(np.count_nonzero(members, axis=0), kind="stable")
-    return np.argmax(members[:, rarity] > 0, axis=1)
+    kinds: Integers = np.argmax(members[:, rarity] > 0, axis=1)
+    return kinds
 
 
 def _order_by_kind(members: Integers, seed: int) -> Indices:
