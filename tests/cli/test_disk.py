@@ -54,7 +54,7 @@ def test_every_file_format_gives_the_model_of_the_library(name, folder, tmp_path
     result = run_command("train", folder / name, *target, "--disk", "--memory-limit", "800MB", "--out", model)
     assert "auto: multivariate-svm trains on samples on disk" in result.stderr
     assert "3,000 rows; 6 features; on disk" in result.stderr and "scale the features" in result.stderr
-    assert "certified" in result.stdout
+    assert "Certified" in result.stdout
     expected = MultivariateSVC("f1", random_state=0).fit(X, LABELS)
     found = metricwise.load(model)
     assert found.result_.certificate.upper == pytest.approx(expected.result_.certificate.upper, rel=found.tol)
@@ -150,7 +150,7 @@ def test_a_checkpoint_of_training_in_memory_is_read_and_removed(folder, tmp_path
         *("train", folder / "rows.csv", "--target", "label", "--algorithm", "multivariate-svm"),
         *("--checkpoint", tmp_path / "run.npz", "--out", tmp_path / "m.mw"),
     )
-    assert "certified" in result.stdout
+    assert "Certified" in result.stdout
     assert [path.name for path in tmp_path.iterdir()] == ["m.mw"]
     (tmp_path / "run.npz").write_text("something else")
     failed = run_command(

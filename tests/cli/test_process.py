@@ -60,7 +60,7 @@ def model(files):
         *("train", folder / "train.csv", "--target", "target", "--measure", "f1", "--pos-label", "ill"),
         *("--algorithm", "multivariate-svm", "--out", folder / "model.mw"),
     )
-    assert "multivariate-svm for f1: 350 samples, 6 features" in text and "certified" in text
+    assert "multivariate-svm for f1: 350 samples, 6 features" in text and "Certified" in text
     assert "CSV, separated by semicolons, with header; 350 rows; features: 5 of numbers" in notes
     return folder / "model.mw"
 

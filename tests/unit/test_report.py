@@ -8,15 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
-import polars as pl
 import pytest
-from scipy import sparse
 from scipy.stats import beta
 from sklearn.datasets import make_classification, make_multilabel_classification
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import NotFittedError
-from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import f1_score, roc_auc_score
 from sklearn.model_selection import GridSearchCV
@@ -37,7 +33,6 @@ from metricwise import (
     report,
 )
 from metricwise.reporting.evaluation import evaluate, measure_curve, resolve_measure
-from metricwise.reporting.importance import compute_importance
 from metricwise.reporting.models import explanation_of, leaderboard_of
 from metricwise.reporting.predictions import Predictions, Problem, collect_predictions
 from metricwise.reporting.steps import make_steps
@@ -55,7 +50,7 @@ def extract_problems(html: str) -> list[dict[str, Any]]:
 
 
 def make_predictions(truth: np.ndarray, scores: np.ndarray, threshold: float = 0.5) -> Predictions:
-    problem = Problem("1", 1, truth, scores > threshold, scores, "probability", threshold)
+    problem = Problem("1", 1, truth, scores > threshold, scores, "probability", threshold, np.ones(truth.size))
     return Predictions("binary", ["0", "1"], [problem])
 
 
@@ -250,35 +245,6 @@ def test_the_certificate_and_parameters_are_reported() -> None:
     result = model[-1].result_
     assert f"{result.certificate.upper:.6g}" in html and f"{result.certificate.lower:.6g}" in html
     assert "“optimal”" in html and '<td class="words">0.5</td>' in html
-
-
-@pytest.mark.parametrize("container", [np.asarray, pd.DataFrame, pl.DataFrame, sparse.csr_matrix])
-def test_informative_features_are_listed(container: Any) -> None:
-    random = np.random.default_rng(0)
-    samples = random.normal(size=(400, 4))
-    truth = samples[:, 2] > 0
-    if container in (pd.DataFrame, pl.DataFrame):
-        data: Any = (
-            container(samples, ["a", "b", "the one", "d"])
-            if container is pl.DataFrame
-            else pd.DataFrame(samples, columns=["a", "b", "the one", "d"])
-        )
-        names = None
-    else:
-        data, names = container(samples), ["a", "b", "the one", "d"]
-    for model in (LogisticRegression(), RandomForestClassifier(10, random_state=0)):
-        found = compute_importance(model.fit(data, truth), data, truth, get_measure("f1"), None, names, 5.0)
-        assert found is not None
-        assert found.names[0] == "the one" and found.is_linear == hasattr(model, "coef_")
-        assert abs(found.values[0]) > 3 * abs(found.values[1])
-
-
-def test_text_pipelines_list_words_as_features() -> None:
-    texts = ["good fine", "bad poor", "good nice", "bad awful"] * 10
-    truth = np.array([1, 0, 1, 0] * 10)
-    model = make_pipeline(TfidfVectorizer(), LogisticRegression()).fit(texts, truth)
-    html = report(model, texts, truth).html
-    assert '<th scope="row">good</th>' in html and '<th scope="row">bad</th>' in html
 
 
 # -------------------------------------------------------------------------------------------------- file and errors

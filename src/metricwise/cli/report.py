@@ -34,12 +34,16 @@ def report(
     confidence: float,
     data_options: DataOptions,
 ) -> Outcome:
-    """Write a page about MODEL, evaluated on the labelled samples of DATA: one HTML file that needs no network."""
+    """Write a page about MODEL, evaluated on the labelled samples of DATA: one HTML file that needs no network.
+
+    Samples count by the weights that --weight names.
+    """
     import metricwise
 
     check_output(out, "the page")
     trained = load_model(model)
-    table = read_like_training(console, trained, data, data_options, labelled=True)
+    is_weighted = data_options.weight is not None
+    table = read_like_training(console, trained, data, data_options, labelled=True, weighted=is_weighted)
     assert table.y is not None
     notes = get_table_info(trained)
     labels = list(table.target_names) if table.y.ndim == 2 else None
@@ -55,6 +59,7 @@ def report(
             compare={path: load_model(path) for path in others} or None,
             label_names=labels,
             pos_label=notes.get("pos_label"),
+            sample_weight=table.sample_weight,
             confidence=confidence,
         )
     low, high = page.interval

@@ -166,7 +166,7 @@ def _train_in_memory(
     n_features = None if table.kinds else int(table.X.shape[1])
     store_table_info(model, table, options, settings, n_features)
     facts = {"algorithm": algorithm, "rows": table.n_rows, "features": int(table.X.shape[1]), "data": table.recognised}
-    return model, facts
+    return model, facts | _evaluate_degenerate(model, table, settings.pos_label)
 
 
 def _train_on_disk(
@@ -316,16 +316,37 @@ def _show_passes(progress: Progress, passes: int, n_rows: float | None) -> Any:
 # ------------------------------------------------------------------------------------------------------------- results
 
 
+def _result_of(model: Any) -> Any:
+    return getattr(getattr(model, "learner_", model), "result_", None)
+
+
+def _evaluate_degenerate(model: Any, table: Any, pos_label: Any) -> dict[str, Any]:
+    """Return what a degenerate model is worth on its training samples; nothing for other models."""
+    from metricwise.results import Result, Status
+
+    result = _result_of(model)
+    if not isinstance(result, Result) or result.status is not Status.DEGENERATE:
+        return {}
+    from metricwise.reporting.evaluation import evaluate_constant, evaluate_predictions, resolve_measure
+    from metricwise.reporting.models import measure_of
+    from metricwise.reporting.predictions import collect_predictions
+
+    found = collect_predictions(model, table.X, table.y, pos_label, sample_weight=table.sample_weight)
+    measure = resolve_measure(measure_of(model, found.kind != "binary")[0], found)
+    return {"worth": {"value": evaluate_predictions(found, measure), "constant": evaluate_constant(found, measure)}}
+
+
 def _collect_quality(model: Any) -> dict[str, Any]:
     """Return the expected measure on new samples and the certificate of training, as far as the model has them."""
     facts: dict[str, Any] = {}
     if hasattr(model, "expected_score_"):
         facts["expected"] = float(model.expected_score_)
         facts["interval"] = [float(end) for end in model.expected_score_interval_]
-    result = getattr(getattr(model, "learner_", model), "result_", None)
+    result = _result_of(model)
     certificate = getattr(result, "certificate", None)
     if certificate is not None and certificate.is_bounded:
         facts["certificate"] = {"upper": certificate.upper, "lower": certificate.lower, "gap": certificate.relative}
+        facts["status"] = result.status.value
     history = getattr(result, "history", None)
     if certificate is None and history is not None and len(history) and hasattr(history[-1], "measure"):
         facts["recent"] = float(history[-1].measure)
@@ -345,7 +366,13 @@ def _format_summary(model: Any, facts: dict[str, Any]) -> str:
     if "recent" in facts:
         lines.append(f"{facts['measure']} of recent samples, predicted before training on them: {facts['recent']:.4f}")
     if "certificate" in facts:
-        lines.append(f"certified: training is within {100 * facts['certificate']['gap']:.2g} % of the optimum")
+        from metricwise.reporting.optimality import describe_optimality
+
+        lines.append(describe_optimality(_result_of(model), facts["measure"]))
+    if "worth" in facts:
+        from metricwise.reporting.optimality import describe_worth
+
+        lines.append(describe_worth(facts["measure"], "the training samples", **facts["worth"]))
     if facts["algorithm"] == "auto":
         lines.append(model.explain())
     return "\n".join(lines)

@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 from scipy.special import betaincinv
 
 from metricwise._typing import Floats
+from metricwise.measures.tables import divide
 from metricwise.reporting.evaluation import Evaluation
-from metricwise.reporting.markup import number
+from metricwise.reporting.importance import Importance
+from metricwise.reporting.markup import number, spread
 from metricwise.reporting.predictions import Problem, Scale
 from metricwise.reporting.steps import Steps
 from metricwise.reporting.svg import Chart, pad_range
@@ -21,6 +23,7 @@ _UNIT = (0.0, 1.0)
 _BINS = 10
 _ROW = 46  # height of a model in the comparison
 _NAME = 42  # letters of its name
+_FEATURE_ROW, _FEATURE_NAME = 26, 17  # height of a feature, and letters of its name
 
 
 class Point(NamedTuple):
@@ -33,12 +36,13 @@ class Point(NamedTuple):
 
 def operating_point(problem: Problem) -> Point:
     """Return recall, precision and false positive rate of a model's own labels."""
-    tp = float(np.count_nonzero(problem.truth & problem.predicted))
-    predicted, n_pos = float(problem.predicted.sum()), float(problem.truth.sum())
-    n_neg = problem.truth.size - n_pos
-    return Point(
-        tp / n_pos if n_pos else 0.0, tp / predicted if predicted else 0.0, (predicted - tp) / n_neg if n_neg else 0.0
+    table = problem.table
+    rates = (
+        divide(table.tp, table.tp + table.fn),
+        divide(table.tp, table.tp + table.fp),
+        divide(table.fp, table.fp + table.tn),
     )
+    return Point(*map(float, rates))
 
 
 def precision_recall(steps: Steps, point: Point) -> str:
@@ -125,28 +129,33 @@ def compute_calibration(problem: Problem, confidence: float) -> Calibration:
     --------
     >>> import numpy as np
     >>> truth = np.arange(1000) % 10 < 3
-    >>> problem = Problem("yes", "yes", truth, truth & False, np.full(1000, 0.25), "probability", 0.5)
+    >>> problem = Problem("yes", "yes", truth, truth & False, np.full(1000, 0.25), "probability", 0.5, np.ones(1000))
     >>> found = compute_calibration(problem, 0.9)
     >>> found.observed.tolist(), round(found.error, 3)
     ([0.3], 0.05)
     """
-    edges = _edges(problem.scores)
+    weights, edges = problem.weights, _edges(problem.scores, problem.weights)
     group = np.searchsorted(edges, problem.scores, side="right")
     counts = np.bincount(group, minlength=edges.size + 1)
-    filled = counts > 0
-    positives = np.bincount(group, weights=problem.truth, minlength=edges.size + 1)[filled]
-    counts, total = counts[filled], np.bincount(group, weights=problem.scores, minlength=edges.size + 1)[filled]
-    predicted, observed = total / counts, positives / counts
+
+    def sums(values: Floats) -> Floats:
+        return np.bincount(group, weights=values, minlength=edges.size + 1)[counts > 0].astype(np.float64)
+
+    total = sums(weights)
+    predicted, observed = sums(weights * problem.scores) / total, sums(weights * problem.truth) / total
+    n_effective = total**2 / sums(weights**2)  # samples of equal weight that vary as much (Kish)
     tail = (1.0 - confidence) / 2.0
-    prior = positives + 0.5, counts - positives + 0.5  # Jeffreys
-    error = float(np.average(np.abs(predicted - observed), weights=counts))
-    return Calibration(predicted, observed, betaincinv(*prior, tail), betaincinv(*prior, 1.0 - tail), counts, error)
+    prior = n_effective * observed + 0.5, n_effective * (1.0 - observed) + 0.5  # Jeffreys
+    low, high = betaincinv(*prior, tail), betaincinv(*prior, 1.0 - tail)
+    error = float(np.average(np.abs(predicted - observed), weights=total))
+    return Calibration(predicted, observed, low, high, counts[counts > 0], error)
 
 
-def _edges(probabilities: Floats) -> Floats:
+def _edges(probabilities: Floats, weights: Floats) -> Floats:
     """Return bounds of groups whose numbers of positives vary equally: small probabilities share one."""
-    ordered = np.sort(probabilities)
-    variance = np.cumsum(np.maximum(ordered * (1.0 - ordered), 1e-9))
+    order = np.argsort(probabilities)
+    ordered = probabilities[order]
+    variance = np.cumsum(weights[order] * np.maximum(ordered * (1.0 - ordered), 1e-9))
     at = np.searchsorted(variance, variance[-1] * np.arange(1, _BINS) / _BINS)
     return np.unique(ordered[at])
 
@@ -225,6 +234,24 @@ def intervals(title: str, names: Sequence[str], evaluated: Sequence[Evaluation])
     return chart.render(y_ticks=False)
 
 
-def _cut(name: str) -> str:
+def importance(title: str, found: Importance, shown: int) -> str:
+    """Return the importance of the first features with their intervals."""
+    rows = list(found.first(shown))
+    words = "; ".join(
+        f"{name} {number(value)}{f', {spread(interval)}' if interval else ''}" for name, value, interval in rows
+    )
+    ends = pad_range([0.0, *(value for _, value, _ in rows), *(end for *_, pair in rows for end in pair or ())], 0.05)
+    rows_range, height = (-shown + 0.4, 0.6), _FEATURE_ROW * shown + 66
+    chart = Chart("The features that matter", words, title, "", ends, rows_range, height=height, left=140)
+    chart.segment((0.0, -shown + 0.4), (0.0, 0.6), "faint")
+    for k, (name, value, interval) in enumerate(rows):
+        low, high = interval or (0.0, value)
+        chart.segment((low, -k), (high, -k), "first")
+        chart.dot(value, -k, "own", "diamond")
+        chart.label(ends[0], -k, _cut(name, _FEATURE_NAME), "end", -6, 5)
+    return chart.render(y_ticks=False)
+
+
+def _cut(name: str, most: int = _NAME) -> str:
     """Return a name shortened to fit on the chart; the table beside it has the full name."""
-    return name if len(name) <= _NAME else name[: _NAME - 1] + "…"
+    return name if len(name) <= most else name[: most - 1] + "…"

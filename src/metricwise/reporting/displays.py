@@ -196,7 +196,9 @@ class MeasureCurveDisplay:
             raise ValueError(f"y_true must have two classes, got {classes.tolist()[:5]}")
         positive = positive_class(classes, pos_label)
         above = scores > (np.inf if threshold is None else threshold)
-        problem = Problem(str(positive), positive, labels == positive, above, scores, "score", threshold)
+        problem = Problem(
+            str(positive), positive, labels == positive, above, scores, "score", threshold, np.ones(scores.size)
+        )
         return cls._of(problem, get_measure(measure), confidence, name, ax, kwargs)
 
     @classmethod

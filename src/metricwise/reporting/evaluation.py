@@ -2,13 +2,14 @@
 
 Resamples are those of the Bayesian bootstrap: the weight of each sample is drawn from an exponential distribution.
 Samples that are alike for every model are drawn together, so that a million of them cost no more than a few thousand.
+A sample of weight 3 counts as three in the value, but as one in the interval: copies of it would tell nothing new.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,8 +86,8 @@ def evaluate(
     >>> from metricwise.measures import Accuracy
     >>> from metricwise.reporting.predictions import Problem
     >>> truth = np.arange(400) % 4 == 0
-    >>> never = Predictions("binary", ["0", "1"], [Problem("1", 1, truth, truth & False, truth * 1.0, "score", None)])
-    >>> evaluated, = evaluate([never], Accuracy())
+    >>> never = Problem("1", 1, truth, truth & False, truth * 1.0, "score", None, np.ones(400))
+    >>> evaluated, = evaluate([Predictions("binary", ["0", "1"], [never])], Accuracy())
     >>> low, high = evaluated.interval
     >>> evaluated.value, bool(low < 0.75 < high), bool(0.05 < high - low < 0.1)
     (0.75, True, True)
@@ -101,15 +102,16 @@ def _evaluate_labels(
     models: Sequence[Predictions], measure: Any, random: np.random.Generator
 ) -> tuple[list[float], Floats]:
     two = models[0].kind == "binary"
-    patterns, counts = _distinct_patterns(np.hstack([models[0].truth, *(model.predicted for model in models)]))
+    rows = np.hstack([models[0].truth, *(model.predicted for model in models)])
+    patterns, totals = _distinct_patterns(rows, models[0].weights)
     unseen = _unseen_mistakes(patterns, len(models)) if two else patterns[:0]
     patterns = np.vstack([patterns, unseen])
-    prior = np.concatenate([counts, np.full(len(unseen), _UNSEEN)])
-    counts = np.concatenate([counts, np.zeros(len(unseen))])
+    drawn = totals.append(_UNSEEN, len(unseen))
+    seen = np.concatenate([totals.weight, np.zeros(len(unseen))])
     truth, *found = np.hsplit(patterns, len(models) + 1)
     values = _values_of(measure, truth, found, two)
-    draws = [values(weights) for weights in _draw_weights(prior, RESAMPLES, random)]
-    return list(values(counts[None, :])[0]), np.concatenate(draws)
+    draws = [values(weights) for weights in _draw_weights(drawn, RESAMPLES, random)]
+    return list(values(seen[None, :])[0]), np.concatenate(draws)
 
 
 def _unseen_mistakes(patterns: Mask, n_models: int) -> Mask:
@@ -127,23 +129,42 @@ def _unseen_mistakes(patterns: Mask, n_models: int) -> Mask:
     return np.array(found, dtype=bool).reshape(-1, n_models + 1)
 
 
-def _distinct_patterns(rows: Mask) -> tuple[Mask, Floats]:
-    """Return the distinct rows of a table of zeros and ones, and their counts."""
+class _Totals(NamedTuple):
+    """The weight of each pattern, and the number of equally weighted samples that vary as much as its own (Kish)."""
+
+    weight: Floats
+    n_effective: Floats
+
+    @classmethod
+    def of(cls, pattern_of: NDArray[Any], weights: Floats) -> _Totals:
+        """Return the totals of patterns, given the number of the pattern of each sample and the samples' weights."""
+        total: Floats = np.bincount(pattern_of, weights=weights).astype(np.float64)
+        squares: Floats = np.bincount(pattern_of, weights=weights**2).astype(np.float64)
+        return cls(total, total**2 / squares)
+
+    def append(self, samples: float, n_patterns: int) -> _Totals:
+        """Return the totals with further patterns that stand for so many samples of mean weight each."""
+        mean = float(self.weight.sum() / self.n_effective.sum())
+        weight, n_effective = (np.full(n_patterns, value) for value in (samples * mean, samples))
+        return _Totals(np.append(self.weight, weight), np.append(self.n_effective, n_effective))
+
+
+def _distinct_patterns(rows: Mask, weights: Floats) -> tuple[Mask, _Totals]:
+    """Return the distinct rows of a table of booleans, and the weights of the samples that have them."""
     packed = np.packbits(rows, axis=1)
-    _, first, counts = np.unique(
-        np.ascontiguousarray(packed).view(np.dtype((np.void, packed.shape[1]))).ravel(),
-        return_index=True,
-        return_counts=True,
-    )
-    return rows[first], counts.astype(np.float64)
+    codes = np.ascontiguousarray(packed).view(np.dtype((np.void, packed.shape[1]))).ravel()
+    _, first, pattern_of = np.unique(codes, return_index=True, return_inverse=True)
+    return rows[first], _Totals.of(pattern_of, weights)
 
 
-def _draw_weights(counts: Floats, resamples: int, random: np.random.Generator) -> list[Floats] | Any:
+def _draw_weights(totals: _Totals, resamples: int, random: np.random.Generator) -> Iterator[Floats]:
     """Yield blocks of drawn weights; the weight of a pattern is the sum of those of its samples."""
-    size = max(1, min(resamples, _BLOCK // counts.size))
+    size = max(1, min(resamples, _BLOCK // totals.weight.size))
     resamples = resamples if size >= 100 else 200  # fewer resamples if there are many patterns
+    mean = totals.weight / totals.n_effective
     for start in range(0, resamples, size):
-        yield random.gamma(counts, size=(min(size, resamples - start), counts.size))
+        count = min(size, resamples - start)
+        yield mean * random.gamma(totals.n_effective, size=(count, totals.weight.size))
 
 
 def _values_of(measure: Any, truth: Mask, found: list[Mask], two: bool) -> Callable[[Floats], Floats]:
@@ -182,16 +203,17 @@ def _evaluate_rankings(
 ) -> tuple[list[float], Floats]:
     truth = models[0].problems[0].truth
     scores = [model.problems[0].scores for model in models]
-    values = [measure.score(truth, own) for own in scores]
+    sample_weight = models[0].weights
+    values = [measure.score(truth, own, sample_weight) for own in scores]
     grades = _GRADES if len(models) == 1 or truth.size <= _FEW_SAMPLES else _JOINT_GRADES
     columns = np.column_stack([truth, *(_assign_grades(own, grades) for own in scores)])
-    patterns, counts = _distinct_codes(columns)
+    patterns, totals = _distinct_codes(columns, sample_weight)
     positive = patterns[:, 0] == 1
-    coarse = np.array([measure.score(positive, grade, counts) for grade in patterns.T[1:]])
+    coarse = np.array([measure.score(positive, grade, totals.weight) for grade in patterns.T[1:]])
     draws = np.array(
         [
             [measure.score(positive, grade, weights) for grade in patterns.T[1:]]
-            for block in _draw_weights(counts.astype(np.float64), _RANKING_RESAMPLES, random)
+            for block in _draw_weights(totals, _RANKING_RESAMPLES, random)
             for weights in block
         ]
     )
@@ -199,13 +221,13 @@ def _evaluate_rankings(
     return values, draws - coarse + np.array(values)
 
 
-def _distinct_codes(rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the distinct rows of a table of small numbers, and their counts."""
+def _distinct_codes(rows: NDArray[np.int64], weights: Floats) -> tuple[NDArray[np.int64], _Totals]:
+    """Return the distinct rows of a table of small numbers, and the weights of the samples that have them."""
     codes = np.zeros(len(rows), dtype=np.int64)
     for column in rows.T:  # numbered anew after each column, so that codes stay small
         codes = np.unique(codes * (int(column.max()) + 1) + column, return_inverse=True)[1]
-    _, first, counts = np.unique(codes, return_index=True, return_counts=True)
-    return rows[first], counts
+    _, first, pattern_of = np.unique(codes, return_index=True, return_inverse=True)
+    return rows[first], _Totals.of(pattern_of, weights)
 
 
 def _assign_grades(scores: Floats, grades: int) -> NDArray[np.int64]:
@@ -232,21 +254,60 @@ def measure_curve(
     """
     random = np.random.default_rng(seed)
     # Samples between two neighbouring thresholds, from the greatest score on; the last lie below all thresholds.
-    between = [
-        np.diff(np.concatenate([[0], counts[::-1], [total]])).astype(np.float64)
-        for counts, total in ((steps.tp, steps.n_pos), (steps.fp, steps.n_neg))
-    ]
-    drawn = [np.cumsum(random.gamma(counts, size=(_BAND_RESAMPLES, counts.size)), axis=1) for counts in between]
+    parts = ((steps.tp, steps.n_pos, steps.pos_weight), (steps.fp, steps.n_neg, steps.neg_weight))
+    drawn = []
+    for counts, total, of_one in parts:
+        between = np.maximum(np.diff(np.concatenate([[0], counts[::-1], [total]])), 0.0)
+        samples = random.gamma(between / of_one, size=(_BAND_RESAMPLES, between.size))
+        drawn.append(np.cumsum(of_one * samples, axis=1))
     (tp, fp), (n_pos, n_neg) = ((sums[:, :-1] for sums in drawn), (sums[:, -1:] for sums in drawn))
     values = np.asarray(measure.value(tp, fp, n_pos - tp, n_neg - fp), dtype=np.float64)[:, ::-1]
     low, high = np.quantile(values, [(1.0 - confidence) / 2.0, (1.0 + confidence) / 2.0], axis=0)
     return np.asarray(measure.value(*steps.tables), dtype=np.float64), low, high
 
 
+def evaluate_resamples(predictions: Predictions, measure: Measure, weights: Floats) -> Floats:
+    """Return the measure of a model's predictions for several weightings of the samples.
+
+    Parameters
+    ----------
+    predictions : Predictions
+        The predictions.
+    measure : Measure
+        The measure, as returned by `resolve_measure`.
+    weights : array of shape (n_weightings, n_samples)
+        Weights of the samples, which replace those of the predictions.
+    """
+    problem = predictions.problems[0]
+    if measure.response == "scores":
+        return np.array([measure.score(problem.truth, problem.scores, row) for row in weights])
+    values = _values_of(measure, predictions.truth, [predictions.predicted], predictions.kind == "binary")
+    return np.asarray(values(weights)[:, 0])
+
+
+def evaluate_constant(predictions: Predictions, measure: Measure) -> float:
+    """Return the measure of the best constant prediction: what a model that ignores the features can reach.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from metricwise.measures import FBeta
+    >>> from metricwise.reporting.predictions import Problem
+    >>> truth = np.arange(400) % 4 == 0
+    >>> problem = Problem("1", 1, truth, truth, truth * 1.0, "score", 0.5, np.ones(400))
+    >>> evaluate_constant(Predictions("binary", ["0", "1"], [problem]), FBeta())
+    0.4
+    """
+    if measure.response == "scores":
+        first = predictions.problems[0]
+        return float(measure.score(first.truth, np.zeros(first.truth.size), first.weights))
+    truth, totals = _distinct_patterns(predictions.truth, predictions.weights)
+    size = truth.shape[1]
+    constants = np.eye(size, dtype=bool) if predictions.kind == "multiclass" else np.array([[False], [True]])
+    found = [np.broadcast_to(labels, truth.shape) for labels in constants]
+    return float(_values_of(measure, truth, found, predictions.kind == "binary")(totals.weight[None, :]).max())
+
+
 def evaluate_predictions(predictions: Predictions, measure: Measure) -> float:
     """Return the measure of a model's predictions, without an interval."""
-    if measure.response == "scores":
-        return float(measure.score(predictions.problems[0].truth, predictions.problems[0].scores))
-    patterns, counts = _distinct_patterns(np.hstack([predictions.truth, predictions.predicted]))
-    truth, predicted = np.hsplit(patterns, 2)
-    return float(_values_of(measure, truth, [predicted], predictions.kind == "binary")(counts[None, :])[0, 0])
+    return float(evaluate_resamples(predictions, measure, predictions.weights[None, :])[0])

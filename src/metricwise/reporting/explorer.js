@@ -23,8 +23,8 @@
     cohen_kappa: ({ tp, fp, fn, tn }) => ratio(2 * (tp * tn - fp * fn), (tp + fp) * (fp + tn) + (tp + fn) * (fn + tn)),
     own: (c) => c.own,
   };
-  const whole = (count) => count.toLocaleString("en-US");
-  const fixed = (value) => value.toFixed(3).replace("-", "−");
+  const whole = (count) => count.toLocaleString("en-US", { maximumFractionDigits: 1 });
+  const fixed = (value) => (Math.abs(value) < 1e6 ? value.toFixed(3) : String(Number(value.toPrecision(4)))).replace("-", "−");
   const short = (value) => String(Number(value.toPrecision(6)));
   let problem = problems[0], step = problem.start, later = 0;
 
@@ -101,9 +101,9 @@
     const found = best((c) => (c.tp + c.fp > 0 && precision(c) >= least ? c.tp : -Infinity));
     if (found < 0) {
       const most = problem.tp.reduce((max, _, k) => Math.max(max, precision(counts(k))), 0);
-      return say(`No threshold has a precision of ${percent} %; the largest is ${(100 * most).toFixed(1)} %.`);
+      return say(`No threshold has a precision of ${percent} % on these samples; the largest is ${(100 * most).toFixed(1)} %.`);
     }
-    go(found, `Most recall with at least ${percent} % precision. `);
+    go(found, `Most recall with at least ${percent} % precision on these samples. `);
   }
 
   slider.addEventListener("input", () => go(Number(slider.value)));

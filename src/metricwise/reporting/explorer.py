@@ -18,7 +18,7 @@ import numpy as np
 from metricwise.measures import Measure, get_measure
 from metricwise.measures.base import CountsTable
 from metricwise.measures.tables import divide
-from metricwise.reporting.markup import Markup, number
+from metricwise.reporting.markup import Markup, number, tally
 from metricwise.reporting.models import title_of
 from metricwise.reporting.predictions import Problem
 from metricwise.reporting.steps import Steps
@@ -28,7 +28,7 @@ NAMES = (
     "matthews_corrcoef", "cohen_kappa", "accuracy",
 )  # fmt: skip
 _COST_OF_A_MISS = 5  # in units of a false alarm; the reader can change it
-_RATES: dict[str, tuple[str, str, Callable[[int, int, int, int], tuple[int, int]]]] = {
+_RATES: dict[str, tuple[str, str, Callable[[float, float, float, float], tuple[float, float]]]] = {
     "precision": (
         "precision",
         "of the samples predicted positive, the share that is",
@@ -71,16 +71,22 @@ def explorer_data(explored: list[ExplorerProblem], table: CountsTable) -> str:
             {
                 "name": one.problem.name,
                 "t": steps.thresholds.tolist(),
-                "tp": steps.tp.tolist(),
-                "fp": steps.fp.tolist(),
-                "pos": steps.n_pos,
-                "neg": steps.n_neg,
+                "tp": _shorten(steps.tp),
+                "fp": _shorten(steps.fp),
+                "pos": _shorten(steps.n_pos),
+                "neg": _shorten(steps.n_neg),
                 "own": own.tolist(),
                 "start": steps.own,
             }
         )
     found = json.dumps({"problems": problems}, separators=(",", ":"), allow_nan=False)
     return found.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _shorten(counts: Any) -> Any:
+    """Return counts as integers, or sums of weights with six digits after the point."""
+    values = np.asarray(counts)
+    return (values.astype(np.int64) if np.all(values == np.floor(values)) else np.round(values, 6)).tolist()
 
 
 def explorer_script() -> str:
@@ -91,7 +97,7 @@ def explorer_script() -> str:
 def explorer_markup(explored: list[ExplorerProblem], measure: Measure, table: CountsTable, charts: list[str]) -> Markup:
     """Return the controls, the charts of every problem and the tables, as they are at the model's own threshold."""
     first = explored[0].steps
-    tables = tuple(int(cell[first.own]) for cell in first.tables)
+    tables = tuple(float(cell[first.own]) for cell in first.tables)
     several = _choice(explored) if len(explored) > 1 else ""
     pictures = "".join(
         f'<div class="grid" data-problem="{k}"{" hidden" if k else ""}>{chart}</div>' for k, chart in enumerate(charts)
@@ -114,11 +120,11 @@ def _choice(explored: list[ExplorerProblem]) -> str:
 
 def _describe_threshold(steps: Steps) -> str:
     """Describe the model at its own threshold, in the same words as the script."""
-    tp, fp = int(steps.tp[steps.own]), int(steps.fp[steps.own])
+    tp, fp = float(steps.tp[steps.own]), float(steps.fp[steps.own])
     precision, recall = float(divide(tp, tp + fp)), float(divide(tp, steps.n_pos))
     return (
-        f"At {steps.thresholds[steps.own]:.6g}, {tp:,} of {steps.n_pos:,} positives are found, with {fp:,} false "
-        f"alarms: precision {number(precision)}, recall {number(recall)}."
+        f"At {steps.thresholds[steps.own]:.6g}, {tally(tp)} of {tally(steps.n_pos)} positives are found, with "
+        f"{tally(fp)} false alarms: precision {number(precision)}, recall {number(recall)}."
     )
 
 
@@ -138,15 +144,17 @@ def _slider(steps: Steps) -> str:
 
 
 _TARGETS = (
-    "<fieldset><legend>A precision to keep</legend>"
-    '<label for="explorer-precision">At least so much precision, in %</label>'
+    "<fieldset><legend>Precision on these samples</legend>"
+    '<label for="explorer-precision">At least so much precision here, in %</label>'
     '<span class="pair"><input id="explorer-precision" type="number" min="0" max="100" step="1" value="90">'
-    '<button id="explorer-most-recall" type="button">most recall</button></span></fieldset>'
+    '<button id="explorer-most-recall" type="button">most recall</button></span>'
+    "<small>The precision of new samples may be lower: for a guarantee, train with subject_to and "
+    "confidence.</small></fieldset>"
 )
 
 
 def _costs(steps: Steps) -> str:
-    together = int(steps.fp[steps.own]) + _COST_OF_A_MISS * (steps.n_pos - int(steps.tp[steps.own]))
+    together = float(steps.fp[steps.own]) + _COST_OF_A_MISS * (steps.n_pos - float(steps.tp[steps.own]))
     return (
         "<fieldset><legend>Costs</legend>"
         '<span class="pair"><label for="explorer-alarm">of a false alarm</label>'
@@ -155,16 +163,16 @@ def _costs(steps: Steps) -> str:
         f'<input id="explorer-miss" type="number" min="0" step="any" value="{_COST_OF_A_MISS}"></span>'
         '<span class="pair"><button id="explorer-cheapest" type="button">cheapest</button>'
         '<span>now <output id="explorer-cost" for="explorer-step explorer-alarm explorer-miss">'
-        f"{together:,}</output> together</span></span></fieldset>"
+        f"{tally(together)}</output> together</span></span></fieldset>"
     )
 
 
-def _confusion(tables: tuple[int, ...]) -> str:
+def _confusion(tables: tuple[float, ...]) -> str:
     tp, fp, fn, tn = tables
 
-    def cell(name: str, count: int, words: str, right: bool) -> str:
+    def cell(name: str, count: float, words: str, right: bool) -> str:
         style = "right" if right else "wrong"
-        return f'<td class="{style}"><b data-count="{name}">{count:,}</b><span>{words}</span></td>'
+        return f'<td class="{style}"><b data-count="{name}">{tally(count)}</b><span>{words}</span></td>'
 
     return (
         '<table class="confusion" id="explorer-confusion"><caption>Confusion matrix at this threshold</caption>'
@@ -176,7 +184,7 @@ def _confusion(tables: tuple[int, ...]) -> str:
     )
 
 
-def _measures(measure: Measure, table: CountsTable, tables: tuple[int, ...]) -> str:
+def _measures(measure: Measure, table: CountsTable, tables: tuple[float, ...]) -> str:
     tiles = []
     for k, (key, title, note, value) in enumerate(measure_values(measure, table, tables)):
         small = f" <small>{escape(note)}</small>" if note else ""

@@ -1,25 +1,37 @@
-"""Importance of features: weights of a linear model, or the loss of the measure when a feature is shuffled."""
+"""Importance of the features of a model as it predicts: what the measure loses when a column is shuffled.
+
+Every model is treated alike: columns are shuffled as the user gave them, before any preprocessing, and the whole model
+predicts. Texts, and tables of very many columns, would take too long; for them a linear model has the contributions of
+its features (`metricwise.reporting.contributions`), and any other model shuffles the columns that vary most with its
+scores.
+"""
 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
-from scipy import sparse
-from sklearn.pipeline import Pipeline
+from numpy.typing import NDArray
 
-from metricwise._sklearn import take_samples
+from metricwise._sklearn import count_samples, take_samples
 from metricwise._typing import Floats
-from metricwise.decisions.targets import positive_class
+from metricwise.decisions.intervals import middle_part
 from metricwise.measures import Measure
-from metricwise.reporting.evaluation import evaluate_predictions
-from metricwise.reporting.models import layers, positive_label
-from metricwise.reporting.predictions import collect_predictions, relabel
+from metricwise.reporting.columns import column_names, correlated_pair, has_columns, rank_columns, shuffle_column
+from metricwise.reporting.contributions import find_contributions
+from metricwise.reporting.evaluation import evaluate_resamples
+from metricwise.reporting.predictions import Predictions, collect_predictions, relabel
 
-_MOST_SAMPLES = 2000
-_PASSES = 5
+Kind = Literal["permutation", "contribution"]
+
+_REPEATS, _FEWEST_REPEATS = 5, 2
+_MOST_COLUMNS = 200  # that are shuffled
+_FEWEST_SAMPLES, _MOST_SAMPLES = 2000, 10_000
+_MOST_PREDICTIONS = 500_000  # of single samples: fewer samples are drawn where there are many columns
+_RESAMPLES, _RANKING_RESAMPLES = 300, 60
 
 
 @dataclass(frozen=True)
@@ -29,32 +41,72 @@ class Importance:
     Attributes
     ----------
     names : list of str
-        Names of the features.
+        Names of the columns, or of the features that a linear model sees.
     values : array
-        Weights (times the standard deviation of the feature) or losses of the measure.
-    spread : array or None
-        Standard deviation of the losses over shuffles; nan where there was time for one only.
-    is_linear : bool
-        Whether values are weights.
+        Losses of the measure by shuffling, or contributions to the score of a linear model.
+    intervals : array of shape (n, 2) or None
+        Intervals of the losses, from resamples of samples and shuffles; contributions have none.
+    kind : {"permutation", "contribution"}
+        What the values are.
     n_features, n_samples : int
         Number of all features, and number of samples used.
-    n_tried : int
-        Number of features shuffled before the time limit.
+    n_repeats : int
+        How often each column was shuffled; 0 for contributions.
+    n_columns : int
+        How many columns there was time to shuffle; 0 for contributions.
+    correlated : tuple of str, str and float, or None
+        The two numeric columns of the greatest correlation, where it is strong.
     """
 
     names: list[str]
     values: Floats
-    spread: Floats | None
-    is_linear: bool
+    intervals: Floats | None
+    kind: Kind
     n_features: int
     n_samples: int
-    n_tried: int
+    n_repeats: int = 0
+    n_columns: int = 0
+    correlated: tuple[str, str, float] | None = None
+
+    def first(self, count: int) -> Iterator[tuple[str, float, tuple[float, float] | None]]:
+        """Yield name, value and interval of the most important features."""
+        for k in range(count):
+            interval = None if self.intervals is None else (float(self.intervals[k, 0]), float(self.intervals[k, 1]))
+            yield self.names[k], float(self.values[k]), interval
+
+
+@dataclass(frozen=True)
+class ImportanceSettings:
+    """How importance is estimated.
+
+    Attributes
+    ----------
+    names : list of str or None
+        Names of the columns; by default those of a data frame.
+    seconds : float
+        Time limit for shuffling, approximately.
+    confidence : float
+        Confidence level of the intervals.
+    seed : int
+        Seeds the draws of samples, shuffles and resamples.
+    """
+
+    names: Any = None
+    seconds: float = 5.0
+    confidence: float = 0.9
+    seed: int = 0
 
 
 def compute_importance(
-    model: Any, X: Any, y: Any, measure: Measure, pos_label: Any, names: Any, seconds: float, seed: int = 0
+    model: Any,
+    X: Any,
+    y: Any,
+    measure: Measure,
+    pos_label: Any = None,
+    sample_weight: Floats | None = None,
+    settings: ImportanceSettings | None = None,
 ) -> Importance | None:
-    """Return the importance of the features of a model; None if it cannot be computed.
+    """Return the importance of the features of a model; None for texts, unless the model is linear.
 
     Parameters
     ----------
@@ -66,120 +118,113 @@ def compute_importance(
         The measure whose loss is computed.
     pos_label : label or None
         The positive class.
-    names : list of str or None
-        Names of the columns of X.
-    seconds : float
-        Time limit for shuffling, approximately.
-    seed : int
-        Seeds the draws.
+    sample_weight : array or None
+        Weights of the samples.
+    settings : ImportanceSettings, optional
+        Names, time limit, confidence level and seed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from metricwise.measures import Accuracy
+    >>> X = np.random.default_rng(0).normal(size=(300, 3))
+    >>> y = X[:, 2] > 0.0
+    >>> found = compute_importance(LogisticRegression().fit(X, y), X, y, Accuracy())
+    >>> found.names[0], bool(found.intervals[0, 0] < found.values[0] < found.intervals[0, 1])
+    ('feature 2', True)
     """
-    n_samples = X.shape[0] if hasattr(X, "shape") else len(X)
-    samples = np.random.default_rng(seed).permutation(n_samples)[:_MOST_SAMPLES]
-    part = take_samples(X, np.sort(samples))
-    found = _linear_weights(model, part, names, pos_label)
-    if found is not None:
-        return found
-    if not hasattr(part, "shape") or len(part.shape) != 2:
-        return None  # texts, which have no columns
-    truth = y[np.sort(samples)] if sparse.issparse(y) else take_samples(y, np.sort(samples))
-    return _shuffle_features(model, part, truth, measure, pos_label, _column_names(part, names), seconds, seed)
-
-
-def _linear_weights(model: Any, part: Any, names: Any, pos_label: Any) -> Importance | None:
-    """Return the weights of a linear model of two classes, each times the spread of its feature."""
-    learner = list(layers(model))[-1]
-    weights: Any = getattr(learner, "coef_", None)
-    weights = weights.toarray() if sparse.issparse(weights) else weights
-    of_atoms = hasattr(learner, "dictionary_")
-    if weights is None or of_atoms or np.ndim(weights) != 2 or len(weights) != 1:
+    settings = settings or ImportanceSettings()
+    n_columns = X.shape[1] if has_columns(X) else 0
+    names = column_names(X, settings.names) if n_columns else None
+    chosen = _draw_samples(count_samples(X), n_columns, settings.seed)
+    part, truth = take_samples(X, chosen), take_samples(y, chosen)
+    weights = None if sample_weight is None else sample_weight[chosen]
+    if not 0 < n_columns <= _MOST_COLUMNS:
+        found = find_contributions(model, part, names, pos_label, weights)
+        if found is not None:
+            return _rank(*found, None, "contribution", len(found[0]), len(chosen))
+    if names is None:
         return None
-    seen, named = part, _column_names(part, names) if len(np.shape(part)) == 2 else None
-    for layer in layers(model):
-        if isinstance(layer, Pipeline) and len(layer.steps) > 1:
-            seen, named = layer[:-1].transform(seen), _names_after(layer[:-1], named)
-    named = named if named is not None and len(named) == seen.shape[1] else None
-    seen = seen if sparse.issparse(seen) else np.asarray(seen, dtype=np.float64)
-    if seen.shape[1] != weights.shape[1]:
-        return None
-    given = positive_label(model) if pos_label is None else pos_label
-    sign = 1.0 if positive_class(model.classes_, given) == model.classes_[1] else -1.0
-    values = sign * np.asarray(weights[0], dtype=np.float64) * _spread(seen)
-    return _order_by_size(_column_names(seen, named), values, None, True, values.size, seen.shape[0])
+    predictions = collect_predictions(model, part, truth, pos_label, sample_weight=weights)
+    columns = rank_columns(part, [one.scores for one in predictions.problems])[:_MOST_COLUMNS]
+    return _Shuffling(model, part, truth, measure, pos_label, predictions, settings).run(columns, names)
 
 
-def _names_after(before: Any, names: list[str] | None) -> list[str] | None:
-    """Return the names of the features after the first steps of a pipeline; unchanged if these have no names."""
-    try:
-        return [str(name) for name in before.get_feature_names_out(names)]
-    except (AttributeError, ValueError):
-        return names
+def _draw_samples(n_samples: int, n_columns: int, seed: int) -> Any:
+    """Return the positions of the samples to use: more of them where few columns are shuffled."""
+    affordable = _MOST_PREDICTIONS // (_REPEATS * max(min(n_columns, _MOST_COLUMNS), 1))
+    most = min(max(affordable, _FEWEST_SAMPLES), _MOST_SAMPLES)
+    return np.sort(np.random.default_rng(seed).permutation(n_samples)[:most])
 
 
-def _spread(samples: Any) -> Floats:
-    if sparse.issparse(samples):
-        mean = np.asarray(samples.mean(axis=0)).ravel()
-        squares = np.asarray(samples.multiply(samples).mean(axis=0)).ravel()
-        return np.asarray(np.sqrt(np.maximum(squares - mean**2, 0.0)))
-    return np.asarray(np.nanstd(samples, axis=0))
+@dataclass(frozen=True)
+class _Shuffling:
+    """The measure of a model on samples with one column shuffled, again and again."""
 
+    model: Any
+    X: Any
+    y: Any
+    measure: Measure
+    pos_label: Any
+    predictions: Predictions
+    settings: ImportanceSettings
 
-def _column_names(samples: Any, names: Any) -> list[str]:
-    size = samples.shape[1]
-    names = getattr(samples, "columns", None) if names is None else names
-    found = [f"feature {k}" for k in range(size)] if names is None else [str(name) for name in names]
-    if len(found) != size:
-        raise ValueError(f"feature_names has {len(found)} names, but X has {size} columns")
-    return found
+    def run(self, columns: Any, names: list[str]) -> Importance:
+        """Shuffle columns in the given order while time allows, each equally often; return what the measure loses."""
+        random = np.random.default_rng(self.settings.seed)
+        resamples = self._draw_resamples(random)
+        base = evaluate_resamples(self.predictions, self.measure, resamples)
 
+        def lose(column: int) -> Floats:
+            shuffled = self._predict(shuffle_column(self.X, column, random.permutation(self.X.shape[0])))
+            return base - evaluate_resamples(shuffled, self.measure, resamples)
 
-def _shuffle_features(
-    model: Any, X: Any, y: Any, measure: Measure, pos_label: Any, names: list[str], seconds: float, seed: int
-) -> Importance:
-    random = np.random.default_rng(seed)
-    until = time.perf_counter() + seconds
-    found = collect_predictions(model, X, y, pos_label)
-    base = evaluate_predictions(found, measure)
-
-    def value_of(samples: Any) -> float:
-        by_labels = measure.response == "labels"  # then scores, which may double the time, are not needed
-        return evaluate_predictions(
-            relabel(found, model, samples) if by_labels else collect_predictions(model, samples, y, pos_label), measure
-        )
-
-    losses: list[list[float]] = [[] for _ in names]
-    for _ in range(_PASSES):
-        for column in random.permutation(len(names)):
-            if time.perf_counter() > until:
+        started = time.perf_counter()
+        losses: list[list[Floats]] = []
+        for column in columns:
+            if losses and time.perf_counter() - started > self.settings.seconds:
                 break
-            shuffled = _shuffle_column(X, int(column), random)
-            losses[column].append(base - value_of(shuffled))
-    tried = [k for k, found in enumerate(losses) if found]
-    values = np.array([np.mean(losses[k]) for k in tried])
-    spread = np.array([np.std(losses[k], ddof=1) if len(losses[k]) > 1 else np.nan for k in tried])
-    return _order_by_size([names[k] for k in tried], values, spread, False, len(names), X.shape[0])
+            losses.append([lose(int(column)) for _ in range(_FEWEST_REPEATS)])
+        columns = columns[: len(losses)]
+        while len(losses[0]) < _REPEATS and self._allows_another(time.perf_counter() - started, len(losses[0])):
+            for found, column in zip(losses, columns, strict=True):
+                found.append(lose(int(column)))
+        return self._summarise(columns, names, np.array(losses), random)
+
+    def _allows_another(self, seconds: float, n_repeats: int) -> bool:
+        """Return whether another shuffle of every column fits into the time limit, given the time of those so far."""
+        return seconds * (n_repeats + 1) / n_repeats <= self.settings.seconds
+
+    def _summarise(
+        self, columns: Any, names: list[str], losses: NDArray[np.float64], random: np.random.Generator
+    ) -> Importance:
+        """Return mean losses with intervals, from losses of shape (columns, shuffles, resamples)."""
+        shares = random.dirichlet(np.ones(losses.shape[1]), losses.shape[2])
+        shares[0] = 1.0 / losses.shape[1]  # the first resample is the samples themselves, every shuffle counted alike
+        drawn = np.einsum("csr,rs->cr", losses, shares)
+        intervals = np.array([middle_part(row[1:], self.settings.confidence) for row in drawn])
+        shown = [names[k] for k in columns]
+        ranked = _rank(shown, drawn[:, 0], intervals, "permutation", len(names), self.X.shape[0])
+        pair = correlated_pair(self.X, columns, shown)
+        return replace(ranked, n_repeats=losses.shape[1], n_columns=len(columns), correlated=pair)
+
+    def _predict(self, samples: Any) -> Predictions:
+        if self.measure.response == "labels":  # scores, which may double the time, are not needed
+            return relabel(self.predictions, self.model, samples)
+        weights = self.predictions.weights
+        return collect_predictions(self.model, samples, self.y, self.pos_label, sample_weight=weights)
+
+    def _draw_resamples(self, random: np.random.Generator) -> Floats:
+        """Return weights of the samples: their own, and those of a Bayesian bootstrap."""
+        size = _RESAMPLES if self.measure.response == "labels" else _RANKING_RESAMPLES
+        drawn = random.standard_exponential((size, self.predictions.n_samples))
+        return self.predictions.weights * np.vstack([np.ones(self.predictions.n_samples), drawn])
 
 
-def _shuffle_column(X: Any, column: int, random: np.random.Generator) -> Any:
-    """Return a copy of samples in which one column is shuffled."""
-    order = random.permutation(X.shape[0])
-    if sparse.issparse(X):
-        columns = X.tocsc()
-        parts = [columns[:, :column], columns[order][:, [column]], columns[:, column + 1 :]]
-        return sparse.hstack(parts, format="csr")
-    if hasattr(X, "iloc"):
-        copy = X.copy()
-        copy[copy.columns[column]] = X.iloc[order, column].set_axis(X.index)
-        return copy
-    if hasattr(X, "with_columns"):  # polars
-        return X.with_columns(X.to_series(column)[order.tolist()])
-    copy = np.array(X)
-    copy[:, column] = copy[order, column]
-    return copy
-
-
-def _order_by_size(
-    names: list[str], values: Floats, spread: Floats | None, is_linear: bool, n_features: int, n_samples: int
+def _rank(
+    names: list[str], values: Floats, intervals: Floats | None, kind: Kind, n_features: int, n_samples: int
 ) -> Importance:
     order = np.argsort(-np.abs(values), kind="stable")
-    ranked = None if spread is None else spread[order]
-    return Importance([names[k] for k in order], values[order], ranked, is_linear, n_features, n_samples, len(names))
+    ranked = None if intervals is None else intervals[order]
+    return Importance([names[k] for k in order], values[order], ranked, kind, n_features, n_samples)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from html import escape
+
+_LARGE = 1e6  # from here on, numbers are shown by their first digits and a power of ten
+NO_INTERVAL = "no interval"
 
 
 class Markup(str):
@@ -24,14 +28,28 @@ def text(value: object) -> str:
 
 
 def number(value: float, digits: int = 3) -> str:
-    """Return a number with a fixed number of digits and a true minus sign.
+    """Return a number with a fixed number of digits and a true minus sign; a large one with a power of ten.
 
     Examples
     --------
-    >>> number(0.12345), number(-1.0, 1)
-    ('0.123', '−1.0')
+    >>> number(0.12345), number(-1.0, 1), number(1e200), number(float("nan"))
+    ('0.123', '−1.0', '1e+200', 'not defined')
     """
-    return f"{value:.{digits}f}".replace("-", "−")
+    if math.isnan(value):
+        return "not defined"
+    shown = f"{value:.{digits}f}" if abs(value) < _LARGE else f"{value:.4g}"
+    return shown.replace("-", "−")
+
+
+def tally(count: float) -> str:
+    """Return a number of samples, or a sum of their weights with one digit after the point.
+
+    Examples
+    --------
+    >>> tally(12000), tally(12000.26), tally(3.0), tally(1e200)
+    ('12,000', '12,000.3', '3', '1e+200')
+    """
+    return f"{round(count, 1) + 0.0:,.1f}".removesuffix(".0") if abs(count) < 1e15 else f"{count:.4g}"
 
 
 def count_of(count: int, noun: str = "sample") -> str:
@@ -53,7 +71,7 @@ def signed(value: float) -> str:
     >>> signed(0.0312), signed(-0.5)
     ('+0.031', '−0.500')
     """
-    return f"{value:+.3f}".replace("-", "−")
+    return number(value) if math.isnan(value) or value < 0.0 else f"+{number(value)}"
 
 
 def percent(share: float) -> str:
@@ -68,8 +86,14 @@ def percent(share: float) -> str:
 
 
 def spread(interval: tuple[float, float]) -> str:
-    """Return an interval in words."""
-    return f"{number(interval[0])} to {number(interval[1])}"
+    """Return an interval in words; `NO_INTERVAL` if it has no ends.
+
+    Examples
+    --------
+    >>> spread((0.25, 0.5)), spread((float("nan"), float("nan")))
+    ('0.250 to 0.500', 'no interval')
+    """
+    return NO_INTERVAL if any(map(math.isnan, interval)) else f"{number(interval[0])} to {number(interval[1])}"
 
 
 def table(

@@ -76,6 +76,34 @@ def positive_label(model: Any) -> Any:
     return next((label for label in labels if label is not None), None)
 
 
+def thresholds_of(model: Any) -> list[float]:
+    """Return the thresholds of a model as its users read them: `threshold_` here, `best_threshold_` in scikit-learn.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from metricwise import PlugInClassifier
+    >>> X, y = make_classification(200, random_state=0)
+    >>> model = PlugInClassifier(LogisticRegression()).fit(X, y)
+    >>> thresholds_of(model) == [model.threshold_]
+    True
+    """
+    found = (getattr(layer, name, None) for layer in layers(model) for name in ("best_threshold_", "threshold_"))
+    return [float(value) for value in found if isinstance(value, float)]
+
+
+def score_offset(model: Any) -> float:
+    """Return what to add to decision values so that `threshold_` separates them.
+
+    The classifiers of this library subtract their threshold from decision values. Where they have probabilities, the
+    threshold is one of these, and the decision values stay as they are.
+    """
+    own = next((layer for layer in layers(model) if entry_of(layer) is not None), None)
+    threshold = None if own is None or hasattr(own, "predict_proba") else getattr(own, "threshold_", None)
+    return threshold if isinstance(threshold, float) else 0.0
+
+
 def results_of(model: Any) -> list[Result | StreamResult]:
     """Return the training results of a model: one, one per class, or none if unknown."""
     for layer in layers(model):

@@ -10,8 +10,9 @@ import numpy as np
 from metricwise.measures import Measure
 from metricwise.measures.tables import divide
 from metricwise.reporting import charts
-from metricwise.reporting.evaluation import Evaluation
+from metricwise.reporting.evaluation import Evaluation, evaluate_constant
 from metricwise.reporting.markup import (
+    NO_INTERVAL,
     Markup,
     beside,
     count_of,
@@ -25,6 +26,7 @@ from metricwise.reporting.markup import (
     signed,
     spread,
     table,
+    tally,
     text,
 )
 from metricwise.reporting.models import (
@@ -46,25 +48,37 @@ def headline(
     """Return the measure, with its interval and the samples it was evaluated on."""
     first = predictions.problems[0]
     two = predictions.kind == "binary"
-    what = count_of(predictions.n_samples)
-    if two:
-        what += f", {int(first.truth.sum()):,} of them “{first.name}” ({percent(float(first.truth.mean()))})"
-    else:
-        what += f", {len(predictions.problems)} {NOUNS[predictions.kind]}"
+    has_interval = not np.isnan(evaluated.interval).any()
     words = paragraph(
         "" if is_declared else "The model does not declare its measure; it is evaluated by this one. ",
-        f"Evaluated on {samples}: {what}. The interval reflects the chance in the choice of these samples.",
+        f"Evaluated on {samples}: {_describe_samples(predictions)}. ",
+        "The interval reflects the chance in the choice of these samples."
+        if has_interval
+        else "There is no interval, as resamples of these samples leave the measure undefined.",
+        f" The best constant prediction, which needs no model, has {number(evaluate_constant(predictions, measure))}.",
         style="soft",
     )
-    low, high = evaluated.interval
+    interval = f"<p>{percent(evaluated.confidence)} interval {spread(evaluated.interval)}</p>" if has_interval else ""
+    bar = _interval_bar(evaluated.value, *evaluated.interval) if has_interval else ""
     hero = (
         f'<div class="hero"><p class="measure">{text(title_of(measure))}</p>'
         f'<p class="value">{number(evaluated.value)}</p>'
-        f"<p>{percent(evaluated.confidence)} interval {spread((low, high))}</p>"
-        f"{_interval_bar(evaluated.value, low, high)}{_rates(first) if two else ''}</div>"
+        f"{interval}{bar}{_rates(first) if two else ''}</div>"
     )
     side = _confusion(first) if two else ""
     return Markup(f'<header><h1>{text(title)}</h1>{words}<div class="headline">{hero}{side}</div></header>')
+
+
+def _describe_samples(predictions: Predictions) -> str:
+    """Return the number of samples and classes in words, with the sum of the weights where samples have some."""
+    first, what, whose = predictions.problems[0], count_of(predictions.n_samples), "them"
+    if predictions.is_weighted:
+        what, whose = f"{what} with a total weight of {tally(float(predictions.weights.sum()))}", "it"
+    if predictions.kind != "binary":
+        return f"{what}, {len(predictions.problems)} {NOUNS[predictions.kind]}"
+    positive = first.table.tp + first.table.fn
+    share = percent(positive / float(predictions.weights.sum()))
+    return f"{what}, {tally(positive)} of {whose} “{first.name}” ({share})"
 
 
 def _interval_bar(value: float, low: float, high: float) -> str:
@@ -84,14 +98,13 @@ def _rates(problem: Problem) -> str:
 
 
 def _confusion(problem: Problem) -> str:
-    truth, predicted = problem.truth, problem.predicted
-    tp, fp = int(np.sum(truth & predicted)), int(np.sum(~truth & predicted))
-    fn, tn = int(truth.sum()) - tp, int((~truth).sum()) - fp
+    table = problem.table
+    tp, fp, fn, tn = map(tally, (table.tp, table.fp, table.fn, table.tn))
     cells = (
-        f'<tr><th scope="row">is “{text(problem.name)}”</th><td class="right"><b>{tp:,}</b><span>found</span></td>'
-        f'<td class="wrong"><b>{fn:,}</b><span>missed</span></td></tr>'
-        f'<tr><th scope="row">is not</th><td class="wrong"><b>{fp:,}</b><span>false alarms</span></td>'
-        f'<td class="right"><b>{tn:,}</b><span>left alone</span></td></tr>'
+        f'<tr><th scope="row">is “{text(problem.name)}”</th><td class="right"><b>{tp}</b><span>found</span></td>'
+        f'<td class="wrong"><b>{fn}</b><span>missed</span></td></tr>'
+        f'<tr><th scope="row">is not</th><td class="wrong"><b>{fp}</b><span>false alarms</span></td>'
+        f'<td class="right"><b>{tn}</b><span>left alone</span></td></tr>'
     )
     return (
         '<div><table class="confusion"><caption>Confusion matrix of the model</caption><thead><tr><td></td>'
@@ -111,12 +124,7 @@ def training(model: Any, measure: Measure, is_declared: bool) -> Markup:
         parts += [paragraph(line) for line in explanation.splitlines() if not line.startswith("- ")]
     expected = expectation_of(model)
     if expected and not explanation:
-        parts.append(
-            paragraph(
-                f"Out of fold, while it was trained, its {title_of(measure)} was {number(expected[0])}; on as many new "
-                f"samples, {spread(expected[1:])} was to be expected (90 %)."
-            )
-        )
+        parts.append(paragraph(_describe_expectation(title_of(measure), *expected)))
     settings = [
         (name, value, type(layer).__name__) for layer in shown for name, value in changed_settings(layer).items()
     ]
@@ -124,6 +132,13 @@ def training(model: Any, measure: Measure, is_declared: bool) -> Markup:
         caption = "Settings that are not the defaults"
         parts.append(details("Settings", table(caption, ("setting", "value", "of"), settings, "plain", (1, 2))))
     return section("model", "What was trained, and why", *parts)
+
+
+def _describe_expectation(title: str, value: float, low: float, high: float) -> str:
+    found = f"Out of fold, while it was trained, its {title} was {number(value)}"
+    if np.isnan([low, high]).any():
+        return f"{found}; training evaluated too few samples for an interval."
+    return f"{found}; on as many new samples, {spread((low, high))} was to be expected (90 %)."
 
 
 def _shown_layers(model: Any) -> list[Any]:
@@ -139,10 +154,10 @@ def class_tables(predictions: Predictions) -> Markup:
     """Return samples, precision, recall and F1 per class or label; for classes the confusion matrix, too."""
     rows = []
     for problem in predictions.problems:
-        tp = int(np.sum(problem.truth & problem.predicted))
-        predicted, true = int(problem.predicted.sum()), int(problem.truth.sum())
+        tp = problem.table.tp
+        predicted, true = tp + problem.table.fp, tp + problem.table.fn
         values = divide(tp, predicted), divide(tp, true), divide(2 * tp, predicted + true)
-        rows.append((problem.name, f"{true:,}", f"{predicted:,}", *(number(float(value)) for value in values)))
+        rows.append((problem.name, tally(true), tally(predicted), *(number(float(value)) for value in values)))
     what = "label" if predictions.kind == "multilabel" else "class"
     own = table(f"Every {what} vs the rest", (what, "samples", "predicted", "precision", "recall", "F1"), rows)
     return section("classes", f"Every {what}", grid(own, _class_confusion(predictions) if what == "class" else ""))
@@ -153,12 +168,13 @@ def _class_confusion(predictions: Predictions) -> Markup:
     if len(names) > _SHOWN_CLASSES:
         return paragraph(f"The confusion matrix of {len(names)} classes is too large to be shown.", style="soft")
     truth, found = predictions.truth.argmax(axis=1), predictions.predicted.argmax(axis=1)
-    cells = np.bincount(truth * len(names) + found, minlength=len(names) ** 2).reshape(len(names), -1)
+    codes, size = truth * len(names) + found, len(names) ** 2
+    cells = np.bincount(codes, weights=predictions.weights, minlength=size).reshape(len(names), -1)
 
     def cell(true: int, predicted: int) -> Markup:
         count = cells[true, predicted]
         kind = "hit" if true == predicted else "miss" if count else "none"
-        return Markup(f'<span class="{kind}">{count:,}</span>')
+        return Markup(f'<span class="{kind}">{tally(count)}</span>')
 
     rows = [(name, *(cell(i, j) for j in range(len(names)))) for i, name in enumerate(names)]
     caption = "Confusion matrix: true classes in rows, predicted ones in columns"
@@ -193,5 +209,5 @@ def comparison(
 def _verdict(name: str, other: str, own: Evaluation, its: Evaluation, title: str) -> str:
     difference, low, high = own.ahead_of(its)
     outcome = "ahead" if low > 0.0 else "behind" if high < 0.0 else "too close to call"
-    between = f"{signed(low)} to {signed(high)}"
+    between = NO_INTERVAL if np.isnan([low, high]).any() else f"{signed(low)} to {signed(high)}"
     return f"{title} of {name} minus that of {other}: {signed(difference)} ({between}): {outcome}."

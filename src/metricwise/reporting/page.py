@@ -12,12 +12,14 @@ from typing import Any
 
 import numpy as np
 
+from metricwise._sklearn import check_sample_weight, count_samples, take_samples
+from metricwise._typing import Floats
 from metricwise.io.atomic import atomic_file
 from metricwise.measures import Measure, get_measure
 from metricwise.reporting import overview, sections
-from metricwise.reporting.evaluation import evaluate, resolve_measure, threshold_measure
+from metricwise.reporting.evaluation import evaluate, evaluate_constant, resolve_measure, threshold_measure
 from metricwise.reporting.explorer import ExplorerProblem, explorer_data, explorer_script
-from metricwise.reporting.importance import compute_importance
+from metricwise.reporting.importance import ImportanceSettings, compute_importance
 from metricwise.reporting.markup import Markup, text
 from metricwise.reporting.models import measure_of, name_of, title_of
 from metricwise.reporting.predictions import Predictions, collect_predictions
@@ -87,6 +89,7 @@ def report(
     feature_names: Any = None,
     label_names: Any = None,
     pos_label: Any = None,
+    sample_weight: Any = None,
     confidence: float = 0.9,
     importance_seconds: float = 5.0,
     random_state: int = 0,
@@ -117,10 +120,13 @@ def report(
         Names of the labels of multilabel targets.
     pos_label : label, optional
         The positive class of two; by default that of the model, or the last in order.
+    sample_weight : array of shape (n_samples,), optional
+        Weights of the samples, which all counts, values and curves of the page sum. An interval counts a sample once,
+        whatever its weight: copies of it would tell nothing new.
     confidence : float, default=0.9
         Confidence level of the intervals.
     importance_seconds : float, default=5.0
-        Time limit for shuffling features to estimate their importance; not used for linear models.
+        Time limit, approximately, for shuffling columns to estimate their importance.
     random_state : int, default=0
         Seeds resamples and shuffles.
 
@@ -143,15 +149,18 @@ def report(
     """
     if not 0.0 < confidence < 1.0:
         raise ValueError(f"confidence must lie between 0 and 1, got {confidence!r}")
-    found = collect_predictions(model, X, y, pos_label, label_names)
+    X, y, sample_weight = _drop_weightless(X, y, sample_weight)
+    found = collect_predictions(model, X, y, pos_label, label_names, sample_weight)
     given, is_declared = measure_of(model, found.kind != "binary") if measure is None else (get_measure(measure), True)
     criterion = resolve_measure(given, found)
     others = {
-        str(name): collect_predictions(other, X, y, pos_label, label_names) for name, other in (compare or {}).items()
+        str(name): collect_predictions(other, X, y, pos_label, label_names, sample_weight)
+        for name, other in (compare or {}).items()
     }
     evaluated = evaluate([found, *others.values()], criterion, confidence, random_state)
     explored = _select_problems(found, criterion)
-    importance = compute_importance(model, X, y, criterion, pos_label, feature_names, importance_seconds, random_state)
+    settings = ImportanceSettings(feature_names, importance_seconds, confidence, random_state)
+    importance = compute_importance(model, X, y, criterion, pos_label, sample_weight, settings)
     named = title or f"{name_of(model)}: {title_of(criterion)}"
     parts = [
         overview.headline(named, criterion, evaluated[0], found, samples, is_declared),
@@ -159,9 +168,9 @@ def report(
         overview.class_tables(found) if found.kind != "binary" else None,
         sections.curves(explored, found, criterion, confidence, random_state),
         _comparison(name_of(model), others, evaluated, criterion, found),
-        sections.features(importance, criterion),
+        sections.features(importance, criterion, confidence),
         sections.calibration(found.problems[0], confidence) if found.kind == "binary" else None,
-        sections.convergence(model, criterion),
+        sections.convergence(model, criterion, evaluated[0].value, evaluate_constant(found, criterion)),
         sections.leaderboard(model, criterion),
     ]
     page = Report(
@@ -174,9 +183,20 @@ def report(
     return page
 
 
+def _drop_weightless(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Floats | None]:
+    """Return the samples that have a weight above zero: others are as good as absent."""
+    if sample_weight is None:
+        return X, y, None
+    weights = check_sample_weight(sample_weight, X)
+    kept = np.flatnonzero(weights > 0.0)
+    if kept.size == weights.size or count_samples(y) != weights.size:  # other lengths are reported later
+        return X, y, weights
+    return take_samples(X, kept), take_samples(y, kept), weights[kept]
+
+
 def _select_problems(found: Predictions, criterion: Measure) -> list[ExplorerProblem]:
     """Return the problems of the explorer, the most frequent ones if there are many."""
-    order = np.argsort([-int(problem.truth.sum()) for problem in found.problems], kind="stable")
+    order = np.argsort([-float(problem.weights @ problem.truth) for problem in found.problems], kind="stable")
     chosen = np.sort(order[:_MOST_PROBLEMS])
     most = max(MOST_STEPS // chosen.size, _FEWEST_STEPS)
     problems = [found.problems[k] for k in chosen]

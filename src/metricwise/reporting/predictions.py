@@ -7,14 +7,16 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from metricwise._sklearn import check_sample_weight
 from metricwise._typing import Floats, Mask
 from metricwise.decisions.label_matrix import validate_label_matrix
 from metricwise.decisions.targets import positive_class
-from metricwise.reporting.models import layers, positive_label
+from metricwise.measures.averages import matrix_table
+from metricwise.measures.base import Table
+from metricwise.reporting.models import positive_label, score_offset, thresholds_of
 
 Scale = Literal["probability", "score"]
 Kind = Literal["binary", "multiclass", "multilabel"]
@@ -43,6 +45,8 @@ class Problem:
         Whether the scores are probabilities.
     threshold : float or None
         Samples with a score above it are predicted positive; None if the labels follow from no threshold.
+    weights : array
+        Weights of the samples: ones, or those given.
     """
 
     name: str
@@ -52,6 +56,13 @@ class Problem:
     scores: Floats
     scale: Scale
     threshold: float | None
+    weights: Floats
+
+    @property
+    def table(self) -> Table:
+        """The weighted contingency table of the model's own labels."""
+        cells = matrix_table(self.truth[:, None], self.predicted[:, None], self.weights)
+        return Table(*(float(cell[0]) for cell in (cells.tp, cells.fp, cells.fn, cells.tn)))
 
 
 @dataclass(frozen=True)
@@ -77,8 +88,20 @@ class Predictions:
         """Number of samples."""
         return int(self.problems[0].truth.size)
 
+    @property
+    def weights(self) -> Floats:
+        """The weights of the samples."""
+        return self.problems[0].weights
 
-def collect_predictions(model: Any, X: Any, y: Any, pos_label: Any = None, label_names: Any = None) -> Predictions:
+    @property
+    def is_weighted(self) -> bool:
+        """Whether samples have different weights, or weights other than one."""
+        return bool(np.any(self.weights != 1.0))
+
+
+def collect_predictions(
+    model: Any, X: Any, y: Any, pos_label: Any = None, label_names: Any = None, sample_weight: Any = None
+) -> Predictions:
     """Return the predictions of a model for samples.
 
     Parameters
@@ -93,6 +116,8 @@ def collect_predictions(model: Any, X: Any, y: Any, pos_label: Any = None, label
         The positive class of two; by default that of the model, else the last in order.
     label_names : list of str, optional
         Names of the labels of multilabel targets.
+    sample_weight : array of shape (n_samples,), optional
+        Weights of the samples.
 
     Examples
     --------
@@ -106,8 +131,9 @@ def collect_predictions(model: Any, X: Any, y: Any, pos_label: Any = None, label
     if not any(hasattr(model, name) for name, _ in _METHODS):
         raise TypeError(f"{type(model).__name__} has neither predict_proba nor decision_function: a report needs one")
     check_is_fitted(model)
+    weights = check_sample_weight(sample_weight, X)
     if hasattr(y, "tocsr") or (np.ndim(y) == 2 and np.shape(y)[1] > 1):
-        return _multilabel_predictions(model, X, validate_label_matrix(y), label_names)
+        return _multilabel_predictions(model, X, validate_label_matrix(y), label_names, weights)
     truth = column_or_1d(np.asarray(y))
     found = np.asarray(model.predict(X))
     if len(truth) != len(found):
@@ -115,10 +141,11 @@ def collect_predictions(model: Any, X: Any, y: Any, pos_label: Any = None, label
     classes = _known_classes(model, truth)
     if classes.size == 2:
         pos_label = positive_label(model) if pos_label is None else pos_label
-        return _binary_predictions(model, X, truth, found, classes, positive_class(classes, pos_label))
+        return _binary_predictions(model, X, truth, found, classes, positive_class(classes, pos_label), weights)
     columns, scale = _score_columns(model, X, classes.size)
     problems = [
-        _problem(label, truth == label, found == label, columns[:, k], scale, model) for k, label in enumerate(classes)
+        _problem(label, truth == label, found == label, columns[:, k], scale, model, weights)
+        for k, label in enumerate(classes)
     ]
     return Predictions("multiclass", [str(label) for label in classes], problems)
 
@@ -149,7 +176,13 @@ def _known_classes(model: Any, truth: NDArray[Any]) -> NDArray[Any]:
 
 
 def _binary_predictions(
-    model: Any, X: Any, truth: NDArray[Any], found: NDArray[Any], classes: NDArray[Any], positive: Any
+    model: Any,
+    X: Any,
+    truth: NDArray[Any],
+    found: NDArray[Any],
+    classes: NDArray[Any],
+    positive: Any,
+    weights: Floats,
 ) -> Predictions:
     at = int(np.flatnonzero(classes == positive)[0])
     predicted = found == positive
@@ -159,7 +192,9 @@ def _binary_predictions(
             continue
         values = np.asarray(getattr(model, name)(X), dtype=np.float64)
         scores = values[:, at] if values.ndim == 2 else values * (1.0 if at == 1 else -1.0)
-        tries.append(_problem(positive, truth == positive, predicted, scores, scale, model))
+        if scale == "score" and at == 1:
+            scores = scores + score_offset(model)
+        tries.append(_problem(positive, truth == positive, predicted, scores, scale, model, weights))
         if tries[-1].threshold is not None and not _is_saturated(scores, scale):
             break
     # The last method separates samples that probabilities of 0 and 1 do not; methods without a threshold do not count.
@@ -171,7 +206,7 @@ def _is_saturated(scores: Floats, scale: Scale) -> bool:
     return scale == "probability" and float(np.mean((scores <= 0.0) | (scores >= 1.0))) > _SATURATED
 
 
-def _multilabel_predictions(model: Any, X: Any, truth: NDArray[Any], label_names: Any) -> Predictions:
+def _multilabel_predictions(model: Any, X: Any, truth: NDArray[Any], label_names: Any, weights: Floats) -> Predictions:
     found = validate_label_matrix(model.predict(X))
     if found.shape != truth.shape:
         raise ValueError(f"the model predicts an array of shape {found.shape}, but y has the shape {truth.shape}")
@@ -180,7 +215,7 @@ def _multilabel_predictions(model: Any, X: Any, truth: NDArray[Any], label_names
     if len(names) != truth.shape[1]:
         raise ValueError(f"label_names has {len(names)} names, but y has {truth.shape[1]} labels")
     problems = [
-        replace(_problem(j, truth[:, j] == 1, found[:, j] == 1, columns[:, j], scale, model), name=name)
+        replace(_problem(j, truth[:, j] == 1, found[:, j] == 1, columns[:, j], scale, model, weights), name=name)
         for j, name in enumerate(names)
     ]
     return Predictions("multilabel", names, problems)
@@ -198,11 +233,14 @@ def _score_columns(model: Any, X: Any, size: int) -> tuple[Floats, Scale]:
     return columns, scale
 
 
-def _problem(label: Any, truth: Mask, predicted: Mask, scores: Floats, scale: Scale, model: Any) -> Problem:
+def _problem(
+    label: Any, truth: Mask, predicted: Mask, scores: Floats, scale: Scale, model: Any, weights: Floats
+) -> Problem:
     if not np.isfinite(scores).all():
         bad = int(np.flatnonzero(~np.isfinite(scores))[0])
         raise ValueError(f"the score of sample {bad} is {scores[bad]}: scores must be finite")
-    return Problem(str(label), label, truth, predicted, scores, scale, _threshold(predicted, scores, scale, model))
+    threshold = _threshold(predicted, scores, scale, model)
+    return Problem(str(label), label, truth, predicted, scores, scale, threshold, weights)
 
 
 def _threshold(predicted: Mask, scores: Floats, scale: Scale, model: Any) -> float | None:
@@ -211,19 +249,12 @@ def _threshold(predicted: Mask, scores: Floats, scale: Scale, model: Any) -> flo
     high = float(scores[predicted].min()) if predicted.any() else np.inf
     if not low < high:
         return None
-    own = [0.0] if scale == "score" else [0.5, *_own_thresholds(model)]
-    known = next((value for value in own if low <= value < high), None)
+    usual = 0.0 if scale == "score" else 0.5
+    known = next((value for value in (*thresholds_of(model), usual) if low <= value < high), None)
     if known is not None:
         return known
     # If all samples are predicted the same, any threshold beyond their scores will do.
     return shortest_between(low if np.isfinite(low) else high - 1.0, high if np.isfinite(high) else low + 1.0)
-
-
-def _own_thresholds(model: Any) -> list[float]:
-    """Return thresholds that a model may have put on its probabilities, or on their log-odds."""
-    found = [getattr(layer, name, None) for layer in layers(model) for name in ("best_threshold_", "threshold_")]
-    numbers = [float(value) for value in found if isinstance(value, float)]
-    return [*numbers, *map(float, expit(numbers))]
 
 
 def shortest_between(low: float, high: float) -> float:

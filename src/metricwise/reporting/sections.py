@@ -25,8 +25,9 @@ from metricwise.reporting.markup import (
     table,
 )
 from metricwise.reporting.models import leaderboard_of, results_of, title_of
+from metricwise.reporting.optimality import describe_optimality, describe_worth
 from metricwise.reporting.predictions import Predictions, Problem
-from metricwise.results import Result, StreamResult
+from metricwise.results import Result, Status, StreamResult
 
 _SHOWN_FEATURES = 15
 
@@ -69,8 +70,8 @@ def _notes(explored: list[ExplorerProblem], predictions: Predictions) -> list[st
 def _pictures(one: ExplorerProblem, criterion: Any, confidence: float, seed: int) -> str:
     problem, steps = one.problem, one.steps
     point = charts.operating_point(problem)
-    both = 0 < steps.n_pos < problem.truth.size
-    area = RocAuc().score(problem.truth, problem.scores) if both else None
+    both = steps.n_pos > 0.0 and steps.n_neg > 0.0
+    area = RocAuc().score(problem.truth, problem.scores, problem.weights) if both else None
     curve = measure_curve(steps, criterion, confidence, seed)
     title = title_of(criterion)
     captions = (
@@ -92,7 +93,7 @@ def calibration(problem: Problem, confidence: float) -> Markup | None:
     if problem.scale != "probability":
         return None
     found = charts.compute_calibration(problem, confidence)
-    brier = float(np.mean((problem.scores - problem.truth) ** 2))
+    brier = float(np.average((problem.scores - problem.truth) ** 2, weights=problem.weights))
     words = (
         f"Samples in {count_of(found.counts.size, 'group')} by their probability, each about equally informative. "
         f"On average over samples, prediction and share of positives differ by {number(found.error)}; the Brier "
@@ -102,7 +103,7 @@ def calibration(problem: Problem, confidence: float) -> Markup | None:
         (number(p), number(o), spread((low, high)), f"{n:,}")
         for p, o, low, high, n in zip(found.predicted, found.observed, found.low, found.high, found.counts, strict=True)
     ]
-    head = ("mean probability", "share of positives", f"{percent(confidence)} interval", "rows")
+    head = ("mean probability", "share of positives", f"{percent(confidence)} interval", "samples")
     chart = figure(charts.reliability(found), "Above the diagonal, positives are more frequent than predicted.")
     return section(
         "calibration",
@@ -112,14 +113,31 @@ def calibration(problem: Problem, confidence: float) -> Markup | None:
     )
 
 
-def convergence(model: Any, measure: Measure) -> Markup | None:
-    """Return the history of training and its distance from the optimum; None for models without a result."""
+def convergence(model: Any, measure: Measure, value: float, constant: float) -> Markup | None:
+    """Return the history of training and its distance from the optimum; None for models without a result.
+
+    Parameters
+    ----------
+    model : fitted classifier
+        The model.
+    measure : Measure
+        The measure.
+    value, constant : float
+        The measure of the model and of the best constant prediction, shown where the training is degenerate.
+    """
     results = results_of(model)
     shown = _convergence_parts(results[0], measure) if results else None
     if shown is None:
         return None
-    several = f"The first of {len(results)} problems, one per class, is shown." if len(results) > 1 else ""
-    return section("training", "How close to optimal is the training?", *shown, paragraph(several, style="soft"))
+    title, notes = "How close to optimal is the training?", []
+    if any(result.status is Status.DEGENERATE for result in results):
+        title, notes = (
+            "The training is degenerate",
+            [describe_worth(title_of(measure), "these samples", value, constant)],
+        )
+    if len(results) > 1:
+        notes.append(f"The first of {len(results)} problems, one per class, is shown.")
+    return section("training", title, *shown, *map(paragraph, notes))
 
 
 def _convergence_parts(result: Any, measure: Measure) -> list[Markup] | None:
@@ -138,10 +156,9 @@ def _convergence_parts(result: Any, measure: Measure) -> list[Markup] | None:
         f"Training ended as “{result.status.value}” after {count_of(result.n_iter, 'iteration')} and "
         f"{result.seconds:.3g} s."
     )
+    words += f" {describe_optimality(result, title_of(measure))}"
     if not certificate.is_bounded:
-        words += f" Its objective fell to {certificate.upper:.6g}; it is not convex, and no bound of it is known."
         return [paragraph(words)]
-    words += f" No weights have an objective more than {100.0 * certificate.relative:.2g} % below that of this model."
     bounds = [
         ("upper: this model", f"{certificate.upper:.6g}"),
         ("lower: no weights have less", f"{certificate.lower:.6g}"),
@@ -152,37 +169,63 @@ def _convergence_parts(result: Any, measure: Measure) -> list[Markup] | None:
     return [paragraph(words), beside(chart, table("Certificate", ("bound", "objective"), bounds))]
 
 
-def features(found: Importance | None, measure: Measure) -> Markup | None:
-    """Return the most important features."""
+def features(found: Importance | None, measure: Measure, confidence: float) -> Markup | None:
+    """Return the most important features: a chart and a ranked table with intervals."""
     if found is None or not found.names:
         return None
     shown = min(_SHOWN_FEATURES, len(found.names))
-    two_sided = bool(np.any(found.values[:shown] < 0.0))
-    longest = (50.0 if two_sided else 100.0) / (float(np.abs(found.values[:shown]).max()) or 1.0)
-    rows = [_feature(found, k, longest) for k in range(shown)]
-    words = (
-        "Weights of the linear model, each times the standard deviation of its feature: what one standard deviation "
-        "adds to the score."
-        if found.is_linear
-        else f"What the {title_of(measure)} loses on {count_of(found.n_samples)} when the values of a feature are "
-        "shuffled, with the standard deviation over shuffles."
+    is_shuffled = found.kind == "permutation"
+    title = f"loss of {title_of(measure)}" if is_shuffled else "contribution to the score"
+    caption = "All features" if shown == found.n_features else f"The {shown} that matter most, of {found.n_features:,}"
+    ends = f"{percent(confidence)} interval"
+    rows = [
+        (name, signed(float(value)), *([] if interval is None else [spread(interval)]))
+        for name, value, interval in found.first(shown)
+    ]
+    chart = figure(charts.importance(title, found, shown), f"The {title}{f', with its {ends}' * is_shuffled}.")
+    words = _describe_shuffling(found, measure) if is_shuffled else _CONTRIBUTIONS
+    return section(
+        "features",
+        "The features that matter",
+        paragraph(words),
+        beside(chart, table(caption, ("feature", title, *([ends] * is_shuffled)), rows)),
+        paragraph(_CORRELATED, _describe_pair(found), style="soft"),
     )
-    if found.n_tried < found.n_features:
-        words += f" Time allowed for {found.n_tried} of {found.n_features} features, drawn by chance."
-    all_of_them = shown == found.n_features
-    caption = "All features" if all_of_them else f"The {shown} features that matter most, of {found.n_features}"
-    head = ("feature", "weight" if found.is_linear else "loss", Markup('<span class="sr">bar</span>'))
-    style = "features two-sided" if two_sided else "features"
-    return section("features", "The features that matter", paragraph(words), table(caption, head, rows, style))
 
 
-def _feature(found: Importance, k: int, percent_of_one: float) -> tuple[object, ...]:
-    value = float(found.values[k])
-    size = f"--size:{percent_of_one * abs(value):.1f}%"
-    bar = Markup(f'<span class="bar {"up" if value >= 0 else "down"}" style="{size}"></span>')
-    spread_of_it = np.nan if found.spread is None else float(found.spread[k])
-    doubt = f" ± {number(spread_of_it)}" if np.isfinite(spread_of_it) else ""
-    return found.names[k], signed(value) + doubt, bar
+_CONTRIBUTIONS = (
+    "Contributions in the linear model: the weight of a feature times its standard deviation, both as the model sees "
+    "the feature after preprocessing. That is what one standard deviation adds to the score; the effect on the measure "
+    "is not estimated, as shuffling so many features one by one would take too long."
+)
+_CORRELATED = (
+    "Features that carry the same information can stand in for each other: each may then seem to matter little, though "
+    "together they matter much."
+)
+
+
+def _describe_shuffling(found: Importance, measure: Measure) -> str:
+    title = title_of(measure)
+    if not np.any(found.values):
+        return f"Shuffling a column does not change the {title} of the model, whichever column it is."
+    words = (
+        f"What the {title} of the whole model loses when one column is shuffled, before any preprocessing: the mean of "
+        f"{count_of(found.n_repeats, 'shuffle')} on {count_of(found.n_samples)}. The intervals reflect the chance in "
+        "the samples and in the shuffles; a column whose interval holds 0 may not matter at all."
+    )
+    if found.n_columns < found.n_features:
+        words += (
+            f" Shuffled were the {found.n_columns} of {found.n_features:,} columns that vary most with the scores of "
+            "the model."
+        )
+    return words
+
+
+def _describe_pair(found: Importance) -> str:
+    if found.correlated is None:
+        return ""
+    one, other, strength = found.correlated
+    return f" Here “{one}” and “{other}” are correlated ({number(strength, 2)})."
 
 
 def leaderboard(model: Any, measure: Measure) -> Markup | None:
@@ -191,7 +234,11 @@ def leaderboard(model: Any, measure: Measure) -> Markup | None:
     if not rows:
         return None
     head = ("candidate", "settings", title_of(measure), "90 % interval", "samples", "seconds", "outcome")
-    return section("leaderboard", "Leaderboard", table("Candidates, by out-of-fold scores", head, rows, "", (1, 6)))
+    found = table("Candidates, by out-of-fold scores", head, rows, "", (1, 6))
+    return section("leaderboard", "Leaderboard", found, paragraph(_NOTE_ON_INTERVALS, style="soft"))
+
+
+_NOTE_ON_INTERVALS = "Candidates that were dropped, or evaluated alone, on a part of the samples have no interval."
 
 
 def _candidate(record: dict[str, Any]) -> tuple[object, ...]:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import isotonic_regression
 
-from metricwise._typing import Floats, Integers
+from metricwise._typing import Floats
 from metricwise.inference.threshold import Candidates
 from metricwise.measures.base import CountsTable
 from metricwise.measures.tables import divide
@@ -35,26 +35,30 @@ class Steps:
     ----------
     thresholds : array
         Samples with a greater score are predicted positive.
-    tp, fp : arrays of int
-        Exact counts over all samples.
-    n_pos, n_neg : int
-        Samples of either class.
+    tp, fp : arrays
+        Exact counts over all samples, or sums of their weights.
+    n_pos, n_neg : float
+        Samples of either class, or their weights.
     own : int
         Step of the model's own threshold; if it has none, the one with about as many predicted positives.
     n_distinct : int
         Number of thresholds that separate samples.
+    pos_weight, neg_weight : float
+        The weight by which one sample of either class counts (Kish's mean), from which bands are drawn.
     """
 
     thresholds: Floats
-    tp: Integers
-    fp: Integers
-    n_pos: int
-    n_neg: int
+    tp: Floats
+    fp: Floats
+    n_pos: float
+    n_neg: float
     own: int
     n_distinct: int
+    pos_weight: float = 1.0
+    neg_weight: float = 1.0
 
     @property
-    def tables(self) -> tuple[Integers, Integers, Integers, Integers]:
+    def tables(self) -> tuple[Floats, Floats, Floats, Floats]:
         """True positives, false positives, false negatives and true negatives of every step."""
         return self.tp, self.fp, self.n_pos - self.tp, self.n_neg - self.fp
 
@@ -91,13 +95,13 @@ def make_steps(problem: Problem, measure: CountsTable | None = None, most: int =
     --------
     >>> import numpy as np
     >>> truth, scores = np.array([False, True, True]), np.array([0.1, 0.4, 0.8])
-    >>> steps = make_steps(Problem("yes", "yes", truth, scores > 0.5, scores, "probability", 0.5))
+    >>> steps = make_steps(Problem("yes", "yes", truth, scores > 0.5, scores, "probability", 0.5, np.ones(3)))
     >>> steps.thresholds.tolist(), steps.tp.tolist(), steps.own
-    ([0.0, 0.2, 0.5, 1.0], [2, 2, 1, 0], 2)
+    ([0.0, 0.2, 0.5, 1.0], [2.0, 2.0, 1.0, 0.0], 2)
     """
-    candidates = Candidates.of(problem.truth, problem.scores)
+    candidates = Candidates.of(problem.truth, problem.scores, problem.weights)
     tp, fp, *_ = candidates.tables()
-    predicted = int(problem.predicted.sum())
+    predicted = float(problem.weights @ problem.predicted)
     own = int(np.argmin(np.abs(tp + fp - predicted)))
     kept = np.arange(tp.size)
     if tp.size > most:
@@ -113,8 +117,12 @@ def make_steps(problem: Problem, measure: CountsTable | None = None, most: int =
     at = int(np.flatnonzero(kept == own)[0])
     if problem.threshold is not None:
         thresholds[at] = problem.threshold
-    counts = tp[kept].astype(np.int64), fp[kept].astype(np.int64)
-    return Steps(thresholds, *counts, int(tp[-1]), int(fp[-1]), at, tp.size)
+    of_one = (_weight_of_one(problem.weights[problem.truth == is_positive]) for is_positive in (True, False))
+    return Steps(thresholds, tp[kept], fp[kept], float(tp[-1]), float(fp[-1]), at, tp.size, *of_one)
+
+
+def _weight_of_one(weights: Floats) -> float:
+    return float(weights @ weights / weights.sum()) if weights.size else 1.0
 
 
 def _hull_corners(candidates: Candidates) -> CandidateIndices:

@@ -111,12 +111,6 @@ class Chart:
         mark = '<circle r="4.5"/>' if shape == "circle" else '<path d="M0-7L7 0L0 7L-7 0Z"/>'
         self.parts.append(f'<g class="dot {style}" {where}>{mark}</g>')
 
-    def bar(self, x: float, y: float, style: str, thickness: float = 14.0) -> None:
-        """Add a level bar from zero."""
-        (x0, py), (x1, _) = self.at(0.0, y), self.at(x, y)
-        size = f'x="{min(x0, x1):.1f}" width="{max(abs(x1 - x0), 1.0):.1f}" height="{thickness:g}" rx="2"'
-        self.parts.append(f'<rect class="bar {style}" y="{py - thickness / 2.0:.1f}" {size}/>')
-
     def label(
         self, x: float, y: float, text: str, anchor: str = "start", dx: float = 0.0, dy: float = 0.0, style: str = ""
     ) -> None:
