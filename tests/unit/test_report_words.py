@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.datasets import make_classification, make_multilabel_classification
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score, roc_auc_score
 from sklearn.svm import LinearSVC
@@ -133,15 +134,16 @@ def test_the_precision_of_the_explorer_is_no_guarantee() -> None:
     assert "promise" not in html.lower() and "for a guarantee, train with subject_to and confidence" in html
 
 
-def test_candidates_without_an_interval_have_no_nan() -> None:
-    model = MetricClassifier("f1", candidates=["logistic"], time_budget=0.001).fit(X[:400], Y[:400])
-    html = report(model, X_NEW, Y_NEW).html
-    assert "nan to nan" not in html and "no interval" in html
-    model.expected_score_interval_ = (np.nan, np.nan)
+def test_a_missing_interval_is_explained() -> None:
+    model = MetricClassifier("f1", candidates=["logistic"], cv=3).fit(X[:400], Y[:400])
+    assert "has no interval" not in report(model, X_NEW, Y_NEW).html
+    model._records[-1] |= {"low": np.nan, "high": np.nan}  # as of a candidate for which time was over
+    html = without_script(report(model, X_NEW, Y_NEW).html)
+    assert "nan" not in html and "A candidate has no interval if time was over" in html
     tuned = PlugInClassifier(LogisticRegression(), "f1").fit(X[:400], Y[:400])
     tuned.expected_score_interval_ = (np.nan, np.nan)
-    html = report(tuned, X_NEW, Y_NEW).html
-    assert "nan" not in html.lower() and "too few samples for an interval" in html
+    html = without_script(report(tuned, X_NEW, Y_NEW).html)
+    assert "nan" not in html and "too few samples for an interval" in html
 
 
 def test_a_measure_without_a_value_is_called_undefined() -> None:
@@ -172,3 +174,18 @@ def test_every_page_names_the_best_constant_prediction() -> None:
     assert f"The best constant prediction, which needs no model, has {constant:.3f}" in report(MODEL, X_NEW, Y_NEW).html
     area = report(MODEL, X_NEW, Y_NEW, measure="roc_auc").html
     assert "The best constant prediction, which needs no model, has 0.500" in area
+
+
+def test_a_model_that_found_nothing_may_find_something_yet() -> None:
+    model = LinearSVC().fit(X[:400], Y[:400])
+    model.intercept_ = np.array([-99.0])
+    page = report(model, X_NEW, Y_NEW)
+    low, high = page.interval
+    n_pos = int(Y_NEW.sum())
+    assert page.value == 0.0 and low < 1e-3
+    assert 1.0 / n_pos < high < 8.0 / n_pos  # Jeffreys: at most 1.9 of the positives with probability 0.95
+
+
+def test_the_members_of_a_forest_are_no_layer_of_the_model() -> None:
+    html = report(RandomForestClassifier(5, random_state=0).fit(X[:400], Y[:400]), X_NEW, Y_NEW).html
+    assert "<strong>RandomForestClassifier</strong>" in html and "DecisionTreeClassifier" not in html

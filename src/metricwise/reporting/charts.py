@@ -78,8 +78,15 @@ def _operating(chart: Chart, x: float, y: float) -> None:
     # The label avoids the upper right corner, where the points of good models are.
     right = x < 0.6
     chart.dot(x, y, "own", "diamond")
-    chart.label(x, y, "model", anchor="start" if right else "end", dx=11 if right else -11, dy=16, style="strong")
+    chart.label(
+        x, y, "model", anchor="start" if right else "end", dx=11 if right else -11, dy=_label_shift(y), style="strong"
+    )
     chart.marker(x, y)
+
+
+def _label_shift(y: float) -> float:
+    """Return where a label is put: below its point, or above it where the axis is near."""
+    return 16.0 if y > 0.12 else -10.0
 
 
 def measure_by_threshold(
@@ -106,7 +113,15 @@ def measure_by_threshold(
     chart.label(corner[0], 1.0, f"{100 * confidence:g} % band", corner[1], corner[2], 14, "soft")
     chart.dot(where, here, "own", "diamond")
     right = where < 0.5 * (ends[0] + ends[1])
-    chart.label(where, here, f"model {number(here)}", "start" if right else "end", 11 if right else -11, 18, "strong")
+    chart.label(
+        where,
+        here,
+        f"model {number(here)}",
+        "start" if right else "end",
+        11 if right else -11,
+        _label_shift(here),
+        "strong",
+    )
     chart.marker(where, here)
     return chart.render()
 

@@ -27,7 +27,7 @@ RESAMPLES = 2000
 _RANKING_RESAMPLES = 300
 _BAND_RESAMPLES = 300
 _BLOCK = 2_000_000  # weights that are drawn at a time
-_UNSEEN = 0.5  # samples that a kind of mistake counts for if it has not been seen (Jeffreys)
+_UNSEEN = 0.5  # samples that an outcome counts for if it has not been seen (Jeffreys)
 _GRADES, _JOINT_GRADES = 2000, 100  # into which scores are grouped to be resampled: for one model, for several
 _FEW_SAMPLES = 20_000
 
@@ -104,7 +104,7 @@ def _evaluate_labels(
     two = models[0].kind == "binary"
     rows = np.hstack([models[0].truth, *(model.predicted for model in models)])
     patterns, totals = _distinct_patterns(rows, models[0].weights)
-    unseen = _unseen_mistakes(patterns, len(models)) if two else patterns[:0]
+    unseen = _unseen_outcomes(patterns, len(models)) if two else patterns[:0]
     patterns = np.vstack([patterns, unseen])
     drawn = totals.append(_UNSEEN, len(unseen))
     seen = np.concatenate([totals.weight, np.zeros(len(unseen))])
@@ -114,18 +114,21 @@ def _evaluate_labels(
     return list(values(seen[None, :])[0]), np.concatenate(draws)
 
 
-def _unseen_mistakes(patterns: Mask, n_models: int) -> Mask:
-    """Return samples with the mistakes that a model has not made yet, and may still make.
+def _unseen_outcomes(patterns: Mask, n_models: int) -> Mask:
+    """Return samples with the mistakes, and the right labels, that a model has not shown yet and may still show.
 
     The other models are right about such a sample.
     """
     found = []
     for model in range(1, n_models + 1):
         for truth in (True, False):
-            if not np.any((patterns[:, 0] == truth) & (patterns[:, model] != truth)):
+            is_right = patterns[patterns[:, 0] == truth, model] == truth
+            if is_right.all():
                 row = np.full(n_models + 1, truth)
                 row[model] = not truth
                 found.append(row)
+            elif not is_right.any():
+                found.append(np.full(n_models + 1, truth))
     return np.array(found, dtype=bool).reshape(-1, n_models + 1)
 
 

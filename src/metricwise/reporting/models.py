@@ -40,7 +40,8 @@ def layers(model: Any) -> Iterator[Any]:
         yield from layers(model.steps[-1][1])
         return
     inner = next((getattr(model, name) for name in _WRAPPED if hasattr(model, name)), None)
-    if hasattr(inner, "fit"):
+    # Forests and other ensembles name the learner of each member, which is no layer of the model.
+    if hasattr(inner, "fit") and not hasattr(model, "estimators_"):
         yield from layers(inner)
 
 

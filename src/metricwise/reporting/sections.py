@@ -12,6 +12,7 @@ from metricwise.reporting.evaluation import measure_curve, threshold_measure
 from metricwise.reporting.explorer import ExplorerProblem, explorer_markup
 from metricwise.reporting.importance import Importance
 from metricwise.reporting.markup import (
+    NO_INTERVAL,
     Markup,
     beside,
     count_of,
@@ -235,10 +236,11 @@ def leaderboard(model: Any, measure: Measure) -> Markup | None:
         return None
     head = ("candidate", "settings", title_of(measure), "90 % interval", "samples", "seconds", "outcome")
     found = table("Candidates, by out-of-fold scores", head, rows, "", (1, 6))
-    return section("leaderboard", "Leaderboard", found, paragraph(_NOTE_ON_INTERVALS, style="soft"))
+    note = paragraph(_WITHOUT_INTERVAL, style="soft") if any(NO_INTERVAL in row for row in rows) else ""
+    return section("leaderboard", "Leaderboard", found, note)
 
 
-_NOTE_ON_INTERVALS = "Candidates that were dropped, or evaluated alone, on a part of the samples have no interval."
+_WITHOUT_INTERVAL = "A candidate has no interval if time was over before it could be compared with the others."
 
 
 def _candidate(record: dict[str, Any]) -> tuple[object, ...]:
