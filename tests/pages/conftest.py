@@ -69,10 +69,10 @@ class Browser:
         )
         return float(self.run(script))
 
-    def counts(self) -> tuple[int, ...]:
+    def counts(self) -> tuple[float, ...]:
         """Return tp, fp, fn, tn as shown."""
         shown = self._shown("count")
-        return tuple(int(shown[name]) for name in ("tp", "fp", "fn", "tn"))
+        return tuple(shown[name] for name in ("tp", "fp", "fn", "tn"))
 
     def measures(self) -> dict[str, float]:
         """Return all measures as shown."""

@@ -47,7 +47,14 @@ def digits(tmp_path_factory: pytest.TempPathFactory) -> SimpleNamespace:
     model = make_pipeline(MinMaxScaler(), LogisticRegression()).fit(X, y)
     path = tmp_path_factory.mktemp("digits") / "report.html"
     report(model, X_test, y_test, path, measure=FBeta(3.0))
-    return SimpleNamespace(path=path, y=y_test, scores=model.predict_proba(X_test)[:, 1], labels=model.predict(X_test))
+    return SimpleNamespace(
+        path=path,
+        model=model,
+        X=X_test,
+        y=y_test,
+        scores=model.predict_proba(X_test)[:, 1],
+        labels=model.predict(X_test),
+    )
 
 
 @pytest.fixture
@@ -142,7 +149,7 @@ def test_changes_are_announced_and_the_marker_moves(page: Any, digits: SimpleNam
     assert page.run(where) != before
     page.run("return new Promise(done => setTimeout(done, 300))")
     tp = page.counts()[0]
-    assert f"{tp} of {digits.y.sum()} positives are found" in page.text("#explorer-said")
+    assert f"{tp:.0f} of {digits.y.sum()} positives are found" in page.text("#explorer-said")
     page.set("#explorer-precision", 400)
     page.run("return new Promise(done => setTimeout(done, 250))")
     assert "between 0 and 100" in page.text("#explorer-said")
@@ -180,6 +187,20 @@ def test_each_class_can_be_explored(browser: Any, tmp_path: Path) -> None:
         True,
         False,
     ]
+
+
+def test_weights_of_samples_are_summed(browser: Any, digits: SimpleNamespace, tmp_path: Path) -> None:
+    weights = np.random.default_rng(0).exponential(size=digits.y.size)
+    report(digits.model, digits.X, digits.y, tmp_path / "page.html", sample_weight=weights, measure=FBeta(3.0))
+    browser.open(tmp_path / "page.html")
+    before = browser.counts()
+    browser.set("#explorer-step", int(0.7 * float(browser.find("#explorer-step").get_attribute("max"))))
+    labels = digits.scores > browser.threshold()
+    tn, fp, fn, tp = metrics.confusion_matrix(digits.y, labels, sample_weight=weights).ravel()
+    assert browser.counts() == pytest.approx((tp, fp, fn, tn), abs=0.051) and browser.counts() != before
+    expected = metrics.f1_score(digits.y, labels, sample_weight=weights)
+    assert browser.measures()["f1"] == pytest.approx(expected, abs=5.1e-4)
+    assert browser.errors() == []
 
 
 def test_values_of_many_samples_are_exact(browser: Any, tmp_path: Path) -> None:

@@ -47,6 +47,18 @@ def test_measure_curve_of_an_estimator_equals_scikit_learn() -> None:
     assert display.ax_.get_legend_handles_labels()[1] == ["LogisticRegression"]
 
 
+def test_weights_count_in_the_measure_curve() -> None:
+    weights = np.arange(300) % 3  # some are zero
+    model = LogisticRegression().fit(X[:300], Y[:300])
+    scores = model.predict_proba(X[300:])[:, 1]
+    own = MeasureCurveDisplay.from_estimator(model, X[300:], Y[300:], measure="f1", sample_weight=weights)
+    also = MeasureCurveDisplay.from_predictions(Y[300:], scores, measure="f1", sample_weight=weights)
+    for display in (own, also):
+        for threshold, value in zip(display.thresholds[::40], display.values[::40], strict=True):
+            expected = f1_score(Y[300:], scores > threshold, sample_weight=weights, zero_division=0)
+            assert value == pytest.approx(expected)
+
+
 def test_measure_curve_is_drawn_on_given_axes(pyplot: Any) -> None:
     _, ax = pyplot.subplots()
     scores = X[:, 0]

@@ -36,7 +36,7 @@ def make_customers(n_samples: int = 600, seed: int = 0) -> tuple[pd.DataFrame, n
         }
     )
     score = 3.0 * frame["complaints"] + 2.0 * (frame["city"] == "Lyon") + random.logistic(size=n_samples)
-    return frame, np.where(score > 1.5, "yes", "no")
+    return frame, (score > 1.5).to_numpy().astype(int)
 
 
 FRAME, CHURN = make_customers(400)
@@ -57,7 +57,7 @@ def importance_of(model: Any, X: Any, y: Any, measure: str = "accuracy", **setti
 
 @pytest.mark.parametrize("candidates", [["logistic"], {"forest": FOREST}], ids=["linear", "forest"])
 def test_columns_of_a_frame_with_categories_are_ranked(candidates: Any) -> None:
-    model = MetricClassifier("f1", candidates=candidates, cv=3, pos_label="yes").fit(FRAME, CHURN)
+    model = MetricClassifier("f1", candidates=candidates, cv=3).fit(FRAME, CHURN)
     html = report(model, *make_customers(seed=1), importance_seconds=1.0).html
     section = html[html.index('<section id="features"') :]
     names = re.findall(r'<th scope="row">(\w+)</th>', section[: section.index("</section>")])
@@ -86,7 +86,7 @@ def test_informative_columns_of_any_table_come_first(container: Any) -> None:
 
 
 def test_multiclass_models_with_categories_are_reported() -> None:
-    frame, churn = FRAME, np.where(FRAME["complaints"] > 1, "often", CHURN)
+    frame, churn = FRAME, np.where(FRAME["complaints"] > 1, 2, CHURN)
     for model in (FOREST, MetricClassifier("f1_macro", candidates=["logistic"], cv=3)):
         html = report(model.fit(frame, churn), frame, churn, measure="f1_macro", importance_seconds=1.0).html
         assert html.index('<th scope="row">complaints</th>') < html.index('<th scope="row">salary</th>')

@@ -14,7 +14,7 @@ from metricwise.measures import Measure, get_measure
 from metricwise.measures.checks import check_finite, check_same_length
 from metricwise.reporting.evaluation import measure_curve, threshold_measure
 from metricwise.reporting.models import measure_of, name_of, title_of
-from metricwise.reporting.predictions import NOUNS, Problem, collect_predictions
+from metricwise.reporting.predictions import NOUNS, Problem, collect_predictions, drop_weightless
 from metricwise.reporting.steps import make_steps
 from metricwise.reporting.training_displays import axes_for
 
@@ -109,6 +109,7 @@ class MeasureCurveDisplay:
         *,
         measure: str | Measure | None = None,
         pos_label: Any = None,
+        sample_weight: Any = None,
         confidence: float = 0.9,
         name: str | None = None,
         ax: Any = None,
@@ -126,6 +127,8 @@ class MeasureCurveDisplay:
             By default the measure that the model was trained for, or F1 if it declares none.
         pos_label : label, optional
             The positive class.
+        sample_weight : array of shape (n_samples,), optional
+            Weights of the samples.
         confidence : float, default=0.9
             Confidence level of the band.
         name : str, optional
@@ -139,7 +142,8 @@ class MeasureCurveDisplay:
         -------
         MeasureCurveDisplay
         """
-        found = collect_predictions(estimator, X, y, pos_label)
+        X, y, weights = drop_weightless(X, y, sample_weight)
+        found = collect_predictions(estimator, X, y, pos_label, sample_weight=weights)
         if found.kind != "binary":
             raise ValueError(
                 f"a curve of the measure needs two classes, but y has {len(found.problems)} {NOUNS[found.kind]}"
@@ -156,6 +160,7 @@ class MeasureCurveDisplay:
         measure: str | Measure = "f1",
         threshold: float | None = None,
         pos_label: Any = None,
+        sample_weight: Any = None,
         confidence: float = 0.9,
         name: str | None = None,
         ax: Any = None,
@@ -175,6 +180,8 @@ class MeasureCurveDisplay:
             The threshold to mark.
         pos_label : label, optional
             The positive class; by default the last in order.
+        sample_weight : array of shape (n_samples,), optional
+            Weights of the samples.
         confidence : float, default=0.9
             Confidence level of the band.
         name : str, optional
@@ -191,14 +198,14 @@ class MeasureCurveDisplay:
         labels = column_or_1d(np.asarray(y_true))
         scores = check_finite(y_score, "y_score")
         check_same_length(scores, "y_score", labels, "y_true")
+        scores, labels, weights = drop_weightless(scores, labels, sample_weight)
         classes = np.unique(labels)
         if classes.size != 2:
             raise ValueError(f"y_true must have two classes, got {classes.tolist()[:5]}")
         positive = positive_class(classes, pos_label)
         above = scores > (np.inf if threshold is None else threshold)
-        problem = Problem(
-            str(positive), positive, labels == positive, above, scores, "score", threshold, np.ones(scores.size)
-        )
+        weights = np.ones(scores.size) if weights is None else weights
+        problem = Problem(str(positive), positive, labels == positive, above, scores, "score", threshold, weights)
         return cls._of(problem, get_measure(measure), confidence, name, ax, kwargs)
 
     @classmethod

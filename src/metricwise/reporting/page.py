@@ -12,8 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from metricwise._sklearn import check_sample_weight, count_samples, take_samples
-from metricwise._typing import Floats
 from metricwise.io.atomic import atomic_file
 from metricwise.measures import Measure, get_measure
 from metricwise.reporting import overview, sections
@@ -22,7 +20,7 @@ from metricwise.reporting.explorer import ExplorerProblem, explorer_data, explor
 from metricwise.reporting.importance import ImportanceSettings, compute_importance
 from metricwise.reporting.markup import Markup, text
 from metricwise.reporting.models import measure_of, name_of, title_of
-from metricwise.reporting.predictions import Predictions, collect_predictions
+from metricwise.reporting.predictions import Predictions, collect_predictions, drop_weightless
 from metricwise.reporting.steps import MOST_STEPS, make_steps
 
 _MOST_PROBLEMS = 12  # that the explorer includes
@@ -149,7 +147,7 @@ def report(
     """
     if not 0.0 < confidence < 1.0:
         raise ValueError(f"confidence must lie between 0 and 1, got {confidence!r}")
-    X, y, sample_weight = _drop_weightless(X, y, sample_weight)
+    X, y, sample_weight = drop_weightless(X, y, sample_weight)
     found = collect_predictions(model, X, y, pos_label, label_names, sample_weight)
     given, is_declared = measure_of(model, found.kind != "binary") if measure is None else (get_measure(measure), True)
     criterion = resolve_measure(given, found)
@@ -181,17 +179,6 @@ def report(
     if path is not None:
         page.save(path)
     return page
-
-
-def _drop_weightless(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Floats | None]:
-    """Return the samples that have a weight above zero: others are as good as absent."""
-    if sample_weight is None:
-        return X, y, None
-    weights = check_sample_weight(sample_weight, X)
-    kept = np.flatnonzero(weights > 0.0)
-    if kept.size == weights.size or count_samples(y) != weights.size:  # other lengths are reported later
-        return X, y, weights
-    return take_samples(X, kept), take_samples(y, kept), weights[kept]
 
 
 def _select_problems(found: Predictions, criterion: Measure) -> list[ExplorerProblem]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from metricwise._sklearn import check_sample_weight
+from metricwise._sklearn import check_sample_weight, count_samples, take_samples
 from metricwise._typing import Floats, Mask
 from metricwise.decisions.label_matrix import validate_label_matrix
 from metricwise.decisions.targets import positive_class
@@ -148,6 +148,17 @@ def collect_predictions(
         for k, label in enumerate(classes)
     ]
     return Predictions("multiclass", [str(label) for label in classes], problems)
+
+
+def drop_weightless(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Floats | None]:
+    """Return the samples that have a weight above zero: others are as good as absent."""
+    if sample_weight is None:
+        return X, y, None
+    weights = check_sample_weight(sample_weight, X)
+    kept = np.flatnonzero(weights > 0.0)
+    if kept.size == weights.size or count_samples(y) != weights.size:  # other lengths are reported later
+        return X, y, weights
+    return take_samples(X, kept), take_samples(y, kept), weights[kept]
 
 
 def relabel(predictions: Predictions, model: Any, X: Any) -> Predictions:
