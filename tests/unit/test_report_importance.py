@@ -204,6 +204,15 @@ def test_contributions_of_many_columns_use_the_scale_that_the_model_sees() -> No
     np.testing.assert_allclose(scaled[1], weighted[1])
 
 
+def test_contributions_have_the_names_of_columns_and_categories() -> None:
+    many = pd.DataFrame(np.random.default_rng(0).normal(size=(400, 220)), columns=[f"x{k}" for k in range(220)])
+    frame = pd.concat([FRAME, many], axis=1)
+    model = MetricClassifier("f1", candidates=["logistic"], cv=3).fit(frame, CHURN)
+    found = importance_of(model, frame, CHURN)
+    assert found.kind == "contribution" and found.names[0] == "complaints"
+    assert {"city_Lyon", "salary", "x7"} < set(found.names)
+
+
 def test_many_columns_of_other_models_are_shuffled_where_they_vary_with_the_scores() -> None:
     random = np.random.default_rng(0)
     X = sparse.random(400, 600, density=0.2, random_state=0, format="csr")

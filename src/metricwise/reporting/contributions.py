@@ -83,11 +83,16 @@ def _transform(transformer: Any, X: Any) -> Any:
 
 
 def _names_after(transformer: Any, names: list[str] | None) -> list[str] | None:
-    """Return the names of the features after a transformer; None if it does not know them."""
+    """Return the names of the features after a transformer; None if it does not know them.
+
+    A column transformer puts the name of each part before those of its features; it is left out if they stay distinct.
+    """
     try:
-        return [str(name) for name in transformer.get_feature_names_out(names)]
+        found = [str(name) for name in transformer.get_feature_names_out(names)]
     except (AttributeError, ValueError):
         return None
+    short = [name.partition("__")[2] for name in found]
+    return short if all(short) and len(set(short)) == len(short) else found
 
 
 def _linear_weights(learner: Any, seen: Any) -> Floats | None:
