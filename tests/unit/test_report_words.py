@@ -128,6 +128,15 @@ def test_the_threshold_on_the_page_is_that_of_the_model() -> None:
         assert problem["t"][problem["start"]] == pytest.approx(model.threshold_)
 
 
+def test_every_label_has_a_threshold_that_gives_its_labels() -> None:
+    samples, labels = make_multilabel_classification(300, 5, n_classes=3, random_state=0)
+    model = PlugInClassifier(LogisticRegression(), "f1_macro").fit(samples[:150], labels[:150])
+    found = collect_predictions(model, samples[150:], labels[150:])
+    assert [one.scale for one in found.problems] == ["probability"] * 3
+    for one in found.problems:
+        assert one.threshold is not None and np.array_equal(one.scores > one.threshold, one.predicted)
+
+
 def test_the_precision_of_the_explorer_is_no_guarantee() -> None:
     html = report(MODEL, X_NEW, Y_NEW).html
     assert "<legend>Precision on these samples</legend>" in html

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from dataclasses import fields
 from typing import Any
 
+import numpy as np
+
 from metricwise.measures import (
     Averaged,
     Measure,
@@ -77,8 +79,15 @@ def positive_label(model: Any) -> Any:
     return next((label for label in labels if label is not None), None)
 
 
-def thresholds_of(model: Any) -> list[float]:
+def thresholds_of(model: Any, label: int = 0) -> list[float]:
     """Return the thresholds of a model as its users read them: `threshold_` here, `best_threshold_` in scikit-learn.
+
+    Parameters
+    ----------
+    model : fitted classifier
+        The model.
+    label : int, default=0
+        Number of the label of a multilabel target, each of which has a threshold.
 
     Examples
     --------
@@ -91,7 +100,8 @@ def thresholds_of(model: Any) -> list[float]:
     True
     """
     found = (getattr(layer, name, None) for layer in layers(model) for name in ("best_threshold_", "threshold_"))
-    return [float(value) for value in found if isinstance(value, float)]
+    numbers = (np.ravel(value) for value in found if value is not None)
+    return [float(values[label]) for values in numbers if label < len(values)]
 
 
 def score_offset(model: Any) -> float:

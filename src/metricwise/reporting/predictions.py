@@ -144,7 +144,7 @@ def collect_predictions(
         return _binary_predictions(model, X, truth, found, classes, positive_class(classes, pos_label), weights)
     columns, scale = _score_columns(model, X, classes.size)
     problems = [
-        _problem(label, truth == label, found == label, columns[:, k], scale, model, weights)
+        _problem(label, truth == label, found == label, columns[:, k], scale, model, weights, k)
         for k, label in enumerate(classes)
     ]
     return Predictions("multiclass", [str(label) for label in classes], problems)
@@ -226,7 +226,7 @@ def _multilabel_predictions(model: Any, X: Any, truth: NDArray[Any], label_names
     if len(names) != truth.shape[1]:
         raise ValueError(f"label_names has {len(names)} names, but y has {truth.shape[1]} labels")
     problems = [
-        replace(_problem(j, truth[:, j] == 1, found[:, j] == 1, columns[:, j], scale, model, weights), name=name)
+        replace(_problem(j, truth[:, j] == 1, found[:, j] == 1, columns[:, j], scale, model, weights, j), name=name)
         for j, name in enumerate(names)
     ]
     return Predictions("multilabel", names, problems)
@@ -245,23 +245,23 @@ def _score_columns(model: Any, X: Any, size: int) -> tuple[Floats, Scale]:
 
 
 def _problem(
-    label: Any, truth: Mask, predicted: Mask, scores: Floats, scale: Scale, model: Any, weights: Floats
+    label: Any, truth: Mask, predicted: Mask, scores: Floats, scale: Scale, model: Any, weights: Floats, column: int = 0
 ) -> Problem:
     if not np.isfinite(scores).all():
         bad = int(np.flatnonzero(~np.isfinite(scores))[0])
         raise ValueError(f"the score of sample {bad} is {scores[bad]}: scores must be finite")
-    threshold = _threshold(predicted, scores, scale, model)
+    threshold = _threshold(predicted, scores, scale, thresholds_of(model, column))
     return Problem(str(label), label, truth, predicted, scores, scale, threshold, weights)
 
 
-def _threshold(predicted: Mask, scores: Floats, scale: Scale, model: Any) -> float | None:
+def _threshold(predicted: Mask, scores: Floats, scale: Scale, own: list[float]) -> float | None:
     """Return the threshold by which labels follow from scores: the model's own where it is known; None without one."""
     low = float(scores[~predicted].max()) if not predicted.all() else -np.inf
     high = float(scores[predicted].min()) if predicted.any() else np.inf
     if not low < high:
         return None
     usual = 0.0 if scale == "score" else 0.5
-    known = next((value for value in (*thresholds_of(model), usual) if low <= value < high), None)
+    known = next((value for value in (*own, usual) if low <= value < high), None)
     if known is not None:
         return known
     # If all samples are predicted the same, any threshold beyond their scores will do.
