@@ -91,7 +91,7 @@ def rank_columns(X: Any, scores: Sequence[Floats]) -> NDArray[np.intp]:
 def _correlations(X: Any, unit: Floats) -> Floats:
     """Return the absolute correlation of every column with scores of mean 0 and variance 1."""
     if sparse.issparse(X):
-        spread = sparse_spread(X)
+        spread = column_spread(X)
         together = np.abs(np.asarray(X.T @ unit).ravel()) / X.shape[0]
         return np.asarray(np.divide(together, spread, out=np.zeros(spread.size), where=spread > 0.0))
     values = np.column_stack([_as_numbers(one, unit) for one in _each_column(X)])
@@ -128,11 +128,33 @@ def _standardise(values: Floats) -> Floats:
     return result
 
 
-def sparse_spread(X: Any) -> Floats:
-    """Return the standard deviation of every column of a sparse matrix."""
-    mean = np.asarray(X.mean(axis=0)).ravel()
-    squares = np.asarray(X.multiply(X).mean(axis=0)).ravel()
-    return np.asarray(np.sqrt(np.maximum(squares - mean**2, 0.0)))
+def column_spread(samples: Any, sample_weight: Floats | None = None) -> Floats:
+    """Return the standard deviation of every column, without overflow for large values.
+
+    Parameters
+    ----------
+    samples : array or sparse matrix
+        Numbers.
+    sample_weight : array of shape (n_samples,), optional
+        Weights of the samples.
+
+    Examples
+    --------
+    >>> column_spread(np.array([[0.0, 1e200], [2.0, 3e200]]))
+    array([1.e+000, 1.e+200])
+    """
+    shares = np.full(samples.shape[0], 1.0) if sample_weight is None else sample_weight
+    shares = shares / shares.sum()
+    largest = np.asarray(
+        abs(samples).max(axis=0).todense() if sparse.issparse(samples) else np.abs(samples).max(axis=0)
+    )
+    scale = np.where(largest.ravel() > 0.0, largest.ravel(), 1.0).astype(np.float64)
+    if sparse.issparse(samples):
+        unit = samples @ sparse.diags(1.0 / scale)
+        mean, squares = shares @ unit, shares @ unit.multiply(unit)
+        return np.asarray(scale * np.sqrt(np.maximum(squares - mean**2, 0.0)))
+    unit = np.asarray(samples, dtype=np.float64) / scale
+    return np.asarray(scale * np.sqrt(shares @ (unit - shares @ unit) ** 2))
 
 
 def correlated_pair(X: Any, columns: Any, names: list[str]) -> tuple[str, str, float] | None:

@@ -9,6 +9,7 @@ from scipy import sparse
 
 from metricwise._typing import Floats
 from metricwise.decisions.targets import positive_class
+from metricwise.reporting.columns import column_spread
 from metricwise.reporting.models import layers, positive_label
 
 _TOLERANCE = 1e-6
@@ -60,7 +61,7 @@ def find_contributions(
     weights = _linear_weights(learner, seen)
     if weights is None:
         return None
-    spread = _spread(seen, sample_weight)
+    spread = column_spread(seen, sample_weight)
     names = names if names is not None and len(names) == spread.size else [f"feature {k}" for k in range(spread.size)]
     if len(weights) > 1:
         return names, np.sqrt(np.mean((weights - weights.mean(axis=0)) ** 2, axis=0)) * spread
@@ -109,19 +110,3 @@ def _linear_weights(learner: Any, seen: Any) -> Floats | None:
     rest = scores - np.asarray(seen @ weights.T)  # intercept and threshold, the same for all samples
     scale = max(float(np.abs(scores).max()), 1.0)
     return weights if bool(np.all(np.ptp(rest, axis=0) <= _TOLERANCE * scale)) else None
-
-
-def _spread(samples: Any, sample_weight: Floats | None) -> Floats:
-    """Return the standard deviation of every feature, without overflow for large values."""
-    shares = np.full(samples.shape[0], 1.0) if sample_weight is None else sample_weight
-    shares = shares / shares.sum()
-    largest = np.asarray(
-        abs(samples).max(axis=0).todense() if sparse.issparse(samples) else np.abs(samples).max(axis=0)
-    )
-    scale = np.where(largest.ravel() > 0.0, largest.ravel(), 1.0).astype(np.float64)
-    if sparse.issparse(samples):
-        unit = samples @ sparse.diags(1.0 / scale)
-        mean, squares = shares @ unit, shares @ unit.multiply(unit)
-        return np.asarray(scale * np.sqrt(np.maximum(squares - mean**2, 0.0)))
-    unit = np.asarray(samples, dtype=np.float64) / scale
-    return np.asarray(scale * np.sqrt(shares @ (unit - shares @ unit) ** 2))
