@@ -196,8 +196,9 @@ def features(found: Importance | None, measure: Measure, confidence: float) -> M
 
 _CONTRIBUTIONS = (
     "Contributions in the linear model: the weight of a feature times its standard deviation, both as the model sees "
-    "the feature after preprocessing. That is what one standard deviation adds to the score; the effect on the measure "
-    "is not estimated, as shuffling so many features one by one would take too long."
+    "the feature after preprocessing. That is what one standard deviation adds to the score (of several classes, the "
+    "root mean square over them); the effect on the measure is not estimated, as shuffling so many features one by one "
+    "would take too long."
 )
 _CORRELATED = (
     "Features that carry the same information can stand in for each other: each may then seem to matter little, though "
