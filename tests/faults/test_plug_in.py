@@ -51,12 +51,10 @@ def test_unreachable_guarantees_raise():
     expect_error(UnreachableGuaranteeError, message, subject_to=both, confidence=None)
 
 
-def test_guarantees_require_equal_weights_and_a_splitter():
+def test_guarantees_require_equal_weights():
     weights = np.linspace(0.5, 1.5, 400)
     message = "a guarantee counts samples, so that sample_weight must be the same"
     expect_error(ValueError, message, subject_to=[("recall", ">=", 0.5)], sample_weight=weights)
-    splits = [(np.arange(200), np.arange(200, 400))]
-    expect_error(ValueError, "set cv to a number or a splitter", subject_to=[("recall", ">=", 0.5)], cv=splits)
 
 
 def test_invalid_constraints_raise():

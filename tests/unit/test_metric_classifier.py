@@ -215,8 +215,8 @@ def test_settings_that_gain_from_more_samples_are_not_dropped_early():
 def make_halving(n, budget=None):
     X, y = make_classification(n, 4, random_state=0)
     task = Binary(np.array([0, 1]), FBeta(), 1)
-    data, cv = prepare_data(task, X, y, None, None)
-    return SuccessiveHalving(task, data, ThresholdRule(must_keep=False), cv, None, Clock(budget), lambda text: False)
+    data = prepare_data(task, X, y, None, None)
+    return SuccessiveHalving(task, data, ThresholdRule(must_keep=False), None, None, Clock(budget), lambda text: False)
 
 
 def test_rungs_are_nested_and_grow():
