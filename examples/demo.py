@@ -33,8 +33,8 @@ def make_models() -> dict[str, Any]:
     f1 = make_scorer(f1_score, pos_label=POSITIVE)
     tuned = TunedThresholdClassifierCV(LogisticRegression(), scoring=f1, random_state=SEED)
     return {
-        "MetricClassifier": MetricClassifier("f1"),
-        "MultivariateSVC": make_pipeline(MinMaxScaler(), MultivariateSVC("f1")),
+        "MetricClassifier": MetricClassifier("f1", pos_label=POSITIVE),
+        "MultivariateSVC": make_pipeline(MinMaxScaler(), MultivariateSVC("f1", pos_label=POSITIVE)),
         "logistic regression, tuned threshold": make_pipeline(MinMaxScaler(), tuned),
     }
 

@@ -317,6 +317,9 @@ class StreamResult:
         The measure on samples not learnt from, and the dual variables, at every evaluation.
     bytes_moved : int
         Bytes of arrays that were exchanged with the workers of a cluster; 0 for samples in memory.
+    positive_share : float
+        Weight of the positives, as a share of the samples by which weights were updated: about that of the stream. For
+        more than two classes, that of the first.
     """
 
     weights: Floats = field(repr=False)
@@ -327,6 +330,7 @@ class StreamResult:
     history: History[StreamEntry]
     certificate: None = None
     bytes_moved: int = 0
+    positive_share: float = float("nan")
 
     def _repr_html_(self) -> str:
         rows = {

@@ -101,7 +101,7 @@ def test_a_prefitted_learner_gets_a_threshold(client):
 
 def test_text_labels_raise(client):
     with pytest.raises(ValueError, match=r"labels 0 to 1.*\['no', 'yes'\].*LabelEncoder"):
-        PlugInClassifier(DaskLeastSquares(), cv=2).fit(DENSE, np.where(POSITIVE, "yes", "no"))
+        PlugInClassifier(DaskLeastSquares(), cv=2, pos_label="yes").fit(DENSE, np.where(POSITIVE, "yes", "no"))
 
 
 def import_package(name):

@@ -22,7 +22,11 @@ from tests.contracts.cases import LATER, ON_DISK, OWN, make_data, store
 X, POSITIVE = make_data(n_samples=120, n_features=4, seed=3)
 LABELS = np.where(POSITIVE, "yes", "no")
 CHUNKS = (40, 1, 32, 47)
-SETTINGS = {"threshold": 0.05, "tol": 1e-4}  # without folds, which need five more fits; two cases have them
+SETTINGS = {
+    "threshold": 0.05,
+    "tol": 1e-4,
+    "pos_label": "yes",
+}  # without folds, which need five more fits; two cases have them
 
 
 def list_cases():
@@ -32,8 +36,8 @@ def list_cases():
     yield "MultivariateSVC own", MultivariateSVC(OWN, **SETTINGS)
     yield "MultivariateSVC later area", MultivariateSVC(LATER, **SETTINGS)
     yield "AUCSVC squared", AUCSVC(norm=2, **SETTINGS)
-    yield "MultivariateSVC f1 folds", MultivariateSVC("f1")
-    yield "MultivariateSVC prbep given folds", MultivariateSVC("prbep", C=0.1, cv=KFold(3))
+    yield "MultivariateSVC f1 folds", MultivariateSVC("f1", pos_label="yes")
+    yield "MultivariateSVC prbep given folds", MultivariateSVC("prbep", C=0.1, cv=KFold(3), pos_label="yes")
 
 
 CASES = dict(list_cases())

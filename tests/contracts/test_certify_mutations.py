@@ -27,9 +27,9 @@ WEIGHTED = SHARED | {"class_weight": "balanced", "intercept_scaling": 5.0}
 # A function that makes the model, and its labels.
 BINARY = {
     "linear": (lambda: MultivariateSVC("f1", pos_label="ill", **WEIGHTED), TWO),
-    "kernel": (lambda: MultivariateSVC("f1", kernel="rbf", **WEIGHTED), TWO),
+    "kernel": (lambda: MultivariateSVC("f1", kernel="rbf", pos_label="well", **WEIGHTED), TWO),
     "smoothed": (lambda: SmoothedSVC("accuracy", **WEIGHTED), TWO),
-    "ratio": (lambda: AMPClassifier("f1", **WEIGHTED), TWO),
+    "ratio": (lambda: AMPClassifier("f1", pos_label="well", **WEIGHTED), TWO),
 }
 ONE_VS_REST = {
     "one vs rest": (lambda: MultivariateSVC("f1", **WEIGHTED), THREE),
@@ -136,7 +136,7 @@ def test_scores_of_the_wrong_sign_are_detected(name):
 
 
 def test_changed_classes_are_detected():
-    model = MultivariateSVC("f1", **SHARED).fit(X, TWO)
+    model = MultivariateSVC("f1", pos_label="ill", **SHARED).fit(X, TWO)
     model.classes_ = model.classes_[::-1]
     with pytest.raises(ValueError, match=r"y has the labels \['ill', 'well'\] but the model was trained on"):
         certify(model, X, TWO)

@@ -54,8 +54,10 @@ TRAININGS = {
     "three passes": lambda m: m.fit_stream(CHUNKS, n_passes=3),
     "sparse chunks": lambda m: m.fit_stream([(sparse.csr_array(samples), y) for samples, y in CHUNKS], n_passes=2),
     "generator": lambda m: m.fit_stream(chunk for chunk in CHUNKS),
-    "words": lambda m: m.fit_stream([(X, NAMES)] * 3),
-    "words as objects": lambda m: m.fit_stream([(X[:450], NAMES[:450].astype(object)), (X, NAMES.astype(object))] * 2),
+    "words": lambda m: m.set_params(pos_label="yes").fit_stream([(X, NAMES)] * 3),
+    "words as objects": lambda m: m.set_params(pos_label="no").fit_stream(
+        [(X[:450], NAMES[:450].astype(object)), (X, NAMES.astype(object))] * 2
+    ),
     "frames": lambda m: m.fit_stream([(pd.DataFrame(samples, columns=list("abcde")), y) for samples, y in CHUNKS]),
 }
 

@@ -70,7 +70,7 @@ def test_a_single_positive_is_separated_with_a_warning():
 
 def test_two_samples_are_separated_with_a_warning():
     with pytest.warns(UserWarning, match="threshold='cv'"):
-        model = MultivariateSVC().fit([[0.0], [1.0]], ["no", "yes"])
+        model = MultivariateSVC(pos_label="yes").fit([[0.0], [1.0]], ["no", "yes"])
     assert list(model.predict([[0.0], [1.0]])) == ["no", "yes"]
 
 

@@ -142,8 +142,8 @@ def test_labels_and_weights_may_be_series():
     frame = pandas.DataFrame(data, columns=NAMES, index=np.arange(len(Y))[::-1])
     y = pandas.Series(np.where(Y == 1, "yes", "no"), index=frame.index)
     weights = pandas.Series(1.0 + np.arange(len(Y)) % 2, index=frame.index)
-    model = MultivariateSVC("f1", C=0.1).fit(frame, y, sample_weight=weights)
-    plain = MultivariateSVC("f1", C=0.1).fit(data, y.to_numpy(), sample_weight=weights.to_numpy())
+    model = MultivariateSVC("f1", C=0.1, pos_label="yes").fit(frame, y, sample_weight=weights)
+    plain = MultivariateSVC("f1", C=0.1, pos_label="yes").fit(data, y.to_numpy(), sample_weight=weights.to_numpy())
     np.testing.assert_allclose(model.coef_, plain.coef_)
     assert set(model.predict(frame)) == {"yes", "no"}
 
@@ -151,7 +151,8 @@ def test_labels_and_weights_may_be_series():
 def test_categorical_labels_are_accepted():
     pandas = pytest.importorskip("pandas")
     data = StandardScaler().fit_transform(X)[:, :5]
-    model = MultivariateSVC("f1", C=0.1).fit(data, pandas.Categorical(np.where(Y == 1, "yes", "no")))
+    model = MultivariateSVC("f1", C=0.1, pos_label="yes")
+    model.fit(data, pandas.Categorical(np.where(Y == 1, "yes", "no")))
     assert model.classes_.tolist() == ["no", "yes"]
 
 

@@ -41,16 +41,16 @@ def get_name(measure):
 )
 def test_labels_of_any_type_are_accepted(labels):
     y = np.array(labels)[Y]
-    model = MultivariateSVC("f1", C=0.1, threshold=0.0).fit(X, y)
+    model = MultivariateSVC("f1", C=0.1, threshold=0.0, pos_label=labels[1]).fit(X, y)
     np.testing.assert_array_equal(model.classes_, np.unique(labels))
     predicted = model.predict(X)
     assert predicted.dtype == y.dtype
     np.testing.assert_array_equal(predicted, model.classes_[(model.decision_function(X) > 0).astype(int)])
-    assert model.score(X, y) == pytest.approx(metrics.f1_score(y, predicted, pos_label=model.classes_[1]))
+    assert model.score(X, y) == pytest.approx(metrics.f1_score(y, predicted, pos_label=labels[1]))
 
 
 def test_object_labels_are_accepted():
-    model = MultivariateSVC("f1", C=0.1).fit(X, np.array(["no", "yes"], dtype=object)[Y])
+    model = MultivariateSVC("f1", C=0.1, pos_label="yes").fit(X, np.array(["no", "yes"], dtype=object)[Y])
     assert set(model.predict(X)) == {"no", "yes"}
 
 

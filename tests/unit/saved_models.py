@@ -113,7 +113,7 @@ MODELS: dict[str, Callable[[], tuple[Any, Any]]] = {
         X,
     ),
     "multivariate SVM, top": lambda: (mw.MultivariateSVC(mw.PrecisionAtK(20)).fit(X, y), X),
-    "smoothed SVM": lambda: (mw.SmoothedSVC("prbep", threshold="train").fit(SPARSE, WORDS), SPARSE),
+    "smoothed SVM": lambda: (mw.SmoothedSVC("prbep", threshold="train", pos_label="yes").fit(SPARSE, WORDS), SPARSE),
     "selecting SVM": lambda: (mw.FeatureSelectingSVC("f1", 3).fit(SPARSE, y), SPARSE),
     "SPADE": lambda: (mw.SPADEClassifier("g_mean", n_passes=3).fit(X, y), X),
     "SPADE, stream": lambda: (mw.SPADEClassifier("g_mean").partial_fit(X, y, classes=[0, 1]), X),
@@ -121,7 +121,7 @@ MODELS: dict[str, Callable[[], tuple[Any, Any]]] = {
     "mini-batches": lambda: (mw.MiniBatchSVC("f1").partial_fit(X, y, classes=[0, 1]), X),
     "mini-batches, sparse": lambda: (mw.MiniBatchSVC("f1").partial_fit(SPARSE, y, classes=[0, 1]), SPARSE),
     "AMP": lambda: (mw.AMPClassifier("f1").fit(X, y), X),
-    "sparse coding": lambda: (mw.SparseCodingClassifier("f1", 12, max_iter=3, cv=2).fit(X, WORDS), X),
+    "sparse coding": lambda: (mw.SparseCodingClassifier("f1", 12, max_iter=3, cv=2, pos_label="yes").fit(X, WORDS), X),
     "sparse coding, sparse": lambda: (mw.SparseCodingClassifier("f1", 5, variant="fixed").fit(SPARSE, y), SPARSE),
     "sparse coding, classes": lambda: (
         mw.SparseCodingClassifier("f1", 5, max_iter=3, threshold=0.0).fit(THREE_X, THREE_Y),
@@ -143,7 +143,10 @@ MODELS: dict[str, Callable[[], tuple[Any, Any]]] = {
         mw.ProbabilisticClassifierChain(ExtraTreesClassifier(5, random_state=0)).fit(LABELS_X, LABELS_Y),
         LABELS_X,
     ),
-    "plug-in": lambda: (mw.PlugInClassifier(LogisticRegression(), cv=StratifiedKFold(3)).fit(X, WORDS), X),
+    "plug-in": lambda: (
+        mw.PlugInClassifier(LogisticRegression(), cv=StratifiedKFold(3), pos_label="yes").fit(X, WORDS),
+        X,
+    ),
     "plug-in, classes": lambda: (
         mw.PlugInClassifier(RandomForestClassifier(5, random_state=0), "f1_macro").fit(THREE_X, THREE_Y),
         THREE_X,
@@ -167,7 +170,9 @@ MODELS: dict[str, Callable[[], tuple[Any, Any]]] = {
     ),
     "class weights": lambda: (mw.CostSensitiveClassifier(LogisticRegression()).fit(X, y), X),
     "adapted": lambda: (
-        mw.AdaptedSVC("f1", [("bayes", GaussianNB()), ("line", LogisticRegression())], cv=3).fit(X, WORDS),
+        mw.AdaptedSVC("f1", [("bayes", GaussianNB()), ("line", LogisticRegression())], cv=3, pos_label="no").fit(
+            X, WORDS
+        ),
         X,
     ),
     "adapted, sparse": lambda: (
@@ -180,7 +185,7 @@ MODELS: dict[str, Callable[[], tuple[Any, Any]]] = {
         X,
     ),
     "model selection, frame": lambda: (
-        mw.MetricClassifier("f1", candidates=["boosted_trees"]).fit(FRAME, WORDS),
+        mw.MetricClassifier("f1", candidates=["boosted_trees"], pos_label="yes").fit(FRAME, WORDS),
         FRAME,
     ),
     "model selection, frame of numbers": lambda: (

@@ -265,7 +265,7 @@ def test_results_do_not_depend_on_n_jobs():
 def test_labels_of_any_type_and_either_positive_class(inputs):
     names = np.array(["no", "yes"])[Y]
     by_number = AdaptedSVC("f1", inputs, use_features=False).fit(X[TRAIN], Y[TRAIN])
-    by_name = AdaptedSVC("f1", inputs, use_features=False).fit(X[TRAIN], names[TRAIN])
+    by_name = AdaptedSVC("f1", inputs, use_features=False, pos_label="yes").fit(X[TRAIN], names[TRAIN])
     np.testing.assert_array_equal(by_name.predict(X), np.array(["no", "yes"])[by_number.predict(X)])
     swapped = AdaptedSVC("f1", inputs, use_features=False, pos_label=0).fit(X[TRAIN], Y[TRAIN])
     expected = get_measure("f1").score(Y == 0, swapped.predict(X) == 0)

@@ -31,7 +31,7 @@ LINEAR = {
     "multivariate SVM": lambda: mw.MultivariateSVC("f1").fit(X, Y),
     "no intercept": lambda: mw.MultivariateSVC("f1", fit_intercept=False).fit(X, Y),
     "first class": lambda: mw.MultivariateSVC("f1", pos_label=0).fit(X, Y),
-    "words": lambda: mw.MultivariateSVC("f1").fit(X, WORDS),
+    "words": lambda: mw.MultivariateSVC("f1", pos_label="yes").fit(X, WORDS),
     "sparse": lambda: mw.MultivariateSVC("f1").fit(sparse.csr_matrix(X), Y),
     "SPADE": lambda: mw.SPADEClassifier("g_mean").fit(X, Y),
     "STAMP": lambda: mw.STAMPClassifier("f1").fit(X, Y),

@@ -188,7 +188,9 @@ def test_thresholds_are_as_good_as_with_all_scores():
     y = np.where(data[:, 0] + rng.normal(size=4000) > 1.0, "yes", "no")
     for measure in ("f1", "balanced_accuracy", "prbep"):
         values = [
-            MultivariateSVC(measure, C=0.01, threshold="train", score_bins=bins).fit(data, y).score(data, y)
+            MultivariateSVC(measure, C=0.01, threshold="train", score_bins=bins, pos_label="yes")
+            .fit(data, y)
+            .score(data, y)
             for bins in (None, 64)
         ]
         assert values[1] == pytest.approx(values[0], abs=2e-3)

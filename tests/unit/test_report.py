@@ -211,9 +211,9 @@ def test_the_page_of_many_samples_is_small() -> None:
             make_pipeline(StandardScaler(), LogisticRegression()), {"logisticregression__C": [0.1, 1.0]}, cv=3
         ),
         MultivariateSVC("g_mean"),
-        PlugInClassifier(LogisticRegression(), "f1"),
-        PlugInClassifier(LogisticRegression(), "f1", threshold="batch"),
-        STAMPClassifier("f1"),
+        PlugInClassifier(LogisticRegression(), "f1", pos_label="Yes"),
+        PlugInClassifier(LogisticRegression(), "f1", threshold="batch", pos_label="Yes"),
+        STAMPClassifier("f1", pos_label="maybe"),
     ],
     ids=lambda model: type(model).__name__,
 )

@@ -92,6 +92,8 @@ def _check_targets(entry: EstimatorEntry, settings: Settings, is_multilabel: boo
     ):
         fitting = ", ".join([AUTO, "plug-in", *algorithm_names(entries("multilabel"))])
         raise click.UsageError(f"{entry.command_name} takes one --target; multilabel targets are for {fitting}")
+    if is_multilabel and settings.pos_label is not None:
+        raise click.UsageError("--pos-label is for one --target of two classes: leave it out")
     if is_multilabel and settings.subject_to:
         raise click.UsageError("--subject-to takes one --target: train a model for each")
     if not is_multilabel and entry.family == "multilabel":

@@ -12,7 +12,7 @@ import click
 from metricwise.cli import algorithms
 from metricwise.cli.algorithms import AlgorithmName, Settings
 from metricwise.cli.console import Console, Outcome, command, format_table, join_lines
-from metricwise.cli.options import DataOptions, MeasureText, Seconds, data_options, groups_option
+from metricwise.cli.options import DataOptions, MeasureText, Seconds, data_options, groups_option, pos_label_option
 
 if TYPE_CHECKING:
     from metricwise.io import Table
@@ -38,7 +38,7 @@ _DEFAULT_MULTILABEL = ("binary-relevance", "plug-in", "auto")
 @click.option("--folds", default=5, show_default=True, type=click.IntRange(min=2))
 @click.option("--time-budget", type=Seconds(), help="Time limit of each fit of auto, such as 30s.")
 @click.option("--confidence", default=0.9, show_default=True, type=click.FloatRange(0, 1, True, True))
-@click.option("--pos-label", help="The positive class of two; by default the last in sorted order.")
+@pos_label_option("1 of 0 and 1, or of -1 and 1; others are named, unless the measure treats both alike")
 @click.option("--seed", default=0, show_default=True)
 @groups_option
 @data_options
@@ -62,6 +62,7 @@ def compare(
     Values are means over folds. Intervals come from a bootstrap that draws the same samples for all algorithms, so that
     the differences are paired.
     """
+    from metricwise.decisions.targets import describe_positive_class
     from metricwise.io import read_table
 
     with console.progress(f"reading {data}"):
@@ -77,7 +78,7 @@ def compare(
         console.note("Warning: sample weights are used in training, but not in evaluation")
     assert table.y is not None
     is_multilabel = table.y.ndim == 2
-    positive = None if is_multilabel else algorithms.parse_label(pos_label, sorted(set(table.y.tolist())))
+    positive = pos_label if is_multilabel else algorithms.parse_label(pos_label, sorted(set(table.y.tolist())))
     wanted = names or (_DEFAULT_MULTILABEL if is_multilabel else _DEFAULT)
     job = _Comparison(table, folds, confidence, seed)
     found = {}
@@ -93,10 +94,19 @@ def compare(
         found[measure] = _evaluate_runs(job, runs, measure, confidence)
     if not any(result["results"] for result in found.values()):
         raise ValueError("; ".join(next(iter(found.values()))["left_out"].values()))
-    facts = {"rows": table.n_rows, "folds": len(job.splits), "confidence": confidence, "measures": found}
-    return Outcome(
-        "\n\n".join(_format_comparison(measure, result, confidence) for measure, result in found.items()), facts
-    )
+    facts: dict[str, Any] = {
+        "rows": table.n_rows,
+        "folds": len(job.splits),
+        "confidence": confidence,
+        "measures": found,
+    }
+    texts = [_format_comparison(measure, result, confidence) for measure, result in found.items()]
+    classes = [] if is_multilabel else sorted(set(table.y.tolist()))
+    if len(classes) == 2:
+        label = classes[1] if positive is None else positive
+        facts |= {"positive": {"label": label, "share": float((table.y == label).mean())}}
+        texts.insert(0, describe_positive_class(**facts["positive"]))
+    return Outcome("\n\n".join(texts), facts)
 
 
 @dataclass

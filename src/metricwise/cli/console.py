@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import math
 import re
+import shlex
 import sys
 import threading
 import time
 import warnings
+from ast import literal_eval
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -149,10 +151,18 @@ def _replace_parameters(message: str) -> str:
     --------
     >>> _replace_parameters("Give at least memory_limit='350MB'")
     'Give at least --memory-limit 350MB'
+    >>> _replace_parameters("Name the positive class: pos_label='not paid' or pos_label=2")
+    "Name the positive class: --pos-label 'not paid' or --pos-label 2"
     """
     message = message.replace("on_error='skip'", "--on-error skip")
+    message = re.sub(r"pos_label=('[^']*'|\"[^\"]*\"|-?\d+(?:\.\d+)?|True|False)", _name_pos_label, message)
+    message = message.replace("pos_label", "--pos-label")
     message = re.sub(r"encoding='([\w-]+)'", r"--encoding \1", message)
     return re.sub(r"memory_limit='?(\w+)'?", r"--memory-limit \1", message)
+
+
+def _name_pos_label(parameter: re.Match[str]) -> str:
+    return f"--pos-label {shlex.quote(str(literal_eval(parameter[1])))}"
 
 
 def join_lines(text: object) -> str:

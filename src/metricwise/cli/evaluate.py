@@ -8,8 +8,8 @@ import click
 
 from metricwise.cli.console import Console, Outcome, command, format_table
 from metricwise.cli.disk import disk_options
-from metricwise.cli.models import get_table_info, load_model, read_like_training
-from metricwise.cli.options import DataOptions, MeasureText, data_options
+from metricwise.cli.models import get_table_info, load_model, read_like_training, read_pos_label
+from metricwise.cli.options import DataOptions, MeasureText, data_options, pos_label_option
 
 _AVERAGES = ("f1_macro", "f1_micro", "f1_weighted")
 
@@ -25,6 +25,7 @@ _AVERAGES = ("f1_macro", "f1_micro", "f1_weighted")
     help="Measure to evaluate; may be repeated. By default all that apply.",
 )
 @click.option("--confidence", default=0.9, show_default=True, type=click.FloatRange(0, 1, True, True))
+@pos_label_option("that of the model")
 @click.option("--seed", default=0, show_default=True, help="Seed of the bootstrap.")
 @disk_options
 @data_options
@@ -35,6 +36,7 @@ def evaluate(
     data: str,
     measures: tuple[str, ...],
     confidence: float,
+    pos_label: str | None,
     seed: int,
     memory_limit: int | str | None,
     data_options: DataOptions,
@@ -43,6 +45,7 @@ def evaluate(
 
     Intervals come from a Bayesian bootstrap of the samples.
     """
+    from metricwise.decisions.targets import describe_positive_class
     from metricwise.reporting.evaluation import evaluate, resolve_measure
     from metricwise.reporting.predictions import collect_predictions
 
@@ -50,8 +53,12 @@ def evaluate(
     table = read_like_training(console, trained, data, data_options, labelled=True, memory_limit=memory_limit)
     notes, records = get_table_info(trained), []
     with console.progress("evaluating"):
-        found = collect_predictions(trained, table.X, table.y, notes.get("pos_label"), _get_label_names(table))
-        for text, measure in _choose_measures(measures, notes.get("measure"), found.kind):
+        positive = read_pos_label(trained, pos_label)
+        found = collect_predictions(trained, table.X, table.y, positive, _get_label_names(table))
+        chosen = _choose_measures(measures, notes.get("measure"), found.kind)
+        if not measures and found.unnamed is not None:
+            chosen = _leave_out_asymmetric(console, chosen)
+        for text, measure in chosen:
             try:
                 (evaluation,) = evaluate([found], resolve_measure(measure, found), confidence, seed)
             except ValueError as error:
@@ -62,7 +69,12 @@ def evaluate(
             low, high = evaluation.interval
             records.append({"measure": text, "value": evaluation.value, "low": low, "high": high})
     facts = {"rows": table.n_rows, "confidence": confidence, "measures": records}
-    return Outcome(_format_measures(records, confidence), facts)
+    lines = [_format_measures(records, confidence)]
+    if found.kind == "binary":
+        label, share = found.problems[0].label, float(found.problems[0].truth.mean())
+        facts |= {"positive": {"label": label, "share": share}}
+        lines.insert(0, describe_positive_class(label, share))
+    return Outcome("\n".join(lines), facts)
 
 
 def _get_label_names(table: Any) -> list[str] | None:
@@ -85,6 +97,15 @@ def _choose_measures(given: tuple[str, ...], own: str | None, kind: str) -> list
     for text in texts:
         found.setdefault(get_measure(text), text)
     return [(text, measure) for measure, text in found.items()]
+
+
+def _leave_out_asymmetric(console: Console, chosen: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
+    """Return the measures that do not depend on which class is positive; note the others."""
+    from metricwise.measures import is_symmetric
+
+    others = [text for text, measure in chosen if not is_symmetric(measure)]
+    console.note(f"{', '.join(others)} depend on which class is positive: name it by --pos-label")
+    return [(text, measure) for text, measure in chosen if is_symmetric(measure)]
 
 
 def _can_be_averaged(name: str) -> bool:

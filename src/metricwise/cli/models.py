@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from click import UsageError
 
-from metricwise.cli.algorithms import Settings
+from metricwise.cli.algorithms import Settings, parse_label
 from metricwise.cli.console import Console
 from metricwise.cli.disk import has_separate_labels, open_table
 from metricwise.cli.options import DataOptions
@@ -67,6 +67,13 @@ def get_table_info(model: Any) -> dict[str, Any]:
     """Return what `store_table_info` stored with a model; empty if nothing was."""
     found = getattr(model, "table_", None)
     return found if isinstance(found, dict) else {}
+
+
+def read_pos_label(model: Any, text: str | None) -> Any:
+    """Return the positive class that the option names or, without it, the training did; None if neither."""
+    if text is None:
+        return get_table_info(model).get("pos_label")
+    return parse_label(text, model.classes_.tolist())
 
 
 def read_like_training(

@@ -163,6 +163,11 @@ def groups_option(function: Callable[..., Any]) -> Callable[..., Any]:
     )(function)
 
 
+def pos_label_option(default: str) -> Callable[..., Any]:
+    """Return a decorator that adds ``--pos-label``, given what it is by default."""
+    return click.option("--pos-label", help=f"The positive class of two; by default {default}.")
+
+
 def data_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options of a data file; the command gets them as ``data_options``."""
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from metricwise.cli.console import Console, Outcome, command
-from metricwise.cli.models import check_output, get_table_info, load_model, read_like_training
-from metricwise.cli.options import DataOptions, MeasureText, data_options
+from metricwise.cli.models import check_output, get_table_info, load_model, read_like_training, read_pos_label
+from metricwise.cli.options import DataOptions, MeasureText, data_options, pos_label_option
 
 
 @click.command(short_help="Write an HTML page about a model.")
@@ -21,6 +21,7 @@ from metricwise.cli.options import DataOptions, MeasureText, data_options
 )
 @click.option("--title", help="Title of the page.")
 @click.option("--confidence", default=0.9, show_default=True, type=click.FloatRange(0, 1, True, True))
+@pos_label_option("that of the model")
 @data_options
 @command
 def report(
@@ -32,6 +33,7 @@ def report(
     others: tuple[str, ...],
     title: str | None,
     confidence: float,
+    pos_label: str | None,
     data_options: DataOptions,
 ) -> Outcome:
     """Write a page about MODEL, evaluated on the labelled samples of DATA: one HTML file that needs no network.
@@ -58,7 +60,7 @@ def report(
             samples=f"the {table.n_rows:,} samples of {'standard input' if data == '-' else data}",
             compare={path: load_model(path) for path in others} or None,
             label_names=labels,
-            pos_label=notes.get("pos_label"),
+            pos_label=read_pos_label(trained, pos_label),
             sample_weight=table.sample_weight,
             confidence=confidence,
         )

@@ -15,7 +15,7 @@ from metricwise.cli.algorithms import AlgorithmName, Settings, describe_algorith
 from metricwise.cli.console import Console, Outcome, Progress, command
 from metricwise.cli.disk import disk_options, has_separate_labels, open_table
 from metricwise.cli.models import check_output, spool_input, store_table_info
-from metricwise.cli.options import Constraint, DataOptions, MeasureText, Seconds, data_options, groups_option
+from metricwise.cli.options import Constraint, DataOptions, MeasureText, Seconds, data_options, groups_option, pos_label_option
 
 _SAMPLES_BETWEEN_CHECKPOINTS = 100_000
 
@@ -59,7 +59,7 @@ _SAMPLES_BETWEEN_CHECKPOINTS = 100_000
     "--checkpoint", help="File for the state of training; OUT.checkpoint by default with --stream and --disk."
 )
 @click.option("--time-budget", type=Seconds(), help="Time limit of training, such as 5m.")
-@click.option("--pos-label", help="The positive class of two; by default the last in sorted order.")
+@pos_label_option("1 of 0 and 1, or of -1 and 1; others are named, unless the measure treats both alike")
 @click.option("--seed", default=0, show_default=True)
 @groups_option
 @disk_options
@@ -166,6 +166,8 @@ def _train_in_memory(
     n_features = None if table.kinds else int(table.X.shape[1])
     store_table_info(model, table, options, settings, n_features)
     facts = {"algorithm": algorithm, "rows": table.n_rows, "features": int(table.X.shape[1]), "data": table.recognised}
+    if not is_multilabel:
+        facts |= _find_positive_class(model, table.y)
     return model, facts | _evaluate_degenerate(model, table, settings.pos_label)
 
 
@@ -207,7 +209,7 @@ def _train_on_disk(
     if has_separate_labels(path):
         model.table_["target"] = None  # other samples have their labels in another file
     facts = {"algorithm": algorithm, "rows": table.n_rows, "features": int(table.X.shape[1]), "data": table.recognised}
-    return model, facts
+    return model, facts | _find_positive_class(model, table.y)
 
 
 def _show_iterations(progress: Progress) -> Any:
@@ -281,7 +283,7 @@ class _Stream:
             "features": source.n_features,
             "data": description,
         }
-        return model, facts
+        return model, facts | _find_positive_class(model, None)
 
 
 def _parse_label(text: str) -> Any:
@@ -336,6 +338,17 @@ def _evaluate_degenerate(model: Any, table: Any, pos_label: Any) -> dict[str, An
     return {"worth": {"value": evaluate_predictions(found, measure), "constant": evaluate_constant(found, measure)}}
 
 
+def _find_positive_class(model: Any, y: Any) -> dict[str, Any]:
+    """Return the positive class of two and its share among the labels, or among the samples of a stream without any."""
+    from metricwise.reporting.models import find_positive_class
+
+    if len(model.classes_) != 2:
+        return {}
+    positive = find_positive_class(model)
+    share = model.result_.positive_share if y is None else float((y == positive).mean())
+    return {"positive": {"label": positive, "share": share, "is_estimated": y is None}}
+
+
 def _collect_quality(model: Any) -> dict[str, Any]:
     """Return the expected measure on new samples and the certificate of training, as far as the model has them."""
     facts: dict[str, Any] = {}
@@ -353,11 +366,20 @@ def _collect_quality(model: Any) -> dict[str, Any]:
     return facts
 
 
+def _describe_positive_class(facts: dict[str, Any]) -> str:
+    from metricwise.decisions.targets import describe_positive_class
+    from metricwise.measures import get_measure
+
+    return describe_positive_class(**facts["positive"], measure=get_measure(facts["measure"]))
+
+
 def _format_summary(model: Any, facts: dict[str, Any]) -> str:
     lines = [
         f"{facts['algorithm']} for {facts['measure']}: {facts['rows']:,} samples, {facts['features']:,} features, "
         f"{facts['seconds']:.1f} s; written to {facts['model']}"
     ]
+    if "positive" in facts and facts["algorithm"] != "auto":  # which explains it below
+        lines.append(_describe_positive_class(facts))
     if "expected" in facts:
         low, high = facts["interval"]
         lines.append(

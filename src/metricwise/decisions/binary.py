@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from metricwise._typing import Floats
+from metricwise._typing import Floats, Mask
 from metricwise.decisions.batch_rule import BatchRule
 from metricwise.decisions.decision import Calibration, Decision, ScoredSamples, Sigmoid
 from metricwise.decisions.guarantees import Constraint, Share, UnreachableGuaranteeError, safest_first
@@ -16,7 +17,7 @@ from metricwise.decisions.intervals import TablePosterior
 from metricwise.decisions.ranking_posterior import summarize_scores
 from metricwise.decisions.threshold_choice import ThresholdChoice, choose_threshold
 from metricwise.inference.threshold import Candidates, threshold_for
-from metricwise.measures import Measure, PrecisionAtRecall, RecallAtPrecision
+from metricwise.measures import Measure, PrecisionAtRecall, RecallAtPrecision, contingency_table
 from metricwise.measures.base import CountsTable, RestrictsLabellings
 
 
@@ -217,3 +218,13 @@ def _choose_for_ranking(measure: Measure, samples: ScoredSamples, seed: int) -> 
     posterior = summarize_scores(measure, *samples)
     interval = posterior.interval(n_samples=float(samples.weights.sum()))
     return Decision(threshold, (float(low), float(high)), posterior.value, interval, posterior)
+
+
+def value_of_labels(measure: Any, truth: Mask, predicted: Mask) -> Callable[[Floats], float]:
+    """Return the measure of predicted labels as a function of the weights of the samples."""
+
+    def evaluate(weights: Floats) -> float:
+        table = contingency_table(truth, predicted, weights)
+        return float(measure.value(table.tp, table.fp, table.fn, table.tn))
+
+    return evaluate

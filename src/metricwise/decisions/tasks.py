@@ -16,7 +16,8 @@ from scipy.special import expit, softmax
 
 from metricwise._state import stored_fields
 from metricwise._typing import Floats, Indices, Integers, LabelMatrix, Labels, Mask
-from metricwise.decisions.binary import Aim, ThresholdRule, choose, judge_by_folds, make_aim
+from metricwise.decisions import targets
+from metricwise.decisions.binary import Aim, ThresholdRule, choose, judge_by_folds, make_aim, value_of_labels
 from metricwise.decisions.class_offsets import best_offsets
 from metricwise.decisions.decision import Calibration, Decision, ScoredSamples, Sigmoid
 from metricwise.decisions.label_matrix import restore_sparsity, validate_label_matrix
@@ -38,8 +39,7 @@ from metricwise.decisions.scoring import (
     limit_log_odds,
     prior_log_odds,
 )
-from metricwise.decisions.targets import classes_of, positive_class
-from metricwise.measures import HasMulticlassValue, Measure, contingency_table
+from metricwise.measures import HasMulticlassValue, Measure
 
 
 @dataclass(frozen=True)
@@ -107,6 +107,14 @@ class Task(ABC):
     def score(self, y: Any, margins: Floats, weights: Any) -> float:
         """Return the measure of predictions, given their decision function."""
 
+    def describe_positive_class(self, target: Labels) -> str | None:
+        """Return a sentence about the positive class and its share; None unless binary."""
+        return None
+
+    def share_positive_class(self, estimator: Any) -> Any:
+        """Return a classifier that is trained for the positive class of this task, where its own is not named."""
+        return estimator
+
     def fit(
         self,
         estimator: Any,
@@ -162,6 +170,12 @@ class Binary(Task):
         """Whether the positive class is the last, which a decision function above zero stands for in scikit-learn."""
         return bool(self.positive == self.classes[1])
 
+    def describe_positive_class(self, target: Labels) -> str:
+        return targets.describe_positive_class(self.positive, float(np.mean(target)), self.measure)
+
+    def share_positive_class(self, estimator: Any) -> Any:
+        return targets.share_positive_class(estimator, self.classes, self.positive, self.measure)
+
     def encode(self, y: Any) -> Mask:
         mask: Mask = np.asarray(y) == self.positive
         return mask
@@ -198,7 +212,7 @@ class Binary(Task):
     def value_at(self, decision: Decision, samples: ScoredSamples) -> Callable[[Floats], float]:
         if self.measure.response == "scores":
             return self._value_of_scores(samples)
-        return _value_of_table(self.measure, samples.target, samples.scores > decision.threshold)
+        return value_of_labels(self.measure, samples.target, samples.scores > decision.threshold)
 
     def _value_of_scores(self, samples: ScoredSamples) -> Callable[[Floats], float]:
         return lambda weights: float(self.measure.score(samples.target, samples.scores, weights))
@@ -363,7 +377,12 @@ class Multilabel(Task):
 
 
 def make_task(
-    y: Labels, weights: Floats | None, measure: Measure, pos_label: Any = None, is_sparse: bool = False
+    y: Labels,
+    weights: Floats | None,
+    measure: Measure,
+    pos_label: Any = None,
+    is_sparse: bool = False,
+    is_constrained: bool = False,
 ) -> Task:
     """Return the task of validated targets; ValueError if the measure does not fit it, or all have one class.
 
@@ -376,34 +395,36 @@ def make_task(
     measure : Measure
         The measure.
     pos_label : label, optional
-        The positive class of two; by default the last in order.
+        The positive class of two; see `choose_positive_class`.
     is_sparse : bool
         Whether predicted label matrices are sparse.
+    is_constrained : bool
+        Whether thresholds have to keep constraints.
 
     Examples
     --------
     >>> import numpy as np
     >>> from metricwise.measures import FBeta
-    >>> print(make_task(np.array(["no", "yes", "no"]), None, FBeta()).positive)
+    >>> print(make_task(np.array(["no", "yes", "no"]), None, FBeta(), pos_label="yes").positive)
     yes
     """
     if y.ndim == 2:
         check_thresholds_serve(measure, "labels")
+        targets.refuse_pos_label(pos_label, f"{y.shape[1]} labels")
         return Multilabel(np.arange(y.shape[1]), measure, is_sparse)
-    return task_of_classes(classes_of(y, np.ones(len(y)) if weights is None else weights), measure, pos_label)
+    classes = targets.classes_of(y, np.ones(len(y)) if weights is None else weights)
+    return task_of_classes(classes, measure, pos_label, targets.count_classes(y, classes), is_constrained)
 
 
-def task_of_classes(classes: Labels, measure: Measure, pos_label: Any) -> Binary | Multiclass:
-    """Return the task of two or more classes."""
+def task_of_classes(
+    classes: Labels, measure: Measure, pos_label: Any, counts: list[int], is_constrained: bool = False
+) -> Binary | Multiclass:
+    """Return the task of two or more classes, given the samples of each."""
     if classes.size == 2:
-        return Binary(classes, measure, positive_class(classes, pos_label))
+        positive = targets.choose_positive_class(classes, pos_label, measure, counts, is_constrained=is_constrained)
+        return Binary(classes, measure, positive)
     check_thresholds_serve(measure, "classes")
+    targets.refuse_pos_label(pos_label, f"{classes.size} classes")
     return Multiclass(classes, measure)
 
 
-def _value_of_table(measure: Any, truth: Mask, predicted: Mask) -> Callable[[Floats], float]:
-    def evaluate(weights: Floats) -> float:
-        table = contingency_table(truth, predicted, weights)
-        return float(measure.value(table.tp, table.fp, table.fn, table.tn))
-
-    return evaluate

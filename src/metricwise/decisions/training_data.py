@@ -16,7 +16,7 @@ from metricwise.decisions.decision import Probe, ScoredSamples
 from metricwise.decisions.groups import validate_groups
 from metricwise.decisions.label_matrix import validate_label_matrix
 from metricwise.decisions.out_of_fold import Splits, is_given, list_given_splits, make_splits, restrict_splits
-from metricwise.decisions.targets import two_classes
+from metricwise.decisions.targets import count_classes, two_classes
 from metricwise.decisions.tasks import Task, task_of_classes
 from metricwise.measures import Measure
 
@@ -131,7 +131,8 @@ def validate_two_classes(
     _require_target(y, who)
     X, y = indexable(X, np.asarray(y))
     weights = validate_weights(sample_weight, X)
-    task = task_of_classes(two_classes(y, weights, who), measure, pos_label)
+    classes = two_classes(y, weights, who)
+    task = task_of_classes(classes, measure, pos_label, count_classes(y, classes))
     return task, X, column_or_1d(y, warn=True), weights
 
 

@@ -12,7 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 from metricwise._state import StoredState
 from metricwise._typing import Floats, Mask
 from metricwise.clusters import is_dask, load_into_memory
-from metricwise.decisions.targets import positive_class, positives_of_problems
+from metricwise.decisions.targets import (
+    choose_positive_class,
+    positive_class,
+    positives_of_problems,
+    refuse_pos_label,
+)
 from metricwise.designs import make_design
 from metricwise.estimators.inputs import labels_of, validate_samples
 from metricwise.estimators.lazy_predictions import lazy_labels, lazy_scores
@@ -45,6 +50,15 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         tags.input_tags.sparse = True
         tags.classifier_tags.multi_class = self.multi_class == "ovr"
         return tags
+
+    def _check_positive_class(
+        self, measure: Measure, classes: NDArray[Any], counts: list[int], where: str = "y"
+    ) -> None:
+        """Raise if the positive class of two is not clear, or if one of several classes is named as positive."""
+        if classes.size == 2:
+            choose_positive_class(classes, self.pos_label, measure, counts, where=where)
+        else:
+            refuse_pos_label(self.pos_label, f"{classes.size} classes")
 
     def _positives(self, y: NDArray[Any], classes: NDArray[Any]) -> list[Mask]:
         """Return the positives of every binary problem."""

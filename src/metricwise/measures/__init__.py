@@ -10,6 +10,7 @@ from metricwise.measures.base import (
     ConcaveInRates,
     CountsClassTables,
     CountsTable,
+    DeclaresSymmetric,
     DualRegion,
     HasDualRegion,
     HasMulticlassValue,
@@ -21,6 +22,7 @@ from metricwise.measures.base import (
     Response,
     RestrictsLabellings,
     Table,
+    is_symmetric,
 )
 from metricwise.measures.contingency import (
     MCC,
@@ -52,6 +54,7 @@ __all__ = [
     "ContingencyMeasure",
     "CountsClassTables",
     "CountsTable",
+    "DeclaresSymmetric",
     "DualRegion",
     "FBeta",
     "GMean",
@@ -80,6 +83,7 @@ __all__ = [
     "contingency_measure",
     "contingency_table",
     "get_measure",
+    "is_symmetric",
     "register",
     "registered_names",
 ]

@@ -45,6 +45,7 @@ class Averaged:
     average: Average = "macro"
 
     response: ClassVar[Response] = "labels"
+    symmetric: ClassVar[bool] = True  # both classes enter the average
 
     def __post_init__(self) -> None:
         if not (isinstance(self.base, Measure) and isinstance(self.base, CountsTable)) or isinstance(self.base, type):

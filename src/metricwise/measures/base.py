@@ -70,6 +70,26 @@ def is_monotone(measure: CountsTable) -> bool:
 
 
 @runtime_checkable
+class DeclaresSymmetric(Protocol):
+    """The measure declares whether it stays the same when positives and negatives are exchanged."""
+
+    @property
+    def symmetric(self) -> bool: ...
+
+
+def is_symmetric(measure: Measure) -> bool:
+    """Whether a measure is declared to be symmetric; one that declares nothing treats the two classes differently.
+
+    Examples
+    --------
+    >>> from metricwise import MCC, FBeta
+    >>> is_symmetric(MCC()), is_symmetric(FBeta())
+    (True, False)
+    """
+    return isinstance(measure, DeclaresSymmetric) and measure.symmetric
+
+
+@runtime_checkable
 class HasViolatedLabelling(Protocol):
     """The loss 1 - measure has a most violated labelling that an oracle can find.
 

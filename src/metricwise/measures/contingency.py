@@ -19,7 +19,7 @@ from metricwise._state import stored_fields
 from metricwise._typing import Floats
 from metricwise.measures.base import DualRegion, Ratio
 from metricwise.measures.checks import check_positive
-from metricwise.measures.tables import TableMeasure, divide
+from metricwise.measures.tables import SymmetricTableMeasure, TableMeasure, divide
 
 
 @stored_fields(version=1)
@@ -107,7 +107,7 @@ class Jaccard(TableMeasure):
 
 @stored_fields(version=1)
 @dataclass(frozen=True)
-class GowerLegendre(TableMeasure):
+class GowerLegendre(SymmetricTableMeasure):
     """The Gower-Legendre family of similarities, (tp + tn) / (tp + tn + sigma (fp + fn)).
 
     Never 0/0 for a table with samples in it; 0 for an empty table.
@@ -142,8 +142,8 @@ class GowerLegendre(TableMeasure):
         return Ratio(0.0, 1.0, theta, self.sigma * (1 + theta), rest, rest * theta)
 
 
-class _RateMeasure(TableMeasure):
-    """A concave function of the two rates; the rate of an absent class is 0."""
+class _RateMeasure(SymmetricTableMeasure):
+    """A concave and symmetric function of the two rates; the rate of an absent class is 0."""
 
     @abstractmethod
     def rate_value(self, tpr: Any, tnr: Any) -> Any:
@@ -243,7 +243,7 @@ class MinRate(_RateMeasure):
 
 @stored_fields(version=1)
 @dataclass(frozen=True)
-class MCC(TableMeasure):
+class MCC(SymmetricTableMeasure):
     """The correlation of truth and prediction, in [-1, 1] (Matthews).
 
     (tp tn - fp fn) / sqrt((tp + fp)(tp + fn)(tn + fp)(tn + fn)). It is 0 where truth or
@@ -279,7 +279,7 @@ class MCC(TableMeasure):
 
 @stored_fields(version=1)
 @dataclass(frozen=True)
-class CohenKappa(TableMeasure):
+class CohenKappa(SymmetricTableMeasure):
     """Agreement of truth and prediction beyond chance, in [-1, 1] (Cohen).
 
     2 (tp tn - fp fn) / ((tp + fp)(fp + tn) + (tp + fn)(fn + tn)). Where truth and prediction are the same single
@@ -319,7 +319,7 @@ class CohenKappa(TableMeasure):
 
 @stored_fields(version=1)
 @dataclass(frozen=True)
-class Accuracy(TableMeasure):
+class Accuracy(SymmetricTableMeasure):
     """The share of correctly labelled samples, (tp + tn) / n; 0 for an empty table.
 
     Examples
@@ -352,7 +352,7 @@ class Accuracy(TableMeasure):
 
 @stored_fields(version=1)
 @dataclass(frozen=True)
-class BalancedAccuracy(TableMeasure):
+class BalancedAccuracy(SymmetricTableMeasure):
     """The mean of the rates, (P + N) / 2.
 
     Where a class has no samples it is the rate of the other class, as in scikit-learn; 0 for an empty table.

@@ -30,6 +30,7 @@ class RocAuc:
 
     name: ClassVar[str] = "roc_auc"
     response: ClassVar[Response] = "scores"
+    symmetric: ClassVar[bool] = True
 
     @property
     def fpr_range(self) -> tuple[float, float]:
@@ -95,6 +96,11 @@ class PartialAuc:
     def fpr_range(self) -> tuple[float, float]:
         """The range of false positive rates that count."""
         return (self.min_fpr, self.max_fpr)
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether exchanging positives and negatives leaves the area unchanged: that of the whole curve."""
+        return self.fpr_range == (0.0, 1.0)
 
     def score(self, y: ArrayLike, response: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Evaluate scores ``response`` against the truth ``y`` (0 and 1, -1 and 1, or booleans)."""

@@ -67,6 +67,8 @@ class TableMeasure(ABC):
     response: ClassVar[Response] = "labels"
     # More true positives never lower the measure, and more false positives never raise it.
     monotone: ClassVar[bool] = True
+    # Exchanging positives and negatives leaves the measure unchanged: it needs no positive class.
+    symmetric: ClassVar[bool] = False
 
     @abstractmethod
     def _value(self, tp: Floats, fp: Floats, fn: Floats, tn: Floats) -> Any: ...
@@ -110,3 +112,9 @@ class TableMeasure(ABC):
                 "must be positive and finite: the measure should be 1 for perfect labels and less after a mistake."
             )
         return missed / loss
+
+
+class SymmetricTableMeasure(TableMeasure):
+    """A measure of the contingency table that stays the same when positives and negatives are exchanged."""
+
+    symmetric: ClassVar[bool] = True

@@ -9,10 +9,10 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import column_or_1d
 
 from metricwise._typing import Floats
-from metricwise.decisions.targets import positive_class
+from metricwise.decisions.targets import choose_positive_class, count_classes
 from metricwise.measures import Measure, get_measure
 from metricwise.measures.checks import check_finite, check_same_length
-from metricwise.reporting.evaluation import measure_curve, threshold_measure
+from metricwise.reporting.evaluation import measure_curve, resolve_measure, threshold_measure
 from metricwise.reporting.models import measure_of, name_of, title_of
 from metricwise.reporting.predictions import NOUNS, Problem, collect_predictions, drop_weightless
 from metricwise.reporting.steps import make_steps
@@ -126,7 +126,7 @@ class MeasureCurveDisplay:
         measure : str or Measure, optional
             By default the measure that the model was trained for, or F1 if it declares none.
         pos_label : label, optional
-            The positive class.
+            The positive class; by default that of the model, or 1 of 0 and 1, -1 and 1, or booleans.
         sample_weight : array of shape (n_samples,), optional
             Weights of the samples.
         confidence : float, default=0.9
@@ -148,7 +148,7 @@ class MeasureCurveDisplay:
             raise ValueError(
                 f"a curve of the measure needs two classes, but y has {len(found.problems)} {NOUNS[found.kind]}"
             )
-        given = measure_of(estimator, False)[0] if measure is None else get_measure(measure)
+        given = resolve_measure(measure_of(estimator, False)[0] if measure is None else get_measure(measure), found)
         return cls._of(found.problems[0], given, confidence, name or name_of(estimator), ax, kwargs)
 
     @classmethod
@@ -179,7 +179,8 @@ class MeasureCurveDisplay:
         threshold : float, optional
             The threshold to mark.
         pos_label : label, optional
-            The positive class; by default the last in order.
+            The positive class; by default 1 of 0 and 1, -1 and 1, or booleans. Of other classes it has to be named,
+            unless the measure does not depend on it.
         sample_weight : array of shape (n_samples,), optional
             Weights of the samples.
         confidence : float, default=0.9
@@ -202,11 +203,12 @@ class MeasureCurveDisplay:
         classes = np.unique(labels)
         if classes.size != 2:
             raise ValueError(f"y_true must have two classes, got {classes.tolist()[:5]}")
-        positive = positive_class(classes, pos_label)
+        criterion = get_measure(measure)
+        positive = choose_positive_class(classes, pos_label, criterion, count_classes(labels, classes), where="y_true")
         above = scores > (np.inf if threshold is None else threshold)
         weights = np.ones(scores.size) if weights is None else weights
         problem = Problem(str(positive), positive, labels == positive, above, scores, "score", threshold, weights)
-        return cls._of(problem, get_measure(measure), confidence, name, ax, kwargs)
+        return cls._of(problem, criterion, confidence, name, ax, kwargs)
 
     @classmethod
     def _of(

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from metricwise._typing import Floats, Mask
 from metricwise.decisions.intervals import middle_part
 from metricwise.decisions.multiclass import average_measure
+from metricwise.decisions.targets import choose_positive_class
 from metricwise.measures import Averaged, BalancedAccuracy, Measure
 from metricwise.measures.averages import is_sample_average, matrix_table
 from metricwise.measures.base import CountsTable, Table
@@ -51,7 +52,13 @@ class Evaluation:
 
 
 def resolve_measure(measure: Measure, predictions: Predictions) -> Measure:
-    """Return the measure as it applies to these problems: the macro average of one that is for two classes only."""
+    """Return the measure as it applies to these problems: the macro average of one that is for two classes only.
+
+    ValueError if the measure depends on which of two classes is positive, and neither is named.
+    """
+    if predictions.unnamed is not None:
+        n_positive = int(predictions.problems[0].truth.sum())
+        choose_positive_class(predictions.unnamed, None, measure, [predictions.n_samples - n_positive, n_positive])
     if predictions.kind == "binary":
         return measure
     found: Measure = average_measure(measure, NOUNS[predictions.kind])

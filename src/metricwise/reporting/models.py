@@ -18,6 +18,7 @@ from metricwise.measures import (
     RecallAtK,
     RecallAtPrecision,
     get_measure,
+    is_symmetric,
 )
 from metricwise.registry import entry_of
 from metricwise.results import Result, StreamResult
@@ -74,9 +75,22 @@ def measure_of(model: Any, several: bool) -> tuple[Measure, bool]:
 
 
 def positive_label(model: Any) -> Any:
-    """Return the parameter ``pos_label`` of a model, or None."""
+    """Return the positive class that a model of two classes was trained for; None if it was not named.
+
+    Measures that depend on the positive class cannot be trained for without one: by default it is the last class.
+    """
     labels = (getattr(layer, "pos_label", None) for layer in layers(model))
-    return next((label for label in labels if label is not None), None)
+    named = next((label for label in labels if label is not None), None)
+    measures = (layer.measure_ for layer in layers(model) if hasattr(layer, "measure_"))
+    if named is None and not all(is_symmetric(measure) for measure in measures):
+        return model.classes_[1]
+    return named
+
+
+def find_positive_class(model: Any) -> Any:
+    """Return the positive class of a model of two classes: the one it was trained for, else the last in order."""
+    named = positive_label(model)
+    return model.classes_[1] if named is None else named
 
 
 def thresholds_of(model: Any, label: int = 0) -> list[float]:

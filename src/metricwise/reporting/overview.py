@@ -78,7 +78,7 @@ def _describe_samples(predictions: Predictions) -> str:
         return f"{what}, {len(predictions.problems)} {NOUNS[predictions.kind]}"
     positive = first.table.tp + first.table.fn
     share = percent(positive / float(predictions.weights.sum()))
-    return f"{what}, {tally(positive)} of {whose} “{first.name}” ({share})"
+    return f"{what}, {tally(positive)} of {whose} of the positive class “{first.name}” ({share})"
 
 
 def _interval_bar(value: float, low: float, high: float) -> str:

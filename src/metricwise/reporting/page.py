@@ -117,7 +117,8 @@ def report(
     label_names : list of str, optional
         Names of the labels of multilabel targets.
     pos_label : label, optional
-        The positive class of two; by default that of the model, or the last in order.
+        The positive class of two; by default that of the model, or 1 of 0 and 1, -1 and 1, or booleans. Of other
+        classes it has to be named, unless the model has one or the measure does not depend on it.
     sample_weight : array of shape (n_samples,), optional
         Weights of the samples, which all counts, values and curves of the page sum. An interval counts a sample once,
         whatever its weight: copies of it would tell nothing new.
@@ -151,6 +152,8 @@ def report(
     found = collect_predictions(model, X, y, pos_label, label_names, sample_weight)
     given, is_declared = measure_of(model, found.kind != "binary") if measure is None else (get_measure(measure), True)
     criterion = resolve_measure(given, found)
+    if found.kind == "binary":
+        pos_label = found.problems[0].label  # other models are evaluated for the same class
     others = {
         str(name): collect_predictions(other, X, y, pos_label, label_names, sample_weight)
         for name, other in (compare or {}).items()

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from metricwise._sklearn import check_sample_weight, count_samples, take_samples
 from metricwise._typing import Floats, Mask
 from metricwise.decisions.label_matrix import validate_label_matrix
-from metricwise.decisions.targets import positive_class
+from metricwise.decisions.targets import names_positive_class, positive_class, refuse_pos_label
 from metricwise.measures.averages import matrix_table
 from metricwise.measures.base import Table
 from metricwise.reporting.models import positive_label, score_offset, thresholds_of
@@ -67,11 +67,24 @@ class Problem:
 
 @dataclass(frozen=True)
 class Predictions:
-    """Truth and predictions of samples: a problem for the positive class, or one for every class or label."""
+    """Truth and predictions of samples: a problem for the positive class, or one for every class or label.
+
+    Attributes
+    ----------
+    kind : {"binary", "multiclass", "multilabel"}
+        The kind of target.
+    classes : list of str
+        Names of the classes or labels.
+    problems : list of Problem
+        One, or one per class or label.
+    unnamed : array or None
+        The two classes if neither is named as positive, so that the last is taken; None otherwise.
+    """
 
     kind: Kind
     classes: list[str]
     problems: list[Problem]
+    unnamed: NDArray[Any] | None = None
 
     @property
     def truth(self) -> Mask:
@@ -113,7 +126,8 @@ def collect_predictions(
     y : array of shape (n_samples,) or (n_samples, n_labels)
         The truth.
     pos_label : label, optional
-        The positive class of two; by default that of the model, else the last in order.
+        The positive class of two; by default that of the model. If it has none, it is the last in order, and measures
+        that depend on it are refused by `resolve_measure`, unless the classes are 0 and 1, -1 and 1, or booleans.
     label_names : list of str, optional
         Names of the labels of multilabel targets.
     sample_weight : array of shape (n_samples,), optional
@@ -133,6 +147,7 @@ def collect_predictions(
     check_is_fitted(model)
     weights = check_sample_weight(sample_weight, X)
     if hasattr(y, "tocsr") or (np.ndim(y) == 2 and np.shape(y)[1] > 1):
+        refuse_pos_label(pos_label, f"{np.shape(y)[1]} labels")
         return _multilabel_predictions(model, X, validate_label_matrix(y), label_names, weights)
     truth = column_or_1d(np.asarray(y))
     found = np.asarray(model.predict(X))
@@ -141,7 +156,10 @@ def collect_predictions(
     classes = _known_classes(model, truth)
     if classes.size == 2:
         pos_label = positive_label(model) if pos_label is None else pos_label
-        return _binary_predictions(model, X, truth, found, classes, positive_class(classes, pos_label), weights)
+        is_named = pos_label is not None or names_positive_class(classes)
+        predictions = _binary_predictions(model, X, truth, found, classes, positive_class(classes, pos_label), weights)
+        return predictions if is_named else replace(predictions, unnamed=classes)
+    refuse_pos_label(pos_label, f"{classes.size} classes")
     columns, scale = _score_columns(model, X, classes.size)
     problems = [
         _problem(label, truth == label, found == label, columns[:, k], scale, model, weights, k)

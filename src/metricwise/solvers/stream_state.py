@@ -121,8 +121,14 @@ class StreamState:
         return weights, float(self.numbers[streaming.SUM_BIAS] / shares)
 
     @property
+    def positive_share(self) -> float:
+        """The share of positives among the samples learnt from; nan before the first."""
+        positive, negative = self.numbers[streaming.POS_WEIGHT], self.numbers[streaming.NEG_WEIGHT]
+        return float(positive / (positive + negative)) if positive + negative > 0.0 else float("nan")
+
+    @property
     def prior(self) -> float:
-        """The share of positives among the samples learnt from."""
+        """The estimated probability of positives; between 0 and 1 even if one class has not been seen."""
         positive, negative = self.numbers[streaming.POS_WEIGHT], self.numbers[streaming.NEG_WEIGHT]
         return float((positive + 1.0) / (positive + negative + 2.0))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier
@@ -47,6 +47,11 @@ class Candidate:
     last_cost: float = 1.0
     least_samples: int = 0
     gains_later: bool = False
+
+    def change_estimators(self, change: Callable[[Any], Any]) -> Candidate:
+        """Return the candidate with other estimators, made of its own."""
+        last = None if self.last is None else change(self.last)
+        return replace(self, estimator=change(self.estimator), last=last)
 
     @property
     def final(self) -> Any:

@@ -56,7 +56,9 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
         Folds of all samples; 5 by default, of which subsets of the samples have 3. A splitter is asked for the splits
         of all samples, and subsets use the parts of these that they contain.
     pos_label : label, optional
-        The positive class of two; by default the last in order.
+        The positive class of two; by default 1 of the classes 0 and 1, -1 and 1, or booleans. Of others it has to be
+        named, unless the measure treats both alike (accuracy, G-mean, ROC area, ...). Candidates of metricwise
+        that name none are trained for the same class.
     n_jobs : int, optional
         Folds trained in parallel.
     random_state : int, RandomState instance or None, default=0
@@ -184,7 +186,10 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
             data = prepare_data(task, X, labels, weights, self.cv, groups)
             seed = int(check_random_state(self.random_state).randint(2**31 - 1))
             profile = Profile.of(data.X)
-            candidates = candidates_for(self.candidates, profile, measure, task.is_binary, seed)
+            candidates = [
+                one.change_estimators(task.share_positive_class)
+                for one in candidates_for(self.candidates, profile, measure, task.is_binary, seed)
+            ]
             rule = ThresholdRule(
                 must_keep=False, seed=seed
             )  # scores are useful even if no threshold keeps the constraints
@@ -195,7 +200,10 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
                 self._fit_final(halving, outcome, mixture)
             self._records = make_records(outcome.runs, mixture)
             expected, interval = self._decision.expected_score, self.expected_score_interval_
-            self._explanation = explain_selection(measure.name, outcome.runs, mixture, expected, interval, len(data.y))
+            positive = task.describe_positive_class(data.target)
+            self._explanation = explain_selection(
+                measure.name, outcome.runs, mixture, expected, interval, len(data.y), positive
+            )
         return self
 
     def _routed_parts(self) -> Iterable[tuple[str, Any]]:

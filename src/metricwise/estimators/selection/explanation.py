@@ -28,8 +28,9 @@ def explain_selection(
     expected: float,
     interval: tuple[float, float],
     n_samples: int,
+    positive: str | None,
 ) -> str:
-    """Describe the selection in sentences."""
+    """Describe the selection in sentences, among them the one about the positive class if there is one."""
     names = [title_of(run) for run in mixture.runs]
     selected = names[0] if len(names) == 1 else "the mean of the scores of " + ", ".join(names)
     lines = [
@@ -37,6 +38,8 @@ def explain_selection(
         f"Its {measure} is {expected:.3f} on samples that its models had not seen; on as many new samples, expect "
         f"{interval[0]:.3f} to {interval[1]:.3f} (90 %).",
     ]
+    if positive is not None:
+        lines.append(positive)
     if len(names) > 1:
         best = mixture.runs[0]
         lines.append(f"The best single one, {title_of(best)}, has {best.value:.3f}.")

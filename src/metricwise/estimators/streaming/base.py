@@ -22,7 +22,7 @@ from metricwise._sklearn import Interval, Options, StrOptions, check_sample_weig
 from metricwise._state import StoredState
 from metricwise._typing import Floats, Integers, Labels, Mask
 from metricwise.decisions.groups import validate_groups
-from metricwise.decisions.targets import classes_of, sample_weights_of
+from metricwise.decisions.targets import classes_of, count_classes, sample_weights_of
 from metricwise.designs import make_design
 from metricwise.designs.cluster.source import DaskSource
 from metricwise.estimators.checkpoints import Checkpoint, check_writable, digest, settings_of
@@ -208,6 +208,7 @@ class StreamingClassifier(LinearClassifier):
             X, y = validate_samples(self, X, y, least=2, order="C", chunks=on_cluster)
             weights = sample_weights_of(X, y, sample_weight, None)
             classes = classes_of(y, weights)
+            self._check_positive_class(measure, classes, count_classes(y, classes))
             positives = self._positives(y, classes)
             seed = int(check_random_state(self.random_state).randint(2**31 - 1))
             known = self._validate_groups(groups, len(y), on_cluster)
@@ -274,7 +275,8 @@ class StreamingClassifier(LinearClassifier):
 
     def _start(self, plan: StreamPlan, X: Any, y: Any, classes: Labels) -> tuple[StreamState, ...]:
         """Return the states before the first sample of a stream whose first chunk is given."""
-        X, _ = validate_samples(self, X, y)
+        X, y = validate_samples(self, X, y)
+        self._check_positive_class(plan.measure, classes, count_classes(y, classes), where="the first chunk")
         n_problems = len(self._positives(classes[:0], classes))
         return tuple(plan.learner.start(X.shape[1], bool(sparse.issparse(X))) for _ in range(n_problems))
 
@@ -359,7 +361,8 @@ class StreamingClassifier(LinearClassifier):
         """Status, samples seen and history; of the first class for more than two, the history a mean over them."""
         model, weights = self._model, np.append(self.coef_[0], self.intercept_[0])
         facts = model.status, model.n_samples, model.n_passes, model.seconds, History(model.entries)
-        return StreamResult(weights, *facts, bytes_moved=model.bytes_moved)
+        share = model.states[0].positive_share
+        return StreamResult(weights, *facts, bytes_moved=model.bytes_moved, positive_share=share)
 
 
 def _identify_samples(X: Any, positives: list[Mask], weights: Floats, seed: int, groups: Integers | None) -> list[Any]:

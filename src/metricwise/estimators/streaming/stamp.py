@@ -49,7 +49,8 @@ class STAMPClassifier(StreamingClassifier):
     multi_class : {"ovr", "off"} or None, default="ovr"
         One binary problem per class vs the rest; "off" or None: an error for more than two classes.
     pos_label : label, optional
-        The positive class of a binary problem; the greater label by default.
+        The positive class of two; by default 1 of the classes 0 and 1, -1 and 1, or booleans. Of others it has to be
+        named, unless the measure treats both alike (accuracy, G-mean, ROC area, ...).
     n_jobs : int, optional
         Threads for the scores of held-out samples. None and -1 mean all cores this process may use.
     random_state : int, RandomState instance or None, default=0

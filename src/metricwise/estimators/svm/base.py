@@ -20,7 +20,7 @@ from metricwise._state import StoredState
 from metricwise._typing import Floats, Labels
 from metricwise.clusters import load_into_memory
 from metricwise.decisions.groups import validate_groups
-from metricwise.decisions.targets import classes_of, sample_weights_of
+from metricwise.decisions.targets import classes_of, count_classes, sample_weights_of
 from metricwise.designs import Design, make_design
 from metricwise.designs.kernel_function import PRECOMPUTED, KernelFunction
 from metricwise.estimators.checkpoints import digest, settings_of
@@ -161,6 +161,7 @@ class BatchClassifier(LinearClassifier):
         X, y = validate_samples(self, X, y, least=2, chunks=trains_on(self, "disk"))
         weights = sample_weights_of(X, y, sample_weight, self.class_weight)
         classes = classes_of(y, weights)
+        self._check_positive_class(measure, classes, count_classes(y, classes))
         groups = validate_groups(load_into_memory(groups), len(y))
         data = TrainingData(X, self._make_design(X), self._binary_targets(y, classes, weights), groups)
         plan = self._plan(measure, data)

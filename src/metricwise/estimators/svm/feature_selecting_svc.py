@@ -57,7 +57,8 @@ class FeatureSelectingSVC(SelectorMixin, BatchClassifier):
     class_weight : dict or "balanced", optional
         Weights of the classes; they multiply the sample weights.
     pos_label : label, optional
-        The positive class; the greater label by default.
+        The positive class of two; by default 1 of the classes 0 and 1, -1 and 1, or booleans. Of others it has to be
+        named, unless the measure treats both alike (accuracy, G-mean, ROC area, ...).
     cv : int, splitter or iterable of splits, optional
         Folds of the out-of-fold scores. By default five that keep equal samples together.
     n_jobs : int, optional

@@ -81,7 +81,8 @@ class MultivariateSVC(BatchClassifier):
     multi_class : {"ovr", "off"} or None, default="ovr"
         One binary problem per class (one class vs the rest); "off" or None: an error for more than two classes.
     pos_label : label, optional
-        The positive class of a binary problem; the greater label by default.
+        The positive class of two; by default 1 of the classes 0 and 1, -1 and 1, or booleans. Of others it has to be
+        named, unless the measure treats both alike (accuracy, G-mean, ROC area, ...).
     cv : int, splitter or iterable of splits, optional
         Folds of the out-of-fold scores. By default five that keep equal samples together.
     warm_start : bool, default=False
@@ -236,6 +237,7 @@ class MultivariateSVC(BatchClassifier):
             return super()._train(measure, X, y, sample_weight, groups, client)
         self._check_for_bins(sample_weight)
         data, classes = self._locate_samples(X, y, client)
+        self._check_positive_class(measure, classes, data.class_counts.sum(axis=0).tolist())
         plan = self._plan_cutting_planes(measure, self.C)
         plan = replace(plan, solver=BinnedCuttingPlane(seed=plan.seed))
         if self.checkpoint is not None:

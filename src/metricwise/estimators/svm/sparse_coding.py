@@ -80,7 +80,8 @@ class SparseCodingClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         One binary problem per class (one class vs the rest), each with its own dictionary; "off" or None: an error for
         more than two classes.
     pos_label : label, optional
-        The positive class of a binary problem; the greater label by default.
+        The positive class of two; by default 1 of the classes 0 and 1, -1 and 1, or booleans. Of others it has to be
+        named, unless the measure treats both alike (accuracy, G-mean, ROC area, ...).
     cv : int, splitter or iterable of splits, optional
         Folds of the out-of-fold scores. By default five that keep equal samples together.
     n_jobs : int, optional

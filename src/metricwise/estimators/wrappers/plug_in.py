@@ -26,6 +26,7 @@ from metricwise.decisions.dask_learners import refuse_samples_in_memory
 from metricwise.decisions.executors import ClusterExecutor, Executor, LocalExecutor
 from metricwise.decisions.fitting import FitPlan, FittedModel, fit_and_decide
 from metricwise.decisions.scoring import check_known_classes
+from metricwise.decisions.targets import count_classes
 from metricwise.decisions.tasks import Task, make_task, task_of_classes
 from metricwise.decisions.training_data import TrainingData, prepare_data, validate_target, validate_weights
 from metricwise.decisions.weighting import takes_weights
@@ -73,7 +74,9 @@ class PlugInClassifier(RoutesGroups, MetaEstimatorMixin, ThresholdedClassifier, 
     cv : int, splitter, iterable or None, default=None
         Folds; None and numbers make folds in which groups, or else equal samples, stay together, 5 by default.
     pos_label : label, optional
-        The positive class of two; by default the last in order.
+        The positive class of two; by default 1 of the classes 0 and 1, -1 and 1, or booleans. Of others it has to be
+        named, unless the measure treats both alike (accuracy, G-mean, ROC area, ...). A classifier of metricwise
+        inside that names none is trained for the same class.
     n_jobs : int, optional
         Folds (and labels) trained in parallel.
     random_state : int, RandomState instance or None, default=0
@@ -233,7 +236,8 @@ class PlugInClassifier(RoutesGroups, MetaEstimatorMixin, ThresholdedClassifier, 
             seed = int(check_random_state(self.random_state).randint(2**31 - 1))
             executor = self._executor(task, X, labels, weights, groups)
             rule = ThresholdRule(strategy, self.subject_to, seed=seed)
-            fitted = fit_and_decide(executor, FitPlan(self.estimator, rule, self.confidence, self.cv, self.prefit))
+            learner = self.estimator if self.prefit else task.share_positive_class(self.estimator)
+            fitted = fit_and_decide(executor, FitPlan(learner, rule, self.confidence, self.cv, self.prefit))
             self._store(task, fitted, has_noted_features=isinstance(X, DaskSource))
         return self
 
@@ -277,7 +281,8 @@ class PlugInClassifier(RoutesGroups, MetaEstimatorMixin, ThresholdedClassifier, 
         return weights
 
     def _make_task(self, y: Labels, weights: Floats | None, measure: Measure, is_sparse: bool) -> Task:
-        task = make_task(y, weights, measure, self.pos_label, is_sparse)
+        is_constrained = bool(self.subject_to)
+        task = make_task(y, weights, measure, self.pos_label, is_sparse, is_constrained)
         if not self.prefit:
             return task
         if y.ndim == 2:
@@ -285,7 +290,8 @@ class PlugInClassifier(RoutesGroups, MetaEstimatorMixin, ThresholdedClassifier, 
                 "prefit=True is for one classifier of two or more classes; for several labels a classifier is "
                 "trained for each, so set prefit=False"
             )
-        return task_of_classes(check_known_classes(self.estimator, task.classes), measure, self.pos_label)
+        known = check_known_classes(self.estimator, task.classes)
+        return task_of_classes(known, measure, self.pos_label, count_classes(y, known), is_constrained)
 
     def _executor(self, task: Task, X: Any, y: Labels, weights: Floats | None, groups: Any) -> Executor:
         """Return the executor for the location of the samples."""

@@ -71,7 +71,8 @@ class AdaptedSVC(RoutesGroups, MetaEstimatorMixin, ThresholdedClassifier, NamedE
         Folds, which test every sample once; None and numbers make folds in which equal samples stay together, 5 by
         default. With two, the machine of untrained inputs cannot be judged, and the best input is selected.
     pos_label : label, optional
-        The positive class; by default the last in order.
+        The positive class of two; by default 1 of the classes 0 and 1, -1 and 1, or booleans. Of others it has to be
+        named, unless the measure treats both alike (accuracy, G-mean, ROC area, ...).
     n_jobs : int, optional
         Folds of inputs trained in parallel. Results do not depend on it.
     random_state : int, RandomState instance or None, default=0
@@ -283,6 +284,8 @@ class AdaptedSVC(RoutesGroups, MetaEstimatorMixin, ThresholdedClassifier, NamedE
                 raw = take_samples(raw, np.flatnonzero(weights > 0.0))
             seed = int(check_random_state(self.random_state).randint(2**31 - 1))
             inputs = default_inputs(Profile.of(data.X), measure, seed) if given is None else given
+            if not self.prefit:
+                inputs = {name: task.share_positive_class(learner) for name, learner in inputs.items()}
             executor, features = LocalExecutor(task, data, self.n_jobs), self._fit_features(raw, data.weights)
             plan = AdaptationPlan(executor, features, inputs, self._machine(measure, seed), self.cv, seed, self.prefit)
             with pass_to_own_learners(given is None):

@@ -63,7 +63,8 @@ class CostSensitiveClassifier(PlugInClassifier):
         Folds, the same in all iterations; None and numbers make folds in which equal samples stay together, 5 by
         default.
     pos_label : label, optional
-        The positive class; by default the last in order.
+        The positive class of two; by default 1 of the classes 0 and 1, -1 and 1, or booleans. Of others it has to be
+        named, unless the measure treats both alike (accuracy, G-mean, ROC area, ...).
     n_jobs : int, optional
         Folds trained in parallel.
     random_state : int, RandomState instance or None, default=0
@@ -212,7 +213,8 @@ class CostSensitiveClassifier(PlugInClassifier):
             data = prepare_data(task, X, y, weights, self.cv, groups)
             rule = ThresholdRule(self.threshold, seed=int(check_random_state(self.random_state).randint(2**31 - 1)))
             executor = LocalExecutor(task, data, self.n_jobs)
-            plan = WeightingPlan(executor, self.estimator, rule, has_probabilities, self.cv, self.max_iter, self.tol)
+            learner = task.share_positive_class(self.estimator)
+            plan = WeightingPlan(executor, learner, rule, has_probabilities, self.cv, self.max_iter, self.tol)
             iterations = fit_iterations(plan, measure)
             best = select_iteration(table, iterations, data.groups_of(iterations[0].found.samples))
             path = warm_start_path(iterations[: best + 1])
