@@ -1,14 +1,28 @@
-"""scikit-learn's own checks; one of them requires a threshold of one half, which tuned thresholds do not meet."""
+"""scikit-learn's own checks.
+
+One of them requires a threshold of one half, which tuned thresholds do not meet. Some train on classes such as 1 and 2,
+of which measures like F1 need the positive one: they run with it instead, and with measures that do not need it.
+"""
 
 from __future__ import annotations
 
 import pytest
 import sklearn
 from packaging.version import Version
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import get_tags
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import (
+    check_classifier_data_not_an_array,
+    check_estimators_dtypes,
+    check_fit2d_1feature,
+    check_sample_weights_not_an_array,
+    check_sample_weights_not_overwritten,
+    check_sample_weights_pandas_series,
+    check_sample_weights_shape,
+    parametrize_with_checks,
+)
 
 from metricwise import (
     AUCSVC,
@@ -24,7 +38,9 @@ from metricwise import (
     SPADEClassifier,
     SparseCodingClassifier,
     STAMPClassifier,
+    get_measure,
 )
+from metricwise.measures import is_symmetric
 
 ESTIMATORS = [
     MultivariateSVC(),
@@ -64,10 +80,27 @@ FIRST_SAMPLE = dict.fromkeys(
     "gives repeated and weighted samples different labels",
 )
 
+ONE_OR_TWO = (
+    check_classifier_data_not_an_array,
+    check_estimators_dtypes,
+    check_fit2d_1feature,
+    check_sample_weights_not_an_array,
+    check_sample_weights_not_overwritten,
+    check_sample_weights_pandas_series,
+    check_sample_weights_shape,
+)
+UNNAMED = dict.fromkeys((check.__name__ for check in ONE_OR_TWO), "has the classes 1 and 2, and does not name one")
+UNNAMED |= {"check_classifiers_classes": "has words as classes, and does not name the positive one"}
+
+
+def needs_positive_class(estimator):
+    return not is_symmetric(get_measure(estimator.measure))
+
 
 def list_expected_failures(estimator):
     is_binary = not get_tags(estimator).classifier_tags.multi_class
-    return FIRST_SAMPLE if is_binary and Version(sklearn.__version__) < Version("1.7") else {}
+    expected = FIRST_SAMPLE if is_binary and Version(sklearn.__version__) < Version("1.7") else {}
+    return expected | (UNNAMED if needs_positive_class(estimator) else {})
 
 
 @pytest.mark.filterwarnings("ignore:too few samples of one class")
@@ -89,6 +122,19 @@ THRESHOLDS = {"check_classifiers_train": "wants the most probable class; here th
 
 
 @pytest.mark.filterwarnings("ignore:the rarest class has")
-@parametrize_with_checks(PLUG_INS, expected_failed_checks=lambda _: THRESHOLDS)
+@parametrize_with_checks(PLUG_INS, expected_failed_checks=lambda one: THRESHOLDS | list_expected_failures(one))
 def test_estimator_checks_of_any_classifier_with_a_threshold(estimator, check):
     check(estimator)
+
+
+ASYMMETRIC = [one for one in (*ESTIMATORS, *PLUG_INS) if needs_positive_class(one)]
+
+
+@pytest.mark.filterwarnings("ignore:too few samples of one class")
+@pytest.mark.filterwarnings("ignore:threshold='cv' needs")
+@pytest.mark.filterwarnings("ignore:the surrogate of")
+@pytest.mark.filterwarnings("ignore:the rarest class has")
+@pytest.mark.parametrize("check", ONE_OR_TWO, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("estimator", ASYMMETRIC, ids=lambda one: f"{type(one).__name__} {one.measure}")
+def test_checks_of_classes_one_and_two_pass_if_the_positive_one_is_named(estimator, check):
+    check(type(estimator).__name__, clone(estimator).set_params(pos_label=2))
