@@ -115,7 +115,7 @@ def test_certify_recomputes_the_gap_and_warns_about_other_data(files, model):
 def test_certify_names_the_algorithms_with_a_certificate(files, tmp_path):
     folder, _ = files
     path = tmp_path / "s.mw"
-    options = ["--target", "target", "--algorithm", "stamp", "--out", str(path)]
+    options = ["--target", "target", "--pos-label", "ill", "--algorithm", "stamp", "--out", str(path)]
     assert make_runner().invoke(main, ["train", str(folder / "train.csv"), *options]).exit_code == 0
     failed = make_runner().invoke(main, ["certify", str(path), str(folder / "train.csv"), "-q"])
     assert failed.exit_code == 1

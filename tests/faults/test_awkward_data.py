@@ -105,10 +105,10 @@ def test_a_single_positive_is_accepted_with_a_warning(measure):
 @pytest.mark.parametrize("measure", [name for name in TRAINABLE if name != "recall_at_k"])
 def test_two_samples_are_separated(measure):
     data, y = np.array([[0.0, 1.0], [1.0, 0.0]]), ["a", "b"]
-    model = fit_quietly(data, y, measure, threshold="train", C=10.0)
+    model = fit_quietly(data, y, measure, threshold="train", C=10.0, pos_label="b")
     assert model.predict(data).tolist() == y
     with pytest.warns(UserWarning, match="threshold='cv' needs"):
-        assert_finite(MultivariateSVC(measure).fit(data, y), data)
+        assert_finite(MultivariateSVC(measure, pos_label="b").fit(data, y), data)
 
 
 def test_copies_of_one_positive_count_as_one_distinct_sample():
