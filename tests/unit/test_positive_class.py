@@ -105,7 +105,7 @@ def test_a_named_class_is_trained_for_and_scored_whichever_side_it_is_on(name):
     np.testing.assert_array_equal(model.predict(X) == "fraud", twin.predict(X))
 
 
-@pytest.mark.parametrize("labels", [(0, 1), (-1, 1), (False, True), (0.0, 1.0)])
+@pytest.mark.parametrize("labels", [(0, 1), (-1, 1), (False, True), (0.0, 1.0), ("False", "True")])
 def test_conventional_labels_need_no_name(labels):
     y = np.array(labels)[IS_FRAUD.astype(int)]
     model = MultivariateSVC("f1", threshold="train").fit(X, y)

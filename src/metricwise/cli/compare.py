@@ -38,7 +38,7 @@ _DEFAULT_MULTILABEL = ("binary-relevance", "plug-in", "auto")
 @click.option("--folds", default=5, show_default=True, type=click.IntRange(min=2))
 @click.option("--time-budget", type=Seconds(), help="Time limit of each fit of auto, such as 30s.")
 @click.option("--confidence", default=0.9, show_default=True, type=click.FloatRange(0, 1, True, True))
-@pos_label_option("1 of 0 and 1, or of -1 and 1; others are named, unless the measure treats both alike")
+@pos_label_option("1 of 0 and 1 or of -1 and 1, or true; others must be named, unless the measure treats both alike")
 @click.option("--seed", default=0, show_default=True)
 @groups_option
 @data_options

@@ -59,7 +59,7 @@ _SAMPLES_BETWEEN_CHECKPOINTS = 100_000
     "--checkpoint", help="File for the state of training; OUT.checkpoint by default with --stream and --disk."
 )
 @click.option("--time-budget", type=Seconds(), help="Time limit of training, such as 5m.")
-@pos_label_option("1 of 0 and 1, or of -1 and 1; others are named, unless the measure treats both alike")
+@pos_label_option("1 of 0 and 1 or of -1 and 1, or true; others must be named, unless the measure treats both alike")
 @click.option("--seed", default=0, show_default=True)
 @groups_option
 @disk_options

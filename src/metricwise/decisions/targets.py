@@ -124,8 +124,17 @@ def count_classes(y: NDArray[Any], classes: NDArray[Any]) -> list[int]:
 
 
 def names_positive_class(classes: NDArray[Any]) -> bool:
-    """Whether two labels show by themselves which is positive: 0 and 1, -1 and 1, or booleans."""
-    return set(classes.tolist()) in ({0, 1}, {-1, 1})
+    """Whether two labels show by themselves which is positive: 0 and 1, -1 and 1, or booleans, also as text.
+
+    Examples
+    --------
+    >>> names_positive_class(np.array([-1, 1])), names_positive_class(np.array(["False", "True"]))
+    (True, True)
+    >>> names_positive_class(np.array(["no", "yes"]))
+    False
+    """
+    labels = {label.lower() if isinstance(label, str) else label for label in classes.tolist()}
+    return labels in ({0, 1}, {-1, 1}, {"false", "true"})
 
 
 def share_positive_class(estimator: Any, classes: NDArray[Any], positive: Any, measure: Measure) -> Any:
