@@ -15,7 +15,15 @@ from metricwise.cli.algorithms import AlgorithmName, Settings, describe_algorith
 from metricwise.cli.console import Console, Outcome, Progress, command
 from metricwise.cli.disk import disk_options, has_separate_labels, open_table
 from metricwise.cli.models import check_output, spool_input, store_table_info
-from metricwise.cli.options import Constraint, DataOptions, MeasureText, Seconds, data_options, groups_option, pos_label_option
+from metricwise.cli.options import (
+    Constraint,
+    DataOptions,
+    MeasureText,
+    Seconds,
+    data_options,
+    groups_option,
+    pos_label_option,
+)
 
 _SAMPLES_BETWEEN_CHECKPOINTS = 100_000
 

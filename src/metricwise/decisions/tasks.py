@@ -426,5 +426,3 @@ def task_of_classes(
     check_thresholds_serve(measure, "classes")
     targets.refuse_pos_label(pos_label, f"{classes.size} classes")
     return Multiclass(classes, measure)
-
-
