@@ -16,6 +16,7 @@ __version__ = "0.1.0"
 # No submodule may share the name of a public object: importing the submodule would put the module in its place.
 _HOMES = {
     "metricwise.certifying": "certify",
+    "metricwise.decisions.guarantees": "UnreachableGuaranteeError",
     "metricwise.io.errors": "ModelFileError",
     "metricwise.measures": (
         "Accuracy Averaged BalancedAccuracy CohenKappa FBeta GMean GowerLegendre HMean Jaccard MCC MinRate PRBEP "

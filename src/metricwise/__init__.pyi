@@ -1,6 +1,7 @@
 """The public names with their types; a test compares them with the registry and with __init__.py."""
 
 from metricwise.certifying import certify
+from metricwise.decisions.guarantees import UnreachableGuaranteeError
 from metricwise.estimators.multilabel.binary_relevance import BinaryRelevance
 from metricwise.estimators.multilabel.classifier_chain import ProbabilisticClassifierChain
 from metricwise.estimators.selection.classifier import MetricClassifier
@@ -105,6 +106,7 @@ __all__ = [
     "Status",
     "StreamEntry",
     "StreamResult",
+    "UnreachableGuaranteeError",
     "certify",
     "contingency_measure",
     "export_text",

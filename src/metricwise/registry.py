@@ -50,6 +50,8 @@ class EstimatorEntry:
         Whether its scores are linear in the features (without a kernel).
     thresholds_learner : bool
         Whether it cuts the probabilities or decision values of another learner, its ``estimator_``.
+    has_guarantees : bool
+        Whether it takes constraints (``subject_to``) that hold on new samples with a ``confidence``.
     has_certificate : bool
         Whether `metricwise.certify` can recompute the bounds of its training objective.
     """
@@ -64,6 +66,7 @@ class EstimatorEntry:
     has_checkpoints: bool = False
     is_linear: bool = False
     thresholds_learner: bool = False
+    has_guarantees: bool = False
     has_certificate: bool = False
 
     def load(self) -> Any:
@@ -93,6 +96,7 @@ _ENTRIES = (
         "auto",
         "model selection among all that fit the measure and the data, with an ensemble of the best",
         _ANY_MEASURE,
+        has_guarantees=True,
     ),
     EstimatorEntry(
         "MultivariateSVC",
@@ -201,6 +205,7 @@ _ENTRIES = (
         _ANY_MEASURE,
         _MEMORY | _CLUSTER,
         thresholds_learner=True,
+        has_guarantees=True,
     ),
     EstimatorEntry(
         "CostSensitiveClassifier",

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from itertools import pairwise
-from typing import TypeVar
+from typing import Any, Literal, TypeVar
 
 import joblib
+from threadpoolctl import threadpool_limits
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -30,6 +32,11 @@ def available_threads() -> int:
 def _pool(process: int, threads: int) -> ThreadPoolExecutor:
     # The process number is part of the key because threads do not survive a fork.
     return ThreadPoolExecutor(threads, thread_name_prefix="metricwise")
+
+
+def limit_threads(n_threads: int | None, user_api: Literal["blas", "openmp"]) -> AbstractContextManager[Any]:
+    """Return a context in which BLAS, or OpenMP as called by this thread, use so many threads; None for no limit."""
+    return nullcontext() if n_threads is None else threadpool_limits(limits=n_threads, user_api=user_api)
 
 
 def block_bounds(size: int, work: float) -> list[tuple[int, int]]:

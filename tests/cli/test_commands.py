@@ -12,6 +12,7 @@ from sklearn.datasets import make_multilabel_classification
 
 import metricwise
 from metricwise.cli import console
+from metricwise.cli.algorithms import Settings, build_estimator
 from metricwise.cli.console import Console, Progress
 from metricwise.cli.options import Column, Constraint, Seconds
 from tests.cli.invocation import run_command
@@ -67,6 +68,7 @@ def test_shells_get_a_completion_script(shell):
         ("cost-sensitive", []),
         ("adapted-svm", ["-C", "0.5"]),
         ("auto", ["--time-budget", "2s"]),
+        ("auto", ["--time-budget", "2s", "--subject-to", "recall>=0.5", "--confidence", "0.9"]),
     ],
 )
 def test_every_algorithm_trains_saves_and_predicts(table, tmp_path, algorithm, more):
@@ -86,6 +88,24 @@ def test_every_algorithm_trains_saves_and_predicts(table, tmp_path, algorithm, m
     assert np.mean(np.array(found[1:]) == frame["y"].to_numpy()[1:]) > 0.6
     loaded = metricwise.load(model)
     assert loaded.table_["columns"].get("colour") == "text"
+
+
+@pytest.mark.parametrize("algorithm", ["auto", "plug-in"])
+def test_constraints_reach_the_estimator(algorithm):
+    settings = Settings("recall@precision:0.8", subject_to=("recall>=0.5",), confidence=0.8, time_budget=3.0)
+    model = build_estimator(algorithm, settings, np.zeros((4, 2)))
+    assert model.get_params()["subject_to"] == ["recall>=0.5"] and model.confidence == 0.8
+    assert (
+        build_estimator(algorithm, Settings("recall@precision:0.8", confidence=0.7), np.zeros((4, 2))).confidence == 0.7
+    )
+    assert build_estimator(algorithm, Settings("f1"), np.zeros((4, 2))).subject_to is None
+
+
+def test_fits_for_a_guarantee_share_the_time_budget():
+    settings = Settings("f1", subject_to=("recall>=0.5",), time_budget=3.0)
+    assert build_estimator("auto", settings, np.zeros((4, 2))).time_budget == 3.0  # one fit
+    wrapped = build_estimator("amp", settings, np.zeros((4, 2)))
+    assert wrapped.estimator.learner.max_seconds == 0.5
 
 
 def test_files_without_header_use_column_positions(tmp_path):
@@ -252,7 +272,9 @@ def test_compare_ranks_algorithms_with_paired_differences(table):
         (["--algorithm", "binary-relevance"], "two or more --target"),
         (["--algorithm", "amp", "--n-features", "2"], "--n-features is for feature-selecting-svm"),
         (["--algorithm", "stamp", "-C", "2"], "-C has no effect on stamp"),
-        (["--subject-to", "precision>2"], "write precision>=0.9"),
+        (["--subject-to", "precision>2"], "write 'precision>=0.9'"),
+        (["--confidence", "0.9"], "--confidence is for --subject-to"),
+        (["--algorithm", "amp", "--confidence", "0.9"], "--confidence is for --subject-to"),
         (["--subject-to", "beauty>=0.5"], "a constraint is on one of"),
         (["--time-budget", "soon"], "write 90s, 5m or 1h30m"),
         (["--target", "0"], "counted from 1"),
@@ -299,7 +321,7 @@ def test_times_are_parsed_to_seconds(text, seconds):
 
 def test_columns_and_constraints_are_parsed():
     assert [Column().convert(text, None, None) for text in ("age", "1", "-1")] == ["age", 0, -1]
-    assert Constraint().convert("Precision >= 90%", None, None) == ("precision", ">=", 0.9)
+    assert Constraint().convert("Precision >= 90%", None, None) == "Precision >= 90%"
 
 
 def test_progress_is_shown_only_on_a_terminal_and_after_a_delay(monkeypatch, capsys):

@@ -9,7 +9,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils._param_validation import InvalidParameterError
 
-from metricwise import MetricClassifier, RecallAtPrecision
+from metricwise import MetricClassifier, RecallAtPrecision, UnreachableGuaranteeError
 
 X, Y = make_classification(300, 5, weights=[0.8], random_state=0)
 LINEAR = {"linear": LogisticRegression()}
@@ -40,15 +40,28 @@ def test_a_class_too_small_for_folds_raises():
     expect_error(ValueError, "the rarest class has 1 samples, .* collect more samples", samples=X[:10], y=few)
 
 
-def test_an_unreachable_precision_warns():
+@pytest.mark.parametrize(
+    ("confidence", "message"),
+    [
+        (0.95, r"no threshold can guarantee precision >= 0\.9 with confidence 0\.95 on the 150 samples"),
+        (None, r"no threshold has precision >= 0\.9 on out-of-fold samples; the nearest, .*relax"),
+    ],
+)
+def test_an_unreachable_precision_raises(confidence, message):
     noise = np.random.default_rng(0).normal(size=(300, 3))
     labels = np.arange(300) % 10 == 0
-    with pytest.warns(
-        UserWarning, match=r"no threshold has precision >= 0\.9 on out-of-fold samples; the nearest, .*relax"
-    ):
-        model = MetricClassifier(RecallAtPrecision(0.9), candidates=LINEAR).fit(noise, labels)
-    assert np.isfinite(model.threshold_)
-    assert model.expected_score_ == 0.0
+    settings = {"samples": noise, "y": labels, "confidence": confidence}
+    expect_error(UnreachableGuaranteeError, message, measure=RecallAtPrecision(0.9), **settings)
+    expect_error(UnreachableGuaranteeError, message, subject_to="precision>=0.9", **settings)
+
+
+def test_constraints_that_cannot_be_guaranteed_are_named():
+    expect_error(ValueError, "write 'precision>=0.9' or", subject_to="precise")
+    expect_error(ValueError, "a constraint is on one of", subject_to=["f1>=0.5"])
+    expect_error(ValueError, "subject_to needs a measure of the", measure="roc_auc", subject_to="recall>=0.5")
+    expect_error(ValueError, "subject_to is for two classes", y=np.arange(300) % 3, subject_to="recall>=0.5")
+    expect_error(ValueError, "a guarantee counts samples", subject_to="recall>=0.5", sample_weight=1.0 + Y)
+    expect_error(InvalidParameterError, "confidence", confidence=1.0)
 
 
 def test_empty_frames_and_text_raise():

@@ -11,8 +11,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 from sklearn.utils._param_validation import InvalidParameterError
 
-from metricwise import PlugInClassifier, RecallAtPrecision
-from metricwise.decisions.guarantees import UnreachableGuaranteeError
+from metricwise import PlugInClassifier, RecallAtPrecision, UnreachableGuaranteeError
 from tests.faults.learners import OnlyLabels
 
 X, Y = make_classification(400, 5, weights=[0.8], random_state=0)

@@ -103,6 +103,7 @@ def test_entries_agree_with_their_classes(entry):
     assert cls.__module__ == entry.home and entry_of(cls) is entry
     assert hasattr(cls, "partial_fit") == ("stream" in entry.trains_on)
     assert entry.has_checkpoints == ("checkpoint" in cls._get_param_names())
+    assert entry.has_guarantees == ("subject_to" in cls._get_param_names())
     folder = {"wrapper": "wrappers"}.get(entry.family, entry.family)
     assert entry.home.startswith(f"metricwise.estimators.{folder}.")
     assert bool(entry.needs) == ("measure" in cls._get_param_names())

@@ -135,7 +135,9 @@ def test_an_unreachable_guarantee_names_the_nearest_one():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ("precision >= 0.9", "a constraint is written"),
+        ("precision > 0.9", "'precision > 0.9' is no constraint: write 'precision>=0.9' or"),
+        (("precision", 0.9), "is no constraint: write"),
+        ("precision >= 90", "must lie between 0 and 1, got 90.0; write 90 percent as 0.9"),
         (("f1", ">=", 0.9), "a constraint is on one of accuracy, .*precision.*got 'f1'"),
         (("precision", ">", 0.9), "the sign of a constraint is '>=' or '<=', got '>'"),
         (("precision", ">=", 90), "must lie between 0 and 1, got 90; write 90 percent as 0.9"),

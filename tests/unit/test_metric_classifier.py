@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 from scipy import sparse
@@ -26,6 +24,7 @@ from metricwise.estimators.selection.clock import Clock
 from metricwise.estimators.selection.halving import SuccessiveHalving
 from metricwise.estimators.selection.preprocessing import Dense, Prepared, for_trees
 from metricwise.estimators.selection.profile import Profile
+from metricwise.estimators.selection.schedule import Schedule
 
 FEW = {"linear": LogisticRegression(), "trees": ExtraTreesClassifier(20, min_samples_leaf=3, random_state=0)}
 
@@ -69,7 +68,7 @@ def test_the_explanation_names_selected_and_dropped_candidates():
 @pytest.mark.parametrize("name", measure_names())
 def test_every_binary_measure_is_supported(name):
     X, X_test, y, y_test = make_data(500)
-    model = MetricClassifier(name, candidates=FEW, cv=3).fit(X, y)
+    model = MetricClassifier(name, candidates=FEW, cv=3, confidence=None).fit(X, y)
     low, high = model.expected_score_interval_
     assert low <= model.expected_score_ <= high
     assert 0.0 <= model.score(X_test, y_test) <= 1.0
@@ -216,7 +215,7 @@ def make_halving(n, budget=None):
     X, y = make_classification(n, 4, random_state=0)
     task = Binary(np.array([0, 1]), FBeta(), 1)
     data = prepare_data(task, X, y, None, None)
-    return SuccessiveHalving(task, data, ThresholdRule(must_keep=False), None, None, Clock(budget), lambda text: False)
+    return SuccessiveHalving(task, data, ThresholdRule(), None, None, Schedule(Clock(budget)), lambda text: False)
 
 
 def test_rungs_are_nested_and_grow():
@@ -226,25 +225,6 @@ def test_rungs_are_nested_and_grow():
     first, second = large._make_rung(1000), large._make_rung(4000)
     assert set(first.samples) <= set(second.samples)
     assert abs(np.mean(large.data.y[first.samples]) - np.mean(large.data.y)) < 1e-3
-
-
-class SlowClassifier(LogisticRegression):
-    """A learner that takes a tenth of a millisecond per sample."""
-
-    def fit(self, X, y, sample_weight=None):
-        time.sleep(1e-4 * len(y))
-        return super().fit(X, y, sample_weight)
-
-
-def test_a_time_budget_is_kept():
-    X, _, y, _ = make_data(8000)
-    learners = {f"sleepy {k}": SlowClassifier(C=1.0 + k) for k in range(20)}
-    started = time.perf_counter()
-    model = MetricClassifier("f1", candidates=learners, time_budget=3.0).fit(X, y)
-    # Without a budget, the first rung takes eight seconds, and the others as long.
-    assert time.perf_counter() - started < 6.0
-    assert model.leaderboard_["why_dropped"].str.contains("more time than is left").any()
-    assert model.predict(X).shape == y.shape
 
 
 def test_callbacks_report_progress_and_can_stop_the_selection():
@@ -266,7 +246,7 @@ def test_candidates_without_probabilities_are_calibrated():
 @pytest.mark.parametrize("measure", ["f1", "roc_auc", "prbep", RecallAtPrecision(0.8)])
 def test_score_intervals_shrink_with_more_samples(measure):
     X, _, y, _ = make_data()
-    model = MetricClassifier(measure, candidates=FEW).fit(X, y)
+    model = MetricClassifier(measure, candidates=FEW, confidence=None).fit(X, y)
     few, many = model.score_interval(n_samples=100), model.score_interval()
     assert 0.0 <= few[0] < many[0] <= model.expected_score_ <= many[1] < few[1] <= 1.0
 
@@ -321,6 +301,14 @@ def test_learning_curves_are_averaged_and_their_power_is_bounded():
     assert extrapolate([steep], 400, guessed=True)(0.9) == pytest.approx(1.0 - 0.1 * 0.5)
     level = [(100.0, 0.5), (200.0, 0.5)]
     assert extrapolate([steep, level, [(200.0, 0.1)]], 400, guessed=True)(0.9) == pytest.approx(1.0 - 0.1 * 0.5**0.5)
+
+
+def test_far_extrapolations_are_cautious():
+    near, far = (extrapolate([[(250.0, 0.2), (1000.0, 0.6)]], size, guessed=False) for size in (4000, 256_000))
+    assert far(0.6) == near(0.6) == pytest.approx(0.8)
+    assert near.interval(0.5, 0.7) == pytest.approx((0.75, 0.85))
+    low, high = far.interval(0.5, 0.7)
+    assert low == 0.5 and high == pytest.approx(1.0 - 0.3 * 0.5**4)
 
 
 def test_intervals_allow_for_growth_after_a_single_rung():

@@ -70,7 +70,7 @@ def test_intervals_cover_the_score_of_another_model(spread):
 
 def compute_fold_tables(strategy, scored, sizes, line, threshold, seed):
     decision = Decision(threshold, (threshold, threshold), 0.0, (0.0, 1.0), calibration=Calibration((line,)))
-    return fold_tables(FBeta(), ThresholdRule(strategy, seed=seed), decision, scored, sizes)
+    return fold_tables(make_aim(FBeta(), None), ThresholdRule(strategy, seed=seed), decision, scored, sizes)
 
 
 def test_every_fold_is_evaluated_at_the_threshold_of_the_others():
@@ -108,7 +108,7 @@ def test_fold_tables_are_unbiased_and_the_chosen_score_is_optimistic(measure):
         scored = ScoredSamples(*(column[order] for column in scored))
         chosen = choose(aim, ThresholdRule("max", seed=seed), scored, True)
         by_choice.append(chosen.expected_score)
-        by_folds.append(fold_tables(measure, ThresholdRule("max", seed=seed), chosen, scored, [24] * 5).value)
+        by_folds.append(fold_tables(aim, ThresholdRule("max", seed=seed), chosen, scored, [24] * 5).value)
         truth.append(measure.value(*count_table(chosen.threshold, new)))
     assert np.mean(by_choice) > np.mean(truth) + 0.02
     assert abs(np.mean(by_folds) - np.mean(truth)) < 0.02

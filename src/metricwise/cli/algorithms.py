@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import click
@@ -54,7 +54,7 @@ class Settings:
     C: float | None = None
     n_features: int | None = None
     subject_to: tuple[Any, ...] = ()
-    confidence: float = 0.95
+    confidence: float | None = None
     time_budget: float | None = None
     checkpoint: str | None = None
     every: int | None = None
@@ -75,6 +75,7 @@ def check_usage(algorithm: str, settings: Settings, is_multilabel: bool, stream:
         raise click.UsageError(f"--checkpoint is for {supported} and --stream: leave it out")
     if settings.checkpoint is not None and settings.subject_to:
         raise click.UsageError("--checkpoint stores one fit, and --subject-to needs one fit per fold: leave one out")
+    _check_confidence(entry, settings)
     if stream and disk:
         raise click.UsageError("--stream reads the samples in their order, --disk as often as needed: leave one out")
     if stream:
@@ -83,6 +84,19 @@ def check_usage(algorithm: str, settings: Settings, is_multilabel: bool, stream:
     if disk:
         _check_location("--disk", algorithm_names(entries(trains_on="disk")), algorithm, settings, is_multilabel)
     _check_targets(entry, settings, is_multilabel)
+
+
+def _check_confidence(entry: EstimatorEntry, settings: Settings) -> None:
+    """Raise a usage error if a confidence is given without a constraint."""
+    if settings.confidence is None or settings.subject_to:
+        return
+    from metricwise.decisions.binary import make_aim
+    from metricwise.measures import get_measure
+
+    if not entry.has_guarantees or not make_aim(get_measure(settings.measure), None).constraints:
+        raise click.UsageError(
+            "--confidence is for --subject-to, and for measures such as recall@precision:0.9: leave it out"
+        )
 
 
 def _check_targets(entry: EstimatorEntry, settings: Settings, is_multilabel: bool) -> None:
@@ -114,34 +128,33 @@ def _check_location(
 
 def build_estimator(algorithm: str, settings: Settings, X: Any) -> Any:
     """Return an unfitted estimator with the preprocessing that X needs."""
-    model = _build_unconstrained(algorithm, settings, X)
-    if not settings.subject_to:
-        return model
-    # PlugInClassifier takes the constraints itself; any other model is wrapped in it, for a threshold that meets them.
-    learner = _build_base_classifier(settings, X) if algorithm == "plug-in" else model
-    guarantee = {"subject_to": list(settings.subject_to), "confidence": settings.confidence}
-    return find_algorithm("plug-in").load()(learner, settings.measure, **guarantee, **_common_parameters(settings))
-
-
-def _build_unconstrained(algorithm: str, settings: Settings, X: Any) -> Any:
     entry = find_algorithm(algorithm)
+    if not settings.subject_to or entry.has_guarantees:
+        return _build(entry, settings, X)
+    # An algorithm without guarantees of its own is wrapped in PlugInClassifier, for a threshold that has them.
+    budget = None if settings.time_budget is None else settings.time_budget / _FITS_PER_GUARANTEE
+    learner = _build(entry, replace(settings, time_budget=budget), X)
+    plug_in = find_algorithm("plug-in").load()
+    return plug_in(learner, settings.measure, **_guarantee_parameters(settings), **_common_parameters(settings))
+
+
+def _build(entry: EstimatorEntry, settings: Settings, X: Any) -> Any:
+    parameters = _common_parameters(settings) | (_guarantee_parameters(settings) if entry.has_guarantees else {})
     if entry.family == "selection":
-        return _build_selection(entry, settings)
+        budget, callback = settings.time_budget, settings.callback
+        return entry.load()(settings.measure, time_budget=budget, callback=callback, **parameters)
     if entry.family == "multilabel":
         return _build_multilabel(entry, settings, X)
-    if algorithm == "adapted-svm":
-        return entry.load()(settings.measure, C=settings.C or 1.0, **_common_parameters(settings))
+    if entry.command_name == "adapted-svm":
+        return entry.load()(settings.measure, C=settings.C or 1.0, **parameters)
     if entry.family == "wrapper":
-        return entry.load()(_build_base_classifier(settings, X), settings.measure, **_common_parameters(settings))
-    return _add_preprocessing(X, build_learner(algorithm, settings))
+        return entry.load()(_build_base_classifier(settings, X), settings.measure, **parameters)
+    return _add_preprocessing(X, build_learner(entry.command_name, settings))
 
 
-def _build_selection(entry: EstimatorEntry, settings: Settings) -> Any:
-    """Return the selecting estimator; under constraints every fit gets an equal part of the time budget."""
-    budget, callback = settings.time_budget, settings.callback
-    if settings.subject_to:
-        budget, callback = (None if budget is None else budget / _FITS_PER_GUARANTEE), None
-    return entry.load()(settings.measure, time_budget=budget, callback=callback, **_common_parameters(settings))
+def _guarantee_parameters(settings: Settings) -> dict[str, Any]:
+    confidence = {} if settings.confidence is None else {"confidence": settings.confidence}
+    return {"subject_to": list(settings.subject_to) or None, **confidence}
 
 
 def build_learner(algorithm: str, settings: Settings) -> Any:

@@ -14,7 +14,6 @@ ColumnKey = str | int
 
 _SECONDS = {"h": 3600.0, "m": 60.0, "s": 1.0}
 _BUDGET = re.compile(r"(?:(\d+(?:\.\d+)?)h)?(?:(\d+(?:\.\d+)?)m)?(?:(\d+(?:\.\d+)?)s?)?")
-_CONSTRAINT = re.compile(r"\s*([a-z_-]+)\s*(>=|<=)\s*(\d*\.?\d+)\s*(%?)\s*")
 _NAMED_DELIMITERS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " ", "blank": " "}
 
 
@@ -70,20 +69,15 @@ class Constraint(click.ParamType):
 
     name = "constraint"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str, float]:
-        """Return name, sign and bound."""
-        found = _CONSTRAINT.fullmatch(str(value).lower())
-        if found is None:
-            self.fail(f"{value!r} is no constraint: write precision>=0.9", param, ctx)
-        name, sign, bound, percent = found.groups()
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the text, or fail if it is no constraint."""
         from metricwise.decisions.guarantees import Constraint as Checked
 
-        given = (name.replace("-", "_"), sign, float(bound) / (100.0 if percent else 1.0))
         try:
-            Checked.of(given)
+            Checked.of(str(value))
         except ValueError as error:
             self.fail(str(error), param, ctx)
-        return given
+        return str(value)
 
 
 class MeasureText(click.ParamType):

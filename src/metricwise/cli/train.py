@@ -52,7 +52,11 @@ _SAMPLES_BETWEEN_CHECKPOINTS = 100_000
 @click.option(
     "--subject-to", multiple=True, type=Constraint(), help='A guarantee for new samples, such as "precision>=0.9".'
 )
-@click.option("--confidence", default=0.95, show_default=True, type=click.FloatRange(0, 1, True, True))
+@click.option(
+    "--confidence",
+    type=click.FloatRange(0, 1, True, True),
+    help="Probability that guarantees, also those of measures such as recall@precision:0.9, hold; 0.95 by default.",
+)
 @click.option("--stream", is_flag=True, help="Read the file in chunks, for files larger than memory.")
 @click.option("--passes", default=1, show_default=True, type=click.IntRange(min=1), help="Passes over a stream.")
 @click.option("--classes", help="All labels of a stream, separated by commas; by default those of its first chunk.")

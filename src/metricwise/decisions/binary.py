@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 
 from metricwise._typing import Floats, Mask
 from metricwise.decisions.batch_rule import BatchRule
-from metricwise.decisions.decision import Calibration, Decision, ScoredSamples, Sigmoid
-from metricwise.decisions.guarantees import Constraint, Share, UnreachableGuaranteeError, safest_first
+from metricwise.decisions.decision import Calibration, Decision, ScoredSamples, Sigmoid, show_probability
+from metricwise.decisions.guarantees import (
+    Constraint,
+    Share,
+    UnreachableGuaranteeError,
+    find_guaranteed_threshold,
+    parse_constraints,
+    safest_first,
+)
 from metricwise.decisions.intervals import TablePosterior
 from metricwise.decisions.ranking_posterior import summarize_scores
 from metricwise.decisions.threshold_choice import ThresholdChoice, choose_threshold
@@ -29,17 +35,14 @@ class ThresholdRule:
     ----------
     strategy : str
         "auto", "max", "bagged", "expected" or "batch", as in `PlugInClassifier`.
-    subject_to : list of tuples, optional
+    subject_to : str, tuple or list, optional
         Constraints as users write them.
-    must_keep : bool
-        Whether an error is raised if no threshold keeps the constraints; otherwise the nearest is used, with a warning.
     seed : int
         Of folds and resamples.
     """
 
     strategy: str = "auto"
     subject_to: Any = None
-    must_keep: bool = True
     seed: int = 0
 
 
@@ -60,7 +63,7 @@ def make_aim(measure: Measure, subject_to: Any) -> Aim:
     >>> aim.table.name, str(aim.constraints[0])
     ('recall', 'precision >= 0.8')
     """
-    constraints = [Constraint.of(given) for given in ([] if subject_to is None else subject_to)]
+    constraints = parse_constraints(subject_to)
     if isinstance(measure, RecallAtPrecision):
         return Aim(measure, Share("recall"), [Constraint.of(("precision", ">=", measure.precision)), *constraints])
     if isinstance(measure, PrecisionAtRecall):
@@ -73,6 +76,11 @@ def make_aim(measure: Measure, subject_to: Any) -> Aim:
             "table"
         )
     return Aim(measure, measure if of_table else None, constraints)  # type: ignore[arg-type]
+
+
+def wants_guarantee(aim: Aim | None, confidence: float | None) -> TypeGuard[Aim]:
+    """Return whether constraints must hold on new samples, not only on those at hand."""
+    return aim is not None and bool(aim.constraints) and confidence is not None
 
 
 def choose(aim: Aim, rule: ThresholdRule, samples: ScoredSamples, has_probabilities: bool) -> Decision:
@@ -93,10 +101,46 @@ def choose(aim: Aim, rule: ThresholdRule, samples: ScoredSamples, has_probabilit
     if aim.table is None:
         decision = _choose_for_ranking(aim.measure, samples, rule.seed)
     elif aim.constraints:
-        decision = describe(aim.table, _choose_constrained(aim, samples, rule.must_keep), samples)
+        decision = describe(aim.table, _choose_constrained(aim, samples), samples)
     else:
         decision = _choose_for_table(aim.table, rule, samples, line)
     return replace(decision, calibration=Calibration((line,)), is_probability=has_probabilities)
+
+
+def choose_guaranteed(
+    aim: Aim, confidence: float, ordering: ScoredSamples, testing: ScoredSamples, is_probability: bool
+) -> Decision:
+    """Choose a threshold whose constraints hold on new samples with the given confidence.
+
+    Parameters
+    ----------
+    aim : Aim
+        The measure and its constraints, at least one.
+    confidence : float
+        The probability.
+    ordering : ScoredSamples
+        Out-of-fold scores of the samples that the model was trained with.
+    testing : ScoredSamples
+        The model's scores of samples that it was not trained with, none of which helped to select it.
+    is_probability : bool
+        Whether users read the threshold as a probability, of scores that are log-odds.
+
+    Raises
+    ------
+    UnreachableGuaranteeError
+        If no threshold can guarantee the constraints.
+    """
+    assert aim.table is not None
+    guarantee = find_guaranteed_threshold(
+        aim.table,
+        aim.constraints,
+        confidence,
+        ordering=ordering[:2],
+        testing=testing[:2],
+        shown=show_probability if is_probability else float,
+    )
+    decision = describe(aim.table, ThresholdChoice(guarantee.threshold, guarantee.kept_by), testing)
+    return replace(decision, calibration=Calibration((Sigmoid(),)), is_probability=is_probability)
 
 
 def _choose_for_table(table: CountsTable, rule: ThresholdRule, samples: ScoredSamples, line: Sigmoid) -> Decision:
@@ -153,10 +197,10 @@ def judge_by_folds(
     if aim.table is None:
         return decision
     weight = float(samples.weights.sum())
-    if aim.constraints:
+    if aim.measure.response == "scores" and not rule.subject_to:  # the measure has the only constraint in itself
         ranking = summarize_scores(aim.measure, *samples)
         return _expect(decision, ranking, weight)
-    return _expect(decision, fold_tables(aim.table, rule, decision, samples, sizes), max(1, round(weight)))
+    return _expect(decision, fold_tables(aim, rule, decision, samples, sizes), max(1, round(weight)))
 
 
 def _expect(decision: Decision, posterior: Any, n_samples: Any) -> Decision:
@@ -165,24 +209,45 @@ def _expect(decision: Decision, posterior: Any, n_samples: Any) -> Decision:
 
 
 def fold_tables(
-    table: CountsTable, rule: ThresholdRule, decision: Decision, samples: ScoredSamples, sizes: list[int]
+    aim: Aim, rule: ThresholdRule, decision: Decision, samples: ScoredSamples, sizes: list[int]
 ) -> TablePosterior:
     """Return the table of every fold at the threshold that is chosen without the fold; see `judge_by_folds`."""
+    assert aim.table is not None
     (line,) = decision.calibration.lines
-    log_odds, fold = line.log_odds(samples.scores), np.repeat(np.arange(len(sizes)), sizes)
+    fold = np.repeat(np.arange(len(sizes)), sizes)
     tables = []
     for number in range(len(sizes)):
-        own, other = fold == number, fold != number
-        threshold: Any = decision.threshold  # for folds without which one class has no samples
-        if 0 < np.count_nonzero(samples.target[other]) < np.count_nonzero(other):
-            training = samples.target[other], log_odds[other], samples.weights[other]
-            threshold = line.score(choose_threshold(_estimate(rule), table, *training, rule.seed).threshold)
-        tables.append(count_table(threshold, ScoredSamples(*(column[own] for column in samples))))
-    return TablePosterior(table, tuple(tables))
+        own, others = (
+            ScoredSamples(*(column[part] for column in samples)) for part in (fold == number, fold != number)
+        )
+        threshold = _choose_on_others(aim, rule, line, others)
+        tables.append(count_table(decision.threshold if threshold is None else threshold, own))  # type: ignore[arg-type]
+    return TablePosterior(aim.table, tuple(tables))
 
 
-def _choose_constrained(aim: Aim, samples: ScoredSamples, must_keep: bool) -> ThresholdChoice:
-    """Return the best threshold that keeps the constraints on out-of-fold samples, without a guarantee."""
+def _choose_on_others(aim: Aim, rule: ThresholdRule, line: Sigmoid, others: ScoredSamples) -> float | None:
+    """Return the threshold chosen on the samples of all folds but one; None if these allow no choice."""
+    assert aim.table is not None
+    if not 0 < np.count_nonzero(others.target) < others.target.size:
+        return None
+    if not aim.constraints:
+        log_odds = line.log_odds(others.scores)
+        found = choose_threshold(_estimate(rule), aim.table, others.target, log_odds, others.weights, rule.seed)
+        return line.score(found.threshold)
+    try:
+        return _choose_constrained(aim, others).threshold
+    except UnreachableGuaranteeError:
+        return None
+
+
+def _choose_constrained(aim: Aim, samples: ScoredSamples) -> ThresholdChoice:
+    """Return the best threshold that keeps the constraints on out-of-fold samples, without a guarantee.
+
+    Raises
+    ------
+    UnreachableGuaranteeError
+        If no threshold keeps them.
+    """
     assert aim.table is not None
     candidates = Candidates.of(*samples)
     tables = candidates.tables()
@@ -194,15 +259,10 @@ def _choose_constrained(aim: Aim, samples: ScoredSamples, must_keep: bool) -> Th
             f"{c.share.name} {float(c.share.value(*(t[first] for t in tables))):.3g}" for c in aim.constraints
         )
         nearest = float(candidates.thresholds(first))
-        message = f"no threshold has {wanted} on out-of-fold samples; the nearest, {nearest:.6g}, has {values}"
-        if must_keep:
-            raise UnreachableGuaranteeError(message)
-        warnings.warn(
-            f"{message}, and is used: relax the constraints, or collect more minority samples",
-            UserWarning,
-            stacklevel=2,
+        raise UnreachableGuaranteeError(
+            f"no threshold has {wanted} on out-of-fold samples; the nearest, {nearest:.6g}, has {values}: relax the "
+            "constraints, or collect more minority samples"
         )
-        return ThresholdChoice(nearest, (nearest, nearest))
     allowed: Floats = np.where(kept, np.asarray(aim.table.value(*tables), dtype=np.float64), -np.inf)
     thresholds = candidates.thresholds(np.flatnonzero(kept))
     best = float(candidates.thresholds(candidates.best(allowed)))

@@ -8,16 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from metricwise._typing import Integers
-from metricwise.decisions.binary import Aim, ThresholdRule, describe
-from metricwise.decisions.decision import Calibration, Decision, ScoredSamples, Sigmoid, show_probability
+from metricwise.decisions.binary import Aim, ThresholdRule, choose_guaranteed, wants_guarantee
+from metricwise.decisions.decision import Decision, ScoredSamples
 from metricwise.decisions.design_effect import GroupedPosterior, estimate_design_effect
 from metricwise.decisions.executors import Executor
-from metricwise.decisions.guarantees import find_guaranteed_threshold
 from metricwise.decisions.intervals import resampled_interval
 from metricwise.decisions.out_of_fold import OutOfFoldScores, align_folds
 from metricwise.decisions.scoring import gives_probabilities
 from metricwise.decisions.tasks import Task
-from metricwise.decisions.threshold_choice import ThresholdChoice
 
 
 @dataclass(frozen=True)
@@ -56,8 +54,8 @@ def fit_and_decide(executor: Executor, plan: FitPlan) -> FittedModel:
     """Train a model on all samples and choose its thresholds on out-of-fold scores."""
     task, has_probabilities = executor.task, gives_probabilities(plan.estimator)
     aim = task.aim(plan.rule)
-    if aim is not None and aim.constraints and plan.confidence is not None:
-        return _fit_with_guarantee(executor, plan, aim, plan.confidence)
+    if wants_guarantee(aim, plan.confidence):
+        return _fit_with_guarantee(executor, plan, aim)
     model, found = _fit_and_score(executor, plan)
     samples = executor.data.attach_scores(found.samples, found.scores)
     decision = task.decide(samples, plan.rule, has_probabilities)
@@ -119,24 +117,13 @@ def _fit_and_score(executor: Executor, plan: FitPlan) -> tuple[Any, OutOfFoldSco
     return model, found
 
 
-def _fit_with_guarantee(executor: Executor, plan: FitPlan, aim: Aim, confidence: float) -> FittedModel:
+def _fit_with_guarantee(executor: Executor, plan: FitPlan, aim: Aim) -> FittedModel:
     """Train, and order thresholds, on one half of the samples; test them on the other half."""
-    assert aim.table is not None
+    assert plan.confidence is not None
     first, second = executor.halve(plan.rule.seed)
     model, found = _fit_and_score(first, plan)
-    testing = second.data.attach_scores(
-        np.arange(len(second.data.y)), second.score(model, np.arange(len(second.data.y)))
-    )
-    has_probabilities = gives_probabilities(plan.estimator)
-    guarantee = find_guaranteed_threshold(
-        aim.table,
-        aim.constraints,
-        confidence,
-        ordering=(first.data.target[found.samples], found.scores),
-        testing=testing[:2],
-        shown=show_probability if has_probabilities else float,
-    )
-    decision = describe(aim.table, ThresholdChoice(guarantee.threshold, guarantee.kept_by), testing)
-    return FittedModel(
-        model, replace(decision, calibration=Calibration((Sigmoid(),)), is_probability=has_probabilities)
-    )
+    ordering = first.data.attach_scores(found.samples, found.scores)
+    held_out = np.arange(len(second.data.y))
+    testing = second.data.attach_scores(held_out, second.score(model, held_out))
+    is_probability = gives_probabilities(plan.estimator)
+    return FittedModel(model, choose_guaranteed(aim, plan.confidence, ordering, testing, is_probability))

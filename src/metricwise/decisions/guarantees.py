@@ -11,6 +11,7 @@ several constraints a threshold's p-value is the largest of theirs, since breaki
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from numbers import Real
@@ -36,6 +37,8 @@ _SHARES: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
     "specificity": ((3,), (1, 3)),
 }
 SHARE_NAMES = tuple(_SHARES)
+_SIGNS = (">=", "<=")
+_TEXT = re.compile(r"\s*([a-z][a-z0-9_-]*)\s*(>=|<=)\s*(\d*\.?\d+)\s*(%?)\s*", re.IGNORECASE)
 
 
 class UnreachableGuaranteeError(ValueError):
@@ -81,20 +84,22 @@ class Constraint:
 
     @classmethod
     def of(cls, given: Any) -> Constraint:
-        """Return the constraint that a user writes as ``("precision", ">=", 0.9)``; ValueError if it is none.
+        """Return the constraint that a user writes as text or as a tuple; ValueError if it is none.
 
         Examples
         --------
-        >>> str(Constraint.of(("precision", ">=", 0.9)))
-        'precision >= 0.9'
+        >>> str(Constraint.of(("precision", ">=", 0.9))), str(Constraint.of("positive-rate <= 5%"))
+        ('precision >= 0.9', 'positive_rate <= 0.05')
         """
         try:
-            name, sign, bound = given
+            name, sign, bound = _read_text(given) if isinstance(given, str) else given
         except (TypeError, ValueError) as error:
-            raise ValueError(f"a constraint is written ('precision', '>=', 0.9), got {given!r}") from error
+            raise ValueError(
+                f"{given!r} is no constraint: write 'precision>=0.9' or ('precision', '>=', 0.9)"
+            ) from error
         if name not in _SHARES:
             raise ValueError(f"a constraint is on one of {', '.join(SHARE_NAMES)}, got {name!r}")
-        if sign not in (">=", "<="):
+        if sign not in _SIGNS:
             raise ValueError(f"the sign of a constraint is '>=' or '<=', got {sign!r} for {name!r}")
         if isinstance(bound, bool) or not isinstance(bound, Real) or not 0.0 < float(bound) < 1.0:
             raise ValueError(f"the bound on {name!r} must lie between 0 and 1, got {bound!r}; write 90 percent as 0.9")
@@ -125,6 +130,34 @@ class Constraint:
         if self.is_lower_bound:
             return np.where(kind > 0, betaincinv(np.maximum(kind, 1.0), rest + 1.0, 1.0 - confidence), 0.0)
         return np.where(rest > 0, betaincinv(kind + 1.0, np.maximum(rest, 1.0), confidence), 1.0)
+
+
+def parse_constraints(subject_to: Any) -> list[Constraint]:
+    """Return the constraints that a user gives: none, one, or a list, each as text or as a tuple.
+
+    Raises
+    ------
+    ValueError
+        If one of them is no constraint.
+
+    Examples
+    --------
+    >>> [str(constraint) for constraint in parse_constraints(["precision>=0.9", ("recall", ">=", 0.5)])]
+    ['precision >= 0.9', 'recall >= 0.5']
+    """
+    if subject_to is None:
+        return []
+    is_single = isinstance(subject_to, str) or (len(subject_to) == 3 and str(subject_to[1]) in _SIGNS)
+    return [Constraint.of(given) for given in ([subject_to] if is_single else subject_to)]
+
+
+def _read_text(text: str) -> tuple[str, str, float]:
+    """Return name, sign and bound of a constraint such as "precision>=0.9" or "recall >= 90%"."""
+    found = _TEXT.fullmatch(text)
+    if found is None:
+        raise ValueError("there must be a name, a sign and a bound")
+    name, sign, bound, percent = found.groups()
+    return name.lower().replace("-", "_"), sign, float(bound) / (100.0 if percent else 1.0)
 
 
 class Guarantee(NamedTuple):

@@ -20,6 +20,7 @@ from metricwise.decisions import targets
 from metricwise.decisions.binary import Aim, ThresholdRule, choose, judge_by_folds, make_aim, value_of_labels
 from metricwise.decisions.class_offsets import best_offsets
 from metricwise.decisions.decision import Calibration, Decision, ScoredSamples, Sigmoid
+from metricwise.decisions.guarantees import UnreachableGuaranteeError
 from metricwise.decisions.label_matrix import restore_sparsity, validate_label_matrix
 from metricwise.decisions.multiclass import (
     average_measure,
@@ -205,9 +206,14 @@ class Binary(Task):
         return judge_by_folds(self.aim(rule), rule, decision, samples, sizes)
 
     def best_value(self, samples: ScoredSamples, rule: ThresholdRule) -> Callable[[Floats], float]:
-        if self.measure.response == "scores":
+        table = self.aim(rule).table
+        if table is None or (self.measure.response == "scores" and not rule.subject_to):
             return self._value_of_scores(samples)
-        return self.value_at(self.decide(samples, rule, True), samples)
+        try:
+            threshold = self.decide(samples, rule, True).threshold
+        except UnreachableGuaranteeError:
+            return lambda weights: 0.0  # as of RecallAtPrecision, if no threshold has the precision
+        return _value_of_table(table, samples.target, samples.scores > threshold)
 
     def value_at(self, decision: Decision, samples: ScoredSamples) -> Callable[[Floats], float]:
         if self.measure.response == "scores":

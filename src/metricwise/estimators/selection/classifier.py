@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -16,22 +15,26 @@ from sklearn.utils.validation import check_is_fitted, check_random_state
 from metricwise._sklearn import Interval, take_samples
 from metricwise._state import StoredState
 from metricwise._typing import Floats, Labels
-from metricwise.decisions.binary import ThresholdRule
-from metricwise.decisions.decision import Decision
+from metricwise.decisions.binary import Aim, ThresholdRule, choose_guaranteed, wants_guarantee
+from metricwise.decisions.decision import Decision, ScoredSamples
+from metricwise.decisions.executors import LocalExecutor
 from metricwise.decisions.fitting import account_for_groups
-from metricwise.decisions.learning_curve import extrapolate
-from metricwise.decisions.tasks import make_task
-from metricwise.decisions.training_data import prepare_data, validate_target, validate_weights
+from metricwise.decisions.learning_curve import Extrapolation, extrapolate
+from metricwise.decisions.tasks import Task, make_task
+from metricwise.decisions.training_data import TrainingData, prepare_data, validate_target, validate_weights
 from metricwise.estimators.inputs import restore_on_error
 from metricwise.estimators.routing import RoutesGroups, pass_to_own_learners
 from metricwise.estimators.selection.candidates import candidates_for
 from metricwise.estimators.selection.clock import Clock
-from metricwise.estimators.selection.ensemble import AveragedModels, Mixture, best_mixture
+from metricwise.estimators.selection.ensemble import Mixture, best_mixture
 from metricwise.estimators.selection.explanation import explain_selection, make_records
-from metricwise.estimators.selection.halving import MARGIN, Outcome, SuccessiveHalving
+from metricwise.estimators.selection.final_training import fit_final
+from metricwise.estimators.selection.halving import Outcome, SuccessiveHalving
 from metricwise.estimators.selection.profile import Profile, validate_columns
+from metricwise.estimators.selection.schedule import Schedule
 from metricwise.estimators.thresholded import ThresholdedClassifier
 from metricwise.measures import Measure, get_measure
+from metricwise.threads import limit_threads
 
 _LOG = logging.getLogger("metricwise")
 
@@ -50,8 +53,18 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
     candidates : "auto", list of str or dict, default="auto"
         All that fit the data ("auto"); some of "logistic", "boosted_trees", "extra_trees", "linear_svm",
         "multivariate_svm", "auc_svm", "streams" and "rbf"; or a dictionary of your own classifiers by name.
+    subject_to : str, tuple or list of these, optional
+        Constraints such as "precision>=0.9" or ``("recall", ">=", 0.5)``, on "precision", "recall", "specificity",
+        "negative_predictive_value", "false_positive_rate", "positive_rate" or "accuracy", of two classes. Measures such
+        as ``RecallAtPrecision(0.9)`` have a constraint in themselves.
+    confidence : float or None, default=0.95
+        Probability that the constraints hold on new samples. Half of the samples are then kept from selection and
+        training, to test it on, and an error is raised if no threshold can guarantee the constraints. With None there
+        is no guarantee: constraints hold on out-of-fold samples, and all samples are used for training.
     time_budget : float, optional
-        Seconds for training; candidates that would take longer are left out.
+        Seconds for training. Candidates that would take longer are left out, those that do are stopped, and the final
+        models are trained on fewer samples if there is no time for all. Only the first candidate, on the fewest
+        samples, is always completed.
     cv : int, splitter, iterable or None, default=None
         Folds of all samples; 5 by default, of which subsets of the samples have 3. A splitter is asked for the splits
         of all samples, and subsets use the parts of these that they contain.
@@ -113,11 +126,13 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
     """
 
     __stored_state__: ClassVar[StoredState] = ThresholdedClassifier.__stored_state__.extend(
-        "best_estimator_", "weights_", "_ensemble", "_extrapolation", "_records", "_explanation"
+        "best_estimator_", "weights_", "_ensemble", "_extrapolation", "_records", "_explanation", version=2
     )
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "measure": "no_validation",
         "candidates": [str, list, tuple, dict],
+        "subject_to": [str, list, tuple, None],
+        "confidence": [Interval(Real, 0.0, 1.0, closed="neither"), None],
         "time_budget": [Interval(Real, 0, None, closed="neither"), None],
         "cv": "no_validation",
         "pos_label": "no_validation",
@@ -131,6 +146,8 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
         measure: str | Measure = "f1",
         *,
         candidates: Any = "auto",
+        subject_to: Any = None,
+        confidence: float | None = 0.95,
         time_budget: float | None = None,
         cv: Any = None,
         pos_label: Any = None,
@@ -140,6 +157,8 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
     ) -> None:
         self.measure = measure
         self.candidates = candidates
+        self.subject_to = subject_to
+        self.confidence = confidence
         self.time_budget = time_budget
         self.cv = cv
         self.pos_label = pos_label
@@ -185,29 +204,39 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
             task = make_task(labels, weights, measure, self.pos_label, is_sparse=issparse(y))
             data = prepare_data(task, X, labels, weights, self.cv, groups)
             seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+            rule = ThresholdRule(subject_to=self.subject_to, seed=seed)
+            data, testing = self._keep_for_testing(task, data, rule)
             profile = Profile.of(data.X)
             candidates = [
                 one.change_estimators(task.share_positive_class)
                 for one in candidates_for(self.candidates, profile, measure, task.is_binary, seed)
             ]
-            rule = ThresholdRule(
-                must_keep=False, seed=seed
-            )  # scores are useful even if no threshold keeps the constraints
-            halving = SuccessiveHalving(task, data, rule, self.cv, self.n_jobs, clock, self._report_progress)
+            schedule = Schedule(clock, 0 if testing is None else len(testing.y))
+            halving = SuccessiveHalving(task, data, rule, self.cv, self.n_jobs, schedule, self._report_progress)
             with pass_to_own_learners(not isinstance(self.candidates, dict)):
                 outcome = halving.run(candidates)
                 mixture = best_mixture(halving, outcome.rung, outcome.finalists)
-                self._fit_final(halving, outcome, mixture)
+                n_samples = self._fit_final(halving, outcome, mixture, testing)
             self._records = make_records(outcome.runs, mixture)
             expected, interval = self._decision.expected_score, self.expected_score_interval_
             positive = task.describe_positive_class(data.target)
             self._explanation = explain_selection(
                 measure.name, outcome.runs, mixture, expected, interval, len(data.y), positive
             )
+            self._explanation += self._explain_samples(task.aim(rule), n_samples, len(data.y), testing)
         return self
 
     def _routed_parts(self) -> Iterable[tuple[str, Any]]:
         return self.candidates.items() if isinstance(self.candidates, dict) else []
+
+    def _keep_for_testing(
+        self, task: Task, data: TrainingData, rule: ThresholdRule
+    ) -> tuple[TrainingData, TrainingData | None]:
+        """Return samples for selection and training, and those to test a guarantee on; None if there is none."""
+        if not wants_guarantee(task.aim(rule), self.confidence):
+            return data, None
+        first, second = LocalExecutor(task, data, self.n_jobs).halve(rule.seed)
+        return first.data, second.data
 
     def _validate_target(self, y: Any, n_samples: int) -> Labels:
         labels: Labels = validate_target(y, "MetricClassifier")
@@ -215,34 +244,66 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
             raise ValueError(f"X has {n_samples} samples and y has {len(labels)}: give a label for every sample")
         return labels
 
-    def _fit_final(self, halving: SuccessiveHalving, outcome: Outcome, mixture: Mixture) -> None:
-        """Train the selected candidates, on all samples if the time budget allows, and choose the threshold."""
+    def _fit_final(
+        self, halving: SuccessiveHalving, outcome: Outcome, mixture: Mixture, testing: TrainingData | None
+    ) -> int:
+        """Train the selected candidates and choose the threshold; return the number of samples of the training."""
         task, rung = halving.task, outcome.rung
-        final_samples = np.arange(len(halving.data.y))
-        if sum(run.estimate_final_seconds(final_samples.size) for run in mixture.runs) * MARGIN > halving.clock.left():
-            final_samples = rung.samples
-        part = halving.data.take_to_train(final_samples)
-        models = [part.fit(partial(task.fit, run.candidate.final)) for run in mixture.runs]
-        calibrations = [run.calibration for run in mixture.runs]
-        self._ensemble = AveragedModels(models, calibrations, mixture.weights, halving.prior)
+        self._ensemble, n_samples = fit_final(halving, rung, mixture)
+        models = self._ensemble.models
         self.best_estimator_ = models[0] if len(models) == 1 else models
-        self.weights_ = mixture.weights
-        samples = halving.data.attach_scores(rung.test_samples, mixture.scores)
-        decision = task.judge(task.decide(samples, halving.rule, True), samples, halving.rule, rung.sizes)
-        groups = halving.data.groups_of(rung.test_samples)
-        decision = account_for_groups(task, decision, samples, groups, halving.rule.seed)
-        self._store_decision(task, replace(self._shift_to_final(halving, mixture, decision), is_probability=False))
-        # Intervals of table measures are wide enough; those of areas near one are not.
-        curves = [run.curve for run in outcome.finalists]
-        self._extrapolation = extrapolate(curves, final_samples.size, guessed=task.measure.response == "scores")
+        self.weights_ = self._ensemble.weights
+        n_threads = halving.schedule.n_threads(rung.samples.size)
+        with limit_threads(n_threads, "blas"), limit_threads(n_threads, "openmp"):
+            decision = self._decide(halving, outcome, mixture, testing)
+        self._extrapolation = Extrapolation()  # a guarantee has been tested with the final model itself
+        if testing is None:
+            # Intervals of table measures are wide enough; those of areas near one are not.
+            curves = [run.curve for run in outcome.finalists]
+            self._extrapolation = extrapolate(curves, n_samples, guessed=task.measure.response == "scores")
+        self._store_decision(task, replace(decision, is_probability=False))
         self.expected_score_ = self._extrapolation(decision.expected_score)
         self.expected_score_interval_ = self._extrapolation.interval(*decision.expected_interval)
+        return n_samples
+
+    def _decide(
+        self, halving: SuccessiveHalving, outcome: Outcome, mixture: Mixture, testing: TrainingData | None
+    ) -> Decision:
+        """Choose the threshold of the final models."""
+        task, rung, rule = halving.task, outcome.rung, halving.rule
+        samples = halving.data.attach_scores(rung.test_samples, mixture.scores)
+        if testing is not None:
+            return self._guarantee(halving, samples, testing)
+        decision = task.judge(task.decide(samples, rule, True), samples, rule, rung.sizes)
+        groups = halving.data.groups_of(rung.test_samples)
+        decision = account_for_groups(task, decision, samples, groups, rule.seed)
+        return self._shift_to_final(halving, mixture, decision)
+
+    def _guarantee(self, halving: SuccessiveHalving, ordering: ScoredSamples, testing: TrainingData) -> Decision:
+        """Choose a threshold whose constraints hold on new samples with the confidence that is asked for."""
+        aim, scores = halving.task.aim(halving.rule), self._ensemble.scores(halving.task, testing.X)
+        assert aim is not None and self.confidence is not None
+        tested = testing.attach_scores(np.arange(len(testing.y)), scores)
+        return choose_guaranteed(aim, self.confidence, ordering, tested, is_probability=False)
+
+    def _explain_samples(self, aim: Aim | None, used: int, n_samples: int, testing: TrainingData | None) -> str:
+        """Return lines on a guarantee, and on a training that did not use all samples."""
+        lines = []
+        if aim is not None and testing is not None:
+            wanted = " and ".join(map(str, aim.constraints))
+            lines.append(
+                f"Guaranteed on new samples with confidence {self.confidence:g}: {wanted}, tested on {len(testing.y)} "
+                "samples that had no part in selection and training."
+            )
+        if used < n_samples:
+            lines.append(f"There was time to train on {used} of {n_samples} samples: a larger time_budget uses more.")
+        return "".join(f"\n{line}" for line in lines)
 
     def _shift_to_final(self, halving: SuccessiveHalving, mixture: Mixture, decision: Decision) -> Decision:
         probe = mixture.runs[0].probe
         if not probe.size:
             return decision
-        by_folds = self._ensemble.mean([run.probe_scores for run in mixture.runs])
+        by_folds = np.tensordot(mixture.weights, np.array([run.probe_scores for run in mixture.runs]), axes=1)
         by_final = self._ensemble.scores(halving.task, take_samples(halving.data.X, probe))
         return decision.shift_to_final(halving.data.probe(probe, by_folds, by_final))
 

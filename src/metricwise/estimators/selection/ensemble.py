@@ -11,7 +11,8 @@ from metricwise._state import stored_fields
 from metricwise._typing import Floats
 from metricwise.decisions.decision import Calibration
 from metricwise.decisions.tasks import Task
-from metricwise.estimators.selection.halving import CandidateRun, Rung, SuccessiveHalving, limit_scores
+from metricwise.estimators.selection.candidate_run import CandidateRun
+from metricwise.estimators.selection.halving import Rung, SuccessiveHalving, limit_scores
 
 
 class Mixture(NamedTuple):

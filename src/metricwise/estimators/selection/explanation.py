@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from metricwise.estimators.selection.candidate_run import CandidateRun
 from metricwise.estimators.selection.ensemble import Mixture
-from metricwise.estimators.selection.halving import CandidateRun
 
 
 def title_of(run: CandidateRun) -> str:

@@ -5,14 +5,17 @@
    Of the settings of one learner, the best stays, and with it those that may gain more from more samples.
 3. The others go to the next rung, with more samples, at last with all of them.
 
-With a time budget, a candidate only starts what it will probably finish, judged by how long it took on fewer samples.
+With a time budget, a candidate only starts what it will probably finish, judged by how long it took on fewer samples,
+and is stopped if it takes longer. Time for the final training is kept back, and so are the fold models, in case that
+training does not finish.
 """
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from numbers import Integral
 from typing import Any, NamedTuple
@@ -21,17 +24,18 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from metricwise._sklearn import count_samples, take_samples
 from metricwise._typing import Floats, Indices
 from metricwise.decisions.binary import ThresholdRule
-from metricwise.decisions.decision import Calibration
 from metricwise.decisions.executors import LocalExecutor
 from metricwise.decisions.groups import draw_whole_groups
-from metricwise.decisions.learning_curve import Curve
-from metricwise.decisions.out_of_fold import Splits, align_folds
+from metricwise.decisions.out_of_fold import OutOfFoldScores, Splits, align_folds
 from metricwise.decisions.tasks import Task
 from metricwise.decisions.training_data import TrainingData
+from metricwise.estimators.selection.candidate_run import CandidateRun
 from metricwise.estimators.selection.candidates import Candidate
-from metricwise.estimators.selection.clock import Clock
+from metricwise.estimators.selection.clock import Clock, OutOfTimeError, run_within
+from metricwise.estimators.selection.schedule import Schedule
 
 ReportProgress = Callable[[str], bool]
 
@@ -46,45 +50,6 @@ _FINALISTS, _LAST_FINALISTS = 4, 3  # after the first rung, and after later ones
 _PROBE_SIZE = 1000  # samples that models which have seen them score, too
 _RESAMPLES = 100
 _CLEARLY = 0.95
-MARGIN = 1.2  # on the expected time of a training
-_SHARE_OF_FIRST_RUNG = 0.4  # of a time budget
-
-
-@dataclass
-class CandidateRun:
-    """A candidate with its results so far; ``why_dropped`` is empty for finalists."""
-
-    candidate: Candidate
-    n_samples: int = 0
-    value: float = float("nan")
-    interval: tuple[float, float] = (float("nan"), float("nan"))
-    seconds: float = 0.0
-    fold_seconds: float = 0.0  # of one training and its scores
-    growth: float | None = None  # exponent of their growth with the samples on the last two rungs
-    curve: Curve = field(default_factory=list)
-    why_dropped: str = ""
-    is_out_of_time: bool = False
-    scores: Floats = field(default_factory=lambda: np.zeros(0))
-    probe: Indices = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # samples whose models have seen them,
-    probe_scores: Floats = field(default_factory=lambda: np.zeros(0))  # and their scores
-    calibration: Calibration = field(default_factory=lambda: Calibration(()))
-
-    def estimate_seconds(self, n_samples: int) -> float:
-        """Return the seconds that training on ``n_samples`` samples will probably take."""
-        growth = self.candidate.growth if self.growth is None else 0.5 * (self.growth + self.candidate.growth)
-        return float(self.fold_seconds * (n_samples / max(self.n_samples, 1)) ** growth)
-
-    def estimate_final_seconds(self, n_samples: int) -> float:
-        """Return the seconds that training the final model will probably take."""
-        return self.candidate.last_cost * self.estimate_seconds(n_samples)
-
-    def record_time(self, seconds: float, n_folds: int, n_samples: int) -> None:
-        """Record the seconds that folds of ``n_samples`` samples took."""
-        before, self.seconds = self.fold_seconds, self.seconds + seconds
-        self.fold_seconds = seconds / n_folds
-        if self.n_samples:
-            self.growth = float(np.log(max(self.fold_seconds / before, 1.0)) / np.log(n_samples / self.n_samples))
-        self.n_samples = n_samples
 
 
 @dataclass
@@ -129,8 +94,8 @@ class SuccessiveHalving:
         Folds of the last rung, all samples. Where it is no number, the data have its splits, and those of subsets.
     n_jobs : int or None
         Folds trained in parallel.
-    clock : Clock
-        The time that is left.
+    schedule : Schedule
+        What the time budget allows.
     report_progress : callable
         Called with a line of text; returns True to end the selection.
     """
@@ -140,11 +105,13 @@ class SuccessiveHalving:
     rule: ThresholdRule
     cv: Any
     n_jobs: int | None
-    clock: Clock
+    schedule: Schedule
     report_progress: ReportProgress
 
     def __post_init__(self) -> None:
         self.prior = self.task.prior_scores(self.data.target)
+        aim = self.task.aim(self.rule)
+        self._is_ranking = aim is not None and aim.table is None
 
     def run(self, candidates: list[Candidate]) -> Outcome:
         """Return all runs, and the finalists on the last rung that a candidate reached.
@@ -154,9 +121,15 @@ class SuccessiveHalving:
         ValueError
             If no candidate could be trained.
         """
-        runs = [CandidateRun(candidate) for candidate in candidates]
-        made = (rung for rung in map(self._make_rung, self._rung_sizes()) if rung is not None)
-        rungs = [rung for rung in made if self._score_rung(runs, rung)]
+        ordered = _one_of_each_first(candidates) if self.schedule.is_limited else candidates
+        runs = [CandidateRun(candidate) for candidate in ordered]
+        rungs: list[Rung] = []
+        for size in self._rung_sizes():
+            if rungs and self._drop_slow(runs, size):
+                break
+            rung = self._make_rung(size)
+            if rung is not None and self._score_rung(runs, rung):
+                rungs.append(rung)
         if not rungs:
             reasons = "; ".join(f"{one.candidate.name}: {one.why_dropped.removeprefix('failed: ')}" for one in runs)
             raise ValueError(f"no candidate could be trained: {reasons}")
@@ -171,8 +144,9 @@ class SuccessiveHalving:
         total = len(self.data.y)
         counts = np.unique(self.task.strata(self.data.target), return_counts=True)[1]
         first = max(_FIRST_SAMPLES, int(_FIRST_MINORITY * total / counts.min()))
-        if self.clock.budget is not None:
-            few = _FIRST_SAMPLES_IN_A_HURRY if self.clock.budget < _HURRY else _FIRST_SAMPLES_ON_A_BUDGET
+        budget = self.schedule.clock.budget
+        if budget is not None:
+            few = _FIRST_SAMPLES_IN_A_HURRY if budget < _HURRY else _FIRST_SAMPLES_ON_A_BUDGET
             first = min(first, max(few, int(_FIRST_MINORITY_ON_A_BUDGET * total / counts.min())))
         sizes = []
         while first * 2 <= total:
@@ -183,10 +157,8 @@ class SuccessiveHalving:
     def _make_rung(self, size: int) -> Rung | None:
         """Return the rung of about so many samples; None if they make no folds though all samples may."""
         data, seed = self.data, self.rule.seed
-        samples, strata = np.arange(len(data.y)), self.task.strata(data.target)
-        is_part = size < samples.size
-        if is_part:
-            samples = self._draw_part(strata, size)
+        samples, strata = self.draw_samples(size), self.task.strata(data.target)
+        is_part = samples.size < len(data.y)
         part = data.take(samples) if is_part else data
         with warnings.catch_warnings():
             if is_part:
@@ -206,85 +178,123 @@ class SuccessiveHalving:
             )
         return Rung(samples, splits, self.task.draw_probe(data.target[samples], seed, most=_PROBE_SIZE))
 
-    def _draw_part(self, strata: NDArray[Any], size: int) -> Indices:
+    def draw_samples(self, size: int) -> Indices:
+        """Return a stratified subset of about ``size`` samples, of whole groups, or all samples."""
+        strata = self.task.strata(self.data.target)
+        if size >= strata.size:
+            return np.arange(strata.size)
         if self.data.groups is None:
             return _draw_part(strata, size, self.rule.seed)
         return draw_whole_groups(self.data.groups, strata, size, self.rule.seed)
 
     def _score_rung(self, runs: list[CandidateRun], rung: Rung) -> bool:
-        """Score the samples by the remaining runs; return False if all of them failed."""
-        judged: dict[int, Callable[[Floats], float]] = {}
+        """Score the samples by the remaining runs; return False if none of them finishes."""
+        drawn: dict[int, Floats] = {}
         for number, run in enumerate(runs):
             if run.why_dropped or self._starts_at_a_later_rung(run, rung):
                 continue
-            if (judged or run.n_samples) and self._is_too_slow(run, rung):  # at least one candidate runs
-                run.why_dropped = f"{rung.samples.size} samples would take more time than is left"
-                run.is_out_of_time = True
+            is_first = not any(one.n_samples for one in runs)  # one candidate finishes, so that there is a model
+            if not is_first and self.schedule.is_too_slow(run, rung.samples.size, len(rung.splits)):
+                run.drop_for_time(f"{rung.samples.size} samples would take more time than is left")
                 continue
-            judge = self._score_candidate(run, rung)
-            if judge is not None:
-                judged[number] = judge
-        if not judged:
+            try:
+                limit = np.inf if is_first else self.schedule.limit(runs, run, rung.samples.size, len(rung.splits))
+                values = self._score_candidate(run, rung, limit)
+            except OutOfTimeError:
+                run.drop_for_time(f"{rung.samples.size} samples took more time than there was")
+                continue
+            if values is not None:
+                drawn[number] = values
+        if not drawn:
             return False
         is_last = rung.samples.size == len(self.data.y)
         if is_last or rung.samples.size >= _FEWEST_TO_JUDGE:
             is_first = all(one.n_samples in (0, rung.samples.size) or one.why_dropped for one in runs)
             some = _FINALISTS if is_first else _LAST_FINALISTS
-            self._drop_dominated(runs, judged, rung, None if is_last else some)
+            self._drop_dominated(runs, drawn, None if is_last else some)
         return True
 
     def _starts_at_a_later_rung(self, run: CandidateRun, rung: Rung) -> bool:
         """Return whether a run waits for more samples; never with a time budget, as its time would be unknown."""
         enough = min(run.candidate.least_samples, len(self.data.y))
-        return self.clock.budget is None and rung.samples.size < enough
+        return not self.schedule.is_limited and rung.samples.size < enough
 
-    def _is_too_slow(self, run: CandidateRun, rung: Rung) -> bool:
-        """Return whether a run would exceed the time budget; unknown, hence False, before its first rung."""
-        if self.clock.budget is None:
-            return False
-        if run.n_samples == 0:
-            return self.clock.left() < (1.0 - _SHARE_OF_FIRST_RUNG) * self.clock.budget
-        trainings = len(rung.splits) + run.candidate.last_cost
-        return run.estimate_seconds(rung.samples.size) * trainings * MARGIN > self.clock.left()
+    def _drop_slow(self, runs: list[CandidateRun], size: int) -> bool:
+        """Drop runs that are too slow for two folds of a rung; return whether none is left to run."""
+        left = [run for run in runs if not run.why_dropped]
+        for run in left:
+            if run.n_samples and self.schedule.is_too_slow(run, size, n_folds=2):
+                run.drop_for_time(f"{size} samples would take more time than is left")
+        return all(run.why_dropped for run in left)
 
-    def _score_candidate(self, run: CandidateRun, rung: Rung) -> Callable[[Floats], float] | None:
-        """Score the samples; return the measure as a function of weights, None if the candidate fails."""
+    def _score_candidate(self, run: CandidateRun, rung: Rung, limit: float) -> Floats | None:
+        """Score the samples; return the measure on resamples of them, None if the candidate fails.
+
+        Raises
+        ------
+        OutOfTimeError
+            If the candidate takes longer than the limit.
+        """
         clock, executor = Clock(None), LocalExecutor(self.task, self.data.take(rung.samples), self.n_jobs)
         fit, score = partial(self.task.fit, run.candidate.estimator), partial(limit_scores, self.task, self.prior)
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ConvergenceWarning)  # slow convergence shows in the candidate's score
-                found = executor.score_folds(fit, score, rung.splits, rung.probe)
+            found = self._train_folds(partial(executor.score_folds, fit, score, rung.splits, rung.probe), rung, limit)
         except (ValueError, TypeError, MemoryError, np.linalg.LinAlgError) as error:
             run.why_dropped = f"failed: {error}"
             warnings.warn(f"candidate {run.candidate.name} failed and is dropped: {error}", stacklevel=2)
             return None
+        finally:
+            training_seconds = clock.seconds()
+            run.seconds += training_seconds
+        run.models = list(found.kept)
         run.calibration = self.task.calibrate(self.data.attach_scores(rung.test_samples, found.scores))
         run.scores = run.calibration(found.scores)
-        if self.task.measure.response == "scores" and self.data.has_random_folds:
+        if self._is_ranking and self.data.has_random_folds:
             codes = self.task.strata(self.data.target[rung.test_samples])
             run.scores = align_folds(rung.splits, run.scores, codes)
         run.probe, run.probe_scores = rung.samples[found.probe], run.calibration(found.probe_scores)
-        samples = self.data.attach_scores(rung.test_samples, run.scores)
-        judge = self.task.best_value(samples, self.rule)
-        run.value = judge(samples.weights)
+        values = self._judge(run, rung)
+        if self.schedule.is_limited and self.schedule.n_testing:
+            run.scoring_seconds = _measure_scoring(partial(score, run.models[0]), executor.data.X)
         run.curve.append((float(np.mean([train.size for train, _ in rung.splits])), run.value))
-        run.record_time(clock.seconds(), len(rung.splits), rung.samples.size)
+        run.record_time(training_seconds, len(rung.splits), rung.samples.size)
         name = run.candidate.name
-        if self.report_progress(f"{rung.samples.size} samples: {name} {run.candidate.settings or ''} {run.value:.4f}"):
-            self.clock.budget = 0.0
-        return judge
+        text = f"{rung.samples.size} samples: {name} {run.candidate.settings or ''} {run.value:.4f}"
+        self.schedule.is_stopped |= self.report_progress(text)
+        return values
 
-    def _drop_dominated(
-        self, runs: list[CandidateRun], judged: dict[int, Callable[[Floats], float]], rung: Rung, most: int | None
-    ) -> None:
+    def _train_folds(self, score_folds: Callable[[bool], OutOfFoldScores], rung: Rung, limit: float) -> OutOfFoldScores:
+        """Return out-of-fold scores, with the models if there is a time budget."""
+        train = partial(score_folds, self.schedule.is_limited)
+        n_threads = self.schedule.n_threads(rung.samples.size)
+        clock, cpu_seconds = Clock(None), time.process_time()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # slow convergence shows in the candidate's score
+            found = run_within(limit, train, n_threads)
+        if n_threads == 1:
+            self.schedule.cpu_share = (time.process_time() - cpu_seconds) / max(clock.seconds(), 1e-6)
+        return found
+
+    def _judge(self, run: CandidateRun, rung: Rung) -> Floats:
+        """Record the measure of a run with its interval; return the measure on resamples, the same for all runs."""
+        samples, clock = self.data.attach_scores(rung.test_samples, run.scores), Clock(None)
+        judge = self.task.best_value(samples, self.rule)
+        self.schedule.judged_samples, self.schedule.decision_seconds = rung.samples.size, clock.seconds()
+        run.value = judge(samples.weights)
+        random, groups = np.random.default_rng(self.rule.seed), self.data.groups_of(rung.test_samples)
+        units = np.arange(samples.weights.size) if groups is None else groups  # that are drawn as one
+        n_units = int(units.max()) + 1
+        resamples = (samples.weights * random.exponential(size=n_units)[units] for _ in range(_RESAMPLES))
+        values: Floats = np.array([judge(weights) for weights in resamples])
+        low, high = np.quantile(values, [0.05, 0.95])
+        run.interval = (float(low), float(high))
+        self.schedule.judging_seconds = clock.seconds()
+        return values
+
+    def _drop_dominated(self, runs: list[CandidateRun], values: dict[int, Floats], most: int | None) -> None:
         """Drop candidates clearly behind the best on resamples, and all but the best few; None on the last rung."""
-        order = sorted(judged, key=lambda number: -runs[number].value)
-        best, values = order[0], self._draw_values(judged, rung)
-        for number in judged:
-            low, high = np.quantile(values[number], [0.05, 0.95])
-            runs[number].interval = (float(low), float(high))
-        kept: list[str] = []
+        order = sorted(values, key=lambda number: -runs[number].value)
+        best, kept = order[0], list[str]()
         for number in order:
             run, name = runs[number], runs[number].candidate.name
             if name in kept:
@@ -297,12 +307,20 @@ class SuccessiveHalving:
             else:
                 kept.append(name)
 
-    def _draw_values(self, judged: dict[int, Callable[[Floats], float]], rung: Rung) -> dict[int, NDArray[np.float64]]:
-        random, weights = np.random.default_rng(self.rule.seed), self.data.sample_weights[rung.test_samples]
-        groups = self.data.groups_of(rung.test_samples)
-        units = np.arange(weights.size) if groups is None else groups  # that are drawn as one
-        drawn = [weights * random.exponential(size=int(units.max()) + 1)[units] for _ in range(_RESAMPLES)]
-        return {number: np.array([judge(one) for one in drawn]) for number, judge in judged.items()}
+
+def _one_of_each_first(candidates: list[Candidate]) -> list[Candidate]:
+    """Return candidates with one setting of every learner before the others, which there may be no time for."""
+    names = [candidate.name for candidate in candidates]
+    order = sorted(range(len(names)), key=lambda number: names[:number].count(names[number]))
+    return [candidates[number] for number in order]
+
+
+def _measure_scoring(score: Callable[[Any], Floats], X: Any) -> float:
+    """Return the seconds that a model takes to score one of many samples."""
+    some = take_samples(X, np.arange(min(_PROBE_SIZE, count_samples(X))))
+    clock = Clock(None)
+    score(some)
+    return clock.seconds() / float(count_samples(some))
 
 
 def limit_scores(task: Task, prior: Any, model: Any, X: Any) -> Floats:

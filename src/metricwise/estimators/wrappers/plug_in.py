@@ -64,8 +64,8 @@ class PlugInClassifier(RoutesGroups, MetaEstimatorMixin, ThresholdedClassifier, 
         How the threshold is estimated. "max" is the best on out-of-fold samples; "bagged" averages over resamples of
         them; "expected" trusts the probabilities; "auto" combines them. "batch" also uses the samples that are
         predicted together: better on large batches, but the label of a sample then depends on the others.
-    subject_to : list of tuples, optional
-        Constraints such as ``[("precision", ">=", 0.9)]``, on "precision", "recall", "specificity",
+    subject_to : str, tuple or list of these, optional
+        Constraints such as "precision>=0.9" or ``("recall", ">=", 0.5)``, on "precision", "recall", "specificity",
         "negative_predictive_value", "false_positive_rate", "positive_rate" or "accuracy".
     confidence : float or None, default=0.95
         Probability that the constraints hold on new samples. Half of the samples are then kept from training, to test
@@ -138,7 +138,7 @@ class PlugInClassifier(RoutesGroups, MetaEstimatorMixin, ThresholdedClassifier, 
     >>> low, high = model.expected_score_interval_
     >>> bool(low < model.expected_score_ < high)
     True
-    >>> careful = PlugInClassifier(LogisticRegression(), subject_to=[("recall", ">=", 0.5)]).fit(X, y)
+    >>> careful = PlugInClassifier(LogisticRegression(), subject_to="recall>=0.5").fit(X, y)
     """
 
     __stored_state__: ClassVar[StoredState] = ThresholdedClassifier.__stored_state__.extend(
@@ -148,7 +148,7 @@ class PlugInClassifier(RoutesGroups, MetaEstimatorMixin, ThresholdedClassifier, 
         "estimator": [HasMethods(["fit"])],
         "measure": "no_validation",
         "threshold": [StrOptions({"auto", "max", "bagged", "expected", "batch"})],
-        "subject_to": [list, tuple, None],
+        "subject_to": [str, list, tuple, None],
         "confidence": [Interval(Real, 0.0, 1.0, closed="neither"), None],
         "cv": ["cv_object"],
         "pos_label": "no_validation",

@@ -16,7 +16,11 @@ Step = Callable[[Values], Values]
 NEWEST_FORMAT = 2
 
 # By the class, as files name it, and the version whose values the step takes.
-STEPS: dict[tuple[str, int], Step] = {}
+STEPS: dict[tuple[str, int], Step] = {
+    # Constraints, of a measure only, held on out-of-fold samples.
+    ("metricwise.MetricClassifier", 1): lambda values: values | {"subject_to": None, "confidence": None},
+    ("metricwise.Extrapolation", 1): lambda values: values | {"left_at_worst": 0.0},
+}
 
 
 class StoredObject(NamedTuple):

@@ -1,0 +1,63 @@
+"""A candidate with its results and times so far."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from metricwise._typing import Floats, Indices
+from metricwise.decisions.decision import Calibration
+from metricwise.decisions.learning_curve import Curve
+from metricwise.estimators.selection.candidates import Candidate
+
+_FIXED_COST = 1000.0  # samples that take as long as what is done however few they are
+
+
+@dataclass
+class CandidateRun:
+    """A candidate with its results so far; ``why_dropped`` is empty for finalists."""
+
+    candidate: Candidate
+    n_samples: int = 0
+    value: float = float("nan")
+    interval: tuple[float, float] = (float("nan"), float("nan"))
+    seconds: float = 0.0
+    fold_seconds: float = 0.0  # of one training and its scores
+    growth: float | None = None  # exponent of their growth with the samples on the last two rungs
+    curve: Curve = field(default_factory=list)
+    why_dropped: str = ""
+    is_out_of_time: bool = False
+    scores: Floats = field(default_factory=lambda: np.zeros(0))
+    probe: Indices = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # samples whose models have seen them,
+    probe_scores: Floats = field(default_factory=lambda: np.zeros(0))  # and their scores
+    calibration: Calibration = field(default_factory=lambda: Calibration(()))
+    models: list[Any] = field(default_factory=list)  # of the folds, with a time budget
+    scoring_seconds: float = 0.0  # of one sample by one model, if samples are kept for a test of the final model
+
+    def estimate_seconds(self, n_samples: int) -> float:
+        """Return the seconds that training on ``n_samples`` samples will probably take."""
+        growth = self.candidate.growth if self.growth is None else 0.5 * (self.growth + self.candidate.growth)
+        return float(self.fold_seconds * work_ratio(self.n_samples, n_samples) ** growth)
+
+    def estimate_final_seconds(self, n_samples: int) -> float:
+        """Return the seconds that training the final model will probably take."""
+        return self.candidate.last_cost * self.estimate_seconds(n_samples)
+
+    def record_time(self, seconds: float, n_folds: int, n_samples: int) -> None:
+        """Record the seconds that the training of folds of ``n_samples`` samples took."""
+        before, self.fold_seconds = self.fold_seconds, seconds / n_folds
+        if self.n_samples:
+            more_work = np.log(work_ratio(self.n_samples, n_samples))
+            self.growth = float(np.log(max(self.fold_seconds / before, 1.0)) / more_work)
+        self.n_samples = n_samples
+
+    def drop_for_time(self, why: str) -> None:
+        """Drop the candidate from later rungs; it can still be selected by what it reached."""
+        self.why_dropped, self.is_out_of_time = why, True
+
+
+def work_ratio(before: int, after: int) -> float:
+    """Return by how much the time for samples grows with their number; a fixed part does not depend on it."""
+    return (after + _FIXED_COST) / (before + _FIXED_COST)

@@ -1,0 +1,120 @@
+"""What the time budget of model selection allows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from metricwise.estimators.selection.candidate_run import CandidateRun, work_ratio
+from metricwise.estimators.selection.clock import Clock
+
+_MARGIN = 1.2  # on the expected time of a training
+_SHARE_OF_FIRST_RUNG = 0.4  # of the time budget
+_DECISIONS_AT_LAST = 10  # thresholds chosen after the last candidate: for averages, for each fold and for all samples
+_SPARE = 0.05  # of the time budget, for all that is not measured
+_FEW_SAMPLES = 5000
+_BUSY = 0.8  # share of a core
+
+
+@dataclass
+class Schedule:
+    """Decides what starts and when it is stopped, so that the time budget is kept.
+
+    Times are expected from what candidates took on fewer samples, as the machine was then, and are exceeded when it is
+    busier later. A candidate therefore has a limit as well, and time for what comes after it is kept back.
+
+    Attributes
+    ----------
+    clock : Clock
+        The time that is left.
+    n_testing : int
+        Number of samples that the final model scores to test a guarantee.
+    is_stopped : bool
+        Whether the user has ended the selection: nothing else starts.
+    judged_samples : int
+        Number of samples by which a candidate was last judged.
+    decision_seconds, judging_seconds : float
+        Seconds that choosing its threshold took then, and judging it altogether.
+    cpu_share : float
+        Share of a core that a thread got, as last measured.
+    """
+
+    clock: Clock
+    n_testing: int = 0
+    is_stopped: bool = False
+    judged_samples: int = 0
+    decision_seconds: float = 0.0
+    judging_seconds: float = 0.0
+    cpu_share: float = 1.0
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether there is a time budget."""
+        return self.clock.budget is not None
+
+    def n_threads(self, size: int) -> int | None:
+        """Return the number of threads for training on ``size`` samples; None for all of them.
+
+        Threads wait for each other. For few samples that takes longer than what they gain, and on a busy machine
+        much longer.
+        """
+        is_slower = size <= _FEW_SAMPLES or self.cpu_share < _BUSY
+        return 1 if self.is_limited and is_slower else None
+
+    def is_too_slow(self, run: CandidateRun, size: int, n_folds: int) -> bool:
+        """Return whether a run and its final training on ``size`` samples would probably exceed the time budget.
+
+        Before its first rung the time of a run is unknown: it starts if the share of the first rung is not used up.
+        """
+        if self.is_stopped or self.clock.budget is None:
+            return self.is_stopped
+        if run.n_samples == 0:
+            return self._left_of_first_rung(self.clock.budget) < 0.0
+        trainings = n_folds + run.candidate.last_cost
+        left = self.clock.left() - self.finishing_seconds([run], size, n_folds) - self._judging(size)
+        return run.estimate_seconds(size) * trainings * _MARGIN > left
+
+    def limit(self, runs: Sequence[CandidateRun], run: CandidateRun, size: int, n_folds: int) -> float:
+        """Return the seconds after which a run on a rung of ``size`` samples is stopped.
+
+        Time is kept back for its own final training, or that of the runs which have finished the rung.
+        """
+        if self.clock.budget is None:
+            return math.inf
+        done = [one for one in runs if one.n_samples == size and one is not run]
+        left = self.clock.left() - self.finishing_seconds([*done, run], size, n_folds) - self._judging(size)
+        if run.n_samples == 0:
+            return min(left, self._left_of_first_rung(self.clock.budget))
+        of_others = max((one.estimate_final_seconds(size) for one in done), default=0.0)
+        return min(left - of_others, left * n_folds / (n_folds + run.candidate.last_cost))
+
+    def final_limit(self, runs: Sequence[CandidateRun], size: int, n_samples: int, n_folds: int) -> float | None:
+        """Return the seconds that the final training of runs has; None if it would probably not finish.
+
+        Parameters
+        ----------
+        runs : sequence of CandidateRun
+            The selected candidates.
+        size : int
+            Number of out-of-fold samples that the threshold is chosen on.
+        n_samples : int
+            Number of samples of the final training.
+        n_folds : int
+            Fold models of a candidate.
+        """
+        left = self.clock.left() - self.finishing_seconds(runs, size, n_folds)
+        needed = sum(run.estimate_final_seconds(n_samples) for run in runs)
+        return left if needed * _MARGIN <= left else None
+
+    def finishing_seconds(self, runs: Sequence[CandidateRun], size: int, n_folds: int) -> float:
+        """Return the seconds that remain to be spent when the final models of runs are trained."""
+        testing = self.n_testing * n_folds * sum(run.scoring_seconds for run in runs)
+        decisions = _DECISIONS_AT_LAST * self.decision_seconds * work_ratio(self.judged_samples, size)
+        return _MARGIN * (decisions + testing) + _SPARE * (self.clock.budget or 0.0)
+
+    def _judging(self, size: int) -> float:
+        return self.judging_seconds * work_ratio(self.judged_samples, size)
+
+    def _left_of_first_rung(self, budget: float) -> float:
+        return self.clock.left() - (1.0 - _SHARE_OF_FIRST_RUNG) * budget
