@@ -213,7 +213,7 @@ class Binary(Task):
             threshold = self.decide(samples, rule, True).threshold
         except UnreachableGuaranteeError:
             return lambda weights: 0.0  # as of RecallAtPrecision, if no threshold has the precision
-        return _value_of_table(table, samples.target, samples.scores > threshold)
+        return value_of_labels(table, samples.target, samples.scores > threshold)
 
     def value_at(self, decision: Decision, samples: ScoredSamples) -> Callable[[Floats], float]:
         if self.measure.response == "scores":
