@@ -139,6 +139,12 @@ def test_a_constraint_needs_the_name_although_the_measure_does_not():
     assert np.mean(kept.predict(X)[IS_FRAUD] == "fraud") >= 0.3
 
 
+def test_a_selection_with_a_constraint_needs_the_name_too():
+    model = MetricClassifier("accuracy", candidates=["logistic"], subject_to=[("recall", ">=", 0.3)])
+    with pytest.raises(ValueError, match="a constraint depends on which class is positive"):
+        model.fit(X, Y)
+
+
 def test_streams_count_the_first_chunk():
     chunk = rf"the first chunk does not show it: its classes are 'fraud' \({int(IS_FRAUD[:100].sum())} samples"
     with pytest.raises(ValueError, match=chunk):
