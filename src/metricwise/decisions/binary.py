@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeGuard
 
@@ -10,7 +10,14 @@ import numpy as np
 
 from metricwise._typing import Floats, Mask
 from metricwise.decisions.batch_rule import BatchRule
-from metricwise.decisions.decision import Calibration, Decision, ScoredSamples, Sigmoid, show_probability
+from metricwise.decisions.decision import (
+    Calibration,
+    Decision,
+    Posterior,
+    ScoredSamples,
+    Sigmoid,
+    show_probability,
+)
 from metricwise.decisions.guarantees import (
     Constraint,
     Share,
@@ -196,16 +203,31 @@ def judge_by_folds(
     """
     if aim.table is None:
         return decision
-    weight = float(samples.weights.sum())
     if aim.measure.response == "scores" and not rule.subject_to:  # the measure has the only constraint in itself
-        ranking = summarize_scores(aim.measure, *samples)
-        return _expect(decision, ranking, weight)
-    return _expect(decision, fold_tables(aim, rule, decision, samples, sizes), max(1, round(weight)))
+        return expect(decision, summarize_scores(aim.measure, *samples), samples.weights)
+    return expect(decision, fold_tables(aim, rule, decision, samples, sizes), samples.weights)
 
 
-def _expect(decision: Decision, posterior: Any, n_samples: Any) -> Decision:
-    interval = posterior.interval(n_samples=n_samples)
+def expect(decision: Decision, posterior: Posterior, weights: Floats) -> Decision:
+    """Return a decision with the score to expect from a posterior, and its interval on as many new samples."""
+    interval = posterior.interval(n_samples=max(1, round(float(weights.sum()))))
     return replace(decision, expected_score=posterior.value, expected_interval=interval, posterior=posterior)
+
+
+def separate_folds(samples: ScoredSamples, sizes: list[int]) -> Iterator[tuple[ScoredSamples, ScoredSamples]]:
+    """Yield the samples of every fold, and all others.
+
+    Parameters
+    ----------
+    samples : ScoredSamples
+        Samples, fold by fold.
+    sizes : list of int
+        Numbers of samples of the folds.
+    """
+    fold = np.repeat(np.arange(len(sizes)), sizes)
+    for number in range(len(sizes)):
+        own = fold == number
+        yield tuple(ScoredSamples(*(column[part] for column in samples)) for part in (own, ~own))  # type: ignore[misc]
 
 
 def fold_tables(
@@ -214,12 +236,8 @@ def fold_tables(
     """Return the table of every fold at the threshold that is chosen without the fold; see `judge_by_folds`."""
     assert aim.table is not None
     (line,) = decision.calibration.lines
-    fold = np.repeat(np.arange(len(sizes)), sizes)
     tables = []
-    for number in range(len(sizes)):
-        own, others = (
-            ScoredSamples(*(column[part] for column in samples)) for part in (fold == number, fold != number)
-        )
+    for own, others in separate_folds(samples, sizes):
         threshold = _choose_on_others(aim, rule, line, others)
         tables.append(count_table(decision.threshold if threshold is None else threshold, own))  # type: ignore[arg-type]
     return TablePosterior(aim.table, tuple(tables))

@@ -13,13 +13,15 @@ from sklearn.linear_model import LogisticRegression
 from metricwise._state import stored_fields
 from metricwise._typing import Floats, Labels
 from metricwise.decisions.batch_rule import BatchRule
+from metricwise.decisions.confusion_posterior import ConfusionPosterior
 from metricwise.decisions.design_effect import GroupedPosterior
 from metricwise.decisions.intervals import TablePosterior
+from metricwise.decisions.label_posterior import LabelPosterior
 from metricwise.decisions.ranking_posterior import RankingPosterior, rarer_weight
 from metricwise.decisions.refitting import refit_shift
 
 Threshold = float | Floats
-Posterior = TablePosterior | RankingPosterior | GroupedPosterior
+Posterior = TablePosterior | RankingPosterior | ConfusionPosterior | LabelPosterior | GroupedPosterior
 
 
 class ScoredSamples(NamedTuple):
@@ -91,7 +93,7 @@ class Probe(NamedTuple):
         return refit_shift(log_odds, by_folds, by_final, self.weights, rarer_weight(target, self.weights))
 
 
-@stored_fields(version=1)
+@stored_fields(version=2)
 @dataclass(frozen=True)
 class Decision:
     """Thresholds or offsets of scores, and the score to expect of them.
@@ -107,8 +109,8 @@ class Decision:
         The measure of out-of-fold samples.
     expected_interval : pair of float
         Interval that contains the measure of as many new samples with probability 0.9.
-    posterior : TablePosterior, RankingPosterior, GroupedPosterior or None
-        Posterior from which intervals for any number of new samples are computed; None unless binary.
+    posterior : TablePosterior, RankingPosterior, ConfusionPosterior, LabelPosterior, GroupedPosterior or None
+        Posterior from which intervals for any number of new samples are computed; None if that is not stored.
     calibration : Calibration
         Converts scores to log-odds.
     batch : BatchRule or None

@@ -59,6 +59,9 @@ def fit_and_decide(executor: Executor, plan: FitPlan) -> FittedModel:
     model, found = _fit_and_score(executor, plan)
     samples = executor.data.attach_scores(found.samples, found.scores)
     decision = task.decide(samples, plan.rule, has_probabilities)
+    # The one threshold of two classes hardly overfits; the offsets or thresholds of several do.
+    if found.sizes and not task.is_binary:
+        decision = task.judge(decision, samples, plan.rule, list(found.sizes))
     decision = account_for_groups(task, decision, samples, executor.data.groups_of(found.samples), plan.rule.seed)
     return FittedModel(model, shift_to_final(executor, decision, model, found))
 

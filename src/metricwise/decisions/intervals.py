@@ -34,6 +34,19 @@ def middle_part(values: Floats, confidence: float) -> tuple[float, float]:
     return float(low), float(high)
 
 
+def interval_around(value: float, drawn: Floats, confidence: float) -> tuple[float, float]:
+    """Return the middle part of drawn values, extended to the estimate where that lies outside.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> interval_around(90.0, np.arange(101.0), 0.5)
+    (25.0, 90.0)
+    """
+    low, high = middle_part(drawn, confidence)
+    return min(low, value), max(high, value)
+
+
 def score_interval(
     value: Callable[..., Any],
     table: tuple[float, ...],
@@ -67,7 +80,8 @@ def score_interval(
     (0.74, 0.85)
     """
     random = np.random.default_rng(seed)
-    return _middle_of(value, _draw_shares(np.array(table, dtype=np.float64), random), confidence, n_samples, random)
+    shares = _draw_shares(np.array(table, dtype=np.float64), random)
+    return middle_part(_draw_values(value, shares, n_samples, random), confidence)
 
 
 def _draw_shares(cells: Floats, random: np.random.Generator) -> Floats:
@@ -75,12 +89,12 @@ def _draw_shares(cells: Floats, random: np.random.Generator) -> Floats:
     return shares
 
 
-def _middle_of(
-    value: Callable[..., Any], shares: Floats, confidence: float, n_samples: int | None, random: np.random.Generator
-) -> tuple[float, float]:
-    """Return the middle part of the measure of tables with drawn shares of the cells."""
+def _draw_values(
+    value: Callable[..., Any], shares: Floats, n_samples: int | None, random: np.random.Generator
+) -> Floats:
+    """Return the measure of tables with drawn shares of the cells."""
     drawn = shares if n_samples is None else random.multinomial(n_samples, shares).astype(np.float64)
-    return middle_part(np.asarray(value(*drawn.T), dtype=np.float64), confidence)
+    return np.asarray(value(*drawn.T), dtype=np.float64)
 
 
 def resampled_interval(
@@ -167,7 +181,7 @@ class TablePosterior(NamedTuple):
         return self._replace(tables=tuple(tuple(count / factor for count in table) for table in self.tables))
 
     def interval(self, confidence: float = 0.9, n_samples: int | None = None) -> tuple[float, float]:
-        """Return an interval for the measure of new samples.
+        """Return an interval for the measure of new samples; it contains the measure of the given ones.
 
         It accounts for the randomness of the given and of the new samples and, with tables of several models, for the
         spread between such models.
@@ -180,13 +194,18 @@ class TablePosterior(NamedTuple):
             Number of new samples; by default infinitely many.
         """
         tables = np.array(self.tables, dtype=np.float64)
-        if len(tables) == 1:
-            return score_interval(self.measure.value, self.tables[0], confidence, n_samples)
         random = np.random.default_rng(0)
+        if len(tables) == 1:
+            return self._interval_of(_draw_shares(tables[0], random), confidence, n_samples, random)
         tp, fp, fn, tn = _draw_shares(tables.sum(axis=0), random).T
         positive = tp + fn
         recall = draw_other_models(tp / positive, tables[:, 0], tables[:, 0] + tables[:, 2], random)
         alarms = draw_other_models(fp / (fp + tn), tables[:, 1], tables[:, 1] + tables[:, 3], random)
         found, wrong = positive * recall, (1.0 - positive) * alarms
         cells = found, wrong, positive - found, 1.0 - positive - wrong
-        return _middle_of(self.measure.value, np.column_stack(cells), confidence, n_samples, random)
+        return self._interval_of(np.column_stack(cells), confidence, n_samples, random)
+
+    def _interval_of(
+        self, shares: Floats, confidence: float, n_samples: int | None, random: np.random.Generator
+    ) -> tuple[float, float]:
+        return interval_around(self.value, _draw_values(self.measure.value, shares, n_samples, random), confidence)

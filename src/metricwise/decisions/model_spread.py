@@ -24,9 +24,9 @@ def spread_posterior(found: Floats, total: Floats) -> Floats:
 
     Parameters
     ----------
-    found : array
-        Samples of a class that are predicted positive, per fold.
-    total : array
+    found : array of shape (n_folds,) or (n_folds, n_classes)
+        Samples of a class that are predicted positive, per fold. Several classes share one spread.
+    total : array of the same shape
         Samples of the class, per fold.
 
     Examples
@@ -38,32 +38,33 @@ def spread_posterior(found: Floats, total: Floats) -> Floats:
     0.0
     0.4
     """
+    found, total = found.reshape(len(found), -1), total.reshape(len(total), -1)
     some = total > 0.0
-    if not some.any():
-        return np.full(SPREADS.size, 1.0 / SPREADS.size)
-    found, missed = found[some], (total - found)[some]
+    known = some.any(axis=0)
+    found, missed, some = found[:, known], (total - found)[:, known], some[:, known]
     centres = np.log((found + 0.5) / (missed + 0.5))
-    variances = 1.0 / (found + 0.5) + 1.0 / (missed + 0.5) + SPREADS[:, None] ** 2  # by spread and fold
-    # Of normal distributions with a common mean, which is integrated out.
-    precision = np.sum(1.0 / variances, axis=1)
-    mean = np.sum(centres / variances, axis=1) / precision
-    squares = np.sum((centres - mean[:, None]) ** 2 / variances, axis=1)
-    logs = -0.5 * (squares + np.log(variances).sum(axis=1) + np.log(precision))
-    return np.asarray(softmax(logs))
+    variances = 1.0 / (found + 0.5) + 1.0 / (missed + 0.5) + SPREADS[:, None, None] ** 2  # by spread, fold and class
+    # Of normal distributions with a common mean per class, which is integrated out.
+    weights = np.where(some, 1.0 / variances, 0.0)
+    precision = weights.sum(axis=1)
+    mean = np.sum(centres * weights, axis=1) / precision
+    squares = np.sum((centres - mean[:, None]) ** 2 * weights, axis=1)
+    logs = squares + np.where(some, np.log(variances), 0.0).sum(axis=1) + np.log(precision)
+    return np.asarray(softmax(-0.5 * logs.sum(axis=1)))
 
 
 def draw_other_models(shares: Floats, found: Floats, total: Floats, random: np.random.Generator) -> Floats:
-    """Draw the rates of a class that other models of the same kind would have.
+    """Draw the rates of classes that other models of the same kind would have.
 
     Parameters
     ----------
-    shares : array
+    shares : array of shape (n_draws,) or (n_draws, n_classes)
         Rates drawn given the samples of all folds.
-    found, total : arrays
-        Samples of the class that are predicted positive, and all samples of the class, per fold.
+    found, total : arrays of shape (n_folds,) or (n_folds, n_classes)
+        Samples of each class that are predicted positive, and all samples of the class, per fold.
     random : Generator
         Random generator.
     """
-    spreads = random.choice(SPREADS, shares.size, p=spread_posterior(found, total))
-    moves = spreads * random.standard_normal(shares.size)
+    spreads = random.choice(SPREADS, len(shares), p=spread_posterior(found, total))
+    moves = (spreads * random.standard_normal(shares.T.shape)).T
     return np.asarray(expit(logit(np.clip(shares, _EDGE, 1.0 - _EDGE)) + moves))

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Literal
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from metricwise._typing import Floats, Mask
-from metricwise.decisions.binary import Aim, ThresholdRule, choose
+from metricwise.decisions.binary import ThresholdRule, expect, separate_folds
 from metricwise.decisions.class_offsets import TablesValue, bagged_offsets, best_offsets
+from metricwise.decisions.confusion_posterior import ConfusionPosterior
 from metricwise.decisions.decision import Calibration, Decision, ScoredSamples, Sigmoid
-from metricwise.decisions.intervals import resampled_interval, score_interval
+from metricwise.decisions.label_posterior import summarize_labels
+from metricwise.decisions.threshold_choice import ThresholdChoice, choose_threshold
 from metricwise.measures import Averaged, Measure
 from metricwise.measures.averages import matrix_table
 from metricwise.measures.base import CountsClassTables, CountsTable, RestrictsLabellings
@@ -39,67 +42,155 @@ def check_thresholds_serve(measure: Measure, what: Literal["classes", "labels"])
     average_measure(measure, what)
 
 
-def choose_offsets(value: TablesValue, rule: ThresholdRule, samples: ScoredSamples) -> Decision:
+def choose_offsets(measure: CountsClassTables, rule: ThresholdRule, samples: ScoredSamples) -> Decision:
     """Choose offsets of the classes: the best on the out-of-fold samples ("max"), or their mean over resamples."""
     if rule.strategy not in ("auto", "bagged", "max"):
         raise ValueError(f"for more than two classes threshold is 'auto', 'bagged' or 'max', got {rule.strategy!r}")
+    bagged = bagged_offsets(measure.of_tables, *samples, rule.seed)
+    offsets = best_offsets(measure.of_tables, *samples).offsets if rule.strategy == "max" else bagged.offsets
+    posterior = ConfusionPosterior(measure, _confusion_matrix(offsets, samples)[None])
+    return expect(Decision(offsets, bagged.interval, np.nan, (np.nan, np.nan)), posterior, samples.weights)
+
+
+def judge_offsets(
+    measure: CountsClassTables, rule: ThresholdRule, decision: Decision, samples: ScoredSamples, sizes: list[int]
+) -> Decision:
+    """Return a decision with the score to expect from folds, each at the offsets that the other folds choose.
+
+    Parameters
+    ----------
+    measure, rule, samples
+        What `choose_offsets` was given.
+    decision : Decision
+        Chosen on all samples.
+    sizes : list of int
+        Numbers of samples of the folds, in the order of the samples.
+    """
+    n_classes = samples.scores.shape[1]
+    matrices = []
+    for own, others in separate_folds(samples, sizes):
+        offsets: Any = decision.threshold  # for folds without which a class has no samples
+        if np.unique(others.target).size == n_classes:
+            choose_anew = best_offsets if rule.strategy == "max" else partial(bagged_offsets, seed=rule.seed)
+            offsets = choose_anew(measure.of_tables, *others).offsets
+        matrices.append(_confusion_matrix(offsets, own))
+    return expect(decision, ConfusionPosterior(measure, np.array(matrices)), samples.weights)
+
+
+def _confusion_matrix(offsets: Floats, samples: ScoredSamples) -> Floats:
+    """Return the weights of samples by true and predicted class."""
     codes, scores, weights = samples
-    bagged = bagged_offsets(value, codes, scores, weights, rule.seed)
-    offsets = best_offsets(value, codes, scores, weights).offsets if rule.strategy == "max" else bagged.offsets
     size = scores.shape[1]
     predicted = np.argmax(scores - offsets, axis=1)
-    cells = np.bincount(codes * size + predicted, weights, size * size).astype(np.float64)
-
-    def value_of_cells(*drawn: Floats) -> Any:
-        return value(*_tables(np.stack(drawn, axis=-1), size))
-
-    interval = score_interval(value_of_cells, tuple(cells), n_samples=max(1, round(float(weights.sum()))))
-    return Decision(offsets, bagged.interval, float(value(*_tables(cells, size))), interval)
+    return np.bincount(codes * size + predicted, weights, size * size).astype(np.float64).reshape(size, size)
 
 
-def _tables(cells: Floats, size: int) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return the tables of all classes from cells (true class, predicted class) in the last axis."""
-    matrix = cells.reshape(*cells.shape[:-1], size, size)
-    tp = np.diagonal(matrix, axis1=-2, axis2=-1)
-    fp, fn = matrix.sum(axis=-2) - tp, matrix.sum(axis=-1) - tp
-    return tp, fp, fn, cells.sum(axis=-1)[..., None] - tp - fp - fn
+class LabelThresholds(NamedTuple):
+    """Thresholds of the labels, and the ends of the intervals that hold 90 % of those of resamples."""
+
+    thresholds: Floats
+    interval: tuple[Floats, Floats]
 
 
 def choose_thresholds(
     measure: Averaged, rule: ThresholdRule, samples: ScoredSamples, has_probabilities: bool
 ) -> Decision:
     """Choose the thresholds of the labels and estimate the score to expect."""
-    labels = choose_label_thresholds(measure, rule, samples, has_probabilities)
-    thresholds = np.array([label.threshold for label in labels])
-    low, high = np.array([label.interval for label in labels]).T
-    value = value_by_weights(measure.of_tables, samples.target, samples.scores > thresholds)
-    interval = resampled_interval(value, samples.weights, seed=rule.seed)
-    calibration = Calibration(tuple(line for label in labels for line in label.calibration.lines))
-    return Decision(thresholds, (low, high), value(samples.weights), interval, calibration=calibration)
+    lines = _fit_lines(measure, samples, has_probabilities)
+    thresholds, interval = choose_label_thresholds(measure, rule, samples, lines)
+    posterior = summarize_labels(measure, samples.target, samples.scores > thresholds, samples.weights)
+    decision = Decision(thresholds, interval, np.nan, (np.nan, np.nan), calibration=Calibration(tuple(lines)))
+    return expect(decision, posterior, samples.weights)
+
+
+def judge_thresholds(
+    measure: Averaged, rule: ThresholdRule, decision: Decision, samples: ScoredSamples, sizes: list[int]
+) -> Decision:
+    """Return a decision with the score to expect from folds, each at the thresholds that the other folds choose.
+
+    Parameters
+    ----------
+    measure, rule, samples
+        What `choose_thresholds` was given.
+    decision : Decision
+        Chosen on all samples.
+    sizes : list of int
+        Numbers of samples of the folds, in the order of the samples.
+    """
+    predicted = []
+    for own, others in separate_folds(samples, sizes):
+        found = choose_label_thresholds(measure, rule, others, decision.calibration.lines).thresholds
+        is_known = _has_both_kinds(others.target) if measure.average != "micro" else True
+        predicted.append(own.scores > np.where(is_known, found, decision.threshold))
+    posterior = summarize_labels(measure, samples.target, np.concatenate(predicted), samples.weights, sizes)
+    return expect(decision, posterior, samples.weights)
 
 
 def choose_label_thresholds(
-    measure: Averaged, rule: ThresholdRule, samples: ScoredSamples, has_probabilities: bool
-) -> list[Decision]:
-    """Choose one threshold per label, or one for all where the measure pools the labels ("micro")."""
+    measure: Averaged, rule: ThresholdRule, samples: ScoredSamples, lines: Sequence[Sigmoid]
+) -> LabelThresholds:
+    """Choose one threshold per label, or one for all where the measure pools the labels ("micro").
+
+    Parameters
+    ----------
+    measure : Averaged
+        The measure.
+    rule : ThresholdRule
+        How to choose.
+    samples : ScoredSamples
+        A matrix of labels, the scores of each label, and weights.
+    lines : sequence of Sigmoid
+        Make log-odds of the scores of each label.
+    """
     if rule.strategy == "batch":
         raise ValueError("for several labels threshold is 'auto', 'bagged', 'expected' or 'max', got 'batch'")
-    labels, scores, weights = samples
-    aim = Aim(measure.base, measure.base, [])
     if measure.average == "micro":
-        pooled = ScoredSamples(labels.ravel(), scores.ravel(), np.repeat(weights, labels.shape[1]))
-        return [_choose_for_label(aim, rule, pooled, has_probabilities)] * labels.shape[1]
+        found = [_choose_for_label(measure, rule, _pool(samples), lines[0])] * len(lines)
+    else:
+        found = [
+            _choose_for_label(measure, rule, one, line) for one, line in zip(_columns(samples), lines, strict=True)
+        ]
+    low, high = np.array([one.interval for one in found]).T
+    return LabelThresholds(np.array([one.threshold for one in found]), (low, high))
+
+
+def _choose_for_label(measure: Averaged, rule: ThresholdRule, samples: ScoredSamples, line: Sigmoid) -> ThresholdChoice:
+    if not _has_both_kinds(samples.target):
+        # All samples have the label, or none: scores are constant, and any threshold between the two is right.
+        return ThresholdChoice(0.0, (0.0, 0.0))
+    log_odds = line.log_odds(samples.scores)
+    strategy: Any = rule.strategy
+    found = choose_threshold(strategy, measure.base, samples.target, log_odds, samples.weights, rule.seed)
+    low, high = (line.score(end) for end in found.interval)
+    return ThresholdChoice(line.score(found.threshold), (low, high))
+
+
+def _fit_lines(measure: Averaged, samples: ScoredSamples, has_probabilities: bool) -> list[Sigmoid]:
+    """Return what makes log-odds of the scores of each label."""
+    if measure.average == "micro":
+        return [_fit_line(_pool(samples), has_probabilities)] * samples.scores.shape[1]
+    return [_fit_line(one, has_probabilities) for one in _columns(samples)]
+
+
+def _fit_line(samples: ScoredSamples, has_probabilities: bool) -> Sigmoid:
+    return Sigmoid() if has_probabilities or not _has_both_kinds(samples.target) else Sigmoid.fit(samples)
+
+
+def _pool(samples: ScoredSamples) -> ScoredSamples:
+    labels, scores, weights = samples
+    return ScoredSamples(labels.ravel(), scores.ravel(), np.repeat(weights, labels.shape[1]))
+
+
+def _columns(samples: ScoredSamples) -> list[ScoredSamples]:
     return [
-        _choose_for_label(aim, rule, ScoredSamples(has_label, column, weights), has_probabilities)
-        for has_label, column in zip(labels.T, scores.T, strict=True)
+        ScoredSamples(labels, scores, samples.weights)
+        for labels, scores in zip(samples.target.T, samples.scores.T, strict=True)
     ]
 
 
-def _choose_for_label(aim: Aim, rule: ThresholdRule, samples: ScoredSamples, has_probabilities: bool) -> Decision:
-    if 0 < np.count_nonzero(samples.target) < samples.target.size:
-        return choose(aim, rule, samples, has_probabilities)
-    # All samples have the label, or none: scores are constant, and any threshold between the two is right.
-    return Decision(0.0, (0.0, 0.0), 1.0, (1.0, 1.0), calibration=Calibration((Sigmoid(),)))
+def _has_both_kinds(labels: Mask) -> Any:
+    """Return whether some samples have a label and some do not; for a matrix, of each label."""
+    return labels.any(axis=0) & ~labels.all(axis=0)
 
 
 def value_by_weights(value: TablesValue, truth: Mask, predicted: Mask) -> Callable[[Floats], float]:

@@ -249,6 +249,8 @@ class OutOfFoldScores(NamedTuple):
         Mean scores of these.
     kept : list
         What else each fold returned: a model to start the next training from, for example.
+    sizes : list of int
+        The number of test samples of each fold; empty if there are no folds.
     """
 
     samples: Indices
@@ -256,6 +258,7 @@ class OutOfFoldScores(NamedTuple):
     probe: Indices = NO_SAMPLES
     probe_scores: Floats = np.zeros(0)
     kept: Sequence[Any] = ()
+    sizes: Sequence[int] = ()
 
 
 def score_out_of_fold(
@@ -319,7 +322,8 @@ def collect_scores(splits: Splits, probe: Indices, results: Sequence[tuple[Any, 
     known = count > 0.0
     means = total[known] / count[known].reshape(-1, *[1] * (total.ndim - 1))
     samples = np.concatenate([test for _, test in splits])
-    return OutOfFoldScores(samples, scores, probe[known], means, [item for result in results for item in result[2:]])
+    kept = [item for result in results for item in result[2:]]
+    return OutOfFoldScores(samples, scores, probe[known], means, kept, [test.size for _, test in splits])
 
 
 def align_folds(splits: Splits, scores: Floats, codes: Integers) -> Floats:

@@ -25,8 +25,11 @@ from metricwise.decisions.label_matrix import restore_sparsity, validate_label_m
 from metricwise.decisions.multiclass import (
     average_measure,
     check_thresholds_serve,
+    choose_label_thresholds,
     choose_offsets,
     choose_thresholds,
+    judge_offsets,
+    judge_thresholds,
     value_by_weights,
 )
 from metricwise.decisions.out_of_fold import NO_SAMPLES, draw_probe, run_in_parallel
@@ -149,9 +152,9 @@ class Task(ABC):
         """Return scores minus thresholds as scikit-learn signs a decision function."""
         return margins
 
+    @abstractmethod
     def judge(self, decision: Decision, samples: ScoredSamples, rule: ThresholdRule, sizes: list[int]) -> Decision:
         """Return a decision with the score to expect by folds, of the given sizes, that had no part in it."""
-        return decision
 
     def draw_probe(self, target: Labels, seed: int, **most: int) -> Indices:
         """Return samples on which the final model is compared with the fold models; see `Decision.shift_to_final`."""
@@ -268,7 +271,10 @@ class Multiclass(Task):
         return Calibration()
 
     def decide(self, samples: ScoredSamples, rule: ThresholdRule, has_probabilities: bool) -> Decision:
-        return choose_offsets(self._average.of_tables, rule, samples)
+        return choose_offsets(self._average, rule, samples)
+
+    def judge(self, decision: Decision, samples: ScoredSamples, rule: ThresholdRule, sizes: list[int]) -> Decision:
+        return judge_offsets(self._average, rule, decision, samples, sizes)
 
     def best_value(self, samples: ScoredSamples, rule: ThresholdRule) -> Callable[[Floats], float]:
         return self._value_at(best_offsets(self._average.of_tables, *samples).offsets, samples)
@@ -356,11 +362,18 @@ class Multilabel(Task):
     def decide(self, samples: ScoredSamples, rule: ThresholdRule, has_probabilities: bool) -> Decision:
         return choose_thresholds(self._average, rule, samples, has_probabilities)
 
+    def judge(self, decision: Decision, samples: ScoredSamples, rule: ThresholdRule, sizes: list[int]) -> Decision:
+        return judge_thresholds(self._average, rule, decision, samples, sizes)
+
     def best_value(self, samples: ScoredSamples, rule: ThresholdRule) -> Callable[[Floats], float]:
-        return self.value_at(self.decide(samples, rule, True), samples)
+        lines = [Sigmoid()] * samples.scores.shape[1]
+        return self._value_at(choose_label_thresholds(self._average, rule, samples, lines).thresholds, samples)
 
     def value_at(self, decision: Decision, samples: ScoredSamples) -> Callable[[Floats], float]:
-        return value_by_weights(self._average.of_tables, samples.target, samples.scores > decision.threshold)
+        return self._value_at(np.asarray(decision.threshold), samples)
+
+    def _value_at(self, thresholds: Floats, samples: ScoredSamples) -> Callable[[Floats], float]:
+        return value_by_weights(self._average.of_tables, samples.target, samples.scores > thresholds)
 
     def labels(self, margins: Floats | LabelMatrix) -> Any:
         return restore_sparsity((margins > 0.0).astype(np.int8), self.is_sparse)

@@ -124,5 +124,8 @@ class ThresholdedClassifier(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self, "measure_")
         if self._decision.posterior is None:
-            raise ValueError("score_interval is for two classes; see expected_score_interval_ for more")
+            raise ValueError(
+                "the model file was written before intervals of several classes and labels were stored: read "
+                "expected_score_interval_, or train the model again"
+            )
         return self._decision.posterior.interval(confidence, n_samples)

@@ -183,17 +183,26 @@ def _import_results() -> tuple[type, ...]:
 
 def _import_decisions() -> tuple[type, ...]:
     from metricwise.decisions.batch_rule import BatchRule
+    from metricwise.decisions.confusion_posterior import ConfusionPosterior
     from metricwise.decisions.constant import Constant
     from metricwise.decisions.decision import Calibration, Decision, Sigmoid
     from metricwise.decisions.design_effect import GroupedPosterior
     from metricwise.decisions.guarantees import Share
     from metricwise.decisions.intervals import TablePosterior
+    from metricwise.decisions.label_posterior import LabelPosterior
     from metricwise.decisions.learning_curve import Extrapolation
     from metricwise.decisions.ranking_posterior import RankingPosterior
     from metricwise.decisions.tasks import Binary, Multiclass, Multilabel
 
     tasks = (Binary, Multiclass, Multilabel)
-    expected = (Extrapolation, GroupedPosterior, RankingPosterior, TablePosterior)
+    expected = (
+        ConfusionPosterior,
+        Extrapolation,
+        GroupedPosterior,
+        LabelPosterior,
+        RankingPosterior,
+        TablePosterior,
+    )
     return (*tasks, *expected, BatchRule, Calibration, Constant, Decision, Share, Sigmoid)
 
 

@@ -20,6 +20,7 @@ STEPS: dict[tuple[str, int], Step] = {
     # Constraints, of a measure only, held on out-of-fold samples.
     ("metricwise.MetricClassifier", 1): lambda values: values | {"subject_to": None, "confidence": None},
     ("metricwise.Extrapolation", 1): lambda values: values | {"left_at_worst": 0.0},
+    ("metricwise.Decision", 1): lambda values: values,  # without a posterior for several classes and labels
 }
 
 
