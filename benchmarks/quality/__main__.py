@@ -15,6 +15,7 @@ from typing import Any
 from benchmarks.context import ROOT, SkippedError
 from benchmarks.environment import describe
 from benchmarks.quality import page, trials
+from benchmarks.quality.class_problems import MULTICLASS, MULTILABEL, split_classes
 from benchmarks.quality.problems import MOST_SAMPLES, SIMULATED, Split, names, simulate, split
 from metricwise.threads import available_threads
 
@@ -24,9 +25,12 @@ RESULTS = ROOT / "benchmarks" / "quality" / "results"
 PAGES = ROOT / "docs" / "benchmarks"
 REPETITIONS = 5
 REPETITIONS_OF_GUARANTEES = 50
+REPETITIONS_OF_CLASSES = 4
 UNSEEN = 2  # the repetition that no rule of the intervals was chosen on, and that tests them
+CLASS_PROBLEMS = {"intervals_multiclass": MULTICLASS, "intervals_multilabel": MULTILABEL}
 PARTS: dict[str, Callable[[Split, int], list[Record]]] = (
     {"thresholds": trials.thresholds, "guarantees": trials.guarantee}
+    | dict.fromkeys(CLASS_PROBLEMS, trials.class_intervals)
     | {
         f"model_selection_{measure}": lambda data, repetition, measure=measure: trials.model_selection(
             data, measure, repetition
@@ -65,22 +69,37 @@ def _run_all(wanted: list[str], options: argparse.Namespace) -> None:
 def _run(part: str, wanted: list[str], options: argparse.Namespace) -> None:
     path: Path = options.results / f"{part}.jsonl"
     done = {(one["problem"], one["repetition"]) for one in page.read(path)}
-    is_simulated = part == "guarantees"
     for repetition in _repetitions(part, options):
-        for name in SIMULATED if is_simulated else wanted:
+        for name in _problems_of(part, wanted):
             if (name, repetition) in done:
                 continue
-            data = simulate(name, repetition) if is_simulated else split(name, repetition, options.samples)
+            data = _load(part, name, repetition, options.samples)
             found = PARTS[part](data, repetition)
             with path.open("a", encoding="utf-8") as file:
-                about = {"repetition": repetition, "positives": int(data.y_test.sum())}
+                about = {"repetition": repetition}
+                if part not in CLASS_PROBLEMS:
+                    about |= {"positives": int(data.y_test.sum())}
                 for record in found:
                     file.write(json.dumps(record | about) + "\n")
             sys.stdout.write(f"{part} {name} {repetition}: {_short(found)}\n")
             sys.stdout.flush()
 
 
+def _problems_of(part: str, wanted: list[str]) -> list[str]:
+    if part in CLASS_PROBLEMS:
+        return list(CLASS_PROBLEMS[part])
+    return list(SIMULATED) if part == "guarantees" else wanted
+
+
+def _load(part: str, name: str, repetition: int, n_samples: int) -> Split:
+    if part in CLASS_PROBLEMS:
+        return split_classes(name, repetition)
+    return simulate(name, repetition) if part == "guarantees" else split(name, repetition, n_samples)
+
+
 def _repetitions(part: str, options: argparse.Namespace) -> Sequence[int]:
+    if part in CLASS_PROBLEMS:
+        return range(REPETITIONS_OF_CLASSES)
     if part.startswith("intervals_"):
         return (UNSEEN,)
     return range(REPETITIONS_OF_GUARANTEES if part == "guarantees" else options.repetitions)

@@ -30,6 +30,8 @@ MEASURES: dict[str, Any] = {
     "recall_at_precision": RecallAtPrecision(0.9),
     "roc_auc": "roc_auc",
 }
+MULTICLASS_MEASURES = ("f1_macro", "f1_micro", "accuracy", "balanced_accuracy", "mcc", "jaccard_macro")
+MULTILABEL_MEASURES = ("f1_macro", "f1_micro", "f1_weighted", "jaccard_macro", "balanced_accuracy", "mcc")
 PRECISION = 0.8  # guaranteed
 FOLDS = 5
 
@@ -75,6 +77,19 @@ def ours(split: Split, measure: str, repetition: int) -> Record:
     chosen = get_measure(MEASURES[measure])
     model = MetricClassifier(chosen, random_state=repetition)
     return _evaluate(split, chosen, "MetricClassifier", model) | {"measure": measure}
+
+
+def class_intervals(split: Split, repetition: int) -> list[Record]:
+    """Return each measure of several classes or labels, its expected score, and the interval for it."""
+    learner, found = CachedFit(regression()), []
+    for measure in MULTILABEL_MEASURES if np.ndim(split.y) == 2 else MULTICLASS_MEASURES:
+        model = PlugInClassifier(learner, measure, random_state=repetition)
+        seconds, fitted = clock(lambda model=model: model.fit(split.X, split.y))  # type: ignore[misc]
+        low, high = fitted.score_interval(n_samples=len(split.y_test))
+        about = {"problem": split.name, "method": "PlugInClassifier", "measure": measure, "cpu_seconds": seconds}
+        value = fitted.score(split.X_test, split.y_test)
+        found.append(about | {"value": value, "expected": fitted.expected_score_, "low": low, "high": high})
+    return found
 
 
 def guarantee(split: Split, repetition: int) -> list[Record]:

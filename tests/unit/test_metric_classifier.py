@@ -251,11 +251,17 @@ def test_score_intervals_shrink_with_more_samples(measure):
     assert 0.0 <= few[0] < many[0] <= model.expected_score_ <= many[1] < few[1] <= 1.0
 
 
-def test_multiclass_score_intervals_raise():
+@pytest.mark.parametrize("measure", ["f1_macro", "f1_micro"])
+@pytest.mark.parametrize("kind", ["multiclass", "multilabel"])
+def test_score_intervals_of_several_classes_and_labels_shrink_with_more_samples(measure, kind):
     X, y = make_classification(300, 6, n_informative=4, n_classes=3, random_state=0)
-    model = MetricClassifier("f1_macro", candidates={"linear": LogisticRegression()}).fit(X, y)
-    with pytest.raises(ValueError, match="expected_score_interval_"):
-        model.score_interval()
+    if kind == "multilabel":
+        y = np.column_stack([y == 0, y > 1])
+    model = MetricClassifier(measure, candidates={"linear": LogisticRegression()}).fit(X, y)
+    few, many = model.score_interval(n_samples=100), model.score_interval()
+    assert 0.0 <= few[0] < many[0] < model.expected_score_ < many[1] < few[1] <= 1.0
+    low, high = model.expected_score_interval_
+    assert few[0] < low < many[0] and many[1] < high < few[1]
 
 
 def test_clone_and_grid_search_work():

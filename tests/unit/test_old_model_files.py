@@ -87,3 +87,12 @@ def test_iterations_are_counted(tmp_path: Path) -> None:
     """Files of format 1 did not store how many there were."""
     found = load_old_file("CostSensitiveClassifier", tmp_path)
     assert found.n_iter_ == len(found.history_) > found.best_iter_
+
+
+@pytest.mark.parametrize("name", ["PlugInClassifier-multiclass", "PlugInClassifier-multilabel-decision_1"])
+def test_models_without_a_posterior_name_the_remedy(name: str, tmp_path: Path) -> None:
+    """Intervals of several classes and labels, for any number of samples, were not stored before."""
+    found = load_old_file(name, tmp_path)
+    assert found.expected_score_interval_[0] < found.expected_score_interval_[1]
+    with pytest.raises(ValueError, match="train the model again"):
+        found.score_interval()

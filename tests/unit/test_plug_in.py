@@ -188,8 +188,9 @@ def test_score_intervals_shrink_with_samples_and_grow_with_confidence():
     few, many = ranking.score_interval(200), ranking.score_interval()
     assert few[0] < many[0] < ranking.expected_score_ < many[1] < few[1] < 1.0
     multilabel = PlugInClassifier(LogisticRegression(), "f1_macro").fit(*LABELS)
-    with pytest.raises(ValueError, match="for two classes"):
-        multilabel.score_interval()
+    few, many, surer = (multilabel.score_interval(*args) for args in ((200,), (), (None, 0.99)))
+    assert few[0] < many[0] < multilabel.expected_score_ < many[1] < few[1]
+    assert surer[0] < many[0] and many[1] < surer[1]
 
 
 # ----------------------------------------------------------------------------------------------------------- guarantees

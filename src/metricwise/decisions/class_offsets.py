@@ -1,10 +1,10 @@
 """One offset per class: a sample gets the class whose score exceeds its offset by most.
 
 The measure is maximised one offset at a time. With the others fixed, lowering the offset of a class adds samples to it
-one by one, each from its runner-up; cumulative sums give the measure after every sample, so each step is exact. The
-measure never falls, and the ascent ends where no single offset can raise it. That depends on where it starts: at equal
-offsets, at offsets that balance the classes, and at the best thresholds of each class vs the rest; the best end
-counts.
+one by one, each from its runner-up; cumulative sums give the measure after every sample, so each step is exact. Of many
+samples, it is computed after evenly spaced ones first, and then after all around the best of these. The measure never
+falls, and the ascent ends where no single offset can raise it. That depends on where it starts: at equal offsets, at
+offsets that balance the classes, and at the best thresholds of each class vs the rest; the best end counts.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from metricwise._typing import Floats, Integers
+from metricwise._typing import Floats, Integers, Mask
 from metricwise.decisions.threshold_choice import draw_weights
 from metricwise.inference.threshold import Candidates
 from metricwise.measures.averages import matrix_table
@@ -23,6 +23,7 @@ TablesValue = Callable[[Floats, Floats, Floats, Floats], Any]
 
 _SWEEPS = 20
 _SWEEPS_OF_RESAMPLES = 2  # they start close to where they end
+_MOST_STEPS = 400  # offsets of a class that are evaluated at first; then those around the best of them
 _GAIN = 1e-12
 _RESAMPLES = 10
 
@@ -150,24 +151,55 @@ def _best_offset(
     lead = scores[:, k] - shifted[np.arange(len(codes)), rival]
     order = np.argsort(-lead, kind="stable")
     ends = np.flatnonzero(np.append(np.diff(lead[order]) != 0.0, True))  # the last sample of each lead
-    tables = _tables_along(codes[order], rival[order], weights[order], k, scores.shape[1], ends)
     candidates = Candidates.of(np.ones(len(codes), dtype=bool), lead)
-    values = np.asarray(value(*tables), dtype=np.float64)
+    moved, values = np.append(0, ends + 1), np.full(ends.size + 1, -np.inf)
+    is_known = np.zeros(values.size, dtype=bool)
+    steps = np.unique(np.linspace(0, ends.size, _MOST_STEPS).astype(np.int64))
+    while steps.size:
+        tables = _tables_along(codes[order], rival[order], weights[order], k, scores.shape[1], moved[steps])
+        values[steps], is_known[steps] = value(*tables), True
+        steps = _unknown_neighbours(int(np.argmax(values)), is_known)
     best = candidates.best(values)
     return float(candidates.thresholds(best)), float(values[best])
 
 
+def _unknown_neighbours(best: int, is_known: Mask) -> Integers:
+    """Return the steps between the best of the known ones and the next known on either side."""
+    known = np.flatnonzero(is_known)
+    at = int(np.searchsorted(known, best))
+    around = np.arange(known[max(at - 1, 0)], known[min(at + 1, known.size - 1)] + 1)
+    unknown: Integers = around[~is_known[around]]
+    return unknown
+
+
 def _tables_along(
-    codes: Integers, rival: Integers, weights: Floats, k: int, size: int, ends: Integers
+    codes: Integers, rival: Integers, weights: Floats, k: int, size: int, moved: Integers
 ) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return the tables of all classes when no sample, and when each more of the samples in order, has class k."""
-    classes = np.arange(size)
-    lost = np.where(rival[:, None] == classes, weights[:, None], 0.0)  # predicted as the rival class until then
-    right = lost * (codes == rival)[:, None]
-    drawn = [np.vstack([np.zeros(size), np.cumsum(part, axis=0)[ends]]) for part in (lost, right)]
-    predicted, tp = drawn[0][-1] - drawn[0], drawn[1][-1] - drawn[1]
-    predicted[:, k] = drawn[0].sum(axis=1)
-    tp[:, k] = np.concatenate([[0.0], np.cumsum(weights * (codes == k))[ends]])
+    """Return the tables of all classes when the first of the samples have class k, and the others that of their rival.
+
+    Parameters
+    ----------
+    codes, rival : arrays of int of shape (n_samples,)
+        The true class, and the class that is predicted unless k is.
+    weights : array of shape (n_samples,)
+        Weights of the samples.
+    k, size : int
+        The class, and the number of classes.
+    moved : array of int
+        Ascending numbers of samples that have class k, one for each table.
+    """
+    step = np.searchsorted(moved, np.arange(codes.size), side="right")  # from which on a sample has class k
+
+    def sum_steps(columns: Integers, weights: Floats, n_columns: int) -> Floats:
+        sums = np.bincount(step * n_columns + columns, weights, (moved.size + 1) * n_columns)
+        return np.asarray(sums, dtype=np.float64).reshape(moved.size + 1, n_columns)
+
+    lost, right = sum_steps(rival, weights, size), sum_steps(rival, weights * (codes == rival), size)
+    gone = np.cumsum(lost, axis=0)[:-1]
+    predicted = lost.sum(axis=0) - gone
+    tp = right.sum(axis=0) - np.cumsum(right, axis=0)[:-1]
+    predicted[:, k] = gone.sum(axis=1)
+    tp[:, k] = np.cumsum(sum_steps(np.zeros_like(codes), weights * (codes == k), 1)[:-1, 0])
     true = np.bincount(codes, weights, size)
     fp, fn = predicted - tp, true - tp
     return tp, fp, fn, weights.sum() - tp - fp - fn

@@ -23,8 +23,8 @@ from metricwise.decisions.model_spread import draw_other_models
 from metricwise.measures.base import CountsClassTables
 
 PRIOR_SAMPLES = 1.0  # per class, at the mean rates of all classes
-_CELLS_TO_DRAW = 2_000_000
-_FEWEST_DRAWS, _MOST_DRAWS = 500, 4000
+_CELLS_TO_DRAW = 1_000_000
+_FEWEST_DRAWS, _MOST_DRAWS = 500, 2000
 _TINY = 1e-300
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -241,4 +242,5 @@ class MultiLabelClassifier(RoutesGroups, ClassifierMixin, BaseEstimator):
         )
         order = np.argsort(found.samples)  # resamples follow the order of the samples, not that of the folds
         samples = data.attach_scores(found.samples[order], found.scores[order])
-        return {rule: task.decide(samples, ThresholdRule(seed=seed), True) for rule, task in tasks.items()}
+        decisions = {rule: task.decide(samples, ThresholdRule(seed=seed), True) for rule, task in tasks.items()}
+        return {rule: replace(decision, posterior=None) for rule, decision in decisions.items()}  # nobody asks for it
