@@ -52,6 +52,7 @@ def write(results: Path, folder: Path, problems: Sequence[str]) -> Path:
     """
     folder.mkdir(parents=True, exist_ok=True)
     parts = [INTRODUCTION, *_thresholds(results, folder), *_model_selection(results, folder), *_guarantees(results)]
+    parts += _class_intervals(results)
     parts += _missing_problems(results, problems)
     environment = results / "environment.json"
     if environment.is_file():
@@ -136,6 +137,37 @@ def coverage(trials: list[Record]) -> str:
     """Return how often the interval covers the value of the test samples."""
     covered = [one["low"] <= one["value"] <= one["high"] for one in trials if "low" in one]
     return f"{np.mean(covered):.1%} of {len(covered)}" if covered else "–"
+
+
+CLASS_INTERVALS_TEXT = """\
+Coverage of the 90 % intervals of ``PlugInClassifier(LogisticRegression())`` for the measure of the test samples
+(``score_interval``), over all measures of the table below. Half of the samples, 1500 at most, are trained on, and as
+many others tested; generated problems have fresh samples for every split. The measures of one split are computed from
+the same models, so that they often miss together."""
+
+
+def _class_intervals(results: Path) -> list[str]:
+    found = []
+    for kind in ("multiclass", "multilabel"):
+        trials = read(results / f"intervals_{kind}.jsonl")
+        if trials:
+            found += [f"*{kind.capitalize()}:* {_counts(trials)}.", list_table(_class_interval_rows(trials))]
+    return [_title("Intervals: multiclass and multilabel"), CLASS_INTERVALS_TEXT, *found] if found else []
+
+
+def _class_interval_rows(trials: list[Record]) -> list[list[str]]:
+    """Return a row for every problem, for every measure, and for all trials."""
+    rows = [["problem or measure", "coverage", "width, mean", "expected minus observed, mean"]]
+    for key in ("problem", "measure"):
+        for name in dict.fromkeys(one[key] for one in trials):
+            rows.append(_coverage_row(name, [one for one in trials if one[key] == name]))
+    return [*rows, _coverage_row("all", trials)]
+
+
+def _coverage_row(name: str, trials: list[Record]) -> list[str]:
+    width = np.mean([one["high"] - one["low"] for one in trials])
+    bias = np.mean([one["expected"] - one["value"] for one in trials])
+    return [name, coverage(trials), f"{width:.3f}", f"{bias:+.3f}"]
 
 
 def _missing_problems(results: Path, problems: Sequence[str]) -> list[str]:

@@ -243,8 +243,6 @@ def test_multiclass_offsets_improve_macro_f1():
     gained = f1_score(y[TEST], model.predict(X[TEST]), average="macro")
     assert model.score(X[TEST], y[TEST]) == pytest.approx(gained)
     assert gained > f1_score(y[TEST], plain.predict(X[TEST]), average="macro") + 0.03
-    best = PlugInClassifier(LogisticRegression(), "f1_macro", threshold="max").fit(X[TRAIN], y[TRAIN])
-    assert best.expected_score_ >= model.expected_score_
 
 
 LABELS = make_multilabel_classification(1500, n_classes=5, random_state=0)

@@ -88,8 +88,8 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
     threshold_ : float or array
         Threshold of the calibrated scores, which `decision_function` subtracts.
     expected_score_ : float
-        The measure to expect on new samples: that of samples which neither models nor, for two classes, the threshold
-        had seen, extrapolated to models of all samples where subsets have shown how it grows.
+        The measure to expect on new samples: that of samples which neither models nor the choice of thresholds had
+        seen, extrapolated to models of all samples where subsets have shown how it grows.
     expected_score_interval_ : pair of float
         Interval that contains the measure of as many new samples with probability 0.9.
     leaderboard_ : data frame
