@@ -55,6 +55,7 @@ WORDS = np.array(["no", "yes"])[y]
 FRAME = pd.DataFrame(X.copy(), columns=[f"column {k}" for k in range(8)])
 FRAME["colour"] = pd.Categorical(np.where(X[:, 0] > 0.0, "red", np.where(X[:, 1] > 0.0, "green", "blue")))
 FRAME.loc[::17, "column 2"] = np.nan
+DATED = FRAME.assign(day=pd.date_range("2024-01-01", periods=160, freq="7h"))
 
 
 def _fit_plug_in(learner: Any) -> Any:
@@ -191,6 +192,10 @@ MODELS: dict[str, Callable[[], tuple[Any, Any]]] = {
     "model selection, frame of numbers": lambda: (
         mw.MetricClassifier("f1", candidates=["logistic"]).fit(FRAME, y),
         FRAME,
+    ),
+    "model selection, dates": lambda: (
+        mw.MetricClassifier("f1", candidates=["logistic"], cv=3).fit(DATED, y),
+        DATED,
     ),
     "model selection, mixture": lambda: (
         mw.MetricClassifier(

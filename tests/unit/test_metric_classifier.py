@@ -21,6 +21,7 @@ from metricwise.decisions.tasks import Binary
 from metricwise.decisions.training_data import prepare_data
 from metricwise.estimators.selection.candidates import Candidate, candidates_for
 from metricwise.estimators.selection.clock import Clock
+from metricwise.estimators.selection.columns import Columns
 from metricwise.estimators.selection.halving import SuccessiveHalving
 from metricwise.estimators.selection.preprocessing import Dense, Prepared, for_trees
 from metricwise.estimators.selection.profile import Profile
@@ -159,13 +160,13 @@ def test_the_profile_distinguishes_numbers_from_categories():
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame({"n": [1.0, np.nan], "c": pd.Categorical(["u", "v"]), "s": ["x", "y"], "b": [True, False]})
     profile = Profile.of(frame)
-    assert profile.numeric == ("n", "b") and profile.categorical == ("c", "s") and profile.has_missing
+    assert profile.columns.numbers == (0, 3) and profile.categorical == (1, 2) and profile.has_missing
 
 
 def test_candidates_depend_on_measure_size_and_sparsity():
-    small = Profile(500, 10, False, (), (), False)
-    large = Profile(50_000, 10, False, (), (), False)
-    text = Profile(500, 20_000, True, (), (), False)
+    small = Profile(500, 10, False, Columns(), False)
+    large = Profile(50_000, 10, False, Columns(), False)
+    text = Profile(500, 20_000, True, Columns(), False)
 
     def list_names(profile, measure, two=True):
         return {one.name for one in candidates_for("auto", profile, measure, two, 0)}
@@ -175,15 +176,15 @@ def test_candidates_depend_on_measure_size_and_sparsity():
     assert list_names(small, f1) == linear | trees | {"rbf machine"}
     assert "STAMP" in list_names(large, f1)
     assert list_names(text, f1) == linear
-    assert trees < list_names(Profile(500, 200, True, (), (), False), f1)
+    assert trees < list_names(Profile(500, 200, True, Columns(), False), f1)
     assert "multivariate SVM" not in list_names(small, f1, two=False)
     assert "multivariate SVM" not in list_names(small, RecallAtPrecision(0.9))
 
 
 def test_trees_get_dense_samples_only_if_these_fit_in_memory():
     trees = ExtraTreesClassifier()
-    assert for_trees(Profile(500, 20_000, True, (), (), False), trees) is trees
-    assert isinstance(for_trees(Profile(500, 200, True, (), (), False), trees).transformer, Dense)
+    assert for_trees(Profile(500, 20_000, True, Columns(), False), trees) is trees
+    assert isinstance(for_trees(Profile(500, 200, True, Columns(), False), trees).transformer, Dense)
 
 
 @pytest.mark.parametrize(("density", "dense"), [(0.02, False), (0.3, True)])

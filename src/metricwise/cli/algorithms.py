@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from metricwise.registry import EstimatorEntry, entries
+
+if TYPE_CHECKING:
+    from metricwise.estimators.selection.profile import Profile
 
 AUTO = "auto"
 ON_DISK = "multivariate-svm"  # auto for samples on disk
@@ -201,18 +204,25 @@ def _common_parameters(settings: Settings) -> dict[str, Any]:
     return {"random_state": settings.seed, "pos_label": settings.pos_label}
 
 
+def _profile_samples(X: Any) -> Profile:
+    """Return the profile of the samples, and warn about columns that are left out."""
+    from metricwise.estimators.selection.profile import Profile
+
+    profile = Profile.of(X)
+    profile.columns.announce()
+    return profile
+
+
 def _add_preprocessing(X: Any, learner: Any) -> Any:
     """Return a pipeline of the preprocessing that X needs and a learner of scaled, numeric features."""
     from metricwise.estimators.selection.preprocessing import for_numbers
-    from metricwise.estimators.selection.profile import Profile
 
-    return for_numbers(Profile.of(X), learner)
+    return for_numbers(_profile_samples(X), learner)
 
 
 def _build_base_classifier(settings: Settings, X: Any, wrap: Callable[[Any], Any] = lambda learner: learner) -> Any:
     """Return a pipeline with the base classifier of --learner; ``wrap`` is applied to the classifier inside it."""
     from metricwise.estimators.selection.preprocessing import for_trees
-    from metricwise.estimators.selection.profile import Profile
 
     if settings.learner == "logistic":
         from sklearn.linear_model import LogisticRegression
@@ -222,7 +232,7 @@ def _build_base_classifier(settings: Settings, X: Any, wrap: Callable[[Any], Any
         raise click.UsageError(f"-C has no effect on {settings.learner}: leave it out")
     from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier
 
-    profile = Profile.of(X)
+    profile = _profile_samples(X)
     if settings.learner == "extra-trees":
         return for_trees(profile, wrap(ExtraTreesClassifier(100, random_state=settings.seed)))
     if profile.is_wide:

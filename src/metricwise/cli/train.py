@@ -150,6 +150,7 @@ def _train_in_memory(
     options: DataOptions,
     groups: str | int | None,
 ) -> tuple[Any, dict[str, Any]]:
+    from metricwise.estimators.selection.profile import recognise_columns
     from metricwise.io import read_table
 
     with console.progress(f"reading {data}"):
@@ -157,6 +158,8 @@ def _train_in_memory(
             data, target=options.target or None, weight=options.weight, groups=groups, **options.file_options()
         )
     console.note(table.recognised)
+    for line in recognise_columns(table.X).describe():
+        console.note(line)
     assert table.y is not None
     is_multilabel = table.y.ndim == 2
     algorithms.check_usage(algorithm, settings, is_multilabel, stream=False, disk=False)

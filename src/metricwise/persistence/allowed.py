@@ -241,8 +241,9 @@ def _import_wrappers() -> tuple[type, ...]:
 def _import_selection() -> tuple[type, ...]:
     from metricwise.estimators.selection.ensemble import AveragedModels
     from metricwise.estimators.selection.preprocessing import Dense, Prepared
+    from metricwise.estimators.selection.times import Part, TimeEncoder
 
-    return AveragedModels, Dense, Prepared
+    return AveragedModels, Dense, Part, Prepared, TimeEncoder
 
 
 GROUPS = (

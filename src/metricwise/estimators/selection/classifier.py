@@ -30,7 +30,7 @@ from metricwise.estimators.selection.ensemble import Mixture, best_mixture
 from metricwise.estimators.selection.explanation import explain_selection, make_records
 from metricwise.estimators.selection.final_training import fit_final
 from metricwise.estimators.selection.halving import Outcome, SuccessiveHalving
-from metricwise.estimators.selection.profile import Profile, validate_columns
+from metricwise.estimators.selection.profile import Profile, recognise_columns, validate_columns
 from metricwise.estimators.selection.schedule import Schedule
 from metricwise.estimators.thresholded import ThresholdedClassifier
 from metricwise.measures import Measure, get_measure
@@ -181,7 +181,9 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
-            Samples; columns of a data frame may be categories, and numbers may be missing.
+            Samples. Columns of a data frame may hold numbers, categories, dates (or texts that are dates in one
+            format) and durations, and values may be missing. Columns with a different value in nearly every sample
+            are left out, with a warning that names them.
         y : array of shape (n_samples,) or (n_samples, n_labels)
             Classes, or a matrix of zeros and ones for multilabel targets.
         sample_weight : array of shape (n_samples,), optional
@@ -198,6 +200,7 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
         self._check_routing(sample_weight=sample_weight, groups=groups)
         clock, measure = Clock(self.time_budget), get_measure(self.measure)
         with restore_on_error(self):
+            columns = recognise_columns(X)
             X = validate_columns(self, X, reset=True, missing=True)
             labels = self._validate_target(y, X.shape[0])
             weights = validate_weights(sample_weight, X)
@@ -207,7 +210,10 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
             seed = int(check_random_state(self.random_state).randint(2**31 - 1))
             rule = ThresholdRule(subject_to=self.subject_to, seed=seed)
             data, testing = self._keep_for_testing(task, data, rule)
-            profile = Profile.of(data.X)
+            profile = Profile.of(data.X, columns)
+            prepares_columns = not isinstance(self.candidates, dict)  # whose estimators get the columns unchanged
+            if prepares_columns:
+                profile.columns.announce()
             candidates = [
                 one.change_estimators(task.share_positive_class)
                 for one in candidates_for(self.candidates, profile, measure, task.is_binary, seed)
@@ -225,6 +231,8 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
                 measure.name, outcome.runs, mixture, expected, interval, len(data.y), positive
             )
             self._explanation += self._explain_samples(task.aim(rule), n_samples, len(data.y), testing)
+            if prepares_columns:
+                self._explanation = "\n".join([self._explanation, *profile.columns.describe()])
         return self
 
     def _routed_parts(self) -> Iterable[tuple[str, Any]]:

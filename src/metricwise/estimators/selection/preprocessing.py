@@ -1,4 +1,4 @@
-"""Preprocessing for learners: scales, categories, missing values."""
+"""Preprocessing for learners: scales, categories, dates, missing values."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from sklearn.utils.validation import has_fit_parameter
 from metricwise._state import StoredState
 from metricwise.decisions.weighting import fit_settings
 from metricwise.estimators.selection.profile import Profile
+from metricwise.estimators.selection.times import TimeEncoder
 
 _MOST_CATEGORIES = 100  # of one column; rarer ones are merged
 _MOST_CATEGORIES_OF_TREES = 200  # boosted trees can separate 255
@@ -102,12 +103,20 @@ def number_maker(profile: Profile) -> Any:
         return MaxAbsScaler() if profile.is_uneven else None
     steps: list[Any] = [SimpleImputer(strategy="median", add_indicator=True)] if profile.has_missing else []
     scaled = make_pipeline(*steps, StandardScaler()) if steps else StandardScaler()
-    if not profile.is_frame:
+    if not profile.has_columns:
         return scaled
+    columns = profile.columns
     encoder = OneHotEncoder(
         handle_unknown="infrequent_if_exist", max_categories=_MOST_CATEGORIES, sparse_output=False, dtype=np.float64
     )
-    parts = [("numbers", scaled, list(profile.numeric)), ("categories", encoder, list(profile.categorical))]
+    # Dates that cannot be read are missing, in training or later.
+    fill = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
+    times = make_pipeline(TimeEncoder(columns.formats, one_hot=True), fill, StandardScaler())
+    parts = [
+        ("numbers", scaled, list(columns.numbers)),
+        ("categories", encoder, list(columns.categories)),
+        ("times", times, list(columns.times)),
+    ]
     return ColumnTransformer([part for part in parts if part[2]])
 
 
@@ -118,7 +127,7 @@ def for_numbers(profile: Profile, learner: Any) -> Any:
 
 
 def for_trees(profile: Profile, learner: Any) -> Any:
-    """Return a learner of trees, which need no scaling and accept missing values; categories become codes.
+    """Return a learner of trees, which need no scaling and accept missing values; categories and dates become numbers.
 
     Sparse samples are made dense if they are few enough, unless nearly all entries are zero and the learner can skip
     zeros: the trees are the same, and grow faster.
@@ -126,13 +135,18 @@ def for_trees(profile: Profile, learner: Any) -> Any:
     if profile.is_sparse and profile.fits_dense:
         leaves_out = get_tags(learner).input_tags.sparse and not profile.has_missing
         return learner if leaves_out and profile.density < _DENSE_ENOUGH else Prepared(Dense(), learner)
-    if not profile.is_frame:
+    if not profile.has_columns:
         return learner
+    columns = profile.columns
     encoder = OrdinalEncoder(
         handle_unknown="use_encoded_value",
         unknown_value=np.nan,
         encoded_missing_value=np.nan,
         max_categories=_MOST_CATEGORIES_OF_TREES,
     )
-    parts = [("categories", encoder, list(profile.categorical)), ("numbers", "passthrough", list(profile.numeric))]
+    parts = [
+        ("categories", encoder, list(columns.categories)),  # first, where learners look for them
+        ("numbers", "passthrough", list(columns.numbers)),
+        ("times", TimeEncoder(columns.formats), list(columns.times)),
+    ]
     return Prepared(ColumnTransformer([part for part in parts if part[2]]), learner)

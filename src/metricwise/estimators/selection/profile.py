@@ -10,7 +10,9 @@ from scipy import sparse
 from sklearn.utils.validation import validate_data
 
 from metricwise._sklearn import count_samples
-from metricwise.estimators.inputs import refuse_empty_frame, validate_samples
+from metricwise.clusters import is_dask
+from metricwise.estimators.inputs import is_chunked, refuse_empty_frame, validate_samples
+from metricwise.estimators.selection.columns import Columns, check_one_type, holds_numbers, read_values
 
 _MOST_DENSE_FEATURES, _MOST_DENSE_VALUES = 2000, 50_000_000  # of a sparse matrix; 200 megabytes
 _FEWEST_TERMS = 100  # of texts
@@ -27,10 +29,8 @@ class Profile:
         The shape.
     is_sparse : bool
         Whether the samples are a sparse matrix.
-    categorical : tuple
-        Names of the columns of a data frame that hold no numbers.
-    numeric : tuple
-        Names of the others; both are empty unless the samples are a data frame.
+    columns : Columns
+        What the columns of a data frame hold, if they are not all of numbers to learn from; empty for other samples.
     has_missing : bool
         Whether a number is missing.
     has_counts : bool
@@ -44,16 +44,22 @@ class Profile:
     n_samples: int
     n_features: int
     is_sparse: bool
-    categorical: tuple[Any, ...]
-    numeric: tuple[Any, ...]
+    columns: Columns
     has_missing: bool
     has_counts: bool = False
     is_uneven: bool = False
     density: float = 1.0
 
     @classmethod
-    def of(cls, X: Any) -> Profile:
+    def of(cls, X: Any, columns: Columns | None = None) -> Profile:
         """Return the profile of an array, a sparse matrix or a data frame.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame
+            Samples.
+        columns : Columns, optional
+            What the columns of the data frame hold that the samples come from; found in X by default.
 
         Examples
         --------
@@ -66,14 +72,20 @@ class Profile:
             missing = bool(np.isnan(X.data).any())
             is_uneven = not missing and _are_uneven(X)
             density = X.nnz / max(1, n_samples * X.shape[1])
-            return cls(n_samples, int(X.shape[1]), True, (), (), missing, _are_counts(X), is_uneven, density)
-        if not hasattr(X, "columns"):
-            return cls(n_samples, int(X.shape[1]), False, (), (), bool(np.isnan(X).any()))
-        columns = list(X.columns)
-        numeric = tuple(name for name in columns if np.asarray(X[name].to_numpy()).dtype.kind in "biuf")
-        others = tuple(name for name in columns if name not in set(numeric))
-        missing = any(bool(np.isnan(np.asarray(X[name].to_numpy(), dtype=np.float64)).any()) for name in numeric)
-        return cls(n_samples, len(columns), False, others, numeric, missing)
+            return cls(n_samples, int(X.shape[1]), True, Columns(), missing, _are_counts(X), is_uneven, density)
+        if hasattr(X, "columns"):
+            known = Columns.of(X) if columns is None else columns
+            numbers = known.names_of(known.numbers)
+            missing = any(bool(np.isnan(read_values(X, name).astype(np.float64)).any()) for name in numbers)
+            return cls(n_samples, len(known.names), False, known, missing)
+        known = columns if columns is not None and columns.identifiers else Columns()
+        used = X[:, list(known.numbers)] if known.identifiers else X
+        return cls(n_samples, int(X.shape[1]), False, known, bool(np.isnan(used).any()))
+
+    @property
+    def categorical(self) -> tuple[int, ...]:
+        """Positions of the columns of categories."""
+        return self.columns.categories
 
     @property
     def is_wide(self) -> bool:
@@ -86,9 +98,15 @@ class Profile:
         return self.n_features <= _MOST_DENSE_FEATURES and self.n_samples * self.n_features <= _MOST_DENSE_VALUES
 
     @property
-    def is_frame(self) -> bool:
-        """Whether the samples are a data frame."""
-        return bool(self.categorical or self.numeric)
+    def has_columns(self) -> bool:
+        """Whether columns are preprocessed by what they hold."""
+        return bool(self.columns.names)
+
+
+def recognise_columns(X: Any) -> Columns:
+    """Return what the columns of a data frame hold; nothing of other samples."""
+    refuse_empty_frame(X)
+    return Columns.of(X) if hasattr(X, "columns") and not is_chunked(X) and not is_dask(X) else Columns()
 
 
 def validate_columns(estimator: Any, X: Any, reset: bool, missing: bool) -> Any:
@@ -104,11 +122,24 @@ def validate_columns(estimator: Any, X: Any, reset: bool, missing: bool) -> Any:
         Whether these are the samples of training, of which there are two or more.
     missing : bool
         Whether numbers may be missing (NaN).
+
+    Raises
+    ------
+    ValueError
+        If a column mixes texts and other values; the message names it.
     """
     refuse_empty_frame(X)
-    if hasattr(X, "columns") and Profile.of(X).categorical:
+    if hasattr(X, "columns") and not is_chunked(X) and not is_dask(X) and _holds_other_than_numbers(X):
         return validate_data(estimator, X, reset=reset, skip_check_array=True)
     return validate_samples(estimator, X, reset=reset, least=2 if reset else 1, missing=missing)
+
+
+def _holds_other_than_numbers(X: Any) -> bool:
+    others = {name: values for name in X.columns if not holds_numbers(values := read_values(X, name))}
+    for name, values in others.items():
+        if values.dtype == object:
+            check_one_type(name, values)
+    return bool(others)
 
 
 def _are_counts(X: Any) -> bool:

@@ -21,8 +21,9 @@ from metricwise.decisions.training_data import prepare_data, validate_two_classe
 from metricwise.decisions.weighting import takes_weights, weight_setting
 from metricwise.estimators.inputs import restore_on_error
 from metricwise.estimators.routing import RoutesGroups, pass_to_own_learners
+from metricwise.estimators.selection.columns import Columns
 from metricwise.estimators.selection.preprocessing import number_maker
-from metricwise.estimators.selection.profile import Profile, validate_columns
+from metricwise.estimators.selection.profile import Profile, recognise_columns, validate_columns
 from metricwise.estimators.svm.multivariate_svc import MultivariateSVC
 from metricwise.estimators.thresholded import ThresholdedClassifier
 from metricwise.estimators.wrappers.adapted.adaptation import Adaptation, AdaptationPlan, adapt
@@ -278,15 +279,17 @@ class AdaptedSVC(RoutesGroups, MetaEstimatorMixin, ThresholdedClassifier, NamedE
             task, X, y, weights = validate_two_classes(X, y, sample_weight, measure, self.pos_label, "AdaptedSVC")
             if given is not None:
                 self._check_given(given, task.classes, weights)
+            columns = self._recognise_columns(X)
             samples, raw = self._validate_samples(X, reset=True)
             data = prepare_data(task, samples, y, weights, self.cv, groups)
             if raw is not None and weights is not None:
                 raw = take_samples(raw, np.flatnonzero(weights > 0.0))
             seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-            inputs = default_inputs(Profile.of(data.X), measure, seed) if given is None else given
+            inputs = default_inputs(Profile.of(data.X, columns), measure, seed) if given is None else given
             if not self.prefit:
                 inputs = {name: task.share_positive_class(learner) for name, learner in inputs.items()}
-            executor, features = LocalExecutor(task, data, self.n_jobs), self._fit_features(raw, data.weights)
+            features = self._fit_features(raw, columns, data.weights)
+            executor = LocalExecutor(task, data, self.n_jobs)
             plan = AdaptationPlan(executor, features, inputs, self._machine(measure, seed), self.cv, seed, self.prefit)
             with pass_to_own_learners(given is None):
                 found = adapt(plan)
@@ -315,6 +318,12 @@ class AdaptedSVC(RoutesGroups, MetaEstimatorMixin, ThresholdedClassifier, NamedE
         elif weights is not None:
             _warn_of_weightless(given)
 
+    def _recognise_columns(self, X: Any) -> Columns:
+        """Return what the columns hold that are preprocessed here, and log or warn about it."""
+        columns = recognise_columns(X) if self.use_features or self._uses_default_inputs else Columns()
+        columns.announce()
+        return columns
+
     def _validate_samples(self, X: Any, reset: bool) -> tuple[Any, Any]:
         """Return the samples for the inputs, and the raw features of the machine, None if it has none."""
         if not (self.use_features or self._uses_default_inputs):
@@ -323,9 +332,9 @@ class AdaptedSVC(RoutesGroups, MetaEstimatorMixin, ThresholdedClassifier, NamedE
         # The user's inputs may select the columns of a data frame by name.
         return checked if self._uses_default_inputs else X, checked if self.use_features else None
 
-    def _fit_features(self, raw: Any, weights: Floats | None) -> Any:
+    def _fit_features(self, raw: Any, columns: Columns, weights: Floats | None) -> Any:
         """Fit the preprocessing of raw features, and return the features."""
-        self._number_maker = None if raw is None else number_maker(Profile.of(raw))
+        self._number_maker = None if raw is None else number_maker(Profile.of(raw, columns))
         if self._number_maker is not None:
             with pass_to_own_learners():
                 self._number_maker.fit(raw, **weight_setting(self._number_maker, weights))
