@@ -315,9 +315,7 @@ def test_invalid_paths_and_files_raise(tmp_path, name):
 def test_a_first_chunk_of_one_class_raises_and_names_the_file(tmp_path):
     path = write_file(tmp_path, "svm")
     path.write_text("1 1:1\n" * 60 + path.read_text())
-    match = re.escape(
-        f"the first chunk of {path} has samples of one class only, [1.0]: give all labels as classes=[...]"
-    )
+    match = re.escape(f"the first chunk of {path} has samples of one class only, [1]: give all labels as classes=[...]")
     expect_error(make_model("spade"), lambda m: m.fit_stream(path, chunk_rows=50), ValueError, match)
     model = make_model("spade").fit_stream(path, chunk_rows=50, classes=[0.0, 1.0])
     assert model.result_.n_samples == 360

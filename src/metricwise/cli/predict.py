@@ -53,7 +53,7 @@ def predict(
 
 def _predict_columns(model: Any, X: Any, scores: bool, probabilities: bool) -> dict[str, Any]:
     """Return the columns of the result by name: labels, scores, probabilities."""
-    from metricwise.io.tables import restore_integers
+    from metricwise.io.columns import restore_integers
 
     labels = model.predict(X)
     labels = labels.toarray() if hasattr(labels, "toarray") else labels

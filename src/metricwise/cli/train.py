@@ -259,8 +259,7 @@ class _Stream:
 
     def run(self, algorithm: str, settings: Settings, checkpoint: str) -> tuple[Any, dict[str, Any]]:
         """Train; return the model and the facts to print."""
-        import numpy as np
-
+        from metricwise.estimators.inputs import set_feature_names
         from metricwise.io import stream
 
         if algorithm == "auto":
@@ -291,7 +290,7 @@ class _Stream:
         if source.format != "svmlight":
             names = source.feature_names or [f"x{number}" for number in range(1, source.n_features + 1)]
             model.table_["columns"] = dict.fromkeys(names, "number")
-            model.feature_names_in_ = np.array(names, dtype=object)
+            set_feature_names(model, names)
         facts = {
             "algorithm": algorithm,
             "rows": model.result_.n_samples,
@@ -302,11 +301,12 @@ class _Stream:
 
 
 def _parse_label(text: str) -> Any:
-    """Return a label as streams have it: a float if the text is a number."""
+    """Return a label as streams have it: a number if the text is one, an integer if it is whole."""
     try:
-        return float(text)
+        number = float(text)
     except ValueError:
         return text.strip()
+    return int(number) if number.is_integer() else number
 
 
 def _estimate_n_rows(path: str) -> float | None:

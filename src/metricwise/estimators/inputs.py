@@ -17,6 +17,8 @@ from metricwise.designs.cluster.blocks import persist_blocks
 from metricwise.designs.cluster.source import DaskSource
 from metricwise.registry import entries, join_names, trains_on
 
+_WRONG_ORDER = "Feature names must be in the same order as they were in fit"
+
 
 def data_of_cluster(model: Any, X: Any, y: Any, sample_weight: Any, client: Any) -> tuple[Any, Any, Any]:
     """Return the data of `fit`: a Dask collection as chunks on its cluster, labels and weights in memory.
@@ -101,6 +103,11 @@ def validate_samples(
             ensure_all_finite="allow-nan" if missing else True,
         )
     except ValueError as error:
+        if _WRONG_ORDER in str(error):  # scikit-learn names columns that are new or missing, not those out of order
+            raise ValueError(
+                f"{str(error).rstrip()}{_first_difference(estimator.feature_names_in_, list(X.columns))}; use "
+                "X[model.feature_names_in_]"
+            ) from error
         if "could not convert string to float" not in str(error):
             raise
         raise ValueError(
@@ -150,16 +157,26 @@ def _check_names(estimator: Any, names: Sequence[str] | None, reset: bool) -> No
     if reset:
         vars(estimator).pop("feature_names_in_", None)
         if names is not None:
-            estimator.feature_names_in_ = np.array(names, dtype=object)
+            set_feature_names(estimator, names)
         return
     known = getattr(estimator, "feature_names_in_", None)
     if names is None or known is None or list(names) == list(known):
         return
-    differ = [(old, new) for old, new in zip(known, names, strict=False) if old != new][:1]
-    difference = f": {differ[0][1]!r} stands where {differ[0][0]!r} did" if differ else f" in number: {len(names)}"
+    difference = _first_difference(known, names) or f" in number: {len(names)}"
     raise ValueError(
         f"the names of the features differ from those in training{difference}. Bring the columns into its order"
     )
+
+
+def set_feature_names(estimator: Any, names: Sequence[str]) -> None:
+    """Set the names of the features, as scikit-learn stores them."""
+    estimator.feature_names_in_ = np.array(names, dtype=object)
+
+
+def _first_difference(known: Sequence[str], names: Sequence[str]) -> str:
+    """Return which name stands where another did in training; nothing if no name differs."""
+    differ = ((old, new) for old, new in zip(known, names, strict=False) if old != new)
+    return next((f": {new!r} stands where {old!r} did" for old, new in differ), "")
 
 
 def refuse_dask(estimator: Any, X: Any) -> None:

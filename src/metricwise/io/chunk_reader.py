@@ -9,9 +9,11 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from metricwise.io.chunks import Chunk
+from metricwise.io.columns import restore_integers
 from metricwise.io.streaming import Stream, stream
 
 _BYTES_AT_THE_END = 1 << 16
@@ -38,6 +40,11 @@ class ChunkReader:
         return self.source.n_rows if isinstance(self.source, Stream) else None
 
     @property
+    def feature_names(self) -> tuple[str, ...] | None:
+        """The names of the columns of a file, if it has them; chunks of data frames have their own."""
+        return self.source.feature_names if isinstance(self.source, Stream) else None
+
+    @property
     def is_read_once(self) -> bool:
         """Whether the source can be read only once."""
         return isinstance(self.source, Iterator)
@@ -48,6 +55,11 @@ class ChunkReader:
         chunk = next(begun)
         self._begun = chain([chunk], begun)
         return chunk
+
+    def first_labels(self) -> NDArray[Any]:
+        """Return the labels of the first chunk; whole numbers of a file are integers, as `read_table` has them."""
+        y = np.asarray(self.first()[1])
+        return restore_integers(y) if isinstance(self.source, Stream) else y
 
     def identity(self) -> list[Any]:
         """Return what identifies the samples: the first chunk and, for a file, its size and its end."""

@@ -32,6 +32,18 @@ class Field(NamedTuple):
         return self.values if self.categories is None else np.array([*self.categories, None], object)[self.values]
 
 
+def restore_integers(y: NDArray[Any]) -> NDArray[Any]:
+    """Return labels as integers if all of them are whole numbers, else as they are.
+
+    Examples
+    --------
+    >>> restore_integers(np.array([0.0, 1.0])), restore_integers(np.array([0.5, 1.0]))
+    (array([0, 1]), array([0.5, 1. ]))
+    """
+    whole = y.dtype.kind == "f" and bool(np.all(y == np.round(y)) and np.all(np.abs(y) < 2**53))
+    return y.astype(np.int64) if whole else y
+
+
 def sort_categories(codes: Integers, texts: list[str]) -> Field:
     """Return a column of texts whose categories are sorted, each once, from the codes of others."""
     categories = sorted(set(texts))

@@ -23,6 +23,7 @@ from metricwise.io.binary_cache import (
     write_numbers,
 )
 from metricwise.io.blocks import BUFFERS, DenseLayout, Layout, SparseLayout, read_ahead
+from metricwise.io.columns import restore_integers
 from metricwise.io.errors import SkippedLinesWarning
 from metricwise.io.files import check_file
 from metricwise.io.roles import Which
@@ -314,7 +315,7 @@ def open(
         warnings.warn(SkippedLinesWarning(facts["skipped"]), stacklevel=2)
     layout = divide([locate_array(folder, part) for part in facts["arrays"]], facts["n_features"])
     names = None if facts["feature_names"] is None else tuple(facts["feature_names"])
-    y = np.load(folder / "y.npy") if spec.roles.labelled else None
+    y = restore_integers(np.load(folder / "y.npy")) if spec.roles.labelled else None
     weights = None if weight is None else np.load(folder / "sample_weight.npy")
     return DiskData(spec.path, layout, y, names, limit, spec.description, weights)
 

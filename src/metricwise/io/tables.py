@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metricwise.io.columns import Content, Field
+from metricwise.io.columns import Content, Field, restore_integers
 from metricwise.io.encodings import check_encoding
 from metricwise.io.errors import MalformedLineError
 from metricwise.io.files import FileBytes, as_text, load_file
@@ -263,12 +263,6 @@ def _make_frame(roles: Roles, content: Content) -> Any:
         for name, field in zip(names, features, strict=True)
     }
     return pd.DataFrame(data)
-
-
-def restore_integers(y: NDArray[Any]) -> NDArray[Any]:
-    """Return labels as integers if all of them are whole numbers, else as they are."""
-    whole = y.dtype.kind == "f" and bool(np.all(y == np.round(y)) and np.all(np.abs(y) < 2**53))
-    return y.astype(np.int64) if whole else y
 
 
 def _read_labels(spec: FileSpec, roles: Roles, content: Content) -> NDArray[Any] | None:

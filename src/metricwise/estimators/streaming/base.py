@@ -26,7 +26,13 @@ from metricwise.decisions.targets import classes_of, count_classes, sample_weigh
 from metricwise.designs import make_design
 from metricwise.designs.cluster.source import DaskSource
 from metricwise.estimators.checkpoints import Checkpoint, check_writable, digest, settings_of
-from metricwise.estimators.inputs import data_of_cluster, refuse_dask_in_order, restore_on_error, validate_samples
+from metricwise.estimators.inputs import (
+    data_of_cluster,
+    refuse_dask_in_order,
+    restore_on_error,
+    set_feature_names,
+    validate_samples,
+)
 from metricwise.estimators.linear import LinearClassifier
 from metricwise.estimators.streaming.chunks import (
     Chunk,
@@ -295,7 +301,8 @@ class StreamingClassifier(LinearClassifier):
         ----------
         source : path, `metricwise.io.Stream`, or iterable of chunks
             A path is opened by `metricwise.io.stream`. Chunks are pairs (X, y) or triples (X, y, sample_weight); an
-            iterable that can be read only once (a generator) allows one pass.
+            iterable that can be read only once (a generator) allows one pass. The column names of a file become
+            ``feature_names_in_``, and its labels are integers if those of the first chunk are whole numbers.
         classes : array, optional
             All labels. By default those of the first chunk.
         n_passes : int, default=1
@@ -316,11 +323,13 @@ class StreamingClassifier(LinearClassifier):
         with restore_on_error(self):
             plan = self._add_checkpoint(plan, lambda: [plan.n_passes, np.array(classes).tolist(), *reader.identity()])
             X, y, _ = reader.first()
-            labels = first_classes(reader, y, classes)
+            labels = first_classes(reader, reader.first_labels(), classes)
             states = self._start(plan, X, y, labels)
             del X, y  # chunks are not kept
             chunks = ChunkSource(plan, reader, partial(self._check_chunk, labels), states)
             self._model = train(plan, [chunks], labels)
+            if reader.feature_names is not None:  # chunks of a file are arrays, which would lack them
+                set_feature_names(self, reader.feature_names)
         return self
 
     # --------------------------------------------------------------------------------------------------- the model
