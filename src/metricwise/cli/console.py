@@ -157,6 +157,7 @@ def _replace_parameters(message: str) -> str:
     message = message.replace("on_error='skip'", "--on-error skip")
     message = re.sub(r"pos_label=('[^']*'|\"[^\"]*\"|-?\d+(?:\.\d+)?|True|False)", _name_pos_label, message)
     message = message.replace("pos_label", "--pos-label")
+    message = message.replace("decimal=','", "--decimal comma")
     message = re.sub(r"encoding='([\w-]+)'", r"--encoding \1", message)
     return re.sub(r"memory_limit='?(\w+)'?", r"--memory-limit \1", message)
 

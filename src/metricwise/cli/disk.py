@@ -46,6 +46,7 @@ def open_table(
     memory_limit: int | str,
     target: Sequence[ColumnKey],
     weight: ColumnKey | None = None,
+    drop: Sequence[ColumnKey] = (),
     n_features: int | None = None,
     may_lack_labels: bool = False,
     on_error: Literal["raise", "skip"] = "raise",
@@ -64,6 +65,8 @@ def open_table(
         Where the labels are.
     weight : column, optional
         Where the weights are.
+    drop : sequence of columns
+        Which columns to leave out.
     n_features : int, optional
         Number of features of the model, which an svmlight file does not state.
     may_lack_labels : bool
@@ -73,13 +76,14 @@ def open_table(
     """
     import metricwise.io
     from metricwise.io import Table
+    from metricwise.io.notation import check_decimal
 
     if path == "-":
         raise click.UsageError("--disk reads a file repeatedly, and standard input can be read only once: name a file")
     if len(target) > 1:
         raise click.UsageError("--disk takes one --target: train a model for each, or leave --disk out")
     where = target[0] if target else None
-    given = options.file_options() | {"target": where, "weight": weight}
+    given = options.file_options() | {"target": where, "weight": weight, "drop": tuple(drop)}
     if has_separate_labels(path):
         if isinstance(where, int):
             raise click.UsageError(f"{path} has no column of labels: name the .npy file that has them by --target")
@@ -89,7 +93,8 @@ def open_table(
     description = f"{samples.recognised}; {samples.shape[0]:,} rows; {samples.shape[1]:,} features; on disk"
     kinds: dict[str, Any] = dict.fromkeys(samples.feature_names or (), "number")
     names = samples.feature_names
-    return Table(samples, samples.y, samples.sample_weight, names, (str(where),), kinds, description)
+    decimal = check_decimal(given["decimal"]) or "."
+    return Table(samples, samples.y, samples.sample_weight, names, (str(where),), kinds, description, decimal=decimal)
 
 
 def _fit_to_model(path: str, given: dict[str, Any], n_features: int | None, may_lack_labels: bool) -> dict[str, Any]:
@@ -100,13 +105,14 @@ def _fit_to_model(path: str, given: dict[str, Any], n_features: int | None, may_
     spec = describe_file(path, STREAMED, **given)
     if spec.format == "svmlight":
         return {"n_features": n_features}
+    found = {"decimal": spec.decimal}
     if not may_lack_labels or n_features is None:
-        return {}
-    count = spec.n_columns - (spec.roles.weight is not None)
+        return found
+    count = spec.n_columns - (spec.roles.weight is not None) - len(spec.roles.drop)
     if count not in (n_features, n_features + 1):
         raise ValueError(
             f"{path} has {count} columns, and the model takes {n_features} features, and at most one "
             "column of labels beside them: put the columns in the order of training, or leave --disk out, since "
             "columns are then found by name"
         )
-    return {"target": None, "labelled": False} if count == n_features else {}
+    return found | ({"target": None, "labelled": False} if count == n_features else {})

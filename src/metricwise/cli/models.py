@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from click import UsageError
 from metricwise.cli.algorithms import Settings, parse_label
 from metricwise.cli.console import Console
 from metricwise.cli.disk import has_separate_labels, open_table
-from metricwise.cli.options import DataOptions
+from metricwise.cli.options import ColumnKey, DataOptions
 
 if TYPE_CHECKING:
     from metricwise.io import Table
@@ -42,7 +43,12 @@ def write_text(path: str, parts: Iterable[str]) -> None:
 
 
 def store_table_info(
-    model: Any, table: Table | None, options: DataOptions, settings: Settings, n_features: int | None
+    model: Any,
+    table: Table | None,
+    options: DataOptions,
+    settings: Settings,
+    n_features: int | None,
+    drop: Sequence[ColumnKey] = (),
 ) -> None:
     """Store with a model how its table was read and what it was trained for, for later tables."""
     model.table_ = {
@@ -51,6 +57,8 @@ def store_table_info(
         "target": list(options.target) or None,
         "target_names": None if table is None else list(table.target_names),
         "weight": options.weight,
+        "drop": list(drop),
+        "decimal": options.decimal if table is None else table.decimal,
         "measure": settings.measure,
         "pos_label": settings.pos_label,
     }
@@ -115,9 +123,17 @@ def _read_like_training(
             target=None if target is None else tuple(target),
             weight=weight,
             columns=columns,
+            # Columns with names are found by these; those of a file without names are at the places of training.
+            drop=[which for which in notes.get("drop", ()) if isinstance(which, int)],
             n_features=None if columns else notes.get("n_features", getattr(model, "n_features_in_", None)),
-            **options.file_options(),
+            **_like_training(options, notes).file_options(),
         )
+
+
+def _like_training(options: DataOptions, notes: dict[str, Any]) -> DataOptions:
+    """Return options with the decimal comma of the file of training, unless a decimal point is given."""
+    has_comma = options.decimal is None and notes.get("decimal") == ","
+    return replace(options, decimal=",") if has_comma else options
 
 
 def _open_like_training(
@@ -143,10 +159,11 @@ def _open_like_training(
     with console.progress(f"opening {path}"):
         table = open_table(
             path,
-            options,
+            _like_training(options, notes),
             memory_limit,
             target,
             weight,
+            drop=get_table_info(model).get("drop", ()),
             n_features=getattr(model, "n_features_in_", None),
             may_lack_labels=not labelled and not options.target,
             # Certify the samples of training; predictions need one line per row of the file.

@@ -14,6 +14,7 @@ ColumnKey = str | int
 
 _SECONDS = {"h": 3600.0, "m": 60.0, "s": 1.0}
 _BUDGET = re.compile(r"(?:(\d+(?:\.\d+)?)h)?(?:(\d+(?:\.\d+)?)m)?(?:(\d+(?:\.\d+)?)s?)?")
+_NAMED_DECIMALS = {"point": ".", "dot": ".", "comma": ",", ".": ".", ",": ","}
 _NAMED_DELIMITERS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " ", "blank": " "}
 
 
@@ -30,6 +31,17 @@ class Column(click.ParamType):
         if number == 0:
             self.fail("columns are counted from 1, or backwards from -1", param, ctx)
         return number - 1 if number > 0 else number
+
+
+class ColumnList(Column):
+    """Columns by name or position, separated by commas."""
+
+    name = "columns"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the names and positions."""
+        parts = [part.strip() for part in str(value).split(",")]
+        return tuple(Column.convert(self, part, param, ctx) for part in parts if part)
 
 
 class Seconds(click.ParamType):
@@ -109,6 +121,18 @@ class Delimiter(click.ParamType):
         return character
 
 
+class Decimal(click.ParamType):
+    """The decimal point of numbers: a dot or a comma, or the name of one."""
+
+    name = "point"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the character."""
+        if str(value).lower() not in _NAMED_DECIMALS:
+            self.fail(f"{value!r} is no decimal point: write point or comma", param, ctx)
+        return _NAMED_DECIMALS[str(value).lower()]
+
+
 class Encoding(click.ParamType):
     """The name of a text encoding."""
 
@@ -135,6 +159,7 @@ class DataOptions:
     delimiter: str | None
     has_header: bool | None
     zero_based: bool
+    decimal: str | None
     encoding: str | None
 
     def file_options(self) -> dict[str, Any]:
@@ -144,6 +169,7 @@ class DataOptions:
             "delimiter": self.delimiter,
             "has_header": self.has_header,
             "zero_based": self.zero_based,
+            "decimal": self.decimal,
             "encoding": self.encoding,
         }
 
@@ -178,10 +204,11 @@ def data_options(function: Callable[..., Any]) -> Callable[..., Any]:
     @click.option("--delimiter", type=Delimiter(), help="Delimiter of a CSV file, if not recognised.")
     @click.option("--header/--no-header", "has_header", default=None, help="Whether a CSV file names its columns.")
     @click.option("--zero-based", is_flag=True, help="Features of an svmlight file are counted from 0.")
+    @click.option("--decimal", type=Decimal(), help="Decimal point of a CSV file, point or comma, if not recognised.")
     @click.option("--encoding", type=Encoding(), help="Encoding of a text file, such as latin-1; UTF-8 by default.")
     @wraps(function)
     def wrapped(*args: Any, **options: Any) -> Any:
-        names = ("target", "weight", "format", "delimiter", "has_header", "zero_based", "encoding")
+        names = ("target", "weight", "format", "delimiter", "has_header", "zero_based", "decimal", "encoding")
         return function(*args, data_options=DataOptions(*(options.pop(name) for name in names)), **options)
 
     return wrapped

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from typing import Any
 
 import click
 
 from metricwise.cli.console import Console, Outcome, command
 from metricwise.cli.disk import disk_options
-from metricwise.cli.models import check_output, get_table_info, load_model, read_like_training, write_text
-from metricwise.cli.options import DataOptions, data_options
+from metricwise.cli.models import (
+    check_output,
+    get_table_info,
+    load_model,
+    read_like_training,
+    spool_input,
+    write_text,
+)
+from metricwise.cli.options import ColumnKey, ColumnList, DataOptions, data_options
 
 _ROWS_PER_PART = 100_000  # text takes more memory than numbers
 
@@ -21,6 +29,12 @@ _ROWS_PER_PART = 100_000  # text takes more memory than numbers
 @click.option("--out", help="CSV file to write, instead of standard output.")
 @click.option("--scores", is_flag=True, help="Add scores: above zero means positive.")
 @click.option("--probabilities", is_flag=True, help="Add the probabilities of the classes, if the model has them.")
+@click.option(
+    "--keep-columns",
+    multiple=True,
+    type=ColumnList(),
+    help="Columns of DATA to repeat in the result, such as keys: names or positions, separated by commas.",
+)
 @disk_options
 @data_options
 @command
@@ -31,6 +45,7 @@ def predict(
     out: str | None,
     scores: bool,
     probabilities: bool,
+    keep_columns: tuple[tuple[ColumnKey, ...], ...],
     memory_limit: int | str | None,
     data_options: DataOptions,
 ) -> Outcome:
@@ -42,13 +57,36 @@ def predict(
     if out is not None:
         check_output(out, "the file of predictions")
     trained = load_model(model)
-    table = read_like_training(console, trained, data, data_options, labelled=False, memory_limit=memory_limit)
-    columns = _predict_columns(trained, table.X, scores, probabilities)
+    kept = [which for columns in keep_columns for which in columns]
+    with spool_input(data) if kept else nullcontext(data) as path:
+        table = read_like_training(console, trained, path, data_options, labelled=False, memory_limit=memory_limit)
+        keys = _read_keys(path, kept, data_options) if kept else {}
+    columns = _join_columns(keys, _predict_columns(trained, table.X, scores, probabilities))
     if out is not None:
         write_text(out, _format_csv(columns))
         return Outcome(f"{table.n_rows:,} samples; written to {out}", {"rows": table.n_rows, "out": out})
     lists = {name: values.tolist() for name, values in columns.items()}
     return Outcome("".join(_format_csv(columns)).rstrip("\n"), {"rows": table.n_rows, "columns": lists})
+
+
+def _read_keys(path: str, kept: list[ColumnKey], options: DataOptions) -> dict[str, Any]:
+    """Return columns of a file as they are written."""
+    import numpy as np
+
+    from metricwise.io.tables import read_texts
+
+    given = {name: value for name, value in options.file_options().items() if name != "zero_based"}
+    return {name: np.array(texts, dtype=object) for name, texts in read_texts(path, kept, **given).items()}
+
+
+def _join_columns(keys: dict[str, Any], predictions: dict[str, Any]) -> dict[str, Any]:
+    """Return all columns of the result; raise if a kept column has the name of one of the predictions."""
+    both = [name for name in keys if name in predictions]
+    if both:
+        raise ValueError(
+            f"--keep-columns names {both[0]!r}, which is a column of the result, too: rename it in the file"
+        )
+    return keys | predictions
 
 
 def _predict_columns(model: Any, X: Any, scores: bool, probabilities: bool) -> dict[str, Any]:

@@ -16,6 +16,8 @@ from metricwise.cli.console import Console, Outcome, Progress, command
 from metricwise.cli.disk import disk_options, has_separate_labels, open_table
 from metricwise.cli.models import check_output, spool_input, store_table_info
 from metricwise.cli.options import (
+    Column,
+    ColumnKey,
     Constraint,
     DataOptions,
     MeasureText,
@@ -74,6 +76,9 @@ _SAMPLES_BETWEEN_CHECKPOINTS = 100_000
 @pos_label_option("1 of 0 and 1 or of -1 and 1, or true; others must be named, unless the measure treats both alike")
 @click.option("--seed", default=0, show_default=True)
 @groups_option
+@click.option(
+    "--drop", multiple=True, type=Column(), help="Column to leave out: a name or a position; may be repeated."
+)
 @disk_options
 @data_options
 @click.pass_context
@@ -90,6 +95,7 @@ def train(
     classes: str | None,
     on_error: Literal["raise", "skip"],
     groups: str | int | None,
+    drop: tuple[ColumnKey, ...],
     memory_limit: int | str | None,
     data_options: DataOptions,
     **options: Any,
@@ -109,14 +115,16 @@ def train(
     started = time.perf_counter()
     if stream:
         with spool_input(data) as path:
-            job = _Stream(console, path, data_options, passes, classes, on_error)
+            job = _Stream(console, path, data_options, drop, passes, classes, on_error)
             model, facts = job.run(algorithm, settings, f"{out}.checkpoint")
             _save(ctx.obj, model, out, path)
     elif memory_limit is not None:
-        model, facts = _train_on_disk(console, data, algorithm, settings, data_options, memory_limit, on_error, out)
+        model, facts = _train_on_disk(
+            console, data, algorithm, settings, data_options, drop, memory_limit, on_error, out
+        )
         _save(ctx.obj, model, out, data)
     else:
-        model, facts = _train_in_memory(console, data, algorithm, settings, data_options, groups)
+        model, facts = _train_in_memory(console, data, algorithm, settings, data_options, groups, drop)
         _save(ctx.obj, model, out, data if data != "-" else None)
     facts |= {"model": out, "measure": measure, "seconds": time.perf_counter() - started}
     facts |= _collect_quality(model)
@@ -149,13 +157,19 @@ def _train_in_memory(
     settings: Settings,
     options: DataOptions,
     groups: str | int | None,
+    drop: tuple[ColumnKey, ...],
 ) -> tuple[Any, dict[str, Any]]:
     from metricwise.estimators.selection.profile import recognise_columns
     from metricwise.io import read_table
 
     with console.progress(f"reading {data}"):
         table = read_table(
-            data, target=options.target or None, weight=options.weight, groups=groups, **options.file_options()
+            data,
+            target=options.target or None,
+            weight=options.weight,
+            groups=groups,
+            drop=drop,
+            **options.file_options(),
         )
     console.note(table.recognised)
     for line in recognise_columns(table.X).describe():
@@ -179,7 +193,7 @@ def _train_in_memory(
     if hasattr(model, "callback"):
         model.callback = None  # model files hold no callbacks
     n_features = None if table.kinds else int(table.X.shape[1])
-    store_table_info(model, table, options, settings, n_features)
+    store_table_info(model, table, options, settings, n_features, drop)
     facts = {"algorithm": algorithm, "rows": table.n_rows, "features": int(table.X.shape[1]), "data": table.recognised}
     if not is_multilabel:
         facts |= _find_positive_class(model, table.y)
@@ -192,6 +206,7 @@ def _train_on_disk(
     algorithm: str,
     settings: Settings,
     options: DataOptions,
+    drop: tuple[ColumnKey, ...],
     memory_limit: int | str,
     on_error: Literal["raise", "skip"],
     out: str,
@@ -199,7 +214,7 @@ def _train_on_disk(
     import numpy as np
 
     with console.progress(f"opening {path}"):
-        table = open_table(path, options, memory_limit, options.target, options.weight, on_error=on_error)
+        table = open_table(path, options, memory_limit, options.target, options.weight, drop, on_error=on_error)
     console.note(f"{table.recognised}, numbers are used unscaled: scale the features if their ranges differ")
     if table.y is None:
         raise click.UsageError(f"{path} has no labels: name the .npy file that has them by --target")
@@ -219,7 +234,7 @@ def _train_on_disk(
     model.callback = None
     if algorithms.find_algorithm(algorithm).has_checkpoints:
         model.checkpoint = None
-    store_table_info(model, table, options, settings, None if table.kinds else int(table.X.shape[1]))
+    store_table_info(model, table, options, settings, None if table.kinds else int(table.X.shape[1]), drop)
     model.table_["on_error"] = on_error
     if has_separate_labels(path):
         model.table_["target"] = None  # other samples have their labels in another file
@@ -249,12 +264,13 @@ class _Stream:
         console: Console,
         path: str,
         options: DataOptions,
+        drop: tuple[ColumnKey, ...],
         passes: int,
         classes: str | None,
         on_error: Literal["raise", "skip"],
     ) -> None:
         self._console, self._path, self._options, self._passes = console, path, options, passes
-        self._on_error = on_error
+        self._on_error, self._drop = on_error, drop
         self._classes = None if classes is None else [_parse_label(text) for text in classes.split(",")]
 
     def run(self, algorithm: str, settings: Settings, checkpoint: str) -> tuple[Any, dict[str, Any]]:
@@ -268,7 +284,12 @@ class _Stream:
         options = self._options
         target = options.target[0] if options.target else None
         source = stream(
-            self._path, target=target, weight=options.weight, on_error=self._on_error, **options.file_options()
+            self._path,
+            target=target,
+            weight=options.weight,
+            drop=self._drop,
+            on_error=self._on_error,
+            **options.file_options(),
         )
         description = f"{source.recognised}, read in chunks"
         self._console.note(description)
@@ -286,7 +307,7 @@ class _Stream:
             model.callback = _show_passes(progress, self._passes, _estimate_n_rows(self._path))
             model.fit_stream(source, classes=self._classes, n_passes=self._passes)
         model.callback = model.checkpoint = None
-        store_table_info(model, None, options, settings, source.n_features)
+        store_table_info(model, None, replace(options, decimal=source.decimal), settings, source.n_features, self._drop)
         if source.format != "svmlight":
             names = source.feature_names or [f"x{number}" for number in range(1, source.n_features + 1)]
             model.table_["columns"] = dict.fromkeys(names, "number")

@@ -16,6 +16,9 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from metricwise.io.files import check_file
+from metricwise.io.spec import suffix_of
+
 _LOCAL_HEADER = struct.Struct("<26xHH")  # of a member of a zip file: lengths of its name and of its extra field
 
 
@@ -209,3 +212,20 @@ class GrowingArray:
         self._file.seek(0)
         self._file.write(text + header.encode("latin1").ljust(self._HEADER - 11) + b"\n")
         self._file.seek(0, os.SEEK_END)
+
+
+def load_labels(target: Any, n_rows: int, path: str) -> NDArray[Any] | None:
+    """Return the labels of the rows of an array: given as an array, or as the path of a .npy file."""
+    if target is None:
+        return None
+    if isinstance(target, str | os.PathLike):
+        where = check_file(target)
+        if suffix_of(where) != ".npy":
+            raise ValueError(f"target={where!r} must be an array or the path of a .npy file with the labels of {path}")
+        labels = np.load(where, allow_pickle=False)
+    else:
+        where, labels = "target", np.asarray(target)
+    if labels.shape not in ((n_rows,), (n_rows, 1)):
+        raise ValueError(f"{where} has the shape {labels.shape}, but {path} has {n_rows} rows: give one label per row")
+    found: NDArray[Any] = labels.reshape(n_rows)
+    return found

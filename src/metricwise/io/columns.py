@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricwise._typing import Integers
+from metricwise.io.notation import Decimal
 
 
 class Field(NamedTuple):
@@ -58,7 +59,7 @@ class Content(NamedTuple):
     """The columns of a file that are used, by position.
 
     ``locate`` returns line and column of an entry for error messages. If the columns of numbers form one matrix,
-    ``numbers``, then ``places`` maps their positions to its columns.
+    ``numbers``, then ``places`` maps their positions to its columns. ``decimal`` is the decimal point of its texts.
     """
 
     fields: dict[int, Field]
@@ -66,6 +67,7 @@ class Content(NamedTuple):
     locate: Callable[[int, int], tuple[int, int]]
     numbers: NDArray[np.float64] | None = None
     places: Integers | None = None
+    decimal: Decimal = "."
 
     def matrix(self, columns: list[int]) -> NDArray[np.float64]:
         """Return columns of numbers as a matrix, without a copy where they are adjacent."""

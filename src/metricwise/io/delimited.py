@@ -7,21 +7,20 @@ reports file, line and column of what is wrong.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from metricwise._typing import Indices, Integers
-from metricwise.io.chunks import Piece
+from metricwise._typing import Indices
 from metricwise.io.columns import Content, Field, sort_categories
 from metricwise.io.encodings import explain_undecodable
-from metricwise.io.errors import MalformedLineError, SkipLog
+from metricwise.io.errors import MalformedLineError
 from metricwise.io.files import line_and_column
-from metricwise.io.roles import Kind, Roles, assign_roles
-from metricwise.io.spec import FileSpec, is_missing, is_number
-from metricwise.io.text import Bytes, Outcome, TextReader, TextSource, show
+from metricwise.io.notation import Notations, is_comma_number, is_missing, is_number
+from metricwise.io.roles import Kind, Roles
+from metricwise.io.spec import FileSpec
+from metricwise.io.text import Bytes, Outcome, show
 from metricwise.kernels import fields
 
 _ROWS_AT_ONCE = 1 << 16
@@ -55,15 +54,26 @@ class FieldParser:
         The largest number.
     strict : bool
         Whether a row is one line, and whatever is no number in a column of numbers is malformed.
+    commas : collection of int
+        Columns whose numbers have decimal commas.
     """
 
-    def __init__(self, style: Style, kinds: Sequence[Kind | None], limit: float = _LARGEST, strict: bool = False):
+    def __init__(
+        self,
+        style: Style,
+        kinds: Sequence[Kind | None],
+        limit: float = _LARGEST,
+        strict: bool = False,
+        commas: Collection[int] = (),
+    ) -> None:
         self._style, self._limit, self._strict = style, limit, strict
         self._kinds = np.array([_CODES[kind] for kind in kinds], dtype=np.int64)
         self.is_text = self._kinds == fields.TEXT
         is_number = self._kinds == fields.NUMBER
         self.places: Indices = np.where(self.is_text, np.cumsum(self.is_text), np.cumsum(is_number)) - 1
         self._n_numbers = int(is_number.sum())
+        self._points = np.array([ord("," if at in commas else ".") for at in range(len(kinds))], dtype=np.uint8)
+        self._has_comma = self._points[is_number] == ord(",")  # by place
         self._quotes = np.array(style.quotes, dtype=np.uint8)
         self._slow = np.empty((_SLOW_NUMBERS + self._kinds.size, 4), dtype=np.int64)
         self.room = 0
@@ -91,6 +101,7 @@ class FieldParser:
             self._strict,
             self._limit,
             self._kinds,
+            self._points,
             self.places,
             self.values,
             self.starts,
@@ -100,7 +111,7 @@ class FieldParser:
             self._slow,
         )
         for column, slow_row, start, stop in self._slow[:n_slow].tolist():
-            value = float(data[start:stop])
+            value = _read_slow_number(data[start:stop], bool(self._has_comma[column]))
             if abs(value) > self._limit:
                 return Outcome(fields.RANGE, slow_row - row, int(self.lines[slow_row]), start)
             self.values[slow_row, column] = value
@@ -132,23 +143,49 @@ class FieldParser:
         return f"the line has {found}, not {self._kinds.size}: correct it, or name another delimiter"
 
 
+def _read_slow_number(text: bytes, has_comma: bool) -> float:
+    return float(text.replace(b".", b"").replace(b",", b".") if has_comma else text)
+
+
 # --------------------------------------------------------------------------------------------------------- whole files
 
 
 def read_columns(
-    name: str, data: bytes, start: int, style: Style, names: Sequence[str], kinds: dict[int, Kind | None]
+    name: str,
+    data: bytes,
+    start: int,
+    style: Style,
+    names: Sequence[str],
+    kinds: dict[int, Kind | None],
+    notations: Notations | None = None,
 ) -> Content:
     """Read some columns of all rows from ``start`` on; columns of unknown kind hold numbers if all entries are."""
     guessed: dict[int, Kind] = {number: kind or "number" for number, kind in kinds.items()}
+    points = Notations() if notations is None else notations
     while True:
-        table = _WholeText(name, data, start, style, names, guessed)
-        texts = [number for number, kind in guessed.items() if kind == "number" and table.n_texts(number)]
+        table = _WholeText(name, data, start, style, names, guessed, points.commas)
+        numbers = [number for number, kind in guessed.items() if kind == "number"]
+        texts = [number for number in numbers if table.n_texts(number)]
         if not texts:
-            return table.content()
+            return table.content()._replace(decimal="," if points.commas else ".")
+        if points.switch({number: table.first_text(number) for number in texts}, numbers):
+            continue
         for number in texts:
             if kinds[number] == "number" or table.is_mistake(number):
                 raise table.make_mistake_error(number)
             guessed[number] = "text"
+
+
+def guess_commas(spec: FileSpec, roles: Roles) -> set[int]:
+    """Return the used columns of a file with decimal commas, without those whose first rows have points instead."""
+    if spec.decimal != ",":
+        return set()
+    samples = {number: [row[number] for row in spec.sample if number < len(row)] for number in roles.used}
+    return {
+        number
+        for number, fields_ in samples.items()
+        if all(is_comma_number(field) or not is_number(field) for field in fields_)
+    }
 
 
 def guess_kinds(spec: FileSpec, roles: Roles) -> dict[int, Kind | None]:
@@ -157,9 +194,12 @@ def guess_kinds(spec: FileSpec, roles: Roles) -> dict[int, Kind | None]:
     Only columns without a number among those rows are taken to hold texts, as others may be numbers with a mistake.
     """
     kinds: dict[int, Kind | None] = {}
+    accepts_commas = spec.decimal == ","
     for number in roles.used:
         given = [row[number] for row in spec.sample if number < len(row) and not is_missing(row[number])]
-        is_text = bool(given) and not any(map(is_number, given))
+        is_text = bool(given) and not any(
+            is_number(field) or (accepts_commas and is_comma_number(field)) for field in given
+        )
         kinds[number] = roles.kinds.get(number) or ("text" if is_text else None)
     return kinds
 
@@ -168,11 +208,18 @@ class _WholeText:
     """All rows of a text."""
 
     def __init__(
-        self, name: str, data: bytes, start: int, style: Style, names: Sequence[str], kinds: dict[int, Kind]
+        self,
+        name: str,
+        data: bytes,
+        start: int,
+        style: Style,
+        names: Sequence[str],
+        kinds: dict[int, Kind],
+        commas: Collection[int],
     ) -> None:
         self._name, self._data, self._style, self._names, self._kinds = name, data, style, names, kinds
         self._view = np.frombuffer(data, dtype=np.uint8)
-        self._parser = FieldParser(style, [kinds.get(number) for number in range(len(names))])
+        self._parser = FieldParser(style, [kinds.get(number) for number in range(len(names))], commas=commas)
         # Every row takes a byte per field, so that no number of names can ask for more room than that.
         self._parser.reserve(min(data.count(b"\n", start), (len(data) - start) // len(names)) + 1)
         position, self._rows = start, 0
@@ -219,15 +266,19 @@ class _WholeText:
         numbers = int(np.count_nonzero(~np.isnan(self._parser.values[: self._rows, self._parser.places[number]])))
         return numbers >= _ENOUGH_ROWS and numbers / (numbers + self.n_texts(number)) > _NEARLY_ALL
 
+    def first_text(self, number: int) -> bytes:
+        """Return the first text in a column of numbers."""
+        start = int(self._parser.texts[number, 1])
+        is_quoted = self._data[start - 1 : start] in (b'"', b"'")
+        end = rb"[\r\n\"']" if is_quoted else rb"[\r\n\"']|" + re.escape(self._style.delimiter.encode())
+        return re.split(end, self._data[start : start + 200], maxsplit=1)[0].strip()
+
     def make_mistake_error(self, number: int) -> MalformedLineError:
         """Return an error that shows the first text in a column of numbers."""
-        start = int(self._parser.texts[number, 1])
-        delimiter = re.escape(self._style.delimiter.encode())
-        token = re.split(rb"[\r\n\"']|" + delimiter, self._data[start : start + 200], maxsplit=1)[0]
         return self._error(
-            start,
-            f"found {show(token.strip())} in column {self._names[number]!r} where a number belongs: correct it, or "
-            "write NA if the number is missing",
+            int(self._parser.texts[number, 1]),
+            f"found {show(self.first_text(number))} in column {self._names[number]!r} where a number belongs: correct "
+            "it, or write NA if the number is missing",
         )
 
     def _make_error(self, outcome: Outcome) -> MalformedLineError:
@@ -245,120 +296,3 @@ class _WholeText:
 
     def _place_of(self, row: int, number: int) -> tuple[int, int]:
         return line_and_column(self._data, self._parser.locate(self._view, row, number))
-
-
-# --------------------------------------------------------------------------------------------------------------- chunks
-
-
-class DelimitedSource(TextSource):
-    """A table as text, in chunks."""
-
-    known_rows = None
-
-    def __init__(self, spec: FileSpec, dtype: np.dtype[Any]) -> None:
-        super().__init__(spec)
-        self._roles = assign_roles(spec.path, spec.names, spec.n_columns, spec.roles)
-        self._dtype = dtype
-        self.known_features = len(self._roles.features)
-        self.feature_names = None if spec.names is None else self._roles.feature_names
-
-    def prepare(self, chunk_rows: int, log: SkipLog | None) -> int:
-        """Find the kind of the labels in the first chunk."""
-        self._settle_labels(chunk_rows, log)
-        return self.known_features
-
-    def open(self, log: SkipLog | None) -> TextReader:
-        """Start a pass over the file."""
-        parser = _ChunkParser(self.spec, self._roles, self._dtype, self.has_number_labels)
-        return TextReader(self.spec, parser, log)
-
-
-class _ChunkParser:
-    """Parses rows from lines of fields: finite features, a label, a weight."""
-
-    comment = 0
-
-    def __init__(self, spec: FileSpec, roles: Roles, dtype: np.dtype[Any], has_number_labels: bool) -> None:
-        self._roles, self._dtype, self._has_number_labels = roles, dtype, has_number_labels
-        self._names, self._style = spec.names, Style(spec.delimiter)
-        kinds: list[Kind | None] = [None] * spec.n_columns
-        for number in roles.used:
-            kinds[number] = "text" if number in roles.targets and not has_number_labels else "number"
-        self._fields = FieldParser(self._style, kinds, float(np.finfo(dtype).max), strict=True)
-        places = self._fields.places[roles.features]
-        adjacent = bool(np.all(np.diff(places) == 1))
-        self._features: Any = slice(int(places[0]), int(places[-1]) + 1) if adjacent else places
-
-    def parse(self, block: bytes, view: Bytes, position: int, count: int) -> tuple[Outcome, Piece | None]:
-        """Read at most ``count`` rows; stop before the first malformed line."""
-        # A field takes a byte and its delimiter.
-        self._fields.reserve(min(count, len(block) // (2 * len(self._fields.places)) + 1))
-        outcome = self._fields.parse(block, view, position, 0, min(count, self._fields.room))
-        weights = None
-        if self._roles.weight is not None:
-            weights = self._fields.values[: outcome.rows, self._fields.places[self._roles.weight]].copy()
-            outcome = self._truncate(outcome, view, np.flatnonzero(weights < 0.0), self._roles.weight, fields.WEIGHT)
-        outcome, y = self._read_labels(outcome, block, view)
-        if not outcome.rows:
-            return outcome, None
-        X = self._fields.values[: outcome.rows, self._features].astype(self._dtype, order="C")
-        return outcome, Piece(X, y, None if weights is None else weights[: outcome.rows])
-
-    def _truncate(self, outcome: Outcome, view: Bytes, wrong: Integers, column: int, code: int) -> Outcome:
-        """Return an outcome that ends before the first row that is wrong."""
-        if not len(wrong):
-            return outcome
-        row = int(wrong[0])
-        return Outcome(code, row, int(self._fields.lines[row]), self._fields.locate(view, row, column))
-
-    def _read_labels(self, outcome: Outcome, block: bytes, view: Bytes) -> tuple[Outcome, NDArray[Any]]:
-        if not self._roles.targets:
-            return outcome, np.zeros(outcome.rows)
-        column = self._roles.targets[0]
-        place = self._fields.places[column]
-        if self._has_number_labels:
-            return outcome, self._fields.values[: outcome.rows, place].copy()
-        labels: list[str] = []
-        spans = zip(self._fields.starts[place].tolist(), self._fields.stops[place].tolist(), strict=True)
-        for row, (start, stop) in zip(range(outcome.rows), spans, strict=False):
-            try:
-                label = "" if start == fields.MISSING else self._fields.decode(block, start, stop)
-            except UnicodeDecodeError:
-                outcome = self._truncate(outcome, view, np.array([row]), column, fields.ENCODING)
-                break
-            if _NOT_FINITE.fullmatch(label):
-                outcome = self._truncate(outcome, view, np.array([row]), column, fields.LABEL)
-                break
-            labels.append(label)
-        return outcome, np.array(labels, dtype=np.str_)
-
-    def explain(self, code: int, line: bytes, place: int) -> str:
-        """Return what is wrong with a line."""
-        if code not in (fields.VALUE, fields.RANGE, fields.WEIGHT, fields.LABEL, fields.ENCODING):
-            return self._fields.explain(code, np.frombuffer(line, dtype=np.uint8), 0)
-        number, field = self._field_at(line, place)
-        token = show(field)
-        column = f"column {number + 1}" if self._names is None else f"column {self._names[number]!r}"
-        if code == fields.WEIGHT:
-            return f"found the weight {token} in {column}: weights must not be negative"
-        if code == fields.ENCODING:
-            return f"in {column}: {explain_undecodable(field)}"
-        if code == fields.RANGE:
-            return f"in {column}: found {token}, which is too large for the type of the numbers: scale the column down"
-        if number in self._roles.targets and self._has_number_labels and token != "''":
-            return f"found {token} in {column} where a number belongs: the first chunk's labels are numbers"
-        if number in self._roles.targets:
-            return f"found {token} in {column} where a label belongs: correct it or leave the line out"
-        if _NOT_FINITE.fullmatch(token[1:-1]):
-            return f"in {column}: found {token} where a finite number belongs: correct the line or leave it out"
-        return f"found {token} in {column}, which takes numbers: encode the column as numbers or drop it"
-
-    def _field_at(self, line: bytes, place: int) -> tuple[int, bytes]:
-        """Return the number of the field at a place of a line, and its content."""
-        view = np.frombuffer(line, dtype=np.uint8)
-        number, start, at = -1, -1, 0
-        while start < place:
-            delimiter, quotes = ord(self._style.delimiter), self._style.quotes
-            _, start, stop, _, _, end = fields.field_bounds(view, at, delimiter, *quotes, True)
-            number, at = number + 1, end + 1
-        return number, line[start:stop].strip()

@@ -13,7 +13,7 @@ from typing import Any, Literal, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from metricwise.io.arrays import StoredArray, count_csr_columns, locate_npy, locate_npz_member
+from metricwise.io.arrays import StoredArray, count_csr_columns, load_labels, locate_npy, locate_npz_member
 from metricwise.io.binary_cache import (
     convert_once,
     locate_array,
@@ -25,9 +25,8 @@ from metricwise.io.binary_cache import (
 from metricwise.io.blocks import BUFFERS, DenseLayout, Layout, SparseLayout, read_ahead
 from metricwise.io.columns import restore_integers
 from metricwise.io.errors import SkippedLinesWarning
-from metricwise.io.files import check_file
 from metricwise.io.roles import Which
-from metricwise.io.spec import FileSpec, Format, check_count, describe_file, suffix_of
+from metricwise.io.spec import FileSpec, Format, check_count, describe_file
 from metricwise.io.streaming import STREAMED, make_stream
 from metricwise.memory import format_megabytes, parse_bytes
 from metricwise.registry import entries, join_names
@@ -188,9 +187,11 @@ def open(
     dtype: Any = None,
     block_rows: int | None = None,
     columns: Sequence[str] | None = None,
+    drop: Sequence[Which] = (),
     labelled: bool = True,
     delimiter: str | None = None,
     has_header: bool | None = None,
+    decimal: str | None = None,
     n_features: int | None = None,
     zero_based: bool = False,
     encoding: str | None = None,
@@ -228,12 +229,17 @@ def open(
         Largest number of samples in a block; by default as many as make 8 MiB.
     columns : sequence of str, default=None
         The features of a Parquet or CSV file by name, in this order; other columns are ignored.
+    drop : sequence of str or int, default=()
+        Columns to leave out, by name or position.
     labelled : bool, default=True
         Whether labels are read. If not, all columns but the weight are features: samples to predict.
     delimiter : str, default=None
         Delimiter of a CSV file; recognised by default.
     has_header : bool, default=None
         Whether the first line of a CSV file names the columns; recognised by default.
+    decimal : {".", ","}, default=None
+        The decimal point of the numbers of a CSV file. By default it is a dot, or a comma where a column
+        of the first rows shows it: all values are written as numbers with decimal commas, such as 1,5 or 1.234,5.
     n_features : int, default=None
         The number of features. By default, svmlight files are read once to find the largest index.
     zero_based : bool, default=False
@@ -288,11 +294,13 @@ def open(
         target=None if are_labels else target,
         weight=weight,
         columns=columns,
+        drop=drop,
         n_features=n_features,
         labelled=labelled,
         zero_based=zero_based,
         delimiter=delimiter,
         has_header=has_header,
+        decimal=decimal,
         encoding=encoding,
     )
     wanted = None if dtype is None else np.dtype(dtype)
@@ -301,7 +309,7 @@ def open(
         if on_error != "raise":
             raise ValueError(f"on_error={on_error!r} has no meaning for the format {spec.format!r}: leave it out")
         layout = (_open_npy if spec.format == "npy" else _open_npz)(spec.path, wanted, cache, divide)
-        labels = _load_labels(target, layout.shape[0], spec.path)
+        labels = load_labels(target, layout.shape[0], spec.path)
         kind = "CSR matrix" if spec.format == "npz" else "array"
         return DiskData(spec.path, layout, labels, None, limit, f"{spec.path}: {kind} of {layout.dtype}")
     if are_labels:
@@ -384,19 +392,3 @@ def _convert(spec: FileSpec, dtype: np.dtype[Any], cache: Any, on_error: Literal
         return facts | {"skipped": chunks.skipped_summary}
 
     return convert_once(spec.path, {"spec": spec, "dtype": str(dtype), "on_error": on_error}, cache, write)
-
-
-def _load_labels(target: Any, n_rows: int, path: str) -> NDArray[Any] | None:
-    if target is None:
-        return None
-    if isinstance(target, str | os.PathLike):
-        where = check_file(target)
-        if suffix_of(where) != ".npy":
-            raise ValueError(f"target={where!r} must be an array or the path of a .npy file with the labels of {path}")
-        labels = np.load(where, allow_pickle=False)
-    else:
-        where, labels = "target", np.asarray(target)
-    if labels.shape not in ((n_rows,), (n_rows, 1)):
-        raise ValueError(f"{where} has the shape {labels.shape}, but {path} has {n_rows} rows: give one label per row")
-    found: NDArray[Any] = labels.reshape(n_rows)
-    return found

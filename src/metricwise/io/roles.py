@@ -16,6 +16,7 @@ class RoleOptions(NamedTuple):
     target: tuple[Which, ...] | None = None
     weight: Which | None = None
     columns: tuple[str, ...] | None = None
+    drop: tuple[Which, ...] = ()
     kinds: Mapping[str, Kind] | None = None
     n_features: int | None = None
     labelled: bool = True
@@ -24,7 +25,7 @@ class RoleOptions(NamedTuple):
     @property
     def names(self) -> list[str]:
         """The columns that are requested by name."""
-        asked = [*(self.target or ()), self.weight, self.groups, *(self.columns or ())]
+        asked = [*(self.target or ()), self.weight, self.groups, *(self.columns or ()), *self.drop]
         return [which for which in asked if isinstance(which, str)]
 
 
@@ -65,7 +66,9 @@ def assign_roles(path: str, names: Sequence[str] | None, count: int, options: Ro
     groups = None if options.groups is None else find_column(path, "groups", options.groups, names, count)
     if groups is not None and groups in (*targets, weight):
         raise ValueError(f"{path}: the column of groups is the target or the weight, too: name another column")
-    rest = [number for number in range(count) if number not in (*targets, weight, groups)]
+    taken = (*targets, weight, groups)
+    dropped = _find_dropped(path, names, count, options, taken)
+    rest = [number for number in range(count) if number not in taken and number not in dropped]
     features = rest if options.columns is None else _select_features(path, names, rest, list(options.columns))
     if not features:
         raise ValueError(
@@ -82,6 +85,23 @@ def assign_roles(path: str, names: Sequence[str] | None, count: int, options: Ro
     }
     target_names = tuple(f"column {number + 1}" if names is None else names[number] for number in targets)
     return Roles(features, feature_names, targets, target_names, weight, kinds, groups)
+
+
+def _find_dropped(
+    path: str, names: Sequence[str] | None, count: int, options: RoleOptions, taken: tuple[int | None, ...]
+) -> set[int]:
+    """Return the columns to leave out; raise if one of them has a role."""
+    if both := [which for which in options.drop if which in (options.columns or ())]:
+        raise ValueError(
+            f"{path}: column {both[0]!r} is named among the features and among those to drop: leave one out"
+        )
+    # Features that are found by name leave out all other columns anyway.
+    drop = options.drop if options.columns is None or names is None else ()
+    dropped = {find_column(path, "drop", which, names, count) for which in drop}
+    for number in sorted(dropped.intersection(taken)):
+        name = f"column {number + 1}" if names is None else f"column {names[number]!r}"
+        raise ValueError(f"{path}: {name} holds labels, weights or groups, and is named among those to drop, too")
+    return dropped
 
 
 def find_column(path: str, argument: str, which: Which, names: Sequence[str] | None, count: int) -> int:

@@ -14,6 +14,7 @@ from typing import Any, Literal
 from metricwise.io.encodings import UTF8, check_encoding, explain_undecodable
 from metricwise.io.errors import MalformedLineError
 from metricwise.io.files import BINARY_STARTS, FileBytes, as_text, check_file, is_cut_off, load_head
+from metricwise.io.notation import Decimal, check_decimal, is_missing, reads_as_number, recognise_decimal
 from metricwise.io.roles import Kind, RoleOptions, Which
 
 Format = Literal["npy", "npz", "svmlight", "csv", "parquet", "arff"]
@@ -28,20 +29,18 @@ _SUFFIXES: dict[Format, tuple[str, ...]] = {
 }
 _MAGIC: dict[bytes, Format] = dict(zip(BINARY_STARTS, ("parquet", "npy", "npz"), strict=True))
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
-_ROLES = ("target", "weight", "groups", "columns", "n_features", "labelled")
+_ROLES = ("target", "weight", "groups", "columns", "drop", "n_features", "labelled")
 _OPTIONS: dict[Format, tuple[str, ...]] = {
     "npy": ("target",),  # labels are in a file of their own
     "npz": ("target",),
     "svmlight": ("n_features", "zero_based", "labelled", "encoding"),
-    "csv": (*_ROLES, "delimiter", "has_header", "encoding"),
-    "parquet": _ROLES,
+    "csv": (*_ROLES, "delimiter", "has_header", "encoding", "decimal"),
+    "parquet": (*_ROLES, "decimal"),  # numbers are not text, whatever the point of those in other files
     "arff": (*_ROLES, "encoding"),
 }
 _SAMPLE_ROWS = 50
 _DELIMITERS = "\t;,| "  # in this order where several fit equally well
 _DELIMITER_NAMES = {"\t": "tabs", " ": "blanks", ",": "commas", ";": "semicolons"}
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-_MISSING = re.compile(r"|\?|na|n/a|nan|null", re.IGNORECASE)
 _LABEL_ALONE = re.compile(rb"\s*[^\s:,;]+\s*")
 _SVMLIGHT_LINE = re.compile(rb"\s*[^\s:,;]+(\s+qid:\S+)?(\s+\d+:[^\s:]+)+\s*(#.*)?")
 _ARFF_LINE = re.compile(rb"\s*@(relation|attribute)\b", re.IGNORECASE)
@@ -67,6 +66,8 @@ class FileSpec:
         Whether the first feature of an svmlight file has the index 0.
     delimiter : str
         What divides the fields of a CSV file.
+    decimal : {".", ","} or None
+        The decimal point of a CSV file; None if it was not given and the first rows do not show a comma.
     names : tuple of str or None
         The columns of a CSV file, if it has a header.
     sample : tuple of tuples of str
@@ -83,6 +84,7 @@ class FileSpec:
     encoding: str = UTF8
     zero_based: bool = False
     delimiter: str = ""
+    decimal: Decimal | None = None
     names: tuple[str, ...] | None = None
     sample: tuple[tuple[str, ...], ...] = ()
     start: int = 0
@@ -104,6 +106,8 @@ class FileSpec:
         if self.format == "csv":
             delimiters = _DELIMITER_NAMES.get(self.delimiter, repr(self.delimiter))
             words = f"CSV, separated by {delimiters}, {'without' if self.names is None else 'with'} header"
+        if self.decimal == ",":
+            words += ", with decimal commas"
         encoded = "" if self.encoding == UTF8 else f", encoded as {self.encoding}"
         return f"{self.path}: {words}{encoded}{', compressed by gzip' if self.is_compressed else ''}"
 
@@ -118,11 +122,13 @@ def describe_file(
     weight: Which | None = None,
     groups: Which | None = None,
     columns: Sequence[str] | Mapping[str, Kind] | None = None,
+    drop: Sequence[Which] = (),
     n_features: int | None = None,
     labelled: bool = True,
     zero_based: bool = False,
     delimiter: str | None = None,
     has_header: bool | None = None,
+    decimal: str | None = None,
     encoding: str | None = None,
 ) -> FileSpec:
     r"""Describe a file by what is given, and recognise the rest by its suffix and its first lines.
@@ -135,7 +141,9 @@ def describe_file(
         The formats that the caller reads.
     content : FileBytes, default=None
         All of the file, where it is in memory already, with its text in UTF-8.
-    format, target, weight, groups, columns, n_features, labelled, zero_based, delimiter, has_header, encoding
+    format, target, weight, groups, columns, drop, n_features, labelled
+        As :func:`metricwise.io.read_table` explains them.
+    zero_based, delimiter, has_header, decimal, encoding
         As :func:`metricwise.io.read_table` explains them.
 
     Examples
@@ -166,11 +174,13 @@ def describe_file(
         "weight": weight,
         "groups": groups,
         "columns": columns,
+        "drop": tuple(drop) or None,
         "n_features": n_features,
         "labelled": None if labelled else False,
         "zero_based": zero_based or None,
         "delimiter": delimiter,
         "has_header": has_header,
+        "decimal": decimal,
         "encoding": encoding,
     }
     if found == "svmlight" and columns is not None:
@@ -179,17 +189,19 @@ def describe_file(
             "with these names"
         )
     _refuse_options(found, given)
+    point = check_decimal(decimal)
     if not labelled and target is not None:
         raise ValueError(f"labelled=False declares no labels, but target={target!r} names some: leave one out")
     targets = None if target is None else (target,) if isinstance(target, str | int | Integral) else tuple(target)
     kinds = columns if isinstance(columns, Mapping) else None
     selected = None if columns is None else tuple(columns)
-    roles = RoleOptions(targets, weight, selected, kinds, n_features, labelled and targets != (), groups)
+    is_labelled = labelled and targets != ()
+    roles = RoleOptions(targets, weight, selected, tuple(drop), kinds, n_features, is_labelled, groups)
     if found != "csv":
         return FileSpec(head.name, found, head.is_compressed, roles, written, zero_based)
     if content is None and is_cut_off(head):
         head = load_head(head.name, written, n_lines=2)
-    return _recognise_layout(head, roles, written, delimiter, has_header)
+    return _recognise_layout(head, roles, written, delimiter, has_header, point)
 
 
 def check_count(name: str, value: object, least: int) -> None:
@@ -249,7 +261,12 @@ def _recognise_format(path: str, data: bytes, choices: str) -> Format:
 
 
 def _recognise_layout(
-    content: FileBytes, roles: RoleOptions, encoding: str, delimiter: str | None, has_header: bool | None
+    content: FileBytes,
+    roles: RoleOptions,
+    encoding: str,
+    delimiter: str | None,
+    has_header: bool | None,
+    decimal: Decimal | None,
 ) -> FileSpec:
     """Look at the first lines of a table; columns that are asked for by name show that there is a header."""
     if delimiter is not None and (len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n'):
@@ -263,7 +280,10 @@ def _recognise_layout(
     rows = _split(text, chosen)
     if has_header is None:
         has_header = _is_header(rows, roles.names)
-    spec = FileSpec(name, "csv", content.is_compressed, roles, encoding, delimiter=chosen, sample=tuple(rows))
+    point = decimal or recognise_decimal(rows[1:] if has_header else rows, chosen)
+    spec = FileSpec(
+        name, "csv", content.is_compressed, roles, encoding, delimiter=chosen, decimal=point, sample=tuple(rows)
+    )
     if not has_header:
         return spec
     start = _end_of_header(name, data, chosen)
@@ -311,16 +331,6 @@ def _recognise_delimiter(text: str, name: str) -> str:
     return choice
 
 
-def is_number(field: str) -> bool:
-    """Whether a field is written as a number."""
-    return _NUMBER.fullmatch(field) is not None
-
-
-def is_missing(field: str) -> bool:
-    """Whether a field stands for a value that is missing."""
-    return _MISSING.fullmatch(field) is not None
-
-
 def _is_header(rows: list[tuple[str, ...]], named: Sequence[str]) -> bool:
     """Whether the first row names columns: one that is asked for, or text above numbers, or nothing but names."""
     first = rows[0]
@@ -328,14 +338,14 @@ def _is_header(rows: list[tuple[str, ...]], named: Sequence[str]) -> bool:
         return True
     if any(_is_header_of(column) for column in zip(*rows, strict=False)):
         return True
-    plain = [field for field in first if not is_number(field) and not is_missing(field)]
+    plain = [field for field in first if not reads_as_number(field) and not is_missing(field)]
     return len(plain) == len(first) == len(set(first))
 
 
 def _is_header_of(column: tuple[str, ...]) -> bool:
     below = [field for field in column[1:] if not is_missing(field)]
     heading = column[0]
-    return bool(below) and all(map(is_number, below)) and not is_number(heading) and not is_missing(heading)
+    return bool(below) and all(map(reads_as_number, below)) and not reads_as_number(heading) and not is_missing(heading)
 
 
 def _end_of_header(name: str, data: bytes, delimiter: str) -> int:

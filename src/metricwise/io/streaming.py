@@ -65,6 +65,11 @@ class Stream:
         return self._source.spec.format
 
     @property
+    def decimal(self) -> str:
+        """The decimal point of the numbers of a text."""
+        return self._source.spec.decimal or "."
+
+    @property
     def recognised(self) -> str:
         """One sentence on the format that was recognised."""
         return self._source.spec.description
@@ -187,9 +192,11 @@ def stream(
     target: Which | Sequence[Which] | None = None,
     weight: Which | None = None,
     columns: Sequence[str] | None = None,
+    drop: Sequence[Which] = (),
     labelled: bool = True,
     delimiter: str | None = None,
     has_header: bool | None = None,
+    decimal: str | None = None,
     n_features: int | None = None,
     zero_based: bool = False,
     encoding: str | None = None,
@@ -216,6 +223,8 @@ def stream(
         The column of sample weights, if there is one. Not for svmlight files.
     columns : sequence of str, default=None
         The features by name, in this order; other columns are ignored.
+    drop : sequence of str or int, default=()
+        Columns to leave out, by name or position.
     labelled : bool, default=True
         Whether labels are read. If not, all columns but the weight are features, and tables have zeros for labels:
         samples to predict.
@@ -223,6 +232,9 @@ def stream(
         Delimiter of a CSV file; recognised by default.
     has_header : bool, default=None
         Whether the first line of a CSV file names the columns; recognised by default.
+    decimal : {".", ","}, default=None
+        The decimal point of the numbers of a CSV file. By default it is a dot, or a comma where a column
+        of the first rows shows it: all values are written as numbers with decimal commas, such as 1,5 or 1.234,5.
     n_features : int, default=None
         The number of features. By default, svmlight files are read once to find the largest index.
     zero_based : bool, default=False
@@ -263,11 +275,13 @@ def stream(
         target=target,
         weight=weight,
         columns=columns,
+        drop=drop,
         n_features=n_features,
         labelled=labelled,
         zero_based=zero_based,
         delimiter=delimiter,
         has_header=has_header,
+        decimal=decimal,
         encoding=encoding,
     )
     return make_stream(spec, chunk_rows, dtype, on_error)
@@ -295,6 +309,6 @@ def _make_source(spec: FileSpec, dtype: np.dtype[Any]) -> Source:
         from metricwise.io.parquet import ParquetSource
 
         return ParquetSource(spec, dtype)
-    from metricwise.io.delimited import DelimitedSource
+    from metricwise.io.delimited_chunks import DelimitedSource
 
     return DelimitedSource(spec, dtype)

@@ -15,7 +15,8 @@ from metricwise.io.columns import Content, Field, restore_integers
 from metricwise.io.encodings import check_encoding
 from metricwise.io.errors import MalformedLineError
 from metricwise.io.files import FileBytes, as_text, load_file
-from metricwise.io.roles import Kind, Roles, Which, assign_roles
+from metricwise.io.notation import Decimal, Notations
+from metricwise.io.roles import Kind, Roles, Which, assign_roles, find_column
 from metricwise.io.spec import FileSpec, Format, describe_file
 
 _FORMATS: tuple[Format, ...] = ("csv", "svmlight", "arff", "parquet")
@@ -43,6 +44,8 @@ class Table:
         One sentence on the format that was recognised.
     groups : ndarray of shape (n_rows,) or None
         The groups, if a column of groups was named.
+    decimal : str
+        The decimal point of its numbers.
 
     Examples
     --------
@@ -60,6 +63,7 @@ class Table:
     kinds: dict[str, Kind]
     recognised: str
     groups: NDArray[Any] | None = None
+    decimal: Decimal = "."
 
     @property
     def n_rows(self) -> int:
@@ -74,10 +78,12 @@ def read_table(
     weight: Which | None = None,
     groups: Which | None = None,
     columns: Sequence[str] | Mapping[str, Kind] | None = None,
+    drop: Sequence[Which] = (),
     labelled: bool = True,
     format: str | None = None,
     delimiter: str | None = None,
     has_header: bool | None = None,
+    decimal: str | None = None,
     n_features: int | None = None,
     zero_based: bool = False,
     encoding: str | None = None,
@@ -102,6 +108,8 @@ def read_table(
     columns : sequence of str or dict, default=None
         The features by name, in this order; other columns are ignored. A dictionary also gives the kind of each,
         "number" or "text".
+    drop : sequence of str or int, default=()
+        Columns to leave out, by name or position.
     labelled : bool, default=True
         Whether labels are read. If not, all columns but the weight are features: samples to predict.
     format : {"csv", "svmlight", "arff", "parquet"}, default=None
@@ -110,6 +118,9 @@ def read_table(
         Delimiter of a CSV file; recognised by default.
     has_header : bool, default=None
         Whether the first line of a CSV file names the columns; recognised by default.
+    decimal : {".", ","}, default=None
+        The decimal point of the numbers of a CSV file. By default it is a dot, or a comma where a column shows it: all
+        of its values are written as numbers with decimal commas, such as 1,5 or 1.234,5.
     n_features : int, default=None
         The number of features. By default, the largest index of an svmlight file.
     zero_based : bool, default=False
@@ -157,14 +168,86 @@ def read_table(
         weight=weight,
         groups=groups,
         columns=columns,
+        drop=drop,
         n_features=n_features,
         labelled=labelled,
         zero_based=zero_based,
         delimiter=delimiter,
         has_header=has_header,
+        decimal=decimal,
         encoding=encoding,
     )
     return _READERS[spec.format](spec, content)
+
+
+def read_texts(path: str | os.PathLike[str], columns: Sequence[Which], **options: Any) -> dict[str, list[str]]:
+    r"""Read some columns of a file as they are written, such as the keys of its rows; nothing where a value is missing.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A CSV, ARFF or Parquet file; "-" is standard input.
+    columns : sequence of str or int
+        The columns, by name or position.
+    **options
+        ``format``, ``delimiter``, ``has_header``, ``decimal`` and ``encoding``, as of `read_table`.
+
+    Returns
+    -------
+    dict of str to list of str
+        The texts by the names of the columns; those of a file without names are "column 1", "column 2", ...
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "people.csv")
+    ...     _ = path.write_text("id,age\n007,31\n008,40\n")
+    ...     read_texts(path, ["id"])
+    {'id': ['007', '008']}
+    """
+    content = load_file(path, check_encoding(options.get("encoding")))
+    spec = describe_file(path, ("csv", "arff", "parquet"), content, labelled=False, **options)
+    fields = {"csv": _read_csv_texts, "arff": _read_arff_texts, "parquet": _read_parquet_texts}[spec.format](
+        spec, content, columns
+    )
+    return {name: [_write_value(value) for value in field.objects().tolist()] for name, field in fields.items()}
+
+
+def _read_csv_texts(spec: FileSpec, content: FileBytes, columns: Sequence[Which]) -> dict[str, Field]:
+    from metricwise.io.delimited import Style, read_columns
+
+    found = [find_column(spec.path, "columns", which, spec.names, spec.n_columns) for which in columns]
+    names = spec.names or tuple(f"column {number}" for number in range(1, spec.n_columns + 1))
+    kinds: dict[int, Kind | None] = dict.fromkeys(found, "text")
+    fields = read_columns(spec.path, as_text(content.data), spec.start, Style(spec.delimiter), names, kinds).fields
+    return {names[number]: fields[number] for number in found}
+
+
+def _read_arff_texts(spec: FileSpec, content: FileBytes, columns: Sequence[Which]) -> dict[str, Field]:
+    from metricwise.io.arff import read_header, read_rows
+
+    document = content._replace(data=as_text(content.data))
+    header = read_header(document)
+    names = [attribute.name for attribute in header.attributes]
+    fields = read_rows(document, header, {}).fields
+    found = [find_column(spec.path, "columns", which, names, len(names)) for which in columns]
+    return {names[number]: fields[number] for number in found}
+
+
+def _read_parquet_texts(spec: FileSpec, content: FileBytes, columns: Sequence[Which]) -> dict[str, Field]:
+    from metricwise.io.parquet import open_parquet
+
+    file = open_parquet(BytesIO(content.data), spec.path)
+    names = [column.name for column in file.columns]
+    found = [find_column(spec.path, "columns", which, names, len(names)) for which in columns]
+    return dict(zip((names[number] for number in found), file.read(found), strict=True))
+
+
+def _write_value(value: Any) -> str:
+    if value is None or value != value:
+        return ""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 # ------------------------------------------------------------------------------------------------------------- formats
@@ -180,14 +263,18 @@ def _read_svmlight(spec: FileSpec, content: FileBytes) -> Table:
 
 
 def _read_csv(spec: FileSpec, content: FileBytes) -> Table:
-    from metricwise.io.delimited import Style, guess_kinds, read_columns
+    from metricwise.io.delimited import Style, guess_commas, guess_kinds, read_columns
 
     count = spec.n_columns
     roles = assign_roles(spec.path, spec.names, count, spec.roles)
     names = spec.names or tuple(f"column {number}" for number in range(1, count + 1))
     kinds = guess_kinds(spec, roles)
-    found = read_columns(spec.path, as_text(content.data), spec.start, Style(spec.delimiter), names, kinds)
-    return _assemble(spec, roles, found, spec.description)
+    # Commas that divide fields are decimal points only where that is certain.
+    is_certain = spec.decimal is not None or spec.delimiter != ","
+    notations = Notations(spec.decimal if is_certain else ".", guess_commas(spec, roles))
+    text, style = as_text(content.data), Style(spec.delimiter)
+    found = read_columns(spec.path, text, spec.start, style, names, kinds, notations)
+    return _assemble(spec, roles, found, replace(spec, decimal=found.decimal).description)
 
 
 def _read_arff(spec: FileSpec, content: FileBytes) -> Table:
@@ -238,7 +325,8 @@ def _assemble(spec: FileSpec, roles: Roles, content: Content, words: str) -> Tab
     if groups is not None:
         description.append(f"{np.unique(groups).size:,} groups")
     frame = _make_frame(roles, content)
-    return Table(frame, y, weights, roles.feature_names, roles.target_names, kinds, "; ".join(description), groups)
+    names, sentence = (roles.feature_names, roles.target_names), "; ".join(description)
+    return Table(frame, y, weights, *names, kinds, sentence, groups, content.decimal)
 
 
 def _count_kinds(features: list[Field]) -> str:

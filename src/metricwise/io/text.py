@@ -13,7 +13,8 @@ from metricwise.io.chunks import Piece, read_rows
 from metricwise.io.encodings import ByteStream
 from metricwise.io.errors import MalformedLineError, SkipLog
 from metricwise.io.files import open_bytes, read_line_blocks
-from metricwise.io.spec import FileSpec, is_number
+from metricwise.io.notation import is_number
+from metricwise.io.spec import FileSpec
 from metricwise.kernels import parsing
 
 Bytes = NDArray[np.uint8]

@@ -12,7 +12,8 @@ import numpy as np
 
 NOT_A_NUMBER, EXACT, SLOW = range(3)
 
-_PLUS, _MINUS, _DOT, _ZERO, _NINE, _E = 43, 45, 46, 48, 57, 101
+DOT = 46  # the usual decimal point
+_PLUS, _MINUS, _ZERO, _NINE, _E = 43, 45, 48, 57, 101
 _DIGITS_OF_64_BITS = 19
 _LARGEST_EXPONENT = 290  # beyond it, results may be subnormal or infinite
 _POWERS_OF_TEN = 10.0 ** np.arange(23)
@@ -82,8 +83,8 @@ def _scale(mantissa, exponent):
 
 
 @nb.njit(cache=True, nogil=True)
-def read_number(block, at):
-    """Read a decimal number; return whether it is one, its value if that is exact, and its end."""
+def read_number(block, at, point):
+    """Read a number with this decimal point; return whether it is one, its value if that is exact, and its end."""
     negative = block[at] == _MINUS
     if negative or block[at] == _PLUS:
         at += 1
@@ -97,7 +98,7 @@ def read_number(block, at):
                 mantissa = mantissa * np.uint64(10) + np.uint64(byte - _ZERO)
             digits += mantissa != 0
             exponent -= fraction
-        elif byte == _DOT and not fraction:
+        elif byte == point and not fraction:
             fraction = True
         else:
             break

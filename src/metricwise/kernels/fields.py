@@ -11,7 +11,7 @@ where ``position`` is the start of the first line not read and ``place`` is wher
 import numba as nb
 import numpy as np
 
-from metricwise.kernels.decimals import EXACT, NOT_A_NUMBER, SLOW, read_number
+from metricwise.kernels.decimals import DOT, EXACT, NOT_A_NUMBER, SLOW, read_number
 from metricwise.kernels.parsing import _find_next_line, _skip_blanks, _trim_blanks
 
 # What is wrong with a line. The last three are found by the caller.
@@ -113,6 +113,7 @@ def parse_fields(
     strict,
     limit,
     kinds,
+    points,
     places,
     values,
     starts,
@@ -123,8 +124,9 @@ def parse_fields(
 ):
     """Read rows from number ``row`` on.
 
-    Column c is column ``places[c]`` of ``values`` if it holds numbers, or row of ``starts`` and ``stops`` if texts;
-    the stop of a text with special characters is negated. ``lines`` is where the lines of the rows start, ``texts`` how
+    Numbers of column c have the decimal point ``points[c]``, and dots between thousands if that is another one. The
+    column is column ``places[c]`` of ``values`` if it holds numbers, or row of ``starts`` and ``stops`` if texts; the
+    stop of a text with special characters is negated. ``lines`` is where the lines of the rows start, ``texts`` how
     many texts were found in columns of numbers, and where the first was. A delimiter that is blank may be repeated.
     If ``strict``, a row is one line, and what is no number up to ``limit`` in a column of numbers is malformed.
     """
@@ -147,7 +149,9 @@ def parse_fields(
             kind, value, end = NOT_A_NUMBER, np.nan, at
             if kinds[column] == NUMBER:
                 # Nearly all fields are plain numbers, with neither blanks nor quotes.
-                kind, value, end = read_number(block, at)
+                point = points[column]
+                bare = np.uint8(0) if point == delimiter else point  # a delimiter is a decimal point in quotes only
+                kind, value, end = read_number(block, at, bare)
             if kind == EXACT and (block[end] == delimiter or block[end] == _LINE_FEED) and abs(value) <= limit:
                 values[row, place] = value
             else:
@@ -161,7 +165,7 @@ def parse_fields(
                     starts[place, row] = MISSING if absent else start
                     stops[place, row] = -stop if special else stop
                 elif kinds[column] == NUMBER:
-                    code, kind, value = _read_number(block, start, stop, limit)
+                    code, kind, value = _read_number(block, start, stop, limit, point if quoted else bare)
                     if code != FINE and strict:
                         return code, row - first, line, start, before
                     values[row, place] = value
@@ -181,10 +185,34 @@ def parse_fields(
 
 
 @nb.njit(cache=True, nogil=True)
-def _read_number(block, start, stop, limit):
+def _is_grouped(block, start, stop, point):
+    """Return whether a number has dots between thousands, and another decimal point or none: 1.234.567,8."""
+    at = start + (block[start] == 45 or block[start] == 43)
+    first, groups, length = at, 0, 0
+    while at < stop and (block[at] == DOT or 48 <= block[at] <= 57):
+        if block[at] == DOT:
+            if length == 0 or length > 3 or (groups > 0 and length != 3):
+                return False
+            groups, length = groups + 1, 0
+        else:
+            length += 1
+        at += 1
+    if at == first or groups == 0 or length != 3:
+        return False
+    at += at < stop and block[at] == point
+    while at < stop and 48 <= block[at] <= 57:
+        at += 1
+    return at == stop
+
+
+@nb.njit(cache=True, nogil=True)
+def _read_number(block, start, stop, limit, point):
     """Read a number with blanks around it; return the problem, the kind of number, and its value, nan if none."""
-    kind, value, end = read_number(block, _skip_blanks(block, start, 0))
-    if kind == NOT_A_NUMBER or end != _trim_blanks(block, start, stop):
+    start, stop = _skip_blanks(block, start, 0), _trim_blanks(block, start, stop)
+    kind, value, end = read_number(block, start, point)
+    if kind == NOT_A_NUMBER or end != stop:
+        if point != DOT and _is_grouped(block, start, stop, point):
+            return FINE, SLOW, np.nan
         return VALUE, NOT_A_NUMBER, np.nan
     return RANGE if kind == EXACT and abs(value) > limit else FINE, kind, value
 

@@ -13,7 +13,7 @@ row) for the caller to convert.
 import numba as nb
 import numpy as np
 
-from metricwise.kernels.decimals import NOT_A_NUMBER, SLOW, read_number
+from metricwise.kernels.decimals import DOT, NOT_A_NUMBER, SLOW, read_number
 
 # What is wrong with a line. The caller finds texts that are not UTF-8.
 FINE, LABEL, INDEX, ZERO_INDEX, INDEX_ORDER, INDEX_RANGE, VALUE, RANGE, ENCODING = range(9)
@@ -89,7 +89,7 @@ def _read_svmlight_label(block, at, mode):
     """Read the first token; return whether it is a label, the kind of number, its value, and its end."""
     start, kind, value = at, NOT_A_NUMBER, np.nan
     if mode != TEXT_LABEL:
-        kind, value, at = read_number(block, at)
+        kind, value, at = read_number(block, at, DOT)
         if kind != NOT_A_NUMBER and _ends_token(block[at]):
             return True, kind, value, at
         if mode == NUMBER_LABEL:
@@ -126,7 +126,7 @@ def _read_svmlight_entries(block, at, base, n_features, limit, row, entry, indic
             return code, start, entry, n_slow
         at += 1
         start = at
-        kind, value, at = read_number(block, at)
+        kind, value, at = read_number(block, at, DOT)
         if kind == NOT_A_NUMBER or not _ends_token(block[at]):
             return VALUE, start, entry, n_slow
         if kind == SLOW:
