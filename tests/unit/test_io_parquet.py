@@ -9,7 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from metricwise.io import MalformedLineError, parquet, stream
+from metricwise.estimators.selection.columns import Columns
+from metricwise.estimators.selection.times import TimeEncoder
+from metricwise.io import MalformedLineError, parquet, read_table, stream
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -124,3 +126,21 @@ def test_a_missing_library_raises_with_the_command_to_install_it(tmp_path, monke
     monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
     with pytest.raises(ImportError, match=r"pip install metricwise\[parquet\]"):
         stream(path)
+
+
+def test_dates_are_texts_and_durations_are_seconds(tmp_path):
+    times = pd.to_datetime(["2024-05-01 10:30:00", None, "2024-12-24 00:00:00"])
+    frame = pd.DataFrame({"at": times, "zoned": times.tz_localize("UTC"), "day": times.date, "y": [0, 1, 0]})
+    frame["lasted"] = pd.to_timedelta([90, 0, None], unit="s")
+    frame.to_parquet(tmp_path / "rows.parquet")
+    table = read_table(tmp_path / "rows.parquet", target="y")
+    assert table.kinds == {"at": "text", "zoned": "text", "day": "text", "lasted": "number"}
+    assert np.array_equal(table.X["lasted"], [90.0, 0.0, np.nan], equal_nan=True)
+    columns = Columns.of(table.X)
+    assert columns.times == (0, 1, 2)
+    days = TimeEncoder(columns.formats).fit_transform(table.X[["at", "zoned", "day"]])
+    assert days[0, 0] == 19844 + 10.5 / 24 and days[2, -3] == 20081.0
+    with pytest.raises(
+        ValueError, match=r"column 'at' is of type timestamp.*: encode the column as numbers or drop it"
+    ):
+        stream(tmp_path / "rows.parquet", target="y")

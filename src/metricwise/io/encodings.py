@@ -10,6 +10,13 @@ from metricwise.io.errors import UndecodableTextError
 UTF8 = "utf-8"
 _WITHOUT_TRANSCODING = ("utf-8", "utf-8-sig")  # readers pass over the mark that the second allows
 _BLOCK_BYTES = 1 << 20
+# The longer marks first: the first bytes of one are those of another.
+_MARKS = {
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
 
 
 class ByteStream(Protocol):
@@ -24,16 +31,16 @@ class ByteStream(Protocol):
         ...
 
 
-def check_encoding(encoding: str | None) -> str:
-    """Return the name that Python has for an encoding; UTF-8 by default.
+def check_encoding(encoding: str | None) -> str | None:
+    """Return the name that Python has for an encoding; None for one that is to be recognised.
 
     Examples
     --------
-    >>> check_encoding(None), check_encoding("Latin-1"), check_encoding("utf-8-sig")
-    ('utf-8', 'iso8859-1', 'utf-8')
+    >>> check_encoding("Latin-1"), check_encoding("utf-8-sig")
+    ('iso8859-1', 'utf-8')
     """
     if encoding is None:
-        return UTF8
+        return None
     try:
         "".encode(encoding)  # also refuses codecs that are not for text
         name = codecs.lookup(encoding).name
@@ -43,6 +50,17 @@ def check_encoding(encoding: str | None) -> str:
             f"{encoding!r}"
         ) from None
     return UTF8 if name in _WITHOUT_TRANSCODING else name
+
+
+def recognise_encoding(start: bytes) -> str:
+    r"""Return the encoding that the first bytes of a text declare by a byte order mark; UTF-8 if there is none.
+
+    Examples
+    --------
+    >>> recognise_encoding("größe".encode("utf-16")), recognise_encoding(b"age,y\n")
+    ('utf-16', 'utf-8')
+    """
+    return next((encoding for mark, encoding in _MARKS.items() if start.startswith(mark)), UTF8)
 
 
 def explain_undecodable(text: bytes) -> str:

@@ -12,7 +12,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from metricwise.io.encodings import UTF8, ByteStream, Utf8Reader
+from metricwise.io.encodings import UTF8, ByteStream, Utf8Reader, recognise_encoding
 
 A = TypeVar("A")
 T = TypeVar("T")
@@ -25,11 +25,12 @@ _MARK = b"\xef\xbb\xbf"  # the byte order mark, by which some programs declare U
 
 
 class FileBytes(NamedTuple):
-    """The name of a file in messages, its content (decompressed, text in UTF-8), and whether it was compressed."""
+    """The name of a file in messages, its content (decompressed, text in UTF-8), and how it was written."""
 
     name: str
     data: bytes
     is_compressed: bool
+    encoding: str = UTF8
 
 
 def check_file(path: str | os.PathLike[str]) -> str:
@@ -44,8 +45,11 @@ def check_file(path: str | os.PathLike[str]) -> str:
     return name
 
 
-def load_file(path: str | os.PathLike[str], encoding: str = UTF8) -> FileBytes:
-    """Read all of a file, or of standard input if it is called "-"; text comes in UTF-8."""
+def load_file(path: str | os.PathLike[str], encoding: str | None = None) -> FileBytes:
+    """Read all of a file, or of standard input if it is called "-"; text comes in UTF-8.
+
+    An encoding that is not given is recognised by its byte order mark.
+    """
     if os.fsdecode(path) == STANDARD_INPUT:
         name, data = "standard input", sys.stdin.buffer.read()
     else:
@@ -54,22 +58,30 @@ def load_file(path: str | os.PathLike[str], encoding: str = UTF8) -> FileBytes:
     is_compressed = data.startswith(_GZIP)
     if is_compressed:
         data = read_guarded(name, gzip.decompress, data)
-    if encoding != UTF8 and not data.startswith(BINARY_STARTS):
-        data = Utf8Reader(BytesIO(data), name, encoding).read(sys.maxsize)
+    written = recognise_encoding(data) if encoding is None else encoding
+    if written != UTF8 and not data.startswith(BINARY_STARTS):
+        data = Utf8Reader(BytesIO(data), name, written).read(sys.maxsize)
     if not data or data.isspace() or data == _MARK:
         raise ValueError(f"{name} has no rows: the file is empty")
-    return FileBytes(name, data, is_compressed)
+    return FileBytes(name, data, is_compressed, written)
 
 
-def load_head(path: str, encoding: str = UTF8, n_lines: int = 0) -> FileBytes:
-    """Read the first 64 KiB of a file, or more if ``n_lines`` lines need more; text comes in UTF-8."""
+def load_head(path: str, encoding: str | None = None, n_lines: int = 0) -> FileBytes:
+    """Read the first 64 KiB of a file, or more if ``n_lines`` lines need more; text comes in UTF-8.
+
+    An encoding that is not given is recognised by its byte order mark.
+    """
     with open(path, "rb") as file:
         is_compressed = file.read(len(_GZIP)) == _GZIP
-    with closing(open_bytes(path, encoding)) as file:
+    written = encoding
+    if written is None:
+        with closing(open_bytes(path)) as start:
+            written = recognise_encoding(read_guarded(path, start.read, 8))
+    with closing(open_bytes(path, written)) as file:
         data = read_guarded(path, file.read, _HEAD_BYTES)
         while data.count(b"\n") < n_lines and (more := read_guarded(path, file.read, len(data))):
             data += more
-    return FileBytes(path, data, is_compressed)
+    return FileBytes(path, data, is_compressed, written)
 
 
 def is_cut_off(head: FileBytes) -> bool:

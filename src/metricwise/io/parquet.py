@@ -33,6 +33,7 @@ class ParquetTable:
     def __init__(self, source: Any) -> None:
         self._file = import_module("pyarrow.parquet").ParquetFile(source)
         self._arrow = import_module("pyarrow")
+        import_module("pyarrow.compute")
         self.n_rows = int(self._file.metadata.num_rows)
         self.columns = [
             Column(field.name, self._kind(field.type), str(field.type)) for field in self._file.schema_arrow
@@ -44,7 +45,11 @@ class ParquetTable:
             return "text" if self._kind(type_.value_type) == "text" else "other"
         if any(test(type_) for test in (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)):
             return "number"
-        return "text" if types.is_string(type_) or types.is_large_string(type_) else "other"
+        if types.is_duration(type_):
+            return "number"
+        # Dates become texts as a CSV file has them, and are recognised like those.
+        texts = (types.is_string, types.is_large_string, types.is_date, types.is_timestamp)
+        return "text" if any(test(type_) for test in texts) else "other"
 
     def batches(self, numbers: list[int], start: int) -> Iterator[list[NDArray[Any]]]:
         """Yield some columns of consecutive rows: float64 with nan for null, or objects with None for null.
@@ -75,6 +80,8 @@ class ParquetTable:
                 continue
             if self._arrow.types.is_dictionary(column.type):
                 column = column.cast(column.type.value_type)
+            if self._arrow.types.is_temporal(column.type):
+                column = column.cast(self._arrow.string())
             codes = column.combine_chunks().dictionary_encode()
             found = np.asarray(codes.indices.fill_null(-1).to_numpy(zero_copy_only=False), dtype=np.int64)
             fields.append(sort_categories(found, [str(text) for text in codes.dictionary.to_pylist()]))
@@ -83,6 +90,9 @@ class ParquetTable:
     def _values(self, values: Any, number: int) -> NDArray[Any]:
         if self.columns[number].kind == "text":
             return np.array(values.to_pylist(), dtype=object)
+        if self._arrow.types.is_duration(values.type):
+            microseconds = values.cast(self._arrow.duration("us"), safe=False).cast(self._arrow.int64())
+            values = self._arrow.compute.divide(microseconds.cast(self._arrow.float64()), 1e6)
         # Nulls become nan, which no row may hold either.
         numbers = values.cast(self._arrow.float64(), safe=False)
         if isinstance(numbers, self._arrow.ChunkedArray):

@@ -28,7 +28,6 @@ _SUFFIXES: dict[Format, tuple[str, ...]] = {
     "arff": (".arff",),
 }
 _MAGIC: dict[bytes, Format] = dict(zip(BINARY_STARTS, ("parquet", "npy", "npz"), strict=True))
-_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _ROLES = ("target", "weight", "groups", "columns", "drop", "n_features", "labelled")
 _OPTIONS: dict[Format, tuple[str, ...]] = {
     "npy": ("target",),  # labels are in a file of their own
@@ -161,11 +160,10 @@ def describe_file(
         raise ValueError(f"format must be one of {choices}, got {format!r}")
     if n_features is not None:
         check_count("n_features", n_features, least=1)
-    written = check_encoding(encoding)
-    head = content or load_head(check_file(path), written)
-    if written == UTF8 and head.data.startswith(_UTF16_MARKS):
-        raise ValueError(f"{head.name} starts as a text in UTF-16 does: pass encoding='utf-16', or save it as UTF-8")
-    found = next(iter(known for known in _SUFFIXES if known == format), None)
+    known = check_encoding(encoding)
+    head = content or load_head(check_file(path), known)
+    written = head.encoding
+    found = next(iter(one for one in _SUFFIXES if one == format), None)
     found = found or _recognise_format(os.fsdecode(path), head.data, choices)
     if found not in formats:
         raise ValueError(f"{head.name} has the format {found!r}, which cannot be read here: convert it to {choices}")

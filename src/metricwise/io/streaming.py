@@ -240,7 +240,8 @@ def stream(
     zero_based : bool, default=False
         Whether the first feature of an svmlight file has the index 0, not 1.
     encoding : str, default=None
-        How the text of a CSV or svmlight file is written, such as "latin-1", "cp1252" or "utf-16"; UTF-8 by default.
+        How the text of a CSV or svmlight file is written, such as "latin-1" or "cp1252". By default UTF-8, or UTF-16 or
+        UTF-32 if the file starts with its byte order mark.
     dtype : {float64, float32}, default=float64
         The type of the features.
     on_error : {"raise", "skip"}, default="raise"

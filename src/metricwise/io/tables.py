@@ -126,8 +126,8 @@ def read_table(
     zero_based : bool, default=False
         Whether the first feature of an svmlight file has the index 0, not 1.
     encoding : str, default=None
-        How the text of a CSV, ARFF or svmlight file is written, such as "latin-1", "cp1252" or "utf-16"; UTF-8 by
-        default.
+        How the text of a CSV, ARFF or svmlight file is written, such as "latin-1" or "cp1252". By default UTF-8, or
+        UTF-16 or UTF-32 if the file starts with its byte order mark.
 
     Returns
     -------
