@@ -37,7 +37,7 @@ def test_a_german_file_trains_and_predicts(german, tmp_path, algorithm):
     options = ("--target", "betrug", "--pos-label", "ja", "--algorithm", algorithm)
     notes = run_command("train", path, *options, "--out", model).stderr
     assert "with decimal commas" in notes
-    assert "Columns of dates, used as days since 1970, month, weekday and hour: 'datum'." in notes
+    assert "Dates, used as days since 1970, and month, weekday and hour where these vary: 'datum'." in notes
     assert "Warning: columns with a different value in nearly every sample are left out" in notes and "'nr'" in notes
     # A single row shows no comma: the model knows the notation, and columns come in any order.
     few = tmp_path / "few.csv"
@@ -57,7 +57,7 @@ def test_keys_are_kept_and_columns_are_dropped(german, tmp_path):
     model, out = tmp_path / "model.mw", tmp_path / "out.csv"
     options = ("--target", "betrug", "--pos-label", "ja", "--algorithm", "plug-in")
     notes = run_command("train", path, *options, "--drop", "nr", "--drop", "datum", "--out", model).stderr
-    assert "identifiers" not in notes and "dates" not in notes
+    assert "Identifiers" not in notes and "Dates" not in notes
     assert list(metricwise.load(model).table_["columns"]) == ["betrag"]
     run_command("predict", model, path, "--keep-columns", "nr,datum", "--keep-columns", "betrag", "--out", out)
     with out.open() as file:

@@ -114,9 +114,9 @@ def test_metric_classifier_uses_dates_and_says_so_once(caplog, tmp_path):
     with caplog.at_level(logging.INFO, logger="metricwise"), pytest.warns(UserWarning, match="'number'") as warned:
         model = MetricClassifier("f1", candidates=["logistic", "boosted_trees"], cv=3).fit(frame[:600], y[:600])
     assert len([one for one in warned if "identifiers" in str(one.message)]) == 1
-    assert sum("Columns of dates" in record.message for record in caplog.records) == 1
-    assert "Columns of dates, used as days since 1970, month, weekday and hour: 'day'." in model.explain()
-    assert "'number'" in model.explain()
+    assert sum("Dates, used as" in record.message for record in caplog.records) == 1
+    assert "Dates, used as days since 1970, and month, weekday and hour where these vary: 'day'." in model.explain()
+    assert "Identifiers, left out: 'number'." in model.explain()
     later = frame[600:].copy()
     assert f1_score(y[600:], model.predict(later)) > 0.55
     metricwise.save(model, tmp_path / "model.mw")
@@ -154,7 +154,7 @@ def test_own_candidates_get_the_columns_unchanged():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model = MetricClassifier("f1", candidates={"mine": LogisticRegression(max_iter=1000)}).fit(numbers, y)
-    assert "identifiers" not in model.explain()
+    assert "Identifiers" not in model.explain()
 
 
 def test_a_table_of_identifiers_alone_is_refused():

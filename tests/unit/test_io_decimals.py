@@ -41,6 +41,14 @@ def test_columns_of_a_file_with_decimal_commas(column, expected, tmp_path):
     assert chunk.X[:, 0].tolist() == expected and chunk.X[:, 1].tolist() == [0.5, 0.5]
 
 
+def test_numbers_are_those_of_python_to_the_last_bit(tmp_path):
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=2000) * 10.0 ** rng.integers(-8, 12, 2000)
+    texts = [f"{value:,.{digits}f}" for value, digits in zip(values, rng.integers(1, 15, 2000), strict=True)]
+    text = "x;y\n" + "".join(f"{one.translate(str.maketrans(',.', '.,'))};1\n" for one in texts)
+    assert read(tmp_path, text).X["x"].tolist() == [float(one.replace(",", "")) for one in texts]
+
+
 def test_a_comma_far_down_the_file_is_found(tmp_path):
     rows = [f"{number};1.500;{number % 2}\n" for number in range(200)]
     rows[150] = "1,25;1.500;1\n"

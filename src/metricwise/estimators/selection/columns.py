@@ -86,9 +86,12 @@ class Columns:
         """Return a sentence about dates, about durations and about identifiers, as far as there are any."""
         dates = [at for at, format in zip(self.times, self.formats, strict=True) if format != DURATIONS]
         durations = [at for at in self.times if at not in dates]
-        texts = ("used as days since 1970, month, weekday and hour", "used as seconds", "left out as identifiers")
-        found = zip(("dates", "durations", "samples"), texts, (dates, durations, self.identifiers), strict=True)
-        return [f"Columns of {what}, {use}: {_join_names(self.names_of(tuple(at)))}." for what, use, at in found if at]
+        found = {
+            "Dates, used as days since 1970, and month, weekday and hour where these vary": dates,
+            "Durations, used as seconds": durations,
+            "Identifiers, left out": self.identifiers,
+        }
+        return [f"{text}: {_join_names(self.names_of(tuple(at)))}." for text, at in found.items() if at]
 
     def announce(self) -> None:
         """Log how dates are used; warn about identifiers, which are left out."""
