@@ -95,6 +95,37 @@ class Progress:
         click.echo("\r\x1b[K", nl=False, err=True)
 
 
+def show_iterations(progress: Progress) -> Any:
+    """Return a callback of batch training that shows iterations and bounds."""
+
+    def update(entry: Any) -> None:
+        progress.text = f"iteration {entry.iteration}, bounds {entry.lower:.4g} to {entry.objective:.4g}"
+
+    return update
+
+
+def show_text(progress: Progress) -> Any:
+    """Return a callback that shows a line of text."""
+
+    def update(text: Any) -> None:
+        progress.text = str(text)
+
+    return update
+
+
+def show_passes(progress: Progress, passes: int, n_rows: float | None) -> Any:
+    """Return a callback of training on a stream that shows the samples so far, of ``n_rows`` in every pass if known."""
+
+    def update(entry: Any) -> None:
+        progress.text = f"{entry.n_samples:,} samples, measure {entry.measure:.4f}"
+        if entry.seconds_left is not None:
+            progress.fraction = entry.seconds / max(entry.seconds + entry.seconds_left, 1e-9)
+        elif n_rows is not None:
+            progress.fraction = entry.n_samples / (n_rows * passes)
+
+    return update
+
+
 def command(function: Callable[..., Outcome]) -> Callable[..., None]:
     """Add the common options to a command, and print its warnings and errors as one line each."""
 

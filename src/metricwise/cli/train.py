@@ -12,7 +12,7 @@ import click
 
 from metricwise.cli import algorithms
 from metricwise.cli.algorithms import AlgorithmName, Settings, describe_algorithms
-from metricwise.cli.console import Console, Outcome, Progress, command
+from metricwise.cli.console import Console, Outcome, command, show_iterations, show_passes, show_text
 from metricwise.cli.disk import disk_options, has_separate_labels, open_table
 from metricwise.cli.models import check_output, spool_input, store_table_info
 from metricwise.cli.options import (
@@ -188,7 +188,7 @@ def _train_in_memory(
             settings = replace(settings, every=_SAMPLES_BETWEEN_CHECKPOINTS)
         console.interrupt_message = f"stopped; the same command resumes from {settings.checkpoint}, if it was written"
     with console.progress(f"training {algorithm} for {settings.measure}") as progress:
-        settings = replace(settings, callback=_show_text(progress))
+        settings = replace(settings, callback=show_text(progress))
         model = algorithms.build_estimator(algorithm, settings, table.X).fit(table.X, table.y, **given)
     if hasattr(model, "callback"):
         model.callback = None  # model files hold no callbacks
@@ -229,7 +229,7 @@ def _train_on_disk(
             console.note(f"resuming from {settings.checkpoint}")
     model = algorithms.build_learner(algorithm, settings)
     with console.progress(f"training {algorithm} for {settings.measure}") as progress:
-        model.callback = _show_iterations(progress)
+        model.callback = show_iterations(progress)
         model.fit(table.X)
     model.callback = None
     if algorithms.find_algorithm(algorithm).has_checkpoints:
@@ -240,20 +240,6 @@ def _train_on_disk(
         model.table_["target"] = None  # other samples have their labels in another file
     facts = {"algorithm": algorithm, "rows": table.n_rows, "features": int(table.X.shape[1]), "data": table.recognised}
     return model, facts | _find_positive_class(model, table.y)
-
-
-def _show_iterations(progress: Progress) -> Any:
-    def update(entry: Any) -> None:
-        progress.text = f"iteration {entry.iteration}, bounds {entry.lower:.4g} to {entry.objective:.4g}"
-
-    return update
-
-
-def _show_text(progress: Progress) -> Any:
-    def update(text: Any) -> None:
-        progress.text = str(text)
-
-    return update
 
 
 class _Stream:
@@ -304,7 +290,7 @@ class _Stream:
         settings = replace(settings, checkpoint=path, every=_SAMPLES_BETWEEN_CHECKPOINTS, pos_label=pos_label)
         model = algorithms.build_learner(algorithm, settings)
         with self._console.progress(f"training {algorithm} for {settings.measure}") as progress:
-            model.callback = _show_passes(progress, self._passes, _estimate_n_rows(self._path))
+            model.callback = show_passes(progress, self._passes, _estimate_n_rows(self._path))
             model.fit_stream(source, classes=self._classes, n_passes=self._passes)
         model.callback = model.checkpoint = None
         store_table_info(model, None, replace(options, decimal=source.decimal), settings, source.n_features, self._drop)
@@ -338,17 +324,6 @@ def _estimate_n_rows(path: str) -> float | None:
     if head.is_compressed or head.data.startswith(b"PAR1"):
         return None
     return os.path.getsize(path) * head.data.count(b"\n") / len(head.data)
-
-
-def _show_passes(progress: Progress, passes: int, n_rows: float | None) -> Any:
-    def update(entry: Any) -> None:
-        progress.text = f"{entry.n_samples:,} samples, measure {entry.measure:.4f}"
-        if entry.seconds_left is not None:
-            progress.fraction = entry.seconds / max(entry.seconds + entry.seconds_left, 1e-9)
-        elif n_rows is not None:
-            progress.fraction = entry.n_samples / (n_rows * passes)
-
-    return update
 
 
 # ------------------------------------------------------------------------------------------------------------- results
