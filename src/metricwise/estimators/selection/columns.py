@@ -84,18 +84,22 @@ class Columns:
 
     def describe(self) -> list[str]:
         """Return a sentence about dates, about durations and about identifiers, as far as there are any."""
+        left_out = [f"Identifiers, left out: {_join_names(self.names_of(self.identifiers))}."]
+        return self.describe_times() + (left_out if self.identifiers else [])
+
+    def describe_times(self) -> list[str]:
+        """Return a sentence about dates and one about durations, as far as there are any."""
         dates = [at for at, format in zip(self.times, self.formats, strict=True) if format != DURATIONS]
         durations = [at for at in self.times if at not in dates]
         found = {
             "Dates, used as days since 1970, and month, weekday and hour where these vary": dates,
             "Durations, used as seconds": durations,
-            "Identifiers, left out": self.identifiers,
         }
         return [f"{text}: {_join_names(self.names_of(tuple(at)))}." for text, at in found.items() if at]
 
     def announce(self) -> None:
         """Log how dates are used; warn about identifiers, which are left out."""
-        for line in self.describe():
+        for line in self.describe_times():
             _LOG.info(line)
         if self.identifiers:
             warnings.warn(
