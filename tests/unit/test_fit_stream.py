@@ -48,7 +48,7 @@ def test_labels_keep_their_type(labels, frame, tmp_path):
     frame["y"] = np.array(labels)[frame["y"]]
     frame.to_csv(tmp_path / "rows.csv", index=False)
     for classes in (None, list(labels)):
-        model = STAMPClassifier("f1").fit_stream(tmp_path / "rows.csv", classes=classes)
+        model = STAMPClassifier("f1", pos_label=labels[1]).fit_stream(tmp_path / "rows.csv", classes=classes)
         assert model.classes_.tolist() == list(labels)
         assert [type(label) for label in model.predict(frame.drop(columns="y"))[:50].tolist()] == [type(labels[0])] * 50
     on_disk = metricwise.io.open(tmp_path / "rows.csv", cache=tmp_path / "cache")

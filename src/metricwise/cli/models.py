@@ -179,6 +179,16 @@ def _feature_names(model: Any) -> list[str] | None:
     return None if names is None else [str(name) for name in names]
 
 
+def estimate_n_rows(path: str) -> float | None:
+    """Return the number of rows estimated from the length of the first lines; None if the file is compressed."""
+    from metricwise.io.files import load_head
+
+    head = load_head(path)
+    if head.is_compressed or head.data.startswith(b"PAR1"):
+        return None
+    return os.path.getsize(path) * head.data.count(b"\n") / len(head.data)
+
+
 @contextmanager
 def spool_input(path: str) -> Iterator[str]:
     """Yield a path that can be read repeatedly: standard input is copied to a temporary file."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +13,7 @@ from metricwise.cli import algorithms
 from metricwise.cli.algorithms import AlgorithmName, Settings, describe_algorithms
 from metricwise.cli.console import Console, Outcome, command, show_iterations, show_passes, show_text
 from metricwise.cli.disk import disk_options, has_separate_labels, open_table
-from metricwise.cli.models import check_output, spool_input, store_table_info
+from metricwise.cli.models import check_output, estimate_n_rows, spool_input, store_table_info
 from metricwise.cli.options import (
     Column,
     ColumnKey,
@@ -290,7 +289,7 @@ class _Stream:
         settings = replace(settings, checkpoint=path, every=_SAMPLES_BETWEEN_CHECKPOINTS, pos_label=pos_label)
         model = algorithms.build_learner(algorithm, settings)
         with self._console.progress(f"training {algorithm} for {settings.measure}") as progress:
-            model.callback = show_passes(progress, self._passes, _estimate_n_rows(self._path))
+            model.callback = show_passes(progress, self._passes, estimate_n_rows(self._path))
             model.fit_stream(source, classes=self._classes, n_passes=self._passes)
         model.callback = model.checkpoint = None
         store_table_info(model, None, replace(options, decimal=source.decimal), settings, source.n_features, self._drop)
@@ -314,16 +313,6 @@ def _parse_label(text: str) -> Any:
     except ValueError:
         return text.strip()
     return int(number) if number.is_integer() else number
-
-
-def _estimate_n_rows(path: str) -> float | None:
-    """Return the number of rows estimated from the length of the first lines; None if the file is compressed."""
-    from metricwise.io.files import load_head
-
-    head = load_head(path)
-    if head.is_compressed or head.data.startswith(b"PAR1"):
-        return None
-    return os.path.getsize(path) * head.data.count(b"\n") / len(head.data)
 
 
 # ------------------------------------------------------------------------------------------------------------- results
