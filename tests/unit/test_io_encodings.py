@@ -137,7 +137,7 @@ def test_files_without_text_have_no_encoding(tmp_path: Path) -> None:
 def test_the_command_reads_encodings(tmp_path: Path, more: list[str]) -> None:
     path, model = write(tmp_path, "rows.csv", CSV, "latin-1"), tmp_path / "model.mw"
     algorithm = "stamp" if more == ["--stream"] else "multivariate-svm"
-    options = ["--algorithm", algorithm, "--out", model, "-q", *more]
+    options = ["--algorithm", algorithm, "--pos-label", "schön", "--out", model, "-q", *more]
     message = run_command("train", path, *options, code=1).stderr
     assert "of a text that is not UTF-8: pass the encoding of the file, such as --encoding latin-1" in message
     run_command("train", path, *options, "--encoding", "latin-1")

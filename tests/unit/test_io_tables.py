@@ -211,7 +211,9 @@ def test_columns_are_found_by_name_in_any_order(tmp_path):
         read_table(path, target=(), columns=["a", "c"])
     with pytest.raises(MalformedLineError, match=r"line 2, column 5: found 'x' in column 'extra' where a number"):
         read_table(path, target="y", columns={"extra": "number"})
-    with pytest.raises(ValueError, match=r"column 'y' holds labels or weights, and is named among the features, too"):
+    with pytest.raises(
+        ValueError, match=r"column 'y' holds labels, weights or groups, and is named among the features, too"
+    ):
         read_table(path, target="y", columns=["a", "y"])
     bare = write(tmp_path, "1,2\n3,4\n", "bare.csv")
     np.testing.assert_array_equal(read_table(bare, target=(), columns=["p", "q"]).X["q"], [2.0, 4.0])
