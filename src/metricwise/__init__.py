@@ -20,8 +20,8 @@ _HOMES = {
     "metricwise.io.errors": "ModelFileError",
     "metricwise.measures": (
         "Accuracy Averaged BalancedAccuracy CohenKappa FBeta GMean GowerLegendre HMean Jaccard MCC MinRate PRBEP "
-        "PartialAuc PrecisionAtK PrecisionAtRecall QMean RecallAtK RecallAtPrecision RocAuc contingency_measure "
-        "get_measure"
+        "PartialAuc PrecisionAtK PrecisionAtRecall QMean RecallAtK RecallAtPrecision RocAuc Share "
+        "contingency_measure get_measure"
     ),
     "metricwise.persistence": "load save",
     "metricwise.persistence.exports": "export_text to_onnx",

@@ -349,6 +349,10 @@ def check_trainable(measure: Measure, estimator: Any) -> None:
     entry = entry_of(estimator)
     if entry is None or entry.fits(measure):
         return
+    from metricwise.measures import NeedsConstraint
+
+    if isinstance(measure, NeedsConstraint):
+        raise TypeError(measure.why_not_alone)
     needed = " or ".join(capability.__name__ for capability in entry.capabilities)
     fitting = ", ".join(one.name for one in entries() if one.needs and one.fits(measure))
     raise TypeError(

@@ -164,6 +164,27 @@ def test_multilabel_targets_are_trained_and_predicted(tmp_path, algorithm, measu
     assert {"f1_macro", "f1_micro", "f1_samples"} <= {record["measure"] for record in measured}
 
 
+def test_evaluate_prints_counts_shares_and_k(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 2))
+    y = (X[:, 0] + 0.5 * rng.normal(size=200) > 0.8).astype(int)
+    path, model = tmp_path / "rows.csv", tmp_path / "m.mw"
+    pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "y": y}).to_csv(path, index=False)
+    run_command("train", path, "--target", "y", "--algorithm", "plug-in", "--out", model, "-q")
+    predicted = json.loads(run_command("predict", model, path, "--json", "-q").stdout)["columns"]["prediction"]
+    found = np.array(predicted)
+    tp, fp, fn, tn = (
+        int(np.sum(cell)) for cell in (found & y, found & (1 - y), (1 - found) & y, (1 - found) & (1 - y))
+    )
+    printed = run_command("evaluate", model, path, "-q").stdout
+    assert f"tp {tp}, fp {fp}, fn {fn}, tn {tn}" in printed
+    assert f"precision_at_k (k={round(0.5 * y.sum())})" in printed
+    facts = json.loads(run_command("evaluate", model, path, "--measure", "precision", "--json", "-q").stdout)
+    assert facts["counts"] == {"tp": tp, "fp": fp, "fn": fn, "tn": tn}
+    (record,) = facts["measures"]
+    assert record["value"] == pytest.approx(tp / (tp + fp)) and record["low"] < record["value"] < record["high"]
+
+
 def test_a_multiclass_stream_is_trained_evaluated_and_reported(tmp_path):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(600, 3)).round(2)

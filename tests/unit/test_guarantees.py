@@ -23,7 +23,7 @@ TABLE = (30.0, 4.0, 10.0, 56.0)
 SHARES = {
     "accuracy": 86 / 100,
     "false_positive_rate": 4 / 60,
-    "negative_predictive_value": 56 / 66,
+    "npv": 56 / 66,
     "positive_rate": 34 / 100,
     "precision": 30 / 34,
     "recall": 30 / 40,

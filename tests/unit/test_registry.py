@@ -39,14 +39,18 @@ NAMES = (
     "jaccard",
     "matthews_corrcoef",
     "min_rate",
+    "npv",
     "partial_roc_auc",
     "prbep",
+    "precision",
     "precision_at_k",
     "precision_at_recall",
     "q_mean",
+    "recall",
     "recall_at_k",
     "recall_at_precision",
     "roc_auc",
+    "specificity",
 )
 
 

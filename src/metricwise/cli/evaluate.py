@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,7 +11,11 @@ from metricwise.cli.disk import disk_options
 from metricwise.cli.models import get_table_info, load_model, read_like_training, read_pos_label
 from metricwise.cli.options import DataOptions, MeasureText, data_options, pos_label_option
 
+if TYPE_CHECKING:
+    from metricwise.reporting.predictions import Predictions
+
 _AVERAGES = ("f1_macro", "f1_micro", "f1_weighted")
+_FIRST = ("precision", "recall", "specificity", "npv")
 
 
 @click.command(short_help="Evaluate a model by every measure, with intervals.")
@@ -43,7 +47,8 @@ def evaluate(
 ) -> Outcome:
     """Evaluate MODEL on the labelled samples of DATA, which should not be those of training.
 
-    Intervals come from a Bayesian bootstrap of the samples.
+    Intervals come from a Bayesian bootstrap of the samples. For two classes, the counts of true and false positives
+    and negatives are printed, too.
     """
     from metricwise.decisions.targets import describe_positive_class
     from metricwise.reporting.evaluation import evaluate, resolve_measure
@@ -67,14 +72,38 @@ def evaluate(
                 console.note(f"{text} does not apply: {error}")
                 continue
             low, high = evaluation.interval
-            records.append({"measure": text, "value": evaluation.value, "low": low, "high": high})
+            records.append(
+                {"measure": text, "value": evaluation.value, "low": low, "high": high, **_find_k(measure, found)}
+            )
     facts = {"rows": table.n_rows, "confidence": confidence, "measures": records}
     lines = [_format_measures(records, confidence)]
     if found.kind == "binary":
         label, share = found.problems[0].label, float(found.problems[0].truth.mean())
-        facts |= {"positive": {"label": label, "share": share}}
-        lines.insert(0, describe_positive_class(label, share))
+        counts = _count_labels(found)
+        facts |= {"positive": {"label": label, "share": share}, "counts": counts}
+        lines[:0] = [
+            describe_positive_class(label, share),
+            ", ".join(f"{cell} {count}" for cell, count in counts.items()),
+        ]
     return Outcome("\n".join(lines), facts)
+
+
+def _count_labels(found: Predictions) -> dict[str, int]:
+    """Return the contingency table of predictions for two classes."""
+    from metricwise.measures import contingency_table
+
+    table = contingency_table(found.problems[0].truth, found.problems[0].predicted)
+    return {cell: int(getattr(table, cell)) for cell in ("tp", "fp", "fn", "tn")}
+
+
+def _find_k(measure: Any, found: Predictions) -> dict[str, int]:
+    """Return the number of samples that a measure of the top samples predicts positive; empty for other measures."""
+    from metricwise.measures import RestrictsLabellings
+
+    if not isinstance(measure, RestrictsLabellings):
+        return {}
+    truth = found.problems[0].truth
+    return {"k": round(measure.predicted_positives(float(truth.sum()), float(truth.size)))}
 
 
 def _get_label_names(table: Any) -> list[str] | None:
@@ -88,7 +117,7 @@ def _choose_measures(given: tuple[str, ...], own: str | None, kind: str) -> list
 
     texts = list(given)
     if not texts and kind == "binary":
-        texts = [*([own] if own else []), *registered_names()]
+        texts = [*([own] if own else []), *_FIRST, *registered_names()]
     elif not texts:
         averages = [*_AVERAGES, *(["f1_samples"] if kind == "multilabel" else [])]
         tables = [f"{name}_macro" for name in registered_names(needs=CountsTable) if _can_be_averaged(name)]
@@ -116,7 +145,11 @@ def _can_be_averaged(name: str) -> bool:
 
 def _format_measures(records: list[dict[str, Any]], confidence: float) -> str:
     rows = [
-        [record["measure"], f"{record['value']:.4f}", f"{record['low']:.4f} to {record['high']:.4f}"]
+        [_format_name(record), f"{record['value']:.4f}", f"{record['low']:.4f} to {record['high']:.4f}"]
         for record in records
     ]
     return format_table(["measure", "value", f"{100 * confidence:g} % interval"], rows)
+
+
+def _format_name(record: dict[str, Any]) -> str:
+    return f"{record['measure']} (k={record['k']})" if "k" in record else str(record["measure"])

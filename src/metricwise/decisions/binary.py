@@ -20,7 +20,6 @@ from metricwise.decisions.decision import (
 )
 from metricwise.decisions.guarantees import (
     Constraint,
-    Share,
     UnreachableGuaranteeError,
     find_guaranteed_threshold,
     parse_constraints,
@@ -31,7 +30,8 @@ from metricwise.decisions.ranking_posterior import summarize_scores
 from metricwise.decisions.threshold_choice import ThresholdChoice, choose_threshold
 from metricwise.inference.threshold import Candidates, threshold_for
 from metricwise.measures import Measure, PrecisionAtRecall, RecallAtPrecision, contingency_table
-from metricwise.measures.base import CountsTable, RestrictsLabellings
+from metricwise.measures.base import CountsTable, NeedsConstraint, RestrictsLabellings
+from metricwise.measures.shares import Share
 
 
 @dataclass(frozen=True)
@@ -75,6 +75,8 @@ def make_aim(measure: Measure, subject_to: Any) -> Aim:
         return Aim(measure, Share("recall"), [Constraint.of(("precision", ">=", measure.precision)), *constraints])
     if isinstance(measure, PrecisionAtRecall):
         return Aim(measure, Share("precision"), [Constraint.of(("recall", ">=", measure.recall)), *constraints])
+    if isinstance(measure, NeedsConstraint) and all(one.share.name == measure.name for one in constraints):
+        raise ValueError(measure.why_not_alone)
     of_table = isinstance(measure, CountsTable) and not isinstance(measure, RestrictsLabellings)
     if constraints and not of_table:
         raise ValueError(

@@ -20,58 +20,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import betainc, betaincinv
 
-from metricwise._state import stored_fields
 from metricwise._typing import Floats, Indices, Mask
 from metricwise.inference.threshold import Candidates
 from metricwise.measures.base import CountsTable
+from metricwise.measures.shares import SHARE_NAMES, Share
 from metricwise.measures.tables import divide
 
-# Which of the cells tp, fp, fn, tn count, out of which.
-_SHARES: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
-    "accuracy": ((0, 3), (0, 1, 2, 3)),
-    "false_positive_rate": ((1,), (1, 3)),
-    "negative_predictive_value": ((3,), (2, 3)),
-    "positive_rate": ((0, 1), (0, 1, 2, 3)),
-    "precision": ((0,), (0, 1)),
-    "recall": ((0,), (0, 2)),
-    "specificity": ((3,), (1, 3)),
-}
-SHARE_NAMES = tuple(_SHARES)
 _SIGNS = (">=", "<=")
 _TEXT = re.compile(r"\s*([a-z][a-z0-9_-]*)\s*(>=|<=)\s*(\d*\.?\d+)\s*(%?)\s*", re.IGNORECASE)
 
 
 class UnreachableGuaranteeError(ValueError):
     """No threshold can guarantee the constraints; the message reports what can be guaranteed."""
-
-
-@stored_fields(version=1)
-@dataclass(frozen=True)
-class Share:
-    """A share of samples, such as precision: samples of one kind among samples of a wider kind; 0 where there are none.
-
-    Parameters
-    ----------
-    name : str
-        "precision", "recall", "specificity", "negative_predictive_value", "false_positive_rate", "positive_rate" (the
-        share of samples predicted positive) or "accuracy".
-
-    Examples
-    --------
-    >>> float(Share("recall").value(tp=3, fp=5, fn=1, tn=9))
-    0.75
-    """
-
-    name: str
-
-    def counts(self, *table: Any) -> tuple[Any, Any]:
-        """Return the samples of the kind, and of the wider kind, for tables given as tp, fp, fn, tn."""
-        of, among = _SHARES[self.name]
-        return sum(np.asarray(table[i]) for i in of), sum(np.asarray(table[i]) for i in among)
-
-    def value(self, tp: Any, fp: Any, fn: Any, tn: Any) -> Any:
-        """Evaluate the share on one table or on arrays of tables."""
-        return divide(*self.counts(tp, fp, fn, tn))[()]
 
 
 @dataclass(frozen=True)
@@ -97,13 +57,15 @@ class Constraint:
             raise ValueError(
                 f"{given!r} is no constraint: write 'precision>=0.9' or ('precision', '>=', 0.9)"
             ) from error
-        if name not in _SHARES:
-            raise ValueError(f"a constraint is on one of {', '.join(SHARE_NAMES)}, got {name!r}")
+        try:
+            share = Share(name)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"a constraint is on one of {', '.join(SHARE_NAMES)}, got {name!r}") from error
         if sign not in _SIGNS:
             raise ValueError(f"the sign of a constraint is '>=' or '<=', got {sign!r} for {name!r}")
         if isinstance(bound, bool) or not isinstance(bound, Real) or not 0.0 < float(bound) < 1.0:
             raise ValueError(f"the bound on {name!r} must lie between 0 and 1, got {bound!r}; write 90 percent as 0.9")
-        return cls(Share(name), sign == ">=", float(bound))
+        return cls(share, sign == ">=", float(bound))
 
     def __str__(self) -> str:
         return f"{self.share.name} {'>=' if self.is_lower_bound else '<='} {self.bound:.4g}"

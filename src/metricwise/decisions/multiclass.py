@@ -17,7 +17,7 @@ from metricwise.decisions.label_posterior import summarize_labels
 from metricwise.decisions.threshold_choice import ThresholdChoice, choose_threshold
 from metricwise.measures import Averaged, Measure
 from metricwise.measures.averages import matrix_table
-from metricwise.measures.base import CountsClassTables, CountsTable, RestrictsLabellings
+from metricwise.measures.base import CountsClassTables, CountsTable, NeedsConstraint, RestrictsLabellings
 
 
 def average_measure(measure: Measure, what: Literal["classes", "labels"]) -> Any:
@@ -39,6 +39,10 @@ def check_thresholds_serve(measure: Measure, what: Literal["classes", "labels"])
             f"{measure.name!r} is a mean over samples: use BinaryRelevance(estimator, inference='meuf'), which "
             "chooses the labels of each sample for it"
         )
+    if isinstance(measure, NeedsConstraint):
+        raise ValueError(f"{measure.why_not_alone}. For several {what}, train for 'f1_macro' or 'balanced_accuracy'")
+    if what == "labels" and isinstance(measure, Averaged) and isinstance(measure.base, NeedsConstraint):
+        raise ValueError(f"{measure.name!r} cannot be trained for, label by label: {measure.base.why_not_alone}")
     average_measure(measure, what)
 
 

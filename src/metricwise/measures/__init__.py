@@ -16,6 +16,7 @@ from metricwise.measures.base import (
     HasMulticlassValue,
     HasViolatedLabelling,
     Measure,
+    NeedsConstraint,
     RanksPairs,
     Ratio,
     RatioOfRates,
@@ -41,6 +42,7 @@ from metricwise.measures.custom import ContingencyMeasure, RatioContingencyMeasu
 from metricwise.measures.ranking import PartialAuc, RocAuc
 from metricwise.measures.registry import get_measure, register, registered_names
 from metricwise.measures.restricted import PRBEP, PrecisionAtK, PrecisionAtRecall, RecallAtK, RecallAtPrecision
+from metricwise.measures.shares import Share
 from metricwise.measures.tables import contingency_table
 
 __all__ = [
@@ -66,6 +68,7 @@ __all__ = [
     "Jaccard",
     "Measure",
     "MinRate",
+    "NeedsConstraint",
     "PartialAuc",
     "PrecisionAtK",
     "PrecisionAtRecall",
@@ -79,6 +82,7 @@ __all__ = [
     "Response",
     "RestrictsLabellings",
     "RocAuc",
+    "Share",
     "Table",
     "contingency_measure",
     "contingency_table",

@@ -100,6 +100,14 @@ class HasViolatedLabelling(Protocol):
 
 
 @runtime_checkable
+class NeedsConstraint(Protocol):
+    """A share that a useless classifier maximises: it is trained for under a constraint on another share only."""
+
+    @property
+    def why_not_alone(self) -> str: ...
+
+
+@runtime_checkable
 class RestrictsLabellings(Protocol):
     """Only labellings with a fixed number of predicted positives count."""
 

@@ -24,6 +24,7 @@ from metricwise.measures.contingency import (
 )
 from metricwise.measures.ranking import PartialAuc, RocAuc
 from metricwise.measures.restricted import PRBEP, PrecisionAtK, PrecisionAtRecall, RecallAtK, RecallAtPrecision
+from metricwise.measures.shares import Share
 
 _FACTORIES: dict[str, Callable[[], Measure]] = {}
 # Makes a measure from the text of its parameter, by key; "f-beta" has no default and so no name without one.
@@ -236,11 +237,15 @@ register("h_mean", HMean)
 register("jaccard", Jaccard)
 register("matthews_corrcoef", MCC, ["mcc"])
 register("min_rate", MinRate)
+register("npv", partial(Share, "npv"), ["negative_predictive_value"])
 register("partial_roc_auc", PartialAuc, ["partial_auc"])
 register("prbep", PRBEP)
+register("precision", partial(Share, "precision"))
 register("precision_at_k", PrecisionAtK)
 register("precision_at_recall", PrecisionAtRecall)
 register("q_mean", QMean)
+register("recall", partial(Share, "recall"), ["sensitivity"])
 register("recall_at_k", RecallAtK)
 register("recall_at_precision", RecallAtPrecision)
 register("roc_auc", RocAuc, ["auc"])
+register("specificity", partial(Share, "specificity"))

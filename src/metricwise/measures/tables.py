@@ -61,12 +61,10 @@ class NamedTableMeasure(Protocol):
         """Return the measure of each table."""
 
 
-class TableMeasure(ABC):
+class EvaluatesTable(ABC):
     """A measure of the contingency table; subclasses define a name and ``_value`` on float arrays of one shape."""
 
     response: ClassVar[Response] = "labels"
-    # More true positives never lower the measure, and more false positives never raise it.
-    monotone: ClassVar[bool] = True
     # Exchanging positives and negatives leaves the measure unchanged: it needs no positive class.
     symmetric: ClassVar[bool] = False
 
@@ -88,6 +86,13 @@ class TableMeasure(ABC):
         """
         table = contingency_table(y, response, sample_weight)
         return float(self.value(table.tp, table.fp, table.fn, table.tn))
+
+
+class TableMeasure(EvaluatesTable):
+    """A measure of the contingency table that classifiers are trained for: 1 for perfect labels."""
+
+    # More true positives never lower the measure, and more false positives never raise it.
+    monotone: ClassVar[bool] = True
 
     def mistakes_per_loss(self: NamedTableMeasure, n_pos: float, n_neg: float) -> float:
         """Return the number of single mistakes that make up a loss of one.

@@ -172,7 +172,7 @@ def _import_measures() -> tuple[type, ...]:
     tables = (m.FBeta, m.Jaccard, m.GowerLegendre, m.MCC, m.CohenKappa, m.Accuracy, m.BalancedAccuracy)
     rates = (m.GMean, m.HMean, m.QMean, m.MinRate)
     restricted = (m.PRBEP, m.PrecisionAtK, m.RecallAtK, m.RecallAtPrecision, m.PrecisionAtRecall)
-    return (*tables, *rates, *restricted, m.RocAuc, m.PartialAuc, m.Averaged)
+    return (*tables, *rates, *restricted, m.RocAuc, m.PartialAuc, m.Share, m.Averaged)
 
 
 def _import_results() -> tuple[type, ...]:
@@ -187,7 +187,6 @@ def _import_decisions() -> tuple[type, ...]:
     from metricwise.decisions.constant import Constant
     from metricwise.decisions.decision import Calibration, Decision, Sigmoid
     from metricwise.decisions.design_effect import GroupedPosterior
-    from metricwise.decisions.guarantees import Share
     from metricwise.decisions.intervals import TablePosterior
     from metricwise.decisions.label_posterior import LabelPosterior
     from metricwise.decisions.learning_curve import Extrapolation
@@ -203,7 +202,7 @@ def _import_decisions() -> tuple[type, ...]:
         RankingPosterior,
         TablePosterior,
     )
-    return (*tasks, *expected, BatchRule, Calibration, Constant, Decision, Share, Sigmoid)
+    return (*tasks, *expected, BatchRule, Calibration, Constant, Decision, Sigmoid)
 
 
 def _import_solvers() -> tuple[type, ...]:

@@ -213,6 +213,7 @@ _TITLES = {
     "balanced_accuracy": "balanced accuracy",
     "matthews_corrcoef": "Matthews correlation",
     "cohen_kappa": "Cohen's kappa",
+    "npv": "negative predictive value",
     "prbep": "break-even point",
     "precision_at_k": "precision at k",
     "recall_at_k": "recall at k",

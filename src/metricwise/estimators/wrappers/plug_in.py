@@ -66,7 +66,7 @@ class PlugInClassifier(RoutesGroups, MetaEstimatorMixin, ThresholdedClassifier, 
         predicted together: better on large batches, but the label of a sample then depends on the others.
     subject_to : str, tuple or list of these, optional
         Constraints such as "precision>=0.9" or ``("recall", ">=", 0.5)``, on "precision", "recall", "specificity",
-        "negative_predictive_value", "false_positive_rate", "positive_rate" or "accuracy".
+        "npv", "false_positive_rate", "positive_rate" or "accuracy".
     confidence : float or None, default=0.95
         Probability that the constraints hold on new samples. Half of the samples are then kept from training, to test
         it on. With None there is no guarantee: constraints hold on out-of-fold samples, and all samples are used
