@@ -178,8 +178,11 @@ def _evaluate_runs(job: _Comparison, runs: list[_Run], text: str, confidence: fl
     for number, run in enumerate(trained):
         own = [fold[number] for fold in folds]
         draws = np.mean([one.draws[: min(len(other.draws) for other in own)] for one in own], axis=0)
-        means[run.name] = (Evaluation(float(np.mean([one.value for one in own])), draws, confidence), run.seconds)
-    order = sorted(means, key=lambda name: -means[name][0].value)
+        means[run.name] = (
+            Evaluation(float(np.mean([one.value for one in own])), draws, confidence, own[0].is_cost),
+            run.seconds,
+        )
+    order = sorted(means, key=lambda name: means[name][0].badness)
     results = []
     for name in order:
         mean, seconds = means[name]

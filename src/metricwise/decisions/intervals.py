@@ -172,6 +172,11 @@ class TablePosterior(NamedTuple):
     tables: tuple[tuple[float, ...], ...]
 
     @property
+    def n_samples(self) -> float:
+        """The weight of all samples."""
+        return float(np.sum(self.tables))
+
+    @property
     def value(self) -> float:
         """The measure of all samples."""
         return float(self.measure.value(*np.sum(self.tables, axis=0)))

@@ -12,8 +12,10 @@ from metricwise._state import StoredState
 from metricwise._typing import Floats, Labels
 from metricwise.clusters import load_into_memory
 from metricwise.decisions.decision import Decision, Threshold
+from metricwise.decisions.intervals import TablePosterior
 from metricwise.decisions.tasks import Task
 from metricwise.measures import Measure
+from metricwise.measures.base import show_interval, show_value
 
 
 class ThresholdedClassifier(ClassifierMixin, BaseEstimator):
@@ -51,7 +53,21 @@ class ThresholdedClassifier(ClassifierMixin, BaseEstimator):
         self._task, self._decision = task, decision
         self.classes_, self.measure_ = task.classes, task.measure
         self.threshold_ = decision.shown_threshold
-        self.expected_score_, self.expected_score_interval_ = decision.expected_score, decision.expected_interval
+        self._store_expectation(decision.expected_score, decision.expected_interval)
+
+    def _store_expectation(self, value: float, interval: tuple[float, float]) -> None:
+        self.expected_score_ = float(show_value(self.measure_, value, self._n_judged))
+        self.expected_score_interval_ = show_interval(self.measure_, interval, self._n_judged)
+
+    @property
+    def _n_judged(self) -> float:
+        """The weight of the samples that the decision was judged on, for which a total cost is expected."""
+        posterior = self._decision.posterior
+        return posterior.n_samples if isinstance(posterior, TablePosterior) else float("nan")
+
+    def _extrapolate_interval(self, interval: tuple[float, float]) -> tuple[float, float]:
+        """Return the interval of the final model, given that of the models that were judged."""
+        return interval
 
     def decision_function(self, X: Any) -> Any:
         """Return scores minus the threshold; the largest, or the sign of the only one, decides.
@@ -107,7 +123,7 @@ class ThresholdedClassifier(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         n_samples : int, optional
-            Number of new samples; by default infinitely many.
+            Number of new samples; by default infinitely many, of which a total cost is that of as many as in training.
         confidence : float, default=0.9
             The probability.
 
@@ -128,4 +144,5 @@ class ThresholdedClassifier(ClassifierMixin, BaseEstimator):
                 "the model file was written before intervals of several classes and labels were stored: read "
                 "expected_score_interval_, or train the model again"
             )
-        return self._decision.posterior.interval(confidence, n_samples)
+        interval = self._extrapolate_interval(self._decision.posterior.interval(confidence, n_samples))
+        return show_interval(self.measure_, interval, n_samples or self._n_judged)

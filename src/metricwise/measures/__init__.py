@@ -15,6 +15,7 @@ from metricwise.measures.base import (
     HasDualRegion,
     HasMulticlassValue,
     HasViolatedLabelling,
+    IsCost,
     Measure,
     NeedsConstraint,
     RanksPairs,
@@ -38,6 +39,7 @@ from metricwise.measures.contingency import (
     MinRate,
     QMean,
 )
+from metricwise.measures.costs import ContingencyCost, RatioContingencyCost
 from metricwise.measures.custom import ContingencyMeasure, RatioContingencyMeasure, contingency_measure
 from metricwise.measures.ranking import PartialAuc, RocAuc
 from metricwise.measures.registry import get_measure, register, registered_names
@@ -53,6 +55,7 @@ __all__ = [
     "BalancedAccuracy",
     "CohenKappa",
     "ConcaveInRates",
+    "ContingencyCost",
     "ContingencyMeasure",
     "CountsClassTables",
     "CountsTable",
@@ -65,6 +68,7 @@ __all__ = [
     "HasDualRegion",
     "HasMulticlassValue",
     "HasViolatedLabelling",
+    "IsCost",
     "Jaccard",
     "Measure",
     "MinRate",
@@ -75,6 +79,7 @@ __all__ = [
     "QMean",
     "RanksPairs",
     "Ratio",
+    "RatioContingencyCost",
     "RatioContingencyMeasure",
     "RatioOfRates",
     "RecallAtK",

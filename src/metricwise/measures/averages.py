@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from metricwise._state import stored_fields
 from metricwise._typing import Floats
-from metricwise.measures.base import CountsTable, Measure, Response, Table
+from metricwise.measures.base import CountsTable, IsCost, Measure, Response, Table
 from metricwise.measures.checks import check_finite, check_same_length
 from metricwise.measures.tables import divide
 
@@ -50,6 +50,8 @@ class Averaged:
     def __post_init__(self) -> None:
         if not (isinstance(self.base, Measure) and isinstance(self.base, CountsTable)) or isinstance(self.base, type):
             raise TypeError(f"base must be a measure of the contingency table, such as FBeta(), got {self.base!r}.")
+        if isinstance(self.base, IsCost):
+            raise TypeError(f"base must be a measure of which more is better, but {self.base.name!r} is a cost.")
         if self.average not in AVERAGES:
             raise ValueError(f"average must be one of {', '.join(AVERAGES)}, got {self.average!r}.")
 

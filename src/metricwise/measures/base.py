@@ -108,6 +108,35 @@ class NeedsConstraint(Protocol):
 
 
 @runtime_checkable
+class IsCost(Protocol):
+    """A cost, of which less is better. ``value``, which training maximises, falls with it; users see the cost.
+
+    ``cost_of_value`` returns the cost of ``n_samples`` samples that have the given value.
+    """
+
+    def cost_of_value(self, value: Any, n_samples: float) -> Any: ...
+
+
+def show_value(measure: object, value: Any, n_samples: float) -> Any:
+    """Return the value of a measure as users see it: a cost in its own units, for so many samples.
+
+    Examples
+    --------
+    >>> from metricwise import FBeta, contingency_measure
+    >>> cost = contingency_measure(lambda tp, fp, fn, tn: 5 * fn + fp, name="cost", greater_is_better=False)
+    >>> float(show_value(cost, cost.value(tp=3, fp=2, fn=1, tn=4), n_samples=10)), show_value(FBeta(), 0.5, 10)
+    (7.0, 0.5)
+    """
+    return measure.cost_of_value(value, n_samples) if isinstance(measure, IsCost) else value
+
+
+def show_interval(measure: object, interval: tuple[float, float], n_samples: float) -> tuple[float, float]:
+    """Return an interval of values of a measure as users see it, the lower end first."""
+    low, high = (float(show_value(measure, end, n_samples)) for end in interval)
+    return (high, low) if isinstance(measure, IsCost) else (low, high)
+
+
+@runtime_checkable
 class RestrictsLabellings(Protocol):
     """Only labellings with a fixed number of predicted positives count."""
 

@@ -90,27 +90,27 @@ def _label_shift(y: float) -> float:
 
 
 def measure_by_threshold(
-    title: str, steps: Steps, curve: tuple[Floats, Floats, Floats], confidence: float, scale: Scale
+    title: str, steps: Steps, curve: tuple[Floats, Floats, Floats], confidence: float, scale: Scale, is_cost: bool
 ) -> str:
-    """Return the measure at every threshold, with the band that sampling leaves."""
+    """Return the measure, or the cost, at every threshold, with the band that sampling leaves."""
     values, low, high = curve
-    here, best = float(values[steps.own]), int(np.argmax(values))
+    here, best = float(values[steps.own]), int((np.argmin if is_cost else np.argmax)(values))
     words = (
-        f"At the model's threshold {steps.thresholds[steps.own]:.4g} it is {number(here)}; the largest value on these "
+        f"At the model's threshold {steps.thresholds[steps.own]:.4g} it is {number(here)}; the best value on these "
         f"samples is {number(values[best])}, at {steps.thresholds[best]:.4g}."
     )
     ends = _UNIT if scale == "probability" else pad_range(steps.thresholds, 0.0)
-    bottom = min(0.0, float(low.min()))
+    bottom, top = min(0.0, float(low.min())), 1.05 * float(high.max()) if is_cost else 1.0
     chart = Chart(
-        f"{title} against the threshold", words, f"threshold of the {scale}", title, ends, (bottom, 1.0), "measure"
+        f"{title} against the threshold", words, f"threshold of the {scale}", title, ends, (bottom, top), "measure"
     )
     chart.band(steps.thresholds, low, high, "first")
     chart.line(steps.thresholds, values, "first")
     where = float(steps.thresholds[steps.own])
-    chart.segment((where, bottom), (where, 1.0), "faint")
+    chart.segment((where, bottom), (where, top), "faint")
     rising = high[0] < high[-1]  # then the upper left corner is free
     corner = (ends[0], "start", 8.0) if rising else (ends[1], "end", -8.0)
-    chart.label(corner[0], 1.0, f"{100 * confidence:g} % band", corner[1], corner[2], 14, "soft")
+    chart.label(corner[0], top, f"{100 * confidence:g} % band", corner[1], corner[2], 14, "soft")
     chart.dot(where, here, "own", "diamond")
     right = where < 0.5 * (ends[0] + ends[1])
     chart.label(

@@ -20,7 +20,7 @@ from metricwise.decisions.multiclass import average_measure
 from metricwise.decisions.targets import choose_positive_class
 from metricwise.measures import Averaged, BalancedAccuracy, Measure
 from metricwise.measures.averages import is_sample_average, matrix_table
-from metricwise.measures.base import CountsTable, Table
+from metricwise.measures.base import CountsTable, IsCost, Table, show_value
 from metricwise.reporting.predictions import NOUNS, Predictions
 from metricwise.reporting.steps import Steps
 
@@ -40,11 +40,17 @@ class Evaluation:
     value: float
     draws: Floats
     confidence: float
+    is_cost: bool = False  # less is better
 
     @property
     def interval(self) -> tuple[float, float]:
         """The middle part of the resamples."""
         return middle_part(self.draws, self.confidence)
+
+    @property
+    def badness(self) -> float:
+        """The value, negative unless it is a cost: the best model has the least."""
+        return self.value if self.is_cost else -self.value
 
     def ahead_of(self, other: Evaluation) -> tuple[float, float, float]:
         """Return the difference of this model's measure and another's, with its interval."""
@@ -102,7 +108,12 @@ def evaluate(
     random = np.random.default_rng(seed)
     by_scores = measure.response == "scores"
     values, draws = (_evaluate_rankings if by_scores else _evaluate_labels)(models, measure, random)
-    return [Evaluation(float(value), column, confidence) for value, column in zip(values, draws.T, strict=True)]
+    is_cost, n_samples = isinstance(measure, IsCost), float(models[0].weights.sum())
+    shown_values, shown_draws = (show_value(measure, np.asarray(part), n_samples) for part in (values, draws))
+    return [
+        Evaluation(float(value), column, confidence, is_cost)
+        for value, column in zip(shown_values, shown_draws.T, strict=True)
+    ]
 
 
 def _evaluate_labels(
@@ -272,8 +283,12 @@ def measure_curve(
         drawn.append(np.cumsum(of_one * samples, axis=1))
     (tp, fp), (n_pos, n_neg) = ((sums[:, :-1] for sums in drawn), (sums[:, -1:] for sums in drawn))
     values = np.asarray(measure.value(tp, fp, n_pos - tp, n_neg - fp), dtype=np.float64)[:, ::-1]
-    low, high = np.quantile(values, [(1.0 - confidence) / 2.0, (1.0 + confidence) / 2.0], axis=0)
-    return np.asarray(measure.value(*steps.tables), dtype=np.float64), low, high
+    at_steps, drawn_values = (
+        np.asarray(show_value(measure, part, steps.n_pos + steps.n_neg), dtype=np.float64)
+        for part in (measure.value(*steps.tables), values)
+    )
+    low, high = np.quantile(drawn_values, [(1.0 - confidence) / 2.0, (1.0 + confidence) / 2.0], axis=0)
+    return at_steps, low, high
 
 
 def evaluate_resamples(predictions: Predictions, measure: Measure, weights: Floats) -> Floats:
@@ -315,7 +330,8 @@ def evaluate_constant(predictions: Predictions, measure: Measure) -> float:
     size = truth.shape[1]
     constants = np.eye(size, dtype=bool) if predictions.kind == "multiclass" else np.array([[False], [True]])
     found = [np.broadcast_to(labels, truth.shape) for labels in constants]
-    return float(_values_of(measure, truth, found, predictions.kind == "binary")(totals.weight[None, :]).max())
+    best = _values_of(measure, truth, found, predictions.kind == "binary")(totals.weight[None, :]).max()
+    return float(show_value(measure, best, float(predictions.weights.sum())))
 
 
 def evaluate_predictions(predictions: Predictions, measure: Measure) -> float:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from metricwise.measures import Measure, get_measure
-from metricwise.measures.base import CountsTable
+from metricwise.measures.base import CountsTable, show_value
 from metricwise.measures.tables import divide
 from metricwise.reporting.markup import Markup, number, tally
 from metricwise.reporting.models import title_of
@@ -56,7 +56,7 @@ def measure_values(measure: Measure, table: CountsTable, tables: tuple[Any, ...]
         first = next(row for row in rows if row[0] == own.name)
         rows.remove(first)
     else:
-        first = ("own", title_of(own), "", float(own.value(*tables)))
+        first = ("own", title_of(own), "", float(show_value(own, own.value(*tables), sum(tables))))
     why = "the model's measure" if measure.response == "labels" else "judges the threshold"
     return [(first[0], first[1], why, first[3]), *rows]
 
@@ -66,7 +66,8 @@ def explorer_data(explored: list[ExplorerProblem], table: CountsTable) -> str:
     problems = []
     for one in explored:
         steps = one.steps
-        own = np.round(np.asarray(table.value(*steps.tables), dtype=np.float64), 6)
+        values = show_value(table, table.value(*steps.tables), steps.n_pos + steps.n_neg)
+        own = np.round(np.asarray(values, dtype=np.float64), 6)
         problems.append(
             {
                 "name": one.problem.name,

@@ -59,7 +59,7 @@ def headline(
         style="soft",
     )
     interval = f"<p>{percent(evaluated.confidence)} interval {spread(evaluated.interval)}</p>" if has_interval else ""
-    bar = _interval_bar(evaluated.value, *evaluated.interval) if has_interval else ""
+    bar = _interval_bar(evaluated.value, *evaluated.interval) if has_interval and not evaluated.is_cost else ""
     hero = (
         f'<div class="hero"><p class="measure">{text(title_of(measure))}</p>'
         f'<p class="value">{number(evaluated.value)}</p>'
@@ -208,6 +208,7 @@ def comparison(
 
 def _verdict(name: str, other: str, own: Evaluation, its: Evaluation, title: str) -> str:
     difference, low, high = own.ahead_of(its)
-    outcome = "ahead" if low > 0.0 else "behind" if high < 0.0 else "too close to call"
+    above, below = ("behind", "ahead") if own.is_cost else ("ahead", "behind")
+    outcome = above if low > 0.0 else below if high < 0.0 else "too close to call"
     between = NO_INTERVAL if np.isnan([low, high]).any() else f"{signed(low)} to {signed(high)}"
     return f"{title} of {name} minus that of {other}: {signed(difference)} ({between}): {outcome}."

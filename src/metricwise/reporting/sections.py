@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from metricwise.measures import Measure, RocAuc
+from metricwise.measures import IsCost, Measure, RocAuc
 from metricwise.reporting import charts
 from metricwise.reporting.evaluation import measure_curve, threshold_measure
 from metricwise.reporting.explorer import ExplorerProblem, explorer_markup
@@ -84,7 +84,7 @@ def _pictures(one: ExplorerProblem, criterion: Any, confidence: float, seed: int
     drawn = (
         charts.precision_recall(steps, point),
         charts.roc(steps, point, area),
-        charts.measure_by_threshold(title, steps, curve, confidence, problem.scale),
+        charts.measure_by_threshold(title, steps, curve, confidence, problem.scale, isinstance(criterion, IsCost)),
     )
     return "".join(figure(chart, caption) for chart, caption in zip(drawn, captions, strict=True))
 

@@ -22,6 +22,7 @@ class CandidateRun:
     candidate: Candidate
     n_samples: int = 0
     value: float = float("nan")
+    is_cost: bool = False  # whether value and interval are those of a cost, as users see it
     interval: tuple[float, float] = (float("nan"), float("nan"))
     seconds: float = 0.0
     fold_seconds: float = 0.0  # of one training and its scores

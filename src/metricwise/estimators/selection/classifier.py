@@ -27,13 +27,14 @@ from metricwise.estimators.routing import RoutesGroups, pass_to_own_learners
 from metricwise.estimators.selection.candidates import candidates_for
 from metricwise.estimators.selection.clock import Clock
 from metricwise.estimators.selection.ensemble import Mixture, best_mixture
-from metricwise.estimators.selection.explanation import explain_selection, make_records
+from metricwise.estimators.selection.explanation import explain_selection, make_records, show_runs
 from metricwise.estimators.selection.final_training import fit_final
 from metricwise.estimators.selection.halving import Outcome, SuccessiveHalving
 from metricwise.estimators.selection.profile import Profile, recognise_columns, validate_columns
 from metricwise.estimators.selection.schedule import Schedule
 from metricwise.estimators.thresholded import ThresholdedClassifier
 from metricwise.measures import Measure, get_measure
+from metricwise.measures.base import show_value
 from metricwise.threads import limit_threads
 
 _LOG = logging.getLogger("metricwise")
@@ -224,8 +225,10 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
                 outcome = halving.run(candidates)
                 mixture = best_mixture(halving, outcome.rung, outcome.finalists)
                 n_samples = self._fit_final(halving, outcome, mixture, testing)
+            show_runs(outcome.runs, measure, self._n_judged)
             self._records = make_records(outcome.runs, mixture)
-            expected, interval = self._decision.expected_score, self.expected_score_interval_
+            expected = float(show_value(measure, self._decision.expected_score, self._n_judged))
+            interval = self.expected_score_interval_
             positive = task.describe_positive_class(data.target)
             self._explanation = explain_selection(
                 measure.name, outcome.runs, mixture, expected, interval, len(data.y), positive
@@ -271,8 +274,9 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
             curves = [run.curve for run in outcome.finalists]
             self._extrapolation = extrapolate(curves, n_samples, guessed=task.measure.response == "scores")
         self._store_decision(task, replace(decision, is_probability=False))
-        self.expected_score_ = self._extrapolation(decision.expected_score)
-        self.expected_score_interval_ = self._extrapolation.interval(*decision.expected_interval)
+        self._store_expectation(
+            self._extrapolation(decision.expected_score), self._extrapolation.interval(*decision.expected_interval)
+        )
         return n_samples
 
     def _decide(
@@ -352,17 +356,8 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
             raise ImportError("leaderboard_ is a pandas data frame: pip install pandas, or read explain()") from error
         return pd.DataFrame(self._records)
 
-    def score_interval(self, n_samples: int | None = None, confidence: float = 0.9) -> tuple[float, float]:
-        """Return an interval that contains the measure of new samples with the given probability.
-
-        Parameters
-        ----------
-        n_samples : int, optional
-            Number of new samples; by default infinitely many.
-        confidence : float, default=0.9
-            The probability.
-        """
-        return self._extrapolation.interval(*super().score_interval(n_samples, confidence))
+    def _extrapolate_interval(self, interval: tuple[float, float]) -> tuple[float, float]:
+        return self._extrapolation.interval(*interval)
 
     def explain(self) -> str:
         """Return which candidates were selected and why, as text."""

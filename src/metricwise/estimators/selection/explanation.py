@@ -6,6 +6,8 @@ from typing import Any
 
 from metricwise.estimators.selection.candidate_run import CandidateRun
 from metricwise.estimators.selection.ensemble import Mixture
+from metricwise.measures import IsCost, Measure
+from metricwise.measures.base import show_interval, show_value
 
 
 def title_of(run: CandidateRun) -> str:
@@ -19,6 +21,15 @@ def title_of(run: CandidateRun) -> str:
     """
     settings = ", ".join(f"{name}={value}" for name, value in run.candidate.settings.items())
     return f"{run.candidate.name} ({settings})" if settings else run.candidate.name
+
+
+def show_runs(runs: list[CandidateRun], measure: Measure, n_samples: float) -> None:
+    """Put the values of runs in the units that users see; a total cost is that of ``n_samples`` samples."""
+    if isinstance(measure, IsCost):
+        for run in runs:
+            run.is_cost = True
+            run.value = float(show_value(measure, run.value, n_samples))
+            run.interval = show_interval(measure, run.interval, n_samples)
 
 
 def explain_selection(
@@ -49,7 +60,8 @@ def explain_selection(
 
 
 def _last_first(run: CandidateRun) -> tuple[int, float]:
-    return -run.n_samples, -run.value if run.value == run.value else float("inf")
+    worse_by = run.value if run.is_cost else -run.value
+    return -run.n_samples, worse_by if worse_by == worse_by else float("inf")
 
 
 def _describe_run(run: CandidateRun, n_samples: int) -> str:

@@ -31,6 +31,7 @@ from metricwise.estimators.wrappers.adapted.adapter import Adapter
 from metricwise.estimators.wrappers.adapted.inputs import ADAPTED, Inputs, check_inputs, check_trained, default_inputs
 from metricwise.estimators.wrappers.plug_in import copy_feature_names
 from metricwise.measures import Measure, get_measure
+from metricwise.measures.base import show_value
 from metricwise.registry import check_trainable
 from metricwise.results import Result
 
@@ -352,7 +353,9 @@ class AdaptedSVC(RoutesGroups, MetaEstimatorMixin, ThresholdedClassifier, NamedE
         self.svc_, self.result_, self.input_weights_ = adapter.machine, adapter.result, adapter.input_weights
         self.n_iter_ = adapter.machine.n_iter_
         self.selected_, self.adapted_ = found.selected, found.selected == ADAPTED
-        self.out_of_fold_scores_ = {one.name: one.expected_score for one in found.candidates}
+        self.out_of_fold_scores_ = {
+            one.name: float(show_value(self.measure_, one.expected_score, self._n_judged)) for one in found.candidates
+        }
         if not (self.use_features or self._uses_default_inputs):
             copy_feature_names(self, found.models.values())
 

@@ -49,7 +49,8 @@ class CostSensitiveClassifier(PlugInClassifier):
         ``decision_function``.
     measure : str or Measure, default="f1"
         The measure of the predictions: a ratio of the rates ("f1", "jaccard", "cohen_kappa", ...) or a concave function
-        of them ("g_mean", "h_mean", "q_mean", "min_rate").
+        of them ("g_mean", "h_mean", "q_mean", "min_rate"). A linear cost, such as 5 fn + fp made by
+        `contingency_measure`, sets one weighting.
     max_iter : int, default=3
         Largest number of iterations with class weights. Each trains the classifier once per fold. With 0 this is
         `PlugInClassifier`.

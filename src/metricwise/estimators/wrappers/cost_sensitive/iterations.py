@@ -30,7 +30,7 @@ from metricwise.decisions.out_of_fold import OutOfFoldScores, Splits, score_out_
 from metricwise.decisions.tasks import Task
 from metricwise.decisions.training_data import TrainingData
 from metricwise.estimators.wrappers.cost_sensitive.learners import can_start_from, fit_from
-from metricwise.measures.base import CountsTable
+from metricwise.measures.base import CountsTable, show_value
 from metricwise.solvers.amp_problem import ClassCosts
 from metricwise.solvers.class_costs import compute_class_costs
 
@@ -200,7 +200,9 @@ def describe_iteration(plan: WeightingPlan, one: JudgedWeights) -> Iteration:
     """Return the record of an iteration for users."""
     threshold = float(one.judged.decision.threshold) + plan.log_odds_shift(one.class_weights)
     shown = show_probability(threshold) if plan.has_probabilities else threshold
-    return Iteration(one.class_weights, one.expected_score, shown)
+    measure, n_samples = plan.executor.task.measure, float(one.judged.samples.weights.sum())
+    score = float(show_value(measure, one.expected_score, n_samples))
+    return Iteration(one.class_weights, score, shown)
 
 
 def decide_for_final(plan: WeightingPlan, one: JudgedWeights, model: Any) -> Decision:

@@ -1,0 +1,149 @@
+"""Costs of the contingency table, given as functions: less is better."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from metricwise._typing import Floats
+from metricwise.measures.base import Ratio
+from metricwise.measures.functions import PROBE, RatioFunction, TableFunction, evaluate_function
+from metricwise.measures.tables import TableMeasure, contingency_table, divide
+
+_EXACT = 1e-9  # relative difference within which a function counts as linear, or as a total
+
+
+@dataclass(frozen=True)
+class ContingencyCost(TableMeasure):
+    """A user-defined cost of the contingency table; `contingency_measure` with ``greater_is_better=False`` makes it.
+
+    `score` is the cost. Training and thresholds maximise `value`, which is 1 minus the cost; a cost that adds up over
+    samples (a total, such as 5 fn + fp) is divided by their number first, so that samples of any size compare. Where
+    the function returns NaN (0/0), the value is 0.
+
+    Parameters
+    ----------
+    function : callable
+        A function of (tp, fp, fn, tn).
+    name : str
+        The name of the cost.
+    elementwise : bool
+        Whether the function takes numbers only, so that it is called once per table.
+    is_total : bool
+        Whether the cost of twice the samples is twice the cost.
+    unit : float
+        The cost of a sample whose value is 0.
+    """
+
+    function: TableFunction
+    name: str
+    elementwise: bool
+    is_total: bool
+    unit: float
+
+    # Nothing is known about a user's function.
+    monotone = False
+
+    def _value(self, tp: Floats, fp: Floats, fn: Floats, tn: Floats) -> Floats:
+        cost = evaluate_function(self.function, self.elementwise, tp, fp, fn, tn)
+        total = tp + fp + fn + tn if self.is_total else np.ones(tp.shape)
+        return np.where(np.isnan(cost), 0.0, 1.0 - divide(cost, self.unit * total))
+
+    def cost_of_value(self, value: Any, n_samples: float) -> Any:
+        """Return the cost of ``n_samples`` samples with a value."""
+        # Rounded, since 1 - value has lost the last digits of the cost.
+        scale = self.unit * (n_samples if self.is_total else 1.0)
+        return np.round(scale * np.subtract(1.0, value), 9)[()]
+
+    def score(self, y: ArrayLike, response: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Return the cost of predicted labels ``response`` given the truth ``y``: less is better.
+
+        Both hold 0 and 1, -1 and 1, or booleans.
+        """
+        table = contingency_table(y, response, sample_weight)
+        counts = (table.tp, table.fp, table.fn, table.tn)
+        cost = evaluate_function(self.function, self.elementwise, *map(np.asarray, counts))
+        return float(self.cost_of_value(0.0, sum(counts)) if np.isnan(cost) else cost)
+
+    def mistakes_per_loss(self, n_pos: float, n_neg: float) -> float:
+        """Return the number of single mistakes that make up a loss of one.
+
+        This is one over what missing one unit of positive weight adds to the cost of perfect labels. A cost that misses
+        do not raise is measured by a false alarm instead.
+
+        Raises
+        ------
+        ValueError
+            If neither kind of mistake raises the cost of perfect labels.
+        """
+        perfect = float(self.value(n_pos, 0.0, 0.0, n_neg))
+        missed, alarm = min(1.0, n_pos), min(1.0, n_neg)
+        worse = (self.value(n_pos - missed, 0.0, missed, n_neg), self.value(n_pos, alarm, 0.0, n_neg - alarm))
+        for weight, value in zip((missed, alarm), worse, strict=True):
+            if weight > 0.0 and np.isfinite(value) and value < perfect:
+                return weight / (perfect - float(value))
+        raise ValueError(
+            f"a single mistake does not raise the cost {self.name!r} of perfect labels (n_pos={n_pos:g}, "
+            f"n_neg={n_neg:g}), so that nothing can be trained for it: check its formula."
+        )
+
+
+@dataclass(frozen=True)
+class RatioContingencyCost(ContingencyCost):
+    """A user-defined cost that is linear in the table, or a ratio of affine functions of the rates.
+
+    Parameters
+    ----------
+    function : callable
+        A function of (tp, fp, fn, tn).
+    name : str
+        The name of the cost.
+    elementwise : bool
+        Whether the function takes numbers only, so that it is called once per table.
+    is_total : bool
+        Whether the cost of twice the samples is twice the cost.
+    unit : float
+        The cost of a sample whose value is 0.
+    ratio_function : callable
+        Returns the six coefficients of the cost (per sample, if it is a total) as a `Ratio` at theta = n-/n+.
+    """
+
+    ratio_function: RatioFunction
+
+    def ratio(self, theta: float) -> Ratio:
+        """Return the coefficients of the value, 1 minus the cost, at theta = n-/n+."""
+        a0, a1, a2, b0, b1, b2 = self.ratio_function(theta)
+        return Ratio(b0 - a0 / self.unit, b1 - a1 / self.unit, b2 - a2 / self.unit, b0, b1, b2)
+
+
+@dataclass(frozen=True)
+class _LinearRatio:
+    """The mean cost of a sample as a ratio of the rates, for fixed costs of a tp, fp, fn and tn."""
+
+    costs: tuple[float, float, float, float]
+
+    def __call__(self, theta: float) -> Ratio:
+        tp, fp, fn, tn = self.costs
+        return Ratio(fn + theta * fp, tp - fn, theta * (tn - fp), 1.0 + theta, 0.0, 0.0)
+
+
+def make_cost(
+    function: TableFunction, name: str, elementwise: bool, ratio: RatioFunction | None
+) -> ContingencyCost | RatioContingencyCost:
+    """Return the cost of a checked function: a ratio if one is given, or if the function is linear."""
+    if ratio is not None:
+        return RatioContingencyCost(function, name, elementwise, False, 1.0, ratio)
+    at_probe, at_twice, units = (
+        evaluate_function(function, elementwise, *tables)
+        for tables in (PROBE, tuple(2.0 * count for count in PROBE), tuple(np.eye(4)))
+    )
+    is_total = bool(np.allclose(at_twice, 2.0 * at_probe, rtol=_EXACT, atol=0.0))
+    if is_total and np.all(np.isfinite(units)) and np.allclose(units @ np.array(PROBE), at_probe, rtol=_EXACT):
+        tp, fp, fn, tn = (float(cost) for cost in units)
+        dearest = max(fn - tp, fp - tn)
+        unit = dearest if dearest > 0.0 else 1.0
+        return RatioContingencyCost(function, name, elementwise, True, unit, _LinearRatio((tp, fp, fn, tn)))
+    return ContingencyCost(function, name, elementwise, is_total, 1.0)
