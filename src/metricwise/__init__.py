@@ -29,7 +29,9 @@ _HOMES = {
     "metricwise.reporting.displays": "MeasureCurveDisplay",
     "metricwise.reporting.page": "Report report",
     "metricwise.reporting.training_displays": "ConvergenceDisplay LeaderboardDisplay",
-    "metricwise.results": "Certificate DegenerateOptimumWarning History Result Status StreamEntry StreamResult",
+    "metricwise.results": (
+        "Certificate DegenerateOptimumWarning FallbackResult History Result Status StreamEntry StreamResult"
+    ),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 

@@ -333,7 +333,7 @@ def measure_names(estimator: str | type | None = None) -> tuple[str, ...]:
     >>> "recall_at_precision" in measure_names("MultivariateSVC")
     False
     """
-    from metricwise.measures import registered_names
+    from metricwise.measures import NeedsConstraint, get_measure, registered_names
 
     if estimator is None:
         return registered_names()
@@ -341,7 +341,8 @@ def measure_names(estimator: str | type | None = None) -> tuple[str, ...]:
     if entry is None or not entry.needs:
         known = ", ".join(sorted(one.name for one in entries() if one.needs))
         raise ValueError(f"estimator must be one of {known}, got {estimator!r}")
-    return registered_names(entry.capabilities)
+    named = {name: get_measure(name) for name in registered_names(entry.capabilities)}
+    return tuple(name for name, measure in named.items() if not isinstance(measure, NeedsConstraint))
 
 
 def check_trainable(measure: Measure, estimator: Any) -> None:

@@ -26,6 +26,8 @@ class Status(Enum):
     """The duality gap reached the tolerance."""
     DEGENERATE = "degenerate"
     """The gap reached the tolerance, and w = 0 is as good: the surrogate does not see the features."""
+    FALLBACK = "fallback"
+    """The surrogate of the measure is degenerate; training went on for a weighted accuracy, to its tolerance."""
     MAX_ITER = "max_iter"
     MAX_SECONDS = "max_seconds"
     SETTLED = "settled"
@@ -44,7 +46,7 @@ class Status(Enum):
     @property
     def reached_tolerance(self) -> bool:
         """Whether training ended because the duality gap was small enough."""
-        return self in (Status.OPTIMAL, Status.DEGENERATE)
+        return self in (Status.OPTIMAL, Status.DEGENERATE, Status.FALLBACK)
 
 
 @stored_fields(version=1)
@@ -244,12 +246,16 @@ class ProblemDescription:
         For a ratio of rates, the challenge level that the witness belongs to.
     columns : tuple of int, optional
         The features that the weights are restricted to, ascending; None for all.
+    positive_weight : float, optional
+        The weight of a positive sample in the accuracy that is trained for instead of the measure, relative to that of
+        a negative one; None if the measure itself is trained for.
     """
 
     objective: Objective = Objective.SLACK
     smoothing: float | None = None
     level: float | None = None
     columns: tuple[int, ...] | None = None
+    positive_weight: float | None = None
 
 
 @stored_fields(version=1)
@@ -295,6 +301,30 @@ class Result:
             "weights": f"{self.weights.size:,}",
         }
         return _html_table("Result", rows)
+
+
+@stored_fields(version=1)
+@dataclass(frozen=True)
+class FallbackResult(Result):
+    """The result of training for a weighted accuracy where the surrogate of the measure is degenerate.
+
+    Weights, certificate and history are those of the weighted accuracy; the threshold is chosen for the measure.
+
+    Attributes
+    ----------
+    positive_weight : float
+        The weight of a positive sample relative to that of a negative one.
+    degenerate : Result
+        The result for the measure itself, whose certificate shows that no weights are better than w = 0.
+    """
+
+    positive_weight: float
+    degenerate: Result = field(repr=False)
+
+    @property
+    def problem(self) -> ProblemDescription:
+        """The problem whose objective the certificate bounds."""
+        return ProblemDescription(positive_weight=self.positive_weight)
 
 
 @dataclass(frozen=True)

@@ -90,7 +90,7 @@ def make_degenerate_data():
 def test_a_degenerate_optimum_warns_once():
     data, target = make_degenerate_data()
     with pytest.warns(DegenerateOptimumWarning, match="w = 0.*roc_auc") as caught:
-        model = MultivariateSVC(C=10.0).fit(data, target)
+        model = MultivariateSVC(C=10.0, threshold=0.0).fit(data, target)
     assert len([w for w in caught if w.category is DegenerateOptimumWarning]) == 1
     assert model.result_.status is Status.DEGENERATE
     certificate = model.result_.certificate

@@ -106,6 +106,7 @@ def test_thresholds_minimise_a_cost():
         lambda: CostSensitiveClassifier(LogisticRegression(), COST),
         lambda: AdaptedSVC(COST, [("logistic", LogisticRegression())]),
         lambda: MetricClassifier(COST, candidates=["logistic", "multivariate_svm"]),
+        lambda: MultivariateSVC(COST),
         lambda: AMPClassifier(COST),
         lambda: STAMPClassifier(COST),
     ],

@@ -25,8 +25,9 @@ from metricwise.certifying.coefficients import check_coefficients, restrict_to_c
 from metricwise.certifying.data import KernelData, LinearData, SamplesInBlocks, TrainingData
 from metricwise.certifying.fitted import FittedModel, read_model
 from metricwise.certifying.kernels import check_gamma, check_support
-from metricwise.certifying.problems import BinaryProblem, derive_problems
+from metricwise.certifying.problems import BinaryProblem, derive_problems, weigh_positives
 from metricwise.clusters import is_dask, load_into_memory, refuse_client
+from metricwise.measures import Accuracy
 from metricwise.results import Certificate, Result
 
 __all__ = ["certify"]
@@ -127,5 +128,9 @@ def _certify_result(fitted: FittedModel, X: Any, k: int, problem: BinaryProblem,
     data: TrainingData = LinearData(X, kept, fitted.constant)
     if fitted.kernel is not None:
         data = KernelData(X, kept, fitted.constant, fitted.kernel)
-    task = BoundedProblem(data, problem.positive[kept], problem.weights[kept], fitted.measure, fitted.C)
+    positive, weights, measure = problem.positive[kept], problem.weights[kept], fitted.measure
+    heavier = result.problem.positive_weight
+    if heavier is not None:  # a weighted accuracy was trained for instead of the measure
+        weights, measure = weigh_positives(positive, weights, heavier), Accuracy()
+    task = BoundedProblem(data, positive, weights, measure, fitted.C)
     return compute_bounds(task, restricted)

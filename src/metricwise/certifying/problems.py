@@ -94,3 +94,15 @@ def _weigh_classes(classes: Labels, counts: Floats, class_weight: Any) -> Floats
         return np.asarray(counts.sum() / (classes.size * counts))
     given: Mapping[Any, float] = class_weight or {}
     return np.array([given.get(label, 1.0) for label in classes.tolist()], dtype=np.float64)
+
+
+def weigh_positives(positive: Mask, weights: Floats, heavier: float) -> Floats:
+    """Return the weights of an accuracy in which positives weigh so many times more, with the same total.
+
+    Examples
+    --------
+    >>> weigh_positives(np.array([True, False, False]), np.ones(3), 4.0)
+    array([2. , 0.5, 0.5])
+    """
+    unscaled = weights * np.where(positive, heavier, 1.0)
+    return np.asarray(unscaled * (weights.sum() / unscaled.sum()))

@@ -176,9 +176,18 @@ def _import_measures() -> tuple[type, ...]:
 
 
 def _import_results() -> tuple[type, ...]:
-    from metricwise.results import Certificate, History, HistoryEntry, Result, Status, StreamEntry, Witness
+    from metricwise.results import (
+        Certificate,
+        FallbackResult,
+        History,
+        HistoryEntry,
+        Result,
+        Status,
+        StreamEntry,
+        Witness,
+    )
 
-    return Certificate, History, HistoryEntry, Result, Status, StreamEntry, Witness
+    return Certificate, FallbackResult, History, HistoryEntry, Result, Status, StreamEntry, Witness
 
 
 def _import_decisions() -> tuple[type, ...]:

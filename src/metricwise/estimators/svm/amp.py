@@ -14,6 +14,7 @@ from metricwise._typing import Floats
 from metricwise.estimators.svm.base import BatchClassifier
 from metricwise.estimators.svm.training import BinaryFit, TrainingData, TrainingPlan
 from metricwise.measures import Measure
+from metricwise.results import FallbackResult
 from metricwise.solvers.amp import AMP, AmpResult
 from metricwise.solvers.amp_problem import make_amp_problem
 from metricwise.solvers.cutting_plane import CuttingPlane
@@ -119,6 +120,7 @@ class AMPClassifier(BatchClassifier):
     """
 
     __stored_state__: ClassVar[StoredState] = BatchClassifier.__stored_state__.extend("challenge_levels_")
+    _falls_back = True
     _degenerate_remedy = (
         "If C is very small, raise it. Otherwise fit an intercept, or train MultivariateSVC with measure='roc_auc' and "
         "choose the threshold for {measure!r}"
@@ -167,5 +169,6 @@ class AMPClassifier(BatchClassifier):
 
     def _store(self, plan: TrainingPlan, fits: Sequence[BinaryFit]) -> None:
         super()._store(plan, fits)
-        levels = [np.array(fit.result.levels) for fit in fits if isinstance(fit.result, AmpResult)]
+        results = [fit.result.degenerate if isinstance(fit.result, FallbackResult) else fit.result for fit in fits]
+        levels = [np.array(result.levels) for result in results if isinstance(result, AmpResult)]
         self.challenge_levels_: Floats | list[Floats] = levels[0] if len(levels) == 1 else levels

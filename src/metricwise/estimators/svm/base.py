@@ -26,6 +26,7 @@ from metricwise.designs.kernel_function import PRECOMPUTED, KernelFunction
 from metricwise.estimators.checkpoints import digest, settings_of
 from metricwise.estimators.inputs import data_of_cluster, is_chunked, refuse_chunks, restore_on_error, validate_samples
 from metricwise.estimators.linear import LinearClassifier
+from metricwise.estimators.svm.fallback import train_weighted_accuracy
 from metricwise.estimators.svm.kernel import Kernel, KernelSettings, KernelSpace, make_kernel_space, score_by_kernel
 from metricwise.estimators.svm.training import BinaryFit, BinaryTarget, TrainingData, TrainingPlan, fit_binary_problems
 from metricwise.estimators.svm.training_file import TrainingFile
@@ -109,6 +110,9 @@ class BatchClassifier(LinearClassifier):
 
     # A client belongs to a call and to no pipeline: it is not routed.
     __metadata_request__fit: ClassVar[dict[str, Any]] = {"client": UNUSED, "groups": True}
+
+    # Whether a weighted accuracy is trained for where the surrogate of the measure is degenerate.
+    _falls_back: ClassVar[bool] = False
 
     # What to do where no weights are better than w = 0; {measure!r} stands for the name of the measure.
     _degenerate_remedy: ClassVar[str]
@@ -194,6 +198,7 @@ class BatchClassifier(LinearClassifier):
             seed,
             self.intercept_value,
             self.callback,
+            fall_back=train_weighted_accuracy if self._falls_back and not isinstance(measure, RanksPairs) else None,
         )
 
     def _add_checkpoint(self, plan: TrainingPlan, path: str | Path, *content: Any) -> TrainingPlan:
@@ -268,6 +273,18 @@ class BatchClassifier(LinearClassifier):
                     ConvergenceWarning,
                     stacklevel=3,
                 )
+        weights = [result.problem.positive_weight for result in results if result.problem.positive_weight is not None]
+        if weights:
+            name = self.measure_.name
+            several = f" in {len(weights)} of {len(results)} problems" if len(results) > 1 else ""
+            warnings.warn(
+                f"the surrogate of {name!r} is degenerate on these data{several}: no weights are better than w = 0. "
+                f"Scores are therefore trained for the accuracy with {max(weights):.3g} times the weight for positive "
+                f"samples (result_.status is 'fallback'); the threshold is chosen for {name!r}. Compare "
+                "PlugInClassifier with a LogisticRegression; more features help, and if C is very small, raise it",
+                DegenerateOptimumWarning,
+                stacklevel=3,
+            )
         if Status.DEGENERATE in statuses:
             name = self.measure_.name
             warnings.warn(

@@ -161,6 +161,7 @@ class MultivariateSVC(BatchClassifier):
         "score_bins": [Interval(Integral, 2, None, closed="left"), None],
     }
     _warm_states: dict[int, WarmState] | None = None  # of the last fit with warm_start
+    _falls_back = True
     _degenerate_remedy = (
         "If C is very small, raise it. Otherwise train measure='roc_auc', or measure='accuracy' with "
         "class_weight='balanced', and choose the threshold for {measure!r}; more features also help"

@@ -110,6 +110,7 @@ class SmoothedSVC(BatchClassifier):
     _parameter_constraints: ClassVar[dict[str, Any]] = BatchClassifier._parameter_constraints | {
         "method": [StrOptions({"lbfgs", "accelerated"})]
     }
+    _falls_back = True
     _degenerate_remedy = (
         "If C is very small, raise it. Otherwise train measure='roc_auc', or measure='accuracy' with "
         "class_weight='balanced', and choose the threshold for {measure!r}; more features also help"

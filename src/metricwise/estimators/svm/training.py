@@ -20,11 +20,14 @@ from metricwise.estimators.svm.warm_start import WarmState, fingerprint_problem,
 from metricwise.inference import threshold_for
 from metricwise.measures import Measure
 from metricwise.measures.base import CountsTopSamples, RestrictsLabellings
-from metricwise.results import Result
+from metricwise.results import Result, Status
 from metricwise.solvers import Limits, make_problem, run
 from metricwise.solvers.loop import Callback, Solver
 
 ProblemFactory = Callable[[Design, Mask, Measure, float, Floats], Any]
+# Of the plan, the design, the target, the folds, the limits of a solver run and the degenerate result; returns weights
+# and a threshold, or None.
+FallBack = Callable[..., "tuple[Result, float] | None"]
 
 
 @dataclass(frozen=True)
@@ -91,6 +94,8 @@ class TrainingPlan:
         Scores the samples of a design by a solution.
     checkpoint : TrainingFile, optional
         File from which solver runs are resumed.
+    fall_back : callable, optional
+        Trains for something else where the problem is degenerate, unless the threshold is given as a number.
     """
 
     measure: Measure
@@ -108,6 +113,7 @@ class TrainingPlan:
     refit: Callable[[Any, Result, float | None], Result] | None = None
     score: Callable[[Result, Design], Floats] = score_by_weights
     checkpoint: TrainingFile | None = None
+    fall_back: FallBack | None = None
 
 
 @dataclass(frozen=True)
@@ -134,7 +140,7 @@ def fit_binary_problem(plan: TrainingPlan, data: TrainingData, number: int) -> B
     splits = split_target(plan, data, target) if plan.threshold == "cv" else []
     limits = divide_limits(plan.limits, (len(splits) + 1) * len(data.targets))
     design = _select_design(plan, data.design, target, limits)
-    problem = _make_problem(plan, design, target, target.samples, plan.measure)
+    problem = make_binary_problem(plan, design, target, target.samples, plan.measure)
     if plan.warm_states is None:
         result, _ = solve(plan, problem, limits, callback=plan.callback)
         warm_state = None
@@ -145,8 +151,13 @@ def fit_binary_problem(plan: TrainingPlan, data: TrainingData, number: int) -> B
         start = warm_start(plan.solver, problem, plan.warm_states.get(number), content, plan.kernel)
         result, state = solve(plan, problem, limits, start, plan.callback)
         warm_state = WarmState(content, state)
+    lacks_folds = plan.threshold == "cv" and not splits
+    if result.status is Status.DEGENERATE and plan.fall_back is not None and isinstance(plan.threshold, str):
+        instead = plan.fall_back(plan, design, target, splits, limits, result)
+        if instead is not None:
+            return BinaryFit(*instead, lacks_folds, warm_state)
     threshold = select_threshold(plan, design, target, result, splits, limits)
-    return BinaryFit(result, threshold, plan.threshold == "cv" and not splits, warm_state)
+    return BinaryFit(result, threshold, lacks_folds, warm_state)
 
 
 def divide_limits(limits: Limits, n_runs: int) -> Limits:
@@ -181,7 +192,10 @@ def _select_design(plan: TrainingPlan, design: Design, target: BinaryTarget, lim
     return select_kernel_design(plan.kernel, samples, target.positive, plan.solver, restrict, limits, plan.seed)
 
 
-def _make_problem(plan: TrainingPlan, design: Design, target: BinaryTarget, samples: Indices, measure: Measure) -> Any:
+def make_binary_problem(
+    plan: TrainingPlan, design: Design, target: BinaryTarget, samples: Indices, measure: Measure
+) -> Any:
+    """Return the problem of some samples, equal ones merged."""
     samples, weights = merge_equal_samples(design, samples, target.positive, target.weights)
     return plan.make_problem(design.take(samples), target.positive[samples], measure, plan.C, weights)
 
@@ -213,13 +227,18 @@ def select_threshold(
     """Return the given threshold, or the best one for out-of-fold scores or, without folds, for training scores."""
     if not isinstance(plan.threshold, str):
         return float(plan.threshold)
-    positive, weights = target.positive, target.weights
     if splits:
-        score = partial(_score_fold, plan, design, target, limits)
+        score = partial(score_fold, plan, design, target, limits)
         samples, scores, *_ = score_out_of_fold(score, splits, np.empty(0, dtype=np.int64), n_jobs=1)
     else:
         samples = target.samples
         scores = plan.score(result, design.take(samples))
+    return threshold_of_scores(plan, target, samples, scores)
+
+
+def threshold_of_scores(plan: TrainingPlan, target: BinaryTarget, samples: Indices, scores: Floats) -> float:
+    """Return the best threshold of the scores of some samples."""
+    positive, weights = target.positive, target.weights
     # The fraction is that of all samples: fewer may be held out.
     fraction = predicted_fraction(plan.measure, float(weights[positive].sum()), float(weights.sum()))
     return threshold_for(plan.measure, positive[samples], scores, weights[samples], fraction)
@@ -232,7 +251,7 @@ def predicted_fraction(measure: Measure, n_pos: float, n_samples: float) -> floa
     return measure.predicted_positives(n_pos, n_samples) / n_samples
 
 
-def _score_fold(
+def score_fold(
     plan: TrainingPlan,
     design: Design,
     target: BinaryTarget,
@@ -244,6 +263,6 @@ def _score_fold(
     """Train on one part of the samples; return the scores of held-out samples, and of samples trained on."""
     n_pos = float(target.weights[target.positive].sum())
     measure = plan.measure.relative_to(n_pos) if isinstance(plan.measure, CountsTopSamples) else plan.measure
-    result, _ = solve(plan, _make_problem(plan, design, target, train, measure), limits)
+    result, _ = solve(plan, make_binary_problem(plan, design, target, train, measure), limits)
     in_fold = plan.score(result, design.take(seen)) if seen.size else np.empty(0)
     return plan.score(result, design.take(test)), in_fold

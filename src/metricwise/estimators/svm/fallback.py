@@ -1,0 +1,150 @@
+"""Train for a weighted accuracy where the surrogate of a measure is degenerate, and cut the scores for the measure.
+
+Where positives are rare and the classes overlap, no weights are better than w = 0 for the surrogate of F1 and its like,
+and its scores are useless. The hinge loss of a weighted accuracy is not degenerate if the classes weigh about the
+same, and its best threshold for the measure is found out of fold. How much a positive should weigh depends on the data:
+between equal weights of the classes, which often overrate the positives, and equal weights of the samples, at which the
+hinge loss is degenerate, too. So a few ratios compete, out of fold, by the measure itself; and, for measures that set
+class weights, the ratio that the measure sets at the best table reached.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from metricwise._typing import Floats, Indices
+from metricwise.decisions.out_of_fold import Splits, score_out_of_fold
+from metricwise.designs import Design
+from metricwise.estimators.svm.training import (
+    BinaryTarget,
+    TrainingPlan,
+    divide_limits,
+    make_binary_problem,
+    score_fold,
+    solve,
+    threshold_of_scores,
+)
+from metricwise.inference.threshold import evaluate_threshold_for
+from metricwise.measures import Accuracy, contingency_table
+from metricwise.results import FallbackResult, Result, Status
+from metricwise.solvers import CuttingPlane, Limits, make_problem
+from metricwise.solvers.class_costs import NEEDS, compute_class_costs
+
+# Weights of a positive, as powers of the negatives per positive: at 1 the classes weigh the same.
+_EXPONENTS = (1.0, 0.75, 0.5)
+_ALIKE = 1.1  # ratio of weights that are not worth another training
+_LEAST_SPREAD = 0.1  # of scores, relative to the widest
+
+
+class _Judged(NamedTuple):
+    """A weight of the positives, with the scores of models trained with it and the measure at their best threshold."""
+
+    positive_weight: float
+    samples: Indices
+    scores: Floats
+    threshold: float
+    value: float
+
+
+def train_weighted_accuracy(
+    plan: TrainingPlan, design: Design, target: BinaryTarget, splits: Splits, limits: Limits, degenerate: Result
+) -> tuple[FallbackResult, float] | None:
+    """Return the weights of the best weighted accuracy and their threshold for the measure; None if w = 0 is best.
+
+    Parameters
+    ----------
+    plan : TrainingPlan
+        The plan whose problem is degenerate.
+    design : Design
+        All samples.
+    target : BinaryTarget
+        Positives and weights of the samples.
+    splits : list of pairs
+        Folds on which weights of the positives are compared; without any, they are compared on training scores.
+    limits : Limits
+        Of one of the solver runs of the plan, of which there is one per fold and one more.
+    degenerate : Result
+        The solution for the measure itself.
+    """
+    weighted = replace(
+        plan,
+        measure=Accuracy(),
+        solver=CuttingPlane(seed=plan.seed),
+        make_problem=make_problem,
+        refit=None,
+        warm_states=None,
+    )
+    limits = divide_limits(limits, len(_EXPONENTS) + 1)
+    n_pos = float(target.weights[target.positive].sum())
+    n_neg = float(target.weights.sum()) - n_pos
+    judge = partial(_judge, plan, weighted, design, target, splits, limits)
+    judged = [judge(weight) for weight in sorted({(n_neg / n_pos) ** exponent for exponent in _EXPONENTS})]
+    own = _own_weight(plan, target, _best(judged))
+    if own is not None and not any(_are_alike(own, one.positive_weight) for one in judged):
+        judged.append(judge(own))
+    best = _best(judged)
+    found = _train(weighted, design, _weigh(target, best.positive_weight), limits)
+    if found.status is Status.DEGENERATE:
+        return None
+    status = Status.FALLBACK if found.status.reached_tolerance else found.status
+    values = {field.name: getattr(found, field.name) for field in fields(Result)} | {"status": status}
+    result = FallbackResult(**values, positive_weight=best.positive_weight, degenerate=degenerate)
+    return result, best.threshold
+
+
+def _best(judged: list[_Judged]) -> _Judged:
+    """Return the best of those whose scores are spread: where nearly all are the same, they are degenerate, too."""
+    spreads = [float(np.std(one.scores)) for one in judged]
+    spread = [one for one, own in zip(judged, spreads, strict=True) if own >= _LEAST_SPREAD * max(spreads)]
+    return max(spread, key=lambda one: one.value)
+
+
+def _are_alike(weight: float, other: float) -> bool:
+    return max(weight, other) <= _ALIKE * min(weight, other)
+
+
+def _weigh(target: BinaryTarget, positive_weight: float) -> BinaryTarget:
+    """Return the target with positives of so many times more weight; the total weight stays."""
+    weighted = np.where(target.positive, positive_weight, 1.0) * target.weights
+    return replace(target, weights=weighted * (target.weights.sum() / weighted.sum()))
+
+
+def _judge(
+    plan: TrainingPlan,
+    weighted: TrainingPlan,
+    design: Design,
+    target: BinaryTarget,
+    splits: Splits,
+    limits: Limits,
+    positive_weight: float,
+) -> _Judged:
+    """Return the measure of scores that models with a weight of the positives give to samples they have not seen."""
+    heavier = _weigh(target, positive_weight)
+    if splits:
+        score = partial(score_fold, weighted, design, heavier, limits)
+        samples, scores, *_ = score_out_of_fold(score, splits, np.empty(0, dtype=np.int64), n_jobs=1)
+    else:
+        samples = target.samples
+        scores = weighted.score(_train(weighted, design, heavier, limits), design.take(samples))
+    threshold = threshold_of_scores(plan, target, samples, scores)
+    value = evaluate_threshold_for(plan.measure, target.positive[samples], scores, target.weights[samples]).value
+    return _Judged(positive_weight, samples, scores, threshold, value)
+
+
+def _train(weighted: TrainingPlan, design: Design, target: BinaryTarget, limits: Limits) -> Result:
+    problem = make_binary_problem(weighted, design, target, target.samples, weighted.measure)
+    return solve(weighted, problem, limits)[0]
+
+
+def _own_weight(plan: TrainingPlan, target: BinaryTarget, best: _Judged) -> float | None:
+    """Return the weight of a positive that the measure sets at a table; None if it sets none."""
+    if not isinstance(plan.measure, NEEDS):
+        return None
+    truth, weights = target.positive[best.samples], target.weights[best.samples]
+    table = contingency_table(truth, best.scores > best.threshold, weights)
+    costs = compute_class_costs(plan.measure, (table.tp, table.fp, table.fn, table.tn))
+    return costs.pos / costs.neg if min(costs) > 0.0 else None
