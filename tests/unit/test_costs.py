@@ -156,16 +156,18 @@ def test_several_classes_and_averages_are_refused():
         PlugInClassifier(LogisticRegression(), COST).fit(X, np.arange(len(Y)) % 3)
 
 
-def test_training_for_a_cost_equals_training_with_its_class_weights():
-    own = AMPClassifier(COST, C=0.01, threshold=0.0, tol=1e-6).fit(X[TRAIN], Y[TRAIN])
+@pytest.mark.parametrize("make", [AMPClassifier, MultivariateSVC])
+def test_training_for_a_cost_equals_training_with_its_class_weights(make):
+    own = make(COST, C=0.01, threshold=0.0, tol=1e-6).fit(X[TRAIN], Y[TRAIN])
     weighted = MultivariateSVC("accuracy", C=0.01, threshold=0.0, tol=1e-6, class_weight={0: 0.2, 1: 1.0})
     np.testing.assert_allclose(own.coef_, weighted.fit(X[TRAIN], Y[TRAIN]).coef_, atol=2e-3)
     assert metricwise.certify(own, X[TRAIN], Y[TRAIN]).relative < 1e-4
 
 
 def test_a_cost_of_nothing_is_refused():
-    rewards = contingency_measure(lambda tp, fp, fn, tn: fn + 1e-9 * fp, name="own", greater_is_better=False)
-    assert rewards.mistakes_per_loss(10.0, 20.0) > 0.0
+    free = contingency_measure(lambda tp, fp, fn, tn: fn, name="own", greater_is_better=False)
+    with pytest.raises(ValueError, match=r"a false alarm 0 .*one label for all samples costs least"):
+        MultivariateSVC(free).fit(X, Y)
     flat = contingency_measure(lambda tp, fp, fn, tn: fp * fn / (tp + tn), name="own", greater_is_better=False)
     with pytest.raises(ValueError, match="a single mistake does not raise the cost 'own'"):
         MultivariateSVC(flat).fit(X, Y)

@@ -27,8 +27,8 @@ from metricwise.certifying.fitted import FittedModel, read_model
 from metricwise.certifying.kernels import check_gamma, check_support
 from metricwise.certifying.problems import BinaryProblem, derive_problems, weigh_positives
 from metricwise.clusters import is_dask, load_into_memory, refuse_client
-from metricwise.measures import Accuracy
-from metricwise.results import Certificate, Result
+from metricwise.measures import Accuracy, HasMistakeCosts
+from metricwise.results import Certificate, Objective, Result
 
 __all__ = ["certify"]
 
@@ -132,5 +132,7 @@ def _certify_result(fitted: FittedModel, X: Any, k: int, problem: BinaryProblem,
     heavier = result.problem.positive_weight
     if heavier is not None:  # a weighted accuracy was trained for instead of the measure
         weights, measure = weigh_positives(positive, weights, heavier), Accuracy()
+    elif isinstance(measure, HasMistakeCosts) and result.problem.objective is Objective.SLACK:
+        weights, measure = weights * np.where(positive, *measure.mistake_costs), Accuracy()
     task = BoundedProblem(data, positive, weights, measure, fitted.C)
     return compute_bounds(task, restricted)

@@ -13,6 +13,7 @@ from metricwise.measures.base import (
     DeclaresSymmetric,
     DualRegion,
     HasDualRegion,
+    HasMistakeCosts,
     HasMulticlassValue,
     HasViolatedLabelling,
     IsCost,
@@ -39,7 +40,7 @@ from metricwise.measures.contingency import (
     MinRate,
     QMean,
 )
-from metricwise.measures.costs import ContingencyCost, RatioContingencyCost
+from metricwise.measures.costs import ContingencyCost, LinearContingencyCost, RatioContingencyCost
 from metricwise.measures.custom import ContingencyMeasure, RatioContingencyMeasure, contingency_measure
 from metricwise.measures.ranking import PartialAuc, RocAuc
 from metricwise.measures.registry import get_measure, register, registered_names
@@ -66,10 +67,12 @@ __all__ = [
     "GowerLegendre",
     "HMean",
     "HasDualRegion",
+    "HasMistakeCosts",
     "HasMulticlassValue",
     "HasViolatedLabelling",
     "IsCost",
     "Jaccard",
+    "LinearContingencyCost",
     "Measure",
     "MinRate",
     "NeedsConstraint",

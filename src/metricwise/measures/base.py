@@ -117,6 +117,17 @@ class IsCost(Protocol):
     def cost_of_value(self, value: Any, n_samples: float) -> Any: ...
 
 
+@runtime_checkable
+class HasMistakeCosts(Protocol):
+    """A cost that is linear in the table: what a missed positive and a false alarm add to it, the dearer being 1.
+
+    The hinge loss for it is that of an accuracy whose samples have these weights.
+    """
+
+    @property
+    def mistake_costs(self) -> tuple[float, float]: ...
+
+
 def show_value(measure: object, value: Any, n_samples: float) -> Any:
     """Return the value of a measure as users see it: a cost in its own units, for so many samples.
 

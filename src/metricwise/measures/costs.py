@@ -93,7 +93,7 @@ class ContingencyCost(TableMeasure):
 
 @dataclass(frozen=True)
 class RatioContingencyCost(ContingencyCost):
-    """A user-defined cost that is linear in the table, or a ratio of affine functions of the rates.
+    """A user-defined cost that is a ratio of affine functions of the rates.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ class RatioContingencyCost(ContingencyCost):
     unit : float
         The cost of a sample whose value is 0.
     ratio_function : callable
-        Returns the six coefficients of the cost (per sample, if it is a total) as a `Ratio` at theta = n-/n+.
+        Returns the six coefficients of the cost as a `Ratio` at theta = n-/n+.
     """
 
     ratio_function: RatioFunction
@@ -116,24 +116,46 @@ class RatioContingencyCost(ContingencyCost):
     def ratio(self, theta: float) -> Ratio:
         """Return the coefficients of the value, 1 minus the cost, at theta = n-/n+."""
         a0, a1, a2, b0, b1, b2 = self.ratio_function(theta)
-        return Ratio(b0 - a0 / self.unit, b1 - a1 / self.unit, b2 - a2 / self.unit, b0, b1, b2)
+        return Ratio(b0 - a0, b1 - a1, b2 - a2, b0, b1, b2)
 
 
 @dataclass(frozen=True)
-class _LinearRatio:
-    """The mean cost of a sample as a ratio of the rates, for fixed costs of a tp, fp, fn and tn."""
+class LinearContingencyCost(ContingencyCost):
+    """A user-defined cost that is linear in the table: every kind of sample has its cost.
+
+    Parameters
+    ----------
+    function : callable
+        A function of (tp, fp, fn, tn).
+    name : str
+        The name of the cost.
+    elementwise : bool
+        Whether the function takes numbers only, so that it is called once per table.
+    is_total : bool
+        Whether the cost of twice the samples is twice the cost.
+    unit : float
+        The cost of a sample whose value is 0.
+    costs : tuple of float
+        The costs of a true positive, a false positive, a false negative and a true negative.
+    """
 
     costs: tuple[float, float, float, float]
 
-    def __call__(self, theta: float) -> Ratio:
+    @property
+    def mistake_costs(self) -> tuple[float, float]:
+        """What missing a positive and a false alarm add to the cost, in units of the dearer one."""
         tp, fp, fn, tn = self.costs
-        return Ratio(fn + theta * fp, tp - fn, theta * (tn - fp), 1.0 + theta, 0.0, 0.0)
+        return (fn - tp) / self.unit, (fp - tn) / self.unit
+
+    def ratio(self, theta: float) -> Ratio:
+        """Return the coefficients of the value, 1 minus the cost per sample, at theta = n-/n+."""
+        tp, fp, fn, tn = (cost / self.unit for cost in self.costs)
+        total = 1.0 + theta
+        return Ratio(total - fn - theta * fp, fn - tp, theta * (fp - tn), total, 0.0, 0.0)
 
 
-def make_cost(
-    function: TableFunction, name: str, elementwise: bool, ratio: RatioFunction | None
-) -> ContingencyCost | RatioContingencyCost:
-    """Return the cost of a checked function: a ratio if one is given, or if the function is linear."""
+def make_cost(function: TableFunction, name: str, elementwise: bool, ratio: RatioFunction | None) -> ContingencyCost:
+    """Return the cost of a checked function: linear if it is, or a ratio if one is given."""
     if ratio is not None:
         return RatioContingencyCost(function, name, elementwise, False, 1.0, ratio)
     at_probe, at_twice, units = (
@@ -145,5 +167,5 @@ def make_cost(
         tp, fp, fn, tn = (float(cost) for cost in units)
         dearest = max(fn - tp, fp - tn)
         unit = dearest if dearest > 0.0 else 1.0
-        return RatioContingencyCost(function, name, elementwise, True, unit, _LinearRatio((tp, fp, fn, tn)))
+        return LinearContingencyCost(function, name, elementwise, True, unit, (tp, fp, fn, tn))
     return ContingencyCost(function, name, elementwise, is_total, 1.0)

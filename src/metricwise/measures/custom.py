@@ -9,7 +9,7 @@ import numpy as np
 
 from metricwise._typing import Floats
 from metricwise.measures.base import Ratio
-from metricwise.measures.costs import ContingencyCost, RatioContingencyCost, make_cost
+from metricwise.measures.costs import ContingencyCost, make_cost
 from metricwise.measures.functions import (
     RatioFunction,
     TableFunction,
@@ -73,7 +73,7 @@ class RatioContingencyMeasure(ContingencyMeasure):
 
 def contingency_measure(
     function: TableFunction, name: str, *, ratio: RatioFunction | None = None, greater_is_better: bool = True
-) -> ContingencyMeasure | RatioContingencyMeasure | ContingencyCost | RatioContingencyCost:
+) -> ContingencyMeasure | ContingencyCost:
     """Make a measure, or a cost, from a function of the contingency table.
 
     Parameters

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from metricwise._typing import Floats, Indices
 from metricwise.designs import Design
 from metricwise.designs.base import sample_sizes
-from metricwise.measures.base import Measure
+from metricwise.measures import Accuracy, HasMistakeCosts, Measure
 from metricwise.oracles import Labelling, Oracle, make_oracle
 from metricwise.results import Witness
 
@@ -88,7 +88,22 @@ def make_problem(
     weights : array, optional
         Weights of the samples, above zero.
     """
+    if isinstance(measure, HasMistakeCosts):
+        weights = weigh_by_costs(measure, positive, weights)
+        measure = Accuracy()
     indices, ordered = order_positives_first(positive, weights)
     n_pos = int(np.count_nonzero(positive))
     oracle = make_oracle(measure, n_pos, indices.size - n_pos, ordered, threads=design.threads)
     return MultivariateProblem(design.take(indices), oracle, measure, n_pos, C * oracle.mistakes, ordered)
+
+
+def weigh_by_costs(cost: HasMistakeCosts, positive: NDArray[np.bool_], weights: Floats | None) -> Floats:
+    """Return the weights of the accuracy whose hinge loss is that of a linear cost."""
+    miss, alarm = cost.mistake_costs
+    if min(miss, alarm) <= 0.0:
+        raise ValueError(
+            f"a missed positive costs {miss:g} and a false alarm {alarm:g} (in units of the dearer), so that one label "
+            "for all samples costs least: both must cost something to be trained for"
+        )
+    weighted: Floats = np.where(positive, miss, alarm) * (1.0 if weights is None else weights)
+    return weighted
