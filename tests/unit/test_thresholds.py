@@ -4,14 +4,28 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
+from sklearn.datasets import make_classification
 
-from metricwise.inference import best_threshold, fraction_threshold
-from metricwise.measures import MCC, Accuracy, BalancedAccuracy, FBeta, GMean, Jaccard, contingency_measure
+from metricwise import MultivariateSVC
+from metricwise.decisions.threshold_choice import choose_threshold
+from metricwise.inference import best_threshold, fraction_threshold, threshold_for
+from metricwise.measures import (
+    MCC,
+    Accuracy,
+    BalancedAccuracy,
+    FBeta,
+    GMean,
+    Jaccard,
+    contingency_measure,
+    get_measure,
+)
 
 RECALL = contingency_measure(lambda tp, fp, fn, tn: tp / (tp + fn), "recall")
 MEASURES = [FBeta(), FBeta(2.0), Jaccard(), Accuracy(), BalancedAccuracy(), GMean(), MCC(), RECALL]
+
+LAYOUTS = (np.ascontiguousarray, np.asfortranarray)
 
 few_values = st.integers(-3, 3).map(lambda k: k / 2)
 any_value = st.floats(-1e6, 1e6)
@@ -25,7 +39,15 @@ def labelled_scores(draw):
     samples = draw(st.lists(st.tuples(st.booleans(), value, some_weight), min_size=2, max_size=25))
     positive, scores, weights = (np.array(column) for column in zip(*samples, strict=True))
     positive[0], positive[-1] = True, False
+    assume(_are_apart(scores))
     return positive, scores, weights
+
+
+def _are_apart(scores):
+    """Return whether scores that differ do so by more than rounding errors."""
+    distinct = np.unique(scores)
+    sizes = np.maximum(np.maximum(np.abs(distinct[1:]), np.abs(distinct[:-1])), np.median(np.abs(scores)))
+    return np.all(np.diff(distinct) > 1e-9 * sizes)
 
 
 def compute_all_cuts(measure, positive, scores, weights):
@@ -111,3 +133,41 @@ def test_the_predicted_fraction_counts_samples_without_weights():
     assert [fraction_threshold(scores, f) for f in (0.25, 0.5, 0.75)] == [3.5, 2.5, 1.5]
     assert fraction_threshold(scores, 0.0) > 4.0
     assert fraction_threshold(scores, 1.0) < 1.0
+
+
+@pytest.mark.parametrize("levels", [3, 20, 10_000])
+@pytest.mark.parametrize("measure", ["f1", "accuracy", "balanced_accuracy", "min_rate", "precision_at_k", "roc_auc"])
+def test_rounding_errors_of_scores_hardly_move_the_threshold(measure, levels):
+    """Ties and equally wide gaps are the rule where features are whole numbers; rounding errors tear them apart."""
+    random = np.random.default_rng(levels)
+    for _ in range(20):
+        scores = random.integers(-levels, levels, 120) / levels
+        positive = scores + random.normal(size=120) > 0.5
+        noisy = [scores * (1.0 + 1e-12 * random.normal(size=120)) for _ in range(3)]
+        exact, *others = (threshold_for(get_measure(measure), positive, one) for one in (scores, *noisy))
+        assert np.allclose(others, exact, rtol=1e-10, atol=1e-11)
+
+
+@pytest.mark.parametrize("strategy", ["max", "bagged", "expected", "auto"])
+def test_rounding_errors_hardly_move_estimated_thresholds(strategy):
+    random = np.random.default_rng(0)
+    log_odds = random.integers(-12, 12, 400) / 4.0
+    positive = random.random(400) < 1.0 / (1.0 + np.exp(-log_odds))
+    noisy = log_odds * (1.0 + 1e-12 * random.normal(size=400))
+    before, after = (choose_threshold(strategy, FBeta(), positive, one) for one in (log_odds, noisy))
+    np.testing.assert_allclose([after.threshold, *after.interval], [before.threshold, *before.interval], atol=1e-9)
+
+
+def test_an_outlier_does_not_make_other_scores_the_same():
+    scores = np.array([1e12, 3.0, 2.0, 1.0, 0.0])
+    positive = np.array([True, True, True, False, False])
+    assert best_threshold(FBeta(), positive, scores) == (1.5, 1.0)
+
+
+@pytest.mark.parametrize(("measure", "seed"), [("balanced_accuracy", 2), ("f1", 4), ("min_rate", 0)])
+def test_thresholds_do_not_depend_on_the_memory_layout(measure, seed):
+    X, y = make_classification(600, 10, weights=[0.8], flip_y=0.1, random_state=seed)
+    models = [MultivariateSVC(measure, threshold="train").fit(order(np.round(X)), y) for order in LAYOUTS]
+    np.testing.assert_allclose(models[0].coef_, models[1].coef_, atol=1e-10)
+    assert models[0].threshold_ == pytest.approx(models[1].threshold_, abs=1e-9)
+    np.testing.assert_array_equal(*(model.predict(X) for model in models))

@@ -90,7 +90,7 @@ def choose_threshold(
     if strategy == "expected":
         return _expected_choice(candidates, measure, seed)
     shares, thresholds = share_curve(candidates)
-    chosen = np.array([np.argmax(candidates.values(measure, *drawn)) for drawn in resamples(candidates, seed)])
+    chosen = np.array([candidates.best(candidates.values(measure, *drawn)) for drawn in resamples(candidates, seed)])
     low, high = np.quantile(thresholds[chosen], [_TAIL, 1.0 - _TAIL])
     if strategy == "max":
         best = candidates.best(candidates.values(measure))
@@ -213,7 +213,7 @@ def _expected_choice(candidates: Candidates, measure: CountsTable, seed: int) ->
     pooled = Candidates(candidates.edges, total, np.zeros(total.size))
     best = candidates.best(candidates.values(measure, total * chance, total * (1.0 - chance)))
     drawn = [
-        np.argmax(candidates.values(measure, weight * chance, weight * (1.0 - chance)))
+        candidates.best(candidates.values(measure, weight * chance, weight * (1.0 - chance)))
         for weight, _ in resamples(pooled, seed)
     ]
     low, high = np.quantile(candidates.thresholds(np.array(drawn)), [_TAIL, 1.0 - _TAIL])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +14,10 @@ from metricwise.measures.base import CountsTable, RestrictsLabellings
 
 # Predicting every sample positive is accepted only for a noticeable gain.
 _NOTICEABLE = 1e-6
+# Scores that differ by less, relative to their size and to that of the median score, are the same: the last digits of a
+# score depend on the order of summation, hence on the memory layout of the samples, and must not decide about a
+# threshold. The same holds for the widths of gaps.
+_ROUNDING = 1e-10
 
 
 @dataclass(frozen=True)
@@ -44,7 +49,7 @@ class Candidates:
         weight = np.ones(scores.size) if weights is None else weights
         order = np.argsort(-scores, kind="stable")
         ordered, weight, truth = scores[order], weight[order], positive[order]
-        first = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+        first = np.flatnonzero(np.concatenate([[True], _are_distinct(ordered)]))
         positives, negatives = np.add.reduceat(weight * truth, first), np.add.reduceat(weight * ~truth, first)
         return cls(_edges(ordered[first]), positives, negatives)
 
@@ -62,9 +67,18 @@ class Candidates:
         return values
 
     def best(self, values: Floats) -> int:
-        """Return the best candidate; of several, the one in the widest gap: it leaves most room for new samples."""
+        """Return the best candidate; of several, the one in the widest gap: it leaves most room for new samples.
+
+        Of gaps that are equally wide, the one of highest scores; rounding errors change neither.
+        """
         best = np.flatnonzero(values >= values.max() - 1e-12 * max(1.0, abs(values.max())))
-        return int(best[np.argmax((self.edges[:-1] - self.edges[1:])[best])])
+        gaps = (self.edges[:-1] - self.edges[1:])[best]
+        return int(best[np.argmax(gaps >= gaps.max() - self._gap_errors[best].max())])
+
+    @cached_property
+    def _gap_errors(self) -> Floats:
+        """The differences below which the widths of gaps count as the same."""
+        return 2.0 * _rounding_errors(self.edges)
 
     def thresholds(self, which: Any) -> Any:
         """Return the thresholds of candidates: halfway between the scores on either side."""
@@ -72,6 +86,21 @@ class Candidates:
         middle = 0.5 * low + 0.5 * high
         # Where rounding leaves nothing between, the lower end.
         return np.where((low <= middle) & (middle < high), middle, low)[()]
+
+
+def _are_distinct(descending: Floats) -> Mask:
+    """Return whether each score is less than the one before by more than rounding errors."""
+    with np.errstate(invalid="ignore"):  # of two infinite scores
+        distinct: Mask = descending[:-1] - descending[1:] > _rounding_errors(descending)
+    return distinct
+
+
+def _rounding_errors(descending: Floats) -> Floats:
+    """Return the difference below which each score and the next count as the same."""
+    sizes = np.abs(descending)
+    finite = np.where(np.isfinite(sizes), sizes, 0.0)
+    errors: Floats = _ROUNDING * np.maximum(np.maximum(finite[:-1], finite[1:]), np.median(finite))
+    return errors
 
 
 def _prefix_sums(weights: Floats) -> Floats:
@@ -136,7 +165,7 @@ def fraction_threshold(scores: Floats, fraction: float, weights: Floats | None =
     """
     candidates = Candidates.of(np.ones(scores.size, dtype=bool), scores, weights)
     above = candidates.tables()[0]
-    return float(candidates.thresholds(int(np.argmin(np.abs(above - fraction * above[-1])))))
+    return float(candidates.thresholds(candidates.best(-np.abs(above / above[-1] - fraction))))
 
 
 def threshold_for(

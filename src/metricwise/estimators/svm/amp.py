@@ -91,7 +91,8 @@ class AMPClassifier(BatchClassifier):
         Challenges, the most over the binary problems.
     result_ : Result or list of Result
         Certificate (bounds of 1 minus the best level that any weights reach), history, status; a list in the order of
-        ``classes_`` for more than two classes.
+        ``classes_`` for more than two classes. Where no weights are better than w = 0 and the threshold is not a
+        number, a `FallbackResult`: a weighted accuracy is trained for, with the threshold for the measure.
     n_features_in_, feature_names_in_
         Number and names of the features seen during `fit`.
 

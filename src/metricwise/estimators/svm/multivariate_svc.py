@@ -126,7 +126,9 @@ class MultivariateSVC(BatchClassifier):
     n_iter_ : int
         Iterations, the most over the binary problems.
     result_ : Result or list of Result
-        Certificate, history, status; a list in the order of ``classes_`` for more than two classes.
+        Certificate, history, status; a list in the order of ``classes_`` for more than two classes. Where the surrogate
+        of the measure is degenerate and the threshold is not a number, a `FallbackResult`: a weighted accuracy is
+        trained for, with the threshold for the measure.
     n_features_in_, feature_names_in_
         Number and names of the features seen during `fit`.
 

@@ -81,7 +81,9 @@ class SmoothedSVC(BatchClassifier):
         Iterations, the most over the binary problems.
     result_ : SmoothedResult or list of SmoothedResult
         Certificate, history, status; a list in the order of ``classes_`` for more than two classes. ``smoothing`` is
-        how far corners were rounded, in units of scores, where the lower bound was proved.
+        how far corners were rounded, in units of scores, where the lower bound was proved. Where no weights are better
+        than w = 0 and the threshold is not a number, a `FallbackResult`: a weighted accuracy is trained for, with the
+        threshold for the measure.
     n_features_in_, feature_names_in_
         Number and names of the features seen during `fit`.
 
