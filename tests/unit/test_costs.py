@@ -129,6 +129,13 @@ def test_expected_costs_are_totals_of_as_many_samples_as_in_training():
     assert f"Its cost is {model.leaderboard_['value'].iloc[0]:.0f}"[:12] in model.explain()
 
 
+def test_expected_costs_of_groups_are_totals_of_all_samples():
+    groups = np.arange(1000) // 4
+    model = PlugInClassifier(LogisticRegression(), COST).fit(X[TRAIN], Y[TRAIN], groups=groups)
+    low, high = model.expected_score_interval_
+    assert low < model.expected_score_ < high and low < 2 * paid(model) < high
+
+
 def test_a_linear_cost_sets_one_weighting():
     model = CostSensitiveClassifier(DecisionTreeClassifier(max_depth=3, random_state=0), COST, max_iter=3)
     model.fit(X[TRAIN], Y[TRAIN])

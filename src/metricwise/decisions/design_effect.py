@@ -33,6 +33,10 @@ class Thinnable(Protocol):
     def value(self) -> float:
         """The measure."""
 
+    @property
+    def n_samples(self) -> float:
+        """The weight of the samples."""
+
     def interval(self, confidence: float = 0.9, n_samples: int | None = None) -> tuple[float, float]:
         """Return an interval for the measure of new samples."""
 
@@ -57,6 +61,11 @@ class GroupedPosterior(NamedTuple):
     independent: Thinnable
     design_effect: float
     value: float
+
+    @property
+    def n_samples(self) -> float:
+        """The weight of all samples."""
+        return self.design_effect * self.independent.n_samples
 
     def interval(self, confidence: float = 0.9, n_samples: int | None = None) -> tuple[float, float]:
         """Return an interval for the measure of new samples, in groups like the given ones.

@@ -68,6 +68,11 @@ class RankingPosterior(NamedTuple):
     weights: Floats
 
     @property
+    def n_samples(self) -> float:
+        """The weight of all samples."""
+        return float(self.weights.sum())
+
+    @property
     def value(self) -> float:
         """The measure of the samples."""
         return float(self.measure.score(self.positive, self.scores, self.weights))

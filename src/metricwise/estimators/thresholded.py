@@ -12,7 +12,6 @@ from metricwise._state import StoredState
 from metricwise._typing import Floats, Labels
 from metricwise.clusters import load_into_memory
 from metricwise.decisions.decision import Decision, Threshold
-from metricwise.decisions.intervals import TablePosterior
 from metricwise.decisions.tasks import Task
 from metricwise.measures import Measure
 from metricwise.measures.base import show_interval, show_value
@@ -63,7 +62,7 @@ class ThresholdedClassifier(ClassifierMixin, BaseEstimator):
     def _n_judged(self) -> float:
         """The weight of the samples that the decision was judged on, for which a total cost is expected."""
         posterior = self._decision.posterior
-        return posterior.n_samples if isinstance(posterior, TablePosterior) else float("nan")
+        return float("nan") if posterior is None else posterior.n_samples
 
     def _extrapolate_interval(self, interval: tuple[float, float]) -> tuple[float, float]:
         """Return the interval of the final model, given that of the models that were judged."""
