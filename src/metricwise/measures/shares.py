@@ -77,7 +77,7 @@ class Share(EvaluatesTable):
         return (
             f"{self.name!r} alone is greatest for a classifier that {_SHARES[self.name].greatest_for}: train for "
             f"another measure, such as 'f1', with subject_to=[('{self.name}', '>=', 0.9)], or for {self.name!r} with a "
-            f"constraint on another share, subject_to=[('{another}', '>=', 0.9)], in PlugInClassifier"
+            f"constraint on another share, subject_to=[('{another}', '>=', 0.9)]"
         )
 
     def counts(self, *table: Any) -> tuple[Any, Any]:
