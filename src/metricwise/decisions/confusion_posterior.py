@@ -101,6 +101,11 @@ class ConfusionPosterior(NamedTuple):
     matrices: Floats
 
     @property
+    def n_samples(self) -> float:
+        """The weight of all samples."""
+        return float(self.matrices.sum())
+
+    @property
     def value(self) -> float:
         """The measure of all samples."""
         return float(self.measure.of_tables(*one_vs_rest(self.matrices.sum(axis=0))))

@@ -64,6 +64,11 @@ class LabelPosterior(NamedTuple):
     tables: Floats
 
     @property
+    def n_samples(self) -> float:
+        """The weight of all samples."""
+        return float(self.weights.sum())
+
+    @property
     def value(self) -> float:
         """The measure of all samples."""
         return float(self.measure.of_tables(*self.tables.sum(axis=0)))
