@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import warnings
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -9,6 +12,7 @@ from sklearn.base import clone
 from sklearn.datasets import make_classification, make_multilabel_classification
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score, roc_auc_score
 from sklearn.model_selection import GridSearchCV, train_test_split
@@ -64,6 +68,89 @@ def test_the_explanation_names_selected_and_dropped_candidates():
     text = model.explain()
     assert text.startswith("Of 2 candidates, linear is chosen.")
     assert "- constant: 0." in text and "clearly behind linear" in text
+
+
+def check_explanation_equals_leaderboard(model):
+    """Check that every candidate has one line and one row, with the same numbers in the same order."""
+    lines = [line for line in model.explain().splitlines() if line.startswith("- ")]
+    for line, row in zip(lines, model.leaderboard_.itertuples(), strict=True):
+        settings = ", ".join(f"{key}={value}" for key, value in row.settings.items())
+        title = f"{row.candidate} ({settings})" if settings else row.candidate
+        assert line.startswith(f"- {title}: {row.value:.3f} ({row.low:.3f} to {row.high:.3f})")
+        if row.compared_with:
+            ends = f"({row.difference_low:+.3f} to {row.difference_high:+.3f})"
+            assert line.endswith(f": {row.difference:+.3f} {ends} against {row.compared_with}")
+            assert row.difference <= 0.0 and row.difference_low <= row.difference_high
+
+
+@pytest.mark.parametrize("measure", ["f1", "roc_auc"])
+def test_explanation_and_leaderboard_show_one_number_per_candidate(measure):
+    X, _, y, _ = make_data(1000, flip_y=0.1)
+    model = MetricClassifier(measure, candidates=["logistic", "linear_svm"], cv=3).fit(X, y)
+    check_explanation_equals_leaderboard(model)
+    board = model.leaderboard_
+    assert board.groupby("candidate").size()["logistic regression"] == 3  # one line for each setting
+    compared = board[board["n_samples"] == len(y)]
+    assert compared["value"].max() == board["value"][0] and board["weight"][0] > 0.0
+    assert set(compared["n_folds"]) == {3} and "3 folds of all 600 samples" in model.explain()
+
+
+def test_differences_are_those_of_the_values_on_the_rung_of_both():
+    X, _, y, _ = make_data(6000)
+    candidates = {"linear": LogisticRegression(), "guess": DummyClassifier(strategy="stratified", random_state=0)}
+    model = MetricClassifier("f1", candidates=candidates).fit(X, y)
+    check_explanation_equals_leaderboard(model)
+    linear, guess = (row for _, row in model.leaderboard_.iterrows())
+    assert (guess["n_samples"], guess["n_folds"], guess["compared_with"]) == (1000, 3, "linear")
+    assert "in 3 folds of 1000 samples" in model.explain()
+    # The winner is judged on all samples by now, but the difference is of the samples that both have scored.
+    assert guess["difference"] == pytest.approx(guess["value"] - linear["value"], abs=0.1)
+    assert guess["difference"] != guess["value"] - linear["value"]
+
+
+def test_an_average_is_explained_by_its_gain():
+    X, _, y, _ = make_data()
+    twins = {"one": LogisticRegression(), "other": LogisticRegression(C=0.9)}
+    model = MetricClassifier("f1", candidates=twins).fit(X, y)
+    assert len(model.weights_) == 2
+    best = model.leaderboard_.iloc[0]
+    value, gain = re.search(r"The mean has (0\.\d+): ([+-]0\.\d+) \(.* to .*\) against", model.explain()).groups()
+    assert float(gain) >= 0.0 and float(value) - float(gain) == pytest.approx(best["value"], abs=1.1e-3)
+
+
+class WarningClassifier(LogisticRegression):
+    """A learner that warns whenever it is trained, as one that has not converged."""
+
+    def __init__(self, text="too few iterations", C=1.0):
+        super().__init__(C=C)
+        self.text = text
+
+    def fit(self, X, y, sample_weight=None):
+        warnings.warn(self.text, ConvergenceWarning, stacklevel=2)
+        return super().fit(X, y, sample_weight)
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_warnings_of_dropped_candidates_are_in_the_leaderboard_only(n_jobs, capfd):
+    X, _, y, _ = make_data()
+    weak = WarningClassifier(C=1e-9)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = MetricClassifier("f1", candidates={"weak": weak, "linear": LogisticRegression()}, n_jobs=n_jobs)
+        board = model.fit(X, y).leaderboard_.set_index("candidate")
+    assert board.loc["weak", "weight"] == 0.0
+    assert board.loc["weak", "warnings"] == ["ConvergenceWarning: too few iterations"]
+    assert board.loc["linear", "warnings"] == []
+    assert "too few iterations" not in capfd.readouterr().err
+
+
+def test_warnings_of_the_selected_models_are_shown_once():
+    X, _, y, _ = make_data()
+    twins = {"one": WarningClassifier(), "other": WarningClassifier(C=0.9)}
+    with pytest.warns(ConvergenceWarning) as caught:
+        model = MetricClassifier("f1", candidates=twins).fit(X, y)
+    assert len(model.weights_) == 2
+    assert [str(one.message) for one in caught] == ["too few iterations"]
 
 
 @pytest.mark.parametrize("name", measure_names("MetricClassifier"))
@@ -209,7 +296,7 @@ def test_settings_that_gain_from_more_samples_are_not_dropped_early():
     ]
     runs = make_halving(5000).run(candidates).runs
     assert [one.n_samples for one in runs] == [5000, 5000, 1000]
-    assert [one.why_dropped for one in runs] == ["", *2 * ["other settings of it are better"]]
+    assert [one.why_dropped for one in runs] == ["", *2 * ["no better than other settings of it"]]
 
 
 def make_halving(n, budget=None):

@@ -99,14 +99,6 @@ def score_fold(
     return tuple(fit_and_score(fit, score, data, train, test, seen)[1])
 
 
-def score_and_keep_fold(
-    fit: Fit, score: Score, data: TrainingData, train: Indices, test: Indices, seen: Indices
-) -> tuple[Any, ...]:
-    """Train a fold model; return what `score_fold` does, and the model."""
-    model, scores = fit_and_score(fit, score, data, train, test, seen)
-    return (*scores, model)
-
-
 @dataclass(frozen=True)
 class LocalExecutor:
     """Trains on this machine, folds in parallel.
@@ -173,12 +165,9 @@ class LocalExecutor:
             return model, OutOfFoldScores(np.arange(len(data.y)), self.task.scores(model, data.X))
         return model, self.score_folds(partial(self.task.fit, estimator), self.task.scores, splits, probe)
 
-    def score_folds(
-        self, fit: Fit, score: Score, splits: Splits, probe: Indices, keep_models: bool = False
-    ) -> OutOfFoldScores:
-        """Return the scores of fold models, and the models if they are to be kept; see `fit_and_score`."""
-        of_fold = score_and_keep_fold if keep_models else score_fold
-        return score_out_of_fold(partial(of_fold, fit, score, self.data), splits, probe, self.n_jobs)
+    def score_folds(self, fit: Fit, score: Score, splits: Splits, probe: Indices) -> OutOfFoldScores:
+        """Return the scores of fold models; see `fit_and_score`."""
+        return score_out_of_fold(partial(score_fold, fit, score, self.data), splits, probe, self.n_jobs)
 
     def score(self, model: Any, samples: Indices) -> Floats:
         """Return a model's scores of samples."""

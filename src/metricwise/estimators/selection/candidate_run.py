@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,15 +15,30 @@ from metricwise.estimators.selection.candidates import Candidate
 _FIXED_COST = 1000.0  # samples that take as long as what is done however few they are
 
 
+class Difference(NamedTuple):
+    """By how much the measure differs from that of a rival on the same samples, with the 90 % of resamples."""
+
+    rival: str
+    value: float
+    interval: tuple[float, float]
+
+
 @dataclass
 class CandidateRun:
-    """A candidate with its results so far; ``why_dropped`` is empty for finalists."""
+    """A candidate with its results so far; ``why_dropped`` is empty for finalists.
+
+    ``value`` is the measure of the out-of-fold samples of the last rung that the candidate reached, which has
+    ``n_samples`` samples and ``n_folds`` folds; ``difference`` compares it with a better candidate of that rung.
+    """
 
     candidate: Candidate
     n_samples: int = 0
+    n_folds: int = 0
     value: float = float("nan")
     is_cost: bool = False  # whether value and interval are those of a cost, as users see it
     interval: tuple[float, float] = (float("nan"), float("nan"))
+    difference: Difference | None = None
+    warnings: list[str] = field(default_factory=list)
     seconds: float = 0.0
     fold_seconds: float = 0.0  # of one training and its scores
     growth: float | None = None  # exponent of their growth with the samples on the last two rungs

@@ -54,6 +54,18 @@ class Candidate:
         return replace(self, estimator=change(self.estimator), last=last)
 
     @property
+    def title(self) -> str:
+        """The name with the settings.
+
+        Examples
+        --------
+        >>> Candidate("logistic regression", None, {"C": 0.1}).title
+        'logistic regression (C=0.1)'
+        """
+        settings = ", ".join(f"{name}={value}" for name, value in self.settings.items())
+        return f"{self.name} ({settings})" if settings else self.name
+
+    @property
     def final(self) -> Any:
         """The estimator that is trained on all samples."""
         return self.estimator if self.last is None else self.last

@@ -24,6 +24,7 @@ from metricwise.decisions.tasks import Task, make_task
 from metricwise.decisions.training_data import TrainingData, prepare_data, validate_target, validate_weights
 from metricwise.estimators.inputs import restore_on_error
 from metricwise.estimators.routing import RoutesGroups, pass_to_own_learners
+from metricwise.estimators.selection.candidate_warnings import record_warnings, show_warnings_once
 from metricwise.estimators.selection.candidates import candidates_for
 from metricwise.estimators.selection.clock import Clock
 from metricwise.estimators.selection.ensemble import Mixture, best_mixture
@@ -94,8 +95,10 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
     expected_score_interval_ : pair of float
         Interval that contains the measure of as many new samples with probability 0.9.
     leaderboard_ : data frame
-        One row per candidate: settings, out-of-fold measure with an interval, n_samples, seconds, weight in the
-        ensemble, and why it was dropped.
+        One row per candidate, the selected ones first: its measure of the out-of-fold samples of the last rung that it
+        reached (`value`, with an interval from `low` to `high`, `n_samples` and `n_folds`), seconds, weight in the
+        ensemble, why it was dropped, the difference to a better candidate on the same samples with its interval, and
+        the warnings of its training, which are not shown. `explain` shows the same numbers.
     classes_ : array
         Labels.
     measure_ : Measure
@@ -223,15 +226,16 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
             halving = SuccessiveHalving(task, data, rule, self.cv, self.n_jobs, schedule, self._report_progress)
             with pass_to_own_learners(not isinstance(self.candidates, dict)):
                 outcome = halving.run(candidates)
-                mixture = best_mixture(halving, outcome.rung, outcome.finalists)
+                with record_warnings():  # what concerns the selected model is reported when it is trained
+                    mixture = best_mixture(halving, outcome.rung, outcome.finalists)
                 n_samples = self._fit_final(halving, outcome, mixture, testing)
-            show_runs(outcome.runs, measure, self._n_judged)
+            mixture = show_runs(outcome.runs, mixture, measure, self._n_judged)
             self._records = make_records(outcome.runs, mixture)
             expected = float(show_value(measure, self._decision.expected_score, self._n_judged))
             interval = self.expected_score_interval_
             positive = task.describe_positive_class(data.target)
             self._explanation = explain_selection(
-                measure.name, outcome.runs, mixture, expected, interval, len(data.y), positive
+                measure, outcome.runs, mixture, expected, interval, len(data.y), positive
             )
             self._explanation += self._explain_samples(task.aim(rule), n_samples, len(data.y), testing)
             if prepares_columns:
@@ -261,7 +265,8 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
     ) -> int:
         """Train the selected candidates and choose the threshold; return the number of samples of the training."""
         task, rung = halving.task, outcome.rung
-        self._ensemble, n_samples = fit_final(halving, rung, mixture)
+        with show_warnings_once():
+            self._ensemble, n_samples = fit_final(halving, rung, mixture)
         models = self._ensemble.models
         self.best_estimator_ = models[0] if len(models) == 1 else models
         self.weights_ = self._ensemble.weights

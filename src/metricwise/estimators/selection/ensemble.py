@@ -11,17 +11,21 @@ from metricwise._state import stored_fields
 from metricwise._typing import Floats
 from metricwise.decisions.decision import Calibration
 from metricwise.decisions.tasks import Task
-from metricwise.estimators.selection.candidate_run import CandidateRun
-from metricwise.estimators.selection.halving import Rung, SuccessiveHalving, limit_scores
+from metricwise.estimators.selection.candidate_run import CandidateRun, Difference
+from metricwise.estimators.selection.halving import Judge, Rung, SuccessiveHalving, limit_scores, middle_of
 
 
 class Mixture(NamedTuple):
-    """Candidates with weights that sum to one, their averaged out-of-fold scores, and the measure of these."""
+    """Candidates with weights that sum to one, their averaged out-of-fold scores, and the measure of these.
+
+    ``gain`` is what an average gains over the best of its candidates on the same samples; None for one candidate.
+    """
 
     runs: list[CandidateRun]
     weights: Floats
     scores: Floats
     value: float
+    gain: Difference | None = None
 
 
 def best_mixture(halving: SuccessiveHalving, rung: Rung, finalists: list[CandidateRun]) -> Mixture:
@@ -34,11 +38,22 @@ def best_mixture(halving: SuccessiveHalving, rung: Rung, finalists: list[Candida
     best = Mixture(ranked[:1], np.ones(1), ranked[0].scores, ranked[0].value)
     for count in range(2, len(ranked) + 1):
         scores: Floats = np.mean([run.scores for run in ranked[:count]], axis=0)
-        samples = halving.data.attach_scores(rung.test_samples, scores)
-        value = halving.task.best_value(samples, halving.rule)(samples.weights)
+        value = _judge(halving, rung, scores)(halving.data.sample_weights[rung.test_samples])
         if value >= best.value:
             best = Mixture(ranked[:count], np.full(count, 1.0 / count), scores, value)
-    return best
+    return best if len(best.runs) == 1 else best._replace(gain=_gain(halving, rung, best))
+
+
+def _judge(halving: SuccessiveHalving, rung: Rung, scores: Floats) -> Judge:
+    return halving.task.best_value(halving.data.attach_scores(rung.test_samples, scores), halving.rule)
+
+
+def _gain(halving: SuccessiveHalving, rung: Rung, mixture: Mixture) -> Difference:
+    best = mixture.runs[0]
+    single, average = (
+        halving.draw_values(_judge(halving, rung, scores), rung) for scores in (best.scores, mixture.scores)
+    )
+    return Difference(best.candidate.title, mixture.value - best.value, middle_of(average - single))
 
 
 @stored_fields(version=1)

@@ -1,39 +1,44 @@
-"""Explain in words which candidates were selected and why."""
+"""Explain in words and in records which candidates were selected and why; both show the same numbers."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from metricwise.estimators.selection.candidate_run import CandidateRun
+import numpy as np
+
+from metricwise.estimators.selection.candidate_run import CandidateRun, Difference
 from metricwise.estimators.selection.ensemble import Mixture
 from metricwise.measures import IsCost, Measure
 from metricwise.measures.base import show_interval, show_value
 
 
-def title_of(run: CandidateRun) -> str:
-    """Return the name of a run with its settings.
+def show_runs(runs: list[CandidateRun], mixture: Mixture, measure: Measure, n_samples: float) -> Mixture:
+    """Put values and differences of runs in the units that users see, and return the mixture in them, too.
 
-    Examples
-    --------
-    >>> from metricwise.estimators.selection.candidates import Candidate
-    >>> title_of(CandidateRun(Candidate("logistic regression", None, {"C": 0.1})))
-    'logistic regression (C=0.1)'
+    A total cost is that of ``n_samples`` samples.
     """
-    settings = ", ".join(f"{name}={value}" for name, value in run.candidate.settings.items())
-    return f"{run.candidate.name} ({settings})" if settings else run.candidate.name
+    if not isinstance(measure, IsCost):
+        return mixture
 
+    def show_difference(difference: Difference | None) -> Difference | None:
+        if difference is None:
+            return None
+        none = float(show_value(measure, 0.0, n_samples))
+        low, high = show_interval(measure, difference.interval, n_samples)
+        value = float(show_value(measure, difference.value, n_samples)) - none
+        return Difference(difference.rival, value, (low - none, high - none))
 
-def show_runs(runs: list[CandidateRun], measure: Measure, n_samples: float) -> None:
-    """Put the values of runs in the units that users see; a total cost is that of ``n_samples`` samples."""
-    if isinstance(measure, IsCost):
-        for run in runs:
-            run.is_cost = True
-            run.value = float(show_value(measure, run.value, n_samples))
-            run.interval = show_interval(measure, run.interval, n_samples)
+    for run in runs:
+        run.is_cost = True
+        run.value = float(show_value(measure, run.value, n_samples))
+        run.interval = show_interval(measure, run.interval, n_samples)
+        run.difference = show_difference(run.difference)
+    value = float(show_value(measure, mixture.value, n_samples))
+    return mixture._replace(value=value, gain=show_difference(mixture.gain))
 
 
 def explain_selection(
-    measure: str,
+    measure: Measure,
     runs: list[CandidateRun],
     mixture: Mixture,
     expected: float,
@@ -41,52 +46,102 @@ def explain_selection(
     n_samples: int,
     positive: str | None,
 ) -> str:
-    """Describe the selection in sentences, among them the one about the positive class if there is one."""
-    names = [title_of(run) for run in mixture.runs]
+    """Describe the selection in sentences, and every candidate by a line with the numbers of its record.
+
+    Parameters
+    ----------
+    measure : Measure
+        The measure.
+    runs : list of CandidateRun
+        All candidates.
+    mixture : Mixture
+        The selected ones.
+    expected, interval : float and pair of float
+        The measure to expect of the final model on as many new samples, and its interval.
+    n_samples : int
+        The number of all samples.
+    positive : str or None
+        A sentence about the positive class, if there is one.
+    """
+    names = [run.candidate.title for run in mixture.runs]
     selected = names[0] if len(names) == 1 else "the mean of the scores of " + ", ".join(names)
+    has_threshold = measure.response == "labels"
     lines = [
         f"Of {len(runs)} candidates, {selected} is chosen.",
-        f"Its {measure} is {expected:.3f} on samples that its models had not seen; on as many new samples, expect "
-        f"{interval[0]:.3f} to {interval[1]:.3f} (90 %).",
+        f"Candidates are compared by their {measure.name} of out-of-fold samples, "
+        f"{_describe_rung(mixture.runs[0], n_samples)} unless stated otherwise"
+        + (", each at the threshold that suits it on these samples" if has_threshold else "")
+        + "; differences are of the same samples; intervals are of 90 %.",
     ]
     if positive is not None:
         lines.append(positive)
-    if len(names) > 1:
-        best = mixture.runs[0]
-        lines.append(f"The best single one, {title_of(best)}, has {best.value:.3f}.")
-    others = [run for run in runs if run not in mixture.runs]
-    lines += [f"- {title_of(run)}: {_describe_run(run, n_samples)}" for run in sorted(others, key=_last_first)]
+    if mixture.gain is not None:
+        lines.append(f"The mean has {mixture.value:.3f}: {_describe_difference(mixture.gain)}.")
+    lines.append(
+        f"On as many new samples, expect {expected:.3f} ({interval[0]:.3f} to {interval[1]:.3f}, 90 %)"
+        + (", at a threshold that was not chosen on these samples." if has_threshold else ".")
+    )
+    lines += [f"- {run.candidate.title}: {_describe_run(run, mixture, n_samples)}" for run in _rank(runs, mixture)]
     return "\n".join(lines)
 
 
-def _last_first(run: CandidateRun) -> tuple[int, float]:
-    worse_by = run.value if run.is_cost else -run.value
-    return -run.n_samples, worse_by if worse_by == worse_by else float("inf")
+def _rank(runs: list[CandidateRun], mixture: Mixture) -> list[CandidateRun]:
+    """Return the selected runs, then those that reached the most samples, the best first."""
+    selected = [id(run) for run in mixture.runs]
+
+    def place(run: CandidateRun) -> tuple[bool, int, float]:
+        worse_by = run.value if run.is_cost else -run.value
+        return id(run) not in selected, -run.n_samples, float("inf") if np.isnan(worse_by) else worse_by
+
+    return sorted(runs, key=place)
 
 
-def _describe_run(run: CandidateRun, n_samples: int) -> str:
+def _describe_rung(run: CandidateRun, n_samples: int) -> str:
+    share = f"all {n_samples}" if run.n_samples == n_samples else f"{run.n_samples}"
+    return f"{run.n_folds} folds of {share} samples"
+
+
+def _describe_run(run: CandidateRun, mixture: Mixture, n_samples: int) -> str:
     if run.n_samples == 0:
         return run.why_dropped
-    reached = f"{run.value:.3f} ({run.interval[0]:.3f} to {run.interval[1]:.3f})"
-    where = "" if run.n_samples == n_samples else f" on {run.n_samples} samples"
-    return f"{reached}{where}, {run.why_dropped or 'no gain when added'}"
+    parts = [f"{run.value:.3f}"]
+    if not np.isnan(run.interval).any():
+        parts.append(f"({run.interval[0]:.3f} to {run.interval[1]:.3f})")
+    if run.n_samples != mixture.runs[0].n_samples:
+        parts.append(f"in {_describe_rung(run, n_samples)}")
+    is_selected = any(run is one for one in mixture.runs)
+    reason = "chosen" if is_selected else run.why_dropped or "no gain when added"
+    text = f"{' '.join(parts)}, {reason}"
+    return text if run.difference is None else f"{text}: {_describe_difference(run.difference)}"
+
+
+def _describe_difference(difference: Difference) -> str:
+    low, high = difference.interval
+    return f"{difference.value:+.3f} ({low:+.3f} to {high:+.3f}) against {difference.rival}"
 
 
 def make_records(runs: list[CandidateRun], mixture: Mixture) -> list[dict[str, Any]]:
     """Return one record per candidate, the selected ones first."""
-    selected = {id(run): weight for run, weight in zip(mixture.runs, mixture.weights, strict=True)}
-    ranked = sorted(runs, key=lambda run: (id(run) not in selected, *_last_first(run)))
-    return [
-        {
-            "candidate": run.candidate.name,
-            "settings": run.candidate.settings,
-            "value": run.value,
-            "low": run.interval[0],
-            "high": run.interval[1],
-            "n_samples": run.n_samples,
-            "seconds": run.seconds,
-            "weight": float(selected.get(id(run), 0.0)),
-            "why_dropped": run.why_dropped,
-        }
-        for run in ranked
-    ]
+    weights = {id(run): float(weight) for run, weight in zip(mixture.runs, mixture.weights, strict=True)}
+    return [_make_record(run, weights.get(id(run), 0.0)) for run in _rank(runs, mixture)]
+
+
+def _make_record(run: CandidateRun, weight: float) -> dict[str, Any]:
+    rival, difference, (low, high) = run.difference or Difference("", float("nan"), (float("nan"), float("nan")))
+    return {
+        "candidate": run.candidate.name,
+        "settings": run.candidate.settings,
+        "value": run.value,
+        "low": run.interval[0],
+        "high": run.interval[1],
+        "n_samples": run.n_samples,
+        "n_folds": run.n_folds,
+        "seconds": run.seconds,
+        "weight": weight,
+        "why_dropped": run.why_dropped,
+        "compared_with": rival,
+        "difference": difference,
+        "difference_low": low,
+        "difference_high": high,
+        "warnings": run.warnings,
+    }

@@ -22,22 +22,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
 
 from metricwise._sklearn import count_samples, take_samples
 from metricwise._typing import Floats, Indices
 from metricwise.decisions.binary import ThresholdRule
-from metricwise.decisions.executors import LocalExecutor
 from metricwise.decisions.groups import draw_whole_groups
-from metricwise.decisions.out_of_fold import OutOfFoldScores, Splits, align_folds
+from metricwise.decisions.out_of_fold import OutOfFoldScores, Splits, align_folds, score_out_of_fold
 from metricwise.decisions.tasks import Task
 from metricwise.decisions.training_data import TrainingData
-from metricwise.estimators.selection.candidate_run import CandidateRun
+from metricwise.estimators.selection.candidate_run import CandidateRun, Difference
+from metricwise.estimators.selection.candidate_warnings import record_warnings, score_fold_quietly
 from metricwise.estimators.selection.candidates import Candidate
 from metricwise.estimators.selection.clock import Clock, OutOfTimeError, run_within
 from metricwise.estimators.selection.schedule import Schedule
 
 ReportProgress = Callable[[str], bool]
+Judge = Callable[[Floats], float]  # the measure as a function of the weights of the samples
 
 _FIRST_SAMPLES = 1000
 _FIRST_MINORITY = 60  # minority samples, so that the first rung can separate candidates
@@ -207,6 +207,7 @@ class SuccessiveHalving:
                 drawn[number] = values
         if not drawn:
             return False
+        self._compare(runs, drawn)
         is_last = rung.samples.size == len(self.data.y)
         if is_last or rung.samples.size >= _FEWEST_TO_JUDGE:
             is_first = all(one.n_samples in (0, rung.samples.size) or one.why_dropped for one in runs)
@@ -235,10 +236,12 @@ class SuccessiveHalving:
         OutOfTimeError
             If the candidate takes longer than the limit.
         """
-        clock, executor = Clock(None), LocalExecutor(self.task, self.data.take(rung.samples), self.n_jobs)
+        clock, part = Clock(None), self.data.take(rung.samples)
         fit, score = partial(self.task.fit, run.candidate.estimator), partial(limit_scores, self.task, self.prior)
+        score_fold = partial(score_fold_quietly, self.schedule.is_limited, fit, score, part)
         try:
-            found = self._train_folds(partial(executor.score_folds, fit, score, rung.splits, rung.probe), rung, limit)
+            with record_warnings() as in_this_process:
+                found = self._train_folds(score_fold, rung, limit)
         except (ValueError, TypeError, MemoryError, np.linalg.LinAlgError) as error:
             run.why_dropped = f"failed: {error}"
             warnings.warn(f"candidate {run.candidate.name} failed and is dropped: {error}", stacklevel=2)
@@ -246,16 +249,14 @@ class SuccessiveHalving:
         finally:
             training_seconds = clock.seconds()
             run.seconds += training_seconds
-        run.models = list(found.kept)
-        run.calibration = self.task.calibrate(self.data.attach_scores(rung.test_samples, found.scores))
-        run.scores = run.calibration(found.scores)
-        if self._is_ranking and self.data.has_random_folds:
-            codes = self.task.strata(self.data.target[rung.test_samples])
-            run.scores = align_folds(rung.splits, run.scores, codes)
-        run.probe, run.probe_scores = rung.samples[found.probe], run.calibration(found.probe_scores)
-        values = self._judge(run, rung)
+        run.models = [one.model for one in found.kept] if self.schedule.is_limited else []
+        with record_warnings() as of_threshold:
+            values = self._judge_scores(run, rung, found)
         if self.schedule.is_limited and self.schedule.n_testing:
-            run.scoring_seconds = _measure_scoring(partial(score, run.models[0]), executor.data.X)
+            run.scoring_seconds = _measure_scoring(partial(score, run.models[0]), part.X)
+        in_workers = [text for one in found.kept for text in one.warnings]
+        run.warnings = list(dict.fromkeys([*run.warnings, *in_this_process, *in_workers, *of_threshold]))
+        run.n_folds = len(rung.splits)
         run.curve.append((float(np.mean([train.size for train, _ in rung.splits])), run.value))
         run.record_time(training_seconds, len(rung.splits), rung.samples.size)
         name = run.candidate.name
@@ -263,14 +264,22 @@ class SuccessiveHalving:
         self.schedule.is_stopped |= self.report_progress(text)
         return values
 
-    def _train_folds(self, score_folds: Callable[[bool], OutOfFoldScores], rung: Rung, limit: float) -> OutOfFoldScores:
-        """Return out-of-fold scores, with the models if there is a time budget."""
-        train = partial(score_folds, self.schedule.is_limited)
+    def _judge_scores(self, run: CandidateRun, rung: Rung, found: OutOfFoldScores) -> Floats:
+        """Calibrate and judge out-of-fold scores; return the measure on resamples."""
+        run.calibration = self.task.calibrate(self.data.attach_scores(rung.test_samples, found.scores))
+        run.scores = run.calibration(found.scores)
+        if self._is_ranking and self.data.has_random_folds:
+            codes = self.task.strata(self.data.target[rung.test_samples])
+            run.scores = align_folds(rung.splits, run.scores, codes)
+        run.probe, run.probe_scores = rung.samples[found.probe], run.calibration(found.probe_scores)
+        return self._judge(run, rung)
+
+    def _train_folds(self, score_fold: Callable[..., Any], rung: Rung, limit: float) -> OutOfFoldScores:
+        """Return out-of-fold scores, with the models and the warnings of the folds."""
+        train = partial(score_out_of_fold, score_fold, rung.splits, rung.probe, self.n_jobs)
         n_threads = self.schedule.n_threads(rung.samples.size)
         clock, cpu_seconds = Clock(None), time.process_time()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # slow convergence shows in the candidate's score
-            found = run_within(limit, train, n_threads)
+        found = run_within(limit, train, n_threads)
         if n_threads == 1:
             self.schedule.cpu_share = (time.process_time() - cpu_seconds) / max(clock.seconds(), 1e-6)
         return found
@@ -281,31 +290,44 @@ class SuccessiveHalving:
         judge = self.task.best_value(samples, self.rule)
         self.schedule.judged_samples, self.schedule.decision_seconds = rung.samples.size, clock.seconds()
         run.value = judge(samples.weights)
-        random, groups = np.random.default_rng(self.rule.seed), self.data.groups_of(rung.test_samples)
-        units = np.arange(samples.weights.size) if groups is None else groups  # that are drawn as one
-        n_units = int(units.max()) + 1
-        resamples = (samples.weights * random.exponential(size=n_units)[units] for _ in range(_RESAMPLES))
-        values: Floats = np.array([judge(weights) for weights in resamples])
-        low, high = np.quantile(values, [0.05, 0.95])
-        run.interval = (float(low), float(high))
+        values = self.draw_values(judge, rung)
+        run.interval = middle_of(values)
         self.schedule.judging_seconds = clock.seconds()
         return values
+
+    def draw_values(self, judge: Judge, rung: Rung) -> Floats:
+        """Return the measure on resamples of a rung, the same resamples in every call."""
+        random, weights = np.random.default_rng(self.rule.seed), self.data.sample_weights[rung.test_samples]
+        groups = self.data.groups_of(rung.test_samples)
+        units = np.arange(weights.size) if groups is None else groups  # that are drawn as one
+        n_units = int(units.max()) + 1
+        resamples = (weights * random.exponential(size=n_units)[units] for _ in range(_RESAMPLES))
+        values: Floats = np.array([judge(one) for one in resamples])
+        return values
+
+    def _compare(self, runs: list[CandidateRun], drawn: dict[int, Floats]) -> None:
+        """Set the differences of the runs to the best of them."""
+        best = max(drawn, key=lambda number: runs[number].value)
+        for number in drawn:
+            runs[number].difference = None if number == best else _difference(runs, drawn, number, best)
 
     def _drop_dominated(self, runs: list[CandidateRun], values: dict[int, Floats], most: int | None) -> None:
         """Drop candidates clearly behind the best on resamples, and all but the best few; None on the last rung."""
         order = sorted(values, key=lambda number: -runs[number].value)
-        best, kept = order[0], list[str]()
+        best = order[0]
+        kept: dict[str, int] = {}
         for number in order:
             run, name = runs[number], runs[number].candidate.name
             if name in kept:
                 if most is None or not run.candidate.gains_later:
-                    run.why_dropped = "other settings of it are better"
+                    run.why_dropped = "no better than other settings of it"
+                    run.difference = _difference(runs, values, number, kept[name])
             elif np.quantile(values[number] - values[best], _CLEARLY) < 0.0:
                 run.why_dropped = f"clearly behind {runs[best].candidate.name}"
             elif len(kept) == most:
                 run.why_dropped = f"not among the best {most}"
             else:
-                kept.append(name)
+                kept[name] = number
 
 
 def _one_of_each_first(candidates: list[Candidate]) -> list[Candidate]:
@@ -321,6 +343,17 @@ def _measure_scoring(score: Callable[[Any], Floats], X: Any) -> float:
     clock = Clock(None)
     score(some)
     return clock.seconds() / float(count_samples(some))
+
+
+def _difference(runs: list[CandidateRun], values: dict[int, Floats], number: int, rival: int) -> Difference:
+    ends = middle_of(values[number] - values[rival])
+    return Difference(runs[rival].candidate.title, runs[number].value - runs[rival].value, ends)
+
+
+def middle_of(values: Floats) -> tuple[float, float]:
+    """Return the interval of the middle 90 % of the values."""
+    low, high = np.quantile(values, [0.05, 0.95])
+    return float(low), float(high)
 
 
 def limit_scores(task: Task, prior: Any, model: Any, X: Any) -> Floats:
