@@ -37,9 +37,10 @@ class StoredState:
     attributes: tuple[str, ...] = ()
     training_parameters: tuple[str, ...] = ()
 
-    def extend(self, *attributes: str, version: int = 1) -> StoredState:
-        """Return the state of a subclass that stores further attributes."""
-        return StoredState(version, (*self.attributes, *attributes), self.training_parameters)
+    def extend(self, *attributes: str, version: int | None = None) -> StoredState:
+        """Return the state of a subclass that stores further attributes; by default of the same version."""
+        own = self.version if version is None else version
+        return StoredState(own, (*self.attributes, *attributes), self.training_parameters)
 
 
 def stored_fields(version: int) -> Callable[[T], T]:

@@ -108,6 +108,38 @@ def test_fits_for_a_guarantee_share_the_time_budget():
     assert wrapped.estimator.learner.max_seconds == 0.5
 
 
+@pytest.mark.parametrize("algorithm", ["plug-in", "multivariate-svm"])
+def test_a_threshold_replaces_that_of_the_model(table, tmp_path, algorithm):
+    path, frame = table
+    model = tmp_path / "model.mw"
+    run_command("train", path, "--target", "y", "--algorithm", algorithm, "--out", model, "-q")
+    named = ["--scores"] if algorithm == "multivariate-svm" else ["--probabilities"]
+    found = json.loads(run_command("predict", model, path, "--threshold", "0.8", "--json", "-q", *named).stdout)
+    columns = found["columns"]
+    above = (
+        np.array(columns["score of 1"]) > 0 if named == ["--scores"] else np.array(columns["probability of 1"]) > 0.8
+    )
+    np.testing.assert_array_equal(columns["prediction"], above)
+    usual = json.loads(run_command("predict", model, path, "--json", "-q").stdout)["columns"]["prediction"]
+    assert sum(columns["prediction"]) < sum(usual)
+    asked = ["--measure", "accuracy", "--threshold", "0.8", "--json", "-q"]
+    (accuracy,) = json.loads(run_command("evaluate", model, path, *asked).stdout)["measures"]
+    assert accuracy["value"] == pytest.approx(np.mean(above == frame["y"]))
+
+
+def test_a_threshold_that_does_not_fit_is_refused(table, tmp_path):
+    path, frame = table
+    model = tmp_path / "model.mw"
+    run_command("train", path, "--target", "y", "--algorithm", "plug-in", "--out", model, "-q")
+    refused = run_command("predict", model, path, "--threshold", "80", code=1).stderr
+    assert "threshold_ is a probability, a number from 0 to 1, got 80.0" in refused
+    frame.assign(y=np.arange(len(frame)) % 3).to_csv(tmp_path / "classes.csv", index=False)
+    classes = ["--target", "y", "--measure", "f1_macro", "--algorithm", "plug-in", "--out", model, "-q"]
+    run_command("train", tmp_path / "classes.csv", *classes)
+    refused = run_command("predict", model, path, "--threshold", "0.5", code=1).stderr
+    assert "with one per class or label, got 0.5" in refused
+
+
 def test_files_without_header_use_column_positions(tmp_path):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(120, 2))

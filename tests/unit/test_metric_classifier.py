@@ -8,6 +8,7 @@ import warnings
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.special import logit
 from sklearn.base import clone
 from sklearn.datasets import make_classification, make_multilabel_classification
 from sklearn.dummy import DummyClassifier
@@ -56,7 +57,7 @@ def test_scores_are_the_weighted_mean_of_calibrated_scores():
     for one, calibrate in zip(models, model._ensemble.calibrations, strict=True):
         probability = np.clip(one.predict_proba(X_test)[:, 1], 1e-15, 1 - 1e-15)
         parts.append(calibrate(np.clip(np.log(probability / (1 - probability)), -6.0, 6.0)))
-    expected = np.average(parts, axis=0, weights=model.weights_) - model.threshold_
+    expected = np.average(parts, axis=0, weights=model.weights_) - logit(model.threshold_)
     np.testing.assert_allclose(model.decision_function(X_test), expected, rtol=1e-9)
     np.testing.assert_array_equal(model.predict(X_test), (expected > 0).astype(int))
     np.testing.assert_allclose(model.weights_.sum(), 1.0)

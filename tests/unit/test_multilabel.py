@@ -181,9 +181,9 @@ def test_score_is_the_measure_of_the_inference_rule(name):
     )
     macro = MODELS[name](inference="macro_f").fit(X, Y)
     assert macro.score(NEW, TRUTH) == pytest.approx(f1_score(TRUTH, macro.predict(NEW), average="macro"))
-    assert macro.thresholds_.shape == (4,) and len(set(macro.thresholds_)) > 1
+    assert macro.threshold_.shape == (4,) and len(set(macro.threshold_)) > 1
     micro = MODELS[name](inference="micro_f").fit(X, Y)
-    assert len(set(micro.thresholds_)) == 1
+    assert len(set(micro.threshold_)) == 1
 
 
 @each_model
@@ -193,8 +193,8 @@ def test_decisions_hold_the_score_to_expect(name):
     low, high = decision.expected_interval
     assert low < decision.expected_score < high
     assert low - 0.05 < model.score(NEW, TRUTH) < high + 0.05
-    np.testing.assert_array_equal(model.thresholds_, expit(decision.threshold))
-    assert MODELS[name]().fit(X, Y).thresholds_ is None
+    np.testing.assert_array_equal(model.threshold_, expit(decision.threshold))
+    assert MODELS[name]().fit(X, Y).threshold_ is None
 
 
 @pytest.mark.parametrize(("rule", "average"), [("meuf", "samples"), ("macro_f", "macro"), ("micro_f", "micro")])

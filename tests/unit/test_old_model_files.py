@@ -13,6 +13,7 @@ import pytest
 import sklearn
 from packaging.version import parse as parse_version
 from scipy import sparse
+from scipy.special import expit
 
 import metricwise
 from metricwise import registry
@@ -96,3 +97,21 @@ def test_models_without_a_posterior_name_the_remedy(name: str, tmp_path: Path) -
     assert found.expected_score_interval_[0] < found.expected_score_interval_[1]
     with pytest.raises(ValueError, match="train the model again"):
         found.score_interval()
+
+
+@pytest.mark.parametrize(
+    ("name", "threshold"),
+    [
+        ("MetricClassifier-state1", expit(-0.5055097632322222)),
+        ("MetricClassifier-state1_multilabel", expit([-0.29470438, -0.27356643, -0.44331363])),
+        ("PlugInClassifier-state1_multilabel", expit([-0.56947387, -0.47976243, -0.18991601])),
+        ("PlugInClassifier-state1_assigned", 0.8),
+        ("BinaryRelevance-state1", [0.37224245, 0.49441375, 0.38731989]),
+        ("AdaptedSVC-state1", -0.1809742203602367),
+    ],
+)
+def test_thresholds_of_old_models_are_shown_on_the_scale_of_new_ones(name: str, threshold: Any, tmp_path: Path) -> None:
+    model = load_old_file(name, tmp_path)
+    np.testing.assert_allclose(model.threshold_, threshold, rtol=1e-7)
+    model.threshold_ = 0.25 + 0.0 * np.asarray(threshold)
+    np.testing.assert_allclose(model.threshold_, 0.25)

@@ -8,7 +8,14 @@ import click
 
 from metricwise.cli.console import Console, Outcome, command, format_table
 from metricwise.cli.disk import disk_options
-from metricwise.cli.models import get_table_info, load_model, read_like_training, read_pos_label
+from metricwise.cli.models import (
+    get_table_info,
+    load_model,
+    read_like_training,
+    read_pos_label,
+    set_threshold,
+    threshold_option,
+)
 from metricwise.cli.options import DataOptions, MeasureText, data_options, pos_label_option
 
 if TYPE_CHECKING:
@@ -31,6 +38,7 @@ _FIRST = ("precision", "recall", "specificity", "npv")
 @click.option("--confidence", default=0.9, show_default=True, type=click.FloatRange(0, 1, True, True))
 @pos_label_option("that of the model")
 @click.option("--seed", default=0, show_default=True, help="Seed of the bootstrap.")
+@threshold_option
 @disk_options
 @data_options
 @command
@@ -42,6 +50,7 @@ def evaluate(
     confidence: float,
     pos_label: str | None,
     seed: int,
+    threshold: float | None,
     memory_limit: int | str | None,
     data_options: DataOptions,
 ) -> Outcome:
@@ -55,6 +64,7 @@ def evaluate(
     from metricwise.reporting.predictions import collect_predictions
 
     trained = load_model(model)
+    set_threshold(trained, threshold)
     table = read_like_training(console, trained, data, data_options, labelled=True, memory_limit=memory_limit)
     notes, records = get_table_info(trained), []
     with console.progress("evaluating"):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from click import UsageError
+import click
 
 from metricwise.cli.algorithms import Settings, parse_label
 from metricwise.cli.console import Console
@@ -69,6 +69,30 @@ def load_model(path: str) -> Any:
     import metricwise
 
     return metricwise.load(path)
+
+
+def threshold_option(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the option --threshold to a command that predicts."""
+    text = "Predict by another threshold than the model's: a probability where it has probabilities, else a score."
+    return click.option("--threshold", type=float, help=text)(function)
+
+
+def set_threshold(model: Any, threshold: float | None) -> None:
+    """Set the threshold of a loaded model, whose file stays as it is; None leaves it.
+
+    Raises
+    ------
+    ValueError
+        If the model has no threshold, or one that this number does not fit.
+    """
+    if threshold is None:
+        return
+    from metricwise.reporting.models import layers
+
+    last = next((one for one in layers(model) if getattr(one, "threshold_", None) is not None), None)
+    if last is None:
+        raise ValueError(f"a {type(model).__name__} predicts without a threshold: leave --threshold out")
+    last.threshold_ = threshold
 
 
 def get_table_info(model: Any) -> dict[str, Any]:
@@ -170,7 +194,7 @@ def _open_like_training(
             on_error=get_table_info(model).get("on_error", "raise") if labelled else "raise",
         )
     if labelled and table.y is None:
-        raise UsageError(f"{path} has no labels: name the .npy file that has them by --target")
+        raise click.UsageError(f"{path} has no labels: name the .npy file that has them by --target")
     return table
 
 

@@ -15,7 +15,9 @@ from metricwise.cli.models import (
     get_table_info,
     load_model,
     read_like_training,
+    set_threshold,
     spool_input,
+    threshold_option,
     write_text,
 )
 from metricwise.cli.options import ColumnKey, ColumnList, DataOptions, data_options
@@ -35,6 +37,7 @@ _ROWS_PER_PART = 100_000  # text takes more memory than numbers
     type=ColumnList(),
     help="Columns of DATA to repeat in the result, such as keys: names or positions, separated by commas.",
 )
+@threshold_option
 @disk_options
 @data_options
 @command
@@ -46,6 +49,7 @@ def predict(
     scores: bool,
     probabilities: bool,
     keep_columns: tuple[tuple[ColumnKey, ...], ...],
+    threshold: float | None,
     memory_limit: int | str | None,
     data_options: DataOptions,
 ) -> Outcome:
@@ -57,6 +61,7 @@ def predict(
     if out is not None:
         check_output(out, "the file of predictions")
     trained = load_model(model)
+    set_threshold(trained, threshold)
     kept = [which for columns in keep_columns for which in columns]
     with spool_input(data) if kept else nullcontext(data) as path:
         table = read_like_training(console, trained, path, data_options, labelled=False, memory_limit=memory_limit)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import expit, logit
+from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
 from metricwise._state import stored_fields
@@ -19,6 +18,7 @@ from metricwise.decisions.intervals import TablePosterior
 from metricwise.decisions.label_posterior import LabelPosterior
 from metricwise.decisions.ranking_posterior import RankingPosterior, rarer_weight
 from metricwise.decisions.refitting import refit_shift
+from metricwise.decisions.scoring import log_odds
 
 Threshold = float | Floats
 Posterior = TablePosterior | RankingPosterior | ConfusionPosterior | LabelPosterior | GroupedPosterior
@@ -116,7 +116,7 @@ class Decision:
     batch : BatchRule or None
         Adapts the threshold to the samples that are predicted together.
     is_probability : bool
-        Whether users read the threshold as a probability, of scores that are log-odds.
+        Whether users read and set thresholds as probabilities, of scores that are log-odds; never so for offsets.
     """
 
     threshold: Threshold
@@ -146,31 +146,38 @@ class Decision:
         return moved if rule is None else replace(moved, batch=replace(rule, threshold=rule.threshold + moves[0]))
 
     @property
-    def shown(self) -> Callable[[float], float]:
-        """The function that converts a threshold for users: to a probability if the learner gives probabilities."""
-        return show_probability if self.is_probability else float
-
-    @property
     def shown_threshold(self) -> Threshold:
-        """The threshold in the units that users see."""
-        return self.shown(self.threshold) if isinstance(self.threshold, float) else self.threshold
+        """The threshold in the units that users see: a probability if the learner gives probabilities."""
+        return self._show(self.threshold)
 
     @property
     def shown_interval(self) -> tuple[Threshold, Threshold]:
         """The interval of the threshold in the units that users see."""
         low, high = self.interval
-        return (
-            (self.shown(low), self.shown(high)) if isinstance(low, float) and isinstance(high, float) else (low, high)
-        )
+        return self._show(low), self._show(high)
 
-    def margins(self, scores: Floats, shown_threshold: Threshold) -> Floats:
-        """Return scores minus the threshold, given in the units that users see, or minus that of the batch."""
-        threshold = shown_threshold
+    def _show(self, threshold: Threshold) -> Threshold:
+        if not self.is_probability:
+            return threshold
+        return show_probability(threshold) if isinstance(threshold, float) else np.asarray(expit(threshold))
+
+    def replace_threshold(self, shown: Any) -> Decision:
+        """Return the decision with another threshold, in the units that users see; it holds for every batch.
+
+        Parameters
+        ----------
+        shown : float or array
+            The threshold; one per label or class where there are several.
+        """
+        value = check_threshold(shown, self.threshold, self.is_probability)
+        return replace(self, threshold=_log_odds(value) if self.is_probability else value, batch=None)
+
+    def margins(self, scores: Floats) -> Floats:
+        """Return scores minus the threshold, or minus that of the batch."""
+        threshold = self.threshold
         if self.batch is not None and scores.size:
             line = self.calibration.lines[0]
             threshold = line.score(self.batch.threshold_for(line.log_odds(scores)))
-        elif self.is_probability:
-            threshold = float(logit(shown_threshold))
         margins: Floats = scores - threshold
         return margins
 
@@ -178,6 +185,47 @@ class Decision:
 def show_probability(log_odds: float) -> float:
     """Return the probability that has the given log-odds."""
     return float(expit(log_odds))
+
+
+def check_threshold(given: Any, present: Threshold, is_probability: bool = False) -> Threshold:
+    """Return a threshold that a user sets, in the shape of the present one; ValueError if it does not fit.
+
+    Parameters
+    ----------
+    given : float or array
+        What the user sets; a number stands for all labels if thresholds are probabilities.
+    present : float or array
+        The threshold that is replaced.
+    is_probability : bool
+        Whether thresholds are probabilities.
+
+    Examples
+    --------
+    >>> check_threshold(1.5, 0.2, is_probability=True)
+    Traceback (most recent call last):
+        ...
+    ValueError: threshold_ is a probability, a number from 0 to 1, got 1.5
+    """
+    try:
+        value: Floats = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"threshold_ must be a number, or an array with one per class or label, got {given!r}"
+        ) from error
+    shape = np.shape(present)
+    if value.shape != shape and not (value.ndim == 0 and is_probability):
+        wanted = f"an array of shape {shape}, with one per class or label" if shape else "a number"
+        raise ValueError(f"threshold_ of this model is {wanted}, got {given!r}")
+    if is_probability and not np.all((value >= 0.0) & (value <= 1.0)):
+        raise ValueError(f"threshold_ is a probability, a number from 0 to 1, got {given!r}")
+    if not np.isfinite(value).all():
+        raise ValueError(f"threshold_ must be finite, got {given!r}")
+    return np.broadcast_to(value, shape).copy() if shape else float(value)
+
+
+def _log_odds(probability: Threshold) -> Threshold:
+    values = log_odds(np.asarray(probability))
+    return values if values.ndim else float(values)
 
 
 def _columns(values: Labels) -> Labels:

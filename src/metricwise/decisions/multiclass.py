@@ -103,7 +103,10 @@ def choose_thresholds(
     lines = _fit_lines(measure, samples, has_probabilities)
     thresholds, interval = choose_label_thresholds(measure, rule, samples, lines)
     posterior = summarize_labels(measure, samples.target, samples.scores > thresholds, samples.weights)
-    decision = Decision(thresholds, interval, np.nan, (np.nan, np.nan), calibration=Calibration(tuple(lines)))
+    calibration = Calibration(tuple(lines))
+    decision = Decision(
+        thresholds, interval, np.nan, (np.nan, np.nan), calibration=calibration, is_probability=has_probabilities
+    )
     return expect(decision, posterior, samples.weights)
 
 

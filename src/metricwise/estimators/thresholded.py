@@ -21,13 +21,12 @@ class ThresholdedClassifier(ClassifierMixin, BaseEstimator):
     """Predicts by a task and a decision, which subclasses store together with a model that scores samples."""
 
     __stored_state__: ClassVar[StoredState] = StoredState(
-        version=1,
+        version=2,
         attributes=(
             "n_features_in_",
             "feature_names_in_",
             "classes_",
             "measure_",
-            "threshold_",
             "expected_score_",
             "expected_score_interval_",
             "_task",
@@ -38,7 +37,6 @@ class ThresholdedClassifier(ClassifierMixin, BaseEstimator):
 
     classes_: Labels
     measure_: Measure
-    threshold_: Threshold
     expected_score_: float
     expected_score_interval_: tuple[float, float]
     _task: Task
@@ -51,7 +49,6 @@ class ThresholdedClassifier(ClassifierMixin, BaseEstimator):
     def _store_decision(self, task: Task, decision: Decision) -> None:
         self._task, self._decision = task, decision
         self.classes_, self.measure_ = task.classes, task.measure
-        self.threshold_ = decision.shown_threshold
         self._store_expectation(decision.expected_score, decision.expected_interval)
 
     def _store_expectation(self, value: float, interval: tuple[float, float]) -> None:
@@ -68,6 +65,20 @@ class ThresholdedClassifier(ClassifierMixin, BaseEstimator):
         """Return the interval of the final model, given that of the models that were judged."""
         return interval
 
+    @property
+    def threshold_(self) -> Threshold:
+        """The threshold, a probability where the model has probabilities; assign another to predict with it.
+
+        A new threshold is used by all methods, exports and model files until the next `fit`. It applies to all batches,
+        and what the constraints or `expected_score_` state of the chosen one is not known of it.
+        """
+        return self._decision.shown_threshold
+
+    @threshold_.setter
+    def threshold_(self, value: Any) -> None:
+        check_is_fitted(self, "measure_")
+        self._decision = self._decision.replace_threshold(value)
+
     def decision_function(self, X: Any) -> Any:
         """Return scores minus the threshold; the largest, or the sign of the only one, decides.
 
@@ -82,7 +93,7 @@ class ThresholdedClassifier(ClassifierMixin, BaseEstimator):
             Of two classes, ``classes_[1]`` is predicted above zero.
         """
         check_is_fitted(self, "measure_")
-        return self._task.orient(self._decision.margins(self._scores(X), self.threshold_))
+        return self._task.orient(self._decision.margins(self._scores(X)))
 
     def predict(self, X: Any) -> Any:
         """Return labels.

@@ -10,7 +10,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.sparse import issparse
-from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.model_selection import KFold
 from sklearn.utils.validation import check_is_fitted, check_random_state
@@ -55,14 +54,13 @@ class MultiLabelClassifier(RoutesGroups, ClassifierMixin, BaseEstimator):
     random_state: Any
 
     __stored_state__: ClassVar[StoredState] = StoredState(
-        version=1,
+        version=2,
         attributes=(
             "n_features_in_",
             "feature_names_in_",
             "classes_",
             "n_labels_",
             "sparse_labels_",
-            "thresholds_",
             "_decisions",
         ),
     )
@@ -121,12 +119,29 @@ class MultiLabelClassifier(RoutesGroups, ClassifierMixin, BaseEstimator):
             self._decisions = (
                 self._decide_rules(X, labels, weights, codes, seed) if self.inference in THRESHOLD_RULES else {}
             )
-            decision = self._decisions.get(self.inference)
-            self.thresholds_ = None if decision is None else expit(decision.threshold)
         return self
 
     def _routed_parts(self) -> Iterable[tuple[str, Any]]:
         return [] if self.estimator is None else [("estimator", self.estimator)]
+
+    @property
+    def threshold_(self) -> Any:
+        """Probabilities above which labels are predicted, None without a rule of thresholds; assign others to use them.
+
+        New thresholds, one per label or one number for all, are used by `predict` and `score` until the next `fit`.
+        """
+        decision = self._decisions.get(self.inference)
+        return None if decision is None else decision.shown_threshold
+
+    @threshold_.setter
+    def threshold_(self, value: Any) -> None:
+        check_is_fitted(self, "n_labels_")
+        if self.inference not in self._decisions:
+            raise ValueError(
+                f"inference={self.inference!r} chooses labels without thresholds: train with inference='macro_f' or "
+                "'micro_f' to set them"
+            )
+        self._decisions[self.inference] = self._decisions[self.inference].replace_threshold(value)
 
     def _check_rule(self) -> None:
         if self.inference not in self._rules:
@@ -199,8 +214,7 @@ class MultiLabelClassifier(RoutesGroups, ClassifierMixin, BaseEstimator):
             return self._choose_labels(X)
         if self.inference not in self._decisions:
             raise ValueError(f"inference={self.inference!r} needs thresholds, which are chosen in training: fit again")
-        decision = self._decisions[self.inference]
-        return decision.margins(self._scores(X), decision.threshold)
+        return self._decisions[self.inference].margins(self._scores(X))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the F-measure that the rule aims at: mean over samples, over labels ("macro_f") or pooled ("micro_f").

@@ -61,9 +61,10 @@ class ProbabilisticClassifierChain(MultiLabelClassifier):
         The chains with their classifiers.
     orders_ : list of array
         Their orders.
-    thresholds_ : array of shape (n_labels,) or None
-        The probabilities above which labels are predicted, if the rule in training is "macro_f" or "micro_f";
-        ``inference`` may be set to the other of the two afterwards.
+    threshold_ : array of shape (n_labels,) or None
+        The probabilities above which labels are predicted, if the rule is "macro_f" or "micro_f"; ``inference`` may be
+        set to the other of the two after training. Assign others, one per label or a number for all, to predict with
+        them.
     n_labels_ : int
         Columns of y.
     n_features_in_, feature_names_in_

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -88,7 +87,10 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
     weights_ : array
         Weights of the classifiers in the average.
     threshold_ : float or array
-        Threshold of the calibrated scores, which `decision_function` subtracts.
+        Two classes: the probability (`predict_proba`) above which a sample is positive. More classes: offsets, which
+        are subtracted from the log-probabilities before these are compared. Multilabel: one probability per label.
+        Assign another, as in ``model.threshold_ = 0.3``, to predict with it; `decision_function` subtracts its
+        log-odds.
     expected_score_ : float
         The measure to expect on new samples: that of samples which neither models nor the choice of thresholds had
         seen, extrapolated to models of all samples where subsets have shown how it grows.
@@ -130,7 +132,7 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
     """
 
     __stored_state__: ClassVar[StoredState] = ThresholdedClassifier.__stored_state__.extend(
-        "best_estimator_", "weights_", "_ensemble", "_extrapolation", "_records", "_explanation", version=2
+        "best_estimator_", "weights_", "_ensemble", "_extrapolation", "_records", "_explanation", version=3
     )
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "measure": "no_validation",
@@ -278,7 +280,7 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
             # Intervals of table measures are wide enough; those of areas near one are not.
             curves = [run.curve for run in outcome.finalists]
             self._extrapolation = extrapolate(curves, n_samples, guessed=task.measure.response == "scores")
-        self._store_decision(task, replace(decision, is_probability=False))
+        self._store_decision(task, decision)
         self._store_expectation(
             self._extrapolation(decision.expected_score), self._extrapolation.interval(*decision.expected_interval)
         )
@@ -302,7 +304,7 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
         aim, scores = halving.task.aim(halving.rule), self._ensemble.scores(halving.task, testing.X)
         assert aim is not None and self.confidence is not None
         tested = testing.attach_scores(np.arange(len(testing.y)), scores)
-        return choose_guaranteed(aim, self.confidence, ordering, tested, is_probability=False)
+        return choose_guaranteed(aim, self.confidence, ordering, tested, is_probability=True)
 
     def _explain_samples(self, aim: Aim | None, used: int, n_samples: int, testing: TrainingData | None) -> str:
         """Return lines on a guarantee, and on a training that did not use all samples."""

@@ -16,11 +16,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy import sparse
 from sklearn.utils.metadata_routing import UNUSED
-from sklearn.utils.validation import check_random_state
+from sklearn.utils.validation import check_is_fitted, check_random_state
 
 from metricwise._sklearn import Interval, Options, StrOptions, check_sample_weight
 from metricwise._state import StoredState
 from metricwise._typing import Floats, Integers, Labels, Mask
+from metricwise.decisions.decision import check_threshold
 from metricwise.decisions.groups import validate_groups
 from metricwise.decisions.targets import classes_of, count_classes, sample_weights_of
 from metricwise.designs import make_design
@@ -355,10 +356,21 @@ class StreamingClassifier(LinearClassifier):
         return self._sign * np.array([model.intercept for model in self._model.binary_models])
 
     @property
-    def threshold_(self) -> float | Floats:  # type: ignore[override]
-        """The threshold, which `decision_function` subtracts from the scores."""
+    def threshold_(self) -> float | Floats:
+        """The threshold, which `decision_function` subtracts from the scores; assign another to predict with it.
+
+        A new threshold is used until the next `fit` or `partial_fit`, which choose one again; the parameter
+        ``threshold`` fixes it.
+        """
         thresholds = self._sign * np.array([model.threshold for model in self._model.binary_models])
         return float(thresholds[0]) if thresholds.size == 1 else thresholds
+
+    @threshold_.setter
+    def threshold_(self, value: Any) -> None:
+        check_is_fitted(self, "_model")
+        thresholds = self._sign * np.atleast_1d(check_threshold(value, self.threshold_))
+        models = zip(self._model.binary_models, thresholds.tolist(), strict=True)
+        self._model = replace(self._model, selected=tuple(replace(one, threshold=cut) for one, cut in models))
 
     @property
     def n_iter_(self) -> int:

@@ -82,7 +82,7 @@ class MiniBatchSVC(StreamingClassifier):
     intercept_ : array of shape (1,) or (n_classes,)
         Constant terms of the scores.
     threshold_ : float or array of shape (n_classes,)
-        Thresholds, which `decision_function` subtracts from the scores.
+        Thresholds, which `decision_function` subtracts from the scores; assign others to predict with them.
     classes_ : array
         The labels, sorted.
     measure_ : Measure

@@ -103,7 +103,7 @@ class AUCSVC(BatchClassifier):
     intercept_ : array
         Zeros.
     threshold_ : float or array
-        What `decision_function` subtracts from the scores.
+        What `decision_function` subtracts from the scores; assign another to predict with it.
     classes_ : array
         Labels.
     measure_ : Measure

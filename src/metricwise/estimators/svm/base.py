@@ -13,12 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metadata_routing import UNUSED
-from sklearn.utils.validation import check_random_state
+from sklearn.utils.validation import check_is_fitted, check_random_state
 
 from metricwise._sklearn import Interval, Options, StrOptions
 from metricwise._state import StoredState
 from metricwise._typing import Floats, Labels
 from metricwise.clusters import load_into_memory
+from metricwise.decisions.decision import check_threshold
 from metricwise.decisions.groups import validate_groups
 from metricwise.decisions.targets import classes_of, count_classes, sample_weights_of
 from metricwise.designs import Design, make_design
@@ -245,6 +246,20 @@ class BatchClassifier(LinearClassifier):
         self.threshold_ = float(thresholds[0]) if len(fits) == 1 else thresholds
         self.n_iter_ = max(fit.result.n_iter for fit in fits)
         self.result_ = fits[0].result if len(fits) == 1 else [fit.result for fit in fits]
+
+    @property
+    def threshold_(self) -> float | Floats:
+        """The threshold, which `decision_function` subtracts from the scores; assign another to predict with it."""
+        if "threshold_" not in vars(self):  # where model files look for it
+            raise AttributeError(f"{type(self).__name__} has no threshold_ before it is fitted")
+        threshold: float | Floats = vars(self)["threshold_"]
+        return threshold
+
+    @threshold_.setter
+    def threshold_(self, value: Any) -> None:
+        check_is_fitted(self, "intercept_")
+        n_problems = np.size(self.intercept_)
+        self.__dict__["threshold_"] = check_threshold(value, 0.0 if n_problems == 1 else np.zeros(n_problems))
 
     def _raw_scores(self, X: Any) -> Floats:
         if self.kernel == "linear":

@@ -78,7 +78,7 @@ class FeatureSelectingSVC(SelectorMixin, BatchClassifier):
     intercept_ : array of shape (1,)
         Constant term of the scores.
     threshold_ : float
-        What `decision_function` subtracts from the scores.
+        What `decision_function` subtracts from the scores; assign another to predict with it.
     classes_ : array
         Labels.
     measure_ : Measure

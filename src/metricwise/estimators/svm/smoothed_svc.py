@@ -72,7 +72,7 @@ class SmoothedSVC(BatchClassifier):
     intercept_ : array of shape (1,) or (n_classes,)
         Constant terms of the scores.
     threshold_ : float or array of shape (n_classes,)
-        What `decision_function` subtracts from the scores.
+        What `decision_function` subtracts from the scores; assign another to predict with it.
     classes_ : array
         Labels.
     measure_ : Measure

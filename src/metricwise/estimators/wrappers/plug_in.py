@@ -97,6 +97,7 @@ class PlugInClassifier(RoutesGroups, MetaEstimatorMixin, ThresholdedClassifier, 
     threshold_ : float or array
         Two classes: the probability (or decision value) above which a sample is positive. More classes: offsets, which
         the log-probabilities (or decision values) are compared after subtracting. Multilabel: one threshold per label.
+        Assign another, as in ``model.threshold_ = 0.3``, to predict with it.
     threshold_interval_ : pair
         Interval of 90 % of the thresholds from resamples; with a guarantee, the thresholds known to keep it.
     expected_score_ : float

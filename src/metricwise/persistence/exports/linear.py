@@ -148,8 +148,7 @@ def _extract_from_learner(model: Any, learner: Any, line: Sigmoid) -> LinearScor
 
 def margin_at_zero(model: Any) -> Any:
     """Return scores minus thresholds, or offsets of the classes, where all scores are zero."""
-    margins = model._decision.margins(np.zeros((1, *np.shape(model._decision.threshold))), model.threshold_)[0]
-    return float(margins) if np.ndim(margins) == 0 else margins
+    return -model._decision.threshold
 
 
 def _read_standard_scaler(scaler: StandardScaler) -> tuple[Floats, Floats]:

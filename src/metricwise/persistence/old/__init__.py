@@ -1,14 +1,22 @@
 """Readers of model files that earlier versions of metricwise wrote.
 
 There is one module per step: `metricwise.persistence.old.format_1` reads files from before classes declared their
-state. A class that raises the version of its state adds a step to `STEPS`, which makes the values of its last version
-those of the next; steps stay, so that files of all versions can be read.
+state, and `metricwise.persistence.old.thresholds` those whose thresholds were attributes of their own. A class that
+raises the version of its state adds a step to `STEPS`, which makes the values of its last version those of the next;
+steps stay, so that files of all versions can be read.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
+
+from metricwise.persistence.old.thresholds import (
+    move_into_decision,
+    move_into_decision_of_plug_in,
+    move_into_decision_of_selection,
+    move_into_rules,
+)
 
 Values = dict[str, Any]
 Step = Callable[[Values], Values]
@@ -21,6 +29,12 @@ STEPS: dict[tuple[str, int], Step] = {
     ("metricwise.MetricClassifier", 1): lambda values: values | {"subject_to": None, "confidence": None},
     ("metricwise.Extrapolation", 1): lambda values: values | {"left_at_worst": 0.0},
     ("metricwise.Decision", 1): lambda values: values,  # without a posterior for several classes and labels
+    ("metricwise.AdaptedSVC", 1): move_into_decision,
+    ("metricwise.BinaryRelevance", 1): move_into_rules,
+    ("metricwise.CostSensitiveClassifier", 1): move_into_decision_of_plug_in,
+    ("metricwise.MetricClassifier", 2): move_into_decision_of_selection,
+    ("metricwise.PlugInClassifier", 1): move_into_decision_of_plug_in,
+    ("metricwise.ProbabilisticClassifierChain", 1): move_into_rules,
 }
 
 

@@ -97,7 +97,8 @@ class AdaptedSVC(RoutesGroups, MetaEstimatorMixin, ThresholdedClassifier, NamedE
         The measure of out-of-fold samples by the machine ("adapted") and by each input, each with its own threshold.
     threshold_ : float
         What `decision_function` subtracts from the scores: of the machine, or the log-odds (decision values, if there
-        are no probabilities) of the selected input.
+        are no probabilities) of the selected input. Assign another, as in ``model.threshold_ = 0.5``, to predict with
+        it.
     threshold_interval_ : pair of float
         Interval of 90 % of the thresholds from resamples.
     expected_score_ : float

@@ -79,7 +79,8 @@ class CostSensitiveClassifier(PlugInClassifier):
         The weights of a positive (``pos``) and a negative (``neg``) sample in training; their mean over the samples is
         1, and both are 1 if the first iteration is selected.
     threshold_ : float
-        The probability (or decision value) of ``estimator_`` above which a sample is positive.
+        The probability (or decision value) of ``estimator_`` above which a sample is positive. Assign another, as in
+        ``model.threshold_ = 0.3``, to predict with it.
     threshold_interval_ : pair of float
         Interval of 90 % of the thresholds from resamples.
     expected_score_ : float
