@@ -11,9 +11,9 @@ import pytest
 from sklearn.datasets import make_multilabel_classification
 
 import metricwise
-from metricwise.cli import console
+from metricwise import progress
 from metricwise.cli.algorithms import Settings, build_estimator
-from metricwise.cli.console import Console, Progress
+from metricwise.cli.console import Console
 from metricwise.cli.options import Column, Constraint, Seconds
 from tests.cli.invocation import run_command
 
@@ -377,19 +377,12 @@ def test_columns_and_constraints_are_parsed():
     assert Constraint().convert("Precision >= 90%", None, None) == "Precision >= 90%"
 
 
-def test_progress_is_shown_only_on_a_terminal_and_after_a_delay(monkeypatch, capsys):
-    monkeypatch.setattr(console, "_PROGRESS_DELAY", 0.05)
+def test_progress_is_shown_only_on_a_terminal_and_unless_quiet(monkeypatch):
     for terminal, quiet in ((True, False), (False, False), (True, True)):
         monkeypatch.setattr(sys.stderr, "isatty", lambda terminal=terminal: terminal)
-        with Console(quiet).progress("reading data") as shown:
-            shown.fraction = 0.5
-            shown.finished.wait(0.5)
-        printed = capsys.readouterr().err
-        assert ("reading data" in printed and "50 %" in printed) == (terminal and not quiet)
-    finished = Progress("nothing")
-    finished.finished.set()
-    finished.run()
-    assert capsys.readouterr().err == ""
+        with Console(quiet).progress("reading data"):
+            shown = progress._current.get()._display
+        assert shown == ("bar" if terminal and not quiet else "none")
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,6 @@ class Settings:
     every: int | None = None
     seed: int = 0
     pos_label: Any = None
-    callback: Callable[[Any], Any] | None = None
 
 
 def check_usage(algorithm: str, settings: Settings, is_multilabel: bool, stream: bool, disk: bool) -> None:
@@ -144,8 +143,7 @@ def build_estimator(algorithm: str, settings: Settings, X: Any) -> Any:
 def _build(entry: EstimatorEntry, settings: Settings, X: Any) -> Any:
     parameters = _common_parameters(settings) | (_guarantee_parameters(settings) if entry.has_guarantees else {})
     if entry.family == "selection":
-        budget, callback = settings.time_budget, settings.callback
-        return entry.load()(settings.measure, time_budget=budget, callback=callback, **parameters)
+        return entry.load()(settings.measure, time_budget=settings.time_budget, **parameters)
     if entry.family == "multilabel":
         return _build_multilabel(entry, settings, X)
     if entry.command_name == "adapted-svm":

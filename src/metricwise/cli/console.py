@@ -7,20 +7,18 @@ import math
 import re
 import shlex
 import sys
-import threading
-import time
 import warnings
 from ast import literal_eval
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import wraps
 from typing import Any
 
 import click
 
-_PROGRESS_DELAY = 2.0  # seconds
-_BAR_WIDTH = 24  # characters
+from metricwise.progress import Stage, show_progress
+
 _EXPECTED_ERRORS = (ValueError, TypeError, OSError, ImportError, MemoryError)
 
 
@@ -45,83 +43,18 @@ class Console:
             click.echo(text, err=True)
 
     @contextmanager
-    def progress(self, text: str) -> Iterator[Progress]:
+    def progress(self, text: str) -> Iterator[Stage]:
         """Show progress on a terminal while the block runs, if it takes more than two seconds."""
-        shown = Progress(text)
-        if self._quiet or not sys.stderr.isatty():
-            yield shown
-            return
-        ticker = threading.Thread(target=shown.run, daemon=True)
-        ticker.start()
-        try:
-            yield shown
-        finally:
-            shown.finished.set()
-            ticker.join()
+        with show_progress(text, 0 if self._quiet else None) as stage:
+            yield stage
 
 
-@dataclass
-class Progress:
-    """A progress line: what runs, the completed fraction if it is known, and the elapsed time."""
-
-    text: str
-    fraction: float | None = None
-    finished: threading.Event = field(default_factory=threading.Event)
-
-    def line(self, seconds: float) -> str:
-        """Return the progress line after ``seconds`` seconds.
-
-        Examples
-        --------
-        >>> Progress("training", 0.5).line(63.0)
-        '[############------------]  50 %  1:03  training'
-        >>> Progress("reading").line(3.0)
-        '0:03  reading'
-        """
-        bar = ""
-        if self.fraction is not None:
-            done = min(max(self.fraction, 0.0), 1.0)
-            filled = round(_BAR_WIDTH * done)
-            bar = f"[{'#' * filled}{'-' * (_BAR_WIDTH - filled)}] {done:4.0%}  ".replace("%", " %")
-        return f"{bar}{int(seconds) // 60}:{int(seconds) % 60:02d}  {self.text}"
-
-    def run(self) -> None:
-        """Redraw the line until the work is finished."""
-        started = time.monotonic()
-        if self.finished.wait(_PROGRESS_DELAY):
-            return
-        while not self.finished.wait(0.2):
-            click.echo(f"\r\x1b[K{self.line(time.monotonic() - started)[:78]}", nl=False, err=True)
-        click.echo("\r\x1b[K", nl=False, err=True)
-
-
-def show_iterations(progress: Progress) -> Any:
-    """Return a callback of batch training that shows iterations and bounds."""
+def show_passes(stage: Stage, passes: int, n_rows: float | None) -> Any:
+    """Return a callback that shows the share of a stream that is read; the classifier shows what else there is."""
 
     def update(entry: Any) -> None:
-        progress.text = f"iteration {entry.iteration}, bounds {entry.lower:.4g} to {entry.objective:.4g}"
-
-    return update
-
-
-def show_text(progress: Progress) -> Any:
-    """Return a callback that shows a line of text."""
-
-    def update(text: Any) -> None:
-        progress.text = str(text)
-
-    return update
-
-
-def show_passes(progress: Progress, passes: int, n_rows: float | None) -> Any:
-    """Return a callback of training on a stream that shows the samples so far, of ``n_rows`` in every pass if known."""
-
-    def update(entry: Any) -> None:
-        progress.text = f"{entry.n_samples:,} samples, measure {entry.measure:.4f}"
-        if entry.seconds_left is not None:
-            progress.fraction = entry.seconds / max(entry.seconds + entry.seconds_left, 1e-9)
-        elif n_rows is not None:
-            progress.fraction = entry.n_samples / (n_rows * passes)
+        if n_rows is not None:
+            stage.fraction = entry.n_samples / (n_rows * passes)
 
     return update
 

@@ -11,7 +11,7 @@ import click
 
 from metricwise.cli import algorithms
 from metricwise.cli.algorithms import AlgorithmName, Settings, describe_algorithms
-from metricwise.cli.console import Console, Outcome, command, show_iterations, show_passes, show_text
+from metricwise.cli.console import Console, Outcome, command, show_passes
 from metricwise.cli.disk import disk_options, has_separate_labels, open_table
 from metricwise.cli.models import check_output, estimate_n_rows, spool_input, store_table_info
 from metricwise.cli.options import (
@@ -186,11 +186,8 @@ def _train_in_memory(
         if algorithms.find_algorithm(algorithm).family == "streaming":
             settings = replace(settings, every=_SAMPLES_BETWEEN_CHECKPOINTS)
         console.interrupt_message = f"stopped; the same command resumes from {settings.checkpoint}, if it was written"
-    with console.progress(f"training {algorithm} for {settings.measure}") as progress:
-        settings = replace(settings, callback=show_text(progress))
+    with console.progress(f"training {algorithm} for {settings.measure}"):
         model = algorithms.build_estimator(algorithm, settings, table.X).fit(table.X, table.y, **given)
-    if hasattr(model, "callback"):
-        model.callback = None  # model files hold no callbacks
     n_features = None if table.kinds else int(table.X.shape[1])
     store_table_info(model, table, options, settings, n_features, drop)
     facts = {"algorithm": algorithm, "rows": table.n_rows, "features": int(table.X.shape[1]), "data": table.recognised}
@@ -227,10 +224,8 @@ def _train_on_disk(
         if Path(str(settings.checkpoint)).exists():
             console.note(f"resuming from {settings.checkpoint}")
     model = algorithms.build_learner(algorithm, settings)
-    with console.progress(f"training {algorithm} for {settings.measure}") as progress:
-        model.callback = show_iterations(progress)
+    with console.progress(f"training {algorithm} for {settings.measure}"):
         model.fit(table.X)
-    model.callback = None
     if algorithms.find_algorithm(algorithm).has_checkpoints:
         model.checkpoint = None
     store_table_info(model, table, options, settings, None if table.kinds else int(table.X.shape[1]), drop)
@@ -288,8 +283,8 @@ class _Stream:
         pos_label = None if settings.pos_label is None else _parse_label(settings.pos_label)
         settings = replace(settings, checkpoint=path, every=_SAMPLES_BETWEEN_CHECKPOINTS, pos_label=pos_label)
         model = algorithms.build_learner(algorithm, settings)
-        with self._console.progress(f"training {algorithm} for {settings.measure}") as progress:
-            model.callback = show_passes(progress, self._passes, estimate_n_rows(self._path))
+        with self._console.progress(f"training {algorithm} for {settings.measure}") as stage:
+            model.callback = show_passes(stage, self._passes, estimate_n_rows(self._path))
             model.fit_stream(source, classes=self._classes, n_passes=self._passes)
         model.callback = model.checkpoint = None
         store_table_info(model, None, replace(options, decimal=source.decimal), settings, source.n_features, self._drop)

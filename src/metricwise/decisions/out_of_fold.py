@@ -14,7 +14,7 @@ that the scores of both show how far the final model's scores lie from those of 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from numbers import Integral
 from typing import Any, NamedTuple
 
@@ -22,11 +22,11 @@ import numpy as np
 from sklearn import get_config
 from sklearn.model_selection import StratifiedKFold, check_cv
 from sklearn.utils.metadata_routing import get_routing_for_object
-from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_array
 
 from metricwise._typing import Floats, Hashes, Indices, Integers, Labels, Mask
 from metricwise.decisions.groups import assign_group_folds
+from metricwise.decisions.parallel import run_in_parallel
 from metricwise.designs import Design, make_design
 from metricwise.kernels.random_numbers import STEP, mix
 
@@ -298,11 +298,6 @@ def score_out_of_fold(
     if fold_arguments is not None:
         jobs = [(*job, argument) for job, argument in zip(jobs, fold_arguments, strict=True)]
     return collect_scores(splits, probe, run_in_parallel(score_fold, jobs, n_jobs))
-
-
-def run_in_parallel(function: Callable[..., Any], jobs: Iterable[tuple[Any, ...]], n_jobs: int | None) -> list[Any]:
-    """Return what a function returns for the arguments of every job, in the order of the jobs."""
-    return list(Parallel(n_jobs=n_jobs)(delayed(function)(*job) for job in jobs))
 
 
 def probe_of_folds(splits: Splits, probe: Indices) -> list[Indices]:

@@ -32,7 +32,8 @@ from metricwise.decisions.multiclass import (
     judge_thresholds,
     value_by_weights,
 )
-from metricwise.decisions.out_of_fold import NO_SAMPLES, draw_probe, run_in_parallel
+from metricwise.decisions.out_of_fold import NO_SAMPLES, draw_probe
+from metricwise.decisions.parallel import run_in_parallel
 from metricwise.decisions.scoring import (
     MOST_CERTAIN,
     binary_scores,
@@ -337,7 +338,7 @@ class Multilabel(Task):
         n_jobs: int | None = None,
         groups: Integers | None = None,
     ) -> Any:
-        return run_in_parallel(fit_label, [(estimator, X, column, weights, groups) for column in y.T], n_jobs)
+        return run_in_parallel(fit_label, [(estimator, X, column, weights, groups) for column in y.T], n_jobs, "label")
 
     def scores(self, model: Any, X: Any) -> Floats:
         return np.column_stack([binary_scores(one, X, 1) for one in model])

@@ -21,7 +21,7 @@ from metricwise.io.atomic import PARTIAL, atomic_file
 from metricwise.solvers.saved import Arrays, join_parts, split_parts
 
 _KEY = "training"
-_NOT_DECISIVE = {"checkpoint", "every", "callback", "n_jobs", "max_seconds"}
+_NOT_DECISIVE = {"checkpoint", "every", "callback", "n_jobs", "max_seconds", "verbose"}
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")  # in the repr of a function or random state; it differs between processes
 _UNREADABLE = (
     ValueError,

@@ -34,7 +34,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
     __stored_state__: ClassVar[StoredState] = StoredState(
         version=1,
         attributes=("n_features_in_", "feature_names_in_"),
-        training_parameters=("callback", "checkpoint"),
+        training_parameters=("callback", "checkpoint", "verbose"),
     )
 
     multi_class: str | None

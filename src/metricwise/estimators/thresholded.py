@@ -32,7 +32,7 @@ class ThresholdedClassifier(ClassifierMixin, BaseEstimator):
             "_task",
             "_decision",
         ),
-        training_parameters=("callback",),
+        training_parameters=("callback", "verbose"),
     )
 
     classes_: Labels

@@ -10,6 +10,7 @@ from typing import Any, Protocol, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
+from metricwise.progress import Stage, add_stage, share_of_gap
 from metricwise.results import Certificate, History, HistoryEntry, Result, Status
 
 Callback = Callable[[HistoryEntry], Any]
@@ -92,8 +93,8 @@ def run(
     BLAS stays on this thread meanwhile: the vectors it gets are too short to share, and its waiting threads would
     take the cores from the products with the data, which use them on their own.
     """
-    with blas_on_one_thread():
-        return _run(solver, problem, limits, state, callback, watch)
+    with blas_on_one_thread(), add_stage() as stage:
+        return _run(solver, problem, limits, state, callback, watch, stage)
 
 
 def blas_on_one_thread() -> Any:
@@ -113,6 +114,7 @@ def _run(
     state: S | None,
     callback: Callback | None,
     watch: Callable[[S], None] | None,
+    stage: Stage,
 ) -> tuple[Result, S]:
     started, moved_at_start = time.perf_counter(), problem.design.bytes_moved
     if state is None:
@@ -130,6 +132,8 @@ def _run(
         moved = moved_before + problem.design.bytes_moved - moved_at_start
         entry = HistoryEntry(state.iteration, state.seconds, *bounds, state.n_cuts, moved)
         state.history.append(entry)
+        gap = certificate.relative
+        stage.update(f"iteration {state.iteration}, gap {gap:.2g}", share_of_gap(gap, limits.tol))
         if watch is not None:
             watch(state)
         stop = callback is not None and bool(callback(entry))

@@ -32,6 +32,7 @@ from metricwise.estimators.routing import RoutesGroups
 from metricwise.measures import Averaged
 from metricwise.measures.averages import Average
 from metricwise.measures.contingency import LabelSetFBeta
+from metricwise.progress import show_progress
 
 # Rules that need nothing but the probability of each label.
 MARGINAL_RULES: dict[str, Callable[..., Any]] = {
@@ -52,6 +53,7 @@ class MultiLabelClassifier(RoutesGroups, ClassifierMixin, BaseEstimator):
     beta: float
     n_jobs: int | None
     random_state: Any
+    verbose: int | None
 
     __stored_state__: ClassVar[StoredState] = StoredState(
         version=2,
@@ -63,12 +65,14 @@ class MultiLabelClassifier(RoutesGroups, ClassifierMixin, BaseEstimator):
             "sparse_labels_",
             "_decisions",
         ),
+        training_parameters=("verbose",),
     )
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimator": [HasMethods(["fit", "predict_proba"]), None],
         "beta": [Interval(Real, 0.0, None, closed="neither")],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
+        "verbose": [Interval(Integral, 0, None, closed="left"), None],
     }
     _rules: ClassVar[frozenset[str]]
 
@@ -105,7 +109,7 @@ class MultiLabelClassifier(RoutesGroups, ClassifierMixin, BaseEstimator):
         self._validate_params()
         self._check_rule()
         self._check_routing(sample_weight=sample_weight, groups=groups)
-        with restore_on_error(self):
+        with restore_on_error(self), show_progress(type(self).__name__, self.verbose):
             X = validate_samples(self, X)
             labels = validate_label_matrix(y)
             if labels.shape[0] != X.shape[0]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from metricwise._state import StoredState
 from metricwise._typing import Floats, Integers, LabelMatrix
-from metricwise.decisions.out_of_fold import run_in_parallel
+from metricwise.decisions.parallel import run_in_parallel
 from metricwise.estimators.multilabel.base import MARGINAL_RULES, THRESHOLD_RULES, MultiLabelClassifier
 from metricwise.estimators.multilabel.learners import fit_classifier, probability
 
@@ -31,6 +31,9 @@ class BinaryRelevance(MultiLabelClassifier):
         Labels trained in parallel (joblib).
     random_state : int, RandomState instance or None, default=0
         Seeds the folds.
+    verbose : int or None, default=None
+        Progress of training that takes more than two seconds: a bar on terminals and in notebooks (None), also lines
+        where standard error is neither (1), or nothing (0).
 
     Attributes
     ----------
@@ -72,18 +75,20 @@ class BinaryRelevance(MultiLabelClassifier):
         beta: float = 1.0,
         n_jobs: int | None = None,
         random_state: Any = 0,
+        verbose: int | None = None,
     ) -> None:
         self.estimator = estimator
         self.inference = inference
         self.beta = beta
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.verbose = verbose
 
     def _learn(
         self, X: Any, labels: LabelMatrix, weights: Floats | None, seed: int, groups: Integers | None = None
     ) -> Self:
         jobs = [(self.estimator, X, column, weights, groups) for column in labels.T]
-        self.estimators_ = run_in_parallel(fit_classifier, jobs, self.n_jobs)
+        self.estimators_ = run_in_parallel(fit_classifier, jobs, self.n_jobs, "label")
         return self
 
     def _marginals(self, X: Any) -> Floats:

@@ -9,7 +9,7 @@ from scipy.special import expit
 
 from metricwise._state import StoredState
 from metricwise._typing import Floats, Indices, Integers, LabelMatrix
-from metricwise.decisions.out_of_fold import run_in_parallel
+from metricwise.decisions.parallel import run_in_parallel
 from metricwise.designs.matrix import append_columns
 from metricwise.estimators.multilabel.learners import as_logistic, fit_classifier, probability
 from metricwise.kernels import chains
@@ -54,7 +54,7 @@ class Chain:
             (estimator, _add_labels(X, sorted_labels[:, :k]), sorted_labels[:, k], weights, groups)
             for k in range(len(order))
         )
-        chain = cls(order, run_in_parallel(fit_classifier, jobs, n_jobs), int(X.shape[1]))
+        chain = cls(order, run_in_parallel(fit_classifier, jobs, n_jobs, "label", len(order)), int(X.shape[1]))
         chain._note_logistic(X, sorted_labels)
         return chain
 

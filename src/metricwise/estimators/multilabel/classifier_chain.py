@@ -54,6 +54,9 @@ class ProbabilisticClassifierChain(MultiLabelClassifier):
         Labels trained in parallel (joblib).
     random_state : int, RandomState instance or None, default=0
         Seeds orders, samples and folds.
+    verbose : int or None, default=None
+        Progress of training that takes more than two seconds: a bar on terminals and in notebooks (None), also lines
+        where standard error is neither (1), or nothing (0).
 
     Attributes
     ----------
@@ -103,6 +106,7 @@ class ProbabilisticClassifierChain(MultiLabelClassifier):
         beta: float = 1.0,
         n_jobs: int | None = None,
         random_state: Any = 0,
+        verbose: int | None = None,
     ) -> None:
         self.estimator = estimator
         self.order = order
@@ -112,6 +116,7 @@ class ProbabilisticClassifierChain(MultiLabelClassifier):
         self.beta = beta
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.verbose = verbose
 
     # -------------------------------------------------------------------------------------------------------- training
 

@@ -35,6 +35,7 @@ from metricwise.estimators.selection.schedule import Schedule
 from metricwise.estimators.thresholded import ThresholdedClassifier
 from metricwise.measures import Measure, get_measure
 from metricwise.measures.base import show_value
+from metricwise.progress import show_progress
 from metricwise.threads import limit_threads
 
 _LOG = logging.getLogger("metricwise")
@@ -79,6 +80,9 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
         Seeds folds, subsets, resamples and candidates.
     callback : callable, optional
         Called with a line of text after every candidate; model selection ends if it returns True.
+    verbose : int or None, default=None
+        Progress of training that takes more than two seconds: a bar on terminals and in notebooks (None), also lines
+        where standard error is neither (1), or nothing (0).
 
     Attributes
     ----------
@@ -144,6 +148,7 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
         "pos_label": "no_validation",
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
+        "verbose": [Interval(Integral, 0, None, closed="left"), None],
         "callback": [callable, None],
     }
 
@@ -160,6 +165,7 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
         n_jobs: int | None = None,
         random_state: Any = 0,
         callback: Callable[[str], Any] | None = None,
+        verbose: int | None = None,
     ) -> None:
         self.measure = measure
         self.candidates = candidates
@@ -171,6 +177,7 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.callback = callback
+        self.verbose = verbose
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -205,7 +212,7 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
         self._validate_params()
         self._check_routing(sample_weight=sample_weight, groups=groups)
         clock, measure = Clock(self.time_budget), get_measure(self.measure)
-        with restore_on_error(self):
+        with restore_on_error(self), show_progress(type(self).__name__, self.verbose) as stage:
             columns = recognise_columns(X)
             X = validate_columns(self, X, reset=True, missing=True)
             labels = self._validate_target(y, X.shape[0])
@@ -225,7 +232,7 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
                 for one in candidates_for(self.candidates, profile, measure, task.is_binary, seed)
             ]
             schedule = Schedule(clock, 0 if testing is None else len(testing.y))
-            halving = SuccessiveHalving(task, data, rule, self.cv, self.n_jobs, schedule, self._report_progress)
+            halving = SuccessiveHalving(task, data, rule, self.cv, self.n_jobs, schedule, self._report_progress, stage)
             with pass_to_own_learners(not isinstance(self.candidates, dict)):
                 outcome = halving.run(candidates)
                 with record_warnings():  # what concerns the selected model is reported when it is trained
@@ -267,6 +274,7 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
     ) -> int:
         """Train the selected candidates and choose the threshold; return the number of samples of the training."""
         task, rung = halving.task, outcome.rung
+        halving.stage.update("training the selected model")
         with show_warnings_once():
             self._ensemble, n_samples = fit_final(halving, rung, mixture)
         models = self._ensemble.models

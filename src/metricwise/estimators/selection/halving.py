@@ -15,7 +15,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from numbers import Integral
 from typing import Any, NamedTuple
@@ -35,6 +35,7 @@ from metricwise.estimators.selection.candidate_warnings import record_warnings, 
 from metricwise.estimators.selection.candidates import Candidate
 from metricwise.estimators.selection.clock import Clock, OutOfTimeError, run_within
 from metricwise.estimators.selection.schedule import Schedule
+from metricwise.progress import Stage
 
 ReportProgress = Callable[[str], bool]
 Judge = Callable[[Floats], float]  # the measure as a function of the weights of the samples
@@ -98,6 +99,8 @@ class SuccessiveHalving:
         What the time budget allows.
     report_progress : callable
         Called with a line of text; returns True to end the selection.
+    stage : Stage
+        Shows which candidate is trained.
     """
 
     task: Task
@@ -107,6 +110,7 @@ class SuccessiveHalving:
     n_jobs: int | None
     schedule: Schedule
     report_progress: ReportProgress
+    stage: Stage = field(default_factory=Stage)
 
     def __post_init__(self) -> None:
         self.prior = self.task.prior_scores(self.data.target)
@@ -193,6 +197,7 @@ class SuccessiveHalving:
         for number, run in enumerate(runs):
             if run.why_dropped or self._starts_at_a_later_rung(run, rung):
                 continue
+            self._show_candidate(rung, run, number, len(runs))
             is_first = not any(one.n_samples for one in runs)  # one candidate finishes, so that there is a model
             if not is_first and self.schedule.is_too_slow(run, rung.samples.size, len(rung.splits)):
                 run.drop_for_time(f"{rung.samples.size} samples would take more time than is left")
@@ -214,6 +219,13 @@ class SuccessiveHalving:
             some = _FINALISTS if is_first else _LAST_FINALISTS
             self._drop_dominated(runs, drawn, None if is_last else some)
         return True
+
+    def _show_candidate(self, rung: Rung, run: CandidateRun, number: int, total: int) -> None:
+        """Show which candidate is trained; the bar is that of the time budget, or else of the candidates of a rung."""
+        clock = self.schedule.clock
+        fraction = number / total if clock.budget is None else clock.seconds() / clock.budget
+        text = f"{run.candidate.name}, candidate {number + 1} of {total}, {rung.samples.size:,} samples"
+        self.stage.update(text, fraction)
 
     def _starts_at_a_later_rung(self, run: CandidateRun, rung: Rung) -> bool:
         """Return whether a run waits for more samples; never with a time budget, as its time would be unknown."""

@@ -50,6 +50,7 @@ from metricwise.estimators.streaming.memory import make_memory_sources
 from metricwise.estimators.streaming.training import StreamModel, StreamPlan, train
 from metricwise.io.chunk_reader import ChunkReader
 from metricwise.measures import Measure, get_measure
+from metricwise.progress import show_progress
 from metricwise.registry import check_trainable
 from metricwise.results import History, StreamEntry, StreamResult
 from metricwise.solvers.point_updates import PointSettings, Schedule, StreamLearner
@@ -97,6 +98,7 @@ class StreamingClassifier(LinearClassifier):
         "every": [Interval(Integral, 1, None, closed="left")],
         "callback": [callable, None],
         "n_shards": [Interval(Integral, 1, None, closed="left")],
+        "verbose": [Interval(Integral, 0, None, closed="left"), None],
     }
 
     def __init__(
@@ -122,6 +124,7 @@ class StreamingClassifier(LinearClassifier):
         every: int = 1_000_000,
         callback: Callable[[StreamEntry], Any] | None = None,
         n_shards: int = 8,
+        verbose: int | None = None,
     ) -> None:
         self.measure = measure
         self.eta0 = eta0
@@ -143,6 +146,7 @@ class StreamingClassifier(LinearClassifier):
         self.every = every
         self.callback = callback
         self.n_shards = n_shards
+        self.verbose = verbose
 
     @abstractmethod
     def _make_learner(self, measure: Any) -> StreamLearner:
@@ -209,7 +213,7 @@ class StreamingClassifier(LinearClassifier):
         measure = self._check_measure()
         X, y, sample_weight = data_of_cluster(self, X, y, sample_weight, client)
         on_cluster = isinstance(X, DaskSource)
-        with restore_on_error(self):
+        with restore_on_error(self), show_progress(type(self).__name__, self.verbose):
             # Contiguous samples: in random order, every entry of a sample that is spread over memory has to be waited
             # for.
             X, y = validate_samples(self, X, y, least=2, order="C", chunks=on_cluster)
@@ -321,7 +325,7 @@ class StreamingClassifier(LinearClassifier):
         measure = self._check_measure()
         reader = ChunkReader(source, options)
         plan = replace(self._plan(measure), n_passes=check_n_passes(n_passes, reader))
-        with restore_on_error(self):
+        with restore_on_error(self), show_progress(type(self).__name__, self.verbose):
             plan = self._add_checkpoint(plan, lambda: [plan.n_passes, np.array(classes).tolist(), *reader.identity()])
             X, y, _ = reader.first()
             labels = first_classes(reader, reader.first_labels(), classes)

@@ -74,6 +74,9 @@ class MiniBatchSVC(StreamingClassifier):
         Samples between checkpoints.
     callback : callable, optional
         Called with a `StreamEntry` after every evaluation; a true answer stops training.
+    verbose : int or None, default=None
+        Progress of training that takes more than two seconds: a bar on terminals and in notebooks (None), also lines
+        where standard error is neither (1), or nothing (0).
 
     Attributes
     ----------
@@ -139,6 +142,7 @@ class MiniBatchSVC(StreamingClassifier):
         checkpoint: str | Path | None = None,
         every: int = 1_000_000,
         callback: Callable[[StreamEntry], Any] | None = None,
+        verbose: int | None = None,
     ) -> None:
         super().__init__(
             measure,
@@ -160,6 +164,7 @@ class MiniBatchSVC(StreamingClassifier):
             checkpoint=checkpoint,
             every=every,
             callback=callback,
+            verbose=verbose,
         )
         self.batch_size = batch_size
 

@@ -70,6 +70,9 @@ class SPADEClassifier(StreamingClassifier):
         For Dask collections: number of shards that the chunks are divided into (one per chunk, if there are fewer);
         shards are trained in parallel and averaged after every pass. The model depends on this number, not on the
         cluster; the total number of threads of all workers keeps all of them busy.
+    verbose : int or None, default=None
+        Progress of training that takes more than two seconds: a bar on terminals and in notebooks (None), also lines
+        where standard error is neither (1), or nothing (0).
 
     Attributes
     ----------
@@ -136,6 +139,7 @@ class SPADEClassifier(StreamingClassifier):
         every: int = 1_000_000,
         callback: Callable[[StreamEntry], Any] | None = None,
         n_shards: int = 8,
+        verbose: int | None = None,
     ) -> None:
         super().__init__(
             measure,
@@ -158,6 +162,7 @@ class SPADEClassifier(StreamingClassifier):
             every=every,
             callback=callback,
             n_shards=n_shards,
+            verbose=verbose,
         )
 
     def _make_learner(self, measure: Any) -> Spade:

@@ -66,6 +66,9 @@ class STAMPClassifier(StreamingClassifier):
         For Dask collections: number of shards that the chunks are divided into (one per chunk, if there are fewer);
         shards are trained in parallel and averaged after every pass. The model depends on this number, not on the
         cluster; the total number of threads of all workers keeps all of them busy.
+    verbose : int or None, default=None
+        Progress of training that takes more than two seconds: a bar on terminals and in notebooks (None), also lines
+        where standard error is neither (1), or nothing (0).
 
     Attributes
     ----------

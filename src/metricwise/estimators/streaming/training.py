@@ -16,6 +16,7 @@ from metricwise._typing import Floats, Integers, Labels
 from metricwise.estimators.checkpoints import Checkpoint
 from metricwise.inference.threshold import BestThreshold, evaluate_threshold_for
 from metricwise.measures import Measure
+from metricwise.progress import Stage, add_stage
 from metricwise.results import Status, StreamEntry
 from metricwise.solvers.point_updates import StreamLearner
 from metricwise.solvers.saved import Arrays, join_parts, pack_fields, split_parts, unpack_fields
@@ -261,30 +262,38 @@ def run_passes(
 ) -> Progress:
     """Make the passes that are left; save after each, and within one after every ``plan.every`` samples."""
     started = time.perf_counter() - progress.seconds
-    while not progress.status:
-        saved_at = progress.offset
-        for _ in source.learn_pass(progress):
-            progress.seconds = time.perf_counter() - started
-            progress.status = _evaluate_part(source, plan, progress)
-            if progress.status:
-                return progress
-            if progress.offset - saved_at >= plan.every:
-                saved_at = progress.offset
+    with add_stage() as stage:
+        while not progress.status:
+            saved_at = progress.offset
+            for _ in source.learn_pass(progress):
+                progress.seconds = time.perf_counter() - started
+                progress.status = _evaluate_part(source, plan, progress, stage)
+                if progress.status:
+                    return progress
+                if progress.offset - saved_at >= plan.every:
+                    saved_at = progress.offset
+                    save()
+            progress.status = _end_pass(source, plan, progress)
+            if not progress.status:
                 save()
-        progress.status = _end_pass(source, plan, progress)
-        if not progress.status:
-            save()
     return progress
 
 
-def _evaluate_part(source: Source, plan: StreamPlan, progress: Progress) -> str:
+def _evaluate_part(source: Source, plan: StreamPlan, progress: Progress, stage: Stage) -> str:
     """Evaluate where that is due; return why to stop, or nothing."""
     entry = source.evaluate(progress)
     if entry is not None:
         progress.entries.append(entry)
+        _show_entry(stage, entry, progress.passes + 1, plan.n_passes)
         if plan.report is not None and plan.report(entry):
             return Status.STOPPED.value
     return Status.MAX_SECONDS.value if source.is_stream and plan.is_out_of_time(progress.seconds) else ""
+
+
+def _show_entry(stage: Stage, entry: StreamEntry, number: int, n_passes: int) -> None:
+    left = entry.seconds_left
+    fraction = None if left is None else entry.seconds / max(entry.seconds + left, 1e-9)
+    stage.update(f"pass {number} of {n_passes}, {entry.n_samples:,} samples, measure {entry.measure:.4f}", fraction)
 
 
 def _end_pass(source: Source, plan: StreamPlan, progress: Progress) -> str:

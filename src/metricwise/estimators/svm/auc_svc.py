@@ -90,6 +90,9 @@ class AUCSVC(BatchClassifier):
     checkpoint : str or Path, optional
         File to which the state of a linear training is written every half minute and if it fails, such as by the loss
         of a cluster; with the same parameters and data, `fit` goes on from it. Removed when training is finished.
+    verbose : int or None, default=None
+        Progress of training that takes more than two seconds: a bar on terminals and in notebooks (None), also lines
+        where standard error is neither (1), or nothing (0).
 
     Attributes
     ----------
@@ -175,6 +178,7 @@ class AUCSVC(BatchClassifier):
         random_state: int | np.random.RandomState | None = 0,
         callback: Callback | None = None,
         checkpoint: str | Path | None = None,
+        verbose: int | None = None,
     ) -> None:
         self.C = C
         self.norm = norm
@@ -198,6 +202,7 @@ class AUCSVC(BatchClassifier):
         self.random_state = random_state
         self.callback = callback
         self.checkpoint = checkpoint
+        self.verbose = verbose
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

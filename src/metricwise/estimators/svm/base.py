@@ -33,6 +33,7 @@ from metricwise.estimators.svm.training import BinaryFit, BinaryTarget, Training
 from metricwise.estimators.svm.training_file import TrainingFile
 from metricwise.measures import Measure, get_measure
 from metricwise.measures.base import RanksPairs
+from metricwise.progress import show_progress
 from metricwise.registry import check_trainable, trains_on
 from metricwise.results import DegenerateOptimumWarning, Result, Status
 from metricwise.solvers import CuttingPlane, Limits
@@ -76,6 +77,7 @@ class BatchClassifier(LinearClassifier):
     n_jobs: int | None
     random_state: int | np.random.RandomState | None
     callback: Callback | None
+    verbose: int | None
     checkpoint: str | Path | None = None
     kernel: Kernel = "linear"
     gamma: str | float
@@ -100,6 +102,7 @@ class BatchClassifier(LinearClassifier):
         "n_jobs": [AT_LEAST_ONE, Options(Integral, {-1}), None],
         "random_state": ["random_state"],
         "callback": [callable, None],
+        "verbose": [Interval(Integral, 0, None, closed="left"), None],
         "checkpoint": [str, Path, None],
         "kernel": [StrOptions({"linear", "rbf", "poly", "sigmoid", PRECOMPUTED}), callable],
         "gamma": [StrOptions({"scale", "auto"}), ABOVE_ZERO],
@@ -150,7 +153,7 @@ class BatchClassifier(LinearClassifier):
         self._validate_params()
         measure = get_measure(self.measure)
         check_trainable(measure, self)
-        with restore_on_error(self):
+        with restore_on_error(self), show_progress(type(self).__name__, self.verbose):
             classes, plan, fits = self._train(measure, X, y, sample_weight, groups, client)
         # Only now, so that a failed fit leaves the model as it was.
         self.measure_, self.classes_ = measure, classes

@@ -68,6 +68,9 @@ class FeatureSelectingSVC(SelectorMixin, BatchClassifier):
         Seeds the sample that large problems start from and the folds.
     callback : callable, optional
         Called with a `HistoryEntry` after every iteration of feature selection; a true answer stops it.
+    verbose : int or None, default=None
+        Progress of training that takes more than two seconds: a bar on terminals and in notebooks (None), also lines
+        where standard error is neither (1), or nothing (0).
 
     Attributes
     ----------
@@ -141,6 +144,7 @@ class FeatureSelectingSVC(SelectorMixin, BatchClassifier):
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = 0,
         callback: Callback | None = None,
+        verbose: int | None = None,
     ) -> None:
         self.measure = measure
         self.n_features = n_features
@@ -157,6 +161,7 @@ class FeatureSelectingSVC(SelectorMixin, BatchClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.callback = callback
+        self.verbose = verbose
 
     def _positives(self, y: Labels, classes: Labels) -> list[Mask]:
         if classes.size > 2:

@@ -105,6 +105,9 @@ class MultivariateSVC(BatchClassifier):
         ``result_.score_error`` is how much. Begin with 256; if they are too few, a warning says so. The
         threshold must be "train", the best one between bins, or a number; weights of samples or classes are not taken.
         None: every score is looked at.
+    verbose : int or None, default=None
+        Progress of training that takes more than two seconds: a bar on terminals and in notebooks (None), also lines
+        where standard error is neither (1), or nothing (0).
 
     Attributes
     ----------
@@ -196,6 +199,7 @@ class MultivariateSVC(BatchClassifier):
         callback: Callback | None = None,
         checkpoint: str | Path | None = None,
         score_bins: int | None = None,
+        verbose: int | None = None,
     ) -> None:
         self.measure = measure
         self.C = C
@@ -221,6 +225,7 @@ class MultivariateSVC(BatchClassifier):
         self.callback = callback
         self.checkpoint = checkpoint
         self.score_bins = score_bins
+        self.verbose = verbose
 
     def _plan(self, measure: Measure, data: TrainingData) -> TrainingPlan:
         plan = replace(self._plan_cutting_planes(measure, self.C), kernel=self._make_kernel_space(data))

@@ -64,6 +64,9 @@ class SmoothedSVC(BatchClassifier):
         Seeds the folds.
     callback : callable, optional
         Called with a `HistoryEntry` after every iteration of the final training; a true answer stops it.
+    verbose : int or None, default=None
+        Progress of training that takes more than two seconds: a bar on terminals and in notebooks (None), also lines
+        where standard error is neither (1), or nothing (0).
 
     Attributes
     ----------
@@ -137,6 +140,7 @@ class SmoothedSVC(BatchClassifier):
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = 0,
         callback: Callback | None = None,
+        verbose: int | None = None,
     ) -> None:
         self.measure = measure
         self.C = C
@@ -154,6 +158,7 @@ class SmoothedSVC(BatchClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.callback = callback
+        self.verbose = verbose
 
     def _plan(self, measure: Measure, data: TrainingData) -> TrainingPlan:
         return replace(self._plan_cutting_planes(measure, self.C), solver=Smoothing(cast(Method, self.method)))

@@ -90,6 +90,9 @@ class SparseCodingClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         Seeds the first atoms and the folds.
     callback : callable, optional
         Called with a `HistoryEntry` after every iteration of the final training; a true answer stops it.
+    verbose : int or None, default=None
+        Progress of training that takes more than two seconds: a bar on terminals and in notebooks (None), also lines
+        where standard error is neither (1), or nothing (0).
 
     Attributes
     ----------
@@ -178,6 +181,7 @@ class SparseCodingClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = 0,
         callback: Callback | None = None,
+        verbose: int | None = None,
     ) -> None:
         self.measure = measure
         self.n_atoms = n_atoms
@@ -199,6 +203,7 @@ class SparseCodingClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.callback = callback
+        self.verbose = verbose
 
     def _make_design(self, X: Any) -> Design:
         return make_design(X, threads=self._n_threads)  # the constant belongs to the codes

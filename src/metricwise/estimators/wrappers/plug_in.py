@@ -36,6 +36,7 @@ from metricwise.estimators.lazy_predictions import lazy_labels, lazy_probabiliti
 from metricwise.estimators.routing import RoutesGroups
 from metricwise.estimators.thresholded import ThresholdedClassifier
 from metricwise.measures import Measure, get_measure
+from metricwise.progress import show_progress
 
 
 def _learner_has(name: str) -> Callable[[Any], bool]:
@@ -88,6 +89,9 @@ class PlugInClassifier(RoutesGroups, MetaEstimatorMixin, ThresholdedClassifier, 
         The same as ``threshold="batch"``.
     n_passes : int, default=1
         On Dask collections, with a classifier that is trained by ``partial_fit``: passes over the chunks.
+    verbose : int or None, default=None
+        Progress of training that takes more than two seconds: a bar on terminals and in notebooks (None), also lines
+        where standard error is neither (1), or nothing (0).
 
     Attributes
     ----------
@@ -156,6 +160,7 @@ class PlugInClassifier(RoutesGroups, MetaEstimatorMixin, ThresholdedClassifier, 
         "pos_label": "no_validation",
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
+        "verbose": [Interval(Integral, 0, None, closed="left"), None],
         "prefit": ["boolean"],
         "transductive": ["boolean"],
         "n_passes": [Interval(Integral, 1, None, closed="left")],
@@ -178,6 +183,7 @@ class PlugInClassifier(RoutesGroups, MetaEstimatorMixin, ThresholdedClassifier, 
         prefit: bool = False,
         transductive: bool = False,
         n_passes: int = 1,
+        verbose: int | None = None,
     ) -> None:
         self.estimator = estimator
         self.measure = measure
@@ -191,6 +197,7 @@ class PlugInClassifier(RoutesGroups, MetaEstimatorMixin, ThresholdedClassifier, 
         self.prefit = prefit
         self.transductive = transductive
         self.n_passes = n_passes
+        self.verbose = verbose
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -231,7 +238,7 @@ class PlugInClassifier(RoutesGroups, MetaEstimatorMixin, ThresholdedClassifier, 
         self._check_routing(sample_weight=sample_weight, groups=groups)
         self._refuse_learner(X)
         X, y, sample_weight = chunks_of_cluster(X, y, sample_weight, client)
-        with restore_on_error(self):
+        with restore_on_error(self), show_progress(type(self).__name__, self.verbose):
             X, labels = self._validate(X, y)
             weights = self._validate_weights(sample_weight, X)
             task = self._make_task(labels, weights, measure, is_sparse=issparse(y))

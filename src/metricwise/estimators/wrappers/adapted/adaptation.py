@@ -47,8 +47,8 @@ from metricwise.decisions.out_of_fold import (
     align_folds,
     collect_scores,
     probe_of_folds,
-    run_in_parallel,
 )
+from metricwise.decisions.parallel import run_in_parallel
 from metricwise.decisions.scoring import gives_probabilities
 from metricwise.estimators.svm.multivariate_svc import MultivariateSVC
 from metricwise.estimators.wrappers.adapted.adapter import Adapter
@@ -201,7 +201,7 @@ def _score_inputs(plan: AdaptationPlan, folds: Folds) -> dict[str, InputScores]:
         return {name: _score_prefitted(plan, folds, model) for name, model in plan.inputs.items()}
     trainings = list(_trainings(plan, folds))
     jobs = [(plan.executor, model, *training) for model in plan.inputs.values() for training in trainings]
-    done = run_in_parallel(_fit_input, jobs, plan.executor.n_jobs)
+    done = run_in_parallel(_fit_input, jobs, plan.executor.n_jobs, "training")
     each = len(trainings)
     return {name: _collect_input(plan, folds, done[k * each : (k + 1) * each]) for k, name in enumerate(plan.inputs)}
 

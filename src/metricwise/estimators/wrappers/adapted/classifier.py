@@ -32,6 +32,7 @@ from metricwise.estimators.wrappers.adapted.inputs import ADAPTED, Inputs, check
 from metricwise.estimators.wrappers.plug_in import copy_feature_names
 from metricwise.measures import Measure, get_measure
 from metricwise.measures.base import show_value
+from metricwise.progress import show_progress
 from metricwise.registry import check_trainable
 from metricwise.results import Result
 
@@ -79,6 +80,9 @@ class AdaptedSVC(RoutesGroups, MetaEstimatorMixin, ThresholdedClassifier, NamedE
         Folds of inputs trained in parallel. Results do not depend on it.
     random_state : int, RandomState instance or None, default=0
         Seeds folds, resamples and the default inputs.
+    verbose : int or None, default=None
+        Progress of training that takes more than two seconds: a bar on terminals and in notebooks (None), also lines
+        where standard error is neither (1), or nothing (0).
 
     Attributes
     ----------
@@ -176,6 +180,7 @@ class AdaptedSVC(RoutesGroups, MetaEstimatorMixin, ThresholdedClassifier, NamedE
         "pos_label": "no_validation",
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
+        "verbose": [Interval(Integral, 0, None, closed="left"), None],
     }
 
     estimators_: Inputs
@@ -203,6 +208,7 @@ class AdaptedSVC(RoutesGroups, MetaEstimatorMixin, ThresholdedClassifier, NamedE
         pos_label: Any = None,
         n_jobs: int | None = None,
         random_state: Any = 0,
+        verbose: int | None = None,
     ) -> None:
         self.measure = measure
         self.estimators = estimators
@@ -216,6 +222,7 @@ class AdaptedSVC(RoutesGroups, MetaEstimatorMixin, ThresholdedClassifier, NamedE
         self.pos_label = pos_label
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.verbose = verbose
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters, with ``deep`` also the inputs by name and their own.
@@ -277,7 +284,7 @@ class AdaptedSVC(RoutesGroups, MetaEstimatorMixin, ThresholdedClassifier, NamedE
         check_trainable(measure, "AdaptedSVC")
         given = self._check_given_inputs()
         self._check_routing(sample_weight=sample_weight, groups=groups)
-        with restore_on_error(self):
+        with restore_on_error(self), show_progress(type(self).__name__, self.verbose):
             task, X, y, weights = validate_two_classes(X, y, sample_weight, measure, self.pos_label, "AdaptedSVC")
             if given is not None:
                 self._check_given(given, task.classes, weights)

@@ -28,6 +28,7 @@ from metricwise.estimators.wrappers.cost_sensitive.learners import require_weigh
 from metricwise.estimators.wrappers.plug_in import PlugInClassifier
 from metricwise.measures import Measure, get_measure, registered_names
 from metricwise.measures.base import CountsTable
+from metricwise.progress import show_progress
 from metricwise.solvers.class_costs import NEEDS
 
 
@@ -70,6 +71,9 @@ class CostSensitiveClassifier(PlugInClassifier):
         Folds trained in parallel.
     random_state : int, RandomState instance or None, default=0
         Seeds folds and resamples.
+    verbose : int or None, default=None
+        Progress of training that takes more than two seconds: a bar on terminals and in notebooks (None), also lines
+        where standard error is neither (1), or nothing (0).
 
     Attributes
     ----------
@@ -146,6 +150,7 @@ class CostSensitiveClassifier(PlugInClassifier):
         "pos_label": "no_validation",
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
+        "verbose": [Interval(Integral, 0, None, closed="left"), None],
     }
 
     # Options of PlugInClassifier that do not apply.
@@ -165,6 +170,7 @@ class CostSensitiveClassifier(PlugInClassifier):
         pos_label: Any = None,
         n_jobs: int | None = None,
         random_state: Any = 0,
+        verbose: int | None = None,
     ) -> None:
         self.estimator = estimator
         self.measure = measure
@@ -175,6 +181,7 @@ class CostSensitiveClassifier(PlugInClassifier):
         self.pos_label = pos_label
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.verbose = verbose
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -209,7 +216,7 @@ class CostSensitiveClassifier(PlugInClassifier):
         require_weights(self.estimator)
         has_probabilities = gives_probabilities(self.estimator)
         refuse_dask(self, X)
-        with restore_on_error(self):
+        with restore_on_error(self), show_progress(type(self).__name__, self.verbose):
             who = "CostSensitiveClassifier"
             task, X, y, weights = validate_two_classes(X, y, sample_weight, measure, self.pos_label, who)
             data = prepare_data(task, X, y, weights, self.cv, groups)

@@ -1,0 +1,215 @@
+"""Show the progress of training: a bar on terminals and in notebooks, lines elsewhere if they are asked for.
+
+The outermost `show_progress` owns the bar. What runs inside adds stages to its line, so that model selection shows the
+candidate, the fold and the iteration of its solver together.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import multiprocessing
+import shutil
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Literal
+
+_LOG = logging.getLogger("metricwise")
+_DELAY = 2.0  # seconds before anything is shown
+_BETWEEN_REDRAWS, _BETWEEN_LINES = 0.2, 10.0  # seconds
+_BAR_WIDTH = 12  # characters, so that the text fits beside it on a line of 80
+
+Display = Literal["bar", "lines", "none"]
+
+
+class Stage:
+    """One stage of the work: what runs, and the completed fraction if it is known."""
+
+    def __init__(self) -> None:
+        self.text = ""
+        self.fraction: float | None = None
+
+    def update(self, text: str, fraction: float | None = None) -> None:
+        """Replace the text and the fraction.
+
+        Parameters
+        ----------
+        text : str
+            What runs now, such as "fold 2 of 5"; also logged, for debugging.
+        fraction : float, optional
+            The part that is completed.
+        """
+        self.text, self.fraction = text, fraction
+        _LOG.debug(text)
+
+
+class ProgressBar:
+    """A line with a bar, the time and the stages of the work, redrawn by a thread until the work is finished.
+
+    Parameters
+    ----------
+    title : str
+        What the line begins with.
+    display : {"bar", "lines", "none"}
+        Redraw one line, write a line now and then, or show nothing.
+    is_verbose : bool
+        Whether a line with the time stays when the work is finished.
+    """
+
+    def __init__(self, title: str, display: Display, is_verbose: bool = False) -> None:
+        self._title, self._display, self._is_verbose = title, display, is_verbose
+        self._stages: list[Stage] = []
+        self._finished = threading.Event()
+        self._started = time.monotonic()
+        self._width = 0
+
+    @contextmanager
+    def add_stage(self) -> Iterator[Stage]:
+        """Yield a stage that is shown until the block ends."""
+        stage = Stage()
+        self._stages.append(stage)
+        try:
+            yield stage
+        finally:
+            self._stages.remove(stage)
+
+    @contextmanager
+    def run(self) -> Iterator[None]:
+        """Show the bar until the block ends."""
+        if self._display == "none":
+            yield
+            return
+        ticker = threading.Thread(target=self._tick, daemon=True)
+        ticker.start()
+        try:
+            yield
+        finally:
+            self._finished.set()
+            ticker.join()
+        if self._is_verbose:
+            self._write(f"{self._time()}  {self._title}: finished\n")
+
+    def line(self) -> str:
+        """Return the line as it is now.
+
+        Examples
+        --------
+        >>> bar = ProgressBar("MultivariateSVC", "none")
+        >>> with bar.add_stage() as fold, bar.add_stage() as iteration:
+        ...     fold.update("fold 2 of 4", 0.25)
+        ...     iteration.update("iteration 7")
+        ...     bar.line()
+        '[###---------]  25 %  0:00  MultivariateSVC: fold 2 of 4, iteration 7'
+        """
+        stages = list(self._stages)
+        texts = ", ".join(stage.text for stage in stages if stage.text)
+        fraction = next((stage.fraction for stage in stages if stage.fraction is not None), None)
+        described = f"{self._title}: {texts}" if texts else self._title
+        return f"{_draw_bar(fraction)}{self._time()}  {described}"
+
+    def _time(self) -> str:
+        seconds = int(time.monotonic() - self._started)
+        return f"{seconds // 60}:{seconds % 60:02d}"
+
+    def _tick(self) -> None:
+        pause = _BETWEEN_REDRAWS if self._display == "bar" else _BETWEEN_LINES
+        wait = _DELAY
+        while not self._finished.wait(wait):
+            wait = pause
+            if self._display == "lines":
+                self._write(f"{self.line()}\n")
+            else:
+                self._redraw(self.line()[: shutil.get_terminal_size().columns - 1])
+        if self._width:
+            self._redraw("")
+            self._write("\r")
+
+    def _redraw(self, line: str) -> None:
+        # Spaces instead of a control sequence, which notebooks do not know.
+        self._write(f"\r{line.ljust(self._width)}")
+        self._width = len(line)
+
+    def _write(self, text: str) -> None:
+        sys.stderr.write(text)
+        sys.stderr.flush()
+
+
+# The bar of this context: a thread that is started with a copy of the context adds to it, others have none.
+_current: ContextVar[ProgressBar | None] = ContextVar("progress_bar", default=None)
+
+
+@contextmanager
+def show_progress(title: str, verbose: int | None = None) -> Iterator[Stage]:
+    """Show a bar while the block runs, after two seconds; inside another such block, add a stage to its bar.
+
+    Parameters
+    ----------
+    title : str
+        What is trained or read.
+    verbose : int or None
+        None: a bar on terminals and in notebooks. 1: also lines where there is neither. 0: nothing.
+    """
+    outer = _current.get()
+    if outer is not None:
+        with outer.add_stage() as stage:
+            yield stage
+        return
+    bar = ProgressBar(title, choose_display(verbose), is_verbose=bool(verbose))
+    token = _current.set(bar)
+    try:
+        with bar.run(), bar.add_stage() as stage:
+            yield stage
+    finally:
+        _current.reset(token)
+
+
+@contextmanager
+def add_stage() -> Iterator[Stage]:
+    """Yield a stage of the bar of this context, or one that nobody sees if there is none."""
+    bar = _current.get()
+    if bar is None:
+        yield Stage()
+        return
+    with bar.add_stage() as stage:
+        yield stage
+
+
+def choose_display(verbose: int | None) -> Display:
+    """Return how progress is shown on standard error; worker processes leave it to the process that started them.
+
+    Parameters
+    ----------
+    verbose : int or None
+        As in `show_progress`.
+    """
+    if verbose == 0 or sys.stderr is None or multiprocessing.current_process().name != "MainProcess":
+        return "none"
+    is_notebook = type(sys.stderr).__module__.startswith("ipykernel")
+    if sys.stderr.isatty() or is_notebook:
+        return "bar"
+    return "none" if verbose is None else "lines"
+
+
+def share_of_gap(gap: float, tol: float) -> float | None:
+    """Return how far, in orders of magnitude, a relative gap has come from one to the tolerance; None if unbounded.
+
+    Examples
+    --------
+    >>> round(share_of_gap(0.1, 0.001), 6)
+    0.333333
+    """
+    if not 0.0 < tol < 1.0 or not 0.0 <= gap < math.inf:
+        return None
+    return 1.0 if gap <= tol else max(0.0, math.log(gap) / math.log(tol))
+
+
+def _draw_bar(fraction: float | None) -> str:
+    if fraction is None:
+        return ""
+    done = min(max(fraction, 0.0), 1.0)
+    filled = round(_BAR_WIDTH * done)
+    return f"[{'#' * filled}{'-' * (_BAR_WIDTH - filled)}] {100 * done:3.0f} %  "
