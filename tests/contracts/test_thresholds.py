@@ -109,7 +109,9 @@ def test_model_files_keep_an_assigned_threshold_and_fit_chooses_again(name: str,
         assert model.fit(X, Y).threshold_ == chosen != 0.625
 
 
-@pytest.mark.parametrize("name", ["MetricClassifier", "PlugInClassifier", "decision values", "MultivariateSVC", "STAMPClassifier"])
+@pytest.mark.parametrize(
+    "name", ["MetricClassifier", "PlugInClassifier", "decision values", "MultivariateSVC", "STAMPClassifier"]
+)
 def test_exports_have_an_assigned_threshold(name: str) -> None:
     from metricwise.persistence.exports.linear import extract_linear_scores
 

@@ -77,7 +77,8 @@ def test_nothing_is_shown_of_work_that_is_soon_finished(monkeypatch: pytest.Monk
     stream = Terminal()
     monkeypatch.setattr(sys, "stderr", stream)
     assert progress._DELAY == 2.0
-    mw.PlugInClassifier(LogisticRegression()).fit(X, Y)
+    with show_progress("PlugInClassifier") as stage:
+        stage.update("fold 1 of 5", 0.0)
     assert stream.getvalue() == ""
 
 
