@@ -38,6 +38,7 @@ from metricwise.measures import (
     RecallAtK,
     RecallAtPrecision,
     RocAuc,
+    Share,
     contingency_measure,
     get_measure,
 )
@@ -50,6 +51,7 @@ from metricwise.reporting.training_displays import ConvergenceDisplay, Leaderboa
 from metricwise.results import (
     Certificate,
     DegenerateOptimumWarning,
+    FallbackResult,
     History,
     Result,
     Status,
@@ -75,6 +77,7 @@ __all__ = [
     "CostSensitiveClassifier",
     "DegenerateOptimumWarning",
     "FBeta",
+    "FallbackResult",
     "FeatureSelectingSVC",
     "GMean",
     "GowerLegendre",
@@ -101,6 +104,7 @@ __all__ = [
     "RocAuc",
     "SPADEClassifier",
     "STAMPClassifier",
+    "Share",
     "SmoothedSVC",
     "SparseCodingClassifier",
     "Status",

@@ -42,8 +42,10 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     X, y = make_classification(500, 4, n_redundant=0, weights=[0.85], random_state=0)
     labels = np.where(y == 1, ATTACKS[1], ATTACKS[0])
     first, second = labels[:250], labels[250:]
-    model = MetricClassifier("f1", candidates={ATTACKS[2]: LogisticRegression()}).fit(X[:250], first)
-    svc = MultivariateSVC("f1").fit(X[:250], first)
+    model = MetricClassifier("f1", candidates={ATTACKS[2]: LogisticRegression()}, pos_label=ATTACKS[1]).fit(
+        X[:250], first
+    )
+    svc = MultivariateSVC("f1", pos_label=ATTACKS[1]).fit(X[:250], first)
     path = tmp_path_factory.mktemp("page") / "report.html"
     named = {"title": ATTACKS[0], "samples": ATTACKS[1], "feature_names": ATTACKS}
     report(svc, X[250:], second, path, compare={ATTACKS[3]: model}, **named)

@@ -52,6 +52,8 @@ THREE_X, THREE_Y = make_classification(160, 8, n_informative=5, n_classes=3, ran
 LABELS_X, LABELS_Y = make_multilabel_classification(100, 8, n_classes=3, random_state=0)
 SPARSE = sparse.csr_matrix(np.where(np.abs(X) > 0.5, X, 0.0))
 WORDS = np.array(["no", "yes"])[y]
+RARE_Y = (np.arange(400) % 40 == 0).astype(int)
+RARE_X = np.random.default_rng(0).normal(size=(400, 5)) + 0.5 * RARE_Y[:, None]
 FRAME = pd.DataFrame(X.copy(), columns=[f"column {k}" for k in range(8)])
 FRAME["colour"] = pd.Categorical(np.where(X[:, 0] > 0.0, "red", np.where(X[:, 1] > 0.0, "green", "blue")))
 FRAME.loc[::17, "column 2"] = np.nan
@@ -113,6 +115,7 @@ MODELS: dict[str, Callable[[], tuple[Any, Any]]] = {
         mw.MultivariateSVC("f1", kernel="rbf", approximation="cpsp", n_basis=6).fit(X, y),
         X,
     ),
+    "multivariate SVM, fallback": lambda: (mw.MultivariateSVC("f1").fit(RARE_X, RARE_Y), RARE_X),
     "multivariate SVM, top": lambda: (mw.MultivariateSVC(mw.PrecisionAtK(20)).fit(X, y), X),
     "smoothed SVM": lambda: (mw.SmoothedSVC("prbep", threshold="train", pos_label="yes").fit(SPARSE, WORDS), SPARSE),
     "selecting SVM": lambda: (mw.FeatureSelectingSVC("f1", 3).fit(SPARSE, y), SPARSE),

@@ -179,10 +179,10 @@ def test_multilabel_thresholds_and_costs_come_from_whole_groups():
     labels = np.column_stack([Y, Y[::-1]])
     for make, learner in ((mw.BinaryRelevance, None), (mw.ProbabilisticClassifierChain, LogisticRegression())):
         model = make(learner, inference="macro_f")
-        alone = model.fit(X, labels).thresholds_.copy()
-        assert not np.allclose(model.fit(X, labels, groups=GROUPS).thresholds_, alone)
+        alone = model.fit(X, labels).threshold_.copy()
+        assert not np.allclose(model.fit(X, labels, groups=GROUPS).threshold_, alone)
     memorising = mw.BinaryRelevance(KNeighborsClassifier(1), inference="macro_f").fit(X, labels, groups=GROUPS)
-    assert memorising.thresholds_.min() < 0.5  # out of fold, neighbours are of no use
+    assert memorising.threshold_.min() < 0.5  # out of fold, neighbours are of no use
 
 
 def test_streams_hold_out_whole_groups():

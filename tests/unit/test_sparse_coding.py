@@ -209,7 +209,7 @@ def test_models_on_codes_are_not_exported_as_linear(tmp_path):
         export_text(model, tmp_path / "model.txt")
     with pytest.raises(ValueError, match=r"no bound to recompute: .* model.transform"):
         certify(model, X, y)
-    page = str(convergence(model, get_measure("f1")))
+    page = str(convergence(model, get_measure("f1"), 0.5, 0.1))
     assert "it is not convex, and no bound of it is known" in page and "No weights" not in page
     assert len(ConvergenceDisplay.from_estimator(model).lines_) == 1
 

@@ -46,7 +46,7 @@ def labelled_scores(draw):
 def _are_apart(scores):
     """Return whether scores that differ do so by more than rounding errors."""
     distinct = np.unique(scores)
-    sizes = np.maximum(np.maximum(np.abs(distinct[1:]), np.abs(distinct[:-1])), np.median(np.abs(scores)))
+    sizes = np.maximum(np.maximum(np.abs(distinct[1:]), np.abs(distinct[:-1])), np.median(np.abs(distinct)))
     return np.all(np.diff(distinct) > 1e-9 * sizes)
 
 

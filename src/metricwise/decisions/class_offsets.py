@@ -16,7 +16,7 @@ import numpy as np
 
 from metricwise._typing import Floats, Integers, Mask
 from metricwise.decisions.threshold_choice import draw_weights
-from metricwise.inference.threshold import Candidates
+from metricwise.inference.threshold import Candidates, are_distinct
 from metricwise.measures.averages import matrix_table
 
 TablesValue = Callable[[Floats, Floats, Floats, Floats], Any]
@@ -150,7 +150,7 @@ def _best_offset(
     rival = np.argmax(shifted, axis=1)
     lead = scores[:, k] - shifted[np.arange(len(codes)), rival]
     order = np.argsort(-lead, kind="stable")
-    ends = np.flatnonzero(np.append(np.diff(lead[order]) != 0.0, True))  # the last sample of each lead
+    ends = np.flatnonzero(np.append(are_distinct(lead[order]), True))  # the last sample of each lead
     candidates = Candidates.of(np.ones(len(codes), dtype=bool), lead)
     moved, values = np.append(0, ends + 1), np.full(ends.size + 1, -np.inf)
     is_known = np.zeros(values.size, dtype=bool)

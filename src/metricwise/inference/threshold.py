@@ -14,9 +14,9 @@ from metricwise.measures.base import CountsTable, RestrictsLabellings
 
 # Predicting every sample positive is accepted only for a noticeable gain.
 _NOTICEABLE = 1e-6
-# Scores that differ by less, relative to their size and to that of the median score, are the same: the last digits of a
-# score depend on the order of summation, hence on the memory layout of the samples, and must not decide about a
-# threshold. The same holds for the widths of gaps.
+# Scores that differ by less, relative to their size and to the median size of distinct scores, are the same: the last
+# digits of a score depend on the order of summation, hence on the memory layout of the samples, and must not decide
+# about a threshold. The same holds for the widths of gaps.
 _ROUNDING = 1e-10
 
 
@@ -49,7 +49,7 @@ class Candidates:
         weight = np.ones(scores.size) if weights is None else weights
         order = np.argsort(-scores, kind="stable")
         ordered, weight, truth = scores[order], weight[order], positive[order]
-        first = np.flatnonzero(np.concatenate([[True], _are_distinct(ordered)]))
+        first = np.flatnonzero(np.concatenate([[True], are_distinct(ordered)]))
         positives, negatives = np.add.reduceat(weight * truth, first), np.add.reduceat(weight * ~truth, first)
         return cls(_edges(ordered[first]), positives, negatives)
 
@@ -88,7 +88,7 @@ class Candidates:
         return np.where((low <= middle) & (middle < high), middle, low)[()]
 
 
-def _are_distinct(descending: Floats) -> Mask:
+def are_distinct(descending: Floats) -> Mask:
     """Return whether each score is less than the one before by more than rounding errors."""
     with np.errstate(invalid="ignore"):  # of two infinite scores
         distinct: Mask = descending[:-1] - descending[1:] > _rounding_errors(descending)
@@ -99,7 +99,9 @@ def _rounding_errors(descending: Floats) -> Floats:
     """Return the difference below which each score and the next count as the same."""
     sizes = np.abs(descending)
     finite = np.where(np.isfinite(sizes), sizes, 0.0)
-    errors: Floats = _ROUNDING * np.maximum(np.maximum(finite[:-1], finite[1:]), np.median(finite))
+    # Of distinct scores, so that copies of samples change nothing.
+    typical = np.median(finite[np.concatenate([[True], descending[1:] != descending[:-1]])])
+    errors: Floats = _ROUNDING * np.maximum(np.maximum(finite[:-1], finite[1:]), typical)
     return errors
 
 

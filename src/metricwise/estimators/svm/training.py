@@ -95,7 +95,7 @@ class TrainingPlan:
     checkpoint : TrainingFile, optional
         File from which solver runs are resumed.
     fall_back : callable, optional
-        Trains for something else where the problem is degenerate, unless the threshold is given as a number.
+        Trains for something else where the only problem is degenerate, unless the threshold is given as a number.
     """
 
     measure: Measure
@@ -152,7 +152,10 @@ def fit_binary_problem(plan: TrainingPlan, data: TrainingData, number: int) -> B
         result, state = solve(plan, problem, limits, start, plan.callback)
         warm_state = WarmState(content, state)
     lacks_folds = plan.threshold == "cv" and not splits
-    if result.status is Status.DEGENERATE and plan.fall_back is not None and isinstance(plan.threshold, str):
+    is_chosen = (
+        isinstance(plan.threshold, str) and len(data.targets) == 1
+    )  # several classes compare scores on one scale
+    if result.status is Status.DEGENERATE and plan.fall_back is not None and is_chosen:
         instead = plan.fall_back(plan, design, target, splits, limits, result)
         if instead is not None:
             return BinaryFit(*instead, lacks_folds, warm_state)
