@@ -73,6 +73,8 @@ def test_the_explanation_names_selected_and_dropped_candidates():
 
 def check_explanation_equals_leaderboard(model):
     """Check that every candidate has one line and one row, with the same numbers in the same order."""
+    low, high = model.expected_score_interval_
+    assert f"expect {model.expected_score_:.3f} ({low:.3f} to {high:.3f}, 90 %)" in model.explain()
     lines = [line for line in model.explain().splitlines() if line.startswith("- ")]
     for line, row in zip(lines, model.leaderboard_.itertuples(), strict=True):
         settings = ", ".join(f"{key}={value}" for key, value in row.settings.items())

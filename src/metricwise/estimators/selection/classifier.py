@@ -34,7 +34,6 @@ from metricwise.estimators.selection.profile import Profile, recognise_columns, 
 from metricwise.estimators.selection.schedule import Schedule
 from metricwise.estimators.thresholded import ThresholdedClassifier
 from metricwise.measures import Measure, get_measure
-from metricwise.measures.base import show_value
 from metricwise.progress import show_progress
 from metricwise.threads import limit_threads
 
@@ -240,12 +239,9 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
                 n_samples = self._fit_final(halving, outcome, mixture, testing)
             mixture = show_runs(outcome.runs, mixture, measure, self._n_judged)
             self._records = make_records(outcome.runs, mixture)
-            expected = float(show_value(measure, self._decision.expected_score, self._n_judged))
-            interval = self.expected_score_interval_
+            expected = self.expected_score_, self.expected_score_interval_
             positive = task.describe_positive_class(data.target)
-            self._explanation = explain_selection(
-                measure, outcome.runs, mixture, expected, interval, len(data.y), positive
-            )
+            self._explanation = explain_selection(measure, outcome.runs, mixture, *expected, len(data.y), positive)
             self._explanation += self._explain_samples(task.aim(rule), n_samples, len(data.y), testing)
             if prepares_columns:
                 self._explanation = "\n".join([self._explanation, *profile.columns.describe()])
