@@ -74,7 +74,7 @@ def main() -> int:
     fitted = {name: train(name, model, X_train, y_train) for name, model in make_models().items()}
 
     FOLDER.mkdir(exist_ok=True)
-    options: dict[str, Any] = {"samples": "the test samples", "feature_names": PIXELS}
+    options: dict[str, Any] = {"samples": "the test samples", "feature_names": PIXELS, "pos_label": POSITIVE}
     pages = {"MetricClassifier": FOLDER / "report.html", "MultivariateSVC": FOLDER / "certified.html"}
     print("\nF1 on the test samples, with 90 % intervals:")
     for name, model in fitted.items():
