@@ -12,7 +12,6 @@ from metricwise.decisions.binary import Aim, ThresholdRule, choose_guaranteed, w
 from metricwise.decisions.decision import Decision, ScoredSamples
 from metricwise.decisions.design_effect import GroupedPosterior, estimate_design_effect
 from metricwise.decisions.executors import Executor
-from metricwise.decisions.intervals import resampled_interval
 from metricwise.decisions.out_of_fold import OutOfFoldScores, align_folds
 from metricwise.decisions.scoring import gives_probabilities
 from metricwise.decisions.tasks import Task
@@ -87,8 +86,7 @@ def account_for_groups(
     if groups is None:
         return decision
     value = task.value_at(decision, samples)
-    if decision.posterior is None:
-        return replace(decision, expected_interval=resampled_interval(value, samples.weights, 0.9, seed, groups))
+    assert decision.posterior is not None  # every chosen decision has one
     effect = estimate_design_effect(value, samples.weights, groups, task.strata(samples.target), seed)
     posterior = GroupedPosterior(decision.posterior.thin(effect), effect, decision.expected_score)
     interval = posterior.interval(n_samples=max(1, round(float(samples.weights.sum()))))

@@ -223,7 +223,7 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
             rule = ThresholdRule(subject_to=self.subject_to, seed=seed)
             data, testing = self._keep_for_testing(task, data, rule)
             profile = Profile.of(data.X, columns)
-            prepares_columns = not isinstance(self.candidates, dict)  # whose estimators get the columns unchanged
+            prepares_columns = not isinstance(self.candidates, dict)  # the user's own get the columns unchanged
             if prepares_columns:
                 profile.columns.announce()
             candidates = [
@@ -232,7 +232,7 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
             ]
             schedule = Schedule(clock, 0 if testing is None else len(testing.y))
             halving = SuccessiveHalving(task, data, rule, self.cv, self.n_jobs, schedule, self._report_progress, stage)
-            with pass_to_own_learners(not isinstance(self.candidates, dict)):
+            with pass_to_own_learners(prepares_columns):
                 outcome = halving.run(candidates)
                 with record_warnings():  # what concerns the selected model is reported when it is trained
                     mixture = best_mixture(halving, outcome.rung, outcome.finalists)
