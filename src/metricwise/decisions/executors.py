@@ -25,7 +25,7 @@ from metricwise.decisions.out_of_fold import (
     probe_of_folds,
     score_out_of_fold,
 )
-from metricwise.decisions.tasks import Task
+from metricwise.decisions.task import Task
 from metricwise.decisions.training_data import Fit, TrainingData
 from metricwise.decisions.weighting import weight_setting
 from metricwise.designs.cluster.blocks import deal_chunks

@@ -14,7 +14,7 @@ from metricwise.decisions.design_effect import GroupedPosterior, estimate_design
 from metricwise.decisions.executors import Executor
 from metricwise.decisions.out_of_fold import OutOfFoldScores, align_folds
 from metricwise.decisions.scoring import gives_probabilities
-from metricwise.decisions.tasks import Task
+from metricwise.decisions.task import Task
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,8 @@ from metricwise.decisions.groups import validate_groups
 from metricwise.decisions.label_matrix import validate_label_matrix
 from metricwise.decisions.out_of_fold import Splits, is_given, list_given_splits, make_splits, restrict_splits
 from metricwise.decisions.targets import count_classes, two_classes
-from metricwise.decisions.tasks import Task, task_of_classes
+from metricwise.decisions.task import Task
+from metricwise.decisions.tasks import task_of_classes
 from metricwise.measures import Measure
 
 

@@ -1,8 +1,8 @@
-"""Validate the samples that users pass."""
+"""Validate the samples that users pass, and note their features."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal, NoReturn
 
@@ -230,3 +230,12 @@ def _text_column(X: Any) -> str:
         except (ValueError, TypeError):
             return f"column {name!r} of X holds text"
     return "X holds text"
+
+
+def copy_feature_names(estimator: Any, models: Iterable[Any]) -> None:
+    """Copy number and names of the features from the first model that has them."""
+    for name in ("n_features_in_", "feature_names_in_"):
+        vars(estimator).pop(name, None)
+        known = [getattr(model, name) for model in models if hasattr(model, name)]
+        if known:
+            setattr(estimator, name, known[0])

@@ -12,7 +12,7 @@ from metricwise._state import StoredState
 from metricwise._typing import Floats, Labels
 from metricwise.clusters import load_into_memory
 from metricwise.decisions.decision import Decision, Threshold
-from metricwise.decisions.tasks import Task
+from metricwise.decisions.task import Task
 from metricwise.measures import Measure
 from metricwise.measures.base import show_interval, show_value
 

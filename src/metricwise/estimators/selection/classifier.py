@@ -19,7 +19,8 @@ from metricwise.decisions.decision import Decision, ScoredSamples
 from metricwise.decisions.executors import LocalExecutor
 from metricwise.decisions.fitting import account_for_groups
 from metricwise.decisions.learning_curve import Extrapolation, extrapolate
-from metricwise.decisions.tasks import Task, make_task
+from metricwise.decisions.task import Task
+from metricwise.decisions.tasks import make_task
 from metricwise.decisions.training_data import TrainingData, prepare_data, validate_target, validate_weights
 from metricwise.estimators.inputs import restore_on_error
 from metricwise.estimators.routing import RoutesGroups, pass_to_own_learners

@@ -10,7 +10,7 @@ import numpy as np
 from metricwise._state import stored_fields
 from metricwise._typing import Floats
 from metricwise.decisions.decision import Calibration
-from metricwise.decisions.tasks import Task
+from metricwise.decisions.task import Task
 from metricwise.estimators.selection.candidate_run import CandidateRun, Difference
 from metricwise.estimators.selection.halving import Judge, Rung, SuccessiveHalving, limit_scores, middle_of
 

@@ -28,7 +28,7 @@ from metricwise._typing import Floats, Indices
 from metricwise.decisions.binary import ThresholdRule
 from metricwise.decisions.groups import draw_whole_groups
 from metricwise.decisions.out_of_fold import OutOfFoldScores, Splits, align_folds, score_out_of_fold
-from metricwise.decisions.tasks import Task
+from metricwise.decisions.task import Task
 from metricwise.decisions.training_data import TrainingData
 from metricwise.estimators.selection.candidate_run import CandidateRun, Difference
 from metricwise.estimators.selection.candidate_warnings import record_warnings, score_fold_quietly

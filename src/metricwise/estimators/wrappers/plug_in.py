@@ -27,11 +27,12 @@ from metricwise.decisions.executors import ClusterExecutor, Executor, LocalExecu
 from metricwise.decisions.fitting import FitPlan, FittedModel, fit_and_decide
 from metricwise.decisions.scoring import check_known_classes
 from metricwise.decisions.targets import count_classes
-from metricwise.decisions.tasks import Task, make_task, task_of_classes
+from metricwise.decisions.task import Task
+from metricwise.decisions.tasks import make_task, task_of_classes
 from metricwise.decisions.training_data import TrainingData, prepare_data, validate_target, validate_weights
 from metricwise.decisions.weighting import takes_weights
 from metricwise.designs.cluster.source import DaskSource
-from metricwise.estimators.inputs import chunks_of_cluster, restore_on_error, validate_samples
+from metricwise.estimators.inputs import chunks_of_cluster, copy_feature_names, restore_on_error, validate_samples
 from metricwise.estimators.lazy_predictions import lazy_labels, lazy_probabilities, lazy_scores
 from metricwise.estimators.routing import RoutesGroups
 from metricwise.estimators.thresholded import ThresholdedClassifier
@@ -392,12 +393,3 @@ class PlugInClassifier(RoutesGroups, MetaEstimatorMixin, ThresholdedClassifier, 
         light.estimator_ = copy_for_prediction(self.estimator_)
         light._decision = replace(self._decision, posterior=None)
         return light
-
-
-def copy_feature_names(estimator: Any, models: Iterable[Any]) -> None:
-    """Copy number and names of the features from the first model that has them."""
-    for name in ("n_features_in_", "feature_names_in_"):
-        vars(estimator).pop(name, None)
-        known = [getattr(model, name) for model in models if hasattr(model, name)]
-        if known:
-            setattr(estimator, name, known[0])

@@ -8,7 +8,7 @@ import numpy as np
 
 from metricwise.decisions.decision import Sigmoid
 from metricwise.decisions.scoring import SMALLEST_PROBABILITY
-from metricwise.decisions.tasks import Task
+from metricwise.decisions.task import Task
 from metricwise.estimators.selection.preprocessing import Dense, Prepared
 from metricwise.persistence.exports.linear import extract_log_odds
 from metricwise.registry import entry_of

@@ -15,7 +15,8 @@ from scipy.special import logit
 from metricwise.decisions.decision import Calibration, Decision
 from metricwise.decisions.scoring import gives_probabilities
 from metricwise.decisions.targets import positive_class
-from metricwise.decisions.tasks import Binary, Multiclass, Multilabel, Task
+from metricwise.decisions.task import Task
+from metricwise.decisions.tasks import Binary, Multiclass, Multilabel
 from metricwise.estimators.selection.ensemble import AveragedModels
 from metricwise.estimators.streaming.training import StreamModel
 from metricwise.persistence.allowed import is_own

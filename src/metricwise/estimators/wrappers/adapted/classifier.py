@@ -19,7 +19,7 @@ from metricwise._typing import Floats, Labels
 from metricwise.decisions.executors import LocalExecutor
 from metricwise.decisions.training_data import prepare_data, validate_two_classes
 from metricwise.decisions.weighting import takes_weights, weight_setting
-from metricwise.estimators.inputs import restore_on_error
+from metricwise.estimators.inputs import copy_feature_names, restore_on_error
 from metricwise.estimators.routing import RoutesGroups, pass_to_own_learners
 from metricwise.estimators.selection.columns import Columns
 from metricwise.estimators.selection.preprocessing import number_maker
@@ -29,7 +29,6 @@ from metricwise.estimators.thresholded import ThresholdedClassifier
 from metricwise.estimators.wrappers.adapted.adaptation import Adaptation, AdaptationPlan, adapt
 from metricwise.estimators.wrappers.adapted.adapter import Adapter
 from metricwise.estimators.wrappers.adapted.inputs import ADAPTED, Inputs, check_inputs, check_trained, default_inputs
-from metricwise.estimators.wrappers.plug_in import copy_feature_names
 from metricwise.measures import Measure, get_measure
 from metricwise.measures.base import show_value
 from metricwise.progress import show_progress

@@ -27,7 +27,7 @@ from metricwise.decisions.decision import Calibration, Decision, Sigmoid, show_p
 from metricwise.decisions.executors import LocalExecutor, fit_and_score
 from metricwise.decisions.fitting import account_for_groups
 from metricwise.decisions.out_of_fold import OutOfFoldScores, Splits, score_out_of_fold
-from metricwise.decisions.tasks import Task
+from metricwise.decisions.task import Task
 from metricwise.decisions.training_data import TrainingData
 from metricwise.estimators.wrappers.cost_sensitive.learners import can_start_from, fit_from
 from metricwise.measures.base import CountsTable, show_value

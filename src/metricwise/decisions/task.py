@@ -1,0 +1,136 @@
+"""The interface of binary, multiclass and multilabel classification: all that differs between them.
+
+A task holds no samples. It encodes targets, trains models and reads their scores, chooses thresholds or offsets, and
+turns scores into labels.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from metricwise._typing import Floats, Indices, Integers, Labels
+from metricwise.decisions.binary import Aim, ThresholdRule
+from metricwise.decisions.decision import Calibration, Decision, ScoredSamples
+from metricwise.decisions.out_of_fold import draw_probe
+from metricwise.decisions.scoring import fit_copy
+from metricwise.measures import Measure
+
+
+@dataclass(frozen=True)
+class Task(ABC):
+    """What is predicted, and the measure of it.
+
+    Attributes
+    ----------
+    classes : array
+        The labels; for multilabel targets, the numbers of the columns.
+    measure : Measure
+        What predictions are judged by.
+    """
+
+    classes: Labels
+    measure: Measure
+    plural: ClassVar[str] = "classes"
+    is_binary: ClassVar[bool] = False
+
+    @abstractmethod
+    def encode(self, y: Any) -> Labels:
+        """Return targets as thresholds are chosen for them; see `ScoredSamples`."""
+
+    @abstractmethod
+    def strata(self, target: Labels) -> Integers:
+        """Return the codes that folds are stratified by."""
+
+    @abstractmethod
+    def scores(self, model: Any, X: Any) -> Floats:
+        """Return the scores of samples: log-odds, log-probabilities or decision values."""
+
+    @abstractmethod
+    def prior_scores(self, target: Labels) -> Any:
+        """Return the scores of samples of which nothing is known: log-odds or log-probabilities of the classes."""
+
+    @abstractmethod
+    def limit_certainty(self, model: Any, scores: Floats, prior: Any) -> Floats:
+        """Return scores, those from probabilities no further from the prior than a limit."""
+
+    @abstractmethod
+    def calibrate(self, samples: ScoredSamples) -> Calibration:
+        """Return what makes log-odds of out-of-fold scores."""
+
+    @abstractmethod
+    def decide(self, samples: ScoredSamples, rule: ThresholdRule, has_probabilities: bool) -> Decision:
+        """Choose thresholds or offsets on out-of-fold scores."""
+
+    @abstractmethod
+    def best_value(self, samples: ScoredSamples, rule: ThresholdRule) -> Callable[[Floats], float]:
+        """Return the measure of calibrated scores at their best thresholds, as a function of the weights."""
+
+    @abstractmethod
+    def value_at(self, decision: Decision, samples: ScoredSamples) -> Callable[[Floats], float]:
+        """Return the measure of scores at the thresholds of a decision, as a function of the weights."""
+
+    @abstractmethod
+    def labels(self, margins: Floats) -> Any:
+        """Return the labels that belong to a decision function."""
+
+    @abstractmethod
+    def probabilities(self, scores: Floats) -> Floats:
+        """Return the probabilities that belong to calibrated scores."""
+
+    @abstractmethod
+    def score(self, y: Any, margins: Floats, weights: Any) -> float:
+        """Return the measure of predictions, given their decision function."""
+
+    def describe_positive_class(self, target: Labels) -> str | None:
+        """Return a sentence about the positive class and its share; None unless binary."""
+        return None
+
+    def share_positive_class(self, estimator: Any) -> Any:
+        """Return a classifier that is trained for the positive class of this task, where its own is not named."""
+        return estimator
+
+    def fit(
+        self,
+        estimator: Any,
+        X: Any,
+        y: Labels,
+        weights: Floats | None,
+        n_jobs: int | None = None,
+        groups: Integers | None = None,
+    ) -> Any:
+        """Train a copy of a classifier, or one copy per label, and return the model."""
+        return fit_copy(estimator, X, y, weights, groups)
+
+    def learner_probabilities(self, model: Any, X: Any) -> Floats:
+        """Return the probabilities that the model itself predicts."""
+        return np.asarray(model.predict_proba(X))
+
+    def aim(self, rule: ThresholdRule) -> Aim | None:
+        """Return what the threshold is chosen for; None unless binary. ValueError for constraints on other tasks."""
+        if rule.subject_to:
+            raise ValueError(
+                f"subject_to is for two classes, but y has several {self.plural}: choose thresholds for each with a "
+                "PlugInClassifier of its own (OneVsRestClassifier makes them)"
+            )
+        return None
+
+    def refuse_chunks(self) -> None:
+        """Raise if chunks of a Dask collection cannot be predicted one by one."""
+        return
+
+    def orient(self, margins: Floats) -> Floats:
+        """Return scores minus thresholds as scikit-learn signs a decision function."""
+        return margins
+
+    @abstractmethod
+    def judge(self, decision: Decision, samples: ScoredSamples, rule: ThresholdRule, sizes: list[int]) -> Decision:
+        """Return a decision with the score to expect by folds, of the given sizes, that had no part in it."""
+
+    def draw_probe(self, target: Labels, seed: int, **most: int) -> Indices:
+        """Return samples on which the final model is compared with the fold models; see `Decision.shift_to_final`."""
+        return draw_probe(self.strata(target), seed, **most)
