@@ -44,12 +44,12 @@ def show_stages(stream: io.StringIO, verbose: int | None, monkeypatch: pytest.Mo
         stage.update("candidate 2 of 4", 0.25)
         with show_progress("MultivariateSVC", 1) as inner:
             inner.update("iteration 7", 0.9)
-            wait_for(stream)
+            wait_for(stream, 5.0 if verbose or (verbose is None and stream.isatty()) else 0.1)
     return stream.getvalue()
 
 
-def wait_for(stream: io.StringIO) -> None:
-    deadline = time.monotonic() + (0.1 if not stream.isatty() else 5.0)
+def wait_for(stream: io.StringIO, seconds: float) -> None:
+    deadline = time.monotonic() + seconds
     while "iteration 7" not in stream.getvalue() and time.monotonic() < deadline:
         time.sleep(0.005)
 
