@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 T = TypeVar("T", bound=type)
 
@@ -41,6 +41,14 @@ class StoredState:
         """Return the state of a subclass that stores further attributes; by default of the same version."""
         own = self.version if version is None else version
         return StoredState(own, (*self.attributes, *attributes), self.training_parameters)
+
+
+@runtime_checkable
+class HasStoredForm(Protocol):
+    """An object that model files hold in another form: without functions, or with what follows from them."""
+
+    def stored_form(self) -> Any:
+        """Return an object of the same class as it is stored; itself if it has been stored in this form before."""
 
 
 def stored_fields(version: int) -> Callable[[T], T]:

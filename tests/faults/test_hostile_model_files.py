@@ -79,6 +79,32 @@ def test_functions_that_are_not_listed_raise_in_partial(files: dict[str, Path], 
     )
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"function": {"is": "entry", "at": 0}},
+        {"name": "other"},
+        {"unit": 0.0},
+        {"unit": "1"},
+        {"costs": {"is": "tuple", "items": [1.0]}},
+        {"elementwise": 1},
+    ],
+    ids=lambda change: "-".join(map(str, change.items())),
+)
+def test_forged_measures_made_of_functions_raise(
+    files: dict[str, Path], tmp_path: Path, change: dict[str, Any]
+) -> None:
+    listed = {"kind": "name", "name": "numpy.exp"}
+    values = {"measure_name": "cost", "values": {"is": "tuple", "items": [1.0]}}
+    missing = {"kind": "object", "class": "metricwise.MissingFunction", "version": 1, "fields": values}
+    costs = {"is": "tuple", "items": [0.0, 1.0, 5.0, 0.0]}
+    fields = {"name": "cost", "elementwise": False, "is_total": True, "unit": 5.0, "costs": costs}
+    fields |= {"function": {"is": "entry", "at": 1}} | change
+    measure = {"kind": "object", "class": "metricwise.LinearContingencyCost", "version": 1, "fields": fields}
+    hostile = _write_hostile(tmp_path / "hostile.mw", [listed, missing, measure], files["linear"])
+    assert_load_raises(hostile, "a measure made of a function is damaged")
+
+
 def _make_npy(text: str, content: bytes = b"") -> bytes:
     head = text.encode().ljust(117) + b"\n"
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head + content

@@ -9,6 +9,7 @@ import click
 from metricwise.cli.console import Console, Outcome, command, format_table
 from metricwise.cli.disk import disk_options
 from metricwise.cli.models import (
+    find_missing_measure,
     get_table_info,
     load_model,
     read_like_training,
@@ -65,6 +66,12 @@ def evaluate(
 
     trained = load_model(model)
     set_threshold(trained, threshold)
+    missing = None if measures else find_missing_measure(trained)
+    if missing is not None:
+        console.note(
+            f"the measure of the model, {missing!r}, is a function of yours, which its file does not hold: other "
+            "measures follow; metricwise.load(path, measure=...) takes it in Python"
+        )
     table = read_like_training(console, trained, data, data_options, labelled=True, memory_limit=memory_limit)
     notes, records = get_table_info(trained), []
     with console.progress("evaluating"):

@@ -95,6 +95,15 @@ def set_threshold(model: Any, threshold: float | None) -> None:
     last.threshold_ = threshold
 
 
+def find_missing_measure(model: Any) -> str | None:
+    """Return the name of a model's measure if that is a function of the user's, which no model file holds."""
+    from metricwise.measures.function_measures import find_function_measure
+    from metricwise.reporting.models import measure_of
+
+    own = find_function_measure(measure_of(model, several=False)[0])
+    return None if own is None else own.name
+
+
 def get_table_info(model: Any) -> dict[str, Any]:
     """Return what `store_table_info` stored with a model; empty if nothing was."""
     found = getattr(model, "table_", None)

@@ -5,7 +5,14 @@ from __future__ import annotations
 import click
 
 from metricwise.cli.console import Console, Outcome, command
-from metricwise.cli.models import check_output, get_table_info, load_model, read_like_training, read_pos_label
+from metricwise.cli.models import (
+    check_output,
+    find_missing_measure,
+    get_table_info,
+    load_model,
+    read_like_training,
+    read_pos_label,
+)
 from metricwise.cli.options import DataOptions, MeasureText, data_options, pos_label_option
 
 
@@ -44,6 +51,12 @@ def report(
 
     check_output(out, "the page")
     trained = load_model(model)
+    missing = None if measure else find_missing_measure(trained)
+    if missing is not None:
+        raise click.UsageError(
+            f"the measure of {model}, {missing!r}, is a function of yours, which the file does not hold: name another "
+            "by --measure, or call metricwise.report in Python with metricwise.load(path, measure=...)"
+        )
     is_weighted = data_options.weight is not None
     table = read_like_training(console, trained, data, data_options, labelled=True, weighted=is_weighted)
     assert table.y is not None

@@ -42,6 +42,7 @@ from metricwise.measures.contingency import (
 )
 from metricwise.measures.costs import ContingencyCost, LinearContingencyCost, RatioContingencyCost
 from metricwise.measures.custom import ContingencyMeasure, RatioContingencyMeasure, contingency_measure
+from metricwise.measures.function_measures import FunctionMeasure, MissingFunction, MissingFunctionError
 from metricwise.measures.ranking import PartialAuc, RocAuc
 from metricwise.measures.registry import get_measure, register, registered_names
 from metricwise.measures.restricted import PRBEP, PrecisionAtK, PrecisionAtRecall, RecallAtK, RecallAtPrecision
@@ -63,6 +64,7 @@ __all__ = [
     "DeclaresSymmetric",
     "DualRegion",
     "FBeta",
+    "FunctionMeasure",
     "GMean",
     "GowerLegendre",
     "HMean",
@@ -75,6 +77,8 @@ __all__ = [
     "LinearContingencyCost",
     "Measure",
     "MinRate",
+    "MissingFunction",
+    "MissingFunctionError",
     "NeedsConstraint",
     "PartialAuc",
     "PrecisionAtK",

@@ -8,16 +8,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from metricwise._state import stored_fields
 from metricwise._typing import Floats
 from metricwise.measures.base import Ratio
+from metricwise.measures.function_measures import FunctionMeasure
 from metricwise.measures.functions import PROBE, RatioFunction, TableFunction, evaluate_function
-from metricwise.measures.tables import TableMeasure, contingency_table, divide
+from metricwise.measures.tables import contingency_table, divide
 
 _EXACT = 1e-9  # relative difference within which a function counts as linear, or as a total
 
 
+@stored_fields(version=1)
 @dataclass(frozen=True)
-class ContingencyCost(TableMeasure):
+class ContingencyCost(FunctionMeasure):
     """A user-defined cost of the contingency table; `contingency_measure` with ``greater_is_better=False`` makes it.
 
     `score` is the cost. Training and thresholds maximise `value`, which is 1 minus the cost; a cost that adds up over
@@ -38,17 +41,11 @@ class ContingencyCost(TableMeasure):
         The cost of a sample whose value is 0.
     """
 
-    function: TableFunction
-    name: str
-    elementwise: bool
     is_total: bool
     unit: float
 
-    # Nothing is known about a user's function.
-    monotone = False
-
     def _value(self, tp: Floats, fp: Floats, fn: Floats, tn: Floats) -> Floats:
-        cost = evaluate_function(self.function, self.elementwise, tp, fp, fn, tn)
+        cost = self._evaluate(tp, fp, fn, tn)
         total = tp + fp + fn + tn if self.is_total else np.ones(tp.shape)
         return np.where(np.isnan(cost), 0.0, 1.0 - divide(cost, self.unit * total))
 
@@ -65,7 +62,7 @@ class ContingencyCost(TableMeasure):
         """
         table = contingency_table(y, response, sample_weight)
         counts = (table.tp, table.fp, table.fn, table.tn)
-        cost = evaluate_function(self.function, self.elementwise, *map(np.asarray, counts))
+        cost = self._evaluate(*map(np.asarray, counts))
         return float(self.cost_of_value(0.0, sum(counts)) if np.isnan(cost) else cost)
 
     def mistakes_per_loss(self, n_pos: float, n_neg: float) -> float:
@@ -91,6 +88,7 @@ class ContingencyCost(TableMeasure):
         )
 
 
+@stored_fields(version=1)
 @dataclass(frozen=True)
 class RatioContingencyCost(ContingencyCost):
     """A user-defined cost that is a ratio of affine functions of the rates.
@@ -119,6 +117,7 @@ class RatioContingencyCost(ContingencyCost):
         return Ratio(b0 - a0, b1 - a1, b2 - a2, b0, b1, b2)
 
 
+@stored_fields(version=1)
 @dataclass(frozen=True)
 class LinearContingencyCost(ContingencyCost):
     """A user-defined cost that is linear in the table: every kind of sample has its cost.

@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
+from metricwise._state import stored_fields
 from metricwise._typing import Floats
 from metricwise.measures.base import Ratio
 from metricwise.measures.costs import ContingencyCost, make_cost
+from metricwise.measures.function_measures import FunctionMeasure
 from metricwise.measures.functions import (
     RatioFunction,
     TableFunction,
     check_direction,
     check_ratio,
     check_values,
-    evaluate_function,
     takes_arrays,
 )
-from metricwise.measures.tables import TableMeasure
 
 
+@stored_fields(version=1)
 @dataclass(frozen=True)
-class ContingencyMeasure(TableMeasure):
+class ContingencyMeasure(FunctionMeasure):
     """A user-defined function of the contingency table; `contingency_measure` checks and makes it.
 
     Where the function returns NaN (0/0), the value is 0.
@@ -38,16 +38,12 @@ class ContingencyMeasure(TableMeasure):
         Whether the function takes numbers only, so that it is called once per table.
     """
 
-    function: TableFunction
-    name: str
-    elementwise: bool
-    monotone: ClassVar[bool] = False  # nothing is known about a user's function
-
     def _value(self, tp: Floats, fp: Floats, fn: Floats, tn: Floats) -> Floats:
-        values = evaluate_function(self.function, self.elementwise, tp, fp, fn, tn)
+        values = self._evaluate(tp, fp, fn, tn)
         return np.where(np.isnan(values), 0.0, values)
 
 
+@stored_fields(version=1)
 @dataclass(frozen=True)
 class RatioContingencyMeasure(ContingencyMeasure):
     """A user-defined measure that is a ratio of affine functions of the rates.

@@ -22,6 +22,7 @@ from metricwise.persistence.fingerprints import fingerprint
 
 if TYPE_CHECKING:
     from metricwise.persistence.container import Container
+    from metricwise.persistence.given_measures import GivenMeasures
 
 __all__ = ["ModelDescription", "ModelFileError", "describe", "fingerprint", "load", "save"]
 
@@ -72,7 +73,8 @@ def save(model: Any, path: PathLike, *, command: str | None = None, data: Any = 
     Raises
     ------
     ModelFileError
-        If something in the model cannot be saved: functions, and estimators of other packages.
+        If something in the model cannot be saved: functions, but for those of measures, and estimators of other
+        packages.
 
     See Also
     --------
@@ -80,6 +82,9 @@ def save(model: Any, path: PathLike, *, command: str | None = None, data: Any = 
 
     Notes
     -----
+    Of a measure that `metricwise.contingency_measure` made, everything is written but the function, with the values
+    of the function on a few tables: `load` takes it again.
+
     Parameters and the attributes that classes declare are written. What belongs to the training and not to the model
     is not: a loaded model has no ``callback``, ``checkpoint`` or ``memory`` (of a pipeline), and ``warm_start`` has
     nothing to continue from.
@@ -121,7 +126,7 @@ def save(model: Any, path: PathLike, *, command: str | None = None, data: Any = 
     write_container(path, header, {"entries": writer.entries}, writer.arrays)
 
 
-def load(path: PathLike) -> Any:
+def load(path: PathLike, *, measure: Any = None) -> Any:
     """Read a model that `save` has written.
 
     Whatever a file holds, nothing of it is executed, and it takes no more memory than a multiple of its size.
@@ -130,6 +135,10 @@ def load(path: PathLike) -> Any:
     ----------
     path : str or path
         The file.
+    measure : measure, name of a registered one, or several of them, optional
+        The measure of the model, if `metricwise.contingency_measure` made it: files hold no functions. Several if the
+        parts of the model have different ones. Without it the model predicts and explains as before, but what needs a
+        value of the measure, such as ``score``, `certify` and `report`, raises an error that asks for it.
 
     Returns
     -------
@@ -139,7 +148,9 @@ def load(path: PathLike) -> Any:
     Raises
     ------
     ModelFileError
-        If the file is no model file, is damaged, or holds something that model files do not.
+        If the file is no model file, is damaged, or holds something that model files do not; if it was saved with a
+        version of scikit-learn whose models the installed one cannot read; or if ``measure`` is not the one that the
+        model was saved with: it must have the same name, direction and values.
 
     Warns
     -----
@@ -150,29 +161,74 @@ def load(path: PathLike) -> Any:
     --------
     save : Writes a model.
     metricwise.persistence.describe : Returns versions, training command and fingerprint of the data.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import metricwise
+    >>> from sklearn.datasets import make_classification
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> X, y = make_classification(100, random_state=0)
+    >>> cost = metricwise.contingency_measure(lambda tp, fp, fn, tn: 5 * fn + fp, "cost", greater_is_better=False)
+    >>> model = metricwise.PlugInClassifier(LogisticRegression(), cost).fit(X, y)
+    >>> path = Path(tempfile.mkdtemp()) / "model.mw"
+    >>> metricwise.save(model, path)
+    >>> bool((metricwise.load(path).predict(X) == model.predict(X)).all())
+    True
+    >>> metricwise.load(path, measure=cost).score(X, y) == model.score(X, y)
+    True
     """
-    from sklearn.base import BaseEstimator
-
     from metricwise.persistence.container import open_container
-    from metricwise.persistence.tree_reader import TreeReader
+    from metricwise.persistence.given_measures import GivenMeasures
 
+    given = GivenMeasures(measure)
     with _name_file_in_errors(path), open_container(Path(path)) as file:
         header = _read_header(file)
-        versions = header["versions"]
-        if versions["scikit-learn"] != _get_versions()["scikit-learn"]:
-            warnings.warn(f"{os.fspath(path)}: {_describe_change(versions)}", UserWarning, stacklevel=2)
-        try:
-            model = TreeReader(file.read_array, header["format"]).read(file.read_tree()["entries"])
-        except Exception as error:
-            before, now = versions["metricwise"], _get_versions()["metricwise"]
-            if before == now:
-                raise
-            raise ValueError(
-                f"it was saved by metricwise {before[:50]}, and this is {now}: use the version that wrote it ({error})"
-            ) from error
-        if not isinstance(model, BaseEstimator):
-            raise ValueError("its content is no estimator")
+        model = _read_model(path, file, header, given)
+    versions = header["versions"]
+    if versions["scikit-learn"] != _get_versions()["scikit-learn"]:
+        warnings.warn(f"{os.fspath(path)}: {_describe_change(versions)}", UserWarning, stacklevel=2)
     return model
+
+
+def _read_model(path: PathLike, file: Container, header: dict[str, Any], given: GivenMeasures) -> Any:
+    """Return the model of a file, with the measures that a user gives; an error names what to do."""
+    from sklearn.base import BaseEstimator
+
+    from metricwise.persistence.given_measures import OtherMeasureError
+    from metricwise.persistence.tree_reader import TreeReader
+
+    try:
+        model = TreeReader(file.read_array, header["format"], given.restore).read(file.read_tree()["entries"])
+        given.check_all_used()
+    except OtherMeasureError as error:
+        raise ModelFileError(str(path), str(error)) from error
+    except Exception as error:
+        problem = _describe_versions(header["versions"], error)
+        if problem is None:
+            raise
+        raise ModelFileError(str(path), problem) from error
+    if not isinstance(model, BaseEstimator):
+        raise ValueError("its content is no estimator")
+    return model
+
+
+def _describe_versions(versions: dict[str, str], error: Exception) -> str | None:
+    """Return which versions wrote a file that cannot be read, and what to do; None if they are those installed."""
+    now = _get_versions()
+    changed = [name for name in ("metricwise", "scikit-learn") if versions[name] != now[name]]
+    if not changed:
+        return None
+    before, installed = (" and ".join(f"{name} {found[name][:50]}" for name in changed) for found in (versions, now))
+    return (
+        f"it was saved by {before}, and this is {installed}, which cannot read it: use the version that wrote it, or "
+        f"train and save the model again ({_shorten(error)})"
+    )
+
+
+def _shorten(error: Exception) -> str:
+    return (str(error).rstrip(".") if isinstance(error, ValueError) else repr(error))[:500]
 
 
 def describe(path: PathLike) -> ModelDescription:
@@ -201,13 +257,14 @@ def _name_file_in_errors(path: PathLike) -> Iterator[None]:
     """Convert any error about the content of a file into one that names the file."""
     try:
         yield
+    except ModelFileError:
+        raise
     except OSError as error:
         raise ModelFileError(str(path), f"it cannot be read ({error.strerror or error}): check the path") from error
     except Exception as error:  # of any kind: it depends on the content of the file
-        text = str(error).rstrip(".") if isinstance(error, ValueError) else repr(error)
         raise ModelFileError(
             str(path),
-            f"it cannot be loaded: {text[:500]}. Use another copy of the file, or train and save the model again",
+            f"it cannot be loaded: {_shorten(error)}. Use another copy of the file, or train and save the model again",
         ) from error
 
 

@@ -172,7 +172,9 @@ def _import_measures() -> tuple[type, ...]:
     tables = (m.FBeta, m.Jaccard, m.GowerLegendre, m.MCC, m.CohenKappa, m.Accuracy, m.BalancedAccuracy)
     rates = (m.GMean, m.HMean, m.QMean, m.MinRate)
     restricted = (m.PRBEP, m.PrecisionAtK, m.RecallAtK, m.RecallAtPrecision, m.PrecisionAtRecall)
-    return (*tables, *rates, *restricted, m.RocAuc, m.PartialAuc, m.Share, m.Averaged)
+    functions = (m.ContingencyMeasure, m.RatioContingencyMeasure, m.MissingFunction)
+    costs = (m.ContingencyCost, m.RatioContingencyCost, m.LinearContingencyCost)
+    return (*tables, *rates, *restricted, m.RocAuc, m.PartialAuc, m.Share, m.Averaged, *functions, *costs)
 
 
 def _import_results() -> tuple[type, ...]:

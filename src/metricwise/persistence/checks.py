@@ -148,6 +148,29 @@ def _check_neighbours(values: Values) -> None:
 # ------------------------------------------------------------------------------------------------------------- our own
 
 
+def _check_function_measure(values: Values) -> None:
+    """Raise unless a measure made of functions is described by numbers and text, and has no function."""
+    from metricwise.measures import MissingFunction
+
+    functions = [values[key] for key in ("function", "ratio_function") if key in values]
+    numbers = [values.get("unit", 1.0), *values.get("costs", ())]
+    require(all(isinstance(one, MissingFunction) for one in functions), _MEASURE)
+    require(type(values["name"]) is str and all(one.measure_name == values["name"] for one in functions), _MEASURE)
+    require(
+        all(type(number) in (int, float) and np.isfinite(number) for number in numbers) and numbers[0] > 0.0, _MEASURE
+    )
+    require("costs" not in values or len(numbers) == 5, _MEASURE)
+    require(all(type(values[key]) is bool for key in ("elementwise", "is_total") if key in values), _MEASURE)
+
+
+_MEASURE = "a measure made of a function is damaged"
+
+
+def _check_missing_function(values: Values) -> None:
+    name, found = values["measure_name"], values["values"]
+    require(type(name) is str and type(found) is tuple and all(type(value) is float for value in found), _MEASURE)
+
+
 def _check_linear(values: Values) -> None:
     if "coef_" in values:
         _check_matrix(values["coef_"], values.get("n_features_in_"), "coef_")
@@ -228,6 +251,8 @@ _CHECKS: dict[str, Callable[[Values], None]] = {
     "AMPClassifier": _check_linear,
     "AUCSVC": _check_linear,
     "Chain": _check_chain,
+    "ContingencyCost": _check_function_measure,
+    "ContingencyMeasure": _check_function_measure,
     "DecisionTreeClassifier": _check_decision_tree,
     "DecisionTreeRegressor": _check_decision_tree,
     "ExtraTreeClassifier": _check_decision_tree,
@@ -236,10 +261,14 @@ _CHECKS: dict[str, Callable[[Values], None]] = {
     "GradientBoostingClassifier": _check_boosting,
     "HistGradientBoostingClassifier": _check_histogram_boosting,
     "KNeighborsClassifier": _check_neighbours,
+    "LinearContingencyCost": _check_function_measure,
     "MiniBatchSVC": _check_streaming,
+    "MissingFunction": _check_missing_function,
     "MultivariateSVC": _check_linear,
     "NuSVC": _check_kernel_machine,
     "RandomForestClassifier": _check_forest,
+    "RatioContingencyCost": _check_function_measure,
+    "RatioContingencyMeasure": _check_function_measure,
     "SPADEClassifier": _check_streaming,
     "STAMPClassifier": _check_streaming,
     "SmoothedSVC": _check_linear,

@@ -27,10 +27,12 @@ class TreeReader:
         Returns the array with a given number.
     file_format : int
         The format of the file.
+    restore : callable
+        Returns an object of the file, or the one that the user gives in its place.
     """
 
-    def __init__(self, array: Callable[[int], Labels], file_format: int) -> None:
-        self._read_array, self._format = array, file_format
+    def __init__(self, array: Callable[[int], Labels], file_format: int, restore: Callable[[Any], Any]) -> None:
+        self._read_array, self._format, self._restore = array, file_format, restore
         self._read_so_far: list[Any] = []
         self._readers: dict[str, Callable[[dict[str, Any]], Any]] = {
             "object": self._read_object,
@@ -121,7 +123,7 @@ class TreeReader:
         cls = find_class(stored.name)
         if is_own(stored.name) and stored.version != cls.__stored_state__.version:
             stored = upgrade(stored, cls.__stored_state__.version)
-        return make_object(cls, stored.name, stored.values)
+        return self._restore(make_object(cls, stored.name, stored.values))
 
 
 def _check_type(value: Any, cls: type) -> Any:

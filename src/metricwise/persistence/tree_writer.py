@@ -5,7 +5,8 @@ nothing can contain itself; the last one is the model. An entry is a JSON object
 
 ==================  ==================================================================================
 ``object``          ``class``, ``fields`` and, for classes of metricwise, ``version``: what the class
-                    declares as its state (`metricwise._state`), or all attributes
+                    declares as its state (`metricwise._state`), or all attributes; of a measure made
+                    of a user's function all but the function
 ``array``           ``number``: a member of the file
 ``items``           an array of Python objects: ``shape`` and ``items``
 ``sparse``          a matrix: ``format``, ``shape`` and its three arrays
@@ -26,8 +27,9 @@ import numpy as np
 from scipy import sparse
 
 from metricwise._sklearn import SEARCH_MODULE
+from metricwise._state import HasStoredForm
 from metricwise._typing import Labels
-from metricwise.measures import ContingencyMeasure
+from metricwise.measures import Measure
 from metricwise.persistence.allowed import VALUES, get_class_name, get_name, is_own
 from metricwise.persistence.compiled import COMPILED, find_kind
 from metricwise.persistence.objects import get_values
@@ -120,11 +122,12 @@ class TreeWriter:
         if name is None:
             raise ValueError(_explain_refusal(thing, where))
         version = {"version": type(thing).__stored_state__.version} if is_own(name) else {}
+        stored = thing.stored_form() if isinstance(thing, HasStoredForm) else thing
         return {
             "kind": "object",
             "class": name,
             **version,
-            "fields": self._encode_fields(get_values(thing, name), where),
+            "fields": self._encode_fields(get_values(stored, name), where),
         }
 
 
@@ -132,10 +135,10 @@ def _explain_refusal(thing: Any, where: str) -> str:
     """Return why an object cannot be saved, and what to do."""
     kind = f"{type(thing).__module__}.{type(thing).__qualname__}"
     no_code = "and a model file holds no code"
-    if isinstance(thing, ContingencyMeasure):
+    if isinstance(thing, Measure):
         return (
-            f"{where} is the measure {thing.name!r}, made of a function of your own, {no_code}: train with a measure "
-            "that has a name (metricwise.measure_names() lists them)"
+            f"{where} is the measure {thing.name!r} of a class of your own, {no_code}: make it by "
+            "metricwise.contingency_measure, whose measures are saved without their functions"
         )
     if isinstance(thing, types.FunctionType | types.BuiltinFunctionType | types.MethodType | np.ufunc | type):
         return f"{where} is {thing.__name__!r}, {no_code}: use a setting that has a name instead"

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from itertools import chain
 from typing import Protocol, Self
 
 import numpy as np
 
-from metricwise._state import stored_fields
+from metricwise._state import HasStoredForm, stored_fields
 from metricwise._typing import Floats, Integers, Labels
 from metricwise.estimators.checkpoints import Checkpoint
 from metricwise.inference.threshold import BestThreshold, evaluate_threshold_for
@@ -126,6 +126,10 @@ class StreamModel:
         return self.selected or tuple(
             BinaryModel(*state.average(), self._select_threshold(state)) for state in self.states
         )
+
+    def stored_form(self) -> StreamModel:
+        """Return the model as a file holds it: with its thresholds, if only a user's function could choose them."""
+        return replace(self, selected=self.binary_models) if isinstance(self.measure, HasStoredForm) else self
 
     def _select_threshold(self, state: StreamState) -> float:
         return float(evaluate_recent(self.measure, state).threshold if self.threshold is None else self.threshold)
