@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import sklearn
 from scipy import sparse
+from sklearn.linear_model import RidgeClassifier
 
 import metricwise as mw
 from metricwise.persistence import describe, fingerprint
@@ -77,6 +78,48 @@ def test_errors_name_the_version_that_wrote_the_file(tmp_path: Path) -> None:
         mw.load(path)
     _change_header(path, versions=header["versions"] | {"metricwise": "0.0.1"})
     with pytest.raises(mw.ModelFileError, match=r"saved by metricwise 0\.0\.1, and this is .*lacks its parameter 'C'"):
+        mw.load(path)
+
+
+NEWER = "99.0"
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda entry: entry["fields"].pop("alpha"), "a RidgeClassifier lacks its parameter 'alpha'"),
+        (
+            lambda entry: entry.update({"class": "sklearn.linear_model.LaterClassifier"}),
+            "asks for 'sklearn.linear_mode",
+        ),
+        (lambda entry: entry["fields"].update(predict="fast"), "'predict' is a method of RidgeClassifier"),
+        (lambda entry: entry.update(kind="later"), "an entry of the unknown kind 'later'"),
+    ],
+    ids=["renamed parameter", "new class", "new attribute", "new kind"],
+)
+def test_errors_name_the_scikit_learn_that_wrote_the_file(tmp_path: Path, change: Any, reason: str) -> None:
+    path = tmp_path / "model.mw"
+    mw.save(mw.PlugInClassifier(RidgeClassifier()), path)
+    with open_container(path) as file:
+        header, tree = file.read_header(), file.read_tree()
+    change(next(entry for entry in tree["entries"] if entry.get("class", "").endswith("RidgeClassifier")))
+    write_container(path, header | {"versions": header["versions"] | {"scikit-learn": NEWER}}, tree, [])
+    with warnings.catch_warnings(), pytest.raises(mw.ModelFileError) as caught:
+        warnings.simplefilter("error")  # the error says it all
+        mw.load(path)
+    installed = f"and this is scikit-learn {sklearn.__version__}, which cannot read it: use the version that wrote it"
+    assert f"it was saved by scikit-learn {NEWER}, {installed}, or train and save the model" in str(caught.value)
+    assert reason in str(caught.value) and "Use another copy" not in str(caught.value)
+
+
+def test_both_versions_are_named_if_both_differ(tmp_path: Path) -> None:
+    path = tmp_path / "model.mw"
+    mw.save(mw.AUCSVC(measure=mw.RocAuc()), path)
+    _change_class_version(path, "metricwise.RocAuc", 2)
+    _change_header(path, versions=describe(path).versions | {"scikit-learn": NEWER})
+    with pytest.raises(
+        mw.ModelFileError, match=rf"saved by metricwise 9\.1 and scikit-learn {NEWER}, and this is metric"
+    ):
         mw.load(path)
 
 
