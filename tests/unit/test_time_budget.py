@@ -225,7 +225,7 @@ def test_time_is_kept_back_for_what_comes_later():
     run, done = make_run(seconds=0.5), make_run(4000, seconds=2.0)
     left = 10.0 - 1.2 * 10 * 0.25 - 0.5 - 1.25  # thresholds at last, what is spare, and judging this run
     assert schedule.limit([run], run, 4000, 3) == pytest.approx(left * 3 / 4, abs=0.1)
-    assert schedule.limit([run, done], run, 4000, 3) == pytest.approx(left - 2.0, abs=0.1)
+    assert schedule.limit([run, done], run, 4000, 3) == pytest.approx(left - 1.2 * 2.0, abs=0.1)
     testing = Schedule(Clock(10.0), n_testing=1000)
     run.scoring_seconds = 1e-3
     assert testing.finishing_seconds([run], 4000, 3) == pytest.approx(1.2 * 3.0 + 0.5)

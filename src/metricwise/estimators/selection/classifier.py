@@ -11,7 +11,7 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted, check_random_state
 
-from metricwise._sklearn import Interval, take_samples
+from metricwise._sklearn import Interval
 from metricwise._state import StoredState
 from metricwise._typing import Floats, Labels
 from metricwise.decisions.binary import Aim, ThresholdRule, choose_guaranteed, wants_guarantee
@@ -29,7 +29,7 @@ from metricwise.estimators.selection.candidates import candidates_for
 from metricwise.estimators.selection.clock import Clock
 from metricwise.estimators.selection.ensemble import Mixture, best_mixture
 from metricwise.estimators.selection.explanation import explain_selection, make_records, show_runs
-from metricwise.estimators.selection.final_training import fit_final
+from metricwise.estimators.selection.final_training import FinalModels, fit_final
 from metricwise.estimators.selection.halving import Outcome, SuccessiveHalving
 from metricwise.estimators.selection.profile import Profile, recognise_columns, validate_columns
 from metricwise.estimators.selection.schedule import Schedule
@@ -273,13 +273,14 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
         task, rung = halving.task, outcome.rung
         halving.stage.update("training the selected model")
         with show_warnings_once():
-            self._ensemble, n_samples = fit_final(halving, rung, mixture)
+            final = fit_final(halving, rung, mixture)
+        self._ensemble, n_samples = final.ensemble, final.n_samples
         models = self._ensemble.models
         self.best_estimator_ = models[0] if len(models) == 1 else models
         self.weights_ = self._ensemble.weights
         n_threads = halving.schedule.n_threads(rung.samples.size)
         with limit_threads(n_threads, "blas"), limit_threads(n_threads, "openmp"):
-            decision = self._decide(halving, outcome, mixture, testing)
+            decision = self._decide(halving, outcome, mixture, final, testing)
         self._extrapolation = Extrapolation()  # a guarantee has been tested with the final model itself
         if testing is None:
             # Intervals of table measures are wide enough; those of areas near one are not.
@@ -292,7 +293,12 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
         return n_samples
 
     def _decide(
-        self, halving: SuccessiveHalving, outcome: Outcome, mixture: Mixture, testing: TrainingData | None
+        self,
+        halving: SuccessiveHalving,
+        outcome: Outcome,
+        mixture: Mixture,
+        final: FinalModels,
+        testing: TrainingData | None,
     ) -> Decision:
         """Choose the threshold of the final models."""
         task, rung, rule = halving.task, outcome.rung, halving.rule
@@ -302,7 +308,11 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
         decision = task.judge(task.decide(samples, rule, True), samples, rule, rung.sizes)
         groups = halving.data.groups_of(rung.test_samples)
         decision = account_for_groups(task, decision, samples, groups, rule.seed)
-        return self._shift_to_final(halving, mixture, decision)
+        probe = mixture.runs[0].probe
+        if not probe.size:
+            return decision
+        by_folds = mixture.average([run.probe_scores for run in mixture.runs])
+        return decision.shift_to_final(halving.data.probe(probe, by_folds, final.score_probe(halving, mixture)))
 
     def _guarantee(self, halving: SuccessiveHalving, ordering: ScoredSamples, testing: TrainingData) -> Decision:
         """Choose a threshold whose constraints hold on new samples with the confidence that is asked for."""
@@ -323,14 +333,6 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
         if used < n_samples:
             lines.append(f"There was time to train on {used} of {n_samples} samples: a larger time_budget uses more.")
         return "".join(f"\n{line}" for line in lines)
-
-    def _shift_to_final(self, halving: SuccessiveHalving, mixture: Mixture, decision: Decision) -> Decision:
-        probe = mixture.runs[0].probe
-        if not probe.size:
-            return decision
-        by_folds = np.tensordot(mixture.weights, np.array([run.probe_scores for run in mixture.runs]), axes=1)
-        by_final = self._ensemble.scores(halving.task, take_samples(halving.data.X, probe))
-        return decision.shift_to_final(halving.data.probe(probe, by_folds, by_final))
 
     def _report_progress(self, text: str) -> bool:
         _LOG.info(text)

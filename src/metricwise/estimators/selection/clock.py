@@ -39,7 +39,7 @@ class Clock:
     """
 
     budget: float | None
-    _started: float = field(default_factory=time.perf_counter)
+    _started: float = field(default_factory=lambda: time.perf_counter())
 
     def seconds(self) -> float:
         """Return the seconds since the start."""

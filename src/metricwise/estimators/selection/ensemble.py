@@ -27,6 +27,15 @@ class Mixture(NamedTuple):
     value: float
     gain: Difference | None = None
 
+    def average(self, parts: list[Floats]) -> Floats:
+        """Return the weighted mean of the calibrated scores of each candidate."""
+        return _weighted_mean(self.weights, parts)
+
+
+def _weighted_mean(weights: Floats, parts: list[Floats]) -> Floats:
+    mean: Floats = np.tensordot(weights, np.array(parts), axes=1)
+    return mean
+
 
 def best_mixture(halving: SuccessiveHalving, rung: Rung, finalists: list[CandidateRun]) -> Mixture:
     """Return the best of the finalists and of the averages of the first two, three, ... of them.
@@ -88,5 +97,4 @@ class AveragedModels:
 
     def mean(self, parts: list[Floats]) -> Floats:
         """Return the weighted mean of the calibrated scores of each model."""
-        mean: Floats = np.tensordot(self.weights, np.array(parts), axes=1)
-        return mean
+        return _weighted_mean(self.weights, parts)

@@ -86,7 +86,7 @@ class Schedule:
         left = self.clock.left() - self.finishing_seconds([*done, run], size, n_folds) - self._judging(size)
         if run.n_samples == 0:
             return min(left, self._left_of_first_rung(self.clock.budget))
-        of_others = max((one.estimate_final_seconds(size) for one in done), default=0.0)
+        of_others = _MARGIN * max((one.estimate_final_seconds(size) for one in done), default=0.0)
         return min(left - of_others, left * n_folds / (n_folds + run.candidate.last_cost))
 
     def final_limit(self, runs: Sequence[CandidateRun], size: int, n_samples: int, n_folds: int) -> float | None:
