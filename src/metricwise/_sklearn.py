@@ -90,6 +90,11 @@ def boosted_node_type() -> Any:
     return PREDICTOR_RECORD_DTYPE
 
 
+def boosted_trees(model: Any) -> tuple[NDArray[np.float64], list[list[Any]]]:
+    """Return the first scores of histogram-based boosting and, for every iteration, the nodes of each column's tree."""
+    return np.ravel(model._baseline_prediction), [[tree.nodes for tree in trees] for trees in model._predictors]
+
+
 __all__ = [
     "HELD_CLASSES",
     "HELD_LOSSES",
@@ -102,6 +107,7 @@ __all__ = [
     "Options",
     "StrOptions",
     "boosted_node_type",
+    "boosted_trees",
     "check_n_features",
     "check_sample_weight",
     "count_samples",

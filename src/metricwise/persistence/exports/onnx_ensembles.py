@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.pipeline import Pipeline
 
 from metricwise.decisions.decision import Sigmoid
 from metricwise.decisions.scoring import SMALLEST_PROBABILITY
@@ -82,8 +83,10 @@ def probability_scores(task: Task, learner: Any, X: Any, version: int) -> Any:
     from skl2onnx.algebra.onnx_ops import OnnxCast, OnnxClip, OnnxDiv, OnnxGather, OnnxLog, OnnxSub
     from skl2onnx.proto import onnx_proto
 
-    if isinstance(learner, Prepared):
-        X, learner = _transform(learner.transformer_, X, version), learner.learner_
+    while isinstance(learner, Pipeline | Prepared):
+        *steps, learner = _list_steps(learner)
+        for step in steps:
+            X = _transform(step, X, version)
     options = {"zipmap": False}
     chances = OnnxSubEstimator(learner, X, op_version=version, options=options)[1]
     # The mask of the positive class among those of the learner, or the numbers of all classes.
@@ -97,6 +100,13 @@ def probability_scores(task: Task, learner: Any, X: Any, version: int) -> Any:
         return OnnxLog(inside, op_version=version)
     odds = OnnxDiv(inside, OnnxSub(np.array([1.0]), inside, op_version=version), op_version=version)
     return OnnxLog(odds, op_version=version)
+
+
+def _list_steps(learner: Pipeline | Prepared) -> list[Any]:
+    """Return transformers and, last, the learner; skl2onnx cannot convert the whole as a part of another model."""
+    if isinstance(learner, Prepared):
+        return [learner.transformer_, learner.learner_]
+    return [step for _, step in learner.steps if step not in (None, "passthrough")]
 
 
 def _transform(transformer: Any, X: Any, version: int) -> Any:

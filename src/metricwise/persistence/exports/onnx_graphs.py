@@ -13,6 +13,8 @@ from metricwise.persistence.exports.onnx_ensembles import (
     probability_scores,
     selects_models,
 )
+from metricwise.persistence.exports.onnx_labels import add_labels, get_label_type
+from metricwise.persistence.exports.onnx_trees import CategoricalSplitError, convert_boosted_trees
 from metricwise.registry import entry_of
 
 _OUTPUTS = ("label", "scores")
@@ -44,7 +46,8 @@ def to_onnx(model: Any, X: Any) -> Any:
 
     Notes
     -----
-    Linear models are evaluated in double precision. Other learners are as precise as their ONNX operators: mostly
+    Linear models are evaluated in double precision, and the thresholds of histogram-based boosted trees are compared in
+    it; missing values go where they went in training. Other learners are as precise as their ONNX operators: mostly
     single precision, so that a sample that is on the threshold but for rounding can get the other label.
     """
     try:
@@ -60,7 +63,10 @@ def to_onnx(model: Any, X: Any) -> Any:
     last = model.steps[-1][1] if hasattr(model, "steps") else model
     _register(last)
     try:
-        return skl2onnx.to_onnx(model, samples[:1], target_opset=_get_opsets())
+        with convert_boosted_trees():
+            return skl2onnx.to_onnx(model, samples[:1], target_opset=_get_opsets())
+    except CategoricalSplitError:
+        raise
     except Exception as error:  # of any kind: it depends on what skl2onnx cannot convert
         raise TypeError(
             f"skl2onnx {skl2onnx.__version__} cannot convert this {type(model).__name__} ({_shorten(error)}): use "
@@ -128,22 +134,16 @@ def _parse(scope: Any, model: Any, inputs: Any, custom_parsers: Any = None) -> A
 
     operator = scope.declare_local_operator(sklearn_operator_name_map[type(model)], model)
     operator.inputs.extend(inputs)
-    operator.outputs.append(scope.declare_local_variable(_OUTPUTS[0], _get_label_type(model)()))
+    operator.outputs.append(scope.declare_local_variable(_OUTPUTS[0], get_label_type(model)()))
     operator.outputs.append(scope.declare_local_variable(_OUTPUTS[1], DoubleTensorType()))
     return operator.outputs
-
-
-def _get_label_type(model: Any) -> Any:
-    from skl2onnx.common.data_types import Int64TensorType, StringTensorType
-
-    return Int64TensorType if model.classes_.dtype.kind in "iub" else StringTensorType
 
 
 def _set_shapes(operator: Any) -> None:
     from skl2onnx.common.data_types import DoubleTensorType
 
     n_samples, classes = operator.inputs[0].get_first_dimension(), operator.raw_operator.classes_.size
-    operator.outputs[0].type = _get_label_type(operator.raw_operator)([n_samples])
+    operator.outputs[0].type = get_label_type(operator.raw_operator)([n_samples])
     operator.outputs[1].type = DoubleTensorType([n_samples] if classes == 2 else [n_samples, classes])
 
 
@@ -170,7 +170,7 @@ def _convert_linear(operator: Any, model: Any, scores: LinearScores, version: in
         return _add_decision(operator, model, OnnxAdd(flat, scores.constants, op_version=version), version)
     columns = OnnxAdd(sums, np.ascontiguousarray(scores.constants), op_version=version)
     best = OnnxArgMax(columns, axis=1, keepdims=0, op_version=version)
-    return _add_labels(operator, model, best, columns, version)
+    return add_labels(operator, model, best, columns, version)
 
 
 def _convert_thresholded(operator: Any, model: Any, version: int) -> Any:
@@ -191,7 +191,7 @@ def _convert_ensemble(operator: Any, model: Any, version: int) -> Any:
     if model._task.is_binary:
         return _add_decision(operator, model, _orient(model, margins, version), version)
     best = OnnxArgMax(margins, axis=1, keepdims=0, op_version=version)
-    return _add_labels(operator, model, best, margins, version)
+    return add_labels(operator, model, best, margins, version)
 
 
 def _orient(model: Any, margin: Any, version: int) -> Any:
@@ -207,17 +207,6 @@ def _add_decision(operator: Any, model: Any, scores: Any, version: int) -> Any:
 
     is_flipped = (_thresholds_learner(model) or selects_models(model)) and not model._task.points_up
     above = (OnnxGreaterOrEqual if is_flipped else OnnxGreater)(scores, np.array([0.0]), op_version=version)
-    return _add_labels(
+    return add_labels(
         operator, model, OnnxCast(above, to=onnx_proto.TensorProto.INT64, op_version=version), scores, version
     )
-
-
-def _add_labels(operator: Any, model: Any, numbers: Any, scores: Any, version: int) -> Any:
-    """Return the graph that gives labels, by their numbers, and scores."""
-    from skl2onnx.algebra.onnx_ops import OnnxArrayFeatureExtractor, OnnxIdentity, OnnxReshape
-
-    classes = model.classes_
-    values = classes.astype(np.int64) if classes.dtype.kind in "iub" else classes.astype(str)
-    labels = OnnxArrayFeatureExtractor(values, numbers, op_version=version)
-    flat = OnnxReshape(labels, np.array([-1]), op_version=version, output_names=operator.outputs[:1])
-    return flat, OnnxIdentity(scores, op_version=version, output_names=operator.outputs[1:])
