@@ -42,17 +42,17 @@ MEASURES = (OVERLAP, RATIO, MISTAKES, SQUARES, RATIO_COST)
 CANDIDATES = {"line": LogisticRegression(), "bayes": GaussianNB()}
 
 MODELS: dict[str, tuple[Any, Callable[[], Any]]] = {
-    "multivariate SVM": (OVERLAP, lambda: mw.MultivariateSVC(OVERLAP).fit(X, y)),
+    "multivariate SVM": (OVERLAP, lambda: mw.MultivariateSVC(OVERLAP, cv=2).fit(X, y)),
     "multivariate SVM, cost": (SQUARES, lambda: mw.MultivariateSVC(SQUARES).fit(X, y)),
-    "multivariate SVM, classes": (OVERLAP, lambda: mw.MultivariateSVC(OVERLAP).fit(THREE_X, THREE_Y)),
-    "pipeline": (OVERLAP, lambda: make_pipeline(StandardScaler(), mw.MultivariateSVC(OVERLAP)).fit(X, y)),
-    "selecting SVM": (OVERLAP, lambda: mw.FeatureSelectingSVC(OVERLAP, 3).fit(X, y)),
+    "multivariate SVM, classes": (OVERLAP, lambda: mw.MultivariateSVC(OVERLAP, threshold=0.0).fit(THREE_X, THREE_Y)),
+    "pipeline": (OVERLAP, lambda: make_pipeline(StandardScaler(), mw.MultivariateSVC(OVERLAP, cv=2)).fit(X, y)),
+    "selecting SVM": (OVERLAP, lambda: mw.FeatureSelectingSVC(OVERLAP, 3, cv=2).fit(X, y)),
     "sparse coding": (OVERLAP, lambda: mw.SparseCodingClassifier(OVERLAP, 5, max_iter=3, cv=2).fit(X, y)),
     "AMP": (RATIO, lambda: mw.AMPClassifier(RATIO).fit(X, y)),
     "AMP, linear cost": (MISTAKES, lambda: mw.AMPClassifier(MISTAKES).fit(X, y)),
     "STAMP": (RATIO, lambda: mw.STAMPClassifier(RATIO).fit(X, y)),
     "STAMP, stream": (RATIO_COST, lambda: mw.STAMPClassifier(RATIO_COST).partial_fit(X, y, classes=[0, 1])),
-    "mini-batches": (OVERLAP, lambda: mw.MiniBatchSVC(OVERLAP).fit(X, y)),
+    "mini-batches": (OVERLAP, lambda: mw.MiniBatchSVC(OVERLAP, n_passes=2).fit(X, y)),
     "mini-batches, stream": (OVERLAP, lambda: mw.MiniBatchSVC(OVERLAP).partial_fit(X, y, classes=[0, 1])),
     "plug-in": (OVERLAP, lambda: mw.PlugInClassifier(LogisticRegression(), OVERLAP).fit(X, y)),
     "plug-in, cost": (MISTAKES, lambda: mw.PlugInClassifier(LogisticRegression(), MISTAKES).fit(X, y)),
@@ -66,7 +66,7 @@ MODELS: dict[str, tuple[Any, Callable[[], Any]]] = {
     ),
     "plug-in around a machine": (
         [MISTAKES, OVERLAP],
-        lambda: mw.PlugInClassifier(mw.MultivariateSVC(OVERLAP), MISTAKES).fit(X, y),
+        lambda: mw.PlugInClassifier(mw.MultivariateSVC(OVERLAP, threshold=0.0), MISTAKES, cv=2).fit(X, y),
     ),
     "class weights": (MISTAKES, lambda: mw.CostSensitiveClassifier(LogisticRegression(), MISTAKES).fit(X, y)),
     "adapted": (OVERLAP, lambda: mw.AdaptedSVC(OVERLAP, list(CANDIDATES.items()), cv=3).fit(X, y)),
