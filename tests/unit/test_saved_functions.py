@@ -269,6 +269,16 @@ def test_one_of_two_functions_may_be_given(saved: Any) -> None:
         found.estimator_.score(X, y)
 
 
+def test_functions_of_one_name_are_told_apart_by_their_values(tmp_path: Path) -> None:
+    other = _make(lambda tp, fp, fn, tn: 2.0 * tp / (2.0 * tp + fp + fn))
+    mw.save(mw.PlugInClassifier(mw.MultivariateSVC(other), OVERLAP), tmp_path / "model.mw")
+    for measures in ([OVERLAP, other], [other, OVERLAP]):
+        found = mw.load(tmp_path / "model.mw", measure=measures)
+        assert found.measure is OVERLAP and found.estimator.measure is other
+    with pytest.raises(mw.ModelFileError, match="the one given is another function"):
+        mw.load(tmp_path / "model.mw", measure=other)
+
+
 # --------------------------------------------------------------------------------------------------------------- files
 
 

@@ -14,7 +14,7 @@ class OtherMeasureError(ValueError):
 
 
 class GivenMeasures:
-    """The measures that a user gives with a model file, by name.
+    """The measures that a user gives with a model file, by their names and values.
 
     Parameters
     ----------
@@ -28,8 +28,8 @@ class GivenMeasures:
     """
 
     def __init__(self, measures: Any) -> None:
-        self._given = {one.name: one for one in _find_functions(measures)}
-        self._used: set[str] = set()
+        self._given = _find_functions(measures)
+        self._used: list[FunctionMeasure] = []
         self._asked: dict[str, None] = {}  # in the order of the file
 
     def restore(self, stored: Any) -> Any:
@@ -43,16 +43,20 @@ class GivenMeasures:
         if not isinstance(stored, FunctionMeasure):
             return stored
         self._asked[stored.name] = None
-        given = self._given.get(stored.name)
-        if given is None:
+        of_name = [one for one in self._given if one.name == stored.name]
+        if not of_name:
             return stored
-        self._used.add(stored.name)
-        _check_same(stored, given)
+        # Parts of a model may have different measures of one name.
+        problems = [_find_problem(stored, one) for one in of_name]
+        if None not in problems:
+            raise OtherMeasureError(problems[0])
+        given = of_name[problems.index(None)]
+        self._used.append(given)
         return given
 
     def check_all_used(self) -> None:
         """Raise an `OtherMeasureError` if a measure was given that the file does not ask for."""
-        unused = [name for name in self._given if name not in self._used]
+        unused = [one.name for one in self._given if one not in self._used]
         if not unused:
             return
         if not self._asked:
@@ -90,18 +94,18 @@ def _find_functions(measures: Any) -> list[FunctionMeasure]:
     return found
 
 
-def _check_same(stored: FunctionMeasure, given: FunctionMeasure) -> None:
+def _find_problem(stored: FunctionMeasure, given: FunctionMeasure) -> str | None:
+    """Return why a given measure of the same name is not the stored one, and what to do; None if it is."""
     saved = f"this model was saved with the measure {stored.name!r}"
     if type(stored) is not type(given):
-        raise OtherMeasureError(
-            f"{saved}, {_describe_kind(stored)}, and the one given is {_describe_kind(given)}: make it as before"
-        )
+        return f"{saved}, {_describe_kind(stored)}, and the one given is {_describe_kind(given)}: make it as before"
     difference = stored.find_difference(given)
-    if difference is not None:
-        raise OtherMeasureError(
-            f"{saved}, and the one given is another function: {difference}. Give the function of the training; to "
-            "evaluate the predictions by another, leave measure out and use its score(y, model.predict(X))"
-        )
+    if difference is None:
+        return None
+    return (
+        f"{saved}, and the one given is another function: {difference}. Give the function of the training; to "
+        "evaluate the predictions by another, leave measure out and use its score(y, model.predict(X))"
+    )
 
 
 def _describe_kind(measure: FunctionMeasure) -> str:
