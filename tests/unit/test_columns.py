@@ -3,11 +3,17 @@
 import datetime
 import logging
 import warnings
+from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import metricwise
 from metricwise import AdaptedSVC, MetricClassifier
@@ -147,14 +153,61 @@ def test_adapted_svc_prepares_columns_alike():
 
 
 def test_own_candidates_get_the_columns_unchanged():
-    from sklearn.linear_model import LogisticRegression
-
     frame, y = make_frauds(200)
     numbers = pd.DataFrame({"a": frame["amount"], "row": np.arange(200)})
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model = MetricClassifier("f1", candidates={"mine": LogisticRegression(max_iter=1000)}).fit(numbers, y)
     assert "Identifiers" not in model.explain()
+
+
+def test_own_candidates_may_select_columns_by_name(tmp_path):
+    frame, y = make_frauds(200)
+    numbers = frame.assign(other=1.0)[["other", "amount"]]
+    mine = make_pipeline(make_column_transformer((StandardScaler(), ["amount"])), LogisticRegression())
+    model = MetricClassifier("f1", candidates={"mine": mine}).fit(numbers, y)
+    metricwise.save(model, tmp_path / "model.mw")
+    assert np.array_equal(metricwise.load(tmp_path / "model.mw").predict(numbers), model.predict(numbers))
+
+
+def test_own_candidates_may_learn_from_columns_that_look_like_identifiers():
+    texts = pd.DataFrame({"text": [f"{'good' if number % 2 else 'bad'} {number}" for number in range(100)]})
+    mine = make_pipeline(make_column_transformer((TfidfVectorizer(), "text")), LogisticRegression())
+    model = MetricClassifier("f1", candidates={"mine": mine}).fit(texts, np.arange(100) % 2)
+    assert model.score(texts, np.arange(100) % 2) == 1.0
+
+
+@pytest.mark.parametrize("candidate", ["extra_trees", "boosted_trees"])
+def test_numbers_of_extension_types_may_be_missing(candidate):
+    frame, y = make_frauds(300)
+    frame = frame.assign(
+        count=pd.Series(np.arange(300) % 7, dtype="Int64").where(np.arange(300) % 11 > 0),
+        flag=pd.Series(np.arange(300) % 3 == 0, dtype="boolean").where(np.arange(300) % 13 > 0),
+    )
+    plain = frame.assign(**{name: frame[name].to_numpy(float, na_value=np.nan) for name in ("count", "flag")})
+    models = [MetricClassifier("f1", candidates=[candidate]).fit(X, y) for X in (frame, plain)]
+    assert np.array_equal(models[0].predict(frame), models[1].predict(plain))
+
+
+@pytest.mark.parametrize("make", [partial(MetricClassifier, candidates=["logistic", "extra_trees"]), AdaptedSVC])
+@pytest.mark.parametrize("others", [["amount"], ["amount", "shop"]])
+def test_a_category_may_be_missing_in_all_new_samples(make, others):
+    frame, y = make_frauds(200)
+    frame = frame[["amount"]].assign(city=["Lyon", "Paris", None, "Nice"] * 50, shop=["a", "b"] * 100)
+    frame = frame[[*others, "city"]]
+    model = make("f1", cv=3).fit(frame, y)
+    lost = frame.iloc[:5].assign(city=None)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = model.predict(lost.assign(city=np.nan))
+    assert np.array_equal(found, model.predict(lost))
+
+
+def test_numbers_that_a_data_frame_calls_categories_are_categories():
+    frame = pd.DataFrame({"store": pd.Categorical([7, 9, 11, 13] * 10), "size": np.arange(40) / 7.0})
+    assert Columns.of(frame).categories == (0,)
+    y = (frame["store"].astype(int) % 4 == 3).astype(int)  # no line separates 7 and 11 from 9 and 13
+    assert MetricClassifier("f1", candidates=["logistic"]).fit(frame, y).score(frame, y) == 1.0
 
 
 def test_a_table_of_identifiers_alone_is_refused():

@@ -27,6 +27,7 @@ from metricwise.estimators.routing import RoutesGroups, pass_to_own_learners
 from metricwise.estimators.selection.candidate_warnings import record_warnings, show_warnings_once
 from metricwise.estimators.selection.candidates import candidates_for
 from metricwise.estimators.selection.clock import Clock
+from metricwise.estimators.selection.columns import Columns
 from metricwise.estimators.selection.ensemble import Mixture, best_mixture
 from metricwise.estimators.selection.explanation import explain_selection, make_records, show_runs
 from metricwise.estimators.selection.final_training import FinalModels, fit_final
@@ -54,7 +55,8 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
         The measure of the predictions; averages such as "f1_macro" for multiclass and multilabel targets.
     candidates : "auto", list of str or dict, default="auto"
         All that fit the data ("auto"); some of "logistic", "boosted_trees", "extra_trees", "linear_svm",
-        "multivariate_svm", "auc_svm", "streams" and "rbf"; or a dictionary of your own classifiers by name.
+        "multivariate_svm", "auc_svm", "streams" and "rbf"; or a dictionary of your own classifiers by name, which get
+        data frames unchanged.
     subject_to : str, tuple or list of these, optional
         Constraints such as "precision>=0.9" or ``("recall", ">=", 0.5)``, on "precision", "recall", "specificity",
         "negative_predictive_value", "false_positive_rate", "positive_rate" or "accuracy", of two classes. Measures such
@@ -213,8 +215,8 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
         self._check_routing(sample_weight=sample_weight, groups=groups)
         clock, measure = Clock(self.time_budget), get_measure(self.measure)
         with restore_on_error(self), show_progress(type(self).__name__, self.verbose) as stage:
-            columns = recognise_columns(X)
-            X = validate_columns(self, X, reset=True, missing=True)
+            columns = Columns() if self._has_own_candidates else recognise_columns(X)
+            X = self._validate_samples(X, reset=True)
             labels = self._validate_target(y, X.shape[0])
             weights = validate_weights(sample_weight, X)
             is_constrained = bool(self.subject_to)
@@ -224,7 +226,7 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
             rule = ThresholdRule(subject_to=self.subject_to, seed=seed)
             data, testing = self._keep_for_testing(task, data, rule)
             profile = Profile.of(data.X, columns)
-            prepares_columns = not isinstance(self.candidates, dict)  # the user's own get the columns unchanged
+            prepares_columns = not self._has_own_candidates
             if prepares_columns:
                 profile.columns.announce()
             candidates = [
@@ -249,7 +251,16 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
         return self
 
     def _routed_parts(self) -> Iterable[tuple[str, Any]]:
-        return self.candidates.items() if isinstance(self.candidates, dict) else []
+        return self.candidates.items() if self._has_own_candidates else []
+
+    @property
+    def _has_own_candidates(self) -> bool:
+        return isinstance(self.candidates, dict)
+
+    def _validate_samples(self, X: Any, reset: bool) -> Any:
+        """Return valid samples; candidates of the user get data frames unchanged and may select columns by name."""
+        checked = validate_columns(self, X, reset, missing=True)
+        return X if self._has_own_candidates and hasattr(X, "columns") else checked
 
     def _keep_for_testing(
         self, task: Task, data: TrainingData, rule: ThresholdRule
@@ -341,7 +352,7 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
     # ------------------------------------------------------------------------------------------------------ prediction
 
     def _scores(self, X: Any) -> Floats:
-        return self._ensemble.scores(self._task, validate_columns(self, X, reset=False, missing=True))
+        return self._ensemble.scores(self._task, self._validate_samples(X, reset=False))
 
     def predict_proba(self, X: Any) -> Floats:
         """Return probabilities from calibrated scores; they do not depend on the threshold.

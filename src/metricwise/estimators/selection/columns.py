@@ -116,16 +116,45 @@ def _join_names(names: tuple[Any, ...]) -> str:
 
 
 def read_values(X: Any, name: Any) -> NDArray[Any]:
-    """Return the values of a column; numbers of an extension type of pandas are floats, NaN where missing."""
+    """Return the values of a column: numbers of an extension type of pandas as floats, its categories as objects."""
     import pandas as pd
 
     column = X[name]
     if isinstance(column, pd.Series) and isinstance(column.dtype, pd.api.extensions.ExtensionDtype):
-        if pd.api.types.is_numeric_dtype(column.dtype):
+        if _has_extension_numbers(column):
             return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
         if isinstance(column.dtype, pd.DatetimeTZDtype):
             return np.asarray(column.dt.tz_convert(None).to_numpy())
+        if isinstance(column.dtype, pd.CategoricalDtype):  # also of numbers, which the user calls categories
+            return np.asarray(column.astype(object).to_numpy())
     return np.asarray(column.to_numpy())
+
+
+def convert_extension_numbers(X: Any) -> Any:
+    """Return a data frame whose numbers of extension types of pandas are floats, NaN where missing.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> convert_extension_numbers(pd.DataFrame({"n": pd.array([1, None], dtype="Int64")}))["n"].tolist()
+    [1.0, nan]
+    """
+    if not hasattr(X, "iloc"):
+        return X
+    extended = [name for name in X.columns if _has_extension_numbers(X[name])]
+    if not extended:
+        return X
+    converted = X.copy(deep=False)
+    for name in extended:
+        converted[name] = read_values(X, name)
+    return converted
+
+
+def _has_extension_numbers(column: Any) -> bool:
+    import pandas as pd
+
+    is_extended = isinstance(column.dtype, pd.api.extensions.ExtensionDtype)
+    return is_extended and bool(pd.api.types.is_numeric_dtype(column.dtype))
 
 
 def holds_numbers(values: NDArray[Any]) -> bool:

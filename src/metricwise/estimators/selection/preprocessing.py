@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, OneToOneFeatureMixin, TransformerMixin, clone
 from sklearn.compose import ColumnTransformer
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.impute import SimpleImputer
@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, OrdinalEncoder, StandardScaler
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import has_fit_parameter
+from sklearn.utils.validation import has_fit_parameter, validate_data
 
 from metricwise._state import StoredState
 from metricwise.decisions.weighting import fit_settings
@@ -64,17 +64,17 @@ class Prepared(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any) -> Any:
         """Return the learner's labels."""
-        return self.learner_.predict(self.transformer_.transform(X))
+        return self.learner_.predict(transform_as_fitted(self.transformer_, X))
 
     @available_if(_learner_has("predict_proba"))
     def predict_proba(self, X: Any) -> Any:
         """Return the learner's probabilities."""
-        return self.learner_.predict_proba(self.transformer_.transform(X))
+        return self.learner_.predict_proba(transform_as_fitted(self.transformer_, X))
 
     @available_if(_learner_has("decision_function"))
     def decision_function(self, X: Any) -> Any:
         """Return the learner's scores."""
-        return self.learner_.decision_function(self.transformer_.transform(X))
+        return self.learner_.decision_function(transform_as_fitted(self.transformer_, X))
 
 
 class Dense(TransformerMixin, BaseEstimator):
@@ -92,6 +92,48 @@ class Dense(TransformerMixin, BaseEstimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         return True
+
+
+class Categories(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+    """Converts categories to objects, NaN where one is missing.
+
+    Encoders compare new categories with those of training by type. Without this, they would fail on samples that are
+    all without a category, whose column holds numbers (NaN).
+
+    Examples
+    --------
+    >>> Categories().fit_transform(np.array([["Lyon"], [None]], dtype=object))
+    array([['Lyon'],
+           [nan]], dtype=object)
+    """
+
+    __stored_state__: ClassVar[StoredState] = StoredState(1, ("n_features_in_", "feature_names_in_"))
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Note the names of the columns."""
+        validate_data(self, X, skip_check_array=True)
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Return an array of objects."""
+        import pandas as pd
+
+        values = np.array(X, dtype=object)
+        values[pd.isna(values)] = np.nan
+        return values
+
+
+def transform_as_fitted(transformer: Any, X: Any) -> Any:
+    """Transform samples, an array as a data frame if the transformer was fitted to one.
+
+    Samples whose categories and dates are all missing hold nothing but numbers, and are validated to an array.
+    """
+    names = getattr(transformer, "feature_names_in_", None)
+    if names is not None and isinstance(X, np.ndarray):
+        import pandas as pd
+
+        X = pd.DataFrame(X, columns=names)
+    return transformer.transform(X)
 
 
 def number_maker(profile: Profile) -> Any:
@@ -114,7 +156,7 @@ def number_maker(profile: Profile) -> Any:
     times = make_pipeline(TimeEncoder(columns.formats, one_hot=True), fill, StandardScaler())
     parts = [
         ("numbers", scaled, list(columns.numbers)),
-        ("categories", encoder, list(columns.categories)),
+        ("categories", make_pipeline(Categories(), encoder), list(columns.categories)),
         ("times", times, list(columns.times)),
     ]
     return ColumnTransformer([part for part in parts if part[2]])
@@ -145,7 +187,8 @@ def for_trees(profile: Profile, learner: Any) -> Any:
         max_categories=_MOST_CATEGORIES_OF_TREES,
     )
     parts = [
-        ("categories", encoder, list(columns.categories)),  # first, where learners look for them
+        # First, where learners look for them.
+        ("categories", make_pipeline(Categories(), encoder), list(columns.categories)),
         ("numbers", "passthrough", list(columns.numbers)),
         ("times", TimeEncoder(columns.formats), list(columns.times)),
     ]

@@ -12,7 +12,13 @@ from sklearn.utils.validation import validate_data
 from metricwise._sklearn import count_samples
 from metricwise.clusters import is_dask
 from metricwise.estimators.inputs import is_chunked, refuse_empty_frame, validate_samples
-from metricwise.estimators.selection.columns import Columns, check_one_type, holds_numbers, read_values
+from metricwise.estimators.selection.columns import (
+    Columns,
+    check_one_type,
+    convert_extension_numbers,
+    holds_numbers,
+    read_values,
+)
 
 _MOST_DENSE_FEATURES, _MOST_DENSE_VALUES = 2000, 50_000_000  # of a sparse matrix; 200 megabytes
 _FEWEST_TERMS = 100  # of texts
@@ -110,7 +116,7 @@ def recognise_columns(X: Any) -> Columns:
 
 
 def validate_columns(estimator: Any, X: Any, reset: bool, missing: bool) -> Any:
-    """Return valid samples: a data frame unchanged if columns of it hold no numbers, otherwise arrays.
+    """Return valid samples: a data frame if columns of it hold no numbers, otherwise arrays.
 
     Parameters
     ----------
@@ -130,7 +136,7 @@ def validate_columns(estimator: Any, X: Any, reset: bool, missing: bool) -> Any:
     """
     refuse_empty_frame(X)
     if hasattr(X, "columns") and not is_chunked(X) and not is_dask(X) and _holds_other_than_numbers(X):
-        return validate_data(estimator, X, reset=reset, skip_check_array=True)
+        return convert_extension_numbers(validate_data(estimator, X, reset=reset, skip_check_array=True))
     return validate_samples(estimator, X, reset=reset, least=2 if reset else 1, missing=missing)
 
 

@@ -22,7 +22,7 @@ from metricwise.decisions.weighting import takes_weights, weight_setting
 from metricwise.estimators.inputs import copy_feature_names, restore_on_error
 from metricwise.estimators.routing import RoutesGroups, pass_to_own_learners
 from metricwise.estimators.selection.columns import Columns
-from metricwise.estimators.selection.preprocessing import number_maker
+from metricwise.estimators.selection.preprocessing import number_maker, transform_as_fitted
 from metricwise.estimators.selection.profile import Profile, recognise_columns, validate_columns
 from metricwise.estimators.svm.multivariate_svc import MultivariateSVC
 from metricwise.estimators.thresholded import ThresholdedClassifier
@@ -352,7 +352,8 @@ class AdaptedSVC(RoutesGroups, MetaEstimatorMixin, ThresholdedClassifier, NamedE
         """Return the machine's features of samples; None if there are none but the inputs."""
         if raw is None:
             return None
-        return self.feature_scaling * (raw if self._number_maker is None else self._number_maker.transform(raw))
+        features = raw if self._number_maker is None else transform_as_fitted(self._number_maker, raw)
+        return self.feature_scaling * features
 
     def _store(self, found: Adaptation) -> None:
         adapter, self.threshold_interval_ = found.adapter, found.decision.interval
