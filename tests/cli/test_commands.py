@@ -285,6 +285,16 @@ def test_groups_of_a_column_stay_together_and_are_no_feature(tmp_path):
     assert list(metricwise.load(model).table_["columns"]) == ["a", "b", "c"]
 
 
+def test_groups_of_files_without_column_names_are_no_feature(tmp_path):
+    random = np.random.default_rng(0)
+    table = np.column_stack([np.repeat(np.arange(20), 4), random.normal(size=(80, 2)), np.arange(80) % 2])
+    path, model = tmp_path / "patients.csv", tmp_path / "model.mw"
+    np.savetxt(path, table, "%g", delimiter=",")
+    common = ("--no-header", "--target", "4", "-q")
+    run_command("train", path, *common, "--groups", "1", "--algorithm", "plug-in", "--out", model)
+    assert run_command("predict", model, path, *common).stdout.count("\n") == 81
+
+
 @pytest.mark.parametrize(
     ("column", "more", "code", "message"),
     [

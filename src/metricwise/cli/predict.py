@@ -29,7 +29,9 @@ _ROWS_PER_PART = 100_000  # text takes more memory than numbers
 @click.argument("model")
 @click.argument("data")
 @click.option("--out", help="CSV file to write, instead of standard output.")
-@click.option("--scores", is_flag=True, help="Add scores: above zero means positive.")
+@click.option(
+    "--scores", is_flag=True, help="Add scores; of two classes, above zero means the one that the column names."
+)
 @click.option("--probabilities", is_flag=True, help="Add the probabilities of the classes, if the model has them.")
 @click.option(
     "--keep-columns",

@@ -189,7 +189,9 @@ def _train_in_memory(
     with console.progress(f"training {algorithm} for {settings.measure}"):
         model = algorithms.build_estimator(algorithm, settings, table.X).fit(table.X, table.y, **given)
     n_features = None if table.kinds else int(table.X.shape[1])
-    store_table_info(model, table, options, settings, n_features, drop)
+    # Later files without column names have the groups at the same position.
+    unused = (*drop, groups) if isinstance(groups, int) else drop
+    store_table_info(model, table, options, settings, n_features, unused)
     facts = {"algorithm": algorithm, "rows": table.n_rows, "features": int(table.X.shape[1]), "data": table.recognised}
     if not is_multilabel:
         facts |= _find_positive_class(model, table.y)
