@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression
@@ -103,6 +104,7 @@ def test_subsets_take_whole_groups_and_contain_smaller_ones():
         (GROUPS[:-1], "give the group of every sample"),
         (np.where(GROUPS == 0, np.nan, GROUPS), "missing for 10 samples, the first at position 0"),
         ([None, *GROUPS[1:].tolist()], "missing for 1 samples"),
+        (pd.Series(GROUPS).astype("string").where(GROUPS > 0), "missing for 10 samples, the first at position 0"),
         (np.zeros(Y.size), "all samples are in one group"),
     ],
 )

@@ -54,7 +54,12 @@ def validate_groups(groups: Any, n_samples: int) -> Integers | None:
 
 
 def _find_missing(names: Labels) -> Indices:
-    return np.flatnonzero([name is None or name != name for name in names]) if names.dtype == object else names[:0]
+    return np.flatnonzero([_is_missing(name) for name in names]) if names.dtype == object else names[:0]
+
+
+def _is_missing(name: Any) -> bool:
+    is_itself = name == name  # False for NaN; neither True nor False for the missing value of pandas
+    return name is None or not isinstance(is_itself, bool | np.bool_) or not is_itself
 
 
 def assign_group_folds(groups: Integers, classes: Mask | Integers, n_folds: int, seed: int) -> Integers | None:
