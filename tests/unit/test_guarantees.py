@@ -7,6 +7,8 @@ import pytest
 from scipy.special import expit
 from scipy.stats import binom, binomtest
 
+from metricwise.decisions.binary import ThresholdRule
+from metricwise.decisions.decision import ScoredSamples
 from metricwise.decisions.guarantees import (
     SHARE_NAMES,
     Constraint,
@@ -16,8 +18,9 @@ from metricwise.decisions.guarantees import (
     safest_first,
     tables_at,
 )
+from metricwise.decisions.tasks import Binary
 from metricwise.inference.threshold import Candidates
-from metricwise.measures import FBeta
+from metricwise.measures import FBeta, contingency_measure
 
 TABLE = (30.0, 4.0, 10.0, 56.0)
 SHARES = {
@@ -130,6 +133,25 @@ def test_an_unreachable_guarantee_names_the_nearest_one():
     )
     with pytest.raises(UnreachableGuaranteeError, match=message):
         find_guaranteed_threshold(Share("recall"), wanted, 0.95, make_scores(200, 0, 0.3), make_scores(200, 1, 0.3))
+
+
+@pytest.mark.parametrize(("has_probabilities", "nearest"), [(True, r"0\.731\d*"), (False, "1")])
+def test_thresholds_without_a_guarantee_are_shown_in_the_units_of_users(has_probabilities, nearest):
+    samples = ScoredSamples(np.array([True, False, True, False]), np.array([2.0, 2.0, 0.0, 0.0]), np.ones(4))
+    task, rule = Binary(np.array([0, 1]), FBeta(), 1), ThresholdRule(subject_to=["precision>=0.9", "recall<=0.6"])
+    with pytest.raises(UnreachableGuaranteeError, match=f"the nearest, {nearest}, has precision 0.5, recall 0.5"):
+        task.decide(samples, rule, has_probabilities)
+
+
+def test_scores_that_cannot_keep_the_constraints_are_worth_least():
+    cost = contingency_measure(lambda tp, fp, fn, tn: (50 * fn + fp) / (tp + fn), name="c", greater_is_better=False)
+    truth = np.arange(40) % 4 == 0
+    scores = {"useful": truth + 0.0, "useless": np.tile([0.0, 1.0], 20)}
+    scores["useful"][:4] = [0.0, 1.0, 1.0, 1.0]
+    task, rule = Binary(np.array([0, 1]), cost, 1), ThresholdRule(subject_to="precision>=0.7")
+    samples = {name: ScoredSamples(truth, own, np.ones(40)) for name, own in scores.items()}
+    useful, useless = (task.best_value(own, rule)(own.weights) for own in samples.values())
+    assert useful > useless
 
 
 @pytest.mark.parametrize(

@@ -110,7 +110,8 @@ def choose(aim: Aim, rule: ThresholdRule, samples: ScoredSamples, has_probabilit
     if aim.table is None:
         decision = _choose_for_ranking(aim.measure, samples, rule.seed)
     elif aim.constraints:
-        decision = describe(aim.table, _choose_constrained(aim, samples), samples)
+        shown = show_probability if has_probabilities else float
+        decision = describe(aim.table, _choose_constrained(aim, samples, shown), samples)
     else:
         decision = _choose_for_table(aim.table, rule, samples, line)
     return replace(decision, calibration=Calibration((line,)), is_probability=has_probabilities)
@@ -260,8 +261,17 @@ def _choose_on_others(aim: Aim, rule: ThresholdRule, line: Sigmoid, others: Scor
         return None
 
 
-def _choose_constrained(aim: Aim, samples: ScoredSamples) -> ThresholdChoice:
+def _choose_constrained(aim: Aim, samples: ScoredSamples, shown: Callable[[float], float] = float) -> ThresholdChoice:
     """Return the best threshold that keeps the constraints on out-of-fold samples, without a guarantee.
+
+    Parameters
+    ----------
+    aim : Aim
+        The measure and its constraints.
+    samples : ScoredSamples
+        Out-of-fold samples.
+    shown : callable
+        Converts a threshold for messages.
 
     Raises
     ------
@@ -278,7 +288,7 @@ def _choose_constrained(aim: Aim, samples: ScoredSamples) -> ThresholdChoice:
         values = ", ".join(
             f"{c.share.name} {float(c.share.value(*(t[first] for t in tables))):.3g}" for c in aim.constraints
         )
-        nearest = float(candidates.thresholds(first))
+        nearest = shown(float(candidates.thresholds(first)))
         raise UnreachableGuaranteeError(
             f"no threshold has {wanted} on out-of-fold samples; the nearest, {nearest:.6g}, has {values}: relax the "
             "constraints, or collect more minority samples"

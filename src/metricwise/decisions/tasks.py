@@ -96,7 +96,7 @@ class Binary(Task):
         try:
             threshold = self.decide(samples, rule, True).threshold
         except UnreachableGuaranteeError:
-            return lambda weights: 0.0  # as of RecallAtPrecision, if no threshold has the precision
+            return value_of_labels(table, samples.target, ~samples.target)  # no candidate is worse
         return value_of_labels(table, samples.target, samples.scores > threshold)
 
     def value_at(self, decision: Decision, samples: ScoredSamples) -> Callable[[Floats], float]:
