@@ -131,15 +131,29 @@ def test_text_pipelines_are_accepted():
     assert model.predict(["good", "bad"]).tolist() == [1, 0]
 
 
-def test_sample_weights_equal_repeated_samples():
+@pytest.mark.parametrize("measure", ["f1", "roc_auc"])
+def test_sample_weights_equal_repeated_samples(measure):
     weights = np.random.default_rng(0).integers(0, 4, 1000)
     learner = LogisticRegression(
         tol=1e-10, max_iter=1000, solver="newton-cholesky"
     )  # exact with every version of SciPy
-    weighted = PlugInClassifier(learner).fit(X[TRAIN], Y[TRAIN], sample_weight=weights)
-    repeated = PlugInClassifier(learner).fit(np.repeat(X[TRAIN], weights, axis=0), np.repeat(Y[TRAIN], weights))
+    model = PlugInClassifier(learner, measure)
+    weighted = clone(model).fit(X[TRAIN], Y[TRAIN], sample_weight=weights)
+    repeated = clone(model).fit(np.repeat(X[TRAIN], weights, axis=0), np.repeat(Y[TRAIN], weights))
     assert weighted.threshold_ == pytest.approx(repeated.threshold_, rel=1e-4)
-    assert weighted.expected_score_interval_ == pytest.approx(repeated.expected_score_interval_, abs=1e-3)
+    assert weighted.expected_score_ == pytest.approx(repeated.expected_score_, abs=1e-9)
+    assert weighted.expected_score_interval_ == pytest.approx(
+        repeated.expected_score_interval_, abs=1e-3 if measure == "f1" else 0.02
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"), [({"n_samples": 0}, "1 or more"), ({"confidence": 90}, "90 percent as 0.9")]
+)
+def test_intervals_of_impossible_samples_are_refused(arguments, message):
+    model = PlugInClassifier(LogisticRegression(), cv=2).fit(X[:200], Y[:200])
+    with pytest.raises(ValueError, match=message):
+        model.score_interval(**arguments)
 
 
 def test_prefitted_learners_are_not_refitted():

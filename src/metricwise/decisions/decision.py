@@ -47,7 +47,8 @@ class Sigmoid:
     @classmethod
     def fit(cls, samples: ScoredSamples) -> Sigmoid:
         """Fit log-odds to decision values (Platt 1999); a ranking worse than chance keeps its order."""
-        centre, spread = float(samples.scores.mean()), float(samples.scores.std()) or 1.0
+        centre = float(np.average(samples.scores, weights=samples.weights))
+        spread = float(np.sqrt(np.average((samples.scores - centre) ** 2, weights=samples.weights))) or 1.0
         column = ((samples.scores - centre) / spread)[:, None]
         model = LogisticRegression(C=1e3).fit(column, samples.target, sample_weight=samples.weights)
         slope = max(float(model.coef_[0, 0]), 1e-3) / spread

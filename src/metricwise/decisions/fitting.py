@@ -114,7 +114,7 @@ def _fit_and_score(executor: Executor, plan: FitPlan) -> tuple[Any, OutOfFoldSco
     aim = task.aim(plan.rule)
     if splits and executor.has_random_folds and aim is not None and aim.table is None:
         codes = task.strata(data.target[found.samples])
-        found = found._replace(scores=align_folds(splits, found.scores, codes))
+        found = found._replace(scores=align_folds(splits, found.scores, codes, data.sample_weights[found.samples]))
     return model, found
 
 

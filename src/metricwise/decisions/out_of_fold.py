@@ -27,6 +27,7 @@ from sklearn.utils.validation import check_array
 from metricwise._typing import Floats, Hashes, Indices, Integers, Labels, Mask
 from metricwise.decisions.groups import assign_group_folds
 from metricwise.decisions.parallel import run_in_parallel
+from metricwise.decisions.refitting import weighted_median
 from metricwise.designs import Design, make_design
 from metricwise.kernels.random_numbers import STEP, mix
 
@@ -321,7 +322,7 @@ def collect_scores(splits: Splits, probe: Indices, results: Sequence[tuple[Any, 
     return OutOfFoldScores(samples, scores, probe[known], means, kept, [test.size for _, test in splits])
 
 
-def align_folds(splits: Splits, scores: Floats, codes: Integers) -> Floats:
+def align_folds(splits: Splits, scores: Floats, codes: Integers, weights: Floats) -> Floats:
     """Shift out-of-fold scores, in the order of the splits, to one median of the common class in all folds.
 
     Fold models differ in the location of their scores, which a measure that ranks the samples of all folds together
@@ -337,18 +338,21 @@ def align_folds(splits: Splits, scores: Floats, codes: Integers) -> Floats:
         Out-of-fold scores.
     codes : array of int
         Classes of the samples.
+    weights : array
+        Weights of the samples.
 
     Examples
     --------
     >>> import numpy as np
     >>> halves = [(np.array([2, 3]), np.array([0, 1])), (np.array([0, 1]), np.array([2, 3]))]
-    >>> align_folds(halves, np.array([0.0, 1.0, 10.0, 12.0]), np.array([0, 1, 0, 1]))
+    >>> align_folds(halves, np.array([0.0, 1.0, 10.0, 12.0]), np.array([0, 1, 0, 1]), np.ones(4))
     array([5., 6., 5., 7.])
     """
     fold = np.repeat(np.arange(len(splits)), [test.size for _, test in splits])
-    common = codes == np.argmax(np.bincount(codes))
-    medians = np.array([np.median(scores[common & (fold == k)]) for k in range(len(splits))])
-    moved: Floats = scores + (np.median(scores[common]) - medians)[fold]
+    common = codes == np.argmax(np.bincount(codes, weights))
+    parts = [common & (fold == k) for k in range(len(splits))]
+    medians = np.array([weighted_median(scores[part], weights[part]) for part in parts])
+    moved: Floats = scores + (weighted_median(scores[common], weights[common]) - medians)[fold]
     return moved
 
 

@@ -44,11 +44,18 @@ def refit_shift(threshold: float, by_folds: Floats, by_final: Floats, weights: F
     if moves.size == 0:
         return 0.0
     spread = np.sqrt(np.average((moves - np.average(moves, weights=near)) ** 2, weights=near))
-    return _weighted_median(moves, near) if spread < _WIDEST else 0.0
+    return weighted_median(moves, near) if spread < _WIDEST else 0.0
 
 
-def _weighted_median(values: Floats, weights: Floats) -> float:
-    """Return the weighted median of values."""
+def weighted_median(values: Floats, weights: Floats) -> float:
+    """Return the weighted median of values: that of as many copies of each as its weight, if weights are whole.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> weighted_median(np.array([1.0, 2.0, 5.0]), np.array([1.0, 1.0, 2.0]))
+    3.5
+    """
     order = np.argsort(values)
     below = np.cumsum(weights[order])
     last = values.size - 1

@@ -149,6 +149,10 @@ class ThresholdedClassifier(ClassifierMixin, BaseEstimator):
         True
         """
         check_is_fitted(self, "measure_")
+        if n_samples is not None and n_samples < 1:
+            raise ValueError(f"n_samples must be 1 or more, or None for infinitely many, got {n_samples!r}")
+        if not 0.0 < confidence < 1.0:
+            raise ValueError(f"confidence must lie between 0 and 1, got {confidence!r}; write 90 percent as 0.9")
         if self._decision.posterior is None:
             raise ValueError(
                 "the model file was written before intervals of several classes and labels were stored: read "

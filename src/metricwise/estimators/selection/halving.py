@@ -282,7 +282,8 @@ class SuccessiveHalving:
         run.scores = run.calibration(found.scores)
         if self._is_ranking and self.data.has_random_folds:
             codes = self.task.strata(self.data.target[rung.test_samples])
-            run.scores = align_folds(rung.splits, run.scores, codes)
+            weights = self.data.sample_weights[rung.test_samples]
+            run.scores = align_folds(rung.splits, run.scores, codes, weights)
         run.probe, run.probe_scores = rung.samples[found.probe], run.calibration(found.probe_scores)
         return self._judge(run, rung)
 

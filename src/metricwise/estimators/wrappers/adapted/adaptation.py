@@ -300,7 +300,9 @@ def _judge(
     found = collect_scores(folds.splits, folds.probe, results)
     if plan.aim.table is None and data.has_random_folds:
         codes = task.strata(data.target[found.samples])
-        found = found._replace(scores=align_folds(folds.splits, found.scores, codes))
+        found = found._replace(
+            scores=align_folds(folds.splits, found.scores, codes, data.sample_weights[found.samples])
+        )
     samples = data.attach_scores(found.samples, found.scores)
     decision = task.decide(samples, ThresholdRule(seed=plan.seed), has_probabilities)
     return Candidate(name, Judged(samples, decision), found, by_final)
