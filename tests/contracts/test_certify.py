@@ -31,7 +31,7 @@ OF_THE_ORACLE = {
     "both kinds of weights": ({"class_weight": {0: 0.9, 1: 1.3}}, X, BINARY, WHOLE),
     "three classes": ({}, X, THREE, None),
 }
-# What concerns the design alone is shared out: each measure has two of these, and each of these a third of the measures.
+# What concerns the design alone is shared out: each measure has two of these, each of these a third of the measures.
 OF_THE_DESIGN = {
     "no intercept": ({"fit_intercept": False}, X, BINARY, None),
     "large constant feature": ({"intercept_scaling": 10.0}, X, BINARY, None),
