@@ -15,6 +15,7 @@ from threading import Thread
 from typing import Any, TypeVar
 
 import joblib
+import numpy as np
 import sklearn
 from joblib.parallel import get_active_backend
 
@@ -118,10 +119,11 @@ def _work(result: Future[T], function: Callable[[], T]) -> None:
 def _with_settings(function: Callable[[], T]) -> Callable[[], T]:
     """Return a function that runs in another thread with the settings of this one."""
     context, settings, parallel = copy_context(), sklearn.get_config(), _parallel_settings()
+    errors = np.geterr()  # part of the context since NumPy 2 only
 
     def run() -> T:
         sklearn.set_config(**settings)
-        with parallel():
+        with parallel(), np.errstate(**errors):
             return context.run(function)
 
     return run
