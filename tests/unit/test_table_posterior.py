@@ -102,7 +102,7 @@ def test_fold_tables_are_unbiased_and_the_chosen_score_is_optimistic(measure):
     random, aim = np.random.default_rng(5), make_aim(measure, None)
     by_folds, by_choice, truth = [], [], []
     new = make_scored_samples(random, 30_000)
-    for seed in range(40):
+    for seed in range(20):
         scored = make_scored_samples(random)
         order = random.permutation(120)
         scored = ScoredSamples(*(column[order] for column in scored))
