@@ -138,15 +138,30 @@ def test_types_of_columns_survive_shuffling() -> None:
 
 def test_intervals_hold_the_loss_on_other_samples() -> None:
     random = np.random.default_rng(3)
-    X = random.normal(size=(20_000, 2))
-    y = X @ [2.0, 1.0] + random.logistic(size=20_000) > 1.0
+    X = random.normal(size=(20_000, 3))
+    y = X @ [2.0, 1.0, 0.0] + random.logistic(size=20_000) > 3.0
     model = LogisticRegression().fit(X[-500:], y[-500:])
-    exact = permutation_importance(model, X, y, scoring="accuracy", n_repeats=3, random_state=0).importances_mean
-    held = []
+    exact = permutation_importance(model, X, y, scoring="f1", n_repeats=3, random_state=0).importances_mean
+    held: dict[str, list[bool]] = {"0": [], "1": [], "2": []}
     for start in range(0, 8000, 200):
-        found = importance_of(model, X[start : start + 200], y[start : start + 200], names=["0", "1"])
-        held += [low <= exact[int(name)] <= high for name, _, (low, high) in found.first(2)]  # type: ignore[misc]
-    assert 0.83 <= np.mean(held) <= 0.97  # of 80, at 90 %
+        found = importance_of(model, X[start : start + 200], y[start : start + 200], "f1", names=["0", "1", "2"])
+        for name, _, (low, high) in found.first(3):  # type: ignore[misc]
+            held[name].append(bool(low <= exact[int(name)] <= high))
+    # Of 40 each at 90 %, fewer than 32 are held once in 65 times; without unseen changes, 26 of the noise were.
+    assert min(map(sum, held.values())) >= 32
+
+
+@pytest.mark.parametrize("measure", ["f1", "roc_auc", "f1_macro"])
+def test_a_column_that_changed_no_sample_may_change_others(measure: str) -> None:
+    random = np.random.default_rng(0)
+    X = np.column_stack([random.normal(size=300), random.random(300) < 0.0])
+    y = np.digitize(X[:, 0], [-0.5, 0.5]) if measure == "f1_macro" else X[:, 0] > 0
+    model = DecisionTreeClassifier(random_state=0).fit(X, y)
+    found = importance_of(model, X, y, measure)
+    assert found.names == ["feature 0", "feature 1"] and found.values[1] == 0.0
+    assert found.intervals is not None
+    low, high = found.intervals[1]
+    assert -0.03 < low < -0.001 and 0.001 < high < 0.03  # "none of 300" bounds a share by about 1 %
 
 
 def test_weights_count_like_copies() -> None:
@@ -186,8 +201,31 @@ def test_words_of_texts_have_their_contributions() -> None:
     html = report(model, texts, truth).html
     assert '<th scope="row">good</th>' in html and '<th scope="row">bad</th>' in html
     assert "Contributions in the linear model" in html and "after preprocessing" in html
-    forest = make_pipeline(TfidfVectorizer(), RandomForestClassifier(5)).fit(texts, truth)
-    assert compute_importance(forest, texts, truth, get_measure("f1")) is None
+
+
+@pytest.mark.parametrize("container", [list, pd.Series, lambda texts: np.array(texts, dtype=object)])
+@pytest.mark.parametrize("measure", ["f1", "roc_auc"])
+def test_words_are_removed_from_texts_of_other_models(container: Any, measure: str) -> None:
+    random = np.random.default_rng(0)
+    truth = random.integers(0, 2, 200)
+    filler = random.choice(["day", "week", "Year"], (200, 2))
+    texts = container([f"{'Good' if one else ''} {a}, {b}" for one, (a, b) in zip(truth, filler, strict=True)])
+    model = make_pipeline(TfidfVectorizer(), RandomForestClassifier(20, random_state=0)).fit(texts, truth)
+    found = importance_of(model, texts, truth, measure, names=None)
+    assert found.kind == "removal" and found.intervals is not None and (found.n_features, found.n_repeats) == (4, 1)
+    assert found.names[0] == "good" and found.intervals[0, 0] > 0.2
+    assert "year" in found.names and np.all(np.abs(found.values[1:]) < 0.02)
+
+
+def test_the_page_describes_removed_words_and_says_where_there_are_none() -> None:
+    texts, truth = ["good fine", "bad poor", "good nice", "bad awful"] * 10, np.array([1, 0, 1, 0] * 10)
+    model = make_pipeline(TfidfVectorizer(), RandomForestClassifier(5, random_state=0)).fit(texts, truth)
+    html = report(model, texts, truth, measure="f1").html
+    assert '<th scope="row">good</th>' in html and "one word is removed from all texts" in html
+    marks = ["?!", "!?", ".", ","] * 10
+    letters = make_pipeline(TfidfVectorizer(analyzer="char"), RandomForestClassifier(5, random_state=0))
+    html = report(letters.fit(marks, truth), marks, truth, measure="f1").html
+    assert "Not estimated: the samples are neither a table" in html
 
 
 def test_contributions_of_many_columns_use_the_scale_that_the_model_sees() -> None:
@@ -263,4 +301,4 @@ def test_a_model_that_ignores_its_features_is_described() -> None:
     model = LogisticRegression().fit(FRAME[["salary"]], CHURN)
     model.coef_[:] = 0.0
     html = report(model, FRAME[["salary"]], CHURN).html
-    assert "Shuffling a column does not change the F1" in html
+    assert "Shuffling a column does not change the F1" in html and "allow for changes" in html

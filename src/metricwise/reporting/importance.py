@@ -1,9 +1,10 @@
-"""Importance of the features of a model as it predicts: what the measure loses when a column is shuffled.
+"""Importance of the features of a model as it predicts: what the measure loses when one of them is taken away.
 
 Every model is treated alike: columns are shuffled as the user gave them, before any preprocessing, and the whole model
-predicts. Texts, and tables of very many columns, would take too long; for them a linear model has the contributions of
-its features (`metricwise.reporting.contributions`), and any other model shuffles the columns that vary most with its
-scores.
+predicts. What is estimated is the loss of this model on new samples of the same kind, the mean over shuffles. Texts,
+and tables of very many columns, would take too long; for them a linear model has the contributions of its features
+(`metricwise.reporting.contributions`). Any other model shuffles the columns, or does without the words, that vary most
+with its scores.
 """
 
 from __future__ import annotations
@@ -18,20 +19,21 @@ from numpy.typing import NDArray
 
 from metricwise._sklearn import count_samples, take_samples
 from metricwise._typing import Floats
-from metricwise.decisions.intervals import middle_part
+from metricwise.decisions.intervals import interval_around
 from metricwise.measures import Measure
 from metricwise.reporting.columns import column_names, correlated_pair, has_columns, rank_columns, shuffle_column
 from metricwise.reporting.contributions import find_contributions
-from metricwise.reporting.evaluation import evaluate_resamples
 from metricwise.reporting.predictions import Predictions, collect_predictions, relabel
+from metricwise.reporting.shuffling import PairResamples
+from metricwise.reporting.words import are_texts, find_words, remove_word
 
-Kind = Literal["permutation", "contribution"]
+Kind = Literal["permutation", "removal", "contribution"]
 
 _REPEATS, _FEWEST_REPEATS = 5, 2
 _MOST_COLUMNS = 200  # that are shuffled
 _FEWEST_SAMPLES, _MOST_SAMPLES = 2000, 10_000
 _MOST_PREDICTIONS = 500_000  # of single samples: fewer samples are drawn where there are many columns
-_RESAMPLES, _RANKING_RESAMPLES = 300, 60
+_RESAMPLES, _RANKING_RESAMPLES = 300, 80
 
 
 @dataclass(frozen=True)
@@ -41,19 +43,19 @@ class Importance:
     Attributes
     ----------
     names : list of str
-        Names of the columns, or of the features that a linear model sees.
+        Names of the columns, words of texts, or names of the features that a linear model sees.
     values : array
-        Losses of the measure by shuffling, or contributions to the score of a linear model.
+        Losses of the measure by shuffling a column or removing a word, or contributions to the score of a linear model.
     intervals : array of shape (n, 2) or None
-        Intervals of the losses, from resamples of samples and shuffles; contributions have none.
-    kind : {"permutation", "contribution"}
-        What the values are.
+        Intervals of the losses on new samples, from resamples of the samples; contributions have none.
+    kind : {"permutation", "removal", "contribution"}
+        What the values are: losses by shuffling, losses by removing words, or contributions.
     n_features, n_samples : int
         Number of all features, and number of samples used.
     n_repeats : int
-        How often each column was shuffled; 0 for contributions.
+        How often each column was shuffled; 1 for words, 0 for contributions.
     n_columns : int
-        How many columns there was time to shuffle; 0 for contributions.
+        How many columns there was time to shuffle, or words to remove; 0 for contributions.
     correlated : tuple of str, str and float, or None
         The two numeric columns of the greatest correlation, where it is strong.
     """
@@ -106,7 +108,7 @@ def compute_importance(
     sample_weight: Floats | None = None,
     settings: ImportanceSettings | None = None,
 ) -> Importance | None:
-    """Return the importance of the features of a model; None for texts, unless the model is linear.
+    """Return the importance of the features of a model; None if the samples are neither a table nor texts with words.
 
     Parameters
     ----------
@@ -144,11 +146,11 @@ def compute_importance(
         found = find_contributions(model, part, names, pos_label, weights)
         if found is not None:
             return _rank(*found, None, "contribution", len(found[0]), len(chosen))
-    if names is None:
+    if names is None and not are_texts(part):
         return None
     predictions = collect_predictions(model, part, truth, pos_label, sample_weight=weights)
-    columns = rank_columns(part, [one.scores for one in predictions.problems])[:_MOST_COLUMNS]
-    return _Shuffling(model, part, truth, measure, pos_label, predictions, settings).run(columns, names)
+    losses = _Losses(model, part, truth, measure, pos_label, predictions, settings)
+    return losses.remove_words() if names is None else losses.shuffle_columns(names)
 
 
 def _draw_samples(n_samples: int, n_columns: int, seed: int) -> Any:
@@ -159,8 +161,8 @@ def _draw_samples(n_samples: int, n_columns: int, seed: int) -> Any:
 
 
 @dataclass(frozen=True)
-class _Shuffling:
-    """The measure of a model on samples with one column shuffled, again and again."""
+class _Losses:
+    """What the measure of a model loses on samples when one column is shuffled, or one word removed."""
 
     model: Any
     X: Any
@@ -170,15 +172,15 @@ class _Shuffling:
     predictions: Predictions
     settings: ImportanceSettings
 
-    def run(self, columns: Any, names: list[str]) -> Importance:
-        """Shuffle columns in the given order while time allows, each equally often; return what the measure loses."""
+    def shuffle_columns(self, names: list[str]) -> Importance:
+        """Shuffle columns while time allows, the most correlated with the scores first and each equally often."""
         random = np.random.default_rng(self.settings.seed)
         resamples = self._draw_resamples(random)
-        base = evaluate_resamples(self.predictions, self.measure, resamples)
+        columns = self._rank_by_scores(self.X)
 
         def lose(column: int) -> Floats:
-            shuffled = self._predict(shuffle_column(self.X, column, random.permutation(self.X.shape[0])))
-            return base - evaluate_resamples(shuffled, self.measure, resamples)
+            donors = random.permutation(self.X.shape[0])
+            return resamples.lose(self._predict(shuffle_column(self.X, column, donors)), donors)
 
         started = time.perf_counter()
         losses: list[list[Floats]] = []
@@ -190,36 +192,48 @@ class _Shuffling:
         while len(losses[0]) < _REPEATS and self._allows_another(time.perf_counter() - started, len(losses[0])):
             for found, column in zip(losses, columns, strict=True):
                 found.append(lose(int(column)))
-        return self._summarise(columns, names, np.array(losses), random)
+        ranked = self._summarise([names[k] for k in columns], len(names), np.array(losses), "permutation")
+        return replace(ranked, correlated=correlated_pair(self.X, columns, [names[k] for k in columns]))
+
+    def remove_words(self) -> Importance | None:
+        """Remove words from texts while time allows, the most correlated with the scores first; None without words."""
+        words, held = find_words(self.X)
+        if not words:
+            return None
+        resamples = self._draw_resamples(np.random.default_rng(self.settings.seed))
+        columns, held = self._rank_by_scores(held), held.tocsc()
+        started = time.perf_counter()
+        losses: list[list[Floats]] = []
+        for column in columns:
+            if losses and time.perf_counter() - started > self.settings.seconds:
+                break
+            texts = held.indices[held.indptr[column] : held.indptr[column + 1]]
+            losses.append([resamples.lose(self._predict(remove_word(self.X, words[column], texts), texts))])
+        return self._summarise([words[k] for k in columns[: len(losses)]], len(words), np.array(losses), "removal")
+
+    def _rank_by_scores(self, columns: Any) -> NDArray[np.intp]:
+        return rank_columns(columns, [one.scores for one in self.predictions.problems])[:_MOST_COLUMNS]
+
+    def _draw_resamples(self, random: np.random.Generator) -> PairResamples:
+        size = _RESAMPLES if self.measure.response == "labels" else _RANKING_RESAMPLES
+        return PairResamples.draw(self.predictions, self.measure, size, random)
 
     def _allows_another(self, seconds: float, n_repeats: int) -> bool:
         """Return whether another shuffle of every column fits into the time limit, given the time of those so far."""
         return seconds * (n_repeats + 1) / n_repeats <= self.settings.seconds
 
-    def _summarise(
-        self, columns: Any, names: list[str], losses: NDArray[np.float64], random: np.random.Generator
-    ) -> Importance:
-        """Return mean losses with intervals, from losses of shape (columns, shuffles, resamples)."""
-        shares = random.dirichlet(np.ones(losses.shape[1]), losses.shape[2])
-        shares[0] = 1.0 / losses.shape[1]  # the first resample is the samples themselves, every shuffle counted alike
-        drawn = np.einsum("csr,rs->cr", losses, shares)
-        intervals = np.array([middle_part(row[1:], self.settings.confidence) for row in drawn])
-        shown = [names[k] for k in columns]
-        ranked = _rank(shown, drawn[:, 0], intervals, "permutation", len(names), self.X.shape[0])
-        pair = correlated_pair(self.X, columns, shown)
-        return replace(ranked, n_repeats=losses.shape[1], n_columns=len(columns), correlated=pair)
+    def _summarise(self, names: list[str], n_features: int, losses: NDArray[np.float64], kind: Kind) -> Importance:
+        """Return mean losses with intervals, from losses of shape (names, repeats, 1 + resamples)."""
+        mean = losses.mean(axis=1)
+        intervals = np.array([interval_around(float(row[0]), row[1:], self.settings.confidence) for row in mean])
+        ranked = _rank(names, mean[:, 0], intervals, kind, n_features, self.predictions.n_samples)
+        return replace(ranked, n_repeats=losses.shape[1], n_columns=len(names))
 
-    def _predict(self, samples: Any) -> Predictions:
+    def _predict(self, samples: Any, changed: NDArray[np.intp] | None = None) -> Predictions:
         if self.measure.response == "labels":  # scores, which may double the time, are not needed
-            return relabel(self.predictions, self.model, samples)
+            return relabel(self.predictions, self.model, samples, changed)
         weights = self.predictions.weights
         return collect_predictions(self.model, samples, self.y, self.pos_label, sample_weight=weights)
-
-    def _draw_resamples(self, random: np.random.Generator) -> Floats:
-        """Return weights of the samples: their own, and those of a Bayesian bootstrap."""
-        size = _RESAMPLES if self.measure.response == "labels" else _RANKING_RESAMPLES
-        drawn = random.standard_exponential((size, self.predictions.n_samples))
-        return self.predictions.weights * np.vstack([np.ones(self.predictions.n_samples), drawn])
 
 
 def _rank(

@@ -179,15 +179,28 @@ def drop_weightless(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Float
     return take_samples(X, kept), take_samples(y, kept), weights[kept]
 
 
-def relabel(predictions: Predictions, model: Any, X: Any) -> Predictions:
-    """Return predictions with the model's labels of other samples and unchanged scores."""
-    found = model.predict(X)
-    if predictions.kind == "multilabel":
-        columns = validate_label_matrix(found) == 1
-        predicted = [columns[:, problem.label] for problem in predictions.problems]
-    else:
-        predicted = [np.asarray(found) == problem.label for problem in predictions.problems]
-    problems = [replace(one, predicted=mask) for one, mask in zip(predictions.problems, predicted, strict=True)]
+def relabel(predictions: Predictions, model: Any, X: Any, changed: NDArray[np.intp] | None = None) -> Predictions:
+    """Return predictions with the model's labels of other samples and unchanged scores.
+
+    Parameters
+    ----------
+    predictions : Predictions
+        Predictions for samples of which these are altered copies.
+    model : fitted classifier
+        The model.
+    X : samples
+        The altered samples.
+    changed : array of int, optional
+        Positions of the samples that were altered, which alone are predicted; by default all.
+    """
+    found = model.predict(X if changed is None else take_samples(X, changed))
+    places = slice(None) if changed is None else changed
+    columns = validate_label_matrix(found) == 1 if predictions.kind == "multilabel" else None
+    problems = []
+    for problem in predictions.problems:
+        predicted = problem.predicted.copy()
+        predicted[places] = np.asarray(found) == problem.label if columns is None else columns[:, problem.label]
+        problems.append(replace(problem, predicted=predicted))
     return replace(predictions, problems=problems)
 
 

@@ -170,30 +170,35 @@ def _convergence_parts(result: Any, measure: Measure) -> list[Markup] | None:
     return [paragraph(words), beside(chart, table("Certificate", ("bound", "objective"), bounds))]
 
 
-def features(found: Importance | None, measure: Measure, confidence: float) -> Markup | None:
-    """Return the most important features: a chart and a ranked table with intervals."""
-    if found is None or not found.names:
-        return None
+def features(found: Importance | None, measure: Measure, confidence: float) -> Markup:
+    """Return the most important features: a chart and a ranked table with intervals; or why there are none."""
+    if found is None:
+        return section("features", _FEATURES, paragraph(_WITHOUT_FEATURES))
     shown = min(_SHOWN_FEATURES, len(found.names))
-    is_shuffled = found.kind == "permutation"
-    title = f"loss of {title_of(measure)}" if is_shuffled else "contribution to the score"
-    caption = "All features" if shown == found.n_features else f"The {shown} that matter most, of {found.n_features:,}"
+    is_loss = found.kind != "contribution"
+    title = f"loss of {title_of(measure)}" if is_loss else "contribution to the score"
+    noun = "word" if found.kind == "removal" else "feature"
+    caption = f"All {noun}s" if shown == found.n_features else f"The {shown} that matter most, of {found.n_features:,}"
     ends = f"{percent(confidence)} interval"
     rows = [
         (name, signed(float(value)), *([] if interval is None else [spread(interval)]))
         for name, value, interval in found.first(shown)
     ]
-    chart = figure(charts.importance(title, found, shown), f"The {title}{f', with its {ends}' * is_shuffled}.")
-    words = _describe_shuffling(found, measure) if is_shuffled else _CONTRIBUTIONS
+    chart = figure(charts.importance(title, found, shown), f"The {title}{f', with its {ends}' * is_loss}.")
     return section(
         "features",
-        "The features that matter",
-        paragraph(words),
-        beside(chart, table(caption, ("feature", title, *([ends] * is_shuffled)), rows)),
+        _FEATURES,
+        paragraph(_describe_loss(found, measure) if is_loss else _CONTRIBUTIONS),
+        beside(chart, table(caption, (noun, title, *([ends] * is_loss)), rows)),
         paragraph(_CORRELATED, _describe_pair(found), style="soft"),
     )
 
 
+_FEATURES = "The features that matter"
+_WITHOUT_FEATURES = (
+    "Not estimated: the samples are neither a table, whose columns could be shuffled, nor texts with words in common, "
+    "which could be removed."
+)
 _CONTRIBUTIONS = (
     "Contributions in the linear model: the weight of a feature times its standard deviation, both as the model sees "
     "the feature after preprocessing. That is what one standard deviation adds to the score (of several classes, the "
@@ -206,19 +211,29 @@ _CORRELATED = (
 )
 
 
-def _describe_shuffling(found: Importance, measure: Measure) -> str:
-    title = title_of(measure)
+def _describe_loss(found: Importance, measure: Measure) -> str:
+    title, is_shuffled = title_of(measure), found.kind == "permutation"
+    noun, done, change = ("column", "shuffled", "Shuffling") if is_shuffled else ("word", "removed", "Removing")
     if not np.any(found.values):
-        return f"Shuffling a column does not change the {title} of the model, whichever column it is."
-    words = (
-        f"What the {title} of the whole model loses when one column is shuffled, before any preprocessing: the mean of "
-        f"{count_of(found.n_repeats, 'shuffle')} on {count_of(found.n_samples)}. The intervals reflect the chance in "
-        "the samples and in the shuffles; a column whose interval holds 0 may not matter at all."
+        words = f"{change} a {noun} does not change the {title} of the model on these samples, whichever {noun} it is."
+    elif is_shuffled:
+        words = (
+            f"What the {title} of the whole model loses when one column is shuffled, before any preprocessing: the "
+            f"mean of {count_of(found.n_repeats, 'shuffle')} on {count_of(found.n_samples)}."
+        )
+    else:
+        words = (
+            f"What the {title} of the whole model loses when one word is removed from all texts, before any "
+            f"preprocessing, on {count_of(found.n_samples)}."
+        )
+    words += (
+        " The intervals are for new samples, and allow for changes that none of these has shown; "
+        f"a {noun} whose interval holds 0 may not matter at all."
     )
     if found.n_columns < found.n_features:
         words += (
-            f" Shuffled were the {found.n_columns} of {found.n_features:,} columns that vary most with the scores of "
-            "the model."
+            f" {done.capitalize()} were the {found.n_columns} of {found.n_features:,} {noun}s that vary most with the "
+            "scores of the model."
         )
     return words
 
