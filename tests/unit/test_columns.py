@@ -1,4 +1,4 @@
-"""Columns of data frames as users have them: dates, durations, identifiers, mixed types."""
+"""Columns of data frames as users have them: dates, durations, texts, identifiers, mixed types."""
 
 import datetime
 import logging
@@ -20,6 +20,7 @@ from metricwise import AdaptedSVC, MetricClassifier
 from metricwise.estimators.selection.columns import Columns
 from metricwise.estimators.selection.preprocessing import for_numbers, for_trees
 from metricwise.estimators.selection.profile import Profile
+from metricwise.estimators.selection.texts import TextEncoder
 from metricwise.estimators.selection.times import TimeEncoder, recognise_format
 
 FORMATS = ["%Y-%m-%d", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%SZ", "%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y", "%Y/%m/%d %H:%M"]
@@ -91,6 +92,48 @@ def test_columns_of_other_frames_are_recognised_alike():
     assert (found.times, found.identifiers, found.numbers) == ((0, 1), (2,), (3,))
     encoded = TimeEncoder(found.formats).fit_transform(frame[["day", "text"]])
     assert np.array_equal(encoded[:, :3], encoded[:, 3:])
+
+
+def make_reviews(n_samples=300, seed=0):
+    """Return reviews, most of them different, of which those with some words are complaints, and the complaints."""
+    random = np.random.default_rng(seed)
+    y = random.random(n_samples) < 0.3
+    fillers = random.choice(["the", "order", "came", "with", "a", "box", "and", "was", "here", "today"], (n_samples, 7))
+    marks = np.where(y, random.choice(["broken", "late"], n_samples), random.choice(["fine", "lovely"], n_samples))
+    reviews = [" ".join([*words, mark]) for words, mark in zip(fillers, marks, strict=True)]
+    return pd.DataFrame({"review": reviews, "stars": random.integers(1, 6, n_samples)}), y
+
+
+@pytest.mark.parametrize("learner", ["logistic", "extra_trees"])
+def test_texts_are_used_and_not_taken_for_identifiers(learner, tmp_path):
+    frame, y = make_reviews()
+    assert Columns.of(frame).names_of(Columns.of(frame).texts) == ("review",)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = MetricClassifier("f1", candidates=[learner], cv=3).fit(frame, y)
+    assert "Texts, used as up to 50 components of their words: 'review'." in model.explain()
+    later, truth = make_reviews(seed=1)
+    assert f1_score(truth, model.predict(later)) > 0.8
+    later.iloc[0, 0], later.iloc[1, 0] = None, ""
+    metricwise.save(model, tmp_path / "model.mw")
+    found = metricwise.load(tmp_path / "model.mw").predict_proba(later)
+    np.testing.assert_array_equal(found, model.predict_proba(later))
+
+
+def test_texts_without_words_have_components():
+    frame = pd.DataFrame({"a": [None, "?", ""], "b": ["late box", "x", "box"]})
+    encoder = TextEncoder().fit(frame)
+    assert encoder.transform(frame).shape == (3, 6)  # two spare words, and "late" and "box" besides
+    assert encoder.get_feature_names_out().tolist()[:3] == ["a (1)", "a (2)", "b (1)"]
+    assert np.isfinite(encoder.transform(frame)).all()
+
+
+def test_names_of_few_words_are_categories_or_identifiers():
+    names = [
+        f"{first} {last}" for first in ("Ann", "Bob", "Eve", "Tim", "Zoe", "Max") for last in ("Lee", "Poe", "Day")
+    ]
+    columns = Columns.of(pd.DataFrame({"name": names * 2, "id": [f"key {k:03d}" for k in range(36)], "x": [0.5] * 36}))
+    assert (columns.categories, columns.identifiers, columns.texts) == ((0,), (1,), ())
 
 
 @pytest.mark.parametrize("make", [for_numbers, for_trees])

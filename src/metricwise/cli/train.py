@@ -171,7 +171,7 @@ def _train_in_memory(
             **options.file_options(),
         )
     console.note(table.recognised)
-    for line in recognise_columns(table.X).describe_times():
+    for line in recognise_columns(table.X).describe_conversions():
         console.note(line)
     assert table.y is not None
     is_multilabel = table.y.ndim == 2

@@ -251,9 +251,10 @@ def _import_wrappers() -> tuple[type, ...]:
 def _import_selection() -> tuple[type, ...]:
     from metricwise.estimators.selection.ensemble import AveragedModels
     from metricwise.estimators.selection.preprocessing import Categories, Dense, Prepared
+    from metricwise.estimators.selection.texts import TextEncoder
     from metricwise.estimators.selection.times import Part, TimeEncoder
 
-    return AveragedModels, Categories, Dense, Part, Prepared, TimeEncoder
+    return AveragedModels, Categories, Dense, Part, Prepared, TextEncoder, TimeEncoder
 
 
 GROUPS = (

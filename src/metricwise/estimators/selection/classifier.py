@@ -197,8 +197,9 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
         ----------
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
             Samples. Columns of a data frame may hold numbers, categories, dates (or texts that are dates in one
-            format) and durations, and values may be missing. Columns with a different value in nearly every sample
-            are left out, with a warning that names them.
+            format), durations and texts, and values may be missing. Texts of several words become components of their
+            words. Other columns with a different value in nearly every sample are left out, with a warning that names
+            them.
         y : array of shape (n_samples,) or (n_samples, n_labels)
             Classes, or a matrix of zeros and ones for multilabel targets.
         sample_weight : array of shape (n_samples,), optional

@@ -1,4 +1,4 @@
-"""What the columns of a data frame hold: numbers, categories, dates, durations or identifiers."""
+"""What the columns of a data frame hold: numbers, categories, texts, dates, durations or identifiers."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from metricwise.estimators.selection.texts import MOST_COMPONENTS, are_texts
 from metricwise.estimators.selection.times import DATES, DURATIONS, is_date, recognise_format
 
 _LOG = logging.getLogger("metricwise")
@@ -20,7 +21,7 @@ _NEARLY_ALL = 0.95  # share of different values among those of identifiers
 _LEAST_DENSITY = 0.5  # share of the whole numbers between the least and the largest that occur if they count samples
 _NAMED_IDENTIFIER = re.compile(r"(.*[\s_.-])?(?i:id|uuid|guid|key|index)|.*[a-z]I[dD]", re.DOTALL)
 
-Kind = Literal["number", "category", "identifier"] | tuple[Literal["time"], str]
+Kind = Literal["number", "category", "text", "identifier"] | tuple[Literal["time"], str]
 
 
 @dataclass(frozen=True)
@@ -31,9 +32,9 @@ class Columns:
     ----------
     names : tuple
         Names of all columns.
-    numbers, categories, times, identifiers : tuple of int
-        Numbers; categories; dates and durations; and values that differ in nearly every sample, from which nothing can
-        be learnt.
+    numbers, categories, texts, times, identifiers : tuple of int
+        Numbers; categories; texts of several words; dates and durations; and other values that differ in nearly every
+        sample, from which nothing can be learnt.
     formats : tuple of str
         For every column of ``times`` the format that `TimeEncoder` reads.
     """
@@ -44,6 +45,7 @@ class Columns:
     times: tuple[int, ...] = ()
     formats: tuple[str, ...] = ()
     identifiers: tuple[int, ...] = ()
+    texts: tuple[int, ...] = ()
 
     @classmethod
     def of(cls, X: Any) -> Columns:
@@ -75,7 +77,13 @@ class Columns:
 
         formats = tuple(kind[1] for kind in kinds if kind[0] == "time")
         return cls(
-            names, positions("number"), positions("category"), positions("time"), formats, positions("identifier")
+            names,
+            positions("number"),
+            positions("category"),
+            positions("time"),
+            formats,
+            positions("identifier"),
+            positions("text"),
         )
 
     def names_of(self, positions: tuple[int, ...]) -> tuple[Any, ...]:
@@ -83,29 +91,31 @@ class Columns:
         return tuple(self.names[position] for position in positions)
 
     def describe(self) -> list[str]:
-        """Return a sentence about dates, about durations and about identifiers, as far as there are any."""
+        """Return a sentence each about dates, durations, texts and identifiers, as far as there are any."""
         left_out = [f"Identifiers, left out: {_join_names(self.names_of(self.identifiers))}."]
-        return self.describe_times() + (left_out if self.identifiers else [])
+        return self.describe_conversions() + (left_out if self.identifiers else [])
 
-    def describe_times(self) -> list[str]:
-        """Return a sentence about dates and one about durations, as far as there are any."""
+    def describe_conversions(self) -> list[str]:
+        """Return a sentence each about dates, durations and texts, which become numbers, as far as there are any."""
         dates = [at for at, format in zip(self.times, self.formats, strict=True) if format != DURATIONS]
         durations = [at for at in self.times if at not in dates]
         found = {
             "Dates, used as days since 1970, and month, weekday and hour where these vary": dates,
             "Durations, used as seconds": durations,
+            f"Texts, used as up to {MOST_COMPONENTS} components of their words": self.texts,
         }
-        return [f"{text}: {_join_names(self.names_of(tuple(at)))}." for text, at in found.items() if at]
+        return [f"{words}: {_join_names(self.names_of(tuple(at)))}." for words, at in found.items() if at]
 
     def announce(self) -> None:
-        """Log how dates are used; warn about identifiers, which are left out."""
-        for line in self.describe_times():
+        """Log how dates and texts are used; warn about identifiers, which are left out."""
+        for line in self.describe_conversions():
             _LOG.info(line)
         if self.identifiers:
             warnings.warn(
                 f"columns with a different value in nearly every sample are left out, as nothing can be learnt from "
-                f"identifiers: {_join_names(self.names_of(self.identifiers))}. Drop them yourself to avoid this "
-                "warning; whole numbers that do matter are used if you scale them, as in X[name] / 1000",
+                f"identifiers: {_join_names(self.names_of(self.identifiers))}. Drop them (--drop in the "
+                "command) to avoid this warning; whole numbers that do matter are used if you scale them, as in "
+                "X[name] / 1000",
                 UserWarning,
                 stacklevel=3,
             )
@@ -176,6 +186,8 @@ def _recognise_kind(name: Any, values: NDArray[Any]) -> Kind:
         format = recognise_format(texts)
         if format is not None:
             return "time", format
+        if present.size >= _LEAST_SAMPLES and are_texts(texts, present.size):
+            return "text"
         is_identifier = present.size >= _LEAST_SAMPLES and len(texts) >= _NEARLY_ALL * present.size
         return "identifier" if is_identifier else "category"
     if is_date(first):

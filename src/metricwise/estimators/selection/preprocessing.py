@@ -19,6 +19,7 @@ from sklearn.utils.validation import has_fit_parameter, validate_data
 from metricwise._state import StoredState
 from metricwise.decisions.weighting import fit_settings
 from metricwise.estimators.selection.profile import Profile
+from metricwise.estimators.selection.texts import TextEncoder
 from metricwise.estimators.selection.times import TimeEncoder
 
 _MOST_CATEGORIES = 100  # of one column; rarer ones are merged
@@ -158,6 +159,7 @@ def number_maker(profile: Profile) -> Any:
         ("numbers", scaled, list(columns.numbers)),
         ("categories", make_pipeline(Categories(), encoder), list(columns.categories)),
         ("times", times, list(columns.times)),
+        ("texts", make_pipeline(TextEncoder(), StandardScaler()), list(columns.texts)),
     ]
     return ColumnTransformer([part for part in parts if part[2]])
 
@@ -169,7 +171,7 @@ def for_numbers(profile: Profile, learner: Any) -> Any:
 
 
 def for_trees(profile: Profile, learner: Any) -> Any:
-    """Return a learner of trees, which need no scaling and accept missing values; categories and dates become numbers.
+    """Return a learner of trees, which need no scaling and accept missing values; all else becomes numbers.
 
     Sparse samples are made dense if they are few enough, unless nearly all entries are zero and the learner can skip
     zeros: the trees are the same, and grow faster.
@@ -191,5 +193,6 @@ def for_trees(profile: Profile, learner: Any) -> Any:
         ("categories", make_pipeline(Categories(), encoder), list(columns.categories)),
         ("numbers", "passthrough", list(columns.numbers)),
         ("times", TimeEncoder(columns.formats), list(columns.times)),
+        ("texts", TextEncoder(), list(columns.texts)),
     ]
     return Prepared(ColumnTransformer([part for part in parts if part[2]]), learner)

@@ -110,7 +110,7 @@ class TimeEncoder(TransformerMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find the parts of the dates that vary."""
-        names, columns = _split_columns(X)
+        names, columns = split_columns(X)
         self.n_features_in_ = len(columns)
         self.feature_names_in_ = np.array(names, dtype=object)
         self.parts_ = [
@@ -123,7 +123,7 @@ class TimeEncoder(TransformerMixin, BaseEstimator):
         """Return numbers; NaN where a date or duration is missing or cannot be read."""
         check_is_fitted(self, "parts_")
         parts: list[Floats] = []
-        for values, format, varying in zip(_split_columns(X)[1], self.formats, self.parts_, strict=True):
+        for values, format, varying in zip(split_columns(X)[1], self.formats, self.parts_, strict=True):
             if format == DURATIONS:
                 parts.append(_count_seconds(values))
                 continue
@@ -148,7 +148,7 @@ class TimeEncoder(TransformerMixin, BaseEstimator):
         return np.array(names, dtype=object)
 
 
-def _split_columns(X: Any) -> tuple[list[Any], list[NDArray[Any]]]:
+def split_columns(X: Any) -> tuple[list[Any], list[NDArray[Any]]]:
     """Return the names and the values of the columns of a data frame or an array."""
     if hasattr(X, "columns"):
         return list(X.columns), [np.asarray(X[name].to_numpy()) for name in X.columns]
