@@ -128,6 +128,19 @@ def test_texts_without_words_have_components():
     assert np.isfinite(encoder.transform(frame)).all()
 
 
+@pytest.mark.parametrize("missing", [None, np.nan, pd.NA])
+def test_missing_labels_are_counted_and_named(missing):
+    y = np.array(["yes", "no"] * 20, dtype=object)
+    y[[3, 5]] = missing
+    with pytest.raises(ValueError, match="y has 2 missing labels, the first of sample 3"):
+        MetricClassifier("f1", pos_label="yes").fit(pd.DataFrame({"x": np.arange(40) / 7.0}), y)
+
+
+def test_durations_in_words_are_no_texts():
+    frame = pd.DataFrame({"lasted": [f"{k} days 0{k % 10}:12:{k:02d}" for k in range(40)], "x": [0.5] * 40})
+    assert Columns.of(frame).texts == ()
+
+
 def test_names_of_few_words_are_categories_or_identifiers():
     names = [
         f"{first} {last}" for first in ("Ann", "Bob", "Eve", "Tim", "Zoe", "Max") for last in ("Lee", "Poe", "Day")

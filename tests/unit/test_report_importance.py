@@ -19,7 +19,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from metricwise import MetricClassifier, PlugInClassifier, get_measure, report
+from metricwise import MetricClassifier, PlugInClassifier, contingency_measure, get_measure, report
 from metricwise.reporting.columns import shuffle_column
 from metricwise.reporting.contributions import find_contributions
 from metricwise.reporting.importance import Importance, ImportanceSettings, compute_importance
@@ -277,6 +277,20 @@ def test_scores_that_are_not_linear_have_no_contributions() -> None:
 
 
 # ------------------------------------------------------------------------------------------------------ what is said
+
+
+def test_a_cost_rises_in_its_own_units() -> None:
+    X = FRAME[["salary", "complaints"]]
+    model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, CHURN)
+    cost = contingency_measure(lambda tp, fp, fn, tn: 5 * fn + fp, name="cost", greater_is_better=False)
+    found = compute_importance(model, X, CHURN, cost)
+    shuffled = X.assign(complaints=np.random.default_rng(0).permutation(X["complaints"]))
+    paid = [cost.score(CHURN, model.predict(samples)) for samples in (X, shuffled)]
+    assert found is not None and found.values[0] == pytest.approx(paid[1] - paid[0], rel=0.3)
+    html = report(model, X, CHURN, measure=cost, importance_seconds=0.5).html
+    assert (
+        "By how much the cost of the whole model rises when one column is shuffled" in html and "rise of cost" in html
+    )
 
 
 def test_correlated_columns_are_named() -> None:

@@ -18,6 +18,7 @@ from metricwise.measures import Measure, is_symmetric
 
 def classes_of(y: NDArray[Any], weights: Floats) -> NDArray[Any]:
     """Return the sorted labels that have weight; raise unless there are two or more."""
+    _refuse_missing_labels(y)
     check_classification_targets(y)
     classes = np.unique(y[weights > 0.0])
     if classes.size < 2:
@@ -25,6 +26,17 @@ def classes_of(y: NDArray[Any], weights: Floats) -> NDArray[Any]:
         found = f"only one class, {classes.tolist()[0]!r}" if classes.size else nothing
         raise ValueError(f"y has {found}: training needs samples of at least two classes")
     return classes
+
+
+def _refuse_missing_labels(y: NDArray[Any]) -> None:
+    if y.dtype != object:  # NaN among numbers is refused with all other numbers that are not finite
+        return
+    import pandas as pd
+
+    positions = np.flatnonzero(pd.isna(y.ravel()))
+    if positions.size:
+        count = "1 missing label" if positions.size == 1 else f"{positions.size} missing labels"
+        raise ValueError(f"y has {count}, the first of sample {positions[0]}: leave out the samples without a label")
 
 
 def two_classes(y: NDArray[Any], weights: Floats | None, who: str) -> NDArray[Any]:

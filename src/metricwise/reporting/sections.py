@@ -176,7 +176,7 @@ def features(found: Importance | None, measure: Measure, confidence: float) -> M
         return section("features", _FEATURES, paragraph(_WITHOUT_FEATURES))
     shown = min(_SHOWN_FEATURES, len(found.names))
     is_loss = found.kind != "contribution"
-    title = f"loss of {title_of(measure)}" if is_loss else "contribution to the score"
+    title = _loss_title(measure) if is_loss else "contribution to the score"
     noun = "word" if found.kind == "removal" else "feature"
     caption = f"All {noun}s" if shown == found.n_features else f"The {shown} that matter most, of {found.n_features:,}"
     ends = f"{percent(confidence)} interval"
@@ -211,20 +211,26 @@ _CORRELATED = (
 )
 
 
+def _loss_title(measure: Measure) -> str:
+    return f"{'rise' if isinstance(measure, IsCost) else 'loss'} of {title_of(measure)}"
+
+
 def _describe_loss(found: Importance, measure: Measure) -> str:
     title, is_shuffled = title_of(measure), found.kind == "permutation"
+    is_cost = isinstance(measure, IsCost)
+    starts = f"{'By how much' if is_cost else 'What'} the {title} of the whole model {'rises' if is_cost else 'loses'}"
     noun, done, change = ("column", "shuffled", "Shuffling") if is_shuffled else ("word", "removed", "Removing")
     if not np.any(found.values):
         words = f"{change} a {noun} does not change the {title} of the model on these samples, whichever {noun} it is."
     elif is_shuffled:
         words = (
-            f"What the {title} of the whole model loses when one column is shuffled, before any preprocessing: the "
-            f"mean of {count_of(found.n_repeats, 'shuffle')} on {count_of(found.n_samples)}."
+            f"{starts} when one column is shuffled, before any preprocessing: the mean of "
+            f"{count_of(found.n_repeats, 'shuffle')} on {count_of(found.n_samples)}."
         )
     else:
         words = (
-            f"What the {title} of the whole model loses when one word is removed from all texts, before any "
-            f"preprocessing, on {count_of(found.n_samples)}."
+            f"{starts} when one word is removed from all texts, before any preprocessing, on "
+            f"{count_of(found.n_samples)}."
         )
     words += (
         " The intervals are for new samples, and allow for changes that none of these has shown; "

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from metricwise._typing import Floats, Mask
 from metricwise.measures import Measure
+from metricwise.measures.base import IsCost, show_value
 from metricwise.reporting.evaluation import evaluate_resamples
 from metricwise.reporting.predictions import Predictions
 
@@ -74,12 +75,18 @@ class PairResamples:
         (0.0, True)
         """
         weights = self.predictions.weights
-        before, after = (evaluate_resamples(one, self.measure, weights[None]) for one in (self.predictions, shuffled))
+        before, after = (self._evaluate(one, weights[None]) for one in (self.predictions, shuffled))
         before_unseen, after_unseen, chance = self._append_changes(shuffled)
         pairs = self.drawn if donors is None else self.drawn * self.drawn[:, donors]
         pairs = np.hstack([weights * pairs, weights.mean() * chance * self.unseen])
-        drawn = (evaluate_resamples(one, self.measure, pairs) for one in (before_unseen, after_unseen))
-        return np.concatenate([before - after, next(drawn) - next(drawn)])
+        drawn = self._evaluate(before_unseen, pairs) - self._evaluate(after_unseen, pairs)
+        return np.concatenate([before - after, drawn])
+
+    def _evaluate(self, predictions: Predictions, weights: Floats) -> Floats:
+        """Return the measure for several weightings; a cost in its own units, negative, so that greater is better."""
+        values = evaluate_resamples(predictions, self.measure, weights)
+        shown = show_value(self.measure, values, float(self.predictions.weights.sum()))
+        return np.asarray(-shown if isinstance(self.measure, IsCost) else shown)
 
     def _append_changes(self, shuffled: Predictions) -> tuple[Predictions, Predictions, float]:
         """Return both predictions with one more change of every kind, and the probability that it is not seen."""

@@ -22,7 +22,7 @@ MOST_COMPONENTS = 50
 _LEAST_WORDS = 3  # of a text in the middle
 _LEAST_DIFFERENT = 0.5  # share of different values
 _SPARE_WORDS = "__ ___"  # a text of its own: a small part of the samples may have no words, and a SVD needs two
-_WORD = re.compile(r"\b\w\w+\b")
+_WORD = re.compile(r"[^\W\d_]{2,}")  # of letters: "3 days 05:12:00" is no text
 
 
 def are_texts(different: Sequence[str], n_present: int) -> bool:
