@@ -211,6 +211,8 @@ def test_evaluate_prints_counts_shares_and_k(tmp_path):
     printed = run_command("evaluate", model, path, "-q").stdout
     assert f"tp {tp}, fp {fp}, fn {fn}, tn {tn}" in printed
     assert f"precision_at_k (k={round(0.5 * y.sum())})" in printed
+    for name in ("recall_at_precision (precision=0.", "precision_at_recall (recall=0.", "(min_fpr=0, max_fpr=0.1)"):
+        assert name in printed
     facts = json.loads(run_command("evaluate", model, path, "--measure", "precision", "--json", "-q").stdout)
     assert facts["counts"] == {"tp": tp, "fp": fp, "fn": fn, "tn": tn}
     (record,) = facts["measures"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -89,9 +90,8 @@ def evaluate(
                 console.note(f"{text} does not apply: {error}")
                 continue
             low, high = evaluation.interval
-            records.append(
-                {"measure": text, "value": evaluation.value, "low": low, "high": high, **_find_k(measure, found)}
-            )
+            values = {"value": evaluation.value, "low": low, "high": high}
+            records.append({"measure": text, **values, "settings": _find_settings(measure, found)})
     facts = {"rows": table.n_rows, "confidence": confidence, "measures": records}
     lines = [_format_measures(records, confidence)]
     if found.kind == "binary":
@@ -113,14 +113,17 @@ def _count_labels(found: Predictions) -> dict[str, int]:
     return {cell: int(getattr(table, cell)) for cell in ("tp", "fp", "fn", "tn")}
 
 
-def _find_k(measure: Any, found: Predictions) -> dict[str, int]:
-    """Return the number of samples that a measure of the top samples predicts positive; empty for other measures."""
+def _find_settings(measure: Any, found: Predictions) -> dict[str, float]:
+    """Return what a ranking measure is evaluated at: the number of predicted positives, or its own parameters."""
     from metricwise.measures import RestrictsLabellings
 
-    if not isinstance(measure, RestrictsLabellings):
+    if isinstance(measure, RestrictsLabellings):
+        truth = found.problems[0].truth
+        return {"k": round(measure.predicted_positives(float(truth.sum()), float(truth.size)))}
+    if measure.response == "labels":
         return {}
-    truth = found.problems[0].truth
-    return {"k": round(measure.predicted_positives(float(truth.sum()), float(truth.size)))}
+    own = {field.name: getattr(measure, field.name) for field in dataclasses.fields(measure)}
+    return {name: value for name, value in own.items() if isinstance(value, float)}
 
 
 def _get_label_names(table: Any) -> list[str] | None:
@@ -169,4 +172,5 @@ def _format_measures(records: list[dict[str, Any]], confidence: float) -> str:
 
 
 def _format_name(record: dict[str, Any]) -> str:
-    return f"{record['measure']} (k={record['k']})" if "k" in record else str(record["measure"])
+    settings = ", ".join(f"{name}={value:g}" for name, value in record["settings"].items())
+    return f"{record['measure']} ({settings})" if settings else str(record["measure"])

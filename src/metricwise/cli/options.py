@@ -205,7 +205,11 @@ def data_options(function: Callable[..., Any]) -> Callable[..., Any]:
     @click.option("--header/--no-header", "has_header", default=None, help="Whether a CSV file names its columns.")
     @click.option("--zero-based", is_flag=True, help="Features of an svmlight file are counted from 0.")
     @click.option("--decimal", type=Decimal(), help="Decimal point of a CSV file, point or comma, if not recognised.")
-    @click.option("--encoding", type=Encoding(), help="Encoding of a text file, such as latin-1; UTF-8 by default.")
+    @click.option(
+        "--encoding",
+        type=Encoding(),
+        help="Encoding of a text file, such as latin-1; by default that of its byte order mark, else UTF-8.",
+    )
     @wraps(function)
     def wrapped(*args: Any, **options: Any) -> Any:
         names = ("target", "weight", "format", "delimiter", "has_header", "zero_based", "decimal", "encoding")
