@@ -132,7 +132,7 @@ def test_texts_without_words_have_components():
 def test_missing_labels_are_counted_and_named(missing):
     y = np.array(["yes", "no"] * 20, dtype=object)
     y[[3, 5]] = missing
-    with pytest.raises(ValueError, match="y has 2 missing labels, the first of sample 3"):
+    with pytest.raises(ValueError, match="y is missing for 2 of 40 samples, the first at position 3"):
         MetricClassifier("f1", pos_label="yes").fit(pd.DataFrame({"x": np.arange(40) / 7.0}), y)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
@@ -117,6 +118,25 @@ def test_other_labels_do(labels):
     y = np.array(labels)[IS_FRAUD.astype(int)]
     with pytest.raises(ValueError, match=f"pos_label={labels[1]!r}$"):
         MultivariateSVC("f1").fit(X, y)
+
+
+@pytest.mark.parametrize("missing", [None, np.nan, pd.NA])
+def test_missing_labels_are_counted(missing):
+    labels = Y.astype(object)
+    labels[[3, 5]] = missing
+    for model in (PlugInClassifier(LogisticRegression()), MetricClassifier()):
+        with pytest.raises(ValueError, match="y is missing for 2 of 400 samples, the first at position 3: label these"):
+            model.fit(X, labels)
+
+
+@pytest.mark.parametrize("labels", [IS_FRAUD.astype(int), np.arange(400) % 3])
+def test_labels_of_another_type_are_not_scored(labels):
+    machine = MultivariateSVC("accuracy", threshold=0.0, tol=0.1, multi_class="ovr")
+    for model in (PlugInClassifier(LogisticRegression(), "accuracy"), machine):
+        model.fit(X, labels)
+        assert model.score(X, labels) > 0.2
+        with pytest.raises(ValueError, match=r"and the model knows .*: convert y to the labels of training"):
+            model.score(X, labels.astype(str))
 
 
 def test_classes_of_equal_size_leave_both_names_to_choose_from():

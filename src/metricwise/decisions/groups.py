@@ -36,7 +36,7 @@ def validate_groups(groups: Any, n_samples: int) -> Integers | None:
     names = column_or_1d(groups, warn=True)
     if names.size != n_samples:
         raise ValueError(f"groups has {names.size} entries for {n_samples} samples: give the group of every sample")
-    missing = np.flatnonzero(names != names) if names.dtype.kind in "fcmM" else _find_missing(names)  # NaN, NaT
+    missing = find_missing(names)
     if missing.size:
         raise ValueError(
             f"groups is missing for {missing.size} samples, the first at position {missing[0]}: fill it in (a value of "
@@ -53,13 +53,22 @@ def validate_groups(groups: Any, n_samples: int) -> Integers | None:
     return codes.astype(np.int64).ravel()
 
 
-def _find_missing(names: Labels) -> Indices:
-    return np.flatnonzero([_is_missing(name) for name in names]) if names.dtype == object else names[:0]
+def find_missing(values: Labels) -> Indices:
+    """Return the positions of missing values: None, NaN, NaT and the missing value of pandas.
+
+    Examples
+    --------
+    >>> find_missing(np.array(["a", None], dtype=object)), find_missing(np.array([np.nan, 1.0]))
+    (array([1]), array([0]))
+    """
+    if values.dtype == object:
+        return np.flatnonzero([_is_missing(value) for value in values])
+    return np.flatnonzero(values != values)
 
 
-def _is_missing(name: Any) -> bool:
-    is_itself = name == name  # False for NaN; neither True nor False for the missing value of pandas
-    return name is None or not isinstance(is_itself, bool | np.bool_) or not is_itself
+def _is_missing(value: Any) -> bool:
+    is_itself = value == value  # False for NaN; neither True nor False for the missing value of pandas
+    return value is None or not isinstance(is_itself, bool | np.bool_) or not is_itself
 
 
 def assign_group_folds(groups: Integers, classes: Mask | Integers, n_folds: int, seed: int) -> Integers | None:

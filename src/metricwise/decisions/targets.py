@@ -13,6 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from metricwise._sklearn import check_sample_weight
 from metricwise._typing import Floats
+from metricwise.decisions.groups import find_missing
 from metricwise.measures import Measure, is_symmetric
 
 
@@ -29,14 +30,29 @@ def classes_of(y: NDArray[Any], weights: Floats) -> NDArray[Any]:
 
 
 def _refuse_missing_labels(y: NDArray[Any]) -> None:
-    if y.dtype != object:  # NaN among numbers is refused with all other numbers that are not finite
-        return
-    import pandas as pd
+    if y.ndim == 1 and y.dtype == object and (missing := find_missing(y)).size:
+        raise ValueError(
+            f"y is missing for {missing.size} of {y.size} samples, the first at position {missing[0]}: label these "
+            "samples, or leave them out"
+        )
 
-    positions = np.flatnonzero(pd.isna(y.ravel()))
-    if positions.size:
-        count = "1 missing label" if positions.size == 1 else f"{positions.size} missing labels"
-        raise ValueError(f"y has {count}, the first of sample {positions[0]}: leave out the samples without a label")
+
+def refuse_unknown_labels(y: NDArray[Any], classes: NDArray[Any]) -> None:
+    """Raise a ValueError if no label is one of the classes, as if they were read as texts instead of numbers.
+
+    Examples
+    --------
+    >>> refuse_unknown_labels(np.array(["0", "1"]), np.array([0, 1]))
+    Traceback (most recent call last):
+        ...
+    ValueError: y has the labels ['0', '1'], and the model knows [0, 1]: convert y to the labels of training
+    """
+    labels = list(dict.fromkeys(y.ravel().tolist()))
+    if labels and not set(labels) & set(classes.tolist()):
+        raise ValueError(
+            f"y has the labels {labels[:10]}, and the model knows {classes.tolist()[:10]}: convert y to the labels of "
+            "training"
+        )
 
 
 def two_classes(y: NDArray[Any], weights: Floats | None, who: str) -> NDArray[Any]:

@@ -119,6 +119,7 @@ class Binary(Task):
         return np.column_stack(columns if self.points_up else columns[::-1])
 
     def score(self, y: Any, margins: Floats, weights: Any) -> float:
+        targets.refuse_unknown_labels(np.asarray(y), self.classes)
         scores = self.orient(margins)  # its own inverse: above zero for positives
         response = scores if self.measure.response == "scores" else scores > 0.0
         return float(self.measure.score(self.encode(y), response, weights))
@@ -175,6 +176,7 @@ class Multiclass(Task):
         return np.asarray(softmax(scores, axis=1))
 
     def score(self, y: Any, margins: Floats, weights: Any) -> float:
+        targets.refuse_unknown_labels(np.asarray(y), self.classes)
         measure = self._average
         score = measure.multiclass_score if isinstance(measure, HasMulticlassValue) else measure.score
         return float(score(np.asarray(y), self.labels(margins), weights))

@@ -17,6 +17,7 @@ from metricwise.decisions.targets import (
     positive_class,
     positives_of_problems,
     refuse_pos_label,
+    refuse_unknown_labels,
 )
 from metricwise.designs import make_design
 from metricwise.estimators.inputs import labels_of, validate_samples
@@ -133,6 +134,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         if y is None:
             raise ValueError("score requires the labels of the samples: pass y")
         y, sample_weight = np.asarray(load_into_memory(y)), load_into_memory(sample_weight)
+        refuse_unknown_labels(y, self.classes_)
         scores = np.asarray(load_into_memory(self.decision_function(X)))
         labels = self._labels(scores)
         if scores.ndim == 1:
