@@ -117,6 +117,15 @@ def test_weights_reach_our_own_learners_with_routing(routing):
     assert not np.array_equal(labels.estimators_[0].coef_, mw.BinaryRelevance().fit(X, LABELS).estimators_[0].coef_)
 
 
+@pytest.mark.parametrize("name", [1, "method_mapping", "splitter"])
+def test_candidates_may_have_any_name_with_routing(routing, name):
+    model = mw.MetricClassifier("f1", candidates={name: LogisticRegression()})
+    with pytest.raises(UnsetMetadataPassedError):
+        model.fit(X, Y, WEIGHTS)
+    requested = model.set_params(candidates={name: LogisticRegression().set_fit_request(sample_weight=True)})
+    assert requested.fit(X, Y, WEIGHTS).leaderboard_["candidate"].tolist() == [str(name)]
+
+
 def test_a_splitter_gets_groups_if_it_requests_them(routing):
     model = mw.PlugInClassifier(LogisticRegression(), cv=GroupKFold(4)).fit(X, Y, groups=GROUPS)
     splits = list(GroupKFold(4).split(X, Y, GROUPS))

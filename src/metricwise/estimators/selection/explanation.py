@@ -6,10 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from metricwise.decisions.binary import Aim
+from metricwise.decisions.decision import Threshold
 from metricwise.estimators.selection.candidate_run import CandidateRun, Difference
 from metricwise.estimators.selection.ensemble import Mixture
 from metricwise.measures import IsCost, Measure
 from metricwise.measures.base import show_interval, show_value
+
+_SET_AFTERWARDS = "The threshold was set to"  # the start of a line
 
 
 def show_runs(runs: list[CandidateRun], mixture: Mixture, measure: Measure, n_samples: float) -> Mixture:
@@ -83,6 +87,38 @@ def explain_selection(
     )
     lines += [f"- {run.candidate.title}: {_describe_run(run, mixture, n_samples)}" for run in _rank(runs, mixture)]
     return "\n".join(lines)
+
+
+def explain_guarantee(aim: Aim | None, confidence: float | None, n_tested: int) -> str:
+    """Return a line on the constraints that hold on new samples."""
+    assert aim is not None  # of two classes
+    wanted = " and ".join(map(str, aim.constraints))
+    return (
+        f"Guaranteed on new samples with confidence {confidence:g}: {wanted}, tested on {n_tested} samples that had no "
+        "part in selection and training."
+    )
+
+
+def explain_training(used: int, n_samples: int) -> list[str]:
+    """Return a line on a training that did not use all samples; none if it did."""
+    if used == n_samples:
+        return []
+    return [f"There was time to train on {used} of {n_samples} samples: a larger time_budget uses more."]
+
+
+def mention_new_threshold(explanation: str, threshold: Threshold) -> str:
+    """Return an explanation that says which threshold was set after training.
+
+    Examples
+    --------
+    >>> print(mention_new_threshold("Of 2 candidates, ...", 0.3))
+    Of 2 candidates, ...
+    The threshold was set to 0.3 after training: what is expected or guaranteed above holds for the chosen one only.
+    """
+    lines = [line for line in explanation.splitlines() if not line.startswith(_SET_AFTERWARDS)]
+    shown = np.array2string(np.asarray(threshold), precision=4, separator=", ").replace("\n", "")
+    remark = "after training: what is expected or guaranteed above holds for the chosen one only."
+    return "\n".join([*lines, f"{_SET_AFTERWARDS} {shown} {remark}"])
 
 
 def _rank(runs: list[CandidateRun], mixture: Mixture) -> list[CandidateRun]:
