@@ -259,6 +259,19 @@ def test_a_category_may_be_missing_in_all_new_samples(make, others):
     assert np.array_equal(found, model.predict(lost))
 
 
+@pytest.mark.parametrize("candidate", ["boosted_trees", "logistic"])
+@pytest.mark.parametrize("is_frame", [True, False])
+def test_columns_may_be_empty(candidate, is_frame, tmp_path):
+    frame, y = make_frauds(80)
+    frame = frame[["amount"]].assign(lost=np.nan)
+    X = frame.assign(never=pd.NaT, city=["Lyon", "Paris"] * 40) if is_frame else frame.to_numpy()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        model = MetricClassifier("f1", candidates=[candidate], cv=2).fit(X, y)
+    metricwise.save(model, tmp_path / "model.mw")
+    assert np.array_equal(metricwise.load(tmp_path / "model.mw").predict(X), model.predict(X))
+
+
 def test_numbers_that_a_data_frame_calls_categories_are_categories():
     frame = pd.DataFrame({"store": pd.Categorical([7, 9, 11, 13] * 10), "size": np.arange(40) / 7.0})
     assert Columns.of(frame).categories == (0,)

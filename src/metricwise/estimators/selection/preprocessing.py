@@ -17,6 +17,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import has_fit_parameter, validate_data
 
 from metricwise._state import StoredState
+from metricwise._typing import Floats
 from metricwise.decisions.weighting import fit_settings
 from metricwise.estimators.selection.profile import Profile
 from metricwise.estimators.selection.texts import TextEncoder
@@ -124,6 +125,40 @@ class Categories(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return values
 
 
+class FilledColumns(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+    """Fills columns without any value in training with zeros, since boosted trees fail on them in some versions.
+
+    No tree splits such a column, so that it does not matter what new samples have in it.
+
+    Attributes
+    ----------
+    is_empty_ : array of bool of shape (n_features,)
+        Whether all values of a column were missing in training.
+
+    Examples
+    --------
+    >>> FilledColumns().fit_transform(np.array([[1.0, np.nan], [np.nan, np.nan]]))
+    array([[ 1.,  0.],
+           [nan,  0.]])
+    """
+
+    __stored_state__: ClassVar[StoredState] = StoredState(1, ("is_empty_", "n_features_in_", "feature_names_in_"))
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Find the columns without any value."""
+        validate_data(self, X, skip_check_array=True)
+        self.is_empty_ = np.isnan(_to_floats(X)).all(axis=0)
+        return self
+
+    def transform(self, X: Any) -> Floats:
+        """Return numbers, zeros in these columns."""
+        return np.where(self.is_empty_, 0.0, _to_floats(X))
+
+
+def _to_floats(X: Any) -> Floats:
+    return np.asarray(X, dtype=np.float64)
+
+
 def transform_as_fitted(transformer: Any, X: Any) -> Any:
     """Transform samples, an array as a data frame if the transformer was fitted to one.
 
@@ -144,7 +179,8 @@ def number_maker(profile: Profile) -> Any:
     if profile.is_sparse:
         # Scales of sparse columns carry information, such as that of a rare term, unless they differ widely.
         return MaxAbsScaler() if profile.is_uneven else None
-    steps: list[Any] = [SimpleImputer(strategy="median", add_indicator=True)] if profile.has_missing else []
+    fill = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
+    steps: list[Any] = [fill] if profile.has_missing else []
     scaled = make_pipeline(*steps, StandardScaler()) if steps else StandardScaler()
     if not profile.has_columns:
         return scaled
@@ -153,8 +189,7 @@ def number_maker(profile: Profile) -> Any:
         handle_unknown="infrequent_if_exist", max_categories=_MOST_CATEGORIES, sparse_output=False, dtype=np.float64
     )
     # Dates that cannot be read are missing, in training or later.
-    fill = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
-    times = make_pipeline(TimeEncoder(columns.formats, one_hot=True), fill, StandardScaler())
+    times = make_pipeline(TimeEncoder(columns.formats, one_hot=True), clone(fill), StandardScaler())
     parts = [
         ("numbers", scaled, list(columns.numbers)),
         ("categories", make_pipeline(Categories(), encoder), list(columns.categories)),
@@ -180,7 +215,7 @@ def for_trees(profile: Profile, learner: Any) -> Any:
         leaves_out = get_tags(learner).input_tags.sparse and not profile.has_missing
         return learner if leaves_out and profile.density < _DENSE_ENOUGH else Prepared(Dense(), learner)
     if not profile.has_columns:
-        return learner
+        return Prepared(FilledColumns(), learner) if profile.has_missing else learner
     columns = profile.columns
     encoder = OrdinalEncoder(
         handle_unknown="use_encoded_value",
@@ -191,8 +226,8 @@ def for_trees(profile: Profile, learner: Any) -> Any:
     parts = [
         # First, where learners look for them.
         ("categories", make_pipeline(Categories(), encoder), list(columns.categories)),
-        ("numbers", "passthrough", list(columns.numbers)),
-        ("times", TimeEncoder(columns.formats), list(columns.times)),
+        ("numbers", FilledColumns() if profile.has_missing else "passthrough", list(columns.numbers)),
+        ("times", make_pipeline(TimeEncoder(columns.formats), FilledColumns()), list(columns.times)),
         ("texts", TextEncoder(), list(columns.texts)),
     ]
     return Prepared(ColumnTransformer([part for part in parts if part[2]]), learner)

@@ -10,7 +10,7 @@ from sklearn.pipeline import Pipeline
 from metricwise.decisions.decision import Sigmoid
 from metricwise.decisions.scoring import SMALLEST_PROBABILITY
 from metricwise.decisions.task import Task
-from metricwise.estimators.selection.preprocessing import Dense, Prepared
+from metricwise.estimators.selection.preprocessing import Dense, FilledColumns, Prepared
 from metricwise.persistence.exports.linear import extract_log_odds
 from metricwise.registry import entry_of
 
@@ -116,4 +116,6 @@ def _transform(transformer: Any, X: Any, version: int) -> Any:
 
     if isinstance(transformer, Dense):
         return OnnxCast(X, to=onnx_proto.TensorProto.FLOAT, op_version=version)
+    if isinstance(transformer, FilledColumns):
+        return X  # no tree splits a column that it fills
     return OnnxSubEstimator(transformer, X, op_version=version)
