@@ -346,6 +346,9 @@ def test_models_without_a_graph_raise() -> None:
         mw.to_onnx(NOT_LINEAR["kernel"](), X)
     with pytest.raises(TypeError, match="MultivariateSVC, which was selected, has neither probabilities nor scores"):
         mw.to_onnx(mw.MetricClassifier("f1", candidates={"svm": mw.MultivariateSVC("f1", kernel="rbf")}).fit(X, Y), X)
+    with pytest.raises(TypeError, match="ExtraTreesClassifier, which was selected, was trained with missing values"):
+        gaps = np.where(np.arange(X.size).reshape(X.shape) % 9, X, np.nan)
+        mw.to_onnx(mw.MetricClassifier("f1", candidates=["extra_trees"], cv=2).fit(gaps, Y), gaps)
     with pytest.raises(TypeError, match="to_onnx is for classes, and the model predicts several labels"):
         labels = np.column_stack([Y, 1 - Y])
         mw.to_onnx(mw.MetricClassifier("f1_macro", candidates={"bayes": GaussianNB()}).fit(X, labels), X)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.ensemble import BaseEnsemble
 from sklearn.pipeline import Pipeline
 
 from metricwise.decisions.decision import Sigmoid
@@ -34,6 +35,17 @@ def check_ensemble(model: Any) -> None:
                 f"{name}, which was selected, has neither probabilities nor scores that are linear in the features, so "
                 "that ONNX cannot compute it: leave it out of the candidates"
             )
+        if isinstance(learner, Prepared) and _sends_missing_values_on(learner):
+            raise TypeError(
+                f"{type(learner.learner_).__name__}, which was selected, was trained with missing values, and skl2onnx "
+                "would send these to the wrong side of its trees: fill them before (SimpleImputer), or leave it out of "
+                "the candidates"
+            )
+
+
+def _sends_missing_values_on(learner: Prepared) -> bool:
+    """Return whether a forest was trained with missing values; our own converter of boosted trees knows them."""
+    return isinstance(learner.transformer_, FilledColumns) and isinstance(learner.learner_, BaseEnsemble)
 
 
 def average_scores(model: Any, X: Any, version: int) -> Any:
