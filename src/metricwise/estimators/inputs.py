@@ -17,6 +17,7 @@ from metricwise.designs.cluster.blocks import persist_blocks
 from metricwise.designs.cluster.source import DaskSource
 from metricwise.registry import entries, join_names, trains_on
 
+_MOST_COPIED_VALUES = 2**25  # of a matrix that is copied to another memory layout; 256 megabytes
 _WRONG_ORDER = "Feature names must be in the same order as they were in fit"
 
 
@@ -52,6 +53,15 @@ def chunks_of_cluster(X: Any, y: Any, sample_weight: Any, client: Any) -> tuple[
     client = running_client(client)
     labels, weights = load_into_memory(y, client), load_into_memory(sample_weight, client)
     return DaskSource(persist_blocks(X, client)), labels, weights
+
+
+def training_order(X: Any) -> Literal["C"] | None:
+    """Return the memory layout in which solvers read samples; None for that of a large matrix, which is not copied.
+
+    Sums over features and over samples round differently in each layout, and training that meets ties ends elsewhere
+    within its tolerance. In one layout, the same samples give the same model.
+    """
+    return "C" if np.prod(getattr(X, "shape", ()), dtype=np.float64) <= _MOST_COPIED_VALUES else None
 
 
 def validate_samples(

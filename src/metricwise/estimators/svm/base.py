@@ -25,7 +25,14 @@ from metricwise.decisions.targets import classes_of, count_classes, sample_weigh
 from metricwise.designs import Design, make_design
 from metricwise.designs.kernel_function import PRECOMPUTED, KernelFunction
 from metricwise.estimators.checkpoints import digest, settings_of
-from metricwise.estimators.inputs import data_of_cluster, is_chunked, refuse_chunks, restore_on_error, validate_samples
+from metricwise.estimators.inputs import (
+    data_of_cluster,
+    is_chunked,
+    refuse_chunks,
+    restore_on_error,
+    training_order,
+    validate_samples,
+)
 from metricwise.estimators.linear import LinearClassifier
 from metricwise.estimators.svm.fallback import train_weighted_accuracy
 from metricwise.estimators.svm.kernel import Kernel, KernelSettings, KernelSpace, make_kernel_space, score_by_kernel
@@ -166,7 +173,7 @@ class BatchClassifier(LinearClassifier):
     ) -> tuple[Labels, TrainingPlan, list[BinaryFit]]:
         """Return the classes, the plan, and the solution and threshold of every binary problem."""
         X, y, sample_weight = data_of_cluster(self, X, y, sample_weight, client)
-        X, y = validate_samples(self, X, y, least=2, chunks=trains_on(self, "disk"))
+        X, y = validate_samples(self, X, y, least=2, order=training_order(X), chunks=trains_on(self, "disk"))
         weights = sample_weights_of(X, y, sample_weight, self.class_weight)
         classes = classes_of(y, weights)
         self._check_positive_class(measure, classes, count_classes(y, classes))
