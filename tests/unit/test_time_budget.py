@@ -223,12 +223,26 @@ def test_what_would_not_finish_does_not_start():
 def test_time_is_kept_back_for_what_comes_later():
     schedule = Schedule(Clock(10.0), judged_samples=1000, decision_seconds=0.1, judging_seconds=0.5)
     run, done = make_run(seconds=0.5), make_run(4000, seconds=2.0)
-    left = 10.0 - 1.2 * 10 * 0.25 - 0.5 - 1.25  # thresholds at last, what is spare, and judging this run
+    left = 10.0 - 1.2 * 10 * 0.175 - 0.5 - 0.875  # thresholds at last, what is spare, and judging this run
     assert schedule.limit([run], run, 4000, 3) == pytest.approx(left * 3 / 4, abs=0.1)
     assert schedule.limit([run, done], run, 4000, 3) == pytest.approx(left - 1.2 * 2.0, abs=0.1)
     testing = Schedule(Clock(10.0), n_testing=1000)
     run.scoring_seconds = 1e-3
     assert testing.finishing_seconds([run], 4000, 3) == pytest.approx(1.2 * 3.0 + 0.5)
+
+
+def test_time_is_kept_back_for_training_on_more_samples_than_those_of_a_rung():
+    run = make_run(seconds=0.1)
+    part, whole = (Schedule(Clock(10.0), n_samples=size).limit([run], run, 4000, 9) for size in (100_000, 4000))
+    assert part == pytest.approx(9.5 - 2.5, abs=0.1)
+    assert whole == pytest.approx(9.5 * 9 / 10, abs=0.1)
+
+
+def test_the_time_of_a_training_is_known_from_the_last_one():
+    run = make_run(seconds=0.1, last_cost=2.0)
+    run.record_final_time(1.0, 9000)
+    assert run.estimate_final_seconds(9000) == pytest.approx(1.0)
+    assert run.n_samples == 1000  # those that the candidate was compared on
 
 
 def test_threads_are_used_for_many_samples_on_a_quiet_machine():

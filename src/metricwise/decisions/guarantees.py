@@ -181,6 +181,44 @@ def find_guaranteed_threshold(
     return Guarantee(float(known[-1]), (float(known.min()), float(known.max())))
 
 
+def refuse_too_few(constraints: Iterable[Constraint], confidence: float, positive: Mask) -> None:
+    """Raise if no classifier at all could pass the test of a constraint on so few samples.
+
+    Parameters
+    ----------
+    constraints : iterable of Constraint
+        The constraints.
+    confidence : float
+        Probability that they hold.
+    positive : array of bool
+        Truth of the samples set aside for the test.
+
+    Raises
+    ------
+    UnreachableGuaranteeError
+        If the samples are too few.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> refuse_too_few([Constraint.of("precision>=0.9")], 0.95, np.arange(100) < 40)
+    """
+    n_positive, n_negative = float(np.count_nonzero(positive)), float(np.count_nonzero(~positive))
+    # A share is greatest or least where all labels are right, or where all samples have one label.
+    right, none, every = (
+        (n_positive, 0.0, 0.0, n_negative),
+        (0.0, 0.0, n_positive, n_negative),
+        (n_positive, n_negative, 0.0, 0.0),
+    )
+    for constraint in constraints:
+        if min(float(constraint.p_value(*table)) for table in (right, none, every)) > 1.0 - confidence:
+            raise UnreachableGuaranteeError(
+                f"{constraint} cannot be guaranteed with confidence {confidence:g} by any classifier: the "
+                f"{positive.size} samples ({n_positive:.0f} positive) set aside to test it are too few. Collect more "
+                "samples, or lower the bound or the confidence"
+            )
+
+
 def safest_first(measure: CountsTable, constraints: list[Constraint], candidates: Candidates) -> Indices:
     """Return candidates by the margin they keep, widest first, each better by the measure than all before it."""
     tables = candidates.tables()

@@ -40,22 +40,24 @@ class CandidateRun:
     difference: Difference | None = None
     warnings: list[str] = field(default_factory=list)
     seconds: float = 0.0
-    fold_seconds: float = 0.0  # of one training and its scores
+    fold_seconds: float = 0.0  # of one training and its scores,
+    timed_samples: int = 0  # of so many samples
     growth: float | None = None  # exponent of their growth with the samples on the last two rungs
     curve: Curve = field(default_factory=list)
     why_dropped: str = ""
     is_out_of_time: bool = False
+    has_failed: bool = False
     scores: Floats = field(default_factory=lambda: np.zeros(0))
     probe: Indices = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # samples whose models have seen them,
     probe_scores: Floats = field(default_factory=lambda: np.zeros(0))  # and their scores
     calibration: Calibration = field(default_factory=lambda: Calibration(()))
     models: list[Any] = field(default_factory=list)  # of the folds, with a time budget
-    scoring_seconds: float = 0.0  # of one sample by one model, if samples are kept for a test of the final model
+    scoring_seconds: float = 0.0  # of one sample by one model, with a time budget
 
     def estimate_seconds(self, n_samples: int) -> float:
         """Return the seconds that training on ``n_samples`` samples will probably take."""
         growth = self.candidate.growth if self.growth is None else 0.5 * (self.growth + self.candidate.growth)
-        return float(self.fold_seconds * work_ratio(self.n_samples, n_samples) ** growth)
+        return float(self.fold_seconds * work_ratio(self.timed_samples, n_samples) ** growth)
 
     def estimate_final_seconds(self, n_samples: int) -> float:
         """Return the seconds that training the final model will probably take."""
@@ -63,17 +65,37 @@ class CandidateRun:
 
     def record_time(self, seconds: float, n_folds: int, n_samples: int) -> None:
         """Record the seconds that the training of folds of ``n_samples`` samples took."""
-        before, self.fold_seconds = self.fold_seconds, seconds / n_folds
-        if self.n_samples:
-            more_work = np.log(work_ratio(self.n_samples, n_samples))
-            self.growth = float(np.log(max(self.fold_seconds / before, 1.0)) / more_work)
+        self._record_training(seconds / n_folds, n_samples)
         self.n_samples = n_samples
+
+    def record_final_time(self, seconds: float, n_samples: int) -> None:
+        """Record the seconds that training the final model on ``n_samples`` samples took."""
+        self._record_training(seconds / self.candidate.last_cost, n_samples)
+
+    def _record_training(self, seconds: float, n_samples: int) -> None:
+        if self.timed_samples and n_samples != self.timed_samples:
+            more_work = np.log(work_ratio(self.timed_samples, n_samples))
+            self.growth = float(np.log(max(seconds / max(self.fold_seconds, 1e-9), 1.0)) / more_work)
+        self.fold_seconds, self.timed_samples = seconds, n_samples
+
+    @property
+    def is_eligible(self) -> bool:
+        """Whether the candidate can be selected: it is not dropped, or for lack of time only."""
+        return self.is_out_of_time or not self.why_dropped
 
     def drop_for_time(self, why: str) -> None:
         """Drop the candidate from later rungs; it can still be selected by what it reached."""
         self.why_dropped, self.is_out_of_time = why, True
 
 
-def work_ratio(before: int, after: int) -> float:
-    """Return by how much the time for samples grows with their number; a fixed part does not depend on it."""
-    return (after + _FIXED_COST) / (before + _FIXED_COST)
+def work_ratio(before: int, after: int, fixed: float = _FIXED_COST) -> float:
+    """Return by how much the time for samples grows with their number.
+
+    Parameters
+    ----------
+    before, after : int
+        Numbers of samples.
+    fixed : float
+        Number of samples that take as long as what does not depend on their number.
+    """
+    return (after + fixed) / (before + fixed)

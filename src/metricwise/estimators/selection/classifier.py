@@ -18,6 +18,7 @@ from metricwise.decisions.binary import ThresholdRule, choose_guaranteed, wants_
 from metricwise.decisions.decision import Decision, ScoredSamples
 from metricwise.decisions.executors import LocalExecutor
 from metricwise.decisions.fitting import account_for_groups
+from metricwise.decisions.guarantees import UnreachableGuaranteeError, refuse_too_few
 from metricwise.decisions.learning_curve import Extrapolation, extrapolate
 from metricwise.decisions.task import Task
 from metricwise.decisions.tasks import make_task
@@ -37,7 +38,7 @@ from metricwise.estimators.selection.explanation import (
     mention_new_threshold,
     show_runs,
 )
-from metricwise.estimators.selection.final_training import FinalModels, fit_final
+from metricwise.estimators.selection.final_training import FinalModels, fit_final, keep_affordable
 from metricwise.estimators.selection.halving import Outcome, SuccessiveHalving
 from metricwise.estimators.selection.profile import Profile, recognise_columns, validate_columns
 from metricwise.estimators.selection.schedule import Schedule
@@ -74,8 +75,8 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
         is no guarantee: constraints hold on out-of-fold samples, and all samples are used for training.
     time_budget : float, optional
         Seconds for training. Candidates that would take longer are left out, those that do are stopped, and the final
-        models are trained on fewer samples if there is no time for all. Only the first candidate, on the fewest
-        samples, is always completed.
+        models are trained on fewer samples if there is no time for all; others then choose the threshold. Only the
+        first candidate, on the fewest samples, is always completed.
     cv : int, splitter, iterable or None, default=None
         Folds of all samples; 5 by default, of which subsets of the samples have 3. A splitter is asked for the splits
         of all samples, and subsets use the parts of these that they contain.
@@ -247,7 +248,8 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
                 outcome = halving.run(candidates)
                 with record_warnings():  # what concerns the selected model is reported when it is trained
                     mixture = best_mixture(halving, outcome.rung, outcome.finalists)
-                n_samples = self._fit_final(halving, outcome, mixture, testing)
+                mixture = keep_affordable(halving, outcome.rung, mixture)
+                final = self._fit_final(halving, outcome, mixture, testing)
             mixture = show_runs(outcome.runs, mixture, measure, self._n_judged)
             self._records = make_records(outcome.runs, mixture)
             expected = self.expected_score_, self.expected_score_interval_
@@ -255,7 +257,7 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
             lines = [explain_selection(measure, outcome.runs, mixture, *expected, len(data.y), positive)]
             if testing is not None:
                 lines.append(explain_guarantee(task.aim(rule), self.confidence, len(testing.y)))
-            lines += explain_training(n_samples, len(data.y))
+            lines += explain_training(final.n_samples, len(data.y), final.n_held_out)
             self._explanation = "\n".join(lines + (profile.columns.describe() if prepares_columns else []))
         return self
 
@@ -276,9 +278,12 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
         self, task: Task, data: TrainingData, rule: ThresholdRule
     ) -> tuple[TrainingData, TrainingData | None]:
         """Return samples for selection and training, and those to test a guarantee on; None if there is none."""
-        if not wants_guarantee(task.aim(rule), self.confidence):
+        aim = task.aim(rule)
+        if not wants_guarantee(aim, self.confidence):
             return data, None
         first, second = LocalExecutor(task, data, self.n_jobs).halve(rule.seed)
+        assert aim is not None and self.confidence is not None
+        refuse_too_few(aim.constraints, self.confidence, second.data.target)
         return first.data, second.data
 
     def _validate_target(self, y: Any, n_samples: int) -> Labels:
@@ -289,29 +294,29 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
 
     def _fit_final(
         self, halving: SuccessiveHalving, outcome: Outcome, mixture: Mixture, testing: TrainingData | None
-    ) -> int:
-        """Train the selected candidates and choose the threshold; return the number of samples of the training."""
+    ) -> FinalModels:
+        """Train the selected candidates and choose the threshold."""
         task, rung = halving.task, outcome.rung
         halving.stage.update("training the selected model")
         with show_warnings_once():
             final = fit_final(halving, rung, mixture)
-        self._ensemble, n_samples = final.ensemble, final.n_samples
+        self._ensemble = final.ensemble
         models = self._ensemble.models
         self.best_estimator_ = models[0] if len(models) == 1 else models
         self.weights_ = self._ensemble.weights
         n_threads = halving.schedule.n_threads(rung.samples.size)
         with limit_threads(n_threads, "blas"), limit_threads(n_threads, "openmp"):
             decision = self._decide(halving, outcome, mixture, final, testing)
-        self._extrapolation = Extrapolation()  # a guarantee has been tested with the final model itself
-        if testing is None:
+        self._extrapolation = Extrapolation()  # the final model itself has been judged or tested
+        if testing is None and final.held_out is None:
             # Intervals of table measures are wide enough; those of areas near one are not.
             curves = [run.curve for run in outcome.finalists]
-            self._extrapolation = extrapolate(curves, n_samples, guessed=task.measure.response == "scores")
+            self._extrapolation = extrapolate(curves, final.n_samples, guessed=task.measure.response == "scores")
         self._store_decision(task, decision)
         self._store_expectation(
             self._extrapolation(decision.expected_score), self._extrapolation.interval(*decision.expected_interval)
         )
-        return n_samples
+        return final
 
     def _decide(
         self,
@@ -322,15 +327,24 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
         testing: TrainingData | None,
     ) -> Decision:
         """Choose the threshold of the final models."""
-        task, rung, rule = halving.task, outcome.rung, halving.rule
-        samples = halving.data.attach_scores(rung.test_samples, mixture.scores)
+        task, rule = halving.task, halving.rule
+        rung, scores = final.held_out or (outcome.rung, mixture.scores)
+        samples = halving.data.attach_scores(rung.test_samples, scores)
         if testing is not None:
-            return self._guarantee(halving, samples, testing)
+            try:
+                return self._guarantee(halving, samples, testing)
+            except UnreachableGuaranteeError as error:
+                if final.n_samples == len(halving.data.y):
+                    raise
+                raise UnreachableGuaranteeError(
+                    f"{error}. There was time to train on {final.n_samples} of {len(halving.data.y)} samples: a larger "
+                    "time_budget may reach the guarantee"
+                ) from error
         decision = task.judge(task.decide(samples, rule, True), samples, rule, rung.sizes)
         groups = halving.data.groups_of(rung.test_samples)
         decision = account_for_groups(task, decision, samples, groups, rule.seed)
         probe = mixture.runs[0].probe
-        if not probe.size:
+        if final.held_out is not None or not probe.size:
             return decision
         by_folds = mixture.average([run.probe_scores for run in mixture.runs])
         return decision.shift_to_final(halving.data.probe(probe, by_folds, final.score_probe(halving, mixture)))

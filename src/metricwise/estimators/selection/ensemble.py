@@ -12,7 +12,8 @@ from metricwise._typing import Floats
 from metricwise.decisions.decision import Calibration
 from metricwise.decisions.task import Task
 from metricwise.estimators.selection.candidate_run import CandidateRun, Difference
-from metricwise.estimators.selection.halving import Judge, Rung, SuccessiveHalving, limit_scores, middle_of
+from metricwise.estimators.selection.halving import Judge, SuccessiveHalving, limit_scores, middle_of
+from metricwise.estimators.selection.rungs import Rung
 
 
 class Mixture(NamedTuple):

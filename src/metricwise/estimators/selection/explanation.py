@@ -99,11 +99,14 @@ def explain_guarantee(aim: Aim | None, confidence: float | None, n_tested: int) 
     )
 
 
-def explain_training(used: int, n_samples: int) -> list[str]:
-    """Return a line on a training that did not use all samples; none if it did."""
-    if used == n_samples:
-        return []
-    return [f"There was time to train on {used} of {n_samples} samples: a larger time_budget uses more."]
+def explain_training(used: int, n_samples: int, n_held_out: int) -> list[str]:
+    """Return lines on a training that did not use all samples, and on those held out of it; none if it did."""
+    lines = []
+    if used < n_samples:
+        lines.append(f"There was time to train on {used} of {n_samples} samples: a larger time_budget uses more.")
+    if n_held_out:
+        lines.append(f"{n_held_out} others choose the threshold and show what to expect.")
+    return lines
 
 
 def mention_new_threshold(explanation: str, threshold: Threshold) -> str:

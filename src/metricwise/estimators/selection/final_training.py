@@ -1,7 +1,12 @@
-"""Train the selected candidates, on as many samples as the time budget allows."""
+"""Train the selected candidates, on as many samples as the time budget allows.
+
+Where the rungs have ended before all samples, models are trained on more samples than those that candidates were
+compared on, and samples that neither have seen calibrate the models and choose the threshold.
+"""
 
 from __future__ import annotations
 
+import warnings
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -10,9 +15,21 @@ import numpy as np
 from metricwise._sklearn import take_samples
 from metricwise._typing import Floats, Indices
 from metricwise.estimators.selection.candidate_run import CandidateRun
-from metricwise.estimators.selection.clock import OutOfTimeError, run_within
+from metricwise.estimators.selection.clock import Clock, OutOfTimeError, run_within
 from metricwise.estimators.selection.ensemble import AveragedModels, Mixture
-from metricwise.estimators.selection.halving import Rung, SuccessiveHalving, limit_scores
+from metricwise.estimators.selection.halving import LEARNER_ERRORS, SuccessiveHalving, limit_scores
+from metricwise.estimators.selection.rungs import Rung, make_held_out_rung
+
+_FARTHEST = 4  # ratio of numbers of samples up to which the time of a training is known from that of fewer samples
+_WORTHWHILE = 1.5  # ratio of numbers of samples from which on training again is worth its time
+_STEP = 0.8  # between the numbers of samples that are considered
+
+
+class HeldOut(NamedTuple):
+    """Samples that no final model was trained with, and their scores."""
+
+    rung: Rung
+    scores: Floats
 
 
 class FinalModels(NamedTuple):
@@ -26,11 +43,19 @@ class FinalModels(NamedTuple):
         The number of samples that the smallest training of them had.
     trained : list
         The final model of each candidate of the mixture; None for one that its fold models represent.
+    held_out : HeldOut or None
+        What the threshold is chosen on; None for the out-of-fold scores of the mixture.
     """
 
     ensemble: AveragedModels
     n_samples: int
     trained: list[Any]
+    held_out: HeldOut | None = None
+
+    @property
+    def n_held_out(self) -> int:
+        """The number of samples that the threshold is chosen on because no final model was trained with them."""
+        return 0 if self.held_out is None else self.held_out.scores.shape[0]
 
     def score_probe(self, halving: SuccessiveHalving, mixture: Mixture) -> Floats:
         """Return scores of the probe, samples that the fold models of the mixture were trained with.
@@ -46,45 +71,108 @@ class FinalModels(NamedTuple):
         return mixture.average(parts)
 
 
+def keep_affordable(halving: SuccessiveHalving, rung: Rung, mixture: Mixture) -> Mixture:
+    """Return the mixture, or its best candidate alone if only that can be trained on many more samples than the rung.
+
+    More samples gain more than an average of models does.
+    """
+    most, size = halving.subsets.most, rung.samples.size
+    if len(mixture.runs) == 1 or size == len(halving.data.y) or halving.schedule.is_stopped:
+        return mixture
+    is_known = most <= _FARTHEST * size
+    if is_known and halving.schedule.final_limit(mixture.runs, size, most, len(rung.splits)) is not None:
+        return mixture
+    best, *others = mixture.runs
+    for run in others:
+        run.drop_for_time("there was no time to train it as well")
+    return Mixture([best], np.ones(1), best.scores, best.value)
+
+
 def fit_final(halving: SuccessiveHalving, rung: Rung, mixture: Mixture) -> FinalModels:
     """Return the trained models of a mixture.
 
     They are trained on all samples, or on fewer if the time budget does not allow it. A candidate whose training would
     not finish, or does not, is represented by its fold models, which are trained already.
     """
-    samples = _select_samples(halving, rung, mixture)
     trained, models, calibrations, weights, sizes = [], [], [], [], []
     for number, run in enumerate(mixture.runs):
-        limit = halving.schedule.final_limit([run], rung.samples.size, samples.size, len(rung.splits))
-        model = None if limit is None else _fit_within(halving, run, samples, limit)
+        model, n_samples = _fit_run(halving, rung, run, is_only=len(mixture.runs) == 1)
         trained.append(model)
         found = run.models if model is None else [model]
-        sizes.append(samples.size if model is not None else min(train.size for train, _ in rung.splits))
+        sizes.append(n_samples)
         models += found
         calibrations += [run.calibration] * len(found)
         weights += [mixture.weights[number] / len(found)] * len(found)
-    return FinalModels(AveragedModels(models, calibrations, np.array(weights), halving.prior), min(sizes), trained)
+    final = FinalModels(AveragedModels(models, calibrations, np.array(weights), halving.prior), min(sizes), trained)
+    if rung.samples.size == len(halving.data.y):
+        return final
+    held_out = make_held_out_rung(halving.task, halving.data, halving.rule.seed, halving.subsets.held_out)
+    return final if held_out is None else _calibrate(halving, held_out, final)
 
 
-def _select_samples(halving: SuccessiveHalving, rung: Rung, mixture: Mixture) -> Indices:
-    """Return all samples if there is time to train on them, otherwise as many as there is time for.
+def _calibrate(halving: SuccessiveHalving, rung: Rung, final: FinalModels) -> FinalModels:
+    """Return the models calibrated on samples that they have not seen, with the scores of these samples."""
+    data, ensemble, samples = halving.data, final.ensemble, rung.test_samples
+    X = take_samples(data.X, samples)
+    scores = [limit_scores(halving.task, halving.prior, model, X) for model in ensemble.models]
+    calibrations = [halving.task.calibrate(data.attach_scores(samples, one)) for one in scores]
+    calibrated = AveragedModels(ensemble.models, calibrations, ensemble.weights, ensemble.prior)
+    parts = [calibrate(one) for calibrate, one in zip(calibrations, scores, strict=True)]
+    return final._replace(ensemble=calibrated, held_out=HeldOut(rung, calibrated.mean(parts)))
 
-    They are at least those of the last rung, also if the user has ended the selection.
+
+def _fit_run(halving: SuccessiveHalving, rung: Rung, run: CandidateRun, is_only: bool) -> tuple[Any, int]:
+    """Return the final model of a candidate, None if its fold models represent it, and its number of samples.
+
+    On many more samples than the rung has, the time of a training is known only roughly. It is therefore trained on
+    four times as many samples, then again, as often as there is time: there is always a model of the last training.
     """
-    size, n_samples, n_folds = rung.samples.size, len(halving.data.y), len(rung.splits)
-    schedule = halving.schedule
-    while n_samples > size and not schedule.is_stopped:
-        if schedule.final_limit(mixture.runs, size, n_samples, n_folds) is not None:
-            return halving.draw_samples(n_samples)
-        n_samples //= 2
-    return rung.samples
+    model, n_samples = None, rung.samples.size
+    most = rung.samples.size if halving.schedule.is_stopped else halving.subsets.most
+    while n_samples < most:
+        farthest = min(most, _FARTHEST * n_samples) if is_only else most
+        size = _find_affordable(halving, rung, run, n_samples, farthest)
+        if size is None or (model is not None and size < _WORTHWHILE * n_samples):
+            break
+        samples = halving.subsets.draw(size)
+        larger = _fit_within(halving, rung, run, samples)
+        if larger is None:
+            break
+        model, n_samples = larger, samples.size
+    if model is None:
+        model, n_samples = _fit_within(halving, rung, run, rung.samples), rung.samples.size
+    return (model, n_samples) if model is not None else (None, min(train.size for train, _ in rung.splits))
 
 
-def _fit_within(halving: SuccessiveHalving, run: CandidateRun, samples: Indices, limit: float) -> Any:
-    """Return a model of samples, None if its training does not finish in time."""
-    part = halving.data.take_to_train(samples)
+def _find_affordable(halving: SuccessiveHalving, rung: Rung, run: CandidateRun, fewest: int, most: int) -> int | None:
+    """Return the largest number of samples that there is time to train on, None if it is not above the fewest."""
+    size = most
+    while size > fewest:
+        if halving.schedule.final_limit([run], rung.samples.size, size, len(rung.splits)) is not None:
+            return size
+        size = int(_STEP * size)
+    return None
+
+
+def _fit_within(halving: SuccessiveHalving, rung: Rung, run: CandidateRun, samples: Indices) -> Any:
+    """Return a model of samples, None if its training would not finish in time, or does not."""
+    limit = halving.schedule.final_limit([run], rung.samples.size, samples.size, len(rung.splits))
+    if limit is None:
+        return None
+    clock, part = Clock(None), halving.data.take_to_train(samples)
     fit = partial(halving.task.fit, run.candidate.final)
     try:
-        return run_within(limit, partial(part.fit, fit), halving.schedule.n_threads(samples.size))
+        model = run_within(limit, partial(part.fit, fit), halving.schedule.n_threads(samples.size))
     except OutOfTimeError:
         return None
+    except LEARNER_ERRORS as error:
+        if not run.models:
+            raise
+        warnings.warn(
+            f"training the selected {run.candidate.name} on {samples.size} samples failed, and its models of fewer "
+            f"samples are used: {error}",
+            stacklevel=2,
+        )
+        return None
+    run.record_final_time(clock.seconds(), samples.size)
+    return model

@@ -6,8 +6,8 @@
 3. The others go to the next rung, with more samples, at last with all of them.
 
 With a time budget, a candidate only starts what it will probably finish, judged by how long it took on fewer samples,
-and is stopped if it takes longer. Time for the final training is kept back, and so are the fold models, in case that
-training does not finish.
+and is stopped if it takes longer. The rungs end where the best candidate is too slow. Time for the final training is
+kept back, and so are the fold models, in case that training does not finish, and samples to choose its threshold on.
 """
 
 from __future__ import annotations
@@ -17,28 +17,29 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metricwise._sklearn import count_samples, take_samples
-from metricwise._typing import Floats, Indices
+from metricwise._typing import Floats, Integers
 from metricwise.decisions.binary import ThresholdRule
-from metricwise.decisions.groups import draw_whole_groups
-from metricwise.decisions.out_of_fold import OutOfFoldScores, Splits, align_folds, score_out_of_fold
+from metricwise.decisions.out_of_fold import NO_SAMPLES, OutOfFoldScores, align_folds, score_out_of_fold
 from metricwise.decisions.task import Task
 from metricwise.decisions.training_data import TrainingData
 from metricwise.estimators.selection.candidate_run import CandidateRun, Difference
 from metricwise.estimators.selection.candidate_warnings import record_warnings, score_fold_quietly
 from metricwise.estimators.selection.candidates import Candidate
 from metricwise.estimators.selection.clock import Clock, OutOfTimeError, run_within
+from metricwise.estimators.selection.rungs import Rung, make_rung
 from metricwise.estimators.selection.schedule import Schedule
+from metricwise.estimators.selection.subsets import Subsets, hold_out
 from metricwise.progress import Stage
 
 ReportProgress = Callable[[str], bool]
 Judge = Callable[[Floats], float]  # the measure as a function of the weights of the samples
+
+LEARNER_ERRORS = (ValueError, TypeError, MemoryError, np.linalg.LinAlgError)  # by which a learner fails
 
 _FIRST_SAMPLES = 1000
 _FIRST_MINORITY = 60  # minority samples, so that the first rung can separate candidates
@@ -48,29 +49,9 @@ _FIRST_MINORITY_ON_A_BUDGET = 10
 _FEWEST_TO_JUDGE = 1000  # samples; on fewer, learners that need many would be underrated
 _GROWTH = 4  # of the samples from rung to rung
 _FINALISTS, _LAST_FINALISTS = 4, 3  # after the first rung, and after later ones
-_PROBE_SIZE = 1000  # samples that models which have seen them score, too
+_TIMED_SAMPLES = 1000  # that a model scores to measure its time
 _RESAMPLES = 100
 _CLEARLY = 0.95
-
-
-@dataclass
-class Rung:
-    """A subset of the samples, its folds, and its probe: samples that the models which have seen them score, too."""
-
-    samples: Indices
-    splits: Splits
-    probe: Indices
-
-    @property
-    def test_samples(self) -> Indices:
-        """The samples in the order of the folds that test them."""
-        test_samples: Indices = self.samples[np.concatenate([test for _, test in self.splits])]
-        return test_samples
-
-    @property
-    def sizes(self) -> list[int]:
-        """The number of test samples of each fold."""
-        return [test.size for _, test in self.splits]
 
 
 class Outcome(NamedTuple):
@@ -116,6 +97,12 @@ class SuccessiveHalving:
         self.prior = self.task.prior_scores(self.data.target)
         aim = self.task.aim(self.rule)
         self._is_ranking = aim is not None and aim.table is None
+        strata, seed = self.task.strata(self.data.target), self.rule.seed
+        self._sizes = self._rung_sizes(strata)
+        may_end_early = self.schedule.is_limited and len(self._sizes) > 1
+        held_out = hold_out(self.data, strata, seed) if may_end_early else NO_SAMPLES
+        self.subsets = Subsets(self.data, strata, seed, held_out)
+        self.schedule.n_samples, self.schedule.n_held_out = strata.size, self.subsets.held_out.size
 
     def run(self, candidates: list[Candidate]) -> Outcome:
         """Return all runs, and the finalists on the last rung that a candidate reached.
@@ -128,25 +115,26 @@ class SuccessiveHalving:
         ordered = _one_of_each_first(candidates) if self.schedule.is_limited else candidates
         runs = [CandidateRun(candidate) for candidate in ordered]
         rungs: list[Rung] = []
-        for size in self._rung_sizes():
+        for size in self._sizes:
             if rungs and self._drop_slow(runs, size):
                 break
-            rung = self._make_rung(size)
-            if rung is not None and self._score_rung(runs, rung):
-                rungs.append(rung)
-        if not rungs:
-            reasons = "; ".join(f"{one.candidate.name}: {one.why_dropped.removeprefix('failed: ')}" for one in runs)
-            raise ValueError(f"no candidate could be trained: {reasons}")
-        last = rungs[-1]
-        finalists = [
-            one for one in runs if one.n_samples == last.samples.size and (one.is_out_of_time or not one.why_dropped)
-        ]
-        return Outcome(runs, finalists, last)
+            rung = make_rung(self.task, self.data, self.cv, self.rule.seed, self.subsets.draw(size))
+            while rung is not None:
+                if self._score_rung(runs, rung):
+                    rungs.append(rung)
+                elif rungs and _revive_best(runs):
+                    continue
+                break
+        for rung in reversed(rungs):
+            finalists = [run for run in runs if run.n_samples == rung.samples.size and run.is_eligible]
+            if finalists:
+                return Outcome(runs, finalists, rung)
+        reasons = "; ".join(f"{one.candidate.name}: {one.why_dropped.removeprefix('failed: ')}" for one in runs)
+        raise ValueError(f"no candidate could be trained: {reasons}")
 
-    def _rung_sizes(self) -> list[int]:
+    def _rung_sizes(self, strata: Integers) -> list[int]:
         """Return the number of samples of every rung."""
-        total = len(self.data.y)
-        counts = np.unique(self.task.strata(self.data.target), return_counts=True)[1]
+        total, counts = strata.size, np.unique(strata, return_counts=True)[1]
         first = max(_FIRST_SAMPLES, int(_FIRST_MINORITY * total / counts.min()))
         budget = self.schedule.clock.budget
         if budget is not None:
@@ -158,58 +146,21 @@ class SuccessiveHalving:
             first *= _GROWTH
         return [*sizes, total]
 
-    def _make_rung(self, size: int) -> Rung | None:
-        """Return the rung of about so many samples; None if they make no folds though all samples may."""
-        data, seed = self.data, self.rule.seed
-        samples, strata = self.draw_samples(size), self.task.strata(data.target)
-        is_part = samples.size < len(data.y)
-        part = data.take(samples) if is_part else data
-        with warnings.catch_warnings():
-            if is_part:
-                warnings.simplefilter(
-                    "ignore"
-                )  # a rung may have too few samples of a class, though the data have enough
-            splits = part.split(_folds_of_part(self.cv) if is_part else self.cv, strata[samples], seed, needed=True)
-        if is_part:
-            splits = _keep_trainable(splits, strata[samples])
-            if not splits and not data.has_random_folds:
-                return None  # groups, or the user's own folds, that only larger parts have enough of
-        if not splits:
-            needed = "at least two must be different" if data.groups is None else "there must be some in two groups"
-            raise ValueError(
-                "candidates are judged on out-of-fold samples, but the rarest class has "
-                f"{int(np.bincount(strata[samples]).min())} samples, of which {needed}: collect more samples of it"
-            )
-        return Rung(samples, splits, self.task.draw_probe(data.target[samples], seed, most=_PROBE_SIZE))
-
-    def draw_samples(self, size: int) -> Indices:
-        """Return a stratified subset of about ``size`` samples, of whole groups, or all samples."""
-        strata = self.task.strata(self.data.target)
-        if size >= strata.size:
-            return np.arange(strata.size)
-        if self.data.groups is None:
-            return _draw_part(strata, size, self.rule.seed)
-        return draw_whole_groups(self.data.groups, strata, size, self.rule.seed)
-
     def _score_rung(self, runs: list[CandidateRun], rung: Rung) -> bool:
         """Score the samples by the remaining runs; return False if none of them finishes."""
         drawn: dict[int, Floats] = {}
-        for number, run in enumerate(runs):
+        best = _best_of_enough(runs)
+        for number in self._order(runs):
+            run = runs[number]
             if run.why_dropped or self._starts_at_a_later_rung(run, rung):
                 continue
             self._show_candidate(rung, run, number, len(runs))
             is_first = not any(one.n_samples for one in runs)  # one candidate finishes, so that there is a model
-            if not is_first and self.schedule.is_too_slow(run, rung.samples.size, len(rung.splits)):
-                run.drop_for_time(f"{rung.samples.size} samples would take more time than is left")
-                continue
-            try:
-                limit = np.inf if is_first else self.schedule.limit(runs, run, rung.samples.size, len(rung.splits))
-                values = self._score_candidate(run, rung, limit)
-            except OutOfTimeError:
-                run.drop_for_time(f"{rung.samples.size} samples took more time than there was")
-                continue
+            values = self._score_in_time(runs, run, rung, is_first)
             if values is not None:
                 drawn[number] = values
+            elif run is best and run.is_out_of_time:
+                break  # worse candidates must not win by being faster
         if not drawn:
             return False
         self._compare(runs, drawn)
@@ -219,6 +170,27 @@ class SuccessiveHalving:
             some = _FINALISTS if is_first else _LAST_FINALISTS
             self._drop_dominated(runs, drawn, None if is_last else some)
         return True
+
+    def _order(self, runs: list[CandidateRun]) -> list[int]:
+        """Return the numbers of the runs; with a time budget, the best on enough samples first, as time may run out."""
+        numbers = list(range(len(runs)))
+        if not self.schedule.is_limited or _best_of_enough(runs) is None:
+            return numbers
+        return sorted(numbers, key=lambda number: (-runs[number].n_samples, -np.nan_to_num(runs[number].value)))
+
+    def _score_in_time(self, runs: list[CandidateRun], run: CandidateRun, rung: Rung, is_first: bool) -> Floats | None:
+        """Return the measure of a run on resamples; None if it is dropped, for failing or for lack of time."""
+        size, n_folds = rung.samples.size, len(rung.splits)
+        if not is_first and self.schedule.is_too_slow(run, size, n_folds):
+            run.drop_for_time(f"{size} samples would take more time than is left")
+            return None
+        try:
+            return self._score_candidate(
+                run, rung, np.inf if is_first else self.schedule.limit(runs, run, size, n_folds)
+            )
+        except OutOfTimeError:
+            run.drop_for_time(f"{size} samples took more time than there was")
+            return None
 
     def _show_candidate(self, rung: Rung, run: CandidateRun, number: int, total: int) -> None:
         """Show which candidate is trained; the bar is that of the time budget, or else of the candidates of a rung."""
@@ -233,12 +205,17 @@ class SuccessiveHalving:
         return not self.schedule.is_limited and rung.samples.size < enough
 
     def _drop_slow(self, runs: list[CandidateRun], size: int) -> bool:
-        """Drop runs that are too slow for two folds of a rung; return whether none is left to run."""
+        """Drop runs that are too slow for two folds of a rung; return whether the rungs end.
+
+        They end if no run is left, or if the best is too slow: worse candidates must not win by being faster, and what
+        time is left is better spent on training the best on more samples.
+        """
         left = [run for run in runs if not run.why_dropped]
         for run in left:
             if run.n_samples and self.schedule.is_too_slow(run, size, n_folds=2):
                 run.drop_for_time(f"{size} samples would take more time than is left")
-        return all(run.why_dropped for run in left)
+        best = _best_of_enough(runs)
+        return all(run.why_dropped for run in left) or (best is not None and best.is_out_of_time)
 
     def _score_candidate(self, run: CandidateRun, rung: Rung, limit: float) -> Floats | None:
         """Score the samples; return the measure on resamples of them, None if the candidate fails.
@@ -254,8 +231,8 @@ class SuccessiveHalving:
         try:
             with record_warnings() as in_this_process:
                 found = self._train_folds(score_fold, rung, limit)
-        except (ValueError, TypeError, MemoryError, np.linalg.LinAlgError) as error:
-            run.why_dropped = f"failed: {error}"
+        except LEARNER_ERRORS as error:
+            run.why_dropped, run.has_failed = f"failed: {error}", True
             warnings.warn(f"candidate {run.candidate.name} failed and is dropped: {error}", stacklevel=2)
             return None
         finally:
@@ -264,7 +241,7 @@ class SuccessiveHalving:
         run.models = [one.model for one in found.kept] if self.schedule.is_limited else []
         with record_warnings() as of_threshold:
             values = self._judge_scores(run, rung, found)
-        if self.schedule.is_limited and self.schedule.n_testing:
+        if self.schedule.is_limited:
             run.scoring_seconds = _measure_scoring(partial(score, run.models[0]), part.X)
         in_workers = [text for one in found.kept for text in one.warnings]
         run.warnings = list(dict.fromkeys([*run.warnings, *in_this_process, *in_workers, *of_threshold]))
@@ -343,6 +320,22 @@ class SuccessiveHalving:
                 kept[name] = number
 
 
+def _best_of_enough(runs: list[CandidateRun]) -> CandidateRun | None:
+    """Return the best run of the last rung, None if no run was judged by enough samples yet."""
+    size = max(run.n_samples for run in runs)
+    reached = [run for run in runs if run.n_samples == size and run.is_eligible]
+    return max(reached, key=lambda run: run.value) if reached and size >= _FEWEST_TO_JUDGE else None
+
+
+def _revive_best(runs: list[CandidateRun]) -> bool:
+    """Take back the best dropped run where all others have failed on more samples; return whether there is one."""
+    dropped = [run for run in runs if run.why_dropped and not run.has_failed and not run.is_out_of_time]
+    if any(run.is_eligible for run in runs) or not dropped:
+        return False
+    max(dropped, key=lambda run: (run.n_samples, run.value)).why_dropped = ""
+    return True
+
+
 def _one_of_each_first(candidates: list[Candidate]) -> list[Candidate]:
     """Return candidates with one setting of every learner before the others, which there may be no time for."""
     names = [candidate.name for candidate in candidates]
@@ -352,7 +345,7 @@ def _one_of_each_first(candidates: list[Candidate]) -> list[Candidate]:
 
 def _measure_scoring(score: Callable[[Any], Floats], X: Any) -> float:
     """Return the seconds that a model takes to score one of many samples."""
-    some = take_samples(X, np.arange(min(_PROBE_SIZE, count_samples(X))))
+    some = take_samples(X, np.arange(min(_TIMED_SAMPLES, count_samples(X))))
     clock = Clock(None)
     score(some)
     return clock.seconds() / float(count_samples(some))
@@ -372,23 +365,3 @@ def middle_of(values: Floats) -> tuple[float, float]:
 def limit_scores(task: Task, prior: Any, model: Any, X: Any) -> Floats:
     """Return the scores of a model, those from probabilities clipped to a distance from the prior."""
     return task.limit_certainty(model, task.scores(model, X), prior)
-
-
-def _folds_of_part(cv: Any) -> Any:
-    return min(3, cv) if isinstance(cv, Integral) else 3
-
-
-def _keep_trainable(splits: Splits, strata: NDArray[Any]) -> Splits:
-    """Return the splits whose training samples have all classes."""
-    n_classes = np.unique(strata).size
-    return [split for split in splits if np.unique(strata[split[0]]).size == n_classes]
-
-
-def _draw_part(strata: NDArray[Any], size: int, seed: int) -> Indices:
-    """Return a stratified subset of about ``size`` samples; larger subsets contain smaller ones."""
-    random = np.random.default_rng((seed, 7))
-    parts = []
-    for label in np.unique(strata):
-        samples = random.permutation(np.flatnonzero(strata == label))
-        parts.append(samples[: max(2, round(size * samples.size / strata.size))])
-    return np.sort(np.concatenate(parts))

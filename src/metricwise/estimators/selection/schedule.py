@@ -11,7 +11,9 @@ from metricwise.estimators.selection.clock import Clock
 
 _MARGIN = 1.2  # on the expected time of a training
 _SHARE_OF_FIRST_RUNG = 0.4  # of the time budget
+_SHARE_OF_FINAL = 0.25  # of the time budget, for training on more samples than candidates were compared on
 _DECISIONS_AT_LAST = 10  # thresholds chosen after the last candidate: for averages, for each fold and for all samples
+_FIXED_DECISION = 3000.0  # samples that take as long as what every choice of a threshold takes
 _SPARE = 0.05  # of the time budget, for all that is not measured
 _FEW_SAMPLES = 5000
 _BUSY = 0.8  # share of a core
@@ -30,6 +32,8 @@ class Schedule:
         The time that is left.
     n_testing : int
         Number of samples that the final model scores to test a guarantee.
+    n_samples, n_held_out : int
+        Number of all samples, and of those on which the threshold is chosen if fewer than all are trained on.
     is_stopped : bool
         Whether the user has ended the selection: nothing else starts.
     judged_samples : int
@@ -42,6 +46,8 @@ class Schedule:
 
     clock: Clock
     n_testing: int = 0
+    n_samples: int = 0
+    n_held_out: int = 0
     is_stopped: bool = False
     judged_samples: int = 0
     decision_seconds: float = 0.0
@@ -71,9 +77,8 @@ class Schedule:
             return self.is_stopped
         if run.n_samples == 0:
             return self._left_of_first_rung(self.clock.budget) < 0.0
-        trainings = n_folds + run.candidate.last_cost
-        left = self.clock.left() - self.finishing_seconds([run], size, n_folds) - self._judging(size)
-        return run.estimate_seconds(size) * trainings * _MARGIN > left
+        left = self._left_for([run], size, n_folds) - self._kept_for_final([run], size)
+        return run.estimate_seconds(size) * n_folds * _MARGIN > left
 
     def limit(self, runs: Sequence[CandidateRun], run: CandidateRun, size: int, n_folds: int) -> float:
         """Return the seconds after which a run on a rung of ``size`` samples is stopped.
@@ -83,11 +88,24 @@ class Schedule:
         if self.clock.budget is None:
             return math.inf
         done = [one for one in runs if one.n_samples == size and one is not run]
-        left = self.clock.left() - self.finishing_seconds([*done, run], size, n_folds) - self._judging(size)
+        left = self._left_for([*done, run], size, n_folds)
+        of_others = left - self._kept_for_final(done, size)
         if run.n_samples == 0:
-            return min(left, self._left_of_first_rung(self.clock.budget))
-        of_others = _MARGIN * max((one.estimate_final_seconds(size) for one in done), default=0.0)
-        return min(left - of_others, left * n_folds / (n_folds + run.candidate.last_cost))
+            return min(of_others, self._left_of_first_rung(self.clock.budget))
+        return min(of_others, left * n_folds / (n_folds + run.candidate.last_cost))
+
+    def _left_for(self, runs: Sequence[CandidateRun], size: int, n_folds: int) -> float:
+        """Return the seconds that are left for training, if some of the runs are selected."""
+        if size < self.n_samples:  # one of them, if time is short
+            finishing = max(self.finishing_seconds([run], size, n_folds) for run in runs)
+        else:
+            finishing = self.finishing_seconds(runs, size, n_folds)
+        return self.clock.left() - finishing - self._judging(size)
+
+    def _kept_for_final(self, runs: Sequence[CandidateRun], size: int) -> float:
+        """Return the seconds to keep for the final training of one of the runs, on ``size`` samples or more."""
+        least = _MARGIN * max((run.estimate_final_seconds(size) for run in runs), default=0.0)
+        return least if size >= self.n_samples else max(least, _SHARE_OF_FINAL * (self.clock.budget or 0.0))
 
     def final_limit(self, runs: Sequence[CandidateRun], size: int, n_samples: int, n_folds: int) -> float | None:
         """Return the seconds that the final training of runs has; None if it would probably not finish.
@@ -109,12 +127,17 @@ class Schedule:
 
     def finishing_seconds(self, runs: Sequence[CandidateRun], size: int, n_folds: int) -> float:
         """Return the seconds that remain to be spent when the final models of runs are trained."""
-        testing = self.n_testing * n_folds * sum(run.scoring_seconds for run in runs)
-        decisions = _DECISIONS_AT_LAST * self.decision_seconds * work_ratio(self.judged_samples, size)
-        return _MARGIN * (decisions + testing) + _SPARE * (self.clock.budget or 0.0)
+        is_part = size < self.n_samples and self.n_held_out > 0
+        judged, scored = (self.n_held_out, self.n_testing + self.n_held_out) if is_part else (size, self.n_testing)
+        scoring = scored * n_folds * sum(run.scoring_seconds for run in runs)
+        decisions = _DECISIONS_AT_LAST * self.decision_seconds * self._decision_ratio(judged)
+        return _MARGIN * (decisions + scoring) + _SPARE * (self.clock.budget or 0.0)
 
     def _judging(self, size: int) -> float:
-        return self.judging_seconds * work_ratio(self.judged_samples, size)
+        return self.judging_seconds * self._decision_ratio(size)
+
+    def _decision_ratio(self, size: int) -> float:
+        return work_ratio(self.judged_samples, size, _FIXED_DECISION)
 
     def _left_of_first_rung(self, budget: float) -> float:
         return self.clock.left() - (1.0 - _SHARE_OF_FIRST_RUNG) * budget

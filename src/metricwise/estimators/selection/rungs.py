@@ -1,0 +1,102 @@
+"""Rungs of successive halving: subsets of the samples with their folds."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from metricwise._typing import Indices, Integers
+from metricwise.decisions.out_of_fold import NO_SAMPLES, Splits
+from metricwise.decisions.task import Task
+from metricwise.decisions.training_data import TrainingData
+
+_PROBE_SIZE = 1000  # samples that models which have seen them score, too
+
+
+@dataclass
+class Rung:
+    """A subset of the samples, its folds, and its probe: samples that the models which have seen them score, too."""
+
+    samples: Indices
+    splits: Splits
+    probe: Indices
+
+    @property
+    def test_samples(self) -> Indices:
+        """The samples in the order of the folds that test them."""
+        test_samples: Indices = self.samples[np.concatenate([test for _, test in self.splits])]
+        return test_samples
+
+    @property
+    def sizes(self) -> list[int]:
+        """The number of test samples of each fold."""
+        return [test.size for _, test in self.splits]
+
+
+def make_rung(task: Task, data: TrainingData, cv: Any, seed: int, samples: Indices) -> Rung | None:
+    """Return the rung of samples; None if they make no folds though all samples may.
+
+    Parameters
+    ----------
+    task, data
+        Task and all samples.
+    cv : int, splitter, iterable or None
+        Folds of all samples; subsets have three at most.
+    seed : int
+        Seeds folds and probe.
+    samples : array of int
+        Ascending samples of the rung.
+    """
+    strata, is_part = task.strata(data.target)[samples], samples.size < len(data.y)
+    part = data.take(samples) if is_part else data
+    with warnings.catch_warnings():
+        if is_part:
+            warnings.simplefilter("ignore")  # a rung may have too few samples of a class, though the data have enough
+        splits = part.split(_folds_of_part(cv) if is_part else cv, strata, seed, needed=True)
+    if is_part:
+        splits = _keep_trainable(splits, strata)
+        if not splits and not data.has_random_folds:
+            return None  # groups, or the user's own folds, that only larger parts have enough of
+    if not splits:
+        needed = "at least two must be different" if data.groups is None else "there must be some in two groups"
+        raise ValueError(
+            "candidates are judged on out-of-fold samples, but the rarest class has "
+            f"{int(np.bincount(strata).min())} samples, of which {needed}: collect more samples of it"
+        )
+    return Rung(samples, splits, task.draw_probe(data.target[samples], seed, most=_PROBE_SIZE))
+
+
+def make_held_out_rung(task: Task, data: TrainingData, seed: int, samples: Indices) -> Rung | None:
+    """Return samples that no model has seen, with folds on each of which the thresholds of the others are judged.
+
+    None if there are no samples, or too few for folds.
+
+    Parameters
+    ----------
+    task, data
+        Task and all samples.
+    seed : int
+        Seeds the folds.
+    samples : array of int
+        Ascending samples that no model has seen.
+    """
+    if not samples.size:
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # fewer folds than usual are no concern of the user
+        splits = data.take(samples).split(None, task.strata(data.target)[samples], seed, needed=True)
+    return Rung(samples, splits, NO_SAMPLES) if splits else None
+
+
+def _folds_of_part(cv: Any) -> Any:
+    return min(3, cv) if isinstance(cv, Integral) else 3
+
+
+def _keep_trainable(splits: Splits, strata: Integers) -> Splits:
+    """Return the splits whose training samples have all classes."""
+    n_classes = np.unique(strata).size
+    return [split for split in splits if np.unique(strata[split[0]]).size == n_classes]

@@ -1,0 +1,90 @@
+"""Random subsets of the samples, and samples that are in none of them."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+
+from metricwise._typing import Indices, Integers
+from metricwise.decisions.groups import draw_whole_groups
+from metricwise.decisions.out_of_fold import NO_SAMPLES
+from metricwise.decisions.training_data import TrainingData
+
+_HELD_OUT, _MINORITY_HELD_OUT = 4000, 60  # samples, and minority samples, that choose a threshold well
+_FEWEST_PARTS, _MOST_PARTS = 5, 100  # of the samples, one of which is held out
+
+
+@dataclass(frozen=True)
+class Subsets:
+    """Draws stratified subsets of the samples, of whole groups where there are groups.
+
+    Attributes
+    ----------
+    data : TrainingData
+        All samples.
+    strata : array of int
+        Codes that subsets are stratified by.
+    seed : int
+        Seeds the subsets.
+    held_out : array of int
+        Samples that are in no subset but that of all samples.
+    """
+
+    data: TrainingData
+    strata: Integers
+    seed: int
+    held_out: Indices
+
+    @property
+    def most(self) -> int:
+        """The size of the largest subset without the samples that are held out."""
+        return self.strata.size - self.held_out.size
+
+    def draw(self, size: int) -> Indices:
+        """Return about ``size`` samples, ascending, or all samples; larger subsets contain smaller ones."""
+        everything = np.arange(self.strata.size)
+        if size >= self.strata.size:
+            return everything
+        allowed = np.setdiff1d(everything, self.held_out, assume_unique=True)
+        groups = self.data.groups_of(allowed)
+        if size >= allowed.size:
+            return allowed
+        if groups is None:
+            return allowed[_draw_part(self.strata[allowed], size, self.seed)]
+        return allowed[draw_whole_groups(groups, self.strata[allowed], size, self.seed)]
+
+
+def hold_out(data: TrainingData, strata: Integers, seed: int) -> Indices:
+    """Return samples that share neither groups nor copies with the others; none if they would be too few.
+
+    None are held out where the folds are the user's own: only the user knows which samples are independent of others.
+
+    Parameters
+    ----------
+    data : TrainingData
+        All samples.
+    strata : array of int
+        Codes that every part of the samples has in the same shares.
+    seed : int
+        Seeds the parts.
+    """
+    if data.splits is not None:
+        return NO_SAMPLES
+    rarest = np.unique(strata, return_counts=True)[1].min()
+    wanted = max(_HELD_OUT, _MINORITY_HELD_OUT * strata.size / rarest)
+    n_parts = int(np.clip(strata.size / wanted, _FEWEST_PARTS, _MOST_PARTS))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of too few samples for so many parts, which are then not used
+        splits = data.split(n_parts, strata, seed, needed=True)
+    return splits[0][1] if len(splits) >= _FEWEST_PARTS else NO_SAMPLES
+
+
+def _draw_part(strata: Integers, size: int, seed: int) -> Indices:
+    random = np.random.default_rng((seed, 7))
+    parts = []
+    for label in np.unique(strata):
+        samples = random.permutation(np.flatnonzero(strata == label))
+        parts.append(samples[: max(2, round(size * samples.size / strata.size))])
+    return np.sort(np.concatenate(parts))
