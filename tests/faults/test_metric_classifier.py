@@ -49,7 +49,7 @@ def test_a_class_too_small_for_folds_raises():
 )
 def test_an_unreachable_precision_raises(confidence, message):
     noise = np.random.default_rng(0).normal(size=(300, 3))
-    labels = np.arange(300) % 4 == 0
+    labels = np.arange(300) % 5 == 0
     settings = {"samples": noise, "y": labels, "confidence": confidence}
     expect_error(UnreachableGuaranteeError, message, measure=RecallAtPrecision(0.9), **settings)
     expect_error(UnreachableGuaranteeError, message, subject_to="precision>=0.9", **settings)
