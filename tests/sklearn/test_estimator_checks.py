@@ -21,7 +21,6 @@ from sklearn.utils.estimator_checks import (
     check_sample_weights_not_overwritten,
     check_sample_weights_pandas_series,
     check_sample_weights_shape,
-    parametrize_with_checks,
 )
 
 from metricwise import (
@@ -41,27 +40,29 @@ from metricwise import (
     get_measure,
 )
 from metricwise.measures import is_symmetric
+from tests.sklearn.checks import parametrize_with_checks, run_check
 
 ESTIMATORS = [
-    MultivariateSVC(),
-    # Out-of-fold thresholds need five more fits, by shared code: variants do without.
+    # Few folds and passes: what is checked does not depend on their number.
+    MultivariateSVC(cv=3),
+    # Out-of-fold thresholds need more fits, by shared code: variants do without.
     MultivariateSVC("g_mean", threshold="train"),
     MultivariateSVC("prbep", threshold="train"),
     MultivariateSVC("accuracy", threshold="train"),
     MultivariateSVC("f1", threshold=0.0),
     # gamma="scale" uses the unweighted variance of X, as in scikit-learn.
     MultivariateSVC(kernel="rbf", gamma="auto", cv=3),
-    AUCSVC(),
-    AUCSVC(norm=2),
+    AUCSVC(cv=3),
+    AUCSVC(norm=2, threshold="train"),
     AUCSVC(kernel="rbf", gamma="auto", threshold="train"),
     SmoothedSVC(threshold="train"),
     FeatureSelectingSVC(threshold="train"),
-    AMPClassifier(),
+    AMPClassifier(cv=3),
     AMPClassifier("cohen_kappa", threshold=0.0),
-    SPADEClassifier(),
-    SPADEClassifier("min_rate", schedule="paper", threshold=0.0),
-    STAMPClassifier(),
-    STAMPClassifier("jaccard", threshold=0.0),
+    SPADEClassifier(n_passes=3),
+    SPADEClassifier("min_rate", n_passes=3, schedule="paper", threshold=0.0),
+    STAMPClassifier(n_passes=3),
+    STAMPClassifier("jaccard", n_passes=3, threshold=0.0),
     MiniBatchSVC(n_passes=3, threshold=0.0),
     SparseCodingClassifier(tol=1e-3, threshold=0.0),
     SparseCodingClassifier(max_iter=10, threshold=0.0, variant="paper"),
@@ -76,8 +77,7 @@ ESTIMATORS = [
 # Binary classifiers get two classes made of three. Before 1.7 the first sample decides which, and as the check shuffles
 # one of its two data sets before that, it compares models of different classes.
 FIRST_SAMPLE = dict.fromkeys(
-    ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"),
-    "gives repeated and weighted samples different labels",
+    ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"), ""
 )
 
 ONE_OR_TWO = (
@@ -89,19 +89,22 @@ ONE_OR_TWO = (
     check_sample_weights_pandas_series,
     check_sample_weights_shape,
 )
-UNNAMED = dict.fromkeys((check.__name__ for check in ONE_OR_TWO), "has the classes 1 and 2, and does not name one")
-UNNAMED |= {"check_classifiers_classes": "has words as classes, and does not name the positive one"}
+UNNAMED = dict.fromkeys(
+    [*(check.__name__ for check in ONE_OR_TWO), "check_classifiers_classes"], "depends on which class is positive"
+)
+UNNAMED["check_sample_weights_pandas_series"] = "raises error if 'sample_weight'"  # whatever the error is
 
 
 def needs_positive_class(estimator):
     return not is_symmetric(get_measure(estimator.measure))
 
 
-def list_expected_failures(estimator):
+def list_failures(estimator):
+    """Return the checks that must fail, with their messages."""
     is_binary = not get_tags(estimator).classifier_tags.multi_class
     expected = dict(FIRST_SAMPLE) if is_binary and Version(sklearn.__version__) < Version("1.7") else {}
     if isinstance(estimator, MultivariateSVC) and estimator.measure == "g_mean":
-        expected |= {"check_class_weight_classifiers": "weighs classes, on which the G-mean of two does not depend"}
+        expected |= {"check_class_weight_classifiers": ""}  # weighs classes: the G-mean of two does not depend on it
     return expected | (UNNAMED if needs_positive_class(estimator) else {})
 
 
@@ -110,9 +113,9 @@ def list_expected_failures(estimator):
 @pytest.mark.filterwarnings("ignore:the surrogate of")
 @pytest.mark.filterwarnings("ignore:the rarest class has")
 @pytest.mark.filterwarnings("ignore:two folds are too few")
-@parametrize_with_checks(ESTIMATORS, expected_failed_checks=list_expected_failures)
+@parametrize_with_checks(ESTIMATORS)
 def test_estimator_checks(estimator, check):
-    check(estimator)
+    run_check(estimator, check, list_failures(estimator))
 
 
 PLUG_INS = [
@@ -120,13 +123,13 @@ PLUG_INS = [
     PlugInClassifier(LogisticRegression(), "g_mean", threshold="max"),
     MetricClassifier(candidates=["logistic"]),
 ]
-THRESHOLDS = {"check_classifiers_train": "wants the most probable class; here the threshold decides"}
+THRESHOLDS = {"check_classifiers_train": ""}  # wants the most probable class; here the threshold decides
 
 
 @pytest.mark.filterwarnings("ignore:the rarest class has")
-@parametrize_with_checks(PLUG_INS, expected_failed_checks=lambda one: THRESHOLDS | list_expected_failures(one))
+@parametrize_with_checks(PLUG_INS)
 def test_estimator_checks_of_any_classifier_with_a_threshold(estimator, check):
-    check(estimator)
+    run_check(estimator, check, THRESHOLDS | list_failures(estimator))
 
 
 ASYMMETRIC = [one for one in (*ESTIMATORS, *PLUG_INS) if needs_positive_class(one)]
