@@ -9,7 +9,7 @@ import numpy as np
 
 from metricwise import MiniBatchSVC, SPADEClassifier, STAMPClassifier
 
-N_PASSES = 60
+N_PASSES = 30
 
 
 def train(case, path, checkpoint):

@@ -12,13 +12,14 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 
-# The process reports its peak after training: in kilobytes on Linux, in bytes on macOS.
+# The process reports its peak so far after each training: in kilobytes on Linux, in bytes on macOS.
 SCRIPT = """
 import resource, sys
 from metricwise import STAMPClassifier
-model = STAMPClassifier("f1").fit_stream(sys.argv[1], chunk_rows=2000, n_passes=int(sys.argv[2]))
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-print(model.result_.n_samples, peak * (1 if sys.platform == "darwin" else 1024))
+for path in sys.argv[2:]:
+    model = STAMPClassifier("f1").fit_stream(path, chunk_rows=2000, n_passes=int(sys.argv[1]))
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    print(model.result_.n_samples, peak * (1 if sys.platform == "darwin" else 1024))
 """
 
 
@@ -37,26 +38,24 @@ def write_samples(path, n_samples):
             file.write("\n".join(block) + "\n")
 
 
-def measure_peak_memory(path, n_passes, expected_samples):
+def measure_peak_memory(paths, n_passes):
+    """Train on one file after the other; return the numbers of samples and the peaks of the process after each."""
     # The C library raises the size from which freed blocks are returned to the system. With a fixed size, the peak
     # is what the program holds at one time.
     environment = os.environ | {"PYTHONPATH": str(ROOT / "src"), "MALLOC_MMAP_THRESHOLD_": "131072"}
-    command = [sys.executable, "-c", SCRIPT, str(path), str(n_passes)]
+    command = [sys.executable, "-c", SCRIPT, str(n_passes), *map(str, paths)]
     run = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
-    n_samples, peak = map(int, run.stdout.split())
-    assert n_samples == expected_samples
-    return peak
+    return np.array(run.stdout.split(), dtype=int).reshape(-1, 2).T
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the resource module is part of POSIX only")
 @pytest.mark.parametrize(("kind", "n_passes"), [("csv", 1), ("svm", 2)])
 def test_peak_memory_does_not_grow_with_the_file(tmp_path, kind, n_passes):
-    peaks, sizes = [], []
-    for n_samples in (60_000, 240_000):  # each file has more than one block
-        path = tmp_path / f"{n_samples}.{kind}"
+    sizes = np.array([60_000, 240_000])  # each file has more than one block
+    paths = [tmp_path / f"{n_samples}.{kind}" for n_samples in sizes]
+    for path, n_samples in zip(paths, sizes, strict=True):
         write_samples(path, n_samples)
-        sizes.append(path.stat().st_size)
-        expected_samples = n_samples if n_passes == 1 else n_passes * (n_samples - n_samples // 10)
-        peaks.append(measure_peak_memory(path, n_passes, expected_samples))
-    assert sizes[1] - sizes[0] > 21e6
+    n_samples, peaks = measure_peak_memory(paths, n_passes)
+    np.testing.assert_array_equal(n_samples, sizes if n_passes == 1 else n_passes * (sizes - sizes // 10))
+    assert paths[1].stat().st_size - paths[0].stat().st_size > 21e6
     assert peaks[1] - peaks[0] < 10e6
