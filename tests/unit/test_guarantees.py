@@ -93,7 +93,7 @@ def test_candidates_fall_in_margin_and_rise_in_measure():
     assert np.all(np.diff(FBeta().value(*tables)) > 0.0)
 
 
-LARGE = make_scores(200_000, 10_000)
+LARGE = make_scores(50_000, 10_000)
 GUARANTEES = {
     "recall at a precision": ("recall", [("precision", ">=", 0.8)]),
     "precision at a recall": ("precision", [("recall", ">=", 0.8)]),

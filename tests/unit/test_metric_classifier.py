@@ -418,15 +418,15 @@ def test_intervals_allow_for_growth_after_a_single_rung():
 
 @pytest.mark.parametrize("measure", ["f1", "roc_auc"])
 def test_intervals_cover_the_score_on_new_samples(measure):
-    """Fit twenty models, each on fresh samples, and evaluate each on as many new ones."""
+    """Fit twelve models, each on fresh samples, and evaluate each on as many new ones."""
     X, y = make_classification(40_000, 6, n_informative=4, weights=[0.8], flip_y=0.1, random_state=3)
     learners = {"weak": LogisticRegression(C=0.01), "strong": LogisticRegression(), "svm": LinearSVC()}
     held = 0
-    for seed in range(20):
+    for seed in range(12):
         samples = np.random.default_rng(seed).permutation(len(y))
         train, new = samples[:400], samples[400:800]
         model = MetricClassifier(measure, candidates=learners, random_state=seed)
         low, high = model.fit(X[train], y[train]).expected_score_interval_
         held += low <= model.score(X[new], y[new]) <= high
-    # At a coverage of 0.9, fewer than 14 occur once in 400 times.
-    assert held >= 14
+    # At a coverage of 0.9, fewer than 8 occur once in 230 times.
+    assert held >= 8
