@@ -42,6 +42,11 @@ from metricwise import (
 from metricwise.measures import is_symmetric
 from tests.sklearn.checks import parametrize_with_checks, run_check
 
+# Binary classifiers get two classes made of three. Before 1.7 the first sample decides which: the numbers 1 and 2, or 2
+# and 3, of which F1 needs the positive one.
+IS_OLD = Version(sklearn.__version__) < Version("1.7")
+OF_TWO_CLASSES = "cohen_kappa" if IS_OLD else "f1"
+
 ESTIMATORS = [
     # Few folds and passes: what is checked does not depend on their number.
     MultivariateSVC(cv=3),
@@ -56,7 +61,7 @@ ESTIMATORS = [
     AUCSVC(norm=2, threshold="train"),
     AUCSVC(kernel="rbf", gamma="auto", threshold="train"),
     SmoothedSVC(threshold="train"),
-    FeatureSelectingSVC(threshold="train"),
+    FeatureSelectingSVC(OF_TWO_CLASSES, threshold="train"),
     AMPClassifier(cv=3),
     AMPClassifier("cohen_kappa", threshold=0.0),
     SPADEClassifier(n_passes=3),
@@ -67,15 +72,16 @@ ESTIMATORS = [
     SparseCodingClassifier(tol=1e-3, threshold=0.0),
     SparseCodingClassifier(max_iter=10, threshold=0.0, variant="paper"),
     # A learner with decision values: a check requires labels of the largest probability, not of a threshold.
-    CostSensitiveClassifier(RidgeClassifier(tol=1e-10)),
+    CostSensitiveClassifier(RidgeClassifier(tol=1e-10), OF_TWO_CLASSES),
     CostSensitiveClassifier(DecisionTreeClassifier(max_depth=3, random_state=0), "g_mean"),
-    AdaptedSVC("f1", [("line", RidgeClassifier(tol=1e-10))], cv=3),
-    AdaptedSVC("f1", [("tree", DecisionTreeClassifier(max_depth=3, random_state=0))], cv=3, use_features=False),
+    AdaptedSVC(OF_TWO_CLASSES, [("line", RidgeClassifier(tol=1e-10))], cv=3),
+    AdaptedSVC(
+        OF_TWO_CLASSES, [("tree", DecisionTreeClassifier(max_depth=3, random_state=0))], cv=3, use_features=False
+    ),
     AdaptedSVC("roc_auc", [("line", RidgeClassifier(tol=1e-10))], use_features=False, cv=2, tol=1e-2),
 ]
 
-# Binary classifiers get two classes made of three. Before 1.7 the first sample decides which, and as the check shuffles
-# one of its two data sets before that, it compares models of different classes.
+# As these checks shuffle one of their two data sets before the first sample decides, they compare different classes.
 FIRST_SAMPLE = dict.fromkeys(
     ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"), ""
 )
@@ -102,7 +108,7 @@ def needs_positive_class(estimator):
 def list_failures(estimator):
     """Return the checks that must fail, with their messages."""
     is_binary = not get_tags(estimator).classifier_tags.multi_class
-    expected = dict(FIRST_SAMPLE) if is_binary and Version(sklearn.__version__) < Version("1.7") else {}
+    expected = dict(FIRST_SAMPLE) if is_binary and IS_OLD else {}
     if isinstance(estimator, MultivariateSVC) and estimator.measure == "g_mean":
         expected |= {"check_class_weight_classifiers": ""}  # weighs classes: the G-mean of two does not depend on it
     return expected | (UNNAMED if needs_positive_class(estimator) else {})
@@ -119,9 +125,9 @@ def test_estimator_checks(estimator, check):
 
 
 PLUG_INS = [
-    PlugInClassifier(LogisticRegression()),
-    PlugInClassifier(LogisticRegression(), "g_mean", threshold="max"),
-    MetricClassifier(candidates=["logistic"]),
+    PlugInClassifier(LogisticRegression(), cv=3),
+    PlugInClassifier(LogisticRegression(), "g_mean", threshold="max", cv=3),
+    MetricClassifier(candidates=["logistic"], cv=3),
 ]
 THRESHOLDS = {"check_classifiers_train": ""}  # wants the most probable class; here the threshold decides
 
