@@ -195,8 +195,10 @@ def test_weights_of_a_table_give_the_model_of_the_library(folder, tmp_path):
     assert found.result_.certificate.upper == pytest.approx(expected.result_.certificate.upper, rel=found.tol)
     certified = json.loads(run_command("certify", model, tmp_path / "rows.csv", "--disk", "--json", "-q").stdout)
     assert certified["certificates"][0]["upper"] == pytest.approx(found.result_.certificate.upper, rel=1e-6)
-    evaluated = run_command("evaluate", model, tmp_path / "rows.csv", "--disk", "--weight", "w")
-    assert "sample weights are not used in evaluation" in evaluated.stderr
+    printed = run_command(
+        "evaluate", model, tmp_path / "rows.csv", "--disk", "--weight", "w", "--measure", "f1", "--json"
+    )
+    assert json.loads(printed.stdout)["measures"][0]["value"] == pytest.approx(found.score(X, LABELS, weights))
     labels = run_command("predict", model, tmp_path / "rows.csv", "--disk", "--weight", "w", "-q").stdout
     assert labels == run_command("predict", model, folder / "rows.csv", "--disk", "-q").stdout
 

@@ -12,7 +12,16 @@ import click
 from metricwise.cli import algorithms
 from metricwise.cli.algorithms import AlgorithmName, Settings
 from metricwise.cli.console import Console, Outcome, command, format_table, join_lines
-from metricwise.cli.options import DataOptions, MeasureText, Seconds, data_options, groups_option, pos_label_option
+from metricwise.cli.options import (
+    GROUPS_OF_FOLDS,
+    DataOptions,
+    MeasureText,
+    Seconds,
+    data_options,
+    groups_option,
+    pos_label_option,
+)
+from metricwise.cli.samples import describe_samples, format_samples
 
 if TYPE_CHECKING:
     from metricwise.io import Table
@@ -40,7 +49,7 @@ _DEFAULT_MULTILABEL = ("binary-relevance", "plug-in", "auto")
 @click.option("--confidence", default=0.9, show_default=True, type=click.FloatRange(0, 1, True, True))
 @pos_label_option("1 of 0 and 1 or of -1 and 1, or true; others must be named, unless the measure treats both alike")
 @click.option("--seed", default=0, show_default=True)
-@groups_option
+@groups_option(GROUPS_OF_FOLDS)
 @data_options
 @command
 def compare(
@@ -60,8 +69,11 @@ def compare(
     """Compare algorithms on DATA: each is trained for each measure and evaluated by it in cross-validation.
 
     Values are means over folds. Intervals come from a bootstrap that draws the same samples for all algorithms, so that
-    the differences are paired.
+    the differences are paired. Samples count by the weights that --weight names, in training and in evaluation; with
+    --groups, folds and resamples consist of whole groups.
     """
+    import numpy as np
+
     from metricwise.decisions.targets import describe_positive_class
     from metricwise.io import read_table
 
@@ -74,8 +86,6 @@ def compare(
             **data_options.file_options(),
         )
     console.note(table.recognised)
-    if table.sample_weight is not None:
-        console.note("Warning: sample weights are used in training, but not in evaluation")
     assert table.y is not None
     is_multilabel = table.y.ndim == 2
     positive = pos_label if is_multilabel else algorithms.parse_label(pos_label, sorted(set(table.y.tolist())))
@@ -99,14 +109,16 @@ def compare(
         "folds": len(job.splits),
         "confidence": confidence,
         "measures": found,
+        **describe_samples(job.weights, job.groups),
     }
     texts = [_format_comparison(measure, result, confidence) for measure, result in found.items()]
+    heading = format_samples(facts)
     classes = [] if is_multilabel else sorted(set(table.y.tolist()))
     if len(classes) == 2:
         label = classes[1] if positive is None else positive
-        facts |= {"positive": {"label": label, "share": float((table.y == label).mean())}}
-        texts.insert(0, describe_positive_class(**facts["positive"]))
-    return Outcome("\n\n".join(texts), facts)
+        facts |= {"positive": {"label": label, "share": float(np.average(job.y == label, weights=job.weights))}}
+        heading.insert(0, describe_positive_class(**facts["positive"]))
+    return Outcome("\n\n".join(["\n".join(heading), *texts] if heading else texts), facts)
 
 
 @dataclass
@@ -125,14 +137,16 @@ class _Comparison:
     def __init__(self, table: Table, folds: int, confidence: float, seed: int) -> None:
         import numpy as np
 
-        from metricwise.decisions.groups import validate_groups
         from metricwise.decisions.out_of_fold import make_splits
+        from metricwise.reporting.predictions import drop_weightless
+        from metricwise.reporting.resampling import SampleGroups
 
         assert table.y is not None
         self.table, self.confidence, self.seed = table, confidence, seed
-        strata = np.zeros(table.n_rows) if table.y.ndim == 2 else table.y
-        codes, self.groups = np.unique(strata, return_inverse=True)[1], validate_groups(table.groups, table.n_rows)
-        self.splits = make_splits(folds, table.X, codes, seed, needed=True, groups=self.groups)
+        self.X, self.y, self.weights, groups = drop_weightless(table.X, table.y, table.sample_weight, table.groups)
+        codes = np.unique(np.zeros(len(self.y)) if self.y.ndim == 2 else self.y, return_inverse=True)[1].ravel()
+        self.groups = SampleGroups.of(groups, codes)
+        self.splits = make_splits(folds, self.X, codes, seed, needed=True, groups=groups)
         if not self.splits:
             kind = "distinct samples" if self.groups is None else "groups"
             raise ValueError(f"the samples are too few for folds: give at least two {kind} of every class")
@@ -142,21 +156,25 @@ class _Comparison:
         from metricwise._sklearn import take_samples
         from metricwise.reporting.predictions import collect_predictions
 
-        table, run, started = self.table, _Run(name), time.perf_counter()
-        assert table.y is not None
-        names = list(table.target_names) if table.y.ndim == 2 else None
+        run, started = _Run(name), time.perf_counter()
+        names = list(self.table.target_names) if self.y.ndim == 2 else None
+        given = {"sample_weight": self.weights, "groups": None if self.groups is None else self.groups.codes}
         for number, (train, test) in enumerate(self.splits):
             progress.fraction = number / len(self.splits)
-            samples, weights = take_samples(table.X, train), table.sample_weight
-            given = {"sample_weight": weights, "groups": self.groups}
+            samples = take_samples(self.X, train)
             of_fold = {name: values[train] for name, values in given.items() if values is not None}
             try:
-                model = algorithms.build_estimator(name, settings, samples).fit(samples, table.y[train], **of_fold)
+                model = algorithms.build_estimator(name, settings, samples).fit(samples, self.y[train], **of_fold)
             except TypeError as error:  # a measure that lacks what the algorithm needs
                 run.refusal = join_lines(error)
                 return run
-            test_samples = take_samples(table.X, test)
-            run.folds.append(collect_predictions(model, test_samples, table.y[test], settings.pos_label, names))
+            weights = None if self.weights is None else self.weights[test]
+            found = collect_predictions(
+                model, take_samples(self.X, test), self.y[test], settings.pos_label, names, weights
+            )
+            # A fold may hold few groups; how far their weights vary follows from the groups of all folds.
+            groups = None if self.groups is None else self.groups.take(test)
+            run.folds.append(replace(found, groups=groups))
         run.seconds = time.perf_counter() - started
         return run
 

@@ -18,7 +18,16 @@ from metricwise.cli.models import (
     set_threshold,
     threshold_option,
 )
-from metricwise.cli.options import DataOptions, MeasureText, data_options, pos_label_option
+from metricwise.cli.options import (
+    GROUPS_OF_INTERVALS,
+    ColumnKey,
+    DataOptions,
+    MeasureText,
+    data_options,
+    groups_option,
+    pos_label_option,
+)
+from metricwise.cli.samples import describe_samples, format_samples
 
 if TYPE_CHECKING:
     from metricwise.reporting.predictions import Predictions
@@ -41,6 +50,7 @@ _FIRST = ("precision", "recall", "specificity", "npv")
 @pos_label_option("that of the model")
 @click.option("--seed", default=0, show_default=True, help="Seed of the bootstrap.")
 @threshold_option
+@groups_option(GROUPS_OF_INTERVALS)
 @disk_options
 @data_options
 @command
@@ -53,16 +63,20 @@ def evaluate(
     pos_label: str | None,
     seed: int,
     threshold: float | None,
+    groups: ColumnKey | None,
     memory_limit: int | str | None,
     data_options: DataOptions,
 ) -> Outcome:
     """Evaluate MODEL on the labelled samples of DATA, which should not be those of training.
 
-    Intervals come from a Bayesian bootstrap of the samples. For two classes, the counts of true and false positives
-    and negatives are printed, too.
+    Intervals come from a Bayesian bootstrap of the samples, or of the groups that --groups names. For two classes, the
+    counts of true and false positives and negatives are printed, too. Samples count by the weights that --weight names.
     """
+    import numpy as np
+
     from metricwise.decisions.targets import describe_positive_class
     from metricwise.reporting.evaluation import evaluate, resolve_measure
+    from metricwise.reporting.markup import tally
     from metricwise.reporting.predictions import collect_predictions
 
     trained = load_model(model)
@@ -73,11 +87,15 @@ def evaluate(
             f"the measure of the model, {missing!r}, is a function of yours, which its file does not hold: other "
             "measures follow; metricwise.load(path, measure=...) takes it in Python"
         )
-    table = read_like_training(console, trained, data, data_options, labelled=True, memory_limit=memory_limit)
+    table = read_like_training(
+        console, trained, data, data_options, labelled=True, groups=groups, memory_limit=memory_limit
+    )
     notes, records = get_table_info(trained), []
     with console.progress("evaluating"):
         positive = read_pos_label(trained, pos_label)
-        found = collect_predictions(trained, table.X, table.y, positive, _get_label_names(table))
+        found = collect_predictions(
+            trained, table.X, table.y, positive, _get_label_names(table), table.sample_weight, table.groups
+        )
         chosen = _choose_measures(measures, notes.get("measure"), found.kind)
         if not measures and found.unnamed is not None:
             chosen = _leave_out_asymmetric(console, chosen)
@@ -93,24 +111,24 @@ def evaluate(
             values = {"value": evaluation.value, "low": low, "high": high}
             records.append({"measure": text, **values, "settings": _find_settings(measure, found)})
     facts = {"rows": table.n_rows, "confidence": confidence, "measures": records}
-    lines = [_format_measures(records, confidence)]
+    facts |= describe_samples(found.weights if found.is_weighted else None, found.groups)
+    lines = [*format_samples(facts), _format_measures(records, confidence)]
     if found.kind == "binary":
-        label, share = found.problems[0].label, float(found.problems[0].truth.mean())
-        counts = _count_labels(found)
-        facts |= {"positive": {"label": label, "share": share}, "counts": counts}
+        problem, counts = found.problems[0], _count_labels(found)
+        positive_class = {"label": problem.label, "share": float(np.average(problem.truth, weights=problem.weights))}
+        facts |= {"positive": positive_class, "counts": counts}
         lines[:0] = [
-            describe_positive_class(label, share),
-            ", ".join(f"{cell} {count}" for cell, count in counts.items()),
+            describe_positive_class(**positive_class),
+            ", ".join(f"{cell} {tally(count)}" for cell, count in counts.items()),
         ]
     return Outcome("\n".join(lines), facts)
 
 
-def _count_labels(found: Predictions) -> dict[str, int]:
-    """Return the contingency table of predictions for two classes."""
-    from metricwise.measures import contingency_table
-
-    table = contingency_table(found.problems[0].truth, found.problems[0].predicted)
-    return {cell: int(getattr(table, cell)) for cell in ("tp", "fp", "fn", "tn")}
+def _count_labels(found: Predictions) -> dict[str, float]:
+    """Return the contingency table of predictions for two classes: counts, or sums of weights."""
+    table = found.problems[0].table
+    number = float if found.is_weighted else int
+    return {cell: number(getattr(table, cell)) for cell in ("tp", "fp", "fn", "tn")}
 
 
 def _find_settings(measure: Any, found: Predictions) -> dict[str, float]:
@@ -118,8 +136,9 @@ def _find_settings(measure: Any, found: Predictions) -> dict[str, float]:
     from metricwise.measures import RestrictsLabellings
 
     if isinstance(measure, RestrictsLabellings):
-        truth = found.problems[0].truth
-        return {"k": round(measure.predicted_positives(float(truth.sum()), float(truth.size)))}
+        weights = found.weights
+        n_positives, n_samples = float(weights @ found.problems[0].truth), float(weights.sum())
+        return {"k": round(measure.predicted_positives(n_positives, n_samples))}
     if measure.response == "labels":
         return {}
     own = {field.name: getattr(measure, field.name) for field in dataclasses.fields(measure)}

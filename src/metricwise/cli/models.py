@@ -125,24 +125,48 @@ def read_like_training(
     *,
     labelled: bool,
     weighted: bool = False,
+    groups: ColumnKey | None = None,
     memory_limit: int | str | None = None,
 ) -> Table:
     """Return a table with the columns of a model, by name and in the model's order.
 
-    With ``memory_limit`` the samples stay on disk; the columns must then be in the order of training.
+    Parameters
+    ----------
+    console : Console
+        Notes how the file was read.
+    model : fitted classifier
+        The model.
+    path : str
+        The file.
+    options : DataOptions
+        How to read it.
+    labelled : bool
+        Whether the file has labels, by default in the column of training.
+    weighted : bool
+        Whether weights are by default in the column of training, as samples of that training have to have them.
+    groups : column, optional
+        Column of the groups of the samples.
+    memory_limit : int or str, optional
+        The samples stay on disk, in blocks of so much memory; the columns must then be in the order of training.
     """
     if memory_limit is not None:
+        if groups is not None:
+            raise click.UsageError("--groups is for samples in memory: leave --disk out, or --groups")
         table = _open_like_training(console, model, path, options, labelled, weighted, memory_limit)
     else:
-        table = _read_like_training(console, model, path, options, labelled, weighted)
+        table = _read_like_training(console, model, path, options, labelled, weighted, groups)
     console.note(table.recognised)
-    if labelled and not weighted and table.sample_weight is not None:
-        console.note("Warning: sample weights are not used in evaluation")
     return table
 
 
 def _read_like_training(
-    console: Console, model: Any, path: str, options: DataOptions, labelled: bool, weighted: bool
+    console: Console,
+    model: Any,
+    path: str,
+    options: DataOptions,
+    labelled: bool,
+    weighted: bool,
+    groups: ColumnKey | None,
 ) -> Table:
     from metricwise.io import read_table
 
@@ -155,9 +179,10 @@ def _read_like_training(
             path,
             target=None if target is None else tuple(target),
             weight=weight,
+            groups=groups,
             columns=columns,
             # Columns with names are found by these; those of a file without names are at the places of training.
-            drop=[which for which in notes.get("drop", ()) if isinstance(which, int)],
+            drop=[which for which in notes.get("drop", ()) if isinstance(which, int) and which != groups],
             n_features=None if columns else notes.get("n_features", getattr(model, "n_features_in_", None)),
             **_like_training(options, notes).file_options(),
         )

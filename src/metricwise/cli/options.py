@@ -174,13 +174,13 @@ class DataOptions:
         }
 
 
-def groups_option(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the option that names the column of groups."""
-    return click.option(
-        "--groups",
-        type=Column(),
-        help="Column of groups, such as patients: samples of one stay together in all folds; no feature.",
-    )(function)
+def groups_option(effect: str) -> Callable[..., Any]:
+    """Return a decorator that adds ``--groups``, given what the groups do."""
+    return click.option("--groups", type=Column(), help=f"Column of groups, such as patients: {effect}; no feature.")
+
+
+GROUPS_OF_FOLDS = "samples of one stay together in all folds"
+GROUPS_OF_INTERVALS = "samples of one are drawn together, so that intervals are for new groups"
 
 
 def pos_label_option(default: str) -> Callable[..., Any]:

@@ -13,7 +13,15 @@ from metricwise.cli.models import (
     read_like_training,
     read_pos_label,
 )
-from metricwise.cli.options import DataOptions, MeasureText, data_options, pos_label_option
+from metricwise.cli.options import (
+    GROUPS_OF_INTERVALS,
+    ColumnKey,
+    DataOptions,
+    MeasureText,
+    data_options,
+    groups_option,
+    pos_label_option,
+)
 
 
 @click.command(short_help="Write an HTML page about a model.")
@@ -29,6 +37,7 @@ from metricwise.cli.options import DataOptions, MeasureText, data_options, pos_l
 @click.option("--title", help="Title of the page.")
 @click.option("--confidence", default=0.9, show_default=True, type=click.FloatRange(0, 1, True, True))
 @pos_label_option("that of the model")
+@groups_option(GROUPS_OF_INTERVALS)
 @data_options
 @command
 def report(
@@ -41,11 +50,12 @@ def report(
     title: str | None,
     confidence: float,
     pos_label: str | None,
+    groups: ColumnKey | None,
     data_options: DataOptions,
 ) -> Outcome:
     """Write a page about MODEL, evaluated on the labelled samples of DATA: one HTML file that needs no network.
 
-    Samples count by the weights that --weight names.
+    Samples count by the weights that --weight names, and intervals are for new groups of the column --groups.
     """
     import metricwise
 
@@ -57,8 +67,7 @@ def report(
             f"the measure of {model}, {missing!r}, is a function of yours, which the file does not hold: name another "
             "by --measure, or call metricwise.report in Python with metricwise.load(path, measure=...)"
         )
-    is_weighted = data_options.weight is not None
-    table = read_like_training(console, trained, data, data_options, labelled=True, weighted=is_weighted)
+    table = read_like_training(console, trained, data, data_options, labelled=True, groups=groups)
     assert table.y is not None
     notes = get_table_info(trained)
     labels = list(table.target_names) if table.y.ndim == 2 else None
@@ -75,6 +84,7 @@ def report(
             label_names=labels,
             pos_label=read_pos_label(trained, pos_label),
             sample_weight=table.sample_weight,
+            groups=table.groups,
             confidence=confidence,
         )
     low, high = page.interval

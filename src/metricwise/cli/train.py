@@ -15,6 +15,7 @@ from metricwise.cli.console import Console, Outcome, command, show_passes
 from metricwise.cli.disk import disk_options, has_separate_labels, open_table
 from metricwise.cli.models import check_output, estimate_n_rows, spool_input, store_table_info
 from metricwise.cli.options import (
+    GROUPS_OF_FOLDS,
     Column,
     ColumnKey,
     Constraint,
@@ -74,7 +75,7 @@ _SAMPLES_BETWEEN_CHECKPOINTS = 100_000
 @click.option("--time-budget", type=Seconds(), help="Time limit of training, such as 5m.")
 @pos_label_option("1 of 0 and 1 or of -1 and 1, or true; others must be named, unless the measure treats both alike")
 @click.option("--seed", default=0, show_default=True)
-@groups_option
+@groups_option(GROUPS_OF_FOLDS)
 @click.option(
     "--drop", multiple=True, type=Column(), help="Column to leave out: a name or a position; may be repeated."
 )

@@ -122,7 +122,7 @@ def estimate_design_effect(
     found = by_group / by_sample if by_sample > 0.0 else whole
     mistakes = max(0.0, 1.0 - value(weights)) * float(np.bincount(codes, weights)[np.unique(codes)].min())
     effect = (mistakes * found + _UNSEEN * whole) / (mistakes + _UNSEEN)
-    return max(1.0, effect * _small_number_factor(groups, codes))
+    return max(1.0, effect * small_number_factor(groups, codes))
 
 
 def _variance(value: Callable[[Floats], float], resamples: Iterable[Floats]) -> float:
@@ -130,7 +130,7 @@ def _variance(value: Callable[[Floats], float], resamples: Iterable[Floats]) -> 
     return float(np.nanvar(values))
 
 
-def _small_number_factor(groups: Integers, codes: Integers) -> float:
+def small_number_factor(groups: Integers, codes: Integers) -> float:
     """Return how much wider a squared interval is for the groups of the class that has fewest."""
     count = min(np.unique(groups[codes == code]).size for code in np.unique(codes))
     freedom = max(count - 1.0, 1.0)

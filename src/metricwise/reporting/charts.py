@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaincinv
 
-from metricwise._typing import Floats
+from metricwise._typing import Floats, Integers
 from metricwise.measures.tables import divide
 from metricwise.reporting.evaluation import Evaluation
 from metricwise.reporting.importance import Importance
 from metricwise.reporting.markup import number, spread
 from metricwise.reporting.predictions import Problem, Scale
+from metricwise.reporting.resampling import SampleGroups
 from metricwise.reporting.steps import Steps
 from metricwise.reporting.svg import Chart, pad_range
 from metricwise.results import Result, StreamResult
@@ -137,8 +138,17 @@ class Calibration(NamedTuple):
     error: float
 
 
-def compute_calibration(problem: Problem, confidence: float) -> Calibration:
-    """Compare predicted probabilities with shares of positives, in groups that are about equally informative.
+def compute_calibration(problem: Problem, confidence: float, groups: SampleGroups | None = None) -> Calibration:
+    """Compare predicted probabilities with shares of positives, in bins that are about equally informative.
+
+    Parameters
+    ----------
+    problem : Problem
+        Truth and probabilities.
+    confidence : float
+        Confidence level of the intervals.
+    groups : SampleGroups, optional
+        Groups of the samples; the samples of a group in a bin are worth fewer independent ones.
 
     Examples
     --------
@@ -150,15 +160,18 @@ def compute_calibration(problem: Problem, confidence: float) -> Calibration:
     ([0.3], 0.05)
     """
     weights, edges = problem.weights, _edges(problem.scores, problem.weights)
-    group = np.searchsorted(edges, problem.scores, side="right")
-    counts = np.bincount(group, minlength=edges.size + 1)
+    bins = np.searchsorted(edges, problem.scores, side="right")
+    counts = np.bincount(bins, minlength=edges.size + 1)
 
     def sums(values: Floats) -> Floats:
-        return np.bincount(group, weights=values, minlength=edges.size + 1)[counts > 0].astype(np.float64)
+        return np.bincount(bins, weights=values, minlength=edges.size + 1)[counts > 0].astype(np.float64)
 
     total = sums(weights)
     predicted, observed = sums(weights * problem.scores) / total, sums(weights * problem.truth) / total
     n_effective = total**2 / sums(weights**2)  # samples of equal weight that vary as much (Kish)
+    if groups is not None:
+        found = np.unique(bins, return_inverse=True)[1].ravel()
+        n_effective = n_effective / _effects_of_groups(found, problem.truth - observed[found], weights, groups)
     tail = (1.0 - confidence) / 2.0
     prior = n_effective * observed + 0.5, n_effective * (1.0 - observed) + 0.5  # Jeffreys
     low, high = betaincinv(*prior, tail), betaincinv(*prior, 1.0 - tail)
@@ -166,8 +179,25 @@ def compute_calibration(problem: Problem, confidence: float) -> Calibration:
     return Calibration(predicted, observed, low, high, counts[counts > 0], error)
 
 
+def _effects_of_groups(bins: Integers, residuals: Floats, weights: Floats, groups: SampleGroups) -> Floats:
+    """Return the design effect in each bin: the variance of the mean if whole groups are drawn, relative to samples.
+
+    A bin without positives, or without negatives, may be so because its groups are alike.
+    """
+    parts = bins.astype(np.int64) * groups.n_groups + groups.codes
+    _, first, part_of = np.unique(parts, return_index=True, return_inverse=True)
+
+    def effect(values: Floats) -> Floats:
+        by_group = np.bincount(bins[first], weights=np.bincount(part_of.ravel(), weights=values) ** 2)
+        by_sample = np.bincount(bins, weights=values**2)
+        return np.divide(by_group, by_sample, out=np.zeros(by_group.size), where=by_sample > 0.0)
+
+    if_alike, found = effect(weights), effect(weights * residuals)
+    return groups.variance * np.where(found > 0.0, np.maximum(found, 1.0), if_alike)
+
+
 def _edges(probabilities: Floats, weights: Floats) -> Floats:
-    """Return bounds of groups whose numbers of positives vary equally: small probabilities share one."""
+    """Return bounds of bins whose numbers of positives vary equally: small probabilities share one."""
     order = np.argsort(probabilities)
     ordered = probabilities[order]
     variance = np.cumsum(weights[order] * np.maximum(ordered * (1.0 - ordered), 1e-9))

@@ -15,6 +15,7 @@ from metricwise.measures.checks import check_finite, check_same_length
 from metricwise.reporting.evaluation import measure_curve, resolve_measure, threshold_measure
 from metricwise.reporting.models import measure_of, name_of, title_of
 from metricwise.reporting.predictions import NOUNS, Problem, collect_predictions, drop_weightless
+from metricwise.reporting.resampling import SampleGroups
 from metricwise.reporting.steps import make_steps
 from metricwise.reporting.training_displays import axes_for
 
@@ -110,6 +111,7 @@ class MeasureCurveDisplay:
         measure: str | Measure | None = None,
         pos_label: Any = None,
         sample_weight: Any = None,
+        groups: Any = None,
         confidence: float = 0.9,
         name: str | None = None,
         ax: Any = None,
@@ -129,6 +131,9 @@ class MeasureCurveDisplay:
             The positive class; by default that of the model, or 1 of 0 and 1, -1 and 1, or booleans.
         sample_weight : array of shape (n_samples,), optional
             Weights of the samples.
+        groups : array of shape (n_samples,), optional
+            Samples that belong together, such as those of one patient, have the same entry; the band is then for
+            samples of new groups.
         confidence : float, default=0.9
             Confidence level of the band.
         name : str, optional
@@ -142,14 +147,13 @@ class MeasureCurveDisplay:
         -------
         MeasureCurveDisplay
         """
-        X, y, weights = drop_weightless(X, y, sample_weight)
-        found = collect_predictions(estimator, X, y, pos_label, sample_weight=weights)
+        found = collect_predictions(estimator, X, y, pos_label, sample_weight=sample_weight, groups=groups)
         if found.kind != "binary":
             raise ValueError(
                 f"a curve of the measure needs two classes, but y has {len(found.problems)} {NOUNS[found.kind]}"
             )
         given = resolve_measure(measure_of(estimator, False)[0] if measure is None else get_measure(measure), found)
-        return cls._of(found.problems[0], given, confidence, name or name_of(estimator), ax, kwargs)
+        return cls._of(found.problems[0], found.groups, given, confidence, name or name_of(estimator), ax, kwargs)
 
     @classmethod
     def from_predictions(
@@ -161,6 +165,7 @@ class MeasureCurveDisplay:
         threshold: float | None = None,
         pos_label: Any = None,
         sample_weight: Any = None,
+        groups: Any = None,
         confidence: float = 0.9,
         name: str | None = None,
         ax: Any = None,
@@ -183,6 +188,9 @@ class MeasureCurveDisplay:
             unless the measure does not depend on it.
         sample_weight : array of shape (n_samples,), optional
             Weights of the samples.
+        groups : array of shape (n_samples,), optional
+            Samples that belong together, such as those of one patient, have the same entry; the band is then for
+            samples of new groups.
         confidence : float, default=0.9
             Confidence level of the band.
         name : str, optional
@@ -199,7 +207,7 @@ class MeasureCurveDisplay:
         labels = column_or_1d(np.asarray(y_true))
         scores = check_finite(y_score, "y_score")
         check_same_length(scores, "y_score", labels, "y_true")
-        scores, labels, weights = drop_weightless(scores, labels, sample_weight)
+        scores, labels, weights, codes = drop_weightless(scores, labels, sample_weight, groups)
         classes = np.unique(labels)
         if classes.size != 2:
             raise ValueError(f"y_true must have two classes, got {classes.tolist()[:5]}")
@@ -208,14 +216,22 @@ class MeasureCurveDisplay:
         above = scores > (np.inf if threshold is None else threshold)
         weights = np.ones(scores.size) if weights is None else weights
         problem = Problem(str(positive), positive, labels == positive, above, scores, "score", threshold, weights)
-        return cls._of(problem, criterion, confidence, name, ax, kwargs)
+        drawn_groups = SampleGroups.of(codes, problem.truth.astype(np.int64))
+        return cls._of(problem, drawn_groups, criterion, confidence, name, ax, kwargs)
 
     @classmethod
     def _of(
-        cls, problem: Problem, measure: Measure, confidence: float, name: str | None, ax: Any, kwargs: dict[str, Any]
+        cls,
+        problem: Problem,
+        groups: SampleGroups | None,
+        measure: Measure,
+        confidence: float,
+        name: str | None,
+        ax: Any,
+        kwargs: dict[str, Any],
     ) -> Self:
         criterion = threshold_measure(measure)
-        steps = make_steps(problem, criterion)
+        steps = make_steps(problem, criterion, groups=groups)
         values, low, high = measure_curve(steps, criterion, confidence)
         title = title_of(criterion)  # type: ignore[arg-type]
         return cls(steps.thresholds, values, low, high, problem.threshold, title, name).plot(ax, **kwargs)

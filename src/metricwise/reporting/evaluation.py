@@ -1,34 +1,33 @@
 """The measure of one or several models on the same samples, with intervals from resamples of the samples.
 
-Resamples are those of the Bayesian bootstrap: the weight of each sample is drawn from an exponential distribution.
-Samples that are alike for every model are drawn together, so that a million of them cost no more than a few thousand.
 A sample of weight 3 counts as three in the value, but as one in the interval: copies of it would tell nothing new.
+Where samples are in groups, such as those of one patient, whole groups are drawn: intervals are for new groups.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from metricwise._typing import Floats, Mask
-from metricwise.decisions.intervals import middle_part
+from metricwise.decisions.intervals import interval_around, middle_part
 from metricwise.decisions.multiclass import average_measure
 from metricwise.decisions.targets import choose_positive_class
 from metricwise.measures import Averaged, BalancedAccuracy, Measure
 from metricwise.measures.averages import is_sample_average, matrix_table
 from metricwise.measures.base import CountsTable, IsCost, Table, show_value
 from metricwise.reporting.predictions import NOUNS, Predictions
+from metricwise.reporting.resampling import distinct_codes, distinct_patterns, draw_weights
 from metricwise.reporting.steps import Steps
 
 RESAMPLES = 2000
 _RANKING_RESAMPLES = 300
 _BAND_RESAMPLES = 300
-_BLOCK = 2_000_000  # weights that are drawn at a time
-_UNSEEN = 0.5  # samples that an outcome counts for if it has not been seen (Jeffreys)
+_UNSEEN = 0.5  # samples, or groups, that an outcome counts for if it has not been seen (Jeffreys)
 _GRADES, _JOINT_GRADES = 2000, 100  # into which scores are grouped to be resampled: for one model, for several
 _FEW_SAMPLES = 20_000
 
@@ -44,8 +43,8 @@ class Evaluation:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The middle part of the resamples."""
-        return middle_part(self.draws, self.confidence)
+        """The middle part of the resamples, extended to the value where that lies outside."""
+        return interval_around(self.value, self.draws, self.confidence)
 
     @property
     def badness(self) -> float:
@@ -85,7 +84,7 @@ def evaluate(
     Parameters
     ----------
     models : sequence of Predictions
-        Predictions of each model for the same samples.
+        Predictions of each model for the same samples; the weights and groups of the first count for all.
     measure : Measure
         The measure, as returned by `resolve_measure`.
     confidence : float
@@ -121,14 +120,14 @@ def _evaluate_labels(
 ) -> tuple[list[float], Floats]:
     two = models[0].kind == "binary"
     rows = np.hstack([models[0].truth, *(model.predicted for model in models)])
-    patterns, totals = _distinct_patterns(rows, models[0].weights)
+    patterns, totals = distinct_patterns(rows, models[0].weights, models[0].groups)
     unseen = _unseen_outcomes(patterns, len(models)) if two else patterns[:0]
     patterns = np.vstack([patterns, unseen])
-    drawn = totals.append(_UNSEEN, len(unseen))
+    drawn = totals.add_unseen(_UNSEEN, len(unseen))
     seen = np.concatenate([totals.weight, np.zeros(len(unseen))])
     truth, *found = np.hsplit(patterns, len(models) + 1)
     values = _values_of(measure, truth, found, two)
-    draws = [values(weights) for weights in _draw_weights(drawn, RESAMPLES, random)]
+    draws = [values(weights) for weights in draw_weights(drawn, RESAMPLES, random)]
     return list(values(seen[None, :])[0]), np.concatenate(draws)
 
 
@@ -148,44 +147,6 @@ def _unseen_outcomes(patterns: Mask, n_models: int) -> Mask:
             elif not is_right.any():
                 found.append(np.full(n_models + 1, truth))
     return np.array(found, dtype=bool).reshape(-1, n_models + 1)
-
-
-class _Totals(NamedTuple):
-    """The weight of each pattern, and the number of equally weighted samples that vary as much as its own (Kish)."""
-
-    weight: Floats
-    n_effective: Floats
-
-    @classmethod
-    def of(cls, pattern_of: NDArray[Any], weights: Floats) -> _Totals:
-        """Return the totals of patterns, given the number of the pattern of each sample and the samples' weights."""
-        total: Floats = np.bincount(pattern_of, weights=weights).astype(np.float64)
-        squares: Floats = np.bincount(pattern_of, weights=weights**2).astype(np.float64)
-        return cls(total, total**2 / squares)
-
-    def append(self, samples: float, n_patterns: int) -> _Totals:
-        """Return the totals with further patterns that stand for so many samples of mean weight each."""
-        mean = float(self.weight.sum() / self.n_effective.sum())
-        weight, n_effective = (np.full(n_patterns, value) for value in (samples * mean, samples))
-        return _Totals(np.append(self.weight, weight), np.append(self.n_effective, n_effective))
-
-
-def _distinct_patterns(rows: Mask, weights: Floats) -> tuple[Mask, _Totals]:
-    """Return the distinct rows of a table of booleans, and the weights of the samples that have them."""
-    packed = np.packbits(rows, axis=1)
-    codes = np.ascontiguousarray(packed).view(np.dtype((np.void, packed.shape[1]))).ravel()
-    _, first, pattern_of = np.unique(codes, return_index=True, return_inverse=True)
-    return rows[first], _Totals.of(pattern_of, weights)
-
-
-def _draw_weights(totals: _Totals, resamples: int, random: np.random.Generator) -> Iterator[Floats]:
-    """Yield blocks of drawn weights; the weight of a pattern is the sum of those of its samples."""
-    size = max(1, min(resamples, _BLOCK // totals.weight.size))
-    resamples = resamples if size >= 100 else 200  # fewer resamples if there are many patterns
-    mean = totals.weight / totals.n_effective
-    for start in range(0, resamples, size):
-        count = min(size, resamples - start)
-        yield mean * random.gamma(totals.n_effective, size=(count, totals.weight.size))
 
 
 def _values_of(measure: Any, truth: Mask, found: list[Mask], two: bool) -> Callable[[Floats], Floats]:
@@ -228,27 +189,18 @@ def _evaluate_rankings(
     values = [measure.score(truth, own, sample_weight) for own in scores]
     grades = _GRADES if len(models) == 1 or truth.size <= _FEW_SAMPLES else _JOINT_GRADES
     columns = np.column_stack([truth, *(_assign_grades(own, grades) for own in scores)])
-    patterns, totals = _distinct_codes(columns, sample_weight)
+    patterns, totals = distinct_codes(columns, sample_weight, models[0].groups)
     positive = patterns[:, 0] == 1
     coarse = np.array([measure.score(positive, grade, totals.weight) for grade in patterns.T[1:]])
     draws = np.array(
         [
             [measure.score(positive, grade, weights) for grade in patterns.T[1:]]
-            for block in _draw_weights(totals, _RANKING_RESAMPLES, random)
+            for block in draw_weights(totals, _RANKING_RESAMPLES, random)
             for weights in block
         ]
     )
     # Grades tie samples with different scores, which biases the value but not the spread: draws are centred again.
     return values, draws - coarse + np.array(values)
-
-
-def _distinct_codes(rows: NDArray[np.int64], weights: Floats) -> tuple[NDArray[np.int64], _Totals]:
-    """Return the distinct rows of a table of small numbers, and the weights of the samples that have them."""
-    codes = np.zeros(len(rows), dtype=np.int64)
-    for column in rows.T:  # numbered anew after each column, so that codes stay small
-        codes = np.unique(codes * (int(column.max()) + 1) + column, return_inverse=True)[1]
-    _, first, pattern_of = np.unique(codes, return_index=True, return_inverse=True)
-    return rows[first], _Totals.of(pattern_of, weights)
 
 
 def _assign_grades(scores: Floats, grades: int) -> NDArray[np.int64]:
@@ -326,7 +278,7 @@ def evaluate_constant(predictions: Predictions, measure: Measure) -> float:
     if measure.response == "scores":
         first = predictions.problems[0]
         return float(measure.score(first.truth, np.zeros(first.truth.size), first.weights))
-    truth, totals = _distinct_patterns(predictions.truth, predictions.weights)
+    truth, totals = distinct_patterns(predictions.truth, predictions.weights)
     size = truth.shape[1]
     constants = np.eye(size, dtype=bool) if predictions.kind == "multiclass" else np.array([[False], [True]])
     found = [np.broadcast_to(labels, truth.shape) for labels in constants]

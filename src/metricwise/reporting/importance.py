@@ -24,6 +24,7 @@ from metricwise.measures import Measure
 from metricwise.reporting.columns import column_names, correlated_pair, has_columns, rank_columns, shuffle_column
 from metricwise.reporting.contributions import find_contributions
 from metricwise.reporting.predictions import Predictions, collect_predictions, relabel
+from metricwise.reporting.resampling import SampleGroups
 from metricwise.reporting.shuffling import PairResamples
 from metricwise.reporting.words import are_texts, find_words, remove_word
 
@@ -107,6 +108,7 @@ def compute_importance(
     pos_label: Any = None,
     sample_weight: Floats | None = None,
     settings: ImportanceSettings | None = None,
+    groups: SampleGroups | None = None,
 ) -> Importance | None:
     """Return the importance of the features of a model; None if the samples are neither a table nor texts with words.
 
@@ -124,6 +126,8 @@ def compute_importance(
         Weights of the samples.
     settings : ImportanceSettings, optional
         Names, time limit, confidence level and seed.
+    groups : SampleGroups, optional
+        Groups of the samples, which resamples draw as a whole.
 
     Examples
     --------
@@ -149,6 +153,7 @@ def compute_importance(
     if names is None and not are_texts(part):
         return None
     predictions = collect_predictions(model, part, truth, pos_label, sample_weight=weights)
+    predictions = replace(predictions, groups=None if groups is None else groups.take(chosen))
     losses = _Losses(model, part, truth, measure, pos_label, predictions, settings)
     return losses.remove_words() if names is None else losses.shuffle_columns(names)
 

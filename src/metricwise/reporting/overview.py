@@ -49,10 +49,11 @@ def headline(
     first = predictions.problems[0]
     two = predictions.kind == "binary"
     has_interval = not np.isnan(evaluated.interval).any()
+    drawn = "samples" if predictions.groups is None else "groups"
     words = paragraph(
         "" if is_declared else "The model does not declare its measure; it is evaluated by this one. ",
         f"Evaluated on {samples}: {_describe_samples(predictions)}. ",
-        "The interval reflects the chance in the choice of these samples."
+        f"The interval reflects the chance in the choice of these {drawn}."
         if has_interval
         else "There is no interval, as resamples of these samples leave the measure undefined.",
         f" The best constant prediction, which needs no model, has {number(evaluate_constant(predictions, measure))}.",
@@ -72,6 +73,8 @@ def headline(
 def _describe_samples(predictions: Predictions) -> str:
     """Return the number of samples and classes in words, with the sum of the weights where samples have some."""
     first, what, whose = predictions.problems[0], count_of(predictions.n_samples), "them"
+    if predictions.groups is not None:
+        what = f"{what} in {count_of(predictions.groups.n_groups, 'group')}"
     if predictions.is_weighted:
         what, whose = f"{what} with a total weight of {tally(float(predictions.weights.sum()))}", "it"
     if predictions.kind != "binary":

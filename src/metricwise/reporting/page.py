@@ -88,6 +88,7 @@ def report(
     label_names: Any = None,
     pos_label: Any = None,
     sample_weight: Any = None,
+    groups: Any = None,
     confidence: float = 0.9,
     importance_seconds: float = 5.0,
     random_state: int = 0,
@@ -122,6 +123,9 @@ def report(
     sample_weight : array of shape (n_samples,), optional
         Weights of the samples, which all counts, values and curves of the page sum. An interval counts a sample once,
         whatever its weight: copies of it would tell nothing new.
+    groups : array of shape (n_samples,), optional
+        Samples that belong together, such as those of one patient, have the same entry. Intervals are then for samples
+        of new groups; counts and values stay the same.
     confidence : float, default=0.9
         Confidence level of the intervals.
     importance_seconds : float, default=5.0
@@ -148,8 +152,8 @@ def report(
     """
     if not 0.0 < confidence < 1.0:
         raise ValueError(f"confidence must lie between 0 and 1, got {confidence!r}")
-    X, y, sample_weight = drop_weightless(X, y, sample_weight)
-    found = collect_predictions(model, X, y, pos_label, label_names, sample_weight)
+    X, y, sample_weight, groups = drop_weightless(X, y, sample_weight, groups)
+    found = collect_predictions(model, X, y, pos_label, label_names, sample_weight, groups)
     given, is_declared = measure_of(model, found.kind != "binary") if measure is None else (get_measure(measure), True)
     criterion = resolve_measure(given, found)
     if found.kind == "binary":
@@ -161,7 +165,7 @@ def report(
     evaluated = evaluate([found, *others.values()], criterion, confidence, random_state)
     explored = _select_problems(found, criterion)
     settings = ImportanceSettings(feature_names, importance_seconds, confidence, random_state)
-    importance = compute_importance(model, X, y, criterion, pos_label, sample_weight, settings)
+    importance = compute_importance(model, X, y, criterion, pos_label, sample_weight, settings, found.groups)
     named = title or f"{name_of(model)}: {title_of(criterion)}"
     parts = [
         overview.headline(named, criterion, evaluated[0], found, samples, is_declared),
@@ -170,7 +174,7 @@ def report(
         sections.curves(explored, found, criterion, confidence, random_state),
         _comparison(name_of(model), others, evaluated, criterion, found),
         sections.features(importance, criterion, confidence),
-        sections.calibration(found.problems[0], confidence) if found.kind == "binary" else None,
+        sections.calibration(found.problems[0], confidence, found.groups) if found.kind == "binary" else None,
         sections.convergence(model, criterion, evaluated[0].value, evaluate_constant(found, criterion)),
         sections.leaderboard(model, criterion),
     ]
@@ -189,8 +193,8 @@ def _select_problems(found: Predictions, criterion: Measure) -> list[ExplorerPro
     order = np.argsort([-float(problem.weights @ problem.truth) for problem in found.problems], kind="stable")
     chosen = np.sort(order[:_MOST_PROBLEMS])
     most = max(MOST_STEPS // chosen.size, _FEWEST_STEPS)
-    problems = [found.problems[k] for k in chosen]
-    return [ExplorerProblem(problem, make_steps(problem, threshold_measure(criterion), most)) for problem in problems]
+    problems, measure = [found.problems[k] for k in chosen], threshold_measure(criterion)
+    return [ExplorerProblem(problem, make_steps(problem, measure, most, found.groups)) for problem in problems]
 
 
 def _comparison(

@@ -11,12 +11,14 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from metricwise._sklearn import check_sample_weight, count_samples, take_samples
-from metricwise._typing import Floats, Mask
+from metricwise._typing import Floats, Integers, Mask
+from metricwise.decisions.groups import validate_groups
 from metricwise.decisions.label_matrix import validate_label_matrix
 from metricwise.decisions.targets import names_positive_class, positive_class, refuse_pos_label
 from metricwise.measures.averages import matrix_table
 from metricwise.measures.base import Table
 from metricwise.reporting.models import positive_label, score_offset, thresholds_of
+from metricwise.reporting.resampling import SampleGroups
 
 Scale = Literal["probability", "score"]
 Kind = Literal["binary", "multiclass", "multilabel"]
@@ -79,12 +81,15 @@ class Predictions:
         One, or one per class or label.
     unnamed : array or None
         The two classes if neither is named as positive, so that the last is taken; None otherwise.
+    groups : SampleGroups or None
+        Groups of the samples, which intervals draw as a whole; None if samples are independent.
     """
 
     kind: Kind
     classes: list[str]
     problems: list[Problem]
     unnamed: NDArray[Any] | None = None
+    groups: SampleGroups | None = None
 
     @property
     def truth(self) -> Mask:
@@ -107,15 +112,36 @@ class Predictions:
         return self.problems[0].weights
 
     @property
+    def strata(self) -> Integers:
+        """The class of each sample; of multilabel targets, all samples are of one."""
+        if self.kind == "multilabel":
+            return np.zeros(self.n_samples, dtype=np.int64)
+        return (self.truth[:, 0] if self.kind == "binary" else self.truth.argmax(axis=1)).astype(np.int64)
+
+    def take(self, samples: NDArray[Any]) -> Predictions:
+        """Return the predictions for some of the samples."""
+        problems = [
+            replace(one, **{name: getattr(one, name)[samples] for name in ("truth", "predicted", "scores", "weights")})
+            for one in self.problems
+        ]
+        return replace(self, problems=problems, groups=None if self.groups is None else self.groups.take(samples))
+
+    @property
     def is_weighted(self) -> bool:
         """Whether samples have different weights, or weights other than one."""
         return bool(np.any(self.weights != 1.0))
 
 
 def collect_predictions(
-    model: Any, X: Any, y: Any, pos_label: Any = None, label_names: Any = None, sample_weight: Any = None
+    model: Any,
+    X: Any,
+    y: Any,
+    pos_label: Any = None,
+    label_names: Any = None,
+    sample_weight: Any = None,
+    groups: Any = None,
 ) -> Predictions:
-    """Return the predictions of a model for samples.
+    """Return the predictions of a model for samples; those without weight are left out.
 
     Parameters
     ----------
@@ -132,6 +158,8 @@ def collect_predictions(
         Names of the labels of multilabel targets.
     sample_weight : array of shape (n_samples,), optional
         Weights of the samples.
+    groups : array of shape (n_samples,), optional
+        Samples that belong together, such as those of one patient, have the same entry; intervals draw whole groups.
 
     Examples
     --------
@@ -146,6 +174,14 @@ def collect_predictions(
         raise TypeError(f"{type(model).__name__} has neither predict_proba nor decision_function: a report needs one")
     check_is_fitted(model)
     weights = check_sample_weight(sample_weight, X)
+    codes, kept = validate_groups(groups, weights.size), np.flatnonzero(weights > 0.0)
+    found = _predict(model, X, y, pos_label, label_names, weights)
+    found = found if kept.size == weights.size else found.take(kept)
+    return found if codes is None else replace(found, groups=SampleGroups.of(codes[kept], found.strata))
+
+
+def _predict(model: Any, X: Any, y: Any, pos_label: Any, label_names: Any, weights: Floats) -> Predictions:
+    """Return the predictions of a model for all samples."""
     if hasattr(y, "tocsr") or (np.ndim(y) == 2 and np.shape(y)[1] > 1):
         refuse_pos_label(pos_label, f"{np.shape(y)[1]} labels")
         return _multilabel_predictions(model, X, validate_label_matrix(y), label_names, weights)
@@ -168,15 +204,18 @@ def collect_predictions(
     return Predictions("multiclass", [str(label) for label in classes], problems)
 
 
-def drop_weightless(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Floats | None]:
-    """Return the samples that have a weight above zero: others are as good as absent."""
+def drop_weightless(
+    X: Any, y: Any, sample_weight: Any, groups: Any = None
+) -> tuple[Any, Any, Floats | None, Integers | None]:
+    """Return the samples that have a weight above zero, with their weights and groups: others are as good as absent."""
+    codes = validate_groups(groups, count_samples(X))
     if sample_weight is None:
-        return X, y, None
+        return X, y, None, codes
     weights = check_sample_weight(sample_weight, X)
     kept = np.flatnonzero(weights > 0.0)
     if kept.size == weights.size or count_samples(y) != weights.size:  # other lengths are reported later
-        return X, y, weights
-    return take_samples(X, kept), take_samples(y, kept), weights[kept]
+        return X, y, weights, codes
+    return take_samples(X, kept), take_samples(y, kept), weights[kept], None if codes is None else codes[kept]
 
 
 def relabel(predictions: Predictions, model: Any, X: Any, changed: NDArray[np.intp] | None = None) -> Predictions:

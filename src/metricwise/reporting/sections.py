@@ -28,6 +28,7 @@ from metricwise.reporting.markup import (
 from metricwise.reporting.models import leaderboard_of, results_of, title_of
 from metricwise.reporting.optimality import describe_optimality, describe_worth
 from metricwise.reporting.predictions import Predictions, Problem
+from metricwise.reporting.resampling import SampleGroups
 from metricwise.results import Result, Status, StreamResult
 
 _SHOWN_FEATURES = 15
@@ -89,14 +90,14 @@ def _pictures(one: ExplorerProblem, criterion: Any, confidence: float, seed: int
     return "".join(figure(chart, caption) for chart, caption in zip(drawn, captions, strict=True))
 
 
-def calibration(problem: Problem, confidence: float) -> Markup | None:
+def calibration(problem: Problem, confidence: float, groups: SampleGroups | None = None) -> Markup | None:
     """Return the reliability of the probabilities; None without probabilities."""
     if problem.scale != "probability":
         return None
-    found = charts.compute_calibration(problem, confidence)
+    found = charts.compute_calibration(problem, confidence, groups)
     brier = float(np.average((problem.scores - problem.truth) ** 2, weights=problem.weights))
     words = (
-        f"Samples in {count_of(found.counts.size, 'group')} by their probability, each about equally informative. "
+        f"Samples in {count_of(found.counts.size, 'bin')} by their probability, each about equally informative. "
         f"On average over samples, prediction and share of positives differ by {number(found.error)}; the Brier "
         f"score is {number(brier)}."
     )
@@ -110,7 +111,7 @@ def calibration(problem: Problem, confidence: float) -> Markup | None:
         "calibration",
         "Can its probabilities be believed?",
         paragraph(words),
-        beside(chart, table("Groups of samples", head, rows)),
+        beside(chart, table("Bins of samples", head, rows)),
     )
 
 

@@ -47,10 +47,13 @@ class PairResamples:
 
     @classmethod
     def draw(cls, predictions: Predictions, measure: Measure, size: int, random: np.random.Generator) -> PairResamples:
-        """Draw resamples of the samples that predictions are for."""
-        drawn = random.standard_exponential((size, predictions.n_samples))
-        n_kinds = len(_label_changes(predictions)[0])
-        return cls(predictions, measure, drawn, random.gamma(_UNSEEN, size=(size, n_kinds)))
+        """Draw resamples of the samples that predictions are for; where these are in groups, of whole groups."""
+        groups, n_kinds = predictions.groups, len(_label_changes(predictions)[0])
+        if groups is None:
+            drawn, of_one = random.standard_exponential((size, predictions.n_samples)), 1.0
+        else:
+            drawn, of_one = groups.draw(size, random)[:, groups.codes], predictions.n_samples / groups.n_groups
+        return cls(predictions, measure, drawn, of_one * random.gamma(_UNSEEN, size=(size, n_kinds)))
 
     def lose(self, shuffled: Predictions, donors: NDArray[np.intp] | None = None) -> Floats:
         """Return what the measure loses by a shuffle: on the samples themselves, then on every resample.

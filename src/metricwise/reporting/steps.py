@@ -16,10 +16,13 @@ from numpy.typing import NDArray
 from scipy.optimize import isotonic_regression
 
 from metricwise._typing import Floats
+from metricwise.decisions.binary import value_of_labels
+from metricwise.decisions.design_effect import estimate_design_effect
 from metricwise.inference.threshold import Candidates
 from metricwise.measures.base import CountsTable
 from metricwise.measures.tables import divide
 from metricwise.reporting.predictions import Problem, shortest_between
+from metricwise.reporting.resampling import SampleGroups
 
 CandidateIndices = NDArray[np.intp]
 
@@ -44,7 +47,8 @@ class Steps:
     n_distinct : int
         Number of thresholds that separate samples.
     pos_weight, neg_weight : float
-        The weight by which one sample of either class counts (Kish's mean), from which bands are drawn.
+        The weight by which one independent sample of either class counts, from which bands are drawn: Kish's mean; with
+        groups, times the design effect.
     """
 
     thresholds: Floats
@@ -79,7 +83,12 @@ class Steps:
         return divide(self.fp, self.n_neg)
 
 
-def make_steps(problem: Problem, measure: CountsTable | None = None, most: int = MOST_STEPS) -> Steps:
+def make_steps(
+    problem: Problem,
+    measure: CountsTable | None = None,
+    most: int = MOST_STEPS,
+    groups: SampleGroups | None = None,
+) -> Steps:
     """Return the steps of a problem.
 
     Parameters
@@ -90,6 +99,8 @@ def make_steps(problem: Problem, measure: CountsTable | None = None, most: int =
         The step with its largest value is kept.
     most : int
         Approximate number of steps; those that answer questions exactly are always kept.
+    groups : SampleGroups, optional
+        Groups of the samples; their design effect on the measure widens bands.
 
     Examples
     --------
@@ -117,12 +128,21 @@ def make_steps(problem: Problem, measure: CountsTable | None = None, most: int =
     at = int(np.flatnonzero(kept == own)[0])
     if problem.threshold is not None:
         thresholds[at] = problem.threshold
-    of_one = (_weight_of_one(problem.weights[problem.truth == is_positive]) for is_positive in (True, False))
+    of_one = [_weight_of_one(problem.weights[problem.truth == is_positive]) for is_positive in (True, False)]
+    if groups is not None and measure is not None:
+        of_one = [_weight_of_one_in_groups(problem, measure, groups)] * 2
     return Steps(thresholds, tp[kept], fp[kept], float(tp[-1]), float(fp[-1]), at, tp.size, *of_one)
 
 
 def _weight_of_one(weights: Floats) -> float:
     return float(weights @ weights / weights.sum()) if weights.size else 1.0
+
+
+def _weight_of_one_in_groups(problem: Problem, measure: CountsTable, groups: SampleGroups) -> float:
+    """Return the weight of the samples that are worth one independent one, for the measure of the model's labels."""
+    value, of_one = value_of_labels(measure, problem.truth, problem.predicted), _weight_of_one(problem.weights)
+    strata = problem.truth.astype(np.int64)
+    return of_one * estimate_design_effect(value, problem.weights / of_one, groups.codes, strata)
 
 
 def _hull_corners(candidates: Candidates) -> CandidateIndices:
