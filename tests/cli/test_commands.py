@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -312,6 +313,13 @@ def patients(tmp_path_factory):
     columns = ("--target", "y", "--groups", "patient", "--weight", "w")
     run_command("train", folder / "train.csv", *columns, "--algorithm", "plug-in", "--out", folder / "m.mw", "-q")
     return folder / "test.csv", test, folder / "m.mw"
+
+
+def test_boosted_trees_of_groups_do_not_stop_early():
+    settings = Settings("f1", "boosted-trees")
+    for is_grouped, expected in ((False, "auto"), (True, False)):
+        built = build_estimator("plug-in", replace(settings, is_grouped=is_grouped), np.zeros((4, 2)))
+        assert built.get_params()["estimator__early_stopping"] == expected
 
 
 def test_evaluate_sums_weights(patients):

@@ -20,7 +20,10 @@ from metricwise.decisions.groups import assign_group_folds, draw_one_per_group, 
 from metricwise.decisions.tasks import make_task
 from metricwise.decisions.training_data import prepare_data
 from metricwise.estimators.selection import halving
+from metricwise.estimators.selection.candidates import candidates_for
+from metricwise.estimators.selection.profile import Profile
 from metricwise.estimators.streaming.memory import hold_out
+from metricwise.estimators.wrappers.adapted.inputs import default_inputs
 from metricwise.measures import FBeta
 from metricwise.solvers.stream_data import StreamData
 
@@ -204,6 +207,26 @@ def test_samples_without_weight_are_left_out_of_groups_and_splits():
         weighted = mw.PlugInClassifier(LogisticRegression(), cv=cv).fit(X, Y, weights, groups=GROUPS)
         part = mw.PlugInClassifier(LogisticRegression(), cv=cv).fit(X[kept], Y[kept], groups=GROUPS[kept])
         assert weighted.expected_score_ == pytest.approx(part.expected_score_, abs=0.05)
+
+
+def test_boosted_trees_hold_out_no_random_samples_of_groups():
+    random = np.random.default_rng(0)
+    samples = random.normal(size=(10_100, 1))  # from 10,000 on, boosted trees stop early by default
+    alone = Profile.of(samples)
+    for is_grouped in (False, True):
+        profile = replace(alone, is_grouped=is_grouped)
+        candidates = candidates_for(["boosted_trees"], profile, FBeta(), True, 0)
+        model = candidates[0].estimator.fit(samples, samples[:, 0] > random.normal(size=10_100))
+        assert model.do_early_stopping_ == (not is_grouped)
+        assert len(candidates) == 1 + is_grouped
+        assert default_inputs(profile, FBeta(), 0)["boosted trees"].get_params() == candidates[0].final.get_params()
+
+
+@pytest.mark.parametrize("given", [{"groups": GROUPS}, {}])
+def test_folds_of_groups_choose_the_iterations_of_boosted_trees(given):
+    cv = 2 if given else list(GroupKFold(2).split(X, Y, GROUPS))
+    model = mw.MetricClassifier("f1", candidates=["boosted_trees"], cv=cv).fit(X, Y, **given)
+    assert sorted(record["settings"]["max_iter"] for record in model._records) == [30, 100]
 
 
 # ---------------------------------------------------------------------------------------------------------- guarantees

@@ -50,7 +50,7 @@ class AlgorithmName(click.ParamType):
 
 @dataclass(frozen=True)
 class Settings:
-    """Options of training: the measure, the hyperparameters and the positive class."""
+    """Options of training: the measure, the hyperparameters, the positive class, and whether samples are in groups."""
 
     measure: str
     learner: str = "logistic"
@@ -63,6 +63,7 @@ class Settings:
     every: int | None = None
     seed: int = 0
     pos_label: Any = None
+    is_grouped: bool = False
 
 
 def check_usage(algorithm: str, settings: Settings, is_multilabel: bool, stream: bool, disk: bool) -> None:
@@ -237,8 +238,10 @@ def _build_base_classifier(settings: Settings, X: Any, wrap: Callable[[Any], Any
         raise ValueError(
             "boosted-trees takes no sparse samples with so many features: use --learner logistic or extra-trees"
         )
-    columns = list(range(len(profile.categorical))) or None
-    learner = HistGradientBoostingClassifier(categorical_features=columns, random_state=settings.seed)
+    from metricwise.estimators.selection.candidates import stopping_settings
+
+    columns, stopping = list(range(len(profile.categorical))) or None, stopping_settings(settings.is_grouped)[0]
+    learner = HistGradientBoostingClassifier(categorical_features=columns, random_state=settings.seed, **stopping)
     return for_trees(profile, wrap(learner))
 
 

@@ -95,7 +95,7 @@ def compare(
     for measure in measures:
         runs = []
         for name in wanted:
-            settings = Settings(measure, learner, seed=seed, pos_label=positive)
+            settings = Settings(measure, learner, seed=seed, pos_label=positive, is_grouped=groups is not None)
             if name == "auto":
                 settings = replace(settings, time_budget=time_budget)
             algorithms.check_usage(name, settings, is_multilabel, stream=False, disk=False)

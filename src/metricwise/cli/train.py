@@ -104,7 +104,7 @@ def train(
 
     Training that was interrupted resumes from its checkpoint when the same command is given again.
     """
-    settings = Settings(measure, **options)
+    settings = Settings(measure, **options, is_grouped=groups is not None)
     disk = memory_limit is not None
     if disk and algorithm == "auto":
         algorithm = algorithms.ON_DISK

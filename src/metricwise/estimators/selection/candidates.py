@@ -25,6 +25,8 @@ _EXACT_KERNEL_SAMPLES = 4000  # up to which a kernel machine stores the exact ke
 _LANDMARKS = 300
 _TREES, _TREES_AT_LAST = 50, 100  # while candidates are compared, and in the final model
 _LEAST_SAMPLES_OF_BOOSTING = 10_000
+# Of boosted trees that may not stop early; the first is the better guess where there is no choice.
+_ITERATIONS = (30, 100)
 _CAREFUL_SAMPLES = 2000  # below which boosted trees with their usual settings overfit
 _STREAM_SAMPLES = 20_000  # from which streaming learners are candidates
 
@@ -94,9 +96,38 @@ def _boosted_trees(profile: Profile, measure: Measure, seed: int) -> Iterator[Ca
     settings = (
         {"learning_rate": 0.05, "max_leaf_nodes": 15, "l2_regularization": 1.0} if few else {"l2_regularization": 3.0}
     )
-    learner = HistGradientBoostingClassifier(categorical_features=columns, random_state=seed, **settings)
-    trees = for_trees(profile, learner)
-    yield Candidate("boosted trees", trees, settings, growth=0.6, least_samples=_LEAST_SAMPLES_OF_BOOSTING)
+    for stopping in stopping_settings(profile.is_grouped):
+        learner = HistGradientBoostingClassifier(
+            categorical_features=columns, random_state=seed, **settings, **stopping
+        )
+        n_iterations = {"max_iter": stopping["max_iter"]} if stopping else {}
+        yield Candidate(
+            "boosted trees",
+            for_trees(profile, learner),
+            settings | n_iterations,
+            growth=0.6,
+            least_samples=_LEAST_SAMPLES_OF_BOOSTING,
+            gains_later=n_iterations.get("max_iter") == max(_ITERATIONS),
+        )
+
+
+def stopping_settings(is_grouped: bool) -> list[dict[str, Any]]:
+    """Return the settings that decide when boosted trees stop, one dictionary per candidate; the best guess is first.
+
+    From 10,000 samples on they stop when the loss of random held-out samples does. With groups, other samples of the
+    same groups are learnt, so that this loss falls on and on; the number of iterations is then one of a few, among
+    which folds of whole groups choose.
+
+    Examples
+    --------
+    >>> stopping_settings(False)
+    [{}]
+    >>> [settings["max_iter"] for settings in stopping_settings(True)]
+    [30, 100]
+    """
+    if not is_grouped:
+        return [{}]
+    return [{"early_stopping": False, "max_iter": count} for count in _ITERATIONS]
 
 
 def _extra_trees(profile: Profile, measure: Measure, seed: int) -> Iterator[Candidate]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -234,7 +235,7 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
             seed = int(check_random_state(self.random_state).randint(2**31 - 1))
             rule = ThresholdRule(subject_to=self.subject_to, seed=seed)
             data, testing = self._keep_for_testing(task, data, rule)
-            profile = Profile.of(data.X, columns)
+            profile = replace(Profile.of(data.X, columns), is_grouped=not data.has_random_folds)
             prepares_columns = not self._has_own_candidates
             if prepares_columns:
                 profile.columns.announce()

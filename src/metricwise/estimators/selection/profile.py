@@ -45,6 +45,8 @@ class Profile:
         Whether they are a sparse matrix whose columns have very different scales.
     density : float
         Share of the stored entries.
+    is_grouped : bool
+        Whether samples are in groups, or in folds of the user's own, so that no learner may hold out random ones.
     """
 
     n_samples: int
@@ -55,6 +57,7 @@ class Profile:
     has_counts: bool = False
     is_uneven: bool = False
     density: float = 1.0
+    is_grouped: bool = False
 
     @classmethod
     def of(cls, X: Any, columns: Columns | None = None) -> Profile:

@@ -293,7 +293,8 @@ class AdaptedSVC(RoutesGroups, MetaEstimatorMixin, ThresholdedClassifier, NamedE
             if raw is not None and weights is not None:
                 raw = take_samples(raw, np.flatnonzero(weights > 0.0))
             seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-            inputs = default_inputs(Profile.of(data.X, columns), measure, seed) if given is None else given
+            profile = replace(Profile.of(data.X, columns), is_grouped=not data.has_random_folds)
+            inputs = default_inputs(profile, measure, seed) if given is None else given
             if not self.prefit:
                 inputs = {name: task.share_positive_class(learner) for name, learner in inputs.items()}
             features = self._fit_features(raw, columns, data.weights)
