@@ -17,6 +17,7 @@ import metricwise as mw
 from metricwise.decisions.design_effect import estimate_design_effect
 from metricwise.decisions.executors import LocalExecutor
 from metricwise.decisions.groups import assign_group_folds, draw_one_per_group, draw_whole_groups, validate_groups
+from metricwise.decisions.intervals import TablePosterior
 from metricwise.decisions.tasks import make_task
 from metricwise.decisions.training_data import prepare_data
 from metricwise.estimators.selection import halving
@@ -305,6 +306,31 @@ def test_intervals_cover_the_measure_on_new_groups(measure, n_trials):
         narrow += low <= model.score(others, truth) <= high
     assert inside >= 0.8 * n_trials
     assert narrow < 0.7 * n_trials
+
+
+def test_selecting_among_one_candidate_hardly_widens_intervals():
+    """The same learner has about the same interval: a spread between fold models is not added to the design effect."""
+    widths = {"plug-in": 0.0, "selected": 0.0}
+    for seed in range(3):
+        random = np.random.default_rng(seed)
+        groups = np.repeat(np.arange(150), 10)
+        samples = 0.5 * random.normal(size=(150, 4))[groups] + random.normal(size=(1500, 4))
+        log_odds = 1.5 * samples[:, 0] + 0.7 * random.normal(size=150)[groups] - 1.2
+        labels = (random.logistic(size=1500) < log_odds).astype(int)
+        for name, model in (
+            ("plug-in", mw.PlugInClassifier(LogisticRegression())),
+            ("selected", mw.MetricClassifier(candidates={"logistic": LogisticRegression()})),
+        ):
+            low, high = model.fit(samples, labels, groups=groups).expected_score_interval_
+            widths[name] += high - low
+    assert 0.8 * widths["plug-in"] < widths["selected"] < 1.25 * widths["plug-in"]
+
+
+def test_a_thinned_table_has_one_model_and_the_same_value():
+    posterior = TablePosterior(FBeta(), ((25.0, 2.0, 15.0, 448.0), (55.0, 18.0, 5.0, 432.0)))
+    thinned = posterior.thin(4.0)
+    assert thinned.value == pytest.approx(posterior.value)
+    assert thinned.tables == ((20.0, 5.0, 5.0, 220.0),)
 
 
 def test_intervals_of_groups_survive_saving(tmp_path):
