@@ -19,6 +19,7 @@ from metricwise.decisions.class_offsets import bagged_offsets
 from metricwise.decisions.confusion_posterior import ConfusionPosterior, one_vs_rest
 from metricwise.decisions.decision import ScoredSamples
 from metricwise.decisions.label_posterior import LabelPosterior, summarize_labels
+from metricwise.decisions.learning_curve import FinalPosterior
 from metricwise.decisions.model_spread import SPREADS, spread_posterior
 from metricwise.decisions.multiclass import choose_offsets, choose_thresholds, judge_offsets, judge_thresholds
 from metricwise.measures import MCC, Accuracy, Averaged, BalancedAccuracy, FBeta, Jaccard
@@ -217,5 +218,6 @@ def test_posteriors_are_restored(kind, tmp_path: Path) -> None:
     model = PlugInClassifier(LogisticRegression(), "f1_macro").fit(*data)
     metricwise.save(model, tmp_path / "model.mw")
     found = metricwise.load(tmp_path / "model.mw")
-    assert type(found._decision.posterior) is kind
+    assert type(found._decision.posterior) is FinalPosterior
+    assert type(found._decision.posterior.of_folds) is kind
     assert found.score_interval(50) == model.score_interval(50)

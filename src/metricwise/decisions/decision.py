@@ -16,12 +16,13 @@ from metricwise.decisions.confusion_posterior import ConfusionPosterior
 from metricwise.decisions.design_effect import GroupedPosterior
 from metricwise.decisions.intervals import TablePosterior
 from metricwise.decisions.label_posterior import LabelPosterior
+from metricwise.decisions.learning_curve import FinalPosterior
 from metricwise.decisions.ranking_posterior import RankingPosterior, rarer_weight
 from metricwise.decisions.refitting import refit_shift
 from metricwise.decisions.scoring import log_odds
 
 Threshold = float | Floats
-Posterior = TablePosterior | RankingPosterior | ConfusionPosterior | LabelPosterior | GroupedPosterior
+Posterior = TablePosterior | RankingPosterior | ConfusionPosterior | LabelPosterior | GroupedPosterior | FinalPosterior
 
 
 class ScoredSamples(NamedTuple):
@@ -110,7 +111,7 @@ class Decision:
         The measure of out-of-fold samples.
     expected_interval : pair of float
         Interval that contains the measure of as many new samples with probability 0.9.
-    posterior : TablePosterior, RankingPosterior, ConfusionPosterior, LabelPosterior, GroupedPosterior or None
+    posterior : TablePosterior, RankingPosterior or another posterior, or None
         Posterior from which intervals for any number of new samples are computed; None if that is not stored.
     calibration : Calibration
         Converts scores to log-odds.

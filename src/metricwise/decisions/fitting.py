@@ -12,9 +12,11 @@ from metricwise.decisions.binary import Aim, ThresholdRule, choose_guaranteed, w
 from metricwise.decisions.decision import Decision, ScoredSamples
 from metricwise.decisions.design_effect import GroupedPosterior, estimate_design_effect
 from metricwise.decisions.executors import Executor
+from metricwise.decisions.learning_curve import FinalPosterior, bound_growth
 from metricwise.decisions.out_of_fold import OutOfFoldScores, align_folds
 from metricwise.decisions.scoring import gives_probabilities
 from metricwise.decisions.task import Task
+from metricwise.decisions.training_data import TrainingData
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,9 @@ def fit_and_decide(executor: Executor, plan: FitPlan) -> FittedModel:
     if found.sizes and not task.is_binary:
         decision = task.judge(decision, samples, plan.rule, list(found.sizes))
     decision = account_for_groups(task, decision, samples, executor.data.groups_of(found.samples), plan.rule.seed)
+    if found.sizes and not task.is_binary:
+        n_samples = int(np.count_nonzero(executor.data.sample_weights))
+        decision = account_for_growth(task, executor.data, decision, found, n_samples)
     return FittedModel(model, shift_to_final(executor, decision, model, found))
 
 
@@ -93,9 +98,46 @@ def account_for_groups(
     return replace(decision, posterior=posterior, expected_interval=interval)
 
 
+def account_for_growth(
+    task: Task, data: TrainingData, decision: Decision, found: OutOfFoldScores, n_samples: int
+) -> Decision:
+    """Return a decision whose interval allows for a final model that is better than the fold models.
+
+    Parameters
+    ----------
+    task : Task
+        The task.
+    data : TrainingData
+        The samples.
+    decision : Decision
+        Chosen on the out-of-fold scores.
+    found : OutOfFoldScores
+        Scores of the fold models.
+    n_samples : int
+        Number of samples of the final model.
+    """
+    is_unseen, is_trained = np.isin(found.samples, found.probe), np.isin(found.probe, found.samples)
+    if not is_unseen.any():
+        return decision
+    trained = data.attach_scores(found.probe[is_trained], found.probe_scores[is_trained])
+    unseen = data.attach_scores(found.samples[is_unseen], found.scores[is_unseen])
+    value, value_unseen, value_of_all = (
+        task.value_at(decision, samples)(samples.weights)
+        for samples in (trained, unseen, data.attach_scores(found.samples, found.scores))
+    )
+    flattered = value_of_all - decision.expected_score  # by thresholds that were chosen on the samples themselves
+    extrapolation = bound_growth(value, value_unseen - flattered, share=found.n_trained / n_samples)
+    assert decision.posterior is not None  # every chosen decision has one
+    return replace(
+        decision,
+        posterior=FinalPosterior(decision.posterior, extrapolation),
+        expected_interval=extrapolation.interval(*decision.expected_interval),
+    )
+
+
 def shift_to_final(executor: Executor, decision: Decision, model: Any, found: OutOfFoldScores) -> Decision:
     """Return the decision shifted from the fold models to the final model, by the probe that all have seen."""
-    if not found.probe.size:
+    if not found.probe.size or not decision.calibration.lines:  # class offsets stay
         return decision
     by_final = executor.score(model, found.probe)
     return decision.shift_to_final(executor.data.probe(found.probe, found.probe_scores, by_final))

@@ -8,7 +8,8 @@ such copies together would underrate models that memorise, so there every sample
 gives groups, folds consist of whole groups instead.
 
 Fold models also score a *probe*, samples that they were trained with. The final model has seen these samples, too, so
-that the scores of both show how far the final model's scores lie from those of the fold models.
+that the scores of both show how far the final model's scores lie from those of the fold models; and the fold models'
+own scores out of fold show how much there is left to learn.
 """
 
 from __future__ import annotations
@@ -252,6 +253,8 @@ class OutOfFoldScores(NamedTuple):
         What else each fold returned: a model to start the next training from, for example.
     sizes : list of int
         The number of test samples of each fold; empty if there are no folds.
+    n_trained : float
+        Mean number of samples that fold models were trained on; zero if there are no folds.
     """
 
     samples: Indices
@@ -260,6 +263,7 @@ class OutOfFoldScores(NamedTuple):
     probe_scores: Floats = np.zeros(0)
     kept: Sequence[Any] = ()
     sizes: Sequence[int] = ()
+    n_trained: float = 0.0
 
 
 def score_out_of_fold(
@@ -319,7 +323,8 @@ def collect_scores(splits: Splits, probe: Indices, results: Sequence[tuple[Any, 
     means = total[known] / count[known].reshape(-1, *[1] * (total.ndim - 1))
     samples = np.concatenate([test for _, test in splits])
     kept = [item for result in results for item in result[2:]]
-    return OutOfFoldScores(samples, scores, probe[known], means, kept, [test.size for _, test in splits])
+    sizes, n_trained = [test.size for _, test in splits], float(np.mean([train.size for train, _ in splits]))
+    return OutOfFoldScores(samples, scores, probe[known], means, kept, sizes, n_trained)
 
 
 def align_folds(splits: Splits, scores: Floats, codes: Integers, weights: Floats) -> Floats:

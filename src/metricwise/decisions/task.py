@@ -132,5 +132,5 @@ class Task(ABC):
         """Return a decision with the score to expect by folds, of the given sizes, that had no part in it."""
 
     def draw_probe(self, target: Labels, seed: int, **most: int) -> Indices:
-        """Return samples on which the final model is compared with the fold models; see `Decision.shift_to_final`."""
+        """Return samples that the fold models score though trained with them; see `OutOfFoldScores`."""
         return draw_probe(self.strata(target), seed, **most)

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import expit, softmax
 
 from metricwise._state import stored_fields
-from metricwise._typing import Floats, Indices, Integers, LabelMatrix, Labels, Mask
+from metricwise._typing import Floats, Integers, LabelMatrix, Labels, Mask
 from metricwise.decisions import targets
 from metricwise.decisions.binary import Aim, ThresholdRule, choose, judge_by_folds, make_aim, value_of_labels
 from metricwise.decisions.class_offsets import best_offsets
@@ -27,7 +27,6 @@ from metricwise.decisions.multiclass import (
     judge_thresholds,
     value_by_weights,
 )
-from metricwise.decisions.out_of_fold import NO_SAMPLES
 from metricwise.decisions.parallel import run_in_parallel
 from metricwise.decisions.scoring import (
     MOST_CERTAIN,
@@ -180,9 +179,6 @@ class Multiclass(Task):
         measure = self._average
         score = measure.multiclass_score if isinstance(measure, HasMulticlassValue) else measure.score
         return float(score(np.asarray(y), self.labels(margins), weights))
-
-    def draw_probe(self, target: Labels, seed: int, **most: int) -> Indices:
-        return NO_SAMPLES  # offsets are not shifted
 
     @property
     def _average(self) -> Any:

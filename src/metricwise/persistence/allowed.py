@@ -200,7 +200,7 @@ def _import_decisions() -> tuple[type, ...]:
     from metricwise.decisions.design_effect import GroupedPosterior
     from metricwise.decisions.intervals import TablePosterior
     from metricwise.decisions.label_posterior import LabelPosterior
-    from metricwise.decisions.learning_curve import Extrapolation
+    from metricwise.decisions.learning_curve import Extrapolation, FinalPosterior
     from metricwise.decisions.ranking_posterior import RankingPosterior
     from metricwise.decisions.tasks import Binary, Multiclass, Multilabel
 
@@ -208,6 +208,7 @@ def _import_decisions() -> tuple[type, ...]:
     expected = (
         ConfusionPosterior,
         Extrapolation,
+        FinalPosterior,
         GroupedPosterior,
         LabelPosterior,
         RankingPosterior,

@@ -18,9 +18,9 @@ from metricwise._typing import Floats, Labels
 from metricwise.decisions.binary import ThresholdRule, choose_guaranteed, wants_guarantee
 from metricwise.decisions.decision import Decision, ScoredSamples
 from metricwise.decisions.executors import LocalExecutor
-from metricwise.decisions.fitting import account_for_groups
+from metricwise.decisions.fitting import account_for_groups, account_for_growth
 from metricwise.decisions.guarantees import UnreachableGuaranteeError, refuse_too_few
-from metricwise.decisions.learning_curve import Extrapolation, extrapolate
+from metricwise.decisions.learning_curve import Extrapolation, extrapolate, shows_growth
 from metricwise.decisions.task import Task
 from metricwise.decisions.tasks import make_task
 from metricwise.decisions.training_data import TrainingData, prepare_data, validate_target, validate_weights
@@ -344,11 +344,15 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
         decision = task.judge(task.decide(samples, rule, True), samples, rule, rung.sizes)
         groups = halving.data.groups_of(rung.test_samples)
         decision = account_for_groups(task, decision, samples, groups, rule.seed)
-        probe = mixture.runs[0].probe
-        if final.held_out is not None or not probe.size:
+        if final.held_out is not None:
             return decision
-        by_folds = mixture.average([run.probe_scores for run in mixture.runs])
-        return decision.shift_to_final(halving.data.probe(probe, by_folds, final.score_probe(halving, mixture)))
+        found = mixture.out_of_fold_scores(rung)
+        if not task.is_binary and not shows_growth([run.curve for run in outcome.finalists]):
+            decision = account_for_growth(task, halving.data, decision, found, final.n_samples)
+        if not found.probe.size or not decision.calibration.lines:  # class offsets stay
+            return decision
+        by_final = final.score_probe(halving, mixture)
+        return decision.shift_to_final(halving.data.probe(found.probe, found.probe_scores, by_final))
 
     def _guarantee(self, halving: SuccessiveHalving, ordering: ScoredSamples, testing: TrainingData) -> Decision:
         """Choose a threshold whose constraints hold on new samples with the confidence that is asked for."""

@@ -10,6 +10,7 @@ import numpy as np
 from metricwise._state import stored_fields
 from metricwise._typing import Floats
 from metricwise.decisions.decision import Calibration
+from metricwise.decisions.out_of_fold import OutOfFoldScores
 from metricwise.decisions.task import Task
 from metricwise.estimators.selection.candidate_run import CandidateRun, Difference
 from metricwise.estimators.selection.halving import Judge, SuccessiveHalving, limit_scores, middle_of
@@ -31,6 +32,13 @@ class Mixture(NamedTuple):
     def average(self, parts: list[Floats]) -> Floats:
         """Return the weighted mean of the calibrated scores of each candidate."""
         return _weighted_mean(self.weights, parts)
+
+    def out_of_fold_scores(self, rung: Rung) -> OutOfFoldScores:
+        """Return the averaged scores of a rung's test samples and of its probe."""
+        of_probe = self.average([run.probe_scores for run in self.runs])
+        n_trained = float(np.mean([train.size for train, _ in rung.splits]))
+        probe = self.runs[0].probe
+        return OutOfFoldScores(rung.test_samples, self.scores, probe, of_probe, (), rung.sizes, n_trained)
 
 
 def _weighted_mean(weights: Floats, parts: list[Floats]) -> Floats:
