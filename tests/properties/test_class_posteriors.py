@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -16,6 +16,8 @@ CONFIDENCES = st.floats(0.01, 0.999)
 N_SAMPLES = st.none() | st.integers(1, 10_000)
 ROUNDING = 1e-9
 COUNTS = st.integers(0, 3) | st.integers(0, 500)
+# A busy machine takes long to draw arrays, which is no property of intervals.
+on_any_machine = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def check_interval(posterior, confidence, n_samples):
@@ -24,7 +26,7 @@ def check_interval(posterior, confidence, n_samples):
     assert low >= -1.0 - ROUNDING and high <= 1.0 + ROUNDING
 
 
-@settings(max_examples=30, deadline=None)
+@on_any_machine
 @given(
     arrays(float, st.tuples(st.integers(1, 5), st.integers(3, 3), st.integers(3, 3)), elements=COUNTS)
     | arrays(float, st.tuples(st.integers(1, 3), st.integers(8, 8), st.integers(8, 8)), elements=COUNTS),
@@ -37,7 +39,7 @@ def test_multiclass_intervals_contain_their_estimate(matrices, measure, confiden
     check_interval(ConfusionPosterior(measure, matrices), confidence, n_samples)
 
 
-@settings(max_examples=30, deadline=None)
+@on_any_machine
 @given(
     st.data(), st.sampled_from(AVERAGES), st.integers(2, 40), st.integers(1, 6), st.booleans(), CONFIDENCES, N_SAMPLES
 )
@@ -48,7 +50,7 @@ def test_multilabel_intervals_contain_their_estimate(data, measure, size, n_labe
     check_interval(summarize_labels(measure, truth, predicted, weights, sizes), confidence, n_samples)
 
 
-@settings(max_examples=30, deadline=None)
+@on_any_machine
 @given(arrays(float, st.tuples(st.integers(1, 5), st.just(4)), elements=COUNTS), CONFIDENCES, N_SAMPLES)
 def test_binary_intervals_contain_their_estimate(tables, confidence, n_samples):
     tables[0, 0] += 1.0
