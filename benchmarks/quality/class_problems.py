@@ -23,8 +23,8 @@ from benchmarks.quality.problems import Split
 
 Data = tuple[Any, Any]
 
-MOST_SAMPLES = 1500  # of training, and of testing, from data sets
-FEWEST_OF_CLASS = 20  # samples of a class or label that is kept
+MOST_SAMPLES = 300  # of training, and of testing, from data sets
+FEWEST_OF_CLASS = 150  # samples of a class or label that is kept
 
 
 def _generate_classes(n_classes: int, shares: list[float], separation: float, n_samples: int, seed: int) -> Data:
@@ -40,16 +40,22 @@ def _generate_classes(n_classes: int, shares: list[float], separation: float, n_
         weights=shares,
         class_sep=separation,
         flip_y=0.02,
-        random_state=0,
+        random_state=1,
     )
     drawn = random.choice(len(y), 2 * n_samples, replace=False)
     return X[drawn], y[drawn]
 
 
-def _generate_labels(n_labels: int, labels_per_sample: int, n_samples: int, seed: int) -> Data:
+@lru_cache  # scikit-learn draws sample by sample
+def _label_population(n_labels: int, labels_per_sample: int) -> Data:
     X, Y = make_multilabel_classification(
-        20_000, 20, n_classes=n_labels, n_labels=labels_per_sample, allow_unlabeled=True, random_state=0
+        5_000, 20, n_classes=n_labels, n_labels=labels_per_sample, allow_unlabeled=True, random_state=1
     )
+    return X, Y
+
+
+def _generate_labels(n_labels: int, labels_per_sample: int, n_samples: int, seed: int) -> Data:
+    X, Y = _label_population(n_labels, labels_per_sample)
     drawn = np.random.default_rng(seed).choice(len(Y), 2 * n_samples, replace=False)
     return X[drawn], Y[drawn]
 
@@ -81,17 +87,17 @@ MULTICLASS: dict[str, Callable[[int], Data]] = {
     "optdigits": partial(_load_folder, "optdigits"),
     "abalone": partial(_load_folder, "abalone"),
     "generated, 3 classes": partial(_generate_classes, 3, [0.7, 0.2, 0.1], 1.0, 300),
-    "generated, 3 rare classes": partial(_generate_classes, 4, [0.9, 0.05, 0.03, 0.02], 1.5, 600),
-    "generated, 5 classes": partial(_generate_classes, 5, [0.5, 0.2, 0.15, 0.1, 0.05], 1.0, 500),
-    "generated, 10 classes": partial(_generate_classes, 10, [0.4] + [0.1] * 3 + [0.05] * 6, 1.5, 800),
+    "generated, 3 rare classes": partial(_generate_classes, 4, [0.85, 0.05, 0.05, 0.05], 1.5, 300),
+    "generated, 5 classes": partial(_generate_classes, 5, [0.5, 0.2, 0.15, 0.1, 0.05], 1.0, 300),
+    "generated, 10 classes": partial(_generate_classes, 10, [0.4] + [0.1] * 3 + [0.05] * 6, 1.5, 300),
 }
 MULTILABEL: dict[str, Callable[[int], Data]] = {
     "emotions": partial(_load_folder, "emotions"),
     "scene": partial(_load_folder, "scene"),
     "yeast": partial(_load_folder, "yeast_ml"),
     "generated, 5 labels": partial(_generate_labels, 5, 2, 300),
-    "generated, 10 labels": partial(_generate_labels, 10, 2, 500),
-    "generated, 20 labels": partial(_generate_labels, 20, 4, 800),
+    "generated, 10 labels": partial(_generate_labels, 10, 2, 300),
+    "generated, 20 labels": partial(_generate_labels, 20, 4, 300),
 }
 
 

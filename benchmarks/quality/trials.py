@@ -11,6 +11,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import make_scorer
 from sklearn.model_selection import StratifiedKFold, TunedThresholdClassifierCV, cross_val_score
+from sklearn.tree import DecisionTreeClassifier
 
 from benchmarks import timing
 from benchmarks.quality.cached_fits import CachedFit, ClockCorrection
@@ -80,16 +81,27 @@ def ours(split: Split, measure: str, repetition: int) -> Record:
 
 
 def class_intervals(split: Split, repetition: int) -> list[Record]:
-    """Return each measure of several classes or labels, its expected score, and the interval for it."""
-    learner, found = CachedFit(regression()), []
-    for measure in MULTILABEL_MEASURES if np.ndim(split.y) == 2 else MULTICLASS_MEASURES:
-        model = PlugInClassifier(learner, measure, random_state=repetition)
-        seconds, fitted = clock(lambda model=model: model.fit(split.X, split.y))  # type: ignore[misc]
-        low, high = fitted.score_interval(n_samples=len(split.y_test))
-        about = {"problem": split.name, "method": "PlugInClassifier", "measure": measure, "cpu_seconds": seconds}
-        value = fitted.score(split.X_test, split.y_test)
-        found.append(about | {"value": value, "expected": fitted.expected_score_, "low": low, "high": high})
-    return found
+    """Return a measure of several classes or labels, its expected score, and the interval for it, by both estimators.
+
+    Each repetition has the next of the measures: those of one split would cover, or miss, together.
+    """
+    measures = MULTILABEL_MEASURES if np.ndim(split.y) == 2 else MULTICLASS_MEASURES
+    measure = measures[repetition % len(measures)]
+    learner, tree = CachedFit(regression()), CachedFit(DecisionTreeClassifier(min_samples_leaf=5, random_state=0))
+    candidates = {"logistic": learner, "tree": tree}
+    models = {
+        "PlugInClassifier": PlugInClassifier(learner, measure, random_state=repetition),
+        "MetricClassifier": MetricClassifier(measure, candidates=candidates, random_state=repetition),
+    }
+    return [_class_interval(split, name, model) | {"measure": measure} for name, model in models.items()]
+
+
+def _class_interval(split: Split, name: str, model: Any) -> Record:
+    seconds, fitted = clock(lambda: model.fit(split.X, split.y))
+    low, high = fitted.score_interval(n_samples=len(split.y_test))
+    value = fitted.score(split.X_test, split.y_test)
+    about = {"problem": split.name, "method": name, "cpu_seconds": seconds}
+    return about | {"value": value, "expected": fitted.expected_score_, "low": low, "high": high}
 
 
 def guarantee(split: Split, repetition: int) -> list[Record]:
