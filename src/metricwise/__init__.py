@@ -30,7 +30,7 @@ _HOMES = {
     "metricwise.reporting.page": "Report report",
     "metricwise.reporting.training_displays": "ConvergenceDisplay LeaderboardDisplay",
     "metricwise.results": (
-        "Certificate DegenerateOptimumWarning FallbackResult History Result Status StreamEntry StreamResult"
+        "Certificate DegenerateOptimumWarning Fallback History Result Status StreamEntry StreamResult"
     ),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}

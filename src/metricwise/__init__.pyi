@@ -51,7 +51,7 @@ from metricwise.reporting.training_displays import ConvergenceDisplay, Leaderboa
 from metricwise.results import (
     Certificate,
     DegenerateOptimumWarning,
-    FallbackResult,
+    Fallback,
     History,
     Result,
     Status,
@@ -77,7 +77,7 @@ __all__ = [
     "CostSensitiveClassifier",
     "DegenerateOptimumWarning",
     "FBeta",
-    "FallbackResult",
+    "Fallback",
     "FeatureSelectingSVC",
     "GMean",
     "GowerLegendre",

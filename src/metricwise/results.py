@@ -260,8 +260,47 @@ class ProblemDescription:
 
 @stored_fields(version=1)
 @dataclass(frozen=True)
+class Fallback:
+    """Why and how a weighted accuracy was trained for instead of the measure.
+
+    Parameters
+    ----------
+    positive_weight : float
+        The weight of a positive sample relative to that of a negative one.
+    degenerate : Result
+        The result for the measure itself, whose certificate shows that no weights are better than w = 0.
+    """
+
+    positive_weight: float
+    degenerate: Result = field(repr=False)
+
+
+@stored_fields(version=2)
+@dataclass(frozen=True)
 class Result:
-    """A solution with its certificate and history."""
+    """A solution with its certificate and history.
+
+    Attributes
+    ----------
+    weights : array
+        Weights of the features, the intercept last if there is one.
+    certificate : Certificate
+        Bounds of the smallest objective.
+    status : Status
+        Why training ended.
+    n_iter : int
+        Iterations.
+    seconds : float
+        Time spent.
+    history : History
+        The bounds after every iteration.
+    witness : Witness
+        Proof of the lower bound.
+    fallback : Fallback or None
+        Where the surrogate of the measure is degenerate, the weighted accuracy that was trained for instead: weights,
+        certificate and history belong to it, and the threshold is chosen for the measure. None if the measure itself
+        was trained for.
+    """
 
     weights: Floats = field(repr=False)
     certificate: Certificate
@@ -270,11 +309,17 @@ class Result:
     seconds: float
     history: History[HistoryEntry]
     witness: Witness = field(repr=False)
+    fallback: Fallback | None = field(default=None, kw_only=True)
+
+    @property
+    def positive_weight(self) -> float | None:
+        """The weight of a positive sample in the accuracy trained for; None without a fallback."""
+        return None if self.fallback is None else self.fallback.positive_weight
 
     @property
     def problem(self) -> ProblemDescription:
         """The problem whose objective the certificate bounds."""
-        return ProblemDescription()
+        return ProblemDescription(positive_weight=self.positive_weight)
 
     @property
     def bytes_moved(self) -> int:
@@ -300,31 +345,9 @@ class Result:
             "relative gap": f"{bounds.relative:.3g}",
             "weights": f"{self.weights.size:,}",
         }
+        if self.fallback is not None:
+            rows["trained for"] = f"accuracy, positives weigh {self.fallback.positive_weight:.3g} times as much"
         return _html_table("Result", rows)
-
-
-@stored_fields(version=1)
-@dataclass(frozen=True)
-class FallbackResult(Result):
-    """The result of training for a weighted accuracy where the surrogate of the measure is degenerate.
-
-    Weights, certificate and history are those of the weighted accuracy; the threshold is chosen for the measure.
-
-    Attributes
-    ----------
-    positive_weight : float
-        The weight of a positive sample relative to that of a negative one.
-    degenerate : Result
-        The result for the measure itself, whose certificate shows that no weights are better than w = 0.
-    """
-
-    positive_weight: float
-    degenerate: Result = field(repr=False)
-
-    @property
-    def problem(self) -> ProblemDescription:
-        """The problem whose objective the certificate bounds."""
-        return ProblemDescription(positive_weight=self.positive_weight)
 
 
 @dataclass(frozen=True)

@@ -7,15 +7,17 @@ import warnings
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import f1_score
 
 import metricwise
 from metricwise import (
     AMPClassifier,
     DegenerateOptimumWarning,
-    FallbackResult,
+    FeatureSelectingSVC,
     MultivariateSVC,
     PlugInClassifier,
     SmoothedSVC,
+    SparseCodingClassifier,
     Status,
     certify,
 )
@@ -49,8 +51,8 @@ def test_a_degenerate_surrogate_falls_back_with_one_warning():
     (message,) = [str(one.message) for one in caught if one.category is DegenerateOptimumWarning]
     assert "the surrogate of 'f1' is degenerate" in message and "accuracy with" in message and "fallback" in message
     assert model.result_.status is Status.FALLBACK
-    assert isinstance(model.result_, FallbackResult) and model.result_.positive_weight > 1.0
-    assert model.result_.degenerate.status is Status.DEGENERATE
+    assert model.result_.fallback.positive_weight > 1.0
+    assert model.result_.fallback.degenerate.status is Status.DEGENERATE
 
 
 def test_the_fallback_is_about_as_good_as_a_logistic_regression():
@@ -82,6 +84,41 @@ def test_other_machines_fall_back_where_they_are_degenerate(make):
     assert certify(found, data, y).relative <= 2e-3
 
 
+def test_feature_selection_falls_back():
+    data, y = make_rare(1600, 0.04, seed=2)
+    with pytest.warns(DegenerateOptimumWarning, match="accuracy with"):
+        found = FeatureSelectingSVC("f1", n_features=3, cv=2).fit(data[:800], y[:800])
+    assert found.result_.status is Status.FALLBACK
+    assert found.support_.tolist() == [True] * 3 + [False] * 7  # the features that differ between the classes
+    assert found.score(data[800:], y[800:]) > 0.2  # predicting all positive has 0.08
+    assert certify(found, data[:800], y[:800]).relative <= 2e-3
+
+
+def test_sparse_coding_falls_back():
+    data, y = make_rare(2000, 0.03, seed=0, n_features=4)
+    with pytest.warns(DegenerateOptimumWarning, match="accuracy with"):
+        found = SparseCodingClassifier("f1", n_atoms=8, cv=2, tol=0.05).fit(data[:1000], y[:1000])
+    assert found.result_.status is Status.FALLBACK
+    assert found.dictionary_.shape == (8, 4)
+    assert found.score(data[1000:], y[1000:]) > 0.2  # predicting all positive has 0.06
+
+
+def test_every_problem_of_several_classes_falls_back_on_its_own():
+    random = np.random.default_rng(0)
+    y = random.choice(3, 4000, p=(0.91, 0.05, 0.04))
+    data = random.normal(size=(4000, 6))
+    data[:, :2] += 1.1 * (y == 1)[:, None]
+    data[:, 2:5] += 1.1 * (y == 2)[:, None]
+    with pytest.warns(DegenerateOptimumWarning) as caught:
+        found = MultivariateSVC("f1", cv=3).fit(data[:2000], y[:2000])
+    (message,) = [str(one.message) for one in caught if one.category is DegenerateOptimumWarning]
+    assert "in 2 of 3 problems" in message and "with up to" in message
+    assert [result.status for result in found.result_] == [Status.OPTIMAL, Status.FALLBACK, Status.FALLBACK]
+    by_class = f1_score(y[2000:], found.predict(data[2000:]), average=None)
+    assert by_class.min() > 0.2  # of degenerate scores: 0.0
+    assert max(one.relative for one in certify(found, data[:2000], y[:2000])) <= 2e-3
+
+
 def test_the_fallback_is_certified(model):
     assert certify(model, X[TRAIN], Y[TRAIN]).relative <= 1.01e-3
     weights = np.where(Y[TRAIN] == 1, model.result_.positive_weight, 1.0)
@@ -99,7 +136,7 @@ def test_model_files_keep_the_fallback(model, tmp_path):
     loaded = metricwise.load(tmp_path / "model.mw")
     assert loaded.result_.status is Status.FALLBACK
     assert loaded.result_.positive_weight == model.result_.positive_weight
-    assert loaded.result_.degenerate.certificate == model.result_.degenerate.certificate
+    assert loaded.result_.fallback.degenerate.certificate == model.result_.fallback.degenerate.certificate
     np.testing.assert_array_equal(loaded.predict(X[TEST]), model.predict(X[TEST]))
     assert certify(loaded, X[TRAIN], Y[TRAIN]).relative <= 1.01e-3
 

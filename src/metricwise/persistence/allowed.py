@@ -180,7 +180,7 @@ def _import_measures() -> tuple[type, ...]:
 def _import_results() -> tuple[type, ...]:
     from metricwise.results import (
         Certificate,
-        FallbackResult,
+        Fallback,
         History,
         HistoryEntry,
         Result,
@@ -189,7 +189,7 @@ def _import_results() -> tuple[type, ...]:
         Witness,
     )
 
-    return Certificate, FallbackResult, History, HistoryEntry, Result, Status, StreamEntry, Witness
+    return Certificate, Fallback, History, HistoryEntry, Result, Status, StreamEntry, Witness
 
 
 def _import_decisions() -> tuple[type, ...]:

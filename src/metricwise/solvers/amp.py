@@ -44,7 +44,7 @@ _NO_BETTER = 1e-6
 _SHARE_OF_TOLERANCE = 0.5
 
 
-@stored_fields(version=1)
+@stored_fields(version=2)
 @dataclass(frozen=True)
 class AmpResult(Result):
     """A solution with its certificate and levels.

@@ -44,7 +44,7 @@ _BETTER = 2e-3  # of the objective: a smaller decrease is no better choice
 _NO_PART = 1e-6  # of the largest d: features with less are dropped until they are selected again
 
 
-@stored_fields(version=1)
+@stored_fields(version=2)
 @dataclass(frozen=True)
 class SelectionResult(Result):
     """A result on selected features: the certificate is that of their problem.
@@ -64,7 +64,7 @@ class SelectionResult(Result):
     @property
     def problem(self) -> ProblemDescription:
         """The problem whose objective the certificate bounds."""
-        return ProblemDescription(columns=tuple(self.columns.tolist()))
+        return ProblemDescription(columns=tuple(self.columns.tolist()), positive_weight=self.positive_weight)
 
 
 class _Dual(NamedTuple):

@@ -69,7 +69,7 @@ def make_squared_problem(
     return SmoothProblem(design.take(indices), SquaredPairHinge(classes), C * total, n_pos)
 
 
-@stored_fields(version=1)
+@stored_fields(version=2)
 @dataclass(frozen=True)
 class SquaredPairsResult(Result):
     """A result for the mean squared loss of pairs, whose gradient proves the lower bound without a witness."""

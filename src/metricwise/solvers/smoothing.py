@@ -44,7 +44,7 @@ _FLAT = 0.5  # of the slope at the start of a line
 _ROUNDING = 1e-14  # of the terms of the objective: a smaller shortfall of the decrease is rounding
 
 
-@stored_fields(version=1)
+@stored_fields(version=2)
 @dataclass(frozen=True)
 class SmoothedResult(Result):
     """A result whose lower bound is that of the shares at ``witness.points[0]`` with this ``smoothing``."""

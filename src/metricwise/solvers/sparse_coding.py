@@ -39,7 +39,7 @@ _MOST_MIXTURES = 3
 _MOST_HALVINGS = 6
 
 
-@stored_fields(version=1)
+@stored_fields(version=2)
 @dataclass(frozen=True)
 class SparseCodingResult(Result):
     """A dictionary with the weights of its atoms.
@@ -58,7 +58,7 @@ class SparseCodingResult(Result):
     @property
     def problem(self) -> ProblemDescription:
         """The problem whose objective the certificate bounds."""
-        return ProblemDescription(Objective.SPARSE_CODING)
+        return ProblemDescription(Objective.SPARSE_CODING, positive_weight=self.positive_weight)
 
 
 @dataclass

@@ -12,9 +12,10 @@ import numpy as np
 from metricwise._state import StoredState
 from metricwise._typing import Floats
 from metricwise.estimators.svm.base import BatchClassifier
+from metricwise.estimators.svm.fallback import plan_accuracy_by_cutting_planes
 from metricwise.estimators.svm.training import BinaryFit, TrainingData, TrainingPlan
 from metricwise.measures import Measure
-from metricwise.results import FallbackResult
+from metricwise.results import Result
 from metricwise.solvers.amp import AMP, AmpResult
 from metricwise.solvers.amp_problem import make_amp_problem
 from metricwise.solvers.cutting_plane import CuttingPlane
@@ -95,7 +96,7 @@ class AMPClassifier(BatchClassifier):
     result_ : Result or list of Result
         Certificate (bounds of 1 minus the best level that any weights reach), history, status; a list in the order of
         ``classes_`` for more than two classes. Where no weights are better than w = 0 and the threshold is not a
-        number, a `FallbackResult`: a weighted accuracy is trained for, with the threshold for the measure.
+        number, a weighted accuracy is trained for, with the threshold for the measure: see its ``fallback``.
     n_features_in_, feature_names_in_
         Number and names of the features seen during `fit`.
 
@@ -124,7 +125,6 @@ class AMPClassifier(BatchClassifier):
     """
 
     __stored_state__: ClassVar[StoredState] = BatchClassifier.__stored_state__.extend("challenge_levels_")
-    _falls_back = True
     _degenerate_remedy = (
         "If C is very small, raise it. Otherwise fit an intercept, or train MultivariateSVC with measure='roc_auc' and "
         "choose the threshold for {measure!r}"
@@ -173,8 +173,13 @@ class AMPClassifier(BatchClassifier):
         plan = self._plan_cutting_planes(measure, self.C)
         return replace(plan, solver=AMP(inner=CuttingPlane(seed=plan.seed)), make_problem=make_amp_problem)
 
+    @staticmethod
+    def _plan_accuracy(plan: TrainingPlan, degenerate: Result) -> TrainingPlan:
+        return plan_accuracy_by_cutting_planes(plan, degenerate)
+
     def _store(self, plan: TrainingPlan, fits: Sequence[BinaryFit]) -> None:
         super()._store(plan, fits)
-        results = [fit.result.degenerate if isinstance(fit.result, FallbackResult) else fit.result for fit in fits]
+        fallbacks = [fit.result.fallback for fit in fits]
+        results = [fit.result if one is None else one.degenerate for fit, one in zip(fits, fallbacks, strict=True)]
         levels = [np.array(result.levels) for result in results if isinstance(result, AmpResult)]
         self.challenge_levels_: Floats | list[Floats] = levels[0] if len(levels) == 1 else levels

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -34,7 +35,7 @@ from metricwise.estimators.inputs import (
     validate_samples,
 )
 from metricwise.estimators.linear import LinearClassifier
-from metricwise.estimators.svm.fallback import train_weighted_accuracy
+from metricwise.estimators.svm.fallback import describe_degenerate, plan_accuracy, train_weighted_accuracy
 from metricwise.estimators.svm.kernel import Kernel, KernelSettings, KernelSpace, make_kernel_space, score_by_kernel
 from metricwise.estimators.svm.training import BinaryFit, BinaryTarget, TrainingData, TrainingPlan, fit_binary_problems
 from metricwise.estimators.svm.training_file import TrainingFile
@@ -122,9 +123,6 @@ class BatchClassifier(LinearClassifier):
     # A client belongs to a call and to no pipeline: it is not routed.
     __metadata_request__fit: ClassVar[dict[str, Any]] = {"client": UNUSED, "groups": True}
 
-    # Whether a weighted accuracy is trained for where the surrogate of the measure is degenerate.
-    _falls_back: ClassVar[bool] = False
-
     # What to do where no weights are better than w = 0; {measure!r} stands for the name of the measure.
     _degenerate_remedy: ClassVar[str]
 
@@ -209,8 +207,15 @@ class BatchClassifier(LinearClassifier):
             seed,
             self.intercept_value,
             self.callback,
-            fall_back=train_weighted_accuracy if self._falls_back and not isinstance(measure, RanksPairs) else None,
+            fall_back=None
+            if isinstance(measure, RanksPairs)
+            else partial(train_weighted_accuracy, type(self)._plan_accuracy),
         )
+
+    @staticmethod
+    def _plan_accuracy(plan: TrainingPlan, degenerate: Result) -> TrainingPlan:
+        """Return the plan of the accuracy that is trained for where the surrogate of the measure is degenerate."""
+        return plan_accuracy(plan, degenerate)
 
     def _add_checkpoint(self, plan: TrainingPlan, path: str | Path, *content: Any) -> TrainingPlan:
         """Return the plan with the file from which the training of these parameters and this content resumes."""
@@ -298,26 +303,9 @@ class BatchClassifier(LinearClassifier):
                     ConvergenceWarning,
                     stacklevel=3,
                 )
-        weights = [result.problem.positive_weight for result in results if result.problem.positive_weight is not None]
-        if weights:
-            name = self.measure_.name
-            several = f" in {len(weights)} of {len(results)} problems" if len(results) > 1 else ""
-            warnings.warn(
-                f"the surrogate of {name!r} is degenerate on these data{several}: no weights are better than w = 0. "
-                f"Scores are therefore trained for the accuracy with {max(weights):.3g} times the weight for positive "
-                f"samples (result_.status is 'fallback'); the threshold is chosen for {name!r}. Compare "
-                "PlugInClassifier with a LogisticRegression; more features help, and if C is very small, raise it",
-                DegenerateOptimumWarning,
-                stacklevel=3,
-            )
-        if Status.DEGENERATE in statuses:
-            name = self.measure_.name
-            warnings.warn(
-                f"the surrogate of {name!r} is degenerate on these data: no weights are better than w = 0, so the "
-                f"scores carry little information. {self._degenerate_remedy.format(measure=name)}",
-                DegenerateOptimumWarning,
-                stacklevel=3,
-            )
+        message = describe_degenerate(self.measure_.name, results, self._degenerate_remedy)
+        if message is not None:
+            warnings.warn(message, DegenerateOptimumWarning, stacklevel=3)
 
     def _describe_gap(self, results: Sequence[Result]) -> str:
         """Return how far from its end training was stopped."""

@@ -10,7 +10,8 @@ class weights, the ratio that the measure sets at the best table reached.
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
@@ -30,7 +31,7 @@ from metricwise.estimators.svm.training import (
 )
 from metricwise.inference.threshold import evaluate_threshold_for
 from metricwise.measures import Accuracy, contingency_table
-from metricwise.results import FallbackResult, Result, Status
+from metricwise.results import Fallback, Result, Status
 from metricwise.solvers import CuttingPlane, Limits, make_problem
 from metricwise.solvers.class_costs import NEEDS, compute_class_costs
 
@@ -38,6 +39,20 @@ from metricwise.solvers.class_costs import NEEDS, compute_class_costs
 _EXPONENTS = (1.0, 0.75, 0.5)
 _ALIKE = 1.1  # ratio of weights that are not worth another training
 _LEAST_SPREAD = 0.1  # of scores, relative to the widest
+_ENDED = (Status.OPTIMAL, Status.STATIONARY)  # of itself, not by a limit
+
+
+AccuracyPlan = Callable[[TrainingPlan, Result], TrainingPlan]
+
+
+def plan_accuracy(plan: TrainingPlan, degenerate: Result) -> TrainingPlan:
+    """Return the plan that trains for the accuracy, by the same solver, instead of the measure of a plan."""
+    return replace(plan, measure=Accuracy(), warm_states=None)
+
+
+def plan_accuracy_by_cutting_planes(plan: TrainingPlan, degenerate: Result) -> TrainingPlan:
+    """Return the plan of the accuracy for plans whose solver is made for other problems."""
+    return replace(plan_accuracy(plan, degenerate), solver=CuttingPlane(seed=plan.seed), make_problem=make_problem)
 
 
 class _Judged(NamedTuple):
@@ -51,12 +66,20 @@ class _Judged(NamedTuple):
 
 
 def train_weighted_accuracy(
-    plan: TrainingPlan, design: Design, target: BinaryTarget, splits: Splits, limits: Limits, degenerate: Result
-) -> tuple[FallbackResult, float] | None:
+    make_plan: AccuracyPlan,
+    plan: TrainingPlan,
+    design: Design,
+    target: BinaryTarget,
+    splits: Splits,
+    limits: Limits,
+    degenerate: Result,
+) -> tuple[Result, float] | None:
     """Return the weights of the best weighted accuracy and their threshold for the measure; None if w = 0 is best.
 
     Parameters
     ----------
+    make_plan : callable
+        Makes the plan of the accuracy from that of the measure and its degenerate result.
     plan : TrainingPlan
         The plan whose problem is degenerate.
     design : Design
@@ -70,14 +93,7 @@ def train_weighted_accuracy(
     degenerate : Result
         The solution for the measure itself.
     """
-    weighted = replace(
-        plan,
-        measure=Accuracy(),
-        solver=CuttingPlane(seed=plan.seed),
-        make_problem=make_problem,
-        refit=None,
-        warm_states=None,
-    )
+    weighted = make_plan(plan, degenerate)
     limits = divide_limits(limits, len(_EXPONENTS) + 1)
     n_pos = float(target.weights[target.positive].sum())
     n_neg = float(target.weights.sum()) - n_pos
@@ -90,10 +106,39 @@ def train_weighted_accuracy(
     found = _train(weighted, design, _weigh(target, best.positive_weight), limits)
     if found.status is Status.DEGENERATE:
         return None
-    status = Status.FALLBACK if found.status.reached_tolerance else found.status
-    values = {field.name: getattr(found, field.name) for field in fields(Result)} | {"status": status}
-    result = FallbackResult(**values, positive_weight=best.positive_weight, degenerate=degenerate)
-    return result, best.threshold
+    status = Status.FALLBACK if found.status in _ENDED else found.status
+    return replace(found, status=status, fallback=Fallback(best.positive_weight, degenerate)), best.threshold
+
+
+def describe_degenerate(measure: str, results: Sequence[Result], remedy: str) -> str | None:
+    """Return what to tell about the degenerate problems of a training, all in one message; None if there are none.
+
+    Parameters
+    ----------
+    measure : str
+        Name of the measure.
+    results : sequence of Result
+        One per binary problem.
+    remedy : str
+        What to do where there is no fallback; {measure!r} stands for the name of the measure.
+    """
+    weights = [result.positive_weight for result in results if result.positive_weight is not None]
+    n_useless = sum(result.status is Status.DEGENERATE for result in results)
+    if not weights and not n_useless:
+        return None
+    several = f" in {len(weights) + n_useless} of {len(results)} problems" if len(results) > 1 else ""
+    message = f"the surrogate of {measure!r} is degenerate on these data{several}: no weights are better than w = 0"
+    if weights:
+        up_to = "up to " if len(weights) > 1 else ""
+        message += (
+            f". Scores are therefore trained for the accuracy with {up_to}{max(weights):.3g} times the weight for "
+            f"positive samples (result_.status is 'fallback'); the threshold is chosen for {measure!r}. Compare "
+            "PlugInClassifier with a LogisticRegression; more features help, and if C is very small, raise it"
+        )
+    if n_useless:
+        whose = f". In {n_useless} of them there is no fallback, and the" if weights else ", so the"
+        message += f"{whose} scores carry little information. {remedy.format(measure=measure)}"
+    return message
 
 
 def _best(judged: list[_Judged]) -> _Judged:

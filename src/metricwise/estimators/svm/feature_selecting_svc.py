@@ -91,7 +91,9 @@ class FeatureSelectingSVC(SelectorMixin, BatchClassifier):
     result_ : SelectionResult
         ``certificate`` bounds the objective on the chosen features, ``selection`` that of every choice of as many;
         ``history`` has the objective of the best choice so far and the bound of all choices. ``columns`` are the
-        numbers of the chosen features.
+        numbers of the chosen features. Where the surrogate of the measure is degenerate and the threshold is not a
+        number, features and weights are trained for a weighted accuracy, with the threshold for the measure: ``status``
+        is then "fallback", and ``fallback`` holds the details.
     n_features_in_, feature_names_in_
         Number and names of the features seen during `fit`.
 

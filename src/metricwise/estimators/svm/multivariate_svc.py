@@ -130,8 +130,8 @@ class MultivariateSVC(BatchClassifier):
         Iterations, the most over the binary problems.
     result_ : Result or list of Result
         Certificate, history, status; a list in the order of ``classes_`` for more than two classes. Where the surrogate
-        of the measure is degenerate and the threshold is not a number, a `FallbackResult`: a weighted accuracy is
-        trained for, with the threshold for the measure.
+        of the measure is degenerate and the threshold is not a number, a weighted accuracy is trained for, with the
+        threshold for the measure: ``status`` is then "fallback", and ``fallback`` holds the details.
     n_features_in_, feature_names_in_
         Number and names of the features seen during `fit`.
 
@@ -166,7 +166,6 @@ class MultivariateSVC(BatchClassifier):
         "score_bins": [Interval(Integral, 2, None, closed="left"), None],
     }
     _warm_states: dict[int, WarmState] | None = None  # of the last fit with warm_start
-    _falls_back = True
     _degenerate_remedy = (
         "If C is very small, raise it. Otherwise train measure='roc_auc', or measure='accuracy' with "
         "class_weight='balanced', and choose the threshold for {measure!r}; more features also help"

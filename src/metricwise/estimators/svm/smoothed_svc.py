@@ -9,8 +9,10 @@ import numpy as np
 
 from metricwise._sklearn import StrOptions
 from metricwise.estimators.svm.base import BatchClassifier
+from metricwise.estimators.svm.fallback import plan_accuracy_by_cutting_planes
 from metricwise.estimators.svm.training import TrainingData, TrainingPlan
 from metricwise.measures import Measure
+from metricwise.results import Result
 from metricwise.solvers import Smoothing
 from metricwise.solvers.loop import Callback
 from metricwise.solvers.smoothing import Method
@@ -85,8 +87,8 @@ class SmoothedSVC(BatchClassifier):
     result_ : SmoothedResult or list of SmoothedResult
         Certificate, history, status; a list in the order of ``classes_`` for more than two classes. ``smoothing`` is
         how far corners were rounded, in units of scores, where the lower bound was proved. Where no weights are better
-        than w = 0 and the threshold is not a number, a `FallbackResult`: a weighted accuracy is trained for, with the
-        threshold for the measure.
+        than w = 0 and the threshold is not a number, a weighted accuracy is trained for, with the threshold for the
+        measure: a `Result` with a ``fallback``.
     n_features_in_, feature_names_in_
         Number and names of the features seen during `fit`.
 
@@ -115,7 +117,6 @@ class SmoothedSVC(BatchClassifier):
     _parameter_constraints: ClassVar[dict[str, Any]] = BatchClassifier._parameter_constraints | {
         "method": [StrOptions({"lbfgs", "accelerated"})]
     }
-    _falls_back = True
     _degenerate_remedy = (
         "If C is very small, raise it. Otherwise train measure='roc_auc', or measure='accuracy' with "
         "class_weight='balanced', and choose the threshold for {measure!r}; more features also help"
@@ -162,3 +163,7 @@ class SmoothedSVC(BatchClassifier):
 
     def _plan(self, measure: Measure, data: TrainingData) -> TrainingPlan:
         return replace(self._plan_cutting_planes(measure, self.C), solver=Smoothing(cast(Method, self.method)))
+
+    @staticmethod
+    def _plan_accuracy(plan: TrainingPlan, degenerate: Result) -> TrainingPlan:
+        return plan_accuracy_by_cutting_planes(plan, degenerate)

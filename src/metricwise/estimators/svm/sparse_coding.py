@@ -15,7 +15,12 @@ from metricwise._typing import Floats
 from metricwise.designs import Design, make_design
 from metricwise.estimators.inputs import validate_samples
 from metricwise.estimators.svm.base import ABOVE_ZERO, AT_LEAST_ONE, BatchClassifier
-from metricwise.estimators.svm.sparse_training import SparseCodingSettings, encode, plan_sparse_coding
+from metricwise.estimators.svm.sparse_training import (
+    SparseCodingSettings,
+    encode,
+    plan_accuracy_of_codes,
+    plan_sparse_coding,
+)
 from metricwise.estimators.svm.training import BinaryFit, TrainingData, TrainingPlan
 from metricwise.measures import Measure
 from metricwise.results import Result
@@ -114,7 +119,9 @@ class SparseCodingClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         Number and names of the features seen during `fit`.
     result_ : SparseCodingResult or list of SparseCodingResult
         History of the objective, and status. The certificate's ``upper`` is the objective that training reached, before
-        weights were trained once more; there is no lower bound, and ``lower`` is minus infinity.
+        weights were trained once more; there is no lower bound, and ``lower`` is minus infinity. Where the surrogate of
+        the measure is degenerate and the threshold is not a number, the weights of the atoms are trained for a weighted
+        accuracy, with the threshold for the measure: ``status`` is then "fallback", and ``fallback`` holds the details.
 
     Notes
     -----
@@ -211,6 +218,10 @@ class SparseCodingClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     def _plan(self, measure: Measure, data: TrainingData) -> TrainingPlan:
         settings = SparseCodingSettings(self.n_atoms, self.C1, self.C2, self.variant, self.refit)
         return plan_sparse_coding(self._plan_cutting_planes(measure, self.C3), settings, data)
+
+    @staticmethod
+    def _plan_accuracy(plan: TrainingPlan, degenerate: Result) -> TrainingPlan:
+        return plan_accuracy_of_codes(plan, degenerate)
 
     def _store(self, plan: TrainingPlan, fits: Sequence[BinaryFit]) -> None:
         super()._store(plan, fits)

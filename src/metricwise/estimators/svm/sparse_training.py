@@ -12,6 +12,7 @@ from metricwise._typing import Floats, Indices, Mask
 from metricwise.decisions.out_of_fold import merge_equal_samples
 from metricwise.designs import Design, make_design
 from metricwise.designs.base import iterate_blocks
+from metricwise.estimators.svm.fallback import plan_accuracy
 from metricwise.estimators.svm.training import TrainingData, TrainingPlan
 from metricwise.measures import Measure
 from metricwise.results import Result, Status
@@ -65,6 +66,13 @@ def plan_sparse_coding(plan: TrainingPlan, settings: SparseCodingSettings, data:
         refit=partial(_refit_weights, plan.seed) if refits else None,
         score=partial(_score_codes, settings.C1, plan.intercept),
     )
+
+
+def plan_accuracy_of_codes(plan: TrainingPlan, degenerate: Result) -> TrainingPlan:
+    """Return the plan that trains the weights of the atoms for the accuracy; the dictionary is that of the result."""
+    assert isinstance(degenerate, SparseCodingResult)
+    fixed = SparseCoding(degenerate.dictionary, moves_atoms=False, moves_predictor=False)
+    return replace(plan_accuracy(plan, degenerate), solver=fixed, refit=partial(_refit_weights, plan.seed))
 
 
 def _learn_first_dictionary(

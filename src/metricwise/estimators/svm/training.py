@@ -25,8 +25,8 @@ from metricwise.solvers import Limits, make_problem, run
 from metricwise.solvers.loop import Callback, Solver
 
 ProblemFactory = Callable[[Design, Mask, Measure, float, Floats], Any]
-# Of the plan, the design, the target, the folds, the limits of a solver run and the degenerate result; returns weights
-# and a threshold, or None.
+# Of the plan, the design, the target, the folds, the limits of a solver run and the degenerate result; returns another
+# result with its threshold, or None.
 FallBack = Callable[..., "tuple[Result, float] | None"]
 
 
@@ -95,7 +95,7 @@ class TrainingPlan:
     checkpoint : TrainingFile, optional
         File from which solver runs are resumed.
     fall_back : callable, optional
-        Trains for something else where the only problem is degenerate, unless the threshold is given as a number.
+        Trains for something else where a problem is degenerate, unless the threshold is given as a number.
     """
 
     measure: Measure
@@ -152,10 +152,7 @@ def fit_binary_problem(plan: TrainingPlan, data: TrainingData, number: int) -> B
         result, state = solve(plan, problem, limits, start, plan.callback)
         warm_state = WarmState(content, state)
     lacks_folds = plan.threshold == "cv" and not splits
-    is_chosen = (
-        isinstance(plan.threshold, str) and len(data.targets) == 1
-    )  # several classes compare scores on one scale
-    if result.status is Status.DEGENERATE and plan.fall_back is not None and is_chosen:
+    if result.status is Status.DEGENERATE and plan.fall_back is not None and isinstance(plan.threshold, str):
         instead = plan.fall_back(plan, design, target, splits, limits, result)
         if instead is not None:
             return BinaryFit(*instead, lacks_folds, warm_state)

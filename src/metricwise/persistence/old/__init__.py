@@ -23,12 +23,16 @@ Step = Callable[[Values], Values]
 
 NEWEST_FORMAT = 2
 
+_KINDS_OF_RESULTS = ("", "Amp", "Selection", "Smoothed", "SparseCoding", "SquaredPairs")
+
 # By the class, as files name it, and the version whose values the step takes.
 STEPS: dict[tuple[str, int], Step] = {
     # Constraints, of a measure only, held on out-of-fold samples.
     ("metricwise.MetricClassifier", 1): lambda values: values | {"subject_to": None, "confidence": None},
     ("metricwise.Extrapolation", 1): lambda values: values | {"left_at_worst": 0.0},
     ("metricwise.Decision", 1): lambda values: values,  # without a posterior for several classes and labels
+    # Results that never fell back.
+    **{(f"metricwise.{name}Result", 1): lambda values: values | {"fallback": None} for name in _KINDS_OF_RESULTS},
     ("metricwise.AdaptedSVC", 1): move_into_decision,
     ("metricwise.BinaryRelevance", 1): move_into_rules,
     ("metricwise.CostSensitiveClassifier", 1): move_into_decision_of_plug_in,
