@@ -280,26 +280,7 @@ class Fallback:
 class Result:
     """A solution with its certificate and history.
 
-    Attributes
-    ----------
-    weights : array
-        Weights of the features, the intercept last if there is one.
-    certificate : Certificate
-        Bounds of the smallest objective.
-    status : Status
-        Why training ended.
-    n_iter : int
-        Iterations.
-    seconds : float
-        Time spent.
-    history : History
-        The bounds after every iteration.
-    witness : Witness
-        Proof of the lower bound.
-    fallback : Fallback or None
-        Where the surrogate of the measure is degenerate, the weighted accuracy that was trained for instead: weights,
-        certificate and history belong to it, and the threshold is chosen for the measure. None if the measure itself
-        was trained for.
+    Where the surrogate of the measure is degenerate, they belong to a weighted accuracy: see ``fallback``.
     """
 
     weights: Floats = field(repr=False)
@@ -315,6 +296,11 @@ class Result:
     def positive_weight(self) -> float | None:
         """The weight of a positive sample in the accuracy trained for; None without a fallback."""
         return None if self.fallback is None else self.fallback.positive_weight
+
+    @property
+    def is_degenerate(self) -> bool:
+        """Whether the surrogate of the measure is degenerate; what was trained for instead is in ``fallback``."""
+        return self.status is Status.DEGENERATE or self.fallback is not None
 
     @property
     def problem(self) -> ProblemDescription:
@@ -384,6 +370,11 @@ class StreamResult:
     certificate: None = None
     bytes_moved: int = 0
     positive_share: float = float("nan")
+
+    @property
+    def is_degenerate(self) -> bool:
+        """Whether the surrogate is known to be degenerate: never, since there is no certificate."""
+        return False
 
     def _repr_html_(self) -> str:
         rows = {

@@ -70,3 +70,41 @@ def test_a_degenerate_training_is_reported_with_its_worth(tmp_path: Path) -> Non
     assert "The surrogate is degenerate on these data" in result.stdout
     assert "On the training samples its roc_auc is 0.500; the best constant prediction has 0.500." in result.stdout
     assert "optimum" not in result.stdout and "Certified" not in result.stdout
+
+
+@pytest.mark.filterwarnings("ignore::metricwise.DegenerateOptimumWarning")
+@pytest.mark.parametrize("where", [(), ("--disk",)])
+def test_a_fallback_is_reported_with_its_worth(tmp_path: Path, where: tuple[str, ...]) -> None:
+    table, model, page = tmp_path / "rows.csv", tmp_path / "m.mw", tmp_path / "page.html"
+    random = np.random.default_rng(0)
+    y = (random.random(1000) < 0.03).astype(int)
+    pd.DataFrame(random.normal(size=(1000, 3)) + y[:, None], columns=["a", "b", "c"]).assign(y=y).to_csv(
+        table, index=False
+    )
+    options = ("--target", "y", "--algorithm", "multivariate-svm", "--measure", "f1", *where)
+    result = run_command("train", table, *options, "--out", model)
+    assert "The surrogate of the f1 is degenerate on these data" in result.stdout
+    assert "On the training samples its f1 is 0." in result.stdout and "the best constant prediction" in result.stdout
+    assert "optimum" not in result.stdout and "Certified" not in result.stdout and "0 %" not in result.stdout
+    certified = run_command("certify", model, table)
+    assert "times the weight for positives" in certified.stdout and "surrogate of" not in certified.stdout
+    run_command("report", model, table, "--out", page)
+    html = page.read_text()
+    assert "A weighted accuracy was trained for" in html and "On these samples its F1 is 0." in html
+    assert "Certified" not in html
+
+
+@pytest.mark.filterwarnings("ignore::metricwise.DegenerateOptimumWarning")
+def test_fallbacks_of_several_classes_are_counted(tmp_path: Path) -> None:
+    table, model, page = tmp_path / "rows.csv", tmp_path / "m.mw", tmp_path / "page.html"
+    random = np.random.default_rng(0)
+    y = random.choice(3, 1500, p=(0.9, 0.05, 0.05))
+    means = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    frame = pd.DataFrame(random.normal(size=(1500, 2)) + means[y], columns=["a", "b"]).assign(y=y)
+    frame.to_csv(table, index=False)
+    options = ("--target", "y", "--algorithm", "multivariate-svm", "--measure", "f1")
+    result = run_command("train", table, *options, "--out", model)
+    assert "On the training samples its f1" in result.stdout
+    assert run_command("certify", model, table).stdout.count("times the weight for positives") == 2
+    run_command("report", model, table, "--out", page)
+    assert "The surrogate is degenerate in 2 of them" in page.read_text()

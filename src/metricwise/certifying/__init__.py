@@ -56,7 +56,8 @@ def certify(
     Returns
     -------
     Certificate or list of Certificate
-        For more than two classes a list with one certificate per binary problem.
+        For more than two classes a list with one certificate per binary problem. Where training fell back
+        (``result_.fallback``), the bounds are those of the weighted accuracy, and say nothing about the measure.
 
     Raises
     ------

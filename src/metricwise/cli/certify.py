@@ -26,6 +26,7 @@ def certify(
 ) -> Outcome:
     """Recompute the bounds of MODEL's training objective from the model and the DATA it was trained on."""
     from metricwise.certifying import certify as recompute
+    from metricwise.reporting.optimality import name_objective
 
     trained = load_model(model)
     table = read_like_training(
@@ -41,6 +42,7 @@ def certify(
     records = [
         {
             "class": name,
+            "objective": name_objective(result, learner.measure_.name),
             "upper": one.upper,
             "lower": one.lower,
             "gap": one.relative,
@@ -92,6 +94,7 @@ def _format_bounds(records: list[dict[str, Any]]) -> str:
     rows = [
         [
             record["class"],
+            record["objective"],
             f"{record['upper']:.6g}",
             f"{record['lower']:.6g}",
             f"{100 * record['gap']:.3g} %",
@@ -99,4 +102,4 @@ def _format_bounds(records: list[dict[str, Any]]) -> str:
         ]
         for record in records
     ]
-    return format_table(["class", "upper bound", "lower bound", "gap", "gap of training"], rows)
+    return format_table(["class", "objective", "upper bound", "lower bound", "gap", "gap of training"], rows)

@@ -236,7 +236,8 @@ def _train_on_disk(
     if has_separate_labels(path):
         model.table_["target"] = None  # other samples have their labels in another file
     facts = {"algorithm": algorithm, "rows": table.n_rows, "features": int(table.X.shape[1]), "data": table.recognised}
-    return model, facts | _find_positive_class(model, table.y)
+    facts |= _find_positive_class(model, table.y)
+    return model, facts | _evaluate_degenerate(model, table, settings.pos_label)
 
 
 class _Stream:
@@ -321,14 +322,12 @@ def _result_of(model: Any) -> Any:
 
 
 def _evaluate_degenerate(model: Any, table: Any, pos_label: Any) -> dict[str, Any]:
-    """Return what a degenerate model is worth on its training samples; nothing for other models."""
-    from metricwise.results import Result, Status
+    """Return what a model with a degenerate surrogate is worth on its training samples; nothing for other models."""
+    from metricwise.reporting.models import measure_of, results_of
 
-    result = _result_of(model)
-    if not isinstance(result, Result) or result.status is not Status.DEGENERATE:
+    if not any(result.is_degenerate for result in results_of(model)):
         return {}
     from metricwise.reporting.evaluation import evaluate_constant, evaluate_predictions, resolve_measure
-    from metricwise.reporting.models import measure_of
     from metricwise.reporting.predictions import collect_predictions
 
     found = collect_predictions(model, table.X, table.y, pos_label, sample_weight=table.sample_weight)

@@ -27,6 +27,12 @@ def describe_optimality(result: Result, measure: str) -> str:
     'Certified: no weights have an objective more than 0.0... % below that of this model. That bounds the training ...'
     """
     bounds = result.certificate
+    if result.fallback is not None:
+        return (
+            f"The surrogate of the {measure} is degenerate on these data. The scores are those of the "
+            f"{name_objective(result, measure)}, and their threshold is chosen for the {measure}. The certificate is "
+            f"that of this accuracy, and says nothing about the {measure}."
+        )
     if not bounds.is_bounded:
         return f"Its objective fell to {bounds.upper:.6g}; it is not convex, and no bound of it is known."
     if result.status is Status.DEGENERATE:
@@ -39,6 +45,29 @@ def describe_optimality(result: Result, measure: str) -> str:
         f"Certified: no weights have an objective more than {gap} % below that of this model. That bounds the training "
         f"objective, not the {measure} of new samples."
     )
+
+
+def name_objective(result: Result, measure: str) -> str:
+    """Return the name of what a training minimised.
+
+    Parameters
+    ----------
+    result : Result
+        The result of a batch training.
+    measure : str
+        Name of the measure.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from metricwise import MultivariateSVC
+    >>> X, y = make_classification(200, random_state=0)
+    >>> name_objective(MultivariateSVC("f1").fit(X, y).result_, "f1")
+    'surrogate of f1'
+    """
+    if result.fallback is not None:
+        return f"accuracy with {result.fallback.positive_weight:.3g} times the weight for positives"
+    return f"surrogate of {measure}" + (", degenerate" if result.is_degenerate else "")
 
 
 def describe_worth(measure: str, samples: str, value: float, constant: float) -> str:

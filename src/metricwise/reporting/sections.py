@@ -132,13 +132,15 @@ def convergence(model: Any, measure: Measure, value: float, constant: float) -> 
     if shown is None:
         return None
     title, notes = "How close to optimal is the training?", []
-    if any(result.status is Status.DEGENERATE for result in results):
-        title, notes = (
-            "The training is degenerate",
-            [describe_worth(title_of(measure), "these samples", value, constant)],
-        )
+    degenerate = [result for result in results if result.is_degenerate]
+    if degenerate:
+        is_useless = any(result.status is Status.DEGENERATE for result in degenerate)
+        title = "The training is degenerate" if is_useless else "A weighted accuracy was trained for"
+        notes = [describe_worth(title_of(measure), "these samples", value, constant)]
     if len(results) > 1:
         notes.append(f"The first of {len(results)} problems, one per class, is shown.")
+        if degenerate:
+            notes.append(f"The surrogate is degenerate in {len(degenerate)} of them.")
     return section("training", title, *shown, *map(paragraph, notes))
 
 
