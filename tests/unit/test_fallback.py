@@ -142,8 +142,12 @@ def test_model_files_keep_the_fallback(model, tmp_path):
 
 
 def test_a_threshold_of_the_user_and_rankings_do_not_fall_back():
-    fixed = MultivariateSVC("f1", threshold=0.0).fit(X[TRAIN], Y[TRAIN])
+    with pytest.warns(DegenerateOptimumWarning, match="Set threshold='cv'"):
+        fixed = MultivariateSVC("f1", threshold=0.0).fit(X[TRAIN], Y[TRAIN])
     assert fixed.result_.status is Status.DEGENERATE
+    with pytest.warns(DegenerateOptimumWarning, match="Set score_bins=None and threshold='cv'"):
+        binned = MultivariateSVC("f1", threshold="train", score_bins=64).fit(X[TRAIN], Y[TRAIN])
+    assert binned.result_.status is Status.DEGENERATE
     assert MultivariateSVC("roc_auc").fit(X[TRAIN], Y[TRAIN]).result_.status is Status.OPTIMAL
 
 

@@ -153,6 +153,14 @@ def test_the_readme_imports_what_exists():
     assert "metricwise.MetricClassifier" in own and [name for name in own if pydoc.locate(name) is None] == []
 
 
+def test_readme_and_landing_page_lead_with_model_selection():
+    """A single linear model may have a degenerate optimum on rare positives; model selection compares it."""
+    readme = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)[0]
+    landing = (ROOT / "docs" / "index.rst").read_text(encoding="utf-8")
+    assert "MetricClassifier(" in readme and "weights=[0.99]" in readme and "MultivariateSVC" not in readme
+    assert landing.index("MetricClassifier(") < landing.index("MultivariateSVC(")
+
+
 @pytest.mark.parametrize("path", sorted(ROOT.glob("*.md")), ids=lambda path: path.stem)
 def test_links_lead_to_files(path):
     links = re.findall(r"\]\(([^):#]+)\)", path.read_text(encoding="utf-8"))

@@ -303,9 +303,15 @@ class BatchClassifier(LinearClassifier):
                     ConvergenceWarning,
                     stacklevel=3,
                 )
-        message = describe_degenerate(self.measure_.name, results, self._degenerate_remedy)
+        message = describe_degenerate(self.measure_.name, results, self._find_remedy())
         if message is not None:
             warnings.warn(message, DegenerateOptimumWarning, stacklevel=3)
+
+    def _find_remedy(self) -> str:
+        """Return what to do where no weights are better than w = 0 and there is no fallback."""
+        if isinstance(self.threshold, str) or isinstance(self.measure_, RanksPairs):
+            return self._degenerate_remedy
+        return f"Set threshold='cv', which trains for a weighted accuracy instead. {self._degenerate_remedy}"
 
     def _describe_gap(self, results: Sequence[Result]) -> str:
         """Return how far from its end training was stopped."""

@@ -253,6 +253,12 @@ class MultivariateSVC(BatchClassifier):
         labels = [int(np.argmax(positive)) for positive in self._positives(classes, classes)]
         return classes, plan, fit_binned_problems(plan, data, labels, int(self.score_bins))
 
+    def _find_remedy(self) -> str:
+        if self.score_bins is None:
+            return super()._find_remedy()
+        remedy = "Set score_bins=None and threshold='cv', which train for a weighted accuracy instead."
+        return f"{remedy} {self._degenerate_remedy}"
+
     def _check_for_bins(self, sample_weight: Any) -> None:
         """Raise a ValueError if a parameter needs scores that histograms do not contain."""
         if self.kernel != "linear":
