@@ -119,6 +119,7 @@ MODELS: dict[str, Callable[[], tuple[Any, Any]]] = {
     "multivariate SVM, top": lambda: (mw.MultivariateSVC(mw.PrecisionAtK(20)).fit(X, y), X),
     "smoothed SVM": lambda: (mw.SmoothedSVC("prbep", threshold="train", pos_label="yes").fit(SPARSE, WORDS), SPARSE),
     "selecting SVM": lambda: (mw.FeatureSelectingSVC("f1", 3).fit(SPARSE, y), SPARSE),
+    "selecting SVM, fallback": lambda: (mw.FeatureSelectingSVC("f1", 2, cv=2).fit(RARE_X, RARE_Y), RARE_X),
     "SPADE": lambda: (mw.SPADEClassifier("g_mean", n_passes=3).fit(X, y), X),
     "SPADE, stream": lambda: (mw.SPADEClassifier("g_mean").partial_fit(X, y, classes=[0, 1]), X),
     "STAMP": lambda: (mw.STAMPClassifier("f1").fit(SPARSE, y), SPARSE),
