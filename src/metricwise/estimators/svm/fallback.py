@@ -39,6 +39,7 @@ from metricwise.solvers.class_costs import NEEDS, compute_class_costs
 _EXPONENTS = (1.0, 0.75, 0.5)
 _ALIKE = 1.1  # ratio of weights that are not worth another training
 _LEAST_SPREAD = 0.1  # of scores, relative to the widest
+_LEAST_GAIN = 1e-3  # of the measure, over the best constant prediction
 _ENDED = (Status.OPTIMAL, Status.STATIONARY)  # of itself, not by a limit
 
 
@@ -74,7 +75,7 @@ def train_weighted_accuracy(
     limits: Limits,
     degenerate: Result,
 ) -> tuple[Result, float] | None:
-    """Return the weights of the best weighted accuracy and their threshold for the measure; None if w = 0 is best.
+    """Return the weights of the best weighted accuracy and their threshold for the measure; None if that is useless.
 
     Parameters
     ----------
@@ -103,6 +104,8 @@ def train_weighted_accuracy(
     if own is not None and not any(_are_alike(own, one.positive_weight) for one in judged):
         judged.append(judge(own))
     best = _best(judged)
+    if not _beats_constant(plan, target, best):
+        return None
     found = _train(weighted, design, _weigh(target, best.positive_weight), limits)
     if found.status is Status.DEGENERATE:
         return None
@@ -146,6 +149,13 @@ def _best(judged: list[_Judged]) -> _Judged:
     spreads = [float(np.std(one.scores)) for one in judged]
     spread = [one for one, own in zip(judged, spreads, strict=True) if own >= _LEAST_SPREAD * max(spreads)]
     return max(spread, key=lambda one: one.value)
+
+
+def _beats_constant(plan: TrainingPlan, target: BinaryTarget, best: _Judged) -> bool:
+    """Return whether scores are better for the measure than equal ones: a class of hardly any weight has none such."""
+    truth, weights = target.positive[best.samples], target.weights[best.samples]
+    constant = evaluate_threshold_for(plan.measure, truth, np.zeros(truth.size), weights).value
+    return best.value >= constant + _LEAST_GAIN
 
 
 def _are_alike(weight: float, other: float) -> bool:
