@@ -311,11 +311,11 @@ def make_halving(n, budget=None):
 
 def test_rungs_are_nested_and_grow():
     large = make_halving(40_000)
-    assert large._rung_sizes() == [1000, 4000, 16_000, 40_000]
-    assert make_halving(1900)._rung_sizes() == [1900]
-    first, second = large._make_rung(1000), large._make_rung(4000)
-    assert set(first.samples) <= set(second.samples)
-    assert abs(np.mean(large.data.y[first.samples]) - np.mean(large.data.y)) < 1e-3
+    assert large._sizes == [1000, 4000, 16_000, 40_000]
+    assert make_halving(1900)._sizes == [1900]
+    first, second = large.subsets.draw(1000), large.subsets.draw(4000)
+    assert set(first) <= set(second)
+    assert abs(np.mean(large.data.y[first]) - np.mean(large.data.y)) < 1e-3
 
 
 def test_callbacks_report_progress_and_can_stop_the_selection():

@@ -8,19 +8,16 @@ from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
-import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted, check_random_state
 
 from metricwise._sklearn import Interval
 from metricwise._state import StoredState
 from metricwise._typing import Floats, Labels
-from metricwise.decisions.binary import ThresholdRule, choose_guaranteed, wants_guarantee
-from metricwise.decisions.decision import Decision, ScoredSamples
+from metricwise.decisions.binary import ThresholdRule, wants_guarantee
 from metricwise.decisions.executors import LocalExecutor
-from metricwise.decisions.fitting import account_for_groups, account_for_growth
-from metricwise.decisions.guarantees import UnreachableGuaranteeError, refuse_too_few
-from metricwise.decisions.learning_curve import Extrapolation, extrapolate, shows_growth
+from metricwise.decisions.guarantees import refuse_too_few
+from metricwise.decisions.learning_curve import Extrapolation, extrapolate
 from metricwise.decisions.task import Task
 from metricwise.decisions.tasks import make_task
 from metricwise.decisions.training_data import TrainingData, prepare_data, validate_target, validate_weights
@@ -39,6 +36,7 @@ from metricwise.estimators.selection.explanation import (
     mention_new_threshold,
     show_runs,
 )
+from metricwise.estimators.selection.final_decision import decide
 from metricwise.estimators.selection.final_training import FinalModels, fit_final, keep_affordable
 from metricwise.estimators.selection.halving import Outcome, SuccessiveHalving
 from metricwise.estimators.selection.profile import Profile, recognise_columns, validate_columns
@@ -307,7 +305,7 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
         self.weights_ = self._ensemble.weights
         n_threads = halving.schedule.n_threads(rung.samples.size)
         with limit_threads(n_threads, "blas"), limit_threads(n_threads, "openmp"):
-            decision = self._decide(halving, outcome, mixture, final, testing)
+            decision = decide(halving, outcome, mixture, final, testing, self.confidence)
         self._extrapolation = Extrapolation()  # the final model itself has been judged or tested
         if testing is None and final.held_out is None:
             # Intervals of table measures are wide enough; those of areas near one are not.
@@ -318,48 +316,6 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
             self._extrapolation(decision.expected_score), self._extrapolation.interval(*decision.expected_interval)
         )
         return final
-
-    def _decide(
-        self,
-        halving: SuccessiveHalving,
-        outcome: Outcome,
-        mixture: Mixture,
-        final: FinalModels,
-        testing: TrainingData | None,
-    ) -> Decision:
-        """Choose the threshold of the final models."""
-        task, rule = halving.task, halving.rule
-        rung, scores = final.held_out or (outcome.rung, mixture.scores)
-        samples = halving.data.attach_scores(rung.test_samples, scores)
-        if testing is not None:
-            try:
-                return self._guarantee(halving, samples, testing)
-            except UnreachableGuaranteeError as error:
-                if final.n_samples == len(halving.data.y):
-                    raise
-                raise UnreachableGuaranteeError(
-                    f"{error}. There was time to train on {final.n_samples} of {len(halving.data.y)} samples: a larger "
-                    "time_budget may reach the guarantee"
-                ) from error
-        decision = task.judge(task.decide(samples, rule, True), samples, rule, rung.sizes)
-        groups = halving.data.groups_of(rung.test_samples)
-        decision = account_for_groups(task, decision, samples, groups, rule.seed)
-        if final.held_out is not None:
-            return decision
-        found = mixture.out_of_fold_scores(rung)
-        if not task.is_binary and not shows_growth([run.curve for run in outcome.finalists]):
-            decision = account_for_growth(task, halving.data, decision, found, final.n_samples)
-        if not found.probe.size or not decision.calibration.lines:  # class offsets stay
-            return decision
-        by_final = final.score_probe(halving, mixture)
-        return decision.shift_to_final(halving.data.probe(found.probe, found.probe_scores, by_final))
-
-    def _guarantee(self, halving: SuccessiveHalving, ordering: ScoredSamples, testing: TrainingData) -> Decision:
-        """Choose a threshold whose constraints hold on new samples with the confidence that is asked for."""
-        aim, scores = halving.task.aim(halving.rule), self._ensemble.scores(halving.task, testing.X)
-        assert aim is not None and self.confidence is not None
-        tested = testing.attach_scores(np.arange(len(testing.y)), scores)
-        return choose_guaranteed(aim, self.confidence, ordering, tested, is_probability=True)
 
     def _report_progress(self, text: str) -> bool:
         _LOG.info(text)

@@ -1,0 +1,77 @@
+"""Choose the threshold of the selected models, and the score to expect of it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from metricwise.decisions.binary import choose_guaranteed
+from metricwise.decisions.decision import Decision, ScoredSamples
+from metricwise.decisions.fitting import account_for_groups, account_for_growth
+from metricwise.decisions.guarantees import UnreachableGuaranteeError
+from metricwise.decisions.learning_curve import shows_growth
+from metricwise.decisions.training_data import TrainingData
+from metricwise.estimators.selection.ensemble import Mixture
+from metricwise.estimators.selection.final_training import FinalModels
+from metricwise.estimators.selection.halving import Outcome, SuccessiveHalving
+
+
+def decide(
+    halving: SuccessiveHalving,
+    outcome: Outcome,
+    mixture: Mixture,
+    final: FinalModels,
+    testing: TrainingData | None,
+    confidence: float | None,
+) -> Decision:
+    """Choose the threshold of the final models.
+
+    Parameters
+    ----------
+    halving : SuccessiveHalving
+        The selection, with its task and data.
+    outcome : Outcome
+        The finalists and their rung.
+    mixture : Mixture
+        The selected candidates.
+    final : FinalModels
+        Their models.
+    testing : TrainingData or None
+        Samples to test a guarantee on; None if there is none.
+    confidence : float or None
+        The confidence of the guarantee.
+    """
+    task, rule = halving.task, halving.rule
+    rung, scores = final.held_out or (outcome.rung, mixture.scores)
+    samples = halving.data.attach_scores(rung.test_samples, scores)
+    if testing is not None:
+        assert confidence is not None
+        return _guarantee(halving, final, samples, testing, confidence)
+    decision = task.judge(task.decide(samples, rule, True), samples, rule, rung.sizes)
+    decision = account_for_groups(task, decision, samples, halving.data.groups_of(rung.test_samples), rule.seed)
+    if final.held_out is not None:
+        return decision
+    found = mixture.out_of_fold_scores(rung)
+    if not task.is_binary and not shows_growth([run.curve for run in outcome.finalists]):
+        decision = account_for_growth(task, halving.data, decision, found, final.n_samples)
+    if not found.probe.size or not decision.calibration.lines:  # class offsets stay
+        return decision
+    by_final = final.score_probe(halving, mixture)
+    return decision.shift_to_final(halving.data.probe(found.probe, found.probe_scores, by_final))
+
+
+def _guarantee(
+    halving: SuccessiveHalving, final: FinalModels, ordering: ScoredSamples, testing: TrainingData, confidence: float
+) -> Decision:
+    """Choose a threshold whose constraints hold on new samples with a confidence."""
+    aim, scores = halving.task.aim(halving.rule), final.ensemble.scores(halving.task, testing.X)
+    assert aim is not None
+    tested = testing.attach_scores(np.arange(len(testing.y)), scores)
+    try:
+        return choose_guaranteed(aim, confidence, ordering, tested, is_probability=True)
+    except UnreachableGuaranteeError as error:
+        if final.n_samples == len(halving.data.y):
+            raise
+        raise UnreachableGuaranteeError(
+            f"{error}. There was time to train on {final.n_samples} of {len(halving.data.y)} samples: a larger "
+            "time_budget may reach the guarantee"
+        ) from error
