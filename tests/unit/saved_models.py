@@ -57,7 +57,8 @@ RARE_X = np.random.default_rng(0).normal(size=(400, 5)) + 0.5 * RARE_Y[:, None]
 FRAME = pd.DataFrame(X.copy(), columns=[f"column {k}" for k in range(8)])
 FRAME["colour"] = pd.Categorical(np.where(X[:, 0] > 0.0, "red", np.where(X[:, 1] > 0.0, "green", "blue")))
 FRAME.loc[::17, "column 2"] = np.nan
-DATED = FRAME.assign(day=pd.date_range("2024-01-01", periods=160, freq="7h"))
+NOTES = [f"seen {word} at gate {k}" for k, word in enumerate(WORDS)]
+DATED = FRAME.assign(day=pd.date_range("2024-01-01", periods=160, freq="7h"), note=NOTES)
 
 
 def _fit_plug_in(learner: Any) -> Any:
@@ -197,7 +198,7 @@ MODELS: dict[str, Callable[[], tuple[Any, Any]]] = {
         mw.MetricClassifier("f1", candidates=["logistic"]).fit(FRAME, y),
         FRAME,
     ),
-    "model selection, dates": lambda: (
+    "model selection, dates and texts": lambda: (
         mw.MetricClassifier("f1", candidates=["logistic"], cv=3).fit(DATED, y),
         DATED,
     ),

@@ -134,8 +134,8 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         if y is None:
             raise ValueError("score requires the labels of the samples: pass y")
         y, sample_weight = np.asarray(load_into_memory(y)), load_into_memory(sample_weight)
-        refuse_unknown_labels(y, self.classes_)
         scores = np.asarray(load_into_memory(self.decision_function(X)))
+        refuse_unknown_labels(y, self.classes_)
         labels = self._labels(scores)
         if scores.ndim == 1:
             positive = positive_class(self.classes_, self.pos_label)

@@ -17,7 +17,7 @@ from metricwise._sklearn import Interval, NamedEstimatorsMixin, StrOptions, take
 from metricwise._state import StoredState
 from metricwise._typing import Floats, Labels
 from metricwise.decisions.executors import LocalExecutor
-from metricwise.decisions.training_data import prepare_data, validate_two_classes
+from metricwise.decisions.training_data import TrainingData, prepare_data, validate_two_classes
 from metricwise.decisions.weighting import takes_weights, weight_setting
 from metricwise.estimators.inputs import copy_feature_names, restore_on_error
 from metricwise.estimators.routing import RoutesGroups, pass_to_own_learners
@@ -293,8 +293,7 @@ class AdaptedSVC(RoutesGroups, MetaEstimatorMixin, ThresholdedClassifier, NamedE
             if raw is not None and weights is not None:
                 raw = take_samples(raw, np.flatnonzero(weights > 0.0))
             seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-            profile = replace(Profile.of(data.X, columns), is_grouped=not data.has_random_folds)
-            inputs = default_inputs(profile, measure, seed) if given is None else given
+            inputs = _make_default_inputs(data, columns, measure, seed) if given is None else given
             if not self.prefit:
                 inputs = {name: task.share_positive_class(learner) for name, learner in inputs.items()}
             features = self._fit_features(raw, columns, data.weights)
@@ -386,3 +385,8 @@ def _warn_of_weightless(inputs: Inputs) -> None:
             UserWarning,
             stacklevel=3,
         )
+
+
+def _make_default_inputs(data: TrainingData, columns: Columns, measure: Measure, seed: int) -> Inputs:
+    profile = replace(Profile.of(data.X, columns), is_grouped=not data.has_random_folds)
+    return default_inputs(profile, measure, seed)
