@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -25,10 +27,11 @@ from metricwise.estimators.inputs import restore_on_error
 from metricwise.estimators.routing import RoutesGroups, pass_to_own_learners
 from metricwise.estimators.selection.candidate_warnings import record_warnings, show_warnings_once
 from metricwise.estimators.selection.candidates import candidates_for
-from metricwise.estimators.selection.clock import Clock
+from metricwise.estimators.selection.clock import Clock, run_within
 from metricwise.estimators.selection.columns import Columns
 from metricwise.estimators.selection.ensemble import Mixture, best_mixture
 from metricwise.estimators.selection.explanation import (
+    Expectation,
     explain_guarantee,
     explain_selection,
     explain_training,
@@ -43,8 +46,8 @@ from metricwise.estimators.selection.profile import Profile, recognise_columns, 
 from metricwise.estimators.selection.schedule import Schedule
 from metricwise.estimators.thresholded import ThresholdedClassifier
 from metricwise.measures import Measure, get_measure
+from metricwise.measures.base import show_value
 from metricwise.progress import show_progress
-from metricwise.threads import limit_threads
 
 _LOG = logging.getLogger("metricwise")
 
@@ -251,9 +254,10 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
                 final = self._fit_final(halving, outcome, mixture, testing)
             mixture = show_runs(outcome.runs, mixture, measure, self._n_judged)
             self._records = make_records(outcome.runs, mixture)
-            expected = self.expected_score_, self.expected_score_interval_
+            of_fold_models = float(show_value(measure, self._decision.expected_score, self._n_judged))
+            expected = Expectation(self.expected_score_, self.expected_score_interval_, of_fold_models)
             positive = task.describe_positive_class(data.target)
-            lines = [explain_selection(measure, outcome.runs, mixture, *expected, len(data.y), positive)]
+            lines = [explain_selection(measure, outcome.runs, mixture, expected, len(data.y), positive)]
             if testing is not None:
                 lines.append(explain_guarantee(task.aim(rule), self.confidence, len(testing.y)))
             lines += explain_training(final.n_samples, len(data.y), final.n_held_out)
@@ -304,8 +308,8 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
         self.best_estimator_ = models[0] if len(models) == 1 else models
         self.weights_ = self._ensemble.weights
         n_threads = halving.schedule.n_threads(rung.samples.size)
-        with limit_threads(n_threads, "blas"), limit_threads(n_threads, "openmp"):
-            decision = decide(halving, outcome, mixture, final, testing, self.confidence)
+        choose = partial(decide, halving, outcome, mixture, final, testing, self.confidence)
+        decision = run_within(math.inf, choose, n_threads)
         self._extrapolation = Extrapolation()  # the final model itself has been judged or tested
         if testing is None and final.held_out is None:
             # Intervals of table measures are wide enough; those of areas near one are not.

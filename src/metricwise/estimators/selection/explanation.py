@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,6 +14,14 @@ from metricwise.measures import IsCost, Measure
 from metricwise.measures.base import show_interval, show_value
 
 _SET_AFTERWARDS = "The threshold was set to"  # the start of a line
+
+
+class Expectation(NamedTuple):
+    """The measure to expect of the final model on as many new samples, its interval, and that of the fold models."""
+
+    value: float
+    interval: tuple[float, float]
+    of_fold_models: float
 
 
 def show_runs(runs: list[CandidateRun], mixture: Mixture, measure: Measure, n_samples: float) -> Mixture:
@@ -45,8 +53,7 @@ def explain_selection(
     measure: Measure,
     runs: list[CandidateRun],
     mixture: Mixture,
-    expected: float,
-    interval: tuple[float, float],
+    expected: Expectation,
     n_samples: int,
     positive: str | None,
 ) -> str:
@@ -60,8 +67,8 @@ def explain_selection(
         All candidates.
     mixture : Mixture
         The selected ones.
-    expected, interval : float and pair of float
-        The measure to expect of the final model on as many new samples, and its interval.
+    expected : Expectation
+        The measure to expect.
     n_samples : int
         The number of all samples.
     positive : str or None
@@ -81,12 +88,20 @@ def explain_selection(
         lines.append(positive)
     if mixture.gain is not None:
         lines.append(f"The mean has {mixture.value:.3f}: {_describe_difference(mixture.gain)}.")
-    lines.append(
-        f"On as many new samples, expect {expected:.3f} ({interval[0]:.3f} to {interval[1]:.3f}, 90 %)"
-        + (", at a threshold that was not chosen on these samples." if has_threshold else ".")
-    )
+    lines.append(_describe_expectation(expected, has_threshold))
     lines += [f"- {run.candidate.title}: {_describe_run(run, mixture, n_samples)}" for run in _rank(runs, mixture)]
     return "\n".join(lines)
+
+
+def _describe_expectation(expected: Expectation, has_threshold: bool) -> str:
+    low, high = expected.interval
+    text = f"On as many new samples, expect {expected.value:.3f} ({low:.3f} to {high:.3f}, 90 %)"
+    if has_threshold:
+        text += ", at a threshold that was not chosen on these samples"
+    now, before = f"{expected.value:.3f}", f"{expected.of_fold_models:.3f}"
+    if now != before:
+        text += f". The fold models have {before}, which grew from rung to rung and is extrapolated to all samples"
+    return f"{text}."
 
 
 def explain_guarantee(aim: Aim | None, confidence: float | None, n_tested: int) -> str:

@@ -107,7 +107,10 @@ def fit_final(halving: SuccessiveHalving, rung: Rung, mixture: Mixture) -> Final
     if rung.samples.size == len(halving.data.y):
         return final
     held_out = make_held_out_rung(halving.task, halving.data, halving.rule.seed, halving.subsets.held_out)
-    return final if held_out is None else _calibrate(halving, held_out, final)
+    if held_out is None:
+        return final
+    n_threads = halving.schedule.n_threads(held_out.samples.size)
+    return run_within(np.inf, partial(_calibrate, halving, held_out, final), n_threads)
 
 
 def _calibrate(halving: SuccessiveHalving, rung: Rung, final: FinalModels) -> FinalModels:

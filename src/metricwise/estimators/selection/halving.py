@@ -242,7 +242,8 @@ class SuccessiveHalving:
         with record_warnings() as of_threshold:
             values = self._judge_scores(run, rung, found)
         if self.schedule.is_limited:
-            run.scoring_seconds = _measure_scoring(partial(score, run.models[0]), part.X)
+            timed = partial(_measure_scoring, partial(score, run.models[0]), part.X)
+            run.scoring_seconds = run_within(np.inf, timed, self.schedule.n_threads(_TIMED_SAMPLES))
         in_workers = [text for one in found.kept for text in one.warnings]
         run.warnings = list(dict.fromkeys([*run.warnings, *in_this_process, *in_workers, *of_threshold]))
         run.n_folds = len(rung.splits)
@@ -344,11 +345,15 @@ def _one_of_each_first(candidates: list[Candidate]) -> list[Candidate]:
 
 
 def _measure_scoring(score: Callable[[Any], Floats], X: Any) -> float:
-    """Return the seconds that a model takes to score one of many samples."""
+    """Return the seconds that a model takes to score one of many samples, not misled by one interruption."""
     some = take_samples(X, np.arange(min(_TIMED_SAMPLES, count_samples(X))))
-    clock = Clock(None)
-    score(some)
-    return clock.seconds() / float(count_samples(some))
+
+    def time_once() -> float:
+        clock = Clock(None)
+        score(some)
+        return clock.seconds()
+
+    return float(np.median([time_once() for _ in range(3)])) / float(count_samples(some))
 
 
 def _difference(runs: list[CandidateRun], values: dict[int, Floats], number: int, rival: int) -> Difference:
