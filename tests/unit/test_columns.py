@@ -2,12 +2,14 @@
 
 import datetime
 import logging
+import re
 import warnings
 from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 from sklearn.compose import make_column_transformer
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
@@ -294,3 +296,26 @@ def test_a_column_of_mixed_types_is_named(at_predict):
             MetricClassifier(candidates=["logistic"]).fit(frame, y).predict(mixed)
         else:
             MetricClassifier(candidates=["logistic"]).fit(mixed, y)
+
+
+@pytest.mark.parametrize("estimator", [MetricClassifier("f1", candidates=["logistic"]), AdaptedSVC("f1")])
+@pytest.mark.parametrize("kind", ["array", "frame", "mixed frame", "sparse"])
+def test_a_number_beyond_single_precision_is_named(estimator, kind):
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    y = (X[:, 0] > 0.5).astype(int)
+
+    def make(X):
+        frame = pd.DataFrame(X, columns=["a", "b", "c"])
+        kinds = {"array": X, "frame": frame, "mixed frame": frame.assign(d="red"), "sparse": sparse.csr_matrix(X)}
+        return kinds[kind]
+
+    large = X.copy()
+    large[7, 1] = -1e200
+    name = "'b'" if "frame" in kind else "1"
+    message = re.escape(
+        f"column {name} of X has the value -1e+200 in sample 7, and learners compute with numbers up to"
+    )
+    with pytest.raises(ValueError, match=message):
+        estimator.fit(make(large), y)
+    with pytest.raises(ValueError, match=message):
+        estimator.fit(make(X), y).predict(make(large))

@@ -113,11 +113,14 @@ def test_differences_are_those_of_the_values_on_the_rung_of_both():
 
 def test_an_extrapolated_expectation_is_explained_by_that_of_the_fold_models():
     X, _, y, _ = make_data(6000)
-    model = MetricClassifier("f1", candidates={"forest": ExtraTreesClassifier(20, random_state=0)}).fit(X, y)
+    forest = MetricClassifier("f1", candidates={"forest": ExtraTreesClassifier(20, random_state=0)})
+    model = clone(forest).fit(X, y)
     before = model._decision.expected_score
     assert before < model.expected_score_
     assert f"The fold models have {before:.3f}, which grew from rung to rung" in model.explain()
-    alone = MetricClassifier("f1", candidates={"forest": ExtraTreesClassifier(20, random_state=0)}).fit(X[:500], y[:500])
+    alone = MetricClassifier("f1", candidates={"forest": ExtraTreesClassifier(20, random_state=0)}).fit(
+        X[:500], y[:500]
+    )
     assert "fold models have" not in alone.explain()  # one rung shows no growth
 
 

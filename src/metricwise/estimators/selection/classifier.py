@@ -42,6 +42,7 @@ from metricwise.estimators.selection.explanation import (
 from metricwise.estimators.selection.final_decision import decide
 from metricwise.estimators.selection.final_training import FinalModels, fit_final, keep_affordable
 from metricwise.estimators.selection.halving import Outcome, SuccessiveHalving
+from metricwise.estimators.selection.numbers import refuse_huge_numbers
 from metricwise.estimators.selection.profile import Profile, recognise_columns, validate_columns
 from metricwise.estimators.selection.schedule import Schedule
 from metricwise.estimators.thresholded import ThresholdedClassifier
@@ -275,7 +276,10 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
     def _validate_samples(self, X: Any, reset: bool) -> Any:
         """Return valid samples; candidates of the user get data frames unchanged and may select columns by name."""
         checked = validate_columns(self, X, reset, missing=True)
-        return X if self._has_own_candidates and hasattr(X, "columns") else checked
+        if self._has_own_candidates:
+            return X if hasattr(X, "columns") else checked
+        refuse_huge_numbers(checked, getattr(self, "feature_names_in_", None))
+        return checked
 
     def _keep_for_testing(
         self, task: Task, data: TrainingData, rule: ThresholdRule

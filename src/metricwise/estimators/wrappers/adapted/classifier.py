@@ -22,6 +22,7 @@ from metricwise.decisions.weighting import takes_weights, weight_setting
 from metricwise.estimators.inputs import copy_feature_names, restore_on_error
 from metricwise.estimators.routing import RoutesGroups, pass_to_own_learners
 from metricwise.estimators.selection.columns import Columns
+from metricwise.estimators.selection.numbers import refuse_huge_numbers
 from metricwise.estimators.selection.preprocessing import number_maker, transform_as_fitted
 from metricwise.estimators.selection.profile import Profile, recognise_columns, validate_columns
 from metricwise.estimators.svm.multivariate_svc import MultivariateSVC
@@ -337,6 +338,7 @@ class AdaptedSVC(RoutesGroups, MetaEstimatorMixin, ThresholdedClassifier, NamedE
         if not (self.use_features or self._uses_default_inputs):
             return X, None
         checked = validate_columns(self, X, reset, missing=bool(get_tags(self).input_tags.allow_nan))
+        refuse_huge_numbers(checked, getattr(self, "feature_names_in_", None))
         # The user's inputs may select the columns of a data frame by name.
         return checked if self._uses_default_inputs else X, checked if self.use_features else None
 
