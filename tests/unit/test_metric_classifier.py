@@ -169,6 +169,17 @@ def test_warnings_of_the_selected_models_are_shown_once():
     assert [str(one.message) for one in caught] == ["too few iterations"]
 
 
+def test_a_degenerate_surrogate_of_a_selected_candidate_is_in_the_leaderboard_only():
+    random = np.random.default_rng(0)
+    y = (np.arange(2000) % 50 == 0).astype(int)
+    X = random.normal(size=(2000, 6)) + y[:, None] * 0.6
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = MetricClassifier("f1", candidates=["multivariate_svm"]).fit(X, y)
+    assert model.leaderboard_.loc[0, "weight"] == 1.0
+    assert any("the surrogate of 'f1' is degenerate" in text for text in model.leaderboard_.loc[0, "warnings"])
+
+
 @pytest.mark.parametrize("name", measure_names("MetricClassifier"))
 def test_every_binary_measure_is_supported(name):
     X, X_test, y, y_test = make_data(500)

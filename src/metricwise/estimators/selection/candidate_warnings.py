@@ -32,10 +32,18 @@ def record_warnings() -> Iterator[list[str]]:
 
 
 @contextmanager
-def show_warnings_once() -> Iterator[None]:
-    """Show each distinct warning of the block once, after the block: models of an ensemble repeat them."""
+def show_warnings_once(hidden: tuple[type[Warning], ...] = ()) -> Iterator[None]:
+    """Show each distinct warning of the block once, after the block: models of an ensemble repeat them.
+
+    Parameters
+    ----------
+    hidden : tuple of type
+        Warnings that are not shown.
+    """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
+        for category in hidden:
+            warnings.simplefilter("ignore", category)
         yield
     distinct = {text: one for one, text in zip(caught, map(_describe_one, caught), strict=True)}
     for one in distinct.values():

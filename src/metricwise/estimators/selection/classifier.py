@@ -49,6 +49,7 @@ from metricwise.estimators.thresholded import ThresholdedClassifier
 from metricwise.measures import Measure, get_measure
 from metricwise.measures.base import show_value
 from metricwise.progress import show_progress
+from metricwise.results import DegenerateOptimumWarning
 
 _LOG = logging.getLogger("metricwise")
 
@@ -305,7 +306,9 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
         """Train the selected candidates and choose the threshold."""
         task, rung = halving.task, outcome.rung
         halving.stage.update("training the selected model")
-        with show_warnings_once():
+        # A candidate of ours is selected by its scores, whatever its surrogate is: the leaderboard has the warning.
+        hidden = () if self._has_own_candidates else (DegenerateOptimumWarning,)
+        with show_warnings_once(hidden):
             final = fit_final(halving, rung, mixture)
         self._ensemble = final.ensemble
         models = self._ensemble.models
