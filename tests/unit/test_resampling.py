@@ -9,7 +9,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 
-from metricwise import get_measure, report
+from metricwise import RecallAtK, get_measure, report
 from metricwise.reporting.charts import compute_calibration
 from metricwise.reporting.displays import MeasureCurveDisplay
 from metricwise.reporting.evaluation import evaluate
@@ -83,6 +83,15 @@ def test_a_whole_group_may_fail_though_none_has() -> None:
     )
     assert alone.value == grouped.value == grouped.interval[1] == 1.0
     assert 0.85 < grouped.interval[0] < alone.interval[0] - 0.02
+
+
+def test_resamples_with_fewer_samples_than_are_predicted_positive_are_left_out() -> None:
+    truth, scores, groups = draw_groups(0, 16)
+    measure = RecallAtK(k=float(0.9 / truth.mean()))  # nine tenths of the samples, and more than all in many resamples
+    (found,) = evaluate([predict(truth, scores, groups)], measure)
+    low, high = found.interval
+    assert found.value == measure.score(truth, scores) and low <= found.value <= high < 1.0 + 1e-9
+    assert found.draws.size < 300
 
 
 @pytest.mark.parametrize("kind", ["multiclass", "multilabel"])

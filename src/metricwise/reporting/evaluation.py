@@ -17,7 +17,7 @@ from metricwise._typing import Floats, Mask
 from metricwise.decisions.intervals import interval_around, middle_part
 from metricwise.decisions.multiclass import average_measure
 from metricwise.decisions.targets import choose_positive_class
-from metricwise.measures import Averaged, BalancedAccuracy, Measure
+from metricwise.measures import Averaged, BalancedAccuracy, Measure, RestrictsLabellings
 from metricwise.measures.averages import is_sample_average, matrix_table
 from metricwise.measures.base import CountsTable, IsCost, Table, show_value
 from metricwise.reporting.predictions import NOUNS, Predictions
@@ -194,13 +194,30 @@ def _evaluate_rankings(
     coarse = np.array([measure.score(positive, grade, totals.weight) for grade in patterns.T[1:]])
     draws = np.array(
         [
-            [measure.score(positive, grade, weights) for grade in patterns.T[1:]]
+            [_score_resample(measure, positive, grade, weights) for grade in patterns.T[1:]]
             for block in draw_weights(totals, _RANKING_RESAMPLES, random)
             for weights in block
         ]
     )
+    draws = draws[~np.isnan(draws).any(axis=1)]
     # Grades tie samples with different scores, which biases the value but not the spread: draws are centred again.
     return values, draws - coarse + np.array(values)
+
+
+def _score_resample(measure: Measure, positive: Mask, grade: NDArray[np.int64], weights: Floats) -> float:
+    """Return the measure of a resample; NaN if it has fewer samples than the measure predicts positive."""
+    n_positives, n_samples = float(weights @ positive), float(weights.sum())
+    if isinstance(measure, RestrictsLabellings) and not _has_labelling(measure, n_positives, n_samples):
+        return float("nan")
+    return float(measure.score(positive, grade, weights))
+
+
+def _has_labelling(measure: RestrictsLabellings, n_positives: float, n_samples: float) -> bool:
+    try:
+        measure.predicted_positives(n_positives, n_samples)
+    except ValueError:
+        return False
+    return True
 
 
 def _assign_grades(scores: Floats, grades: int) -> NDArray[np.int64]:
