@@ -66,6 +66,33 @@ class Settings:
     is_grouped: bool = False
 
 
+def check_stream_options(
+    stream: bool, disk: bool, passes: int, classes: str | None, on_error: str, groups: str | int | None
+) -> None:
+    """Raise a usage error if an option would have no effect."""
+    if groups is not None and (stream or disk):
+        raise click.UsageError("--groups is for samples in memory: leave --stream and --disk out, or --groups")
+    if not stream and (passes != 1 or classes is not None):
+        name = "--classes" if passes == 1 else "--passes"
+        raise click.UsageError(f"{name} is for --stream: add it, or leave {name} out")
+    if on_error == "skip" and not (stream or disk):
+        raise click.UsageError("--on-error is for --stream and --disk: add one of them, or correct the file")
+
+
+def deduct_seconds(settings: Settings, seconds: float) -> Settings:
+    """Return settings with the time budget that is left after reading and imports; training has half of it at least.
+
+    Examples
+    --------
+    >>> deduct_seconds(Settings("f1", time_budget=10.0), 2.0).time_budget
+    8.0
+    >>> deduct_seconds(Settings("f1", time_budget=10.0), 60.0).time_budget
+    5.0
+    """
+    budget = settings.time_budget
+    return settings if budget is None else replace(settings, time_budget=max(budget - seconds, 0.5 * budget))
+
+
 def check_usage(algorithm: str, settings: Settings, is_multilabel: bool, stream: bool, disk: bool) -> None:
     """Raise a usage error if options contradict each other."""
     entry = find_algorithm(algorithm)

@@ -72,7 +72,11 @@ _SAMPLES_BETWEEN_CHECKPOINTS = 100_000
 @click.option(
     "--checkpoint", help="File for the state of training; OUT.checkpoint by default with --stream and --disk."
 )
-@click.option("--time-budget", type=Seconds(), help="Time limit of training, such as 5m.")
+@click.option(
+    "--time-budget",
+    type=Seconds(),
+    help="Time limit of reading and training, such as 5m.",
+)
 @pos_label_option("1 of 0 and 1 or of -1 and 1, or true; others must be named, unless the measure treats both alike")
 @click.option("--seed", default=0, show_default=True)
 @groups_option(GROUPS_OF_FOLDS)
@@ -110,7 +114,7 @@ def train(
         algorithm = algorithms.ON_DISK
         console.note(f"auto: {algorithm} trains on samples on disk")
     algorithms.check_usage(algorithm, settings, len(data_options.target) > 1, stream, disk)
-    _check_stream_options(stream, disk, passes, classes, on_error, groups)
+    algorithms.check_stream_options(stream, disk, passes, classes, on_error, groups)
     check_output(out, "the model file")
     started = time.perf_counter()
     if stream:
@@ -124,24 +128,11 @@ def train(
         )
         _save(ctx.obj, model, out, data)
     else:
-        model, facts = _train_in_memory(console, data, algorithm, settings, data_options, groups, drop)
+        model, facts = _train_in_memory(console, data, algorithm, settings, data_options, groups, drop, started)
         _save(ctx.obj, model, out, data if data != "-" else None)
     facts |= {"model": out, "measure": measure, "seconds": time.perf_counter() - started}
     facts |= _collect_quality(model)
     return Outcome(_format_summary(model, facts), facts)
-
-
-def _check_stream_options(
-    stream: bool, disk: bool, passes: int, classes: str | None, on_error: str, groups: str | int | None
-) -> None:
-    """Raise a usage error if an option would have no effect."""
-    if groups is not None and (stream or disk):
-        raise click.UsageError("--groups is for samples in memory: leave --stream and --disk out, or --groups")
-    if not stream and (passes != 1 or classes is not None):
-        name = "--classes" if passes == 1 else "--passes"
-        raise click.UsageError(f"{name} is for --stream: add it, or leave {name} out")
-    if on_error == "skip" and not (stream or disk):
-        raise click.UsageError("--on-error is for --stream and --disk: add one of them, or correct the file")
 
 
 def _save(command_line: str, model: Any, out: str, data: str | None) -> None:
@@ -158,6 +149,7 @@ def _train_in_memory(
     options: DataOptions,
     groups: str | int | None,
     drop: tuple[ColumnKey, ...],
+    started: float,
 ) -> tuple[Any, dict[str, Any]]:
     from metricwise.estimators.selection.profile import recognise_columns
     from metricwise.io import read_table
@@ -188,6 +180,8 @@ def _train_in_memory(
             settings = replace(settings, every=_SAMPLES_BETWEEN_CHECKPOINTS)
         console.interrupt_message = f"stopped; the same command resumes from {settings.checkpoint}, if it was written"
     with console.progress(f"training {algorithm} for {settings.measure}"):
+        algorithms.find_algorithm(algorithm).load()  # imports count, too
+        settings = algorithms.deduct_seconds(settings, time.perf_counter() - started)
         model = algorithms.build_estimator(algorithm, settings, table.X).fit(table.X, table.y, **given)
     n_features = None if table.kinds else int(table.X.shape[1])
     # Later files without column names have the groups at the same position.
