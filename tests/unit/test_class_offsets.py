@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from metricwise.decisions.class_offsets import bagged_offsets, best_offsets, value_of
+from metricwise.decisions.class_offsets import bagged_offsets, best_offsets, expected_offsets, value_of
 from metricwise.inference import best_threshold
 from metricwise.measures import MCC, Accuracy, Averaged, BalancedAccuracy, CohenKappa, FBeta, Jaccard
 
@@ -103,3 +103,22 @@ def test_a_sample_of_weight_two_equals_two_samples():
     repeated = bagged_offsets(value, np.repeat(codes, weights), np.repeat(scores, weights, axis=0), seed=1)
     np.testing.assert_allclose(weighted.offsets, repeated.offsets)
     assert np.all(weighted.interval[0] <= weighted.offsets) and np.all(weighted.offsets <= weighted.interval[1])
+
+
+def test_expected_offsets_maximise_the_measure_of_expected_tables():
+    random = np.random.default_rng(0)
+    scores = random.normal(size=(40, 2)) * 2.0
+    chances = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+    value, weights = Averaged(FBeta()).of_tables, random.integers(1, 4, 40).astype(float)
+
+    def expected_value(offset):
+        predicted = np.argmax(scores - [offset, -offset], axis=1)[:, None] == np.arange(2)
+        shares = chances * weights[:, None]
+        tp = (shares * predicted).sum(axis=0)
+        fp, fn = (weights[:, None] * predicted).sum(axis=0) - tp, shares.sum(axis=0) - tp
+        return float(value(tp, fp, fn, weights.sum() - tp - fp - fn))
+
+    lead = np.sort(scores[:, 0] - scores[:, 1]) / 2.0
+    best = max(map(expected_value, np.concatenate([lead - 1e-9, lead + 1e-9])))
+    found = expected_offsets(value, scores, weights)
+    assert expected_value(found[0]) == pytest.approx(best, abs=1e-3)  # classes of negligible probability are left out

@@ -102,7 +102,7 @@ def make_class_scores(random, n_samples, shift=1.5):
 
 def test_every_fold_is_evaluated_at_the_offsets_of_the_others():
     samples, rule = make_class_scores(np.random.default_rng(0), 120), ThresholdRule(seed=3)
-    decision = judge_offsets(MACRO, rule, choose_offsets(MACRO, rule, samples), samples, [50, 70])
+    decision = judge_offsets(MACRO, rule, choose_offsets(MACRO, rule, samples, False), samples, [50, 70], False)
     for own, matrix in zip((slice(50), slice(50, None)), decision.posterior.matrices, strict=True):
         other = slice(50, None) if own == slice(50) else slice(50)
         offsets = bagged_offsets(MACRO.of_tables, *(part[other] for part in samples), seed=3).offsets
@@ -117,8 +117,8 @@ def test_folds_without_which_a_class_is_missing_keep_the_offsets_of_all_samples(
     samples = make_class_scores(np.random.default_rng(0), 120)
     order = np.argsort(-samples.target, kind="stable")  # all samples of the last class in the first fold
     samples, rule = ScoredSamples(*(part[order] for part in samples)), ThresholdRule()
-    chosen = choose_offsets(MACRO, rule, samples)
-    found = judge_offsets(MACRO, rule, chosen, samples, [60, 60]).posterior.matrices[0]
+    chosen = choose_offsets(MACRO, rule, samples, False)
+    found = judge_offsets(MACRO, rule, chosen, samples, [60, 60], False).posterior.matrices[0]
     predicted = np.argmax(samples.scores[:60] - chosen.threshold, axis=1)
     assert np.trace(found) == np.sum(predicted == samples.target[:60])
 
@@ -129,9 +129,9 @@ def test_folds_are_unbiased_and_the_chosen_offsets_are_optimistic():
     by_folds, by_choice, truth = [], [], []
     for _ in range(15):
         samples = make_class_scores(random, 100, 1.0)
-        chosen = choose_offsets(MACRO, rule, samples)
+        chosen = choose_offsets(MACRO, rule, samples, False)
         by_choice.append(chosen.expected_score)
-        by_folds.append(judge_offsets(MACRO, rule, chosen, samples, [20] * 5).expected_score)
+        by_folds.append(judge_offsets(MACRO, rule, chosen, samples, [20] * 5, False).expected_score)
         predicted = np.argmax(new.scores - chosen.threshold, axis=1)
         truth.append(f1_score(new.target, predicted, average="macro"))
     assert np.mean(by_choice) > np.mean(truth) + 0.04

@@ -10,6 +10,7 @@ import pytest
 from scipy import sparse
 from scipy.special import logit
 from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
 from sklearn.datasets import make_classification, make_multilabel_classification
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier
@@ -17,6 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score, roc_auc_score
 from sklearn.model_selection import GridSearchCV, train_test_split
+from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
 from metricwise import FBeta, MetricClassifier, RecallAtPrecision, measure_names
@@ -31,6 +33,12 @@ from metricwise.estimators.selection.halving import SuccessiveHalving
 from metricwise.estimators.selection.preprocessing import Dense, Prepared, for_trees
 from metricwise.estimators.selection.profile import Profile
 from metricwise.estimators.selection.schedule import Schedule
+
+
+def of_columns(learner, *columns):
+    """Return a learner that is given some of the columns."""
+    return make_pipeline(ColumnTransformer([("some", "passthrough", list(columns))]), learner)
+
 
 FEW = {"linear": LogisticRegression(), "trees": ExtraTreesClassifier(20, min_samples_leaf=3, random_state=0)}
 
@@ -50,17 +58,18 @@ def test_the_better_candidate_is_selected():
     assert last["why_dropped"] == "clearly behind linear" and last["weight"] == 0.0
 
 
-def test_scores_are_the_weighted_mean_of_calibrated_scores():
+def test_scores_are_combined_from_calibrated_scores():
     X, X_test, y, _ = make_data()
     model = MetricClassifier("f1", candidates=FEW).fit(X, y)
     models, parts = model._ensemble.models, []
     for one, calibrate in zip(models, model._ensemble.calibrations, strict=True):
         probability = np.clip(one.predict_proba(X_test)[:, 1], 1e-15, 1 - 1e-15)
         parts.append(calibrate(np.clip(np.log(probability / (1 - probability)), -6.0, 6.0)))
-    expected = np.average(parts, axis=0, weights=model.weights_) - logit(model.threshold_)
+    prior = logit(y.mean())
+    expected = prior + np.dot(model.weights_, np.array(parts) - prior) - logit(model.threshold_)
     np.testing.assert_allclose(model.decision_function(X_test), expected, rtol=1e-9)
     np.testing.assert_array_equal(model.predict(X_test), (expected > 0).astype(int))
-    np.testing.assert_allclose(model.weights_.sum(), 1.0)
+    assert model.weights_.min() > 0.0
 
 
 def test_the_explanation_names_selected_and_dropped_candidates():
@@ -99,20 +108,20 @@ def test_explanation_and_leaderboard_show_one_number_per_candidate(measure):
 
 
 def test_differences_are_those_of_the_values_on_the_rung_of_both():
-    X, _, y, _ = make_data(6000)
+    X, _, y, _ = make_data(9000)
     candidates = {"linear": LogisticRegression(), "guess": DummyClassifier(strategy="stratified", random_state=0)}
     model = MetricClassifier("f1", candidates=candidates).fit(X, y)
     check_explanation_equals_leaderboard(model)
     linear, guess = (row for _, row in model.leaderboard_.iterrows())
-    assert (guess["n_samples"], guess["n_folds"], guess["compared_with"]) == (1000, 3, "linear")
-    assert "in 3 folds of 1000 samples" in model.explain()
+    assert (guess["n_samples"], guess["n_folds"], guess["compared_with"]) == (2500, 3, "linear")
+    assert "in 3 folds of 2500 samples" in model.explain()
     # The winner is judged on all samples by now, but the difference is of the samples that both have scored.
     assert guess["difference"] == pytest.approx(guess["value"] - linear["value"], abs=0.1)
     assert guess["difference"] != guess["value"] - linear["value"]
 
 
 def test_an_extrapolated_expectation_is_explained_by_that_of_the_fold_models():
-    X, _, y, _ = make_data(6000)
+    X, _, y, _ = make_data(9000)
     forest = MetricClassifier("f1", candidates={"forest": ExtraTreesClassifier(20, random_state=0)})
     model = clone(forest).fit(X, y)
     before = model._decision.expected_score
@@ -124,14 +133,17 @@ def test_an_extrapolated_expectation_is_explained_by_that_of_the_fold_models():
     assert "fold models have" not in alone.explain()  # one rung shows no growth
 
 
-def test_an_average_is_explained_by_its_gain():
+def test_an_ensemble_is_explained_by_its_gain():
     X, _, y, _ = make_data()
-    twins = {"one": LogisticRegression(), "other": LogisticRegression(C=0.9)}
-    model = MetricClassifier("f1", candidates=twins).fit(X, y)
+    halves = {
+        "left": of_columns(LogisticRegression(), 0, 1, 2, 3),
+        "right": of_columns(LogisticRegression(), 4, 5, 6, 7),
+    }
+    model = MetricClassifier("f1", candidates=halves).fit(X, y)
     assert len(model.weights_) == 2
     best = model.leaderboard_.iloc[0]
-    value, gain = re.search(r"The mean has (0\.\d+): ([+-]0\.\d+) \(.* to .*\) against", model.explain()).groups()
-    assert float(gain) >= 0.0 and float(value) - float(gain) == pytest.approx(best["value"], abs=1.1e-3)
+    value, gain = re.search(r"The ensemble has (0\.\d+): ([+-]0\.\d+) \(.* to .*\) against", model.explain()).groups()
+    assert float(value) - float(gain) == pytest.approx(best["value"], abs=1.1e-3)
 
 
 class WarningClassifier(LogisticRegression):
@@ -146,10 +158,18 @@ class WarningClassifier(LogisticRegression):
         return super().fit(X, y, sample_weight)
 
 
+class WarningGuess(DummyClassifier):
+    """A useless learner that warns whenever it is trained."""
+
+    def fit(self, X, y, sample_weight=None):
+        warnings.warn("too few iterations", ConvergenceWarning, stacklevel=2)
+        return super().fit(X, y, sample_weight)
+
+
 @pytest.mark.parametrize("n_jobs", [None, 2])
 def test_warnings_of_dropped_candidates_are_in_the_leaderboard_only(n_jobs, capfd):
     X, _, y, _ = make_data()
-    weak = WarningClassifier(C=1e-9)
+    weak = WarningGuess(strategy="uniform", random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model = MetricClassifier("f1", candidates={"weak": weak, "linear": LogisticRegression()}, n_jobs=n_jobs)
@@ -162,9 +182,9 @@ def test_warnings_of_dropped_candidates_are_in_the_leaderboard_only(n_jobs, capf
 
 def test_warnings_of_the_selected_models_are_shown_once():
     X, _, y, _ = make_data()
-    twins = {"one": WarningClassifier(), "other": WarningClassifier(C=0.9)}
+    halves = {"left": of_columns(WarningClassifier(), 0, 1, 2, 3), "right": of_columns(WarningClassifier(), 4, 5, 6, 7)}
     with pytest.warns(ConvergenceWarning) as caught:
-        model = MetricClassifier("f1", candidates=twins).fit(X, y)
+        model = MetricClassifier("f1", candidates=halves).fit(X, y)
     assert len(model.weights_) == 2
     assert [str(one.message) for one in caught] == ["too few iterations"]
 
@@ -315,15 +335,15 @@ def test_trees_of_very_sparse_samples_equal_those_of_dense_ones(density, dense):
 
 
 def test_settings_that_gain_from_more_samples_are_not_dropped_early():
-    guess = DummyClassifier(strategy="stratified", random_state=0)
+    guess, model = DummyClassifier(strategy="uniform", random_state=0), LogisticRegression()
     candidates = [
-        Candidate("learner", LogisticRegression(), {"number": 0}),
-        Candidate("learner", guess, {"number": 1}, gains_later=True),
+        Candidate("learner", model, {"number": 0}),
+        Candidate("learner", model, {"number": 1}, gains_later=True),
         Candidate("learner", guess, {"number": 2}),
     ]
     runs = make_halving(5000).run(candidates).runs
-    assert [one.n_samples for one in runs] == [5000, 5000, 1000]
-    assert [one.why_dropped for one in runs] == ["", *2 * ["no better than other settings of it"]]
+    assert [one.n_samples for one in runs] == [5000, 5000, 2500]
+    assert [one.why_dropped for one in runs] == ["", "", "clearly behind learner (number=0)"]
 
 
 def make_halving(n, budget=None):
@@ -335,8 +355,8 @@ def make_halving(n, budget=None):
 
 def test_rungs_are_nested_and_grow():
     large = make_halving(40_000)
-    assert large._sizes == [1000, 4000, 16_000, 40_000]
-    assert make_halving(1900)._sizes == [1900]
+    assert large._sizes == [2500, 10_000, 40_000]
+    assert make_halving(4900)._sizes == [4900]
     first, second = large.subsets.draw(1000), large.subsets.draw(4000)
     assert set(first) <= set(second)
     assert abs(np.mean(large.data.y[first]) - np.mean(large.data.y)) < 1e-3

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import softmax
 
 from metricwise._typing import Floats, Integers, Mask
 from metricwise.decisions.threshold_choice import draw_weights
@@ -26,6 +27,8 @@ _SWEEPS_OF_RESAMPLES = 2  # they start close to where they end
 _MOST_STEPS = 400  # offsets of a class that are evaluated at first; then those around the best of them
 _GAIN = 1e-12
 _RESAMPLES = 10
+_MOST_EXPECTED = 5000  # samples from whose probabilities tables are expected
+_NEGLIGIBLE = 1e-3  # probability of a class
 
 
 class ClassOffsets(NamedTuple):
@@ -95,6 +98,40 @@ def bagged_offsets(
     offsets: Floats = np.mean(drawn, axis=0)
     low, high = np.quantile(drawn, [0.05, 0.95], axis=0)
     return BaggedOffsets(offsets, (low, high), value_of(value, codes, scores, weight, offsets))
+
+
+def expected_offsets(value: TablesValue, scores: Floats, weights: Floats, seed: int = 0) -> Floats:
+    """Return the offsets that maximise the measure of the tables which the probabilities of the classes expect.
+
+    A sample counts for every class by its probability, so that a class with few samples is judged by all that resemble
+    it. Of many samples, some are drawn.
+
+    Parameters
+    ----------
+    value : callable
+        The measure of tables tp, fp, fn, tn whose last axis runs over the classes.
+    scores : array of shape (samples, classes)
+        Log-probabilities, up to a constant for each sample.
+    weights : array of shape (samples,)
+        Weights of the samples.
+    seed : int
+        Seeds the draw.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from metricwise.measures import Averaged, FBeta
+    >>> scores = np.log([[0.9, 0.1], [0.6, 0.4], [0.7, 0.3], [0.8, 0.2]])
+    >>> offsets = expected_offsets(Averaged(FBeta()).of_tables, scores, np.ones(4))
+    >>> np.argmax(scores - offsets, axis=1)
+    array([0, 1, 0, 0])
+    """
+    if len(scores) > _MOST_EXPECTED:
+        drawn = np.random.default_rng(seed).choice(len(scores), _MOST_EXPECTED, replace=False)
+        scores, weights = scores[drawn], weights[drawn]
+    shares = softmax(scores, axis=1) * weights[:, None]
+    samples, codes = np.nonzero(shares > _NEGLIGIBLE * weights[:, None])
+    return best_offsets(value, codes, scores[samples], shares[samples, codes]).offsets
 
 
 def value_of(value: TablesValue, codes: Integers, scores: Floats, weights: Floats, offsets: Floats) -> float:

@@ -21,6 +21,8 @@ from metricwise.decisions.ranking_posterior import RankingPosterior, rarer_weigh
 from metricwise.decisions.refitting import refit_shift
 from metricwise.decisions.scoring import log_odds
 
+_ROUNDING = 1e-12  # relative
+
 Threshold = float | Floats
 Posterior = TablePosterior | RankingPosterior | ConfusionPosterior | LabelPosterior | GroupedPosterior | FinalPosterior
 
@@ -49,7 +51,9 @@ class Sigmoid:
     def fit(cls, samples: ScoredSamples) -> Sigmoid:
         """Fit log-odds to decision values (Platt 1999); a ranking worse than chance keeps its order."""
         centre = float(np.average(samples.scores, weights=samples.weights))
-        spread = float(np.sqrt(np.average((samples.scores - centre) ** 2, weights=samples.weights))) or 1.0
+        spread = float(np.sqrt(np.average((samples.scores - centre) ** 2, weights=samples.weights)))
+        if spread <= _ROUNDING * max(abs(centre), 1.0):
+            spread = 1.0  # equal scores: their differences must not be magnified
         column = ((samples.scores - centre) / spread)[:, None]
         model = LogisticRegression(C=1e3).fit(column, samples.target, sample_weight=samples.weights)
         slope = max(float(model.coef_[0, 0]), 1e-3) / spread

@@ -62,7 +62,7 @@ def fit_and_decide(executor: Executor, plan: FitPlan) -> FittedModel:
     decision = task.decide(samples, plan.rule, has_probabilities)
     # The one threshold of two classes hardly overfits; the offsets or thresholds of several do.
     if found.sizes and not task.is_binary:
-        decision = task.judge(decision, samples, plan.rule, list(found.sizes))
+        decision = task.judge(decision, samples, plan.rule, list(found.sizes), has_probabilities)
     decision = account_for_groups(task, decision, samples, executor.data.groups_of(found.samples), plan.rule.seed)
     if found.sizes and not task.is_binary:
         n_samples = int(np.count_nonzero(executor.data.sample_weights))

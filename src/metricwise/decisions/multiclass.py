@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from metricwise._typing import Floats, Mask
 from metricwise.decisions.binary import ThresholdRule, expect, separate_folds
-from metricwise.decisions.class_offsets import TablesValue, bagged_offsets, best_offsets
+from metricwise.decisions.class_offsets import TablesValue, bagged_offsets, best_offsets, expected_offsets
 from metricwise.decisions.confusion_posterior import ConfusionPosterior
 from metricwise.decisions.decision import Calibration, Decision, ScoredSamples, Sigmoid
 from metricwise.decisions.label_posterior import summarize_labels
@@ -46,24 +45,62 @@ def check_thresholds_serve(measure: Measure, what: Literal["classes", "labels"])
     average_measure(measure, what)
 
 
-def choose_offsets(measure: CountsClassTables, rule: ThresholdRule, samples: ScoredSamples) -> Decision:
-    """Choose offsets of the classes: the best on the out-of-fold samples ("max"), or their mean over resamples."""
-    if rule.strategy not in ("auto", "bagged", "max"):
-        raise ValueError(f"for more than two classes threshold is 'auto', 'bagged' or 'max', got {rule.strategy!r}")
+def choose_offsets(
+    measure: CountsClassTables, rule: ThresholdRule, samples: ScoredSamples, has_probabilities: bool
+) -> Decision:
+    """Choose offsets of the classes on out-of-fold samples.
+
+    They are the best ("max"), the mean of the best of resamples ("bagged"), those that maximise the measure expected by
+    probabilities ("expected"), or the mean of the latter two ("auto"; "bagged" without probabilities).
+    """
+    _check_strategy(rule.strategy, has_probabilities)
     bagged = bagged_offsets(measure.of_tables, *samples, rule.seed)
-    offsets = best_offsets(measure.of_tables, *samples).offsets if rule.strategy == "max" else bagged.offsets
+    offsets = _find_offsets(measure, rule, samples, has_probabilities, bagged.offsets)
     posterior = ConfusionPosterior(measure, _confusion_matrix(offsets, samples)[None])
     return expect(Decision(offsets, bagged.interval, np.nan, (np.nan, np.nan)), posterior, samples.weights)
 
 
+def _check_strategy(strategy: str, has_probabilities: bool) -> None:
+    known = ("auto", "bagged", "max", "expected")
+    if strategy not in known:
+        raise ValueError(f"for more than two classes threshold is one of {known}, got {strategy!r}")
+    if strategy == "expected" and not has_probabilities:
+        raise ValueError("threshold='expected' needs probabilities: use a classifier with predict_proba, or 'auto'")
+
+
+def _find_offsets(
+    measure: CountsClassTables,
+    rule: ThresholdRule,
+    samples: ScoredSamples,
+    has_probabilities: bool,
+    bagged: Floats | None = None,
+) -> Floats:
+    """Return the offsets of a strategy; ``bagged`` are those of this name, if they are known already."""
+    value = measure.of_tables
+    if rule.strategy == "max":
+        return best_offsets(value, *samples).offsets
+    found = []
+    if rule.strategy != "expected":
+        found.append(bagged_offsets(value, *samples, rule.seed).offsets if bagged is None else bagged)
+    if has_probabilities and rule.strategy != "bagged":
+        found.append(expected_offsets(value, samples.scores, samples.weights, rule.seed))
+    mean: Floats = np.mean(found, axis=0)
+    return mean
+
+
 def judge_offsets(
-    measure: CountsClassTables, rule: ThresholdRule, decision: Decision, samples: ScoredSamples, sizes: list[int]
+    measure: CountsClassTables,
+    rule: ThresholdRule,
+    decision: Decision,
+    samples: ScoredSamples,
+    sizes: list[int],
+    has_probabilities: bool,
 ) -> Decision:
     """Return a decision with the score to expect from folds, each at the offsets that the other folds choose.
 
     Parameters
     ----------
-    measure, rule, samples
+    measure, rule, samples, has_probabilities
         What `choose_offsets` was given.
     decision : Decision
         Chosen on all samples.
@@ -75,8 +112,7 @@ def judge_offsets(
     for own, others in separate_folds(samples, sizes):
         offsets: Any = decision.threshold  # for folds without which a class has no samples
         if np.unique(others.target).size == n_classes:
-            choose_anew = best_offsets if rule.strategy == "max" else partial(bagged_offsets, seed=rule.seed)
-            offsets = choose_anew(measure.of_tables, *others).offsets
+            offsets = _find_offsets(measure, rule, others, has_probabilities)
         matrices.append(_confusion_matrix(offsets, own))
     return expect(decision, ConfusionPosterior(measure, np.array(matrices)), samples.weights)
 

@@ -16,6 +16,7 @@ import numpy as np
 from metricwise._typing import Floats, Indices, Integers, Labels
 from metricwise.decisions.binary import Aim, ThresholdRule
 from metricwise.decisions.decision import Calibration, Decision, ScoredSamples
+from metricwise.decisions.log_loss import Loss
 from metricwise.decisions.out_of_fold import draw_probe
 from metricwise.decisions.scoring import fit_copy
 from metricwise.measures import Measure
@@ -61,6 +62,10 @@ class Task(ABC):
     @abstractmethod
     def calibrate(self, samples: ScoredSamples) -> Calibration:
         """Return what makes log-odds of out-of-fold scores."""
+
+    @abstractmethod
+    def log_loss(self, samples: ScoredSamples) -> Loss:
+        """Return the log loss of calibrated scores, and its gradient with respect to them."""
 
     @abstractmethod
     def decide(self, samples: ScoredSamples, rule: ThresholdRule, has_probabilities: bool) -> Decision:
@@ -128,7 +133,14 @@ class Task(ABC):
         return margins
 
     @abstractmethod
-    def judge(self, decision: Decision, samples: ScoredSamples, rule: ThresholdRule, sizes: list[int]) -> Decision:
+    def judge(
+        self,
+        decision: Decision,
+        samples: ScoredSamples,
+        rule: ThresholdRule,
+        sizes: list[int],
+        has_probabilities: bool,
+    ) -> Decision:
         """Return a decision with the score to expect by folds, of the given sizes, that had no part in it."""
 
     def draw_probe(self, target: Labels, seed: int, **most: int) -> Indices:

@@ -17,6 +17,7 @@ from metricwise.decisions.class_offsets import best_offsets
 from metricwise.decisions.decision import Calibration, Decision, ScoredSamples, Sigmoid
 from metricwise.decisions.guarantees import UnreachableGuaranteeError
 from metricwise.decisions.label_matrix import restore_sparsity, validate_label_matrix
+from metricwise.decisions.log_loss import Loss, logistic_loss, softmax_loss
 from metricwise.decisions.multiclass import (
     average_measure,
     check_thresholds_serve,
@@ -79,13 +80,23 @@ class Binary(Task):
     def calibrate(self, samples: ScoredSamples) -> Calibration:
         return Calibration((Sigmoid.fit(samples),))
 
+    def log_loss(self, samples: ScoredSamples) -> Loss:
+        return logistic_loss(*samples)
+
     def aim(self, rule: ThresholdRule) -> Aim:
         return make_aim(self.measure, rule.subject_to)
 
     def decide(self, samples: ScoredSamples, rule: ThresholdRule, has_probabilities: bool) -> Decision:
         return choose(self.aim(rule), rule, samples, has_probabilities)
 
-    def judge(self, decision: Decision, samples: ScoredSamples, rule: ThresholdRule, sizes: list[int]) -> Decision:
+    def judge(
+        self,
+        decision: Decision,
+        samples: ScoredSamples,
+        rule: ThresholdRule,
+        sizes: list[int],
+        has_probabilities: bool,
+    ) -> Decision:
         return judge_by_folds(self.aim(rule), rule, decision, samples, sizes)
 
     def best_value(self, samples: ScoredSamples, rule: ThresholdRule) -> Callable[[Floats], float]:
@@ -151,11 +162,21 @@ class Multiclass(Task):
     def calibrate(self, samples: ScoredSamples) -> Calibration:
         return Calibration()
 
-    def decide(self, samples: ScoredSamples, rule: ThresholdRule, has_probabilities: bool) -> Decision:
-        return choose_offsets(self._average, rule, samples)
+    def log_loss(self, samples: ScoredSamples) -> Loss:
+        return softmax_loss(*samples)
 
-    def judge(self, decision: Decision, samples: ScoredSamples, rule: ThresholdRule, sizes: list[int]) -> Decision:
-        return judge_offsets(self._average, rule, decision, samples, sizes)
+    def decide(self, samples: ScoredSamples, rule: ThresholdRule, has_probabilities: bool) -> Decision:
+        return choose_offsets(self._average, rule, samples, has_probabilities)
+
+    def judge(
+        self,
+        decision: Decision,
+        samples: ScoredSamples,
+        rule: ThresholdRule,
+        sizes: list[int],
+        has_probabilities: bool,
+    ) -> Decision:
+        return judge_offsets(self._average, rule, decision, samples, sizes, has_probabilities)
 
     def best_value(self, samples: ScoredSamples, rule: ThresholdRule) -> Callable[[Floats], float]:
         return self._value_at(best_offsets(self._average.of_tables, *samples).offsets, samples)
@@ -238,10 +259,20 @@ class Multilabel(Task):
             tuple(Sigmoid.fit(one) if 0 < one.target.sum() < one.target.size else Sigmoid() for one in labels)
         )
 
+    def log_loss(self, samples: ScoredSamples) -> Loss:
+        return logistic_loss(*samples)
+
     def decide(self, samples: ScoredSamples, rule: ThresholdRule, has_probabilities: bool) -> Decision:
         return choose_thresholds(self._average, rule, samples, has_probabilities)
 
-    def judge(self, decision: Decision, samples: ScoredSamples, rule: ThresholdRule, sizes: list[int]) -> Decision:
+    def judge(
+        self,
+        decision: Decision,
+        samples: ScoredSamples,
+        rule: ThresholdRule,
+        sizes: list[int],
+        has_probabilities: bool,
+    ) -> Decision:
         return judge_thresholds(self._average, rule, decision, samples, sizes)
 
     def best_value(self, samples: ScoredSamples, rule: ThresholdRule) -> Callable[[Floats], float]:

@@ -29,7 +29,7 @@ from metricwise.estimators.selection.candidate_warnings import record_warnings, 
 from metricwise.estimators.selection.candidates import candidates_for
 from metricwise.estimators.selection.clock import Clock, run_within
 from metricwise.estimators.selection.columns import Columns
-from metricwise.estimators.selection.ensemble import Mixture, best_mixture
+from metricwise.estimators.selection.ensemble import Mixture, best_mixture, drop_unused
 from metricwise.estimators.selection.explanation import (
     Expectation,
     explain_guarantee,
@@ -58,8 +58,8 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
     """Select, ensemble and threshold the learners that suit a measure and the data.
 
     Candidates are compared by successive halving: on growing subsets of the samples, by the measure of out-of-fold
-    predictions. The best candidate, or the mean of the scores of some if that is better, is trained on all samples,
-    with the threshold that serves the measure.
+    predictions. Those that an ensemble needs are trained on all samples; their scores are combined with weights that
+    minimise the log loss out of fold (stacking), and thresholded for the measure.
 
     Parameters
     ----------
@@ -101,9 +101,10 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
     Attributes
     ----------
     best_estimator_ : classifier or list
-        The selected classifier, trained on all samples, or a list of classifiers whose scores are averaged.
+        The selected classifier, trained on all samples, or a list of classifiers whose scores are combined.
     weights_ : array
-        Weights of the classifiers in the average.
+        Weights of the classifiers: the scores (log-odds or log-probabilities) are those of the class frequencies, plus
+        the weighted sum of what the calibrated scores of each classifier add to these. They need not sum to one.
     threshold_ : float or array
         Two classes: the probability (`predict_proba`) above which a sample is positive. More classes: offsets, which
         are subtracted from the log-probabilities before these are compared. Multilabel: one probability per label.
@@ -253,6 +254,7 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
                 with record_warnings():  # what concerns the selected model is reported when it is trained
                     mixture = best_mixture(halving, outcome.rung, outcome.finalists)
                 mixture = keep_affordable(halving, outcome.rung, mixture)
+                drop_unused(outcome.finalists, mixture)
                 final = self._fit_final(halving, outcome, mixture, testing)
             mixture = show_runs(outcome.runs, mixture, measure, self._n_judged)
             self._records = make_records(outcome.runs, mixture)

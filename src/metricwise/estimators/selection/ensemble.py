@@ -1,7 +1,8 @@
-"""The ensemble: the best candidate, or an average of the scores of several, whichever is better out of fold."""
+"""The ensemble: a weighted sum of the scores of candidates, stacked out of fold, or the best candidate alone."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -10,74 +11,98 @@ import numpy as np
 from metricwise._state import stored_fields
 from metricwise._typing import Floats
 from metricwise.decisions.decision import Calibration
+from metricwise.decisions.guarantees import UnreachableGuaranteeError
 from metricwise.decisions.out_of_fold import OutOfFoldScores
 from metricwise.decisions.task import Task
 from metricwise.estimators.selection.candidate_run import CandidateRun, Difference
 from metricwise.estimators.selection.halving import Judge, SuccessiveHalving, limit_scores, middle_of
 from metricwise.estimators.selection.rungs import Rung
+from metricwise.estimators.selection.stacking import combine_scores, stack_scores
 
 
 class Mixture(NamedTuple):
-    """Candidates with weights that sum to one, their averaged out-of-fold scores, and the measure of these.
+    """Candidates with the weights of their scores, their combined out-of-fold scores, and the measure of these.
 
-    ``gain`` is what an average gains over the best of its candidates on the same samples; None for one candidate.
+    ``prior`` has the scores of samples of which nothing is known; see `combine_scores`. ``gain`` is what the ensemble
+    gains over the best candidate on the same samples; None for one candidate.
     """
 
     runs: list[CandidateRun]
     weights: Floats
+    prior: Any
     scores: Floats
     value: float
     gain: Difference | None = None
 
-    def average(self, parts: list[Floats]) -> Floats:
-        """Return the weighted mean of the calibrated scores of each candidate."""
-        return _weighted_mean(self.weights, parts)
+    def combine(self, parts: Sequence[Floats]) -> Floats:
+        """Return the combined scores, given the calibrated scores of each candidate."""
+        return combine_scores(self.weights, parts, self.prior)
 
     def out_of_fold_scores(self, rung: Rung) -> OutOfFoldScores:
-        """Return the averaged scores of a rung's test samples and of its probe."""
-        of_probe = self.average([run.probe_scores for run in self.runs])
+        """Return the combined scores of a rung's test samples and of its probe."""
+        of_probe = self.combine([run.probe_scores for run in self.runs])
         n_trained = float(np.mean([train.size for train, _ in rung.splits]))
         probe = self.runs[0].probe
         return OutOfFoldScores(rung.test_samples, self.scores, probe, of_probe, (), rung.sizes, n_trained)
 
 
-def _weighted_mean(weights: Floats, parts: list[Floats]) -> Floats:
-    mean: Floats = np.tensordot(weights, np.array(parts), axes=1)
-    return mean
-
-
 def best_mixture(halving: SuccessiveHalving, rung: Rung, finalists: list[CandidateRun]) -> Mixture:
-    """Return the best of the finalists and of the averages of the first two, three, ... of them.
+    """Return the finalists that an ensemble needs, with their weights, or the best if only that keeps constraints.
 
-    Averages of equally good models are better than each, and weights that are chosen on few samples are worse than
-    equal ones; so weights are equal, and only the number of models is chosen.
+    Otherwise the ensemble stays even if the best candidate has more by the measure: that candidate was chosen for it on
+    the same samples, which flatters it.
     """
     ranked = sorted(finalists, key=lambda run: -run.value)
-    best = Mixture(ranked[:1], np.ones(1), ranked[0].scores, ranked[0].value)
-    for count in range(2, len(ranked) + 1):
-        scores: Floats = np.mean([run.scores for run in ranked[:count]], axis=0)
-        value = _judge(halving, rung, scores)(halving.data.sample_weights[rung.test_samples])
-        if value >= best.value:
-            best = Mixture(ranked[:count], np.full(count, 1.0 / count), scores, value)
-    return best if len(best.runs) == 1 else best._replace(gain=_gain(halving, rung, best))
+    data, samples, prior = halving.data, rung.test_samples, halving.prior
+    parts, sample_weights = [run.scores for run in ranked], data.sample_weights[samples]
+    weights = stack_scores(halving.task, data.target[samples], sample_weights, parts, prior)
+    alone = Mixture(ranked[:1], np.ones(1), prior, ranked[0].scores, ranked[0].value)
+    chosen = np.flatnonzero(weights)
+    if chosen.tolist() == [0]:
+        return alone
+    scores = combine_scores(weights, parts, prior)
+    if not _keeps_constraints(halving, rung, scores):
+        return alone
+    value = _judge(halving, rung, scores)(sample_weights)
+    mixture = Mixture([ranked[number] for number in chosen], weights[chosen], prior, scores, value)
+    gains = _draw_values(halving, rung, mixture) - _draw_values(halving, rung, alone)
+    return mixture._replace(gain=Difference(ranked[0].candidate.title, value - alone.value, middle_of(gains)))
+
+
+def drop_unused(finalists: list[CandidateRun], mixture: Mixture) -> None:
+    """Give the finalists that are not in the mixture the reason for it."""
+    used = [id(run) for run in mixture.runs]
+    for run in finalists:
+        if id(run) not in used and not run.why_dropped:
+            run.why_dropped = "adds nothing to the ensemble"
+            if run.difference is not None and run.difference.interval[1] < 0.0:
+                run.why_dropped = f"clearly behind {run.difference.rival}"
+
+
+def _keeps_constraints(halving: SuccessiveHalving, rung: Rung, scores: Floats) -> bool:
+    """Return whether some threshold keeps the constraints of the measure or of the user on out-of-fold samples."""
+    aim = halving.task.aim(halving.rule)
+    if aim is None or not aim.constraints:
+        return True
+    try:
+        halving.task.decide(halving.data.attach_scores(rung.test_samples, scores), halving.rule, True)
+    except UnreachableGuaranteeError:
+        return False
+    return True
 
 
 def _judge(halving: SuccessiveHalving, rung: Rung, scores: Floats) -> Judge:
     return halving.task.best_value(halving.data.attach_scores(rung.test_samples, scores), halving.rule)
 
 
-def _gain(halving: SuccessiveHalving, rung: Rung, mixture: Mixture) -> Difference:
-    best = mixture.runs[0]
-    single, average = (
-        halving.draw_values(_judge(halving, rung, scores), rung) for scores in (best.scores, mixture.scores)
-    )
-    return Difference(best.candidate.title, mixture.value - best.value, middle_of(average - single))
+def _draw_values(halving: SuccessiveHalving, rung: Rung, mixture: Mixture) -> Floats:
+    return halving.draw_values(_judge(halving, rung, mixture.scores), rung)
 
 
 @stored_fields(version=1)
 @dataclass(frozen=True)
 class AveragedModels:
-    """Trained models whose calibrated scores are averaged.
+    """Trained models whose calibrated scores are combined.
 
     Attributes
     ----------
@@ -86,7 +111,7 @@ class AveragedModels:
     calibrations : list
         Convert the scores of each model to log-odds.
     weights : array
-        Weights of the models.
+        Weights of the models; those of log-odds need not sum to one.
     prior : float or array
         Log-odds or log-probabilities of the classes, from which probabilities may differ by a limit only.
     """
@@ -102,8 +127,8 @@ class AveragedModels:
             calibrate(limit_scores(task, self.prior, model, X))
             for model, calibrate in zip(self.models, self.calibrations, strict=True)
         ]
-        return self.mean(parts)
+        return self.combine(parts)
 
-    def mean(self, parts: list[Floats]) -> Floats:
-        """Return the weighted mean of the calibrated scores of each model."""
-        return _weighted_mean(self.weights, parts)
+    def combine(self, parts: Sequence[Floats]) -> Floats:
+        """Return the combined scores, given the calibrated scores of each model."""
+        return combine_scores(self.weights, parts, self.prior)

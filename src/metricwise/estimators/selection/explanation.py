@@ -75,7 +75,7 @@ def explain_selection(
         A sentence about the positive class, if there is one.
     """
     names = [run.candidate.title for run in mixture.runs]
-    selected = names[0] if len(names) == 1 else "the mean of the scores of " + ", ".join(names)
+    selected = names[0] if len(names) == 1 else "an ensemble of " + ", ".join(names)
     has_threshold = measure.response == "labels"
     lines = [
         f"Of {len(runs)} candidates, {selected} is chosen.",
@@ -87,7 +87,7 @@ def explain_selection(
     if positive is not None:
         lines.append(positive)
     if mixture.gain is not None:
-        lines.append(f"The mean has {mixture.value:.3f}: {_describe_difference(mixture.gain)}.")
+        lines.append(f"The ensemble has {mixture.value:.3f}: {_describe_difference(mixture.gain)}.")
     lines.append(_describe_expectation(expected, has_threshold))
     lines += [f"- {run.candidate.title}: {_describe_run(run, mixture, n_samples)}" for run in _rank(runs, mixture)]
     return "\n".join(lines)
@@ -164,7 +164,7 @@ def _describe_run(run: CandidateRun, mixture: Mixture, n_samples: int) -> str:
     if run.n_samples != mixture.runs[0].n_samples:
         parts.append(f"in {_describe_rung(run, n_samples)}")
     is_selected = any(run is one for one in mixture.runs)
-    reason = "chosen" if is_selected else run.why_dropped or "no gain when added"
+    reason = "chosen" if is_selected else run.why_dropped
     text = f"{' '.join(parts)}, {reason}"
     return text if run.difference is None else f"{text}: {_describe_difference(run.difference)}"
 

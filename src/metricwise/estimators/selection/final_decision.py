@@ -46,7 +46,7 @@ def decide(
     if testing is not None:
         assert confidence is not None
         return _guarantee(halving, final, samples, testing, confidence)
-    decision = task.judge(task.decide(samples, rule, True), samples, rule, rung.sizes)
+    decision = task.judge(task.decide(samples, rule, True), samples, rule, rung.sizes, True)
     decision = account_for_groups(task, decision, samples, halving.data.groups_of(rung.test_samples), rule.seed)
     if final.held_out is not None:
         return decision

@@ -16,7 +16,7 @@ from metricwise._sklearn import take_samples
 from metricwise._typing import Floats, Indices
 from metricwise.estimators.selection.candidate_run import CandidateRun
 from metricwise.estimators.selection.clock import Clock, OutOfTimeError, run_within
-from metricwise.estimators.selection.ensemble import AveragedModels, Mixture
+from metricwise.estimators.selection.ensemble import AveragedModels, Mixture, best_mixture
 from metricwise.estimators.selection.halving import LEARNER_ERRORS, SuccessiveHalving, limit_scores
 from metricwise.estimators.selection.rungs import Rung, make_held_out_rung
 
@@ -68,24 +68,27 @@ class FinalModels(NamedTuple):
             run.probe_scores if model is None else run.calibration(limit_scores(halving.task, halving.prior, model, X))
             for run, model in zip(mixture.runs, self.trained, strict=True)
         ]
-        return mixture.average(parts)
+        return mixture.combine(parts)
 
 
 def keep_affordable(halving: SuccessiveHalving, rung: Rung, mixture: Mixture) -> Mixture:
-    """Return the mixture, or its best candidate alone if only that can be trained on many more samples than the rung.
+    """Return the mixture without the candidates for whose training on all samples there is no time.
 
-    More samples gain more than an average of models does.
+    More samples gain more than an ensemble does: where the time of such a training is not known, the best candidate is
+    trained alone.
     """
     most, size = halving.subsets.most, rung.samples.size
-    if len(mixture.runs) == 1 or size == len(halving.data.y) or halving.schedule.is_stopped:
+    if size == len(halving.data.y) or halving.schedule.is_stopped:
         return mixture
-    is_known = most <= _FARTHEST * size
-    if is_known and halving.schedule.final_limit(mixture.runs, size, most, len(rung.splits)) is not None:
-        return mixture
-    best, *others = mixture.runs
-    for run in others:
-        run.drop_for_time("there was no time to train it as well")
-    return Mixture([best], np.ones(1), best.scores, best.value)
+    while len(mixture.runs) > 1:
+        is_known = most <= _FARTHEST * size
+        if is_known and halving.schedule.final_limit(mixture.runs, size, most, len(rung.splits)) is not None:
+            break
+        kept = [int(np.argmax(mixture.weights))] if not is_known else np.argsort(-mixture.weights)[:-1]
+        for number in set(range(len(mixture.runs))).difference(kept):
+            mixture.runs[number].drop_for_time("there was no time to train it as well")
+        mixture = best_mixture(halving, rung, [mixture.runs[number] for number in kept])
+    return mixture
 
 
 def fit_final(halving: SuccessiveHalving, rung: Rung, mixture: Mixture) -> FinalModels:
@@ -121,7 +124,7 @@ def _calibrate(halving: SuccessiveHalving, rung: Rung, final: FinalModels) -> Fi
     calibrations = [halving.task.calibrate(data.attach_scores(samples, one)) for one in scores]
     calibrated = AveragedModels(ensemble.models, calibrations, ensemble.weights, ensemble.prior)
     parts = [calibrate(one) for calibrate, one in zip(calibrations, scores, strict=True)]
-    return final._replace(ensemble=calibrated, held_out=HeldOut(rung, calibrated.mean(parts)))
+    return final._replace(ensemble=calibrated, held_out=HeldOut(rung, calibrated.combine(parts)))
 
 
 def _fit_run(halving: SuccessiveHalving, rung: Rung, run: CandidateRun, is_only: bool) -> tuple[Any, int]:

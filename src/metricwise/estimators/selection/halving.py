@@ -1,8 +1,8 @@
 """Successive halving: candidates are compared on growing subsets of the samples, with the same folds for all.
 
 1. On a subset of the samples, every candidate scores samples that its models have not seen.
-2. Candidates clearly behind the best, on the same samples, are dropped, and so are all but the best few.
-   Of the settings of one learner, the best stays, and with it those that may gain more from more samples.
+2. Candidates that an ensemble of all of them does not need are dropped. The best stays, and with it settings that may
+   gain more from more samples.
 3. The others go to the next rung, with more samples, at last with all of them.
 
 With a time budget, a candidate only starts what it will probably finish, judged by how long it took on fewer samples,
@@ -33,6 +33,7 @@ from metricwise.estimators.selection.candidates import Candidate
 from metricwise.estimators.selection.clock import Clock, OutOfTimeError, run_within
 from metricwise.estimators.selection.rungs import Rung, make_rung
 from metricwise.estimators.selection.schedule import Schedule
+from metricwise.estimators.selection.stacking import stack_scores
 from metricwise.estimators.selection.subsets import Subsets, hold_out
 from metricwise.progress import Stage
 
@@ -41,14 +42,14 @@ Judge = Callable[[Floats], float]  # the measure as a function of the weights of
 
 LEARNER_ERRORS = (ValueError, TypeError, MemoryError, np.linalg.LinAlgError)  # by which a learner fails
 
-_FIRST_SAMPLES = 1000
+_FIRST_SAMPLES = 2500
 _FIRST_MINORITY = 60  # minority samples, so that the first rung can separate candidates
 _FIRST_SAMPLES_ON_A_BUDGET = 1000
 _FIRST_SAMPLES_IN_A_HURRY, _HURRY = 250, 30.0  # below this many seconds the first rung must be fast
 _FIRST_MINORITY_ON_A_BUDGET = 10
 _FEWEST_TO_JUDGE = 1000  # samples; on fewer, learners that need many would be underrated
 _GROWTH = 4  # of the samples from rung to rung
-_FINALISTS, _LAST_FINALISTS = 4, 3  # after the first rung, and after later ones
+_FINALISTS, _LAST_FINALISTS = 6, 4  # after the first rung, and after later ones
 _TIMED_SAMPLES = 1000  # that a model scores to measure its time
 _RESAMPLES = 100
 _CLEARLY = 0.95
@@ -164,11 +165,9 @@ class SuccessiveHalving:
         if not drawn:
             return False
         self._compare(runs, drawn)
-        is_last = rung.samples.size == len(self.data.y)
-        if is_last or rung.samples.size >= _FEWEST_TO_JUDGE:
+        if _FEWEST_TO_JUDGE <= rung.samples.size < len(self.data.y):
             is_first = all(one.n_samples in (0, rung.samples.size) or one.why_dropped for one in runs)
-            some = _FINALISTS if is_first else _LAST_FINALISTS
-            self._drop_dominated(runs, drawn, None if is_last else some)
+            self._drop_dominated(runs, drawn, rung, _FINALISTS if is_first else _LAST_FINALISTS)
         return True
 
     def _order(self, runs: list[CandidateRun]) -> list[int]:
@@ -302,23 +301,26 @@ class SuccessiveHalving:
         for number in drawn:
             runs[number].difference = None if number == best else _difference(runs, drawn, number, best)
 
-    def _drop_dominated(self, runs: list[CandidateRun], values: dict[int, Floats], most: int | None) -> None:
-        """Drop candidates clearly behind the best on resamples, and all but the best few; None on the last rung."""
-        order = sorted(values, key=lambda number: -runs[number].value)
-        best = order[0]
-        kept: dict[str, int] = {}
-        for number in order:
-            run, name = runs[number], runs[number].candidate.name
-            if name in kept:
-                if most is None or not run.candidate.gains_later:
-                    run.why_dropped = "no better than other settings of it"
-                    run.difference = _difference(runs, values, number, kept[name])
-            elif np.quantile(values[number] - values[best], _CLEARLY) < 0.0:
-                run.why_dropped = f"clearly behind {runs[best].candidate.name}"
-            elif len(kept) == most:
-                run.why_dropped = f"not among the best {most}"
-            else:
-                kept[name] = number
+    def _drop_dominated(self, runs: list[CandidateRun], values: dict[int, Floats], rung: Rung, most: int) -> None:
+        """Drop candidates that the ensemble of the rung does not need, and all but those that count most in it.
+
+        The best candidate stays, and so do settings that may gain more from more samples than others, unless they are
+        clearly behind it on resamples.
+        """
+        numbers = list(values)
+        scores = [runs[number].scores for number in numbers]
+        target, weights = (part[rung.test_samples] for part in (self.data.target, self.data.sample_weights))
+        shares = dict(zip(numbers, stack_scores(self.task, target, weights, scores, self.prior), strict=True))
+        best = max(numbers, key=lambda number: runs[number].value)
+        counting = sorted((number for number in numbers if shares[number]), key=lambda number: -shares[number])[:most]
+        for number in set(numbers).difference([best, *counting]):
+            run, is_behind = runs[number], bool(np.quantile(values[number] - values[best], _CLEARLY) < 0.0)
+            if is_behind:
+                run.why_dropped = f"clearly behind {runs[best].candidate.title}"
+            elif shares[number]:
+                run.why_dropped = f"not among the {most} that count most in the ensemble"
+            elif not run.candidate.gains_later:
+                run.why_dropped = "adds nothing to the ensemble"
 
 
 def _best_of_enough(runs: list[CandidateRun]) -> CandidateRun | None:
