@@ -21,7 +21,9 @@ from metricwise.decisions.intervals import TablePosterior
 from metricwise.decisions.tasks import make_task
 from metricwise.decisions.training_data import prepare_data
 from metricwise.estimators.selection import halving
-from metricwise.estimators.selection.candidates import candidates_for
+from metricwise.estimators.selection.candidates.candidate import Problem
+from metricwise.estimators.selection.candidates.portfolio import make_portfolio
+from metricwise.estimators.selection.candidates.trees import BOOSTED_TREES
 from metricwise.estimators.selection.profile import Profile
 from metricwise.estimators.streaming.memory import hold_out
 from metricwise.estimators.wrappers.adapted.inputs import default_inputs
@@ -216,10 +218,10 @@ def test_boosted_trees_hold_out_no_random_samples_of_groups():
     alone = Profile.of(samples)
     for is_grouped in (False, True):
         profile = replace(alone, is_grouped=is_grouped)
-        candidates = candidates_for(["boosted_trees"], profile, FBeta(), True, 0)
+        candidates = make_portfolio(["boosted_trees"], Problem(profile, FBeta())).candidates
         model = candidates[0].estimator.fit(samples, samples[:, 0] > random.normal(size=10_100))
         assert model.do_early_stopping_ == (not is_grouped)
-        assert len(candidates) == 1 + is_grouped
+        assert len(candidates) == (2 if is_grouped else len(BOOSTED_TREES))
         assert default_inputs(profile, FBeta(), 0)["boosted trees"].get_params() == candidates[0].final.get_params()
 
 

@@ -26,7 +26,9 @@ from metricwise.decisions.binary import ThresholdRule
 from metricwise.decisions.learning_curve import extrapolate
 from metricwise.decisions.tasks import Binary
 from metricwise.decisions.training_data import prepare_data
-from metricwise.estimators.selection.candidates import Candidate, candidates_for
+from metricwise.estimators.selection.candidates.candidate import Candidate, Problem
+from metricwise.estimators.selection.candidates.linear import LOGISTIC
+from metricwise.estimators.selection.candidates.portfolio import make_portfolio
 from metricwise.estimators.selection.clock import Clock
 from metricwise.estimators.selection.columns import Columns
 from metricwise.estimators.selection.halving import SuccessiveHalving
@@ -101,7 +103,7 @@ def test_explanation_and_leaderboard_show_one_number_per_candidate(measure):
     model = MetricClassifier(measure, candidates=["logistic", "linear_svm"], cv=3).fit(X, y)
     check_explanation_equals_leaderboard(model)
     board = model.leaderboard_
-    assert board.groupby("candidate").size()["logistic regression"] == 3  # one line for each setting
+    assert board.groupby("candidate").size()["logistic regression"] == len(LOGISTIC)  # one line for each setting
     compared = board[board["n_samples"] == len(y)]
     assert compared["value"].max() == board["value"][0] and board["weight"][0] > 0.0
     assert set(compared["n_folds"]) == {3} and "3 folds of all 600 samples" in model.explain()
@@ -302,16 +304,17 @@ def test_candidates_depend_on_measure_size_and_sparsity():
     large = Profile(50_000, 10, False, Columns(), False)
     text = Profile(500, 20_000, True, Columns(), False)
 
-    def list_names(profile, measure, two=True):
-        return {one.name for one in candidates_for("auto", profile, measure, two, 0)}
+    def list_names(profile, measure, n_outputs=1):
+        return {one.name for one in make_portfolio("auto", Problem(profile, measure, n_outputs)).candidates}
 
     f1 = FBeta()
-    linear, trees = {"logistic regression", "linear SVM", "multivariate SVM"}, {"boosted trees", "extra trees"}
+    linear = {"logistic regression", "linear SVM", "multivariate SVM"}
+    trees = {"boosted trees", "extra trees", "lightgbm", "catboost", "xgboost"}
     assert list_names(small, f1) == linear | trees | {"rbf machine"}
     assert "STAMP" in list_names(large, f1)
     assert list_names(text, f1) == linear
     assert trees < list_names(Profile(500, 200, True, Columns(), False), f1)
-    assert "multivariate SVM" not in list_names(small, f1, two=False)
+    assert "multivariate SVM" not in list_names(small, f1, n_outputs=3)
     assert "multivariate SVM" not in list_names(small, RecallAtPrecision(0.9))
 
 

@@ -26,7 +26,9 @@ from sklearn.preprocessing import StandardScaler
 
 import metricwise as mw
 from metricwise import registry
-from metricwise.estimators.selection.candidates import candidates_for
+from metricwise.estimators.selection.booster import PACKAGES
+from metricwise.estimators.selection.candidates.candidate import Problem
+from metricwise.estimators.selection.candidates.portfolio import NAMES, make_portfolio
 from metricwise.estimators.selection.profile import Profile
 from metricwise.measures import MissingFunction
 from metricwise.persistence.allowed import GROUPS
@@ -309,15 +311,17 @@ def test_a_missing_folder_raises(tmp_path: Path) -> None:
         mw.save(mw.AUCSVC(), tmp_path / "nowhere" / "model.mw")
 
 
+OWN_AND_SKLEARN = [name for name in NAMES if name not in PACKAGES]
+
+
 @pytest.mark.parametrize("measure", ["f1", "roc_auc"])
 @pytest.mark.parametrize("samples", [X, SPARSE, sparse.csr_matrix(np.floor(np.abs(SPARSE * 100.0).toarray()))])
 def test_every_candidate_of_model_selection_can_be_saved(measure: str, samples: Any, tmp_path: Path) -> None:
     profile = replace(Profile.of(samples), n_samples=30_000)  # so that streaming candidates are included
     small = Profile.of(samples)
     wide = replace(small, n_features=50_000) if small.is_sparse else small
-    found = [
-        one for kind in (profile, small, wide) for one in candidates_for("auto", kind, mw.get_measure(measure), True, 0)
-    ]
+    problems = [Problem(kind, mw.get_measure(measure)) for kind in (profile, small, wide)]
+    found = [one for problem in problems for one in make_portfolio(OWN_AND_SKLEARN, problem).candidates]
     found = list({repr(one.final): one for one in found}.values())
     assert len(found) >= 8
     with warnings.catch_warnings():

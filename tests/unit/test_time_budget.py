@@ -17,7 +17,7 @@ from sklearn.naive_bayes import GaussianNB
 
 from metricwise import MetricClassifier
 from metricwise.estimators.selection.candidate_run import CandidateRun
-from metricwise.estimators.selection.candidates import Candidate
+from metricwise.estimators.selection.candidates.candidate import Candidate
 from metricwise.estimators.selection.clock import Clock, OutOfTimeError, run_within
 from metricwise.estimators.selection.schedule import Schedule
 

@@ -265,7 +265,7 @@ def _build_base_classifier(settings: Settings, X: Any, wrap: Callable[[Any], Any
         raise ValueError(
             "boosted-trees takes no sparse samples with so many features: use --learner logistic or extra-trees"
         )
-    from metricwise.estimators.selection.candidates import stopping_settings
+    from metricwise.estimators.selection.candidates.trees import stopping_settings
 
     columns, stopping = list(range(len(profile.categorical))) or None, stopping_settings(settings.is_grouped)[0]
     learner = HistGradientBoostingClassifier(categorical_features=columns, random_state=settings.seed, **stopping)

@@ -38,6 +38,7 @@ class Task(ABC):
     measure: Measure
     plural: ClassVar[str] = "classes"
     is_binary: ClassVar[bool] = False
+    is_multilabel: ClassVar[bool] = False
 
     @abstractmethod
     def encode(self, y: Any) -> Labels:

@@ -220,6 +220,7 @@ class Multilabel(Task):
 
     is_sparse: bool
     plural: ClassVar[str] = "labels"
+    is_multilabel: ClassVar[bool] = True
 
     def encode(self, y: Any) -> Mask:
         mask: Mask = y == 1

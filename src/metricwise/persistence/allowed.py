@@ -250,12 +250,14 @@ def _import_wrappers() -> tuple[type, ...]:
 
 
 def _import_selection() -> tuple[type, ...]:
+    from metricwise.estimators.selection.booster import BoosterClassifier
     from metricwise.estimators.selection.ensemble import AveragedModels
     from metricwise.estimators.selection.preprocessing import Categories, Dense, FilledColumns, Prepared
     from metricwise.estimators.selection.texts import TextEncoder
     from metricwise.estimators.selection.times import Part, TimeEncoder
 
-    return AveragedModels, Categories, Dense, FilledColumns, Part, Prepared, TextEncoder, TimeEncoder
+    columns = (Categories, Dense, FilledColumns, Part, TextEncoder, TimeEncoder)
+    return AveragedModels, BoosterClassifier, Prepared, *columns
 
 
 GROUPS = (

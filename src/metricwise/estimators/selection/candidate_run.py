@@ -10,7 +10,7 @@ import numpy as np
 from metricwise._typing import Floats, Indices
 from metricwise.decisions.decision import Calibration
 from metricwise.decisions.learning_curve import Curve
-from metricwise.estimators.selection.candidates import Candidate
+from metricwise.estimators.selection.candidates.candidate import Candidate
 
 _FIXED_COST = 1000.0  # samples that take as long as what is done however few they are
 

@@ -26,12 +26,14 @@ from metricwise.decisions.training_data import TrainingData, prepare_data, valid
 from metricwise.estimators.inputs import restore_on_error
 from metricwise.estimators.routing import RoutesGroups, pass_to_own_learners
 from metricwise.estimators.selection.candidate_warnings import record_warnings, show_warnings_once
-from metricwise.estimators.selection.candidates import candidates_for
+from metricwise.estimators.selection.candidates.candidate import Problem
+from metricwise.estimators.selection.candidates.portfolio import make_portfolio
 from metricwise.estimators.selection.clock import Clock, run_within
 from metricwise.estimators.selection.columns import Columns
 from metricwise.estimators.selection.ensemble import Mixture, best_mixture, drop_unused
 from metricwise.estimators.selection.explanation import (
     Expectation,
+    explain_absence,
     explain_guarantee,
     explain_selection,
     explain_training,
@@ -66,9 +68,9 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
     measure : str or Measure, default="f1"
         The measure of the predictions; averages such as "f1_macro" for multiclass and multilabel targets.
     candidates : "auto", list of str or dict, default="auto"
-        All that fit the data ("auto"); some of "logistic", "boosted_trees", "extra_trees", "linear_svm",
-        "multivariate_svm", "auc_svm", "streams" and "rbf"; or a dictionary of your own classifiers by name, which get
-        data frames unchanged.
+        All that fit the data and are installed ("auto"); some of "logistic", "boosted_trees", "extra_trees",
+        "lightgbm", "xgboost", "catboost", "linear_svm", "multivariate_svm", "auc_svm", "streams" and "rbf"; or a
+        dictionary of your own classifiers by name, which get data frames unchanged.
     subject_to : str, tuple or list of these, optional
         Constraints such as "precision>=0.9" or ``("recall", ">=", 0.5)``, on "precision", "recall", "specificity",
         "negative_predictive_value", "false_positive_rate", "positive_rate" or "accuracy", of two classes. Measures such
@@ -119,7 +121,8 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
         One row per candidate, the selected ones first: its measure of the out-of-fold samples of the last rung that it
         reached (`value`, with an interval from `low` to `high`, `n_samples` and `n_folds`), seconds, weight in the
         ensemble, why it was dropped, the difference to a better candidate on the same samples with its interval, and
-        the warnings of its training, which are not shown. `explain` shows the same numbers.
+        the warnings of its training, which are not shown. `explain` shows the same numbers. Candidates of packages
+        that are not installed are the last rows.
     classes_ : array
         Labels.
     measure_ : Measure
@@ -147,7 +150,7 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
     >>> bool(low < model.expected_score_ < high)
     True
     >>> print(model.explain())  # doctest: +ELLIPSIS
-    Of 5 candidates, ... is chosen...
+    Of 7 candidates, ... is chosen...
     """
 
     __stored_state__: ClassVar[StoredState] = ThresholdedClassifier.__stored_state__.extend(
@@ -243,10 +246,10 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
             prepares_columns = not self._has_own_candidates
             if prepares_columns:
                 profile.columns.announce()
-            candidates = [
-                one.change_estimators(task.share_positive_class)
-                for one in candidates_for(self.candidates, profile, measure, task.is_binary, seed)
-            ]
+            n_outputs = 1 if task.is_binary else task.classes.size
+            problem = Problem(profile, measure, n_outputs, task.is_multilabel, seed)
+            portfolio = make_portfolio(self.candidates, problem)
+            candidates = [one.change_estimators(task.share_positive_class) for one in portfolio.candidates]
             schedule = Schedule(clock, 0 if testing is None else len(testing.y))
             halving = SuccessiveHalving(task, data, rule, self.cv, self.n_jobs, schedule, self._report_progress, stage)
             with pass_to_own_learners(prepares_columns):
@@ -257,11 +260,12 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
                 drop_unused(outcome.finalists, mixture)
                 final = self._fit_final(halving, outcome, mixture, testing)
             mixture = show_runs(outcome.runs, mixture, measure, self._n_judged)
-            self._records = make_records(outcome.runs, mixture)
+            self._records = make_records(outcome.runs, mixture, portfolio.absent)
             of_fold_models = float(show_value(measure, self._decision.expected_score, self._n_judged))
             expected = Expectation(self.expected_score_, self.expected_score_interval_, of_fold_models)
             positive = task.describe_positive_class(data.target)
             lines = [explain_selection(measure, outcome.runs, mixture, expected, len(data.y), positive)]
+            lines += explain_absence(portfolio.absent)
             if testing is not None:
                 lines.append(explain_guarantee(task.aim(rule), self.confidence, len(testing.y)))
             lines += explain_training(final.n_samples, len(data.y), final.n_held_out)

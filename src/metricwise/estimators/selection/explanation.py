@@ -9,6 +9,7 @@ import numpy as np
 from metricwise.decisions.binary import Aim
 from metricwise.decisions.decision import Threshold
 from metricwise.estimators.selection.candidate_run import CandidateRun, Difference
+from metricwise.estimators.selection.candidates.candidate import Candidate
 from metricwise.estimators.selection.ensemble import Mixture
 from metricwise.measures import IsCost, Measure
 from metricwise.measures.base import show_interval, show_value
@@ -104,6 +105,11 @@ def _describe_expectation(expected: Expectation, has_threshold: bool) -> str:
     return f"{text}."
 
 
+def explain_absence(absent: dict[str, str]) -> list[str]:
+    """Return a line for every candidate whose package is absent."""
+    return [f"- {name}: {reason}" for name, reason in absent.items()]
+
+
 def explain_guarantee(aim: Aim | None, confidence: float | None, n_tested: int) -> str:
     """Return a line on the constraints that hold on new samples."""
     assert aim is not None  # of two classes
@@ -174,10 +180,23 @@ def _describe_difference(difference: Difference) -> str:
     return f"{difference.value:+.3f} ({low:+.3f} to {high:+.3f}) against {difference.rival}"
 
 
-def make_records(runs: list[CandidateRun], mixture: Mixture) -> list[dict[str, Any]]:
-    """Return one record per candidate, the selected ones first."""
+def make_records(
+    runs: list[CandidateRun], mixture: Mixture, absent: dict[str, str] | None = None
+) -> list[dict[str, Any]]:
+    """Return one record per candidate: the selected ones first, those whose packages are absent last.
+
+    Parameters
+    ----------
+    runs : list of CandidateRun
+        All candidates that ran.
+    mixture : Mixture
+        The selected ones.
+    absent : dict of str, optional
+        Why others did not run, by name.
+    """
     weights = {id(run): float(weight) for run, weight in zip(mixture.runs, mixture.weights, strict=True)}
-    return [_make_record(run, weights.get(id(run), 0.0)) for run in _rank(runs, mixture)]
+    others = [CandidateRun(Candidate(name, None), why_dropped=why) for name, why in (absent or {}).items()]
+    return [_make_record(run, weights.get(id(run), 0.0)) for run in [*_rank(runs, mixture), *others]]
 
 
 def _make_record(run: CandidateRun, weight: float) -> dict[str, Any]:

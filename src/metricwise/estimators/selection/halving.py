@@ -29,7 +29,7 @@ from metricwise.decisions.task import Task
 from metricwise.decisions.training_data import TrainingData
 from metricwise.estimators.selection.candidate_run import CandidateRun, Difference
 from metricwise.estimators.selection.candidate_warnings import record_warnings, score_fold_quietly
-from metricwise.estimators.selection.candidates import Candidate
+from metricwise.estimators.selection.candidates.candidate import Candidate
 from metricwise.estimators.selection.clock import Clock, OutOfTimeError, run_within
 from metricwise.estimators.selection.rungs import Rung, make_rung
 from metricwise.estimators.selection.schedule import Schedule

@@ -185,18 +185,30 @@ def number_maker(profile: Profile) -> Any:
     if not profile.has_columns:
         return scaled
     columns = profile.columns
-    encoder = OneHotEncoder(
-        handle_unknown="infrequent_if_exist", max_categories=_MOST_CATEGORIES, sparse_output=False, dtype=np.float64
-    )
     # Dates that cannot be read are missing, in training or later.
     times = make_pipeline(TimeEncoder(columns.formats, one_hot=True), clone(fill), StandardScaler())
     parts = [
         ("numbers", scaled, list(columns.numbers)),
-        ("categories", make_pipeline(Categories(), encoder), list(columns.categories)),
+        ("categories", make_pipeline(Categories(), _one_hot_encoder()), list(columns.categories)),
         ("times", times, list(columns.times)),
         ("texts", make_pipeline(TextEncoder(), StandardScaler()), list(columns.texts)),
     ]
     return ColumnTransformer([part for part in parts if part[2]])
+
+
+def _one_hot_encoder() -> OneHotEncoder:
+    return OneHotEncoder(
+        handle_unknown="infrequent_if_exist", max_categories=_MOST_CATEGORIES, sparse_output=False, dtype=np.float64
+    )
+
+
+def _code_encoder() -> OrdinalEncoder:
+    return OrdinalEncoder(
+        handle_unknown="use_encoded_value",
+        unknown_value=np.nan,
+        encoded_missing_value=np.nan,
+        max_categories=_MOST_CATEGORIES_OF_TREES,
+    )
 
 
 def for_numbers(profile: Profile, learner: Any) -> Any:
@@ -205,11 +217,20 @@ def for_numbers(profile: Profile, learner: Any) -> Any:
     return learner if maker is None else Prepared(maker, learner)
 
 
-def for_trees(profile: Profile, learner: Any) -> Any:
+def for_trees(profile: Profile, learner: Any, *, is_one_hot: bool = False) -> Any:
     """Return a learner of trees, which need no scaling and accept missing values; all else becomes numbers.
 
     Sparse samples are made dense if they are few enough, unless nearly all entries are zero and the learner can skip
     zeros: the trees are the same, and grow faster.
+
+    Parameters
+    ----------
+    profile : Profile
+        The kind of the samples.
+    learner : classifier
+        A learner of trees.
+    is_one_hot : bool
+        Whether categories become one column each instead of codes.
     """
     if profile.is_sparse and profile.fits_dense:
         leaves_out = get_tags(learner).input_tags.sparse and not profile.has_missing
@@ -217,12 +238,7 @@ def for_trees(profile: Profile, learner: Any) -> Any:
     if not profile.has_columns:
         return Prepared(FilledColumns(), learner) if profile.has_missing else learner
     columns = profile.columns
-    encoder = OrdinalEncoder(
-        handle_unknown="use_encoded_value",
-        unknown_value=np.nan,
-        encoded_missing_value=np.nan,
-        max_categories=_MOST_CATEGORIES_OF_TREES,
-    )
+    encoder = _one_hot_encoder() if is_one_hot else _code_encoder()
     parts = [
         # First, where learners look for them.
         ("categories", make_pipeline(Categories(), encoder), list(columns.categories)),

@@ -10,7 +10,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from metricwise.decisions.scoring import gives_probabilities
-from metricwise.estimators.selection.candidates import candidates_for
+from metricwise.estimators.selection.candidates.candidate import Problem
+from metricwise.estimators.selection.candidates.portfolio import make_portfolio
 from metricwise.estimators.selection.profile import Profile
 from metricwise.measures import Measure
 
@@ -32,7 +33,7 @@ def default_inputs(profile: Profile, measure: Measure, seed: int) -> Inputs:
     ['boosted trees', 'rbf machine', 'logistic regression']
     """
     found: Inputs = {}
-    for candidate in candidates_for(_USUAL, profile, measure, True, seed):
+    for candidate in make_portfolio(_USUAL, Problem(profile, measure, seed=seed)).candidates:
         if candidate.settings.get("C", _LEAST_C) >= _LEAST_C:
             found.setdefault(candidate.name, candidate.final)
     return found

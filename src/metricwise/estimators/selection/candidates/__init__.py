@@ -1,0 +1,1 @@
+"""Candidates for model selection: learners that suit the measure, the number of samples and their kind."""

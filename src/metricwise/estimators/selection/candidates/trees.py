@@ -1,0 +1,106 @@
+"""Candidates of scikit-learn's trees: histogram gradient boosting and extremely randomised trees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier
+
+from metricwise.estimators.selection.candidates.candidate import Candidate, Problem, Settings
+from metricwise.estimators.selection.preprocessing import for_trees
+
+LEAST_SAMPLES_OF_BOOSTING = 10_000  # boosting takes nearly as long for fewer
+CAREFUL_SAMPLES = 2000  # below which boosted trees with their usual settings overfit
+
+# Settings in the order of their expected value.
+_SLOW: Settings = {"learning_rate": 0.05, "max_iter": 200, "max_features": 0.5, "l2_regularization": 1.0}
+BOOSTED_TREES: tuple[Settings, ...] = (
+    {"l2_regularization": 3.0},
+    _SLOW,
+    {"max_leaf_nodes": 63, "min_samples_leaf": 5, "max_features": 0.5, "l2_regularization": 1.0},
+)
+BOOSTED_TREES_OF_FEW: tuple[Settings, ...] = (
+    {"learning_rate": 0.05, "max_leaf_nodes": 15, "l2_regularization": 1.0},
+    _SLOW | {"max_leaf_nodes": 15},
+)
+# A penalty on leaves silences rare classes, whose second derivatives are small.
+BOOSTED_TREES_OF_CLASSES: tuple[Settings, ...] = ({}, {"class_weight": "balanced"})
+EXTRA_TREES: tuple[Settings, ...] = ({"min_samples_leaf": 1}, {"min_samples_leaf": 3})
+
+_USUAL_LEAVES = 31  # of a boosted tree; settings with more gain from more samples
+# Of boosted trees that may not stop early; the first is the better guess where there is no choice.
+_ITERATIONS = (30, 100)
+_TREES, _TREES_AT_LAST = 50, 100  # while candidates are compared, and in the final model
+
+
+def make_boosted_trees(problem: Problem) -> Iterator[Candidate]:
+    """Yield histogram gradient boosting, unless the samples are like texts."""
+    profile = problem.profile
+    if profile.is_wide:
+        return
+    columns = list(range(len(profile.categorical))) or None
+    for settings, stopping in _boosting_settings(problem):
+        learner = HistGradientBoostingClassifier(
+            categorical_features=columns, random_state=problem.seed, **settings, **stopping
+        )
+        n_iterations = {"max_iter": stopping["max_iter"]} if stopping else {}
+        is_deep = settings.get("max_leaf_nodes", _USUAL_LEAVES) > _USUAL_LEAVES
+        yield Candidate(
+            "boosted trees",
+            for_trees(profile, learner),
+            settings | n_iterations,
+            growth=0.5,
+            least_samples=LEAST_SAMPLES_OF_BOOSTING,
+            gains_later=is_deep or n_iterations.get("max_iter") == max(_ITERATIONS),
+        )
+
+
+def _boosting_settings(problem: Problem) -> list[tuple[Settings, Settings]]:
+    """Return pairs of settings and of those that decide when to stop; with groups, the latter vary in their place."""
+    if problem.is_multiclass:
+        table = BOOSTED_TREES_OF_CLASSES
+    else:
+        table = BOOSTED_TREES_OF_FEW if problem.profile.n_samples < CAREFUL_SAMPLES else BOOSTED_TREES
+    if problem.profile.is_grouped:
+        return [(table[0], stopping) for stopping in stopping_settings(True)]
+    return [(settings, {}) for settings in table]
+
+
+def stopping_settings(is_grouped: bool) -> list[Settings]:
+    """Return the settings that decide when boosted trees stop, one dictionary per candidate; the best guess is first.
+
+    From 10,000 samples on they stop when the loss of random held-out samples does. With groups, other samples of the
+    same groups are learnt, so that this loss falls on and on; the number of iterations is then one of a few, among
+    which folds of whole groups choose.
+
+    Examples
+    --------
+    >>> stopping_settings(False)
+    [{}]
+    >>> [settings["max_iter"] for settings in stopping_settings(True)]
+    [30, 100]
+    """
+    if not is_grouped:
+        return [{}]
+    return [{"early_stopping": False, "max_iter": count} for count in _ITERATIONS]
+
+
+def make_extra_trees(problem: Problem) -> Iterator[Candidate]:
+    """Yield extremely randomised trees, unless the samples are like texts."""
+    profile = problem.profile
+    if profile.is_wide:
+        return
+    for settings in EXTRA_TREES:
+        few, many = (
+            for_trees(profile, ExtraTreesClassifier(count, random_state=problem.seed, **settings))
+            for count in (_TREES, _TREES_AT_LAST)
+        )
+        yield Candidate(
+            "extra trees",
+            few,
+            settings,
+            growth=1.0,
+            last=many,
+            last_cost=_TREES_AT_LAST / _TREES,
+            gains_later=settings["min_samples_leaf"] == 1,  # larger leaves average out noise, as more samples do
+        )
