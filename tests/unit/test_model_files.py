@@ -28,7 +28,7 @@ import metricwise as mw
 from metricwise import registry
 from metricwise.estimators.selection.booster import PACKAGES
 from metricwise.estimators.selection.candidates.candidate import Problem
-from metricwise.estimators.selection.candidates.portfolio import NAMES, make_portfolio
+from metricwise.estimators.selection.candidates.portfolio import AUTO, make_portfolio
 from metricwise.estimators.selection.profile import Profile
 from metricwise.measures import MissingFunction
 from metricwise.persistence.allowed import GROUPS
@@ -311,7 +311,7 @@ def test_a_missing_folder_raises(tmp_path: Path) -> None:
         mw.save(mw.AUCSVC(), tmp_path / "nowhere" / "model.mw")
 
 
-OWN_AND_SKLEARN = [name for name in NAMES if name not in PACKAGES]
+OWN_AND_SKLEARN = [name for name in AUTO if name not in PACKAGES]
 
 
 @pytest.mark.parametrize("measure", ["f1", "roc_auc"])

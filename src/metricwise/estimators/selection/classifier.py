@@ -69,8 +69,9 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
         The measure of the predictions; averages such as "f1_macro" for multiclass and multilabel targets.
     candidates : "auto", list of str or dict, default="auto"
         All that fit the data and are installed ("auto"); some of "logistic", "boosted_trees", "extra_trees",
-        "lightgbm", "xgboost", "catboost", "linear_svm", "multivariate_svm", "auc_svm", "streams" and "rbf"; or a
-        dictionary of your own classifiers by name, which get data frames unchanged.
+        "lightgbm", "xgboost", "catboost", "linear_svm", "multivariate_svm", "auc_svm", "streams" and "rbf", and of
+        "tabicl" and "tabpfn", which need their weights on disk; or a dictionary of your own classifiers by name, which
+        get data frames unchanged.
     subject_to : str, tuple or list of these, optional
         Constraints such as "precision>=0.9" or ``("recall", ">=", 0.5)``, on "precision", "recall", "specificity",
         "negative_predictive_value", "false_positive_rate", "positive_rate" or "accuracy", of two classes. Measures such

@@ -24,7 +24,7 @@ LOGISTIC: tuple[Settings, ...] = (
     {"C": 0.01},
     {"C": 1.0, "class_weight": "balanced"},
 )
-LOGISTIC_OF_TEXTS: tuple[Settings, ...] = ({"C": 100.0}, {"C": 10.0}, {"C": 1.0})
+LOGISTIC_OF_TEXTS: tuple[Settings, ...] = ({"C": 10.0}, {"C": 100.0}, {"C": 1.0})
 LINEAR_SVM: tuple[Settings, ...] = ({"C": 0.1}, {"C": 1.0})
 LINEAR_SVM_OF_TEXTS: tuple[Settings, ...] = ({"C": 1.0}, {"C": 0.1}, {"C": 10.0})
 

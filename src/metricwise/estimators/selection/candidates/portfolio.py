@@ -19,6 +19,7 @@ from metricwise.estimators.selection.candidates.linear import (
     make_multivariate_svm,
     make_streams,
 )
+from metricwise.estimators.selection.candidates.pretrained import make_tabicl, make_tabpfn
 from metricwise.estimators.selection.candidates.trees import make_boosted_trees, make_extra_trees
 from metricwise.estimators.selection.packages import AbsentPackageError
 
@@ -38,7 +39,9 @@ _OF_TWO_CLASSES: dict[str, Maker] = {
     "streams": make_streams,
     "rbf": make_rbf,
 }
-NAMES = (*_MAKERS, *_OF_TWO_CLASSES)
+_BY_NAME_ONLY: dict[str, Maker] = {"tabicl": make_tabicl, "tabpfn": make_tabpfn}
+AUTO = (*_MAKERS, *_OF_TWO_CLASSES)
+NAMES = (*AUTO, *_BY_NAME_ONLY)
 
 
 class Portfolio(NamedTuple):
@@ -64,13 +67,15 @@ def make_portfolio(wanted: Any, problem: Problem) -> Portfolio:
         If a name is unknown, or nothing that is wanted fits the measure and the samples.
     ImportError
         If a name in a list needs a package that is not installed.
+    FileNotFoundError
+        If it needs weights that are not on disk.
     """
     if isinstance(wanted, dict):
         return Portfolio([Candidate(str(name), estimator) for name, estimator in wanted.items()], {})
     is_auto = isinstance(wanted, str) and wanted == "auto"
-    names = NAMES if is_auto else wanted
+    names = AUTO if is_auto else wanted
     _refuse_unknown(names)
-    makers = {**_MAKERS, **(_OF_TWO_CLASSES if problem.is_binary else {})}
+    makers = {**_MAKERS, **_BY_NAME_ONLY, **(_OF_TWO_CLASSES if problem.is_binary else {})}
     found, absent = [], {}
     for name in names:
         if name not in makers:
