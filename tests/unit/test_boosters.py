@@ -34,10 +34,9 @@ def _skip_absent(request):
 
 @pytest.fixture
 def few_iterations(monkeypatch):
-    for table in ("LIGHTGBM", "LIGHTGBM_OF_CLASSES", "XGBOOST"):
+    for table in ("LIGHTGBM", "LIGHTGBM_OF_CLASSES", "XGBOOST", "XGBOOST_OF_CLASSES"):
         monkeypatch.setattr(boosters, table, ({"n_estimators": 5},))
     monkeypatch.setattr(boosters, "CATBOOST_OF_FEW", ({"iterations": 5},))
-    monkeypatch.setattr(boosters, "_OF_MANY_OUTPUTS", {})
 
 
 @by_package
@@ -133,16 +132,18 @@ def test_clones_train_alike(package):
     assert np.array_equal(clone(model).fit(X, Y).predict_proba(X), model.fit(X, Y).predict_proba(X))
 
 
-def test_many_classes_have_fewer_iterations_and_no_catboost():
+@pytest.mark.parametrize("is_multilabel", [True, False])
+def test_many_classes_or_labels_have_fewer_iterations_and_no_catboost(is_multilabel):
     for package in PACKAGES:
         pytest.importorskip(package)
-    few, many = (
-        {one.name: one for one in make_portfolio("auto", Problem(Profile.of(X), FBeta(), n)).candidates}
-        for n in (3, 26)
+    two, few, many = (
+        {one.name: one for one in make_portfolio("auto", Problem(Profile.of(X), FBeta(), *kind)).candidates}
+        for kind in ((1,), (3, is_multilabel), (26, is_multilabel))
     )
-    assert "catboost" in few and "catboost" not in many
+    assert "catboost" in two and "catboost" in few and "catboost" not in many
     for name in ("lightgbm", "xgboost"):
-        assert many[name].settings["n_estimators"] < few[name].settings["n_estimators"]
+        assert many[name].settings["n_estimators"] < two[name].settings["n_estimators"]
+    assert many["lightgbm"].settings.get("class_weight") == (None if is_multilabel else "balanced")
 
 
 @by_package

@@ -22,7 +22,17 @@ LIGHTGBM: tuple[Settings, ...] = (
     },
     {"n_estimators": 300, "learning_rate": 0.05, "extra_trees": True, "colsample_bytree": 0.7},
 )
-LIGHTGBM_OF_CLASSES: tuple[Settings, ...] = (LIGHTGBM[0], LIGHTGBM[0] | {"class_weight": "balanced"})
+# With several classes, every iteration has a tree per class: fewer and larger ones are as good.
+LIGHTGBM_OF_CLASSES: tuple[Settings, ...] = (
+    {"n_estimators": 100, "learning_rate": 0.1},
+    {
+        "n_estimators": 100,
+        "learning_rate": 0.1,
+        "min_child_samples": 5,
+        "colsample_bytree": 0.7,
+        "class_weight": "balanced",
+    },
+)
 CATBOOST: tuple[Settings, ...] = ({"iterations": 300}, {"iterations": 1000})
 CATBOOST_OF_FEW: tuple[Settings, ...] = ({"iterations": 300},)
 XGBOOST: tuple[Settings, ...] = (
@@ -35,10 +45,19 @@ XGBOOST: tuple[Settings, ...] = (
         "min_child_weight": 2,
     },
 )
+XGBOOST_OF_CLASSES: tuple[Settings, ...] = (
+    {
+        "n_estimators": 100,
+        "learning_rate": 0.2,
+        "max_depth": 8,
+        "subsample": 0.8,
+        "colsample_bytree": 0.7,
+        "min_child_weight": 0.1,
+    },
+)
 
-# Every iteration trains one tree per class, or one model per label.
-_MOST_OUTPUTS = 5
-_OF_MANY_OUTPUTS: Settings = {"n_estimators": 100, "learning_rate": 0.1}
+_MOST_OUTPUTS = 5  # classes or labels, above which the usual iterations take too long
+_OF_MANY_LABELS: Settings = {"n_estimators": 100, "learning_rate": 0.1}
 
 # What the three add to the mean F1 over seven tables of 2500 to 10,000 samples.
 GAIN_OF_BOOSTERS = 0.007
@@ -66,7 +85,9 @@ def make_lightgbm(problem: Problem) -> Iterator[Candidate]:
 def make_xgboost(problem: Problem) -> Iterator[Candidate]:
     """Yield XGBoost, unless the samples are like texts."""
     if not problem.profile.is_wide:
-        yield from _make_boosters(problem, "xgboost", XGBOOST, growth=0.6)
+        yield from _make_boosters(
+            problem, "xgboost", XGBOOST_OF_CLASSES if problem.is_multiclass else XGBOOST, growth=0.6
+        )
 
 
 def make_catboost(problem: Problem) -> Iterator[Candidate]:
@@ -86,7 +107,8 @@ def _make_boosters(problem: Problem, package: str, table: tuple[Settings, ...], 
     import_package(package, INSTALL_BOOSTERS)
     profile = problem.profile
     for usual in table:
-        settings = usual | (_OF_MANY_OUTPUTS if problem.n_outputs > _MOST_OUTPUTS else {})
+        has_many_labels = problem.is_multilabel and problem.n_outputs > _MOST_OUTPUTS
+        settings = usual | (_OF_MANY_LABELS if has_many_labels else {})
         learner = BoosterClassifier(
             package, settings, n_categorical=len(profile.categorical), random_state=problem.seed
         )
