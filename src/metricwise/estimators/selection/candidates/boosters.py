@@ -59,7 +59,8 @@ XGBOOST_OF_CLASSES: tuple[Settings, ...] = (
 _MOST_OUTPUTS = 5  # classes or labels, above which the usual iterations take too long
 _OF_MANY_LABELS: Settings = {"n_estimators": 100, "learning_rate": 0.1}
 
-# What the three add to the mean F1 over seven tables of 2500 to 10,000 samples.
+# By how much candidates with CatBoost and LightGBM exceeded those without in mean F1, over seven tables of 2500 to
+# 10,000 samples, one split each (.7119 against .7044, rounded down).
 GAIN_OF_BOOSTERS = 0.007
 
 
@@ -69,10 +70,10 @@ def describe_absence(reason: str) -> str:
     Examples
     --------
     >>> describe_absence("not installed")
-    "not installed; with boosters, our benchmark's tables have a mean F1 .007 higher"
+    'not installed; over seven tables, boosters raised the mean F1 by .007'
     """
     gain = f"{GAIN_OF_BOOSTERS:.3f}".lstrip("0")
-    return f"{reason}; with boosters, our benchmark's tables have a mean F1 {gain} higher"
+    return f"{reason}; over seven tables, boosters raised the mean F1 by {gain}"
 
 
 def make_lightgbm(problem: Problem) -> Iterator[Candidate]:
