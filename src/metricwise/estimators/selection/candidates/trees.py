@@ -30,7 +30,7 @@ EXTRA_TREES: tuple[Settings, ...] = ({"min_samples_leaf": 1}, {"min_samples_leaf
 _USUAL_LEAVES = 31  # of a boosted tree; settings with more gain from more samples
 # Of boosted trees that may not stop early; the first is the better guess where there is no choice.
 _ITERATIONS = (30, 100)
-_TREES, _TREES_AT_LAST = 50, 100  # while candidates are compared, and in the final model
+_TREES, _TREES_AT_LAST = 100, 200  # while candidates are compared, and in the final model
 
 
 def make_boosted_trees(problem: Problem) -> Iterator[Candidate]:
