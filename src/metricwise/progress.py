@@ -178,6 +178,16 @@ def add_stage() -> Iterator[Stage]:
         yield stage
 
 
+@contextmanager
+def hide_progress() -> Iterator[None]:
+    """Show nothing of what runs in the block, neither in the bar of this context nor in one of its own."""
+    token = _current.set(ProgressBar("", "none"))
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
 def choose_display(verbose: int | None) -> Display:
     """Return how progress is shown on standard error; worker processes leave it to the process that started them.
 

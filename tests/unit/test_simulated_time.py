@@ -72,6 +72,7 @@ def run_within(seconds, function, n_threads=None):
 @pytest.fixture(autouse=True)
 def simulated_time(monkeypatch):
     NOW.seconds, NOW.load, NOW.trained_on = 0.0, 1.0, []
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")  # folds one after the other: they share the clock
     monkeypatch.setattr(clock, "time", SimpleNamespace(perf_counter=lambda: NOW.seconds))
     for module in (halving, final_training):
         monkeypatch.setattr(module, "run_within", run_within)

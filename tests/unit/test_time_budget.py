@@ -200,7 +200,7 @@ def test_limits_of_threads_end_with_the_function():
     before = count_threads()
     assert run_within(10.0, count_threads, n_threads=1) == {1}
     with pytest.raises(OutOfTimeError):
-        run_within(0.02, lambda: time.sleep(0.2), n_threads=1)
+        run_within(0.02, lambda: time.sleep(0.5), n_threads=1)
     assert count_threads() == before
 
 
@@ -244,8 +244,19 @@ def test_the_time_of_a_training_is_known_from_the_last_one():
     assert run.n_samples == 1000  # those that the candidate was compared on
 
 
-def test_threads_are_used_for_many_samples_on_a_quiet_machine():
-    assert Schedule(Clock(10.0)).n_threads(1000) == 1
-    assert Schedule(Clock(10.0)).n_threads(100_000) is None
-    assert Schedule(Clock(10.0), cpu_share=0.5).n_threads(100_000) == 1
-    assert Schedule(Clock(None), cpu_share=0.5).n_threads(1000) is None
+def test_threads_are_used_for_many_samples_on_a_quiet_machine(monkeypatch):
+    monkeypatch.setattr("metricwise.estimators.selection.schedule.available_cores", lambda: 4)
+    for budget, free, expected in [(10.0, 4, None), (None, 4, None), (10.0, 3, 3), (None, 1, 1)]:
+        monkeypatch.setattr("metricwise.estimators.selection.schedule.count_free_cores", lambda free=free: free)
+        assert Schedule(Clock(budget)).n_threads(100_000) == expected
+        assert Schedule(Clock(budget)).n_threads(1000) == 1
+
+
+def test_folds_side_by_side_take_less_time(monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    monkeypatch.setattr(joblib, "cpu_count", lambda: 2)
+    alone, together = (Schedule(Clock(10.0), n_jobs=n_jobs) for n_jobs in (1, None))
+    assert (alone.count_rounds(1000, 5), together.count_rounds(1000, 5)) == (5, 3)
+    assert together.count_rounds(100_000, 5) == 5  # each of them has all threads
+    assert alone.is_too_slow(make_run(seconds=1.0), 4000, 3)
+    assert not together.is_too_slow(make_run(seconds=1.0), 4000, 3)

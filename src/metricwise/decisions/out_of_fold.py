@@ -272,6 +272,7 @@ def score_out_of_fold(
     probe: Indices = NO_SAMPLES,
     n_jobs: int | None = None,
     fold_arguments: Sequence[Any] | None = None,
+    n_side_by_side: int = 1,
 ) -> OutOfFoldScores:
     """Train a model per fold and return the scores of the test samples and of the probe.
 
@@ -288,6 +289,8 @@ def score_out_of_fold(
         Folds trained in parallel (joblib).
     fold_arguments : sequence, optional
         One further argument of ``score_fold`` for every fold.
+    n_side_by_side : int
+        Threads that share the folds, instead of joblib; see `run_in_parallel`.
 
     Examples
     --------
@@ -302,7 +305,7 @@ def score_out_of_fold(
     ]
     if fold_arguments is not None:
         jobs = [(*job, argument) for job, argument in zip(jobs, fold_arguments, strict=True)]
-    return collect_scores(splits, probe, run_in_parallel(score_fold, jobs, n_jobs))
+    return collect_scores(splits, probe, run_in_parallel(score_fold, jobs, n_jobs, n_side_by_side=n_side_by_side))
 
 
 def probe_of_folds(splits: Splits, probe: Indices) -> list[Indices]:

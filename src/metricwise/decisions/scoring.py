@@ -9,9 +9,11 @@ from scipy.special import logit
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from metricwise._sklearn import count_samples
 from metricwise._typing import Floats, Integers, Labels
 from metricwise.decisions.constant import Constant
 from metricwise.decisions.weighting import fit_settings
+from metricwise.threads import limit_threads, threads_for
 
 SMALLEST_PROBABILITY = 1e-15  # its log-odds, -35, are beyond all that matters
 
@@ -65,19 +67,19 @@ def limit_log_odds(scores: Floats, prior: float) -> Floats:
 def binary_scores(model: Any, X: Any, positive: Any) -> Floats:
     """Return log-odds of the positive class, or decision values that point to it."""
     at = list(model.classes_).index(positive)
+    values = _predict_scores(model, X)
     if gives_probabilities(model):
-        return log_odds(np.asarray(model.predict_proba(X), dtype=np.float64)[:, at])
-    decisions = np.asarray(model.decision_function(X), dtype=np.float64)
-    return decisions.ravel() if at == 1 else -decisions.ravel()
+        return log_odds(values[:, at])
+    return values.ravel() if at == 1 else -values.ravel()
 
 
 def class_scores(model: Any, X: Any, classes: Labels) -> Floats:
     """Return log-probabilities, or decision values, of each class; a class unknown to the model gets the least."""
+    values = _predict_scores(model, X)
     if gives_probabilities(model):
-        values = np.log(np.maximum(np.asarray(model.predict_proba(X), dtype=np.float64), SMALLEST_PROBABILITY))
-    else:
-        values = np.asarray(model.decision_function(X), dtype=np.float64)
-        values = np.column_stack([-values, values]) if values.ndim == 1 else values
+        values = np.log(np.maximum(values, SMALLEST_PROBABILITY))
+    elif values.ndim == 1:
+        values = np.column_stack([-values, values])
     if values.shape[1] != len(model.classes_):
         raise ValueError(
             f"{type(model).__name__} gives {values.shape[1]} scores for {len(model.classes_)} classes: offsets of "
@@ -89,9 +91,20 @@ def class_scores(model: Any, X: Any, classes: Labels) -> Floats:
     return columns
 
 
+def _predict_scores(model: Any, X: Any) -> Floats:
+    """Return probabilities, or else decision values; those of few samples on one thread."""
+    predict = model.predict_proba if gives_probabilities(model) else model.decision_function
+    with limit_threads(threads_for(count_samples(X))):
+        return np.asarray(predict(X), dtype=np.float64)
+
+
 def fit_copy(estimator: Any, X: Any, y: Labels, weights: Floats | None, groups: Integers | None = None) -> Any:
-    """Train a copy of a classifier; weights and groups are passed on where it takes them."""
-    return clone(estimator).fit(X, y, **fit_settings(estimator, weights, groups))
+    """Train a copy of a classifier, on one thread of BLAS and OpenMP for few samples.
+
+    Weights and groups are passed on where it takes them.
+    """
+    with limit_threads(threads_for(len(y))):
+        return clone(estimator).fit(X, y, **fit_settings(estimator, weights, groups))
 
 
 def fit_label(estimator: Any, X: Any, has_label: Labels, weights: Floats | None, groups: Integers | None = None) -> Any:

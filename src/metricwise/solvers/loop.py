@@ -5,13 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Any, Protocol, TypeVar
-
-from threadpoolctl import ThreadpoolController
 
 from metricwise.progress import Stage, add_stage, share_of_gap
 from metricwise.results import Certificate, History, HistoryEntry, Result, Status
+from metricwise.threads import blas_on_one_thread
 
 Callback = Callable[[HistoryEntry], Any]
 Problem = TypeVar("Problem", contravariant=True)
@@ -95,16 +93,6 @@ def run(
     """
     with blas_on_one_thread(), add_stage() as stage:
         return _run(solver, problem, limits, state, callback, watch, stage)
-
-
-def blas_on_one_thread() -> Any:
-    """Return a context in which BLAS keeps to this thread, so that its sums do not depend on the number of threads."""
-    return _blas().limit(limits=1, user_api="blas")
-
-
-@cache
-def _blas() -> ThreadpoolController:
-    return ThreadpoolController()
 
 
 def _run(

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from metricwise._typing import Indices
 from metricwise.decisions.executors import Score, fit_and_score
 from metricwise.decisions.training_data import Fit, TrainingData
+from metricwise.estimators.selection.clock import Clock
 
 
 @contextmanager
@@ -51,10 +52,11 @@ def show_warnings_once(hidden: tuple[type[Warning], ...] = ()) -> Iterator[None]
 
 
 class FoldRecord(NamedTuple):
-    """What is kept of a fold beside its scores: the model, if wanted, and the warnings of a worker process."""
+    """What is kept of a fold beside its scores: the model, if wanted, the warnings of a worker process, and seconds."""
 
     model: Any
     warnings: list[str]
+    seconds: float
 
 
 def score_fold_quietly(
@@ -74,9 +76,10 @@ def score_fold_quietly(
     """
     is_worker = multiprocessing.current_process().name != "MainProcess"
     recording: AbstractContextManager[list[str]] = record_warnings() if is_worker else nullcontext([])
+    clock = Clock(None)
     with recording as found:
         model, scores = fit_and_score(fit, score, data, train, test, seen)
-    return (*scores, FoldRecord(model if keep_model else None, found))
+    return (*scores, FoldRecord(model if keep_model else None, found, clock.seconds()))
 
 
 def _describe(caught: list[Any]) -> list[str]:

@@ -251,7 +251,7 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
             problem = Problem(profile, measure, n_outputs, task.is_multilabel, seed)
             portfolio = make_portfolio(self.candidates, problem)
             candidates = [one.change_estimators(task.share_positive_class) for one in portfolio.candidates]
-            schedule = Schedule(clock, 0 if testing is None else len(testing.y))
+            schedule = Schedule(clock, 0 if testing is None else len(testing.y), n_jobs=self.n_jobs)
             halving = SuccessiveHalving(task, data, rule, self.cv, self.n_jobs, schedule, self._report_progress, stage)
             with pass_to_own_learners(prepares_columns):
                 outcome = halving.run(candidates)

@@ -18,6 +18,7 @@ from metricwise.estimators.selection.candidate_run import CandidateRun
 from metricwise.estimators.selection.clock import Clock, OutOfTimeError, run_within
 from metricwise.estimators.selection.ensemble import AveragedModels, Mixture, best_mixture
 from metricwise.estimators.selection.halving import LEARNER_ERRORS, SuccessiveHalving, limit_scores
+from metricwise.estimators.selection.learner_threads import fit_on_threads, restore_threads
 from metricwise.estimators.selection.rungs import Rung, make_held_out_rung
 
 _FARTHEST = 4  # ratio of numbers of samples up to which the time of a training is known from that of fewer samples
@@ -102,6 +103,8 @@ def fit_final(halving: SuccessiveHalving, rung: Rung, mixture: Mixture) -> Final
         model, n_samples = _fit_run(halving, rung, run, is_only=len(mixture.runs) == 1)
         trained.append(model)
         found = run.models if model is None else [model]
+        for one in found:
+            restore_threads(one, run.candidate.estimator if model is None else run.candidate.final)
         sizes.append(n_samples)
         models += found
         calibrations += [run.calibration] * len(found)
@@ -166,7 +169,7 @@ def _fit_within(halving: SuccessiveHalving, rung: Rung, run: CandidateRun, sampl
     if limit is None:
         return None
     clock, part = Clock(None), halving.data.take_to_train(samples)
-    fit = partial(halving.task.fit, run.candidate.final)
+    fit = partial(fit_on_threads, halving.task, run.candidate.final)
     try:
         model = run_within(limit, partial(part.fit, fit), halving.schedule.n_threads(samples.size))
     except OutOfTimeError:

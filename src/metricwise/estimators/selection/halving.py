@@ -12,7 +12,6 @@ kept back, and so are the fold models, in case that training does not finish, an
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -31,6 +30,7 @@ from metricwise.estimators.selection.candidate_run import CandidateRun, Differen
 from metricwise.estimators.selection.candidate_warnings import record_warnings, score_fold_quietly
 from metricwise.estimators.selection.candidates.candidate import Candidate
 from metricwise.estimators.selection.clock import Clock, OutOfTimeError, run_within
+from metricwise.estimators.selection.learner_threads import fit_on_threads
 from metricwise.estimators.selection.rungs import Rung, make_rung
 from metricwise.estimators.selection.schedule import Schedule
 from metricwise.estimators.selection.stacking import stack_scores
@@ -225,7 +225,8 @@ class SuccessiveHalving:
             If the candidate takes longer than the limit.
         """
         clock, part = Clock(None), self.data.take(rung.samples)
-        fit, score = partial(self.task.fit, run.candidate.estimator), partial(limit_scores, self.task, self.prior)
+        fit = partial(fit_on_threads, self.task, run.candidate.estimator)
+        score = partial(limit_scores, self.task, self.prior)
         score_fold = partial(score_fold_quietly, self.schedule.is_limited, fit, score, part)
         try:
             with record_warnings() as in_this_process:
@@ -235,19 +236,18 @@ class SuccessiveHalving:
             warnings.warn(f"candidate {run.candidate.name} failed and is dropped: {error}", stacklevel=2)
             return None
         finally:
-            training_seconds = clock.seconds()
-            run.seconds += training_seconds
+            run.seconds += clock.seconds()
         run.models = [one.model for one in found.kept] if self.schedule.is_limited else []
         with record_warnings() as of_threshold:
             values = self._judge_scores(run, rung, found)
         if self.schedule.is_limited:
             timed = partial(_measure_scoring, partial(score, run.models[0]), part.X)
             run.scoring_seconds = run_within(np.inf, timed, self.schedule.n_threads(_TIMED_SAMPLES))
-        in_workers = [text for one in found.kept for text in one.warnings]
-        run.warnings = list(dict.fromkeys([*run.warnings, *in_this_process, *in_workers, *of_threshold]))
+        of_folds = sorted({*in_this_process, *(text for one in found.kept for text in one.warnings)})  # in any order
+        run.warnings = list(dict.fromkeys([*run.warnings, *of_folds, *of_threshold]))
         run.n_folds = len(rung.splits)
         run.curve.append((float(np.mean([train.size for train, _ in rung.splits])), run.value))
-        run.record_time(training_seconds, len(rung.splits), rung.samples.size)
+        run.record_time(sum(one.seconds for one in found.kept), len(rung.splits), rung.samples.size)
         name = run.candidate.name
         text = f"{rung.samples.size} samples: {name} {run.candidate.settings or ''} {run.value:.4f}"
         self.schedule.is_stopped |= self.report_progress(text)
@@ -266,13 +266,12 @@ class SuccessiveHalving:
 
     def _train_folds(self, score_fold: Callable[..., Any], rung: Rung, limit: float) -> OutOfFoldScores:
         """Return out-of-fold scores, with the models and the warnings of the folds."""
-        train = partial(score_out_of_fold, score_fold, rung.splits, rung.probe, self.n_jobs)
-        n_threads = self.schedule.n_threads(rung.samples.size)
-        clock, cpu_seconds = Clock(None), time.process_time()
-        found = run_within(limit, train, n_threads)
-        if n_threads == 1:
-            self.schedule.cpu_share = (time.process_time() - cpu_seconds) / max(clock.seconds(), 1e-6)
-        return found
+        n_trained = max(train.size for train, _ in rung.splits)
+        n_side_by_side = self.schedule.n_side_by_side(n_trained)
+        train = partial(
+            score_out_of_fold, score_fold, rung.splits, rung.probe, self.n_jobs, n_side_by_side=n_side_by_side
+        )
+        return run_within(limit, train, self.schedule.n_threads(n_trained))
 
     def _judge(self, run: CandidateRun, rung: Rung) -> Floats:
         """Record the measure of a run with its interval; return the measure on resamples, the same for all runs."""

@@ -6,8 +6,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import joblib
+
+from metricwise.decisions.parallel import count_side_by_side
 from metricwise.estimators.selection.candidate_run import CandidateRun, work_ratio
 from metricwise.estimators.selection.clock import Clock
+from metricwise.threads import available_cores, count_free_cores, threads_for
 
 _MARGIN = 1.2  # on the expected time of a training
 _SHARE_OF_FIRST_RUNG = 0.4  # of the time budget
@@ -15,8 +19,6 @@ _SHARE_OF_FINAL = 0.25  # of the time budget, for training on more samples than 
 _DECISIONS_AT_LAST = 10  # thresholds chosen after the last candidate: for averages, for each fold and for all samples
 _FIXED_DECISION = 3000.0  # samples that take as long as what every choice of a threshold takes
 _SPARE = 0.05  # of the time budget, for all that is not measured
-_FEW_SAMPLES = 5000
-_BUSY = 0.8  # share of a core
 
 
 @dataclass
@@ -40,8 +42,8 @@ class Schedule:
         Number of samples by which a candidate was last judged.
     decision_seconds, judging_seconds : float
         Seconds that choosing its threshold took then, and judging it altogether.
-    cpu_share : float
-        Share of a core that a thread got, as last measured.
+    n_jobs : int or None
+        Folds trained in parallel, as the user wants it.
     """
 
     clock: Clock
@@ -52,7 +54,7 @@ class Schedule:
     judged_samples: int = 0
     decision_seconds: float = 0.0
     judging_seconds: float = 0.0
-    cpu_share: float = 1.0
+    n_jobs: int | None = 1
 
     @property
     def is_limited(self) -> bool:
@@ -62,11 +64,23 @@ class Schedule:
     def n_threads(self, size: int) -> int | None:
         """Return the number of threads for training on ``size`` samples; None for all of them.
 
-        Threads wait for each other. For few samples that takes longer than what they gain, and on a busy machine
-        much longer.
+        Few samples have one thread. On a busy machine, more have as many as there are free cores: threads wait for
+        each other, and so all of them for one that has no core.
         """
-        is_slower = size <= _FEW_SAMPLES or self.cpu_share < _BUSY
-        return 1 if self.is_limited and is_slower else None
+        n_threads = threads_for(size)
+        if n_threads is not None:
+            return n_threads
+        free = count_free_cores()
+        return None if free >= available_cores() else free
+
+    def n_side_by_side(self, size: int) -> int:
+        """Return how many folds of ``size`` training samples share the cores, in threads of this process."""
+        return 1 if threads_for(size) is None else count_side_by_side(self.n_jobs)
+
+    def count_rounds(self, size: int, n_folds: int) -> int:
+        """Return how many fold models of ``size`` samples are trained one after the other, the others beside them."""
+        at_once = max(int(joblib.effective_n_jobs(self.n_jobs)), self.n_side_by_side(size))
+        return math.ceil(n_folds / at_once)
 
     def is_too_slow(self, run: CandidateRun, size: int, n_folds: int) -> bool:
         """Return whether a run and its final training on ``size`` samples would probably exceed the time budget.
@@ -78,7 +92,7 @@ class Schedule:
         if run.n_samples == 0:
             return self._left_of_first_rung(self.clock.budget) < 0.0
         left = self._left_for([run], size, n_folds) - self._kept_for_final([run], size)
-        return run.estimate_seconds(size) * n_folds * _MARGIN > left
+        return run.estimate_seconds(size) * self.count_rounds(size, n_folds) * _MARGIN > left
 
     def limit(self, runs: Sequence[CandidateRun], run: CandidateRun, size: int, n_folds: int) -> float:
         """Return the seconds after which a run on a rung of ``size`` samples is stopped.
@@ -92,7 +106,8 @@ class Schedule:
         of_others = left - self._kept_for_final(done, size)
         if run.n_samples == 0:
             return min(of_others, self._left_of_first_rung(self.clock.budget))
-        return min(of_others, left * n_folds / (n_folds + run.candidate.last_cost))
+        n_rounds = self.count_rounds(size, n_folds)
+        return min(of_others, left * n_rounds / (n_rounds + run.candidate.last_cost))
 
     def _left_for(self, runs: Sequence[CandidateRun], size: int, n_folds: int) -> float:
         """Return the seconds that are left for training, if some of the runs are selected."""

@@ -18,10 +18,10 @@ from metricwise.measures import Measure
 from metricwise.results import Result, Status
 from metricwise.solvers import CuttingPlane, Limits, run
 from metricwise.solvers.dictionary_learning import choose_first_atoms, learn_dictionary
-from metricwise.solvers.loop import blas_on_one_thread
 from metricwise.solvers.sparse_coding import SparseCoding, SparseCodingResult
 from metricwise.solvers.sparse_coding_paper import PaperSparseCoding
 from metricwise.solvers.sparse_problem import SampleEncoder, SparseCodingProblem, make_sparse_problem, squared_norms
+from metricwise.threads import blas_on_one_thread
 
 MOST_ATOMS = 100  # by default
 _CODES_TOL = 1e-8  # of codes that scores are computed from

@@ -1,0 +1,123 @@
+"""The threads of learners that have a parameter for them: neither BLAS nor OpenMP limits reach these."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from sklearn.base import clone
+
+from metricwise._typing import Floats, Integers, Labels
+from metricwise.decisions.constant import Constant
+from metricwise.decisions.task import Task
+from metricwise.threads import available_threads, limit_threads, threads_for
+
+# By the package or module that defines a learner. Their default is one thread or all cores, whatever else runs.
+_PARAMETERS = {
+    "lightgbm": "n_jobs",
+    "xgboost": "n_jobs",
+    "catboost": "thread_count",
+    "sklearn.ensemble._forest": "n_jobs",
+    "metricwise.estimators.selection.booster": "n_jobs",
+}
+_ALIASES = ("num_threads", "num_thread", "nthread", "nthreads")  # other names that users may have set
+
+
+def set_threads(estimator: Any, n_threads: int) -> Any:
+    """Return an untrained copy of an estimator whose learners train on so many threads.
+
+    LightGBM, XGBoost, CatBoost and forests are recognised, also inside pipelines and other estimators. A number of
+    threads that the user has chosen stays.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A learner, or a pipeline or another estimator that contains some.
+    n_threads : int
+        The number of threads.
+
+    Examples
+    --------
+    >>> from sklearn.ensemble import ExtraTreesClassifier
+    >>> from sklearn.pipeline import make_pipeline
+    >>> set_threads(make_pipeline(ExtraTreesClassifier()), 2)[-1].n_jobs
+    2
+    >>> set_threads(ExtraTreesClassifier(n_jobs=4), 2).n_jobs
+    4
+    """
+    copy, names = clone(estimator), _open_parameters(estimator)
+    return copy.set_params(**dict.fromkeys(names, n_threads)) if names else copy
+
+
+def fit_on_threads(
+    task: Task,
+    estimator: Any,
+    X: Any,
+    y: Labels,
+    weights: Floats | None,
+    groups: Integers | None = None,
+) -> Any:
+    """Train a candidate on one thread for few samples, and on all available ones otherwise.
+
+    Parameters
+    ----------
+    task : Task
+        Trains a copy of the estimator, or one per label.
+    estimator : classifier
+        The candidate.
+    X : samples
+        The samples.
+    y : array
+        Their labels.
+    weights, groups : arrays, optional
+        Weights and groups of the samples.
+    """
+    with limit_threads(threads_for(len(y))):
+        return task.fit(set_threads(estimator, available_threads()), X, y, weights, groups=groups)
+
+
+def restore_threads(model: Any, estimator: Any) -> None:
+    """Give a trained model the threads of the estimator that it was made of, not those of this machine.
+
+    CatBoost refuses to change those of a trained model, and predicts on all cores whatever they are.
+
+    Parameters
+    ----------
+    model : classifier or list of classifiers
+        What `fit_on_threads` has returned.
+    estimator : classifier
+        The candidate that it was given.
+    """
+    values = {name: value for name, value in _open_parameters(estimator).items() if not name.endswith("thread_count")}
+    for one in model if isinstance(model, list) else [model]:
+        if values and not isinstance(one, Constant):
+            one.set_params(**values)
+
+
+def _open_parameters(estimator: Any) -> dict[str, Any]:
+    """Return the parameters for threads that the user has not set, with their values."""
+    parameters = estimator.get_params(deep=True)
+    inner = {f"{name}__": one for name, one in parameters.items() if hasattr(one, "get_params")}
+    found = {}
+    for prefix, learner in {"": estimator, **inner}.items():
+        name = _thread_parameter(type(learner))
+        if name is None or any(f"{prefix}{alias}" in parameters for alias in _ALIASES):
+            continue
+        value = parameters.get(f"{prefix}{name}")
+        if value == _default_of(type(learner), name):
+            found[f"{prefix}{name}"] = value
+    return found
+
+
+def _thread_parameter(kind: type) -> str | None:
+    """Return the name of the parameter for threads; None for learners that have none."""
+    modules = [base.__module__ for base in kind.__mro__]
+    for module, name in _PARAMETERS.items():
+        if any(one == module or one.startswith(f"{module}.") for one in modules):
+            return name
+    return None
+
+
+def _default_of(kind: type, name: str) -> Any:
+    parameter = inspect.signature(kind).parameters.get(name)
+    return None if parameter is None else parameter.default

@@ -1,0 +1,154 @@
+"""Threads of learners: one for few samples, the same model on any number, and the user's own choice."""
+
+from __future__ import annotations
+
+import importlib.util
+
+import joblib
+import numpy as np
+import pytest
+import threadpoolctl
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.datasets import make_classification, make_multilabel_classification
+from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from metricwise import CostSensitiveClassifier, MetricClassifier, PlugInClassifier, threads
+from metricwise.estimators.selection.learner_threads import set_threads
+
+X, Y = make_classification(240, 6, n_informative=4, weights=[0.7], random_state=0)
+CLASSES = make_classification(240, 6, n_informative=4, n_classes=3, random_state=0)
+LABELS = make_multilabel_classification(150, 6, n_classes=3, random_state=0)
+
+
+def make_boosters():
+    """Return the installed boosters of other packages, with few trees."""
+    found = {}
+    if importlib.util.find_spec("lightgbm"):
+        from lightgbm import LGBMClassifier
+
+        found["lightgbm"] = LGBMClassifier(n_estimators=5, random_state=0, verbosity=-1)
+    if importlib.util.find_spec("xgboost"):
+        from xgboost import XGBClassifier
+
+        found["xgboost"] = XGBClassifier(n_estimators=5, random_state=0)
+    if importlib.util.find_spec("catboost"):
+        from catboost import CatBoostClassifier
+
+        found["catboost"] = CatBoostClassifier(
+            iterations=5, random_seed=0, verbose=False, allow_writing_files=False, allow_const_label=True
+        )
+    return found
+
+
+class Witness(ClassifierMixin, BaseEstimator):
+    """A classifier that reports how many threads it may use when it is trained and when it predicts."""
+
+    seen: list[tuple[int, int, int]] = []
+
+    def fit(self, X, y, sample_weight=None):
+        self.classes_ = np.unique(y)
+        self.shares_ = np.bincount(np.searchsorted(self.classes_, y)) / len(y)
+        self._look()
+        return self
+
+    def predict_proba(self, X):
+        self._look()
+        return np.tile(self.shares_, (len(X), 1))
+
+    def _look(self):
+        counts = [
+            max(one["num_threads"] for one in threadpoolctl.threadpool_info() if one["user_api"] == api)
+            for api in ("blas", "openmp")
+        ]
+        self.seen.append((*counts, threads.available_threads()))
+
+
+@pytest.fixture
+def four_cores(monkeypatch):
+    """Make all four threads of BLAS and OpenMP visible, however few cores there are."""
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    monkeypatch.setattr(joblib, "cpu_count", lambda **_: 4)
+    monkeypatch.setattr(Witness, "seen", [])
+    with threadpoolctl.threadpool_limits(4):
+        yield
+
+
+@pytest.mark.usefixtures("four_cores")
+@pytest.mark.parametrize("n_jobs", [None, 1])
+@pytest.mark.parametrize("data", [(X, Y), CLASSES], ids=["binary", "multiclass"])
+def test_few_samples_have_one_thread_in_every_stage(n_jobs, data):
+    measure = "f1" if data[0] is X else "f1_macro"
+    learners = {"witness": Witness(), "bayes": GaussianNB()}
+    model = MetricClassifier(measure, candidates=learners, n_jobs=n_jobs).fit(*data)
+    assert len(Witness.seen) >= 10
+    model.predict_proba(X)
+    PlugInClassifier(Witness(), measure, n_jobs=n_jobs).fit(*data).predict(X)
+    if data[0] is X:
+        CostSensitiveClassifier(Witness(), max_iter=1, n_jobs=n_jobs).fit(*data)
+    assert set(Witness.seen) == {(1, 1, 1)}
+
+
+@pytest.mark.usefixtures("four_cores")
+def test_many_samples_have_all_threads(monkeypatch):
+    monkeypatch.setattr(threads, "FEW_SAMPLES", 100)
+    monkeypatch.setattr("metricwise.estimators.selection.schedule.count_free_cores", lambda: 4)
+    MetricClassifier("f1", candidates={"witness": Witness()}).fit(X, Y)
+    assert (4, 4, 4) in Witness.seen
+    assert Witness.seen[0] == (4, 4, 4)  # the first training
+    Witness.seen.clear()
+    monkeypatch.setattr("metricwise.estimators.selection.schedule.count_free_cores", lambda: 1)
+    MetricClassifier("f1", candidates={"witness": Witness()}).fit(X, Y)
+    assert Witness.seen[0] == (1, 1, 1)
+
+
+LEARNERS = {
+    "linear": make_pipeline(StandardScaler(), LogisticRegression()),
+    "trees": ExtraTreesClassifier(5, random_state=0),
+    "boosted": HistGradientBoostingClassifier(max_iter=5, random_state=0),
+    **make_boosters(),
+}
+
+
+@pytest.mark.parametrize(
+    ("data", "measure"),
+    [((X, Y), "f1"), (CLASSES, "f1_macro"), (LABELS, "f1_macro")],
+    ids=["binary", "multi", "labels"],
+)
+@pytest.mark.filterwarnings("ignore")
+def test_the_model_does_not_depend_on_n_jobs(monkeypatch, data, measure):
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    monkeypatch.setattr(joblib, "cpu_count", lambda **_: 3)  # also where there are fewer
+    models = [MetricClassifier(measure, candidates=LEARNERS, cv=3, n_jobs=jobs).fit(*data) for jobs in (None, 1, 2)]
+    for model in models[1:]:
+        np.testing.assert_array_equal(model.predict_proba(data[0]), models[0].predict_proba(data[0]))
+        assert model.expected_score_ == models[0].expected_score_
+        assert model.expected_score_interval_ == models[0].expected_score_interval_
+        names = ["candidate", "value", "low", "high", "weight", "warnings"]
+        assert model.leaderboard_[names].equals(models[0].leaderboard_[names])
+
+
+def test_a_number_of_threads_that_the_user_chose_stays():
+    for name, learner in {"trees": ExtraTreesClassifier(), **make_boosters()}.items():
+        own = "thread_count" if name == "catboost" else "n_jobs"
+        assert set_threads(learner, 3).get_params()[own] == 3
+        chosen = set_threads(make_pipeline(StandardScaler(), learner.set_params(**{own: 2})), 3)
+        assert chosen[-1].get_params()[own] == 2
+    assert set_threads(LogisticRegression(C=2.0), 3).C == 2.0
+
+
+@pytest.mark.parametrize("name", ["trees", *(name for name in make_boosters() if name != "catboost")])
+def test_trained_models_have_the_parameters_that_they_were_given(name):
+    learner = LEARNERS[name]
+    model = MetricClassifier("f1", candidates={name: learner}, cv=2).fit(X, Y)
+    assert model.best_estimator_.get_params()["n_jobs"] == learner.get_params()["n_jobs"]
+
+
+@pytest.mark.skipif(importlib.util.find_spec("lightgbm") is None, reason="LightGBM is not installed")
+def test_other_names_of_the_parameter_are_known():
+    from lightgbm import LGBMClassifier
+
+    assert set_threads(LGBMClassifier(num_threads=2), 3).get_params()["n_jobs"] is None
