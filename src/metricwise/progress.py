@@ -27,14 +27,15 @@ Display = Literal["bar", "lines", "none"]
 
 
 class Stage:
-    """One stage of the work: what runs, and the completed fraction if it is known."""
+    """One stage of the work: what runs, and the completed fraction and the end if they are known."""
 
     def __init__(self) -> None:
         self.text = ""
         self.fraction: float | None = None
+        self.ends_at: float | None = None  # by the monotonic clock
 
-    def update(self, text: str, fraction: float | None = None) -> None:
-        """Replace the text and the fraction.
+    def update(self, text: str, fraction: float | None = None, seconds_left: float | None = None) -> None:
+        """Replace the text, the fraction and the time left.
 
         Parameters
         ----------
@@ -42,8 +43,11 @@ class Stage:
             What runs now, such as "fold 2 of 5"; also logged, for debugging.
         fraction : float, optional
             The part that is completed.
+        seconds_left : float, optional
+            Seconds until the work is probably finished.
         """
         self.text, self.fraction = text, fraction
+        self.ends_at = None if seconds_left is None else time.monotonic() + seconds_left
         _LOG.debug(text)
 
 
@@ -93,23 +97,38 @@ class ProgressBar:
         if self._is_verbose:
             self._write(f"{self._time()}  {self._title}: finished\n")
 
-    def line(self) -> str:
-        """Return the line as it is now.
+    def line(self, width: int | None = None) -> str:
+        """Return the line as it is now, shortened to a width: without title, inner stages, the bar, and cut at last.
+
+        Parameters
+        ----------
+        width : int, optional
+            The largest number of characters.
 
         Examples
         --------
         >>> bar = ProgressBar("MultivariateSVC", "none")
         >>> with bar.add_stage() as fold, bar.add_stage() as iteration:
-        ...     fold.update("fold 2 of 4", 0.25)
+        ...     fold.update("fold 2 of 4", 0.25, seconds_left=40)
         ...     iteration.update("iteration 7")
-        ...     bar.line()
-        '[###---------]  25 %  0:00  MultivariateSVC: fold 2 of 4, iteration 7'
+        ...     print(bar.line())
+        ...     print(bar.line(60))
+        [###---------]  25 %  0:00, about 40 s left  MultivariateSVC: fold 2 of 4, iteration 7
+        [###---------]  25 %  0:00, about 40 s left  fold 2 of 4
         """
         stages = list(self._stages)
-        texts = ", ".join(stage.text for stage in stages if stage.text)
+        texts = [stage.text for stage in stages if stage.text]
         fraction = next((stage.fraction for stage in stages if stage.fraction is not None), None)
-        described = f"{self._title}: {texts}" if texts else self._title
-        return f"{_draw_bar(fraction)}{self._time()}  {described}"
+        ends_at = next((stage.ends_at for stage in stages if stage.ends_at is not None), None)
+        times = self._time() + ("" if ends_at is None else describe_seconds_left(ends_at - time.monotonic()))
+        of_all, of_outer = (", ".join(some) or self._title for some in (texts, texts[:1]))
+        bar, percent = _draw_bar(fraction), _show_percent(fraction)
+        whole = f"{bar}{times}  {self._title}: {of_all}" if texts else f"{bar}{times}  {self._title}"
+        shorter = [(bar, of_all), (bar, of_outer), (percent, of_all)]
+        lines = [whole, *(f"{start}{times}  {text}" for start, text in shorter)]
+        if width is None:
+            return whole
+        return next((line for line in lines if len(line) <= width), lines[-1][:width])
 
     def _time(self) -> str:
         seconds = int(time.monotonic() - self._started)
@@ -123,7 +142,7 @@ class ProgressBar:
             if self._display == "lines":
                 self._write(f"{self.line()}\n")
             else:
-                self._redraw(self.line()[: shutil.get_terminal_size().columns - 1])
+                self._redraw(self.line(shutil.get_terminal_size().columns - 1))
         if self._width:
             self._redraw("")
             self._write("\r")
@@ -217,9 +236,27 @@ def share_of_gap(gap: float, tol: float) -> float | None:
     return 1.0 if gap <= tol else max(0.0, math.log(gap) / math.log(tol))
 
 
+def describe_seconds_left(seconds: float) -> str:
+    """Return roughly how much time is left, to follow the time that has passed; nothing if it should be over.
+
+    Examples
+    --------
+    >>> [describe_seconds_left(seconds) for seconds in (0.0, 3.0, 42.0, 100.0, 7000.0)]
+    ['', ', about 5 s left', ', about 45 s left', ', about 2 min left', ', about 1.9 h left']
+    """
+    if not 0.0 < seconds < math.inf:
+        return ""
+    if seconds <= 60.0:
+        return f", about {5 * math.ceil(seconds / 5.0)} s left"
+    return f", about {round(seconds / 60.0)} min left" if seconds < 5400.0 else f", about {seconds / 3600.0:.1f} h left"
+
+
 def _draw_bar(fraction: float | None) -> str:
     if fraction is None:
         return ""
-    done = min(max(fraction, 0.0), 1.0)
-    filled = round(_BAR_WIDTH * done)
-    return f"[{'#' * filled}{'-' * (_BAR_WIDTH - filled)}] {100 * done:3.0f} %  "
+    filled = round(_BAR_WIDTH * min(max(fraction, 0.0), 1.0))
+    return f"[{'#' * filled}{'-' * (_BAR_WIDTH - filled)}] {_show_percent(fraction)}"
+
+
+def _show_percent(fraction: float | None) -> str:
+    return "" if fraction is None else f"{100 * min(max(fraction, 0.0), 1.0):3.0f} %  "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from typing import ClassVar
 
 import joblib
 import numpy as np
@@ -47,7 +48,7 @@ def make_boosters():
 class Witness(ClassifierMixin, BaseEstimator):
     """A classifier that reports how many threads it may use when it is trained and when it predicts."""
 
-    seen: list[tuple[int, int, int]] = []
+    seen: ClassVar[list[tuple[int, int, int]]] = []
 
     def fit(self, X, y, sample_weight=None):
         self.classes_ = np.unique(y)

@@ -73,6 +73,21 @@ def test_lines_are_written_to_other_streams_only_if_asked_for(monkeypatch: pytes
     assert show_stages(Terminal(), 1, monkeypatch).endswith("0:00  MetricClassifier: finished\n")
 
 
+@pytest.mark.parametrize("width", [79, 99, 119])
+def test_what_matters_most_comes_first_and_fits(width: int) -> None:
+    bar = ProgressBar("MetricClassifier", "none")
+    with bar.add_stage() as stage, bar.add_stage() as fold:
+        stage.update("rung 2 of 3, extra trees (3 of 8), best f1 0.731 (boosted trees)", 0.25, seconds_left=40.0)
+        fold.update("fold 2 of 5", 0.2)
+        line = bar.line(width)
+        assert len(line) <= width
+        for part in ("25 %", "0:00, about 40 s left", "rung 2 of 3", "extra trees (3 of 8)", "best f1 0.731"):
+            assert part in line
+        assert ("[###---------]" in line) == (width > 100)
+        stage.update("rung 2 of 3", 0.25, seconds_left=-1.0)
+        assert "left" not in bar.line()
+
+
 def test_nothing_is_shown_of_work_that_is_soon_finished(monkeypatch: pytest.MonkeyPatch) -> None:
     stream = Terminal()
     monkeypatch.setattr(sys, "stderr", stream)
@@ -116,7 +131,7 @@ def test_the_share_of_a_gap_is_logarithmic(gap: float, share: float | None) -> N
 MODELS: dict[str, tuple[Any, str]] = {
     "MetricClassifier": (
         mw.MetricClassifier(candidates={"linear": LogisticRegression()}, cv=2),
-        "linear, candidate 1 of 1, 200 samples, fold 2 of 2",
+        "rung 1 of 1, linear (1 of 1), fold 2 of 2",
     ),
     "PlugInClassifier": (mw.PlugInClassifier(LogisticRegression(), cv=2), "fold 2 of 2"),
     "CostSensitiveClassifier": (mw.CostSensitiveClassifier(LogisticRegression(), cv=2, max_iter=1), "fold 2 of 2"),
@@ -141,10 +156,12 @@ def test_every_estimator_shows_its_stages(name: str, monkeypatch: pytest.MonkeyP
     lines: list[str] = []
     update = Stage.update
 
-    def record(stage: Stage, text: str, fraction: float | None = None) -> None:
-        update(stage, text, fraction)
+    def record(stage: Stage, text: str, fraction: float | None = None, seconds_left: float | None = None) -> None:
+        update(stage, text, fraction, seconds_left)
         bar = progress._current.get()
         assert isinstance(bar, ProgressBar)
+        if bar._title == "":  # of a fold beside others
+            return
         assert fraction is None or 0.0 <= fraction <= 1.0
         lines.append(bar.line())
 

@@ -312,7 +312,7 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
     ) -> FinalModels:
         """Train the selected candidates and choose the threshold."""
         task, rung = halving.task, outcome.rung
-        halving.stage.update("training the selected model")
+        halving.progress.show_final(outcome.runs, mixture.runs)
         # A candidate of ours is selected by its scores, whatever its surrogate is: the leaderboard has the warning.
         hidden = () if self._has_own_candidates else (DegenerateOptimumWarning,)
         with show_warnings_once(hidden):

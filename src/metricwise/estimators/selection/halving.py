@@ -33,6 +33,7 @@ from metricwise.estimators.selection.clock import Clock, OutOfTimeError, run_wit
 from metricwise.estimators.selection.learner_threads import fit_on_threads
 from metricwise.estimators.selection.rungs import Rung, make_rung
 from metricwise.estimators.selection.schedule import Schedule
+from metricwise.estimators.selection.selection_progress import SelectionProgress
 from metricwise.estimators.selection.stacking import stack_scores
 from metricwise.estimators.selection.subsets import Subsets, hold_out
 from metricwise.progress import Stage
@@ -104,6 +105,8 @@ class SuccessiveHalving:
         held_out = hold_out(self.data, strata, seed) if may_end_early else NO_SAMPLES
         self.subsets = Subsets(self.data, strata, seed, held_out)
         self.schedule.n_samples, self.schedule.n_held_out = strata.size, self.subsets.held_out.size
+        n_judged = float(self.data.sample_weights.sum())
+        self.progress = SelectionProgress(self.stage, self.schedule, self.task.measure, n_judged, self._sizes)
 
     def run(self, candidates: list[Candidate]) -> Outcome:
         """Return all runs, and the finalists on the last rung that a candidate reached.
@@ -116,7 +119,8 @@ class SuccessiveHalving:
         ordered = _one_of_each_first(candidates) if self.schedule.is_limited else candidates
         runs = [CandidateRun(candidate) for candidate in ordered]
         rungs: list[Rung] = []
-        for size in self._sizes:
+        for number, size in enumerate(self._sizes):
+            self.progress.rung = number
             if rungs and self._drop_slow(runs, size):
                 break
             rung = make_rung(self.task, self.data, self.cv, self.rule.seed, self.subsets.draw(size))
@@ -151,11 +155,10 @@ class SuccessiveHalving:
         """Score the samples by the remaining runs; return False if none of them finishes."""
         drawn: dict[int, Floats] = {}
         best = _best_of_enough(runs)
-        for number in self._order(runs):
-            run = runs[number]
-            if run.why_dropped or self._starts_at_a_later_rung(run, rung):
-                continue
-            self._show_candidate(rung, run, number, len(runs))
+        numbers = [number for number in self._order(runs) if self._takes_part(runs[number], rung)]
+        running = [runs[number] for number in numbers]
+        for position, (number, run) in enumerate(zip(numbers, running, strict=True)):
+            self.progress.show_candidate(runs, running, position, len(rung.splits))
             is_first = not any(one.n_samples for one in runs)  # one candidate finishes, so that there is a model
             values = self._score_in_time(runs, run, rung, is_first)
             if values is not None:
@@ -191,17 +194,13 @@ class SuccessiveHalving:
             run.drop_for_time(f"{size} samples took more time than there was")
             return None
 
-    def _show_candidate(self, rung: Rung, run: CandidateRun, number: int, total: int) -> None:
-        """Show which candidate is trained; the bar is that of the time budget, or else of the candidates of a rung."""
-        clock = self.schedule.clock
-        fraction = number / total if clock.budget is None else clock.seconds() / clock.budget
-        text = f"{run.candidate.name}, candidate {number + 1} of {total}, {rung.samples.size:,} samples"
-        self.stage.update(text, fraction)
+    def _takes_part(self, run: CandidateRun, rung: Rung) -> bool:
+        """Return whether a run is trained on a rung.
 
-    def _starts_at_a_later_rung(self, run: CandidateRun, rung: Rung) -> bool:
-        """Return whether a run waits for more samples; never with a time budget, as its time would be unknown."""
+        It may wait for more samples, but never with a time budget, as its time would be unknown.
+        """
         enough = min(run.candidate.least_samples, len(self.data.y))
-        return not self.schedule.is_limited and rung.samples.size < enough
+        return not run.why_dropped and (self.schedule.is_limited or rung.samples.size >= enough)
 
     def _drop_slow(self, runs: list[CandidateRun], size: int) -> bool:
         """Drop runs that are too slow for two folds of a rung; return whether the rungs end.
