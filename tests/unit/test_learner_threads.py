@@ -68,6 +68,14 @@ class Witness(ClassifierMixin, BaseEstimator):
         self.seen.append((*counts, threads.available_threads()))
 
 
+class FewTrees(ExtraTreesClassifier):
+    """Trees without a parameter for threads."""
+
+    def __init__(self, n_trees=3):
+        super().__init__(n_trees)
+        self.n_trees = n_trees
+
+
 @pytest.fixture
 def four_cores(monkeypatch):
     """Make all four threads of BLAS and OpenMP visible, however few cores there are."""
@@ -139,6 +147,7 @@ def test_a_number_of_threads_that_the_user_chose_stays():
         chosen = set_threads(make_pipeline(StandardScaler(), learner.set_params(**{own: 2})), 3)
         assert chosen[-1].get_params()[own] == 2
     assert set_threads(LogisticRegression(C=2.0), 3).C == 2.0
+    assert set_threads(FewTrees(5), 3).n_trees == 5
 
 
 @pytest.mark.parametrize("name", ["trees", *(name for name in make_boosters() if name != "catboost")])

@@ -103,8 +103,11 @@ def _open_parameters(estimator: Any) -> dict[str, Any]:
         name = _thread_parameter(type(learner))
         if name is None or any(f"{prefix}{alias}" in parameters for alias in _ALIASES):
             continue
-        value = parameters.get(f"{prefix}{name}")
-        if value == _default_of(type(learner), name):
+        declared = inspect.signature(type(learner)).parameters.get(name)
+        if declared is None and f"{prefix}{name}" not in parameters:
+            continue  # a subclass without the parameter
+        value = parameters.get(f"{prefix}{name}")  # CatBoost lists only what is set
+        if value == (None if declared is None else declared.default):
             found[f"{prefix}{name}"] = value
     return found
 
@@ -116,8 +119,3 @@ def _thread_parameter(kind: type) -> str | None:
         if any(one == module or one.startswith(f"{module}.") for one in modules):
             return name
     return None
-
-
-def _default_of(kind: type, name: str) -> Any:
-    parameter = inspect.signature(kind).parameters.get(name)
-    return None if parameter is None else parameter.default
