@@ -58,7 +58,7 @@ def measure(context: Context) -> Section:
 
 def _time_fit(size: int, budget: float, n_busy: int) -> Record:
     X, y = _make_data(size + 10_000)
-    with _busy_processes(n_busy):
+    with busy_processes(n_busy):
         started = time.perf_counter()
         model = MetricClassifier("f1", time_budget=budget).fit(X[:size], y[:size])
         seconds = time.perf_counter() - started
@@ -80,7 +80,8 @@ def _make_data(size: int) -> tuple[Any, Any]:
 
 
 @contextmanager
-def _busy_processes(count: int) -> Iterator[None]:
+def busy_processes(count: int) -> Iterator[None]:
+    """Keep so many processes busy while the block runs."""
     running = [subprocess.Popen([sys.executable, "-c", _SPIN]) for _ in range(count)]
     try:
         yield

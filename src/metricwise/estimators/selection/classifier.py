@@ -91,15 +91,18 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
         The positive class of two; by default 1 of the classes 0 and 1, -1 and 1, or booleans. Of others it has to be
         named, unless the measure treats both alike (accuracy, G-mean, ROC area, ...). Candidates of metricwise
         that name none are trained for the same class.
-    n_jobs : int, optional
-        Folds trained in parallel.
+    n_jobs : int or None, default=None
+        Folds trained in parallel. With None, folds of up to 5000 samples are trained in as many threads as there are
+        cores, each on one core, and larger ones one after the other, each on all free cores. 1 trains them one after
+        the other, other numbers in processes. The model is the same. Joblib's ``parallel_config`` overrides None.
     random_state : int, RandomState instance or None, default=0
         Seeds folds, subsets, resamples and candidates.
     callback : callable, optional
         Called with a line of text after every candidate; model selection ends if it returns True.
     verbose : int or None, default=None
-        Progress of training that takes more than two seconds: a bar on terminals and in notebooks (None), also lines
-        where standard error is neither (1), or nothing (0).
+        Progress of training that takes more than two seconds, with the rung, the candidate, the best so far and the
+        time left: a bar on terminals and in notebooks (None), also lines where standard error is neither (1), or
+        nothing (0).
 
     Attributes
     ----------
