@@ -120,11 +120,13 @@ class ProgressBar:
         texts = [stage.text for stage in stages if stage.text]
         fraction = next((stage.fraction for stage in stages if stage.fraction is not None), None)
         ends_at = next((stage.ends_at for stage in stages if stage.ends_at is not None), None)
-        times = self._time() + ("" if ends_at is None else describe_seconds_left(ends_at - time.monotonic()))
+        left = "" if ends_at is None else describe_seconds_left(ends_at - time.monotonic())
+        times = f"{self._time()}{left}"
         of_all, of_outer = (", ".join(some) or self._title for some in (texts, texts[:1]))
         bar, percent = _draw_bar(fraction), _show_percent(fraction)
         whole = f"{bar}{times}  {self._title}: {of_all}" if texts else f"{bar}{times}  {self._title}"
-        shorter = [(bar, of_all), (bar, of_outer), (percent, of_all)]
+        narrow = "" if left else percent
+        shorter = [(bar, of_all), (bar, of_outer), (percent, of_all), (percent, of_outer), (narrow, of_outer)]
         lines = [whole, *(f"{start}{times}  {text}" for start, text in shorter)]
         if width is None:
             return whole

@@ -81,11 +81,13 @@ def test_what_matters_most_comes_first_and_fits(width: int) -> None:
         fold.update("fold 2 of 5", 0.2)
         line = bar.line(width)
         assert len(line) <= width
-        for part in ("25 %", "0:00, about 40 s left", "rung 2 of 3", "extra trees (3 of 8)", "best f1 0.731"):
+        assert ("25 %" in line) == (width > 80)
+        for part in ("0:00, about 40 s left", "rung 2 of 3", "extra trees (3 of 8)", "best f1 0.731"):
             assert part in line
         assert ("[###---------]" in line) == (width > 100)
         stage.update("rung 2 of 3", 0.25, seconds_left=-1.0)
         assert "left" not in bar.line()
+        assert bar.line(20) == " 25 %  0:00  rung 2 "
 
 
 def test_nothing_is_shown_of_work_that_is_soon_finished(monkeypatch: pytest.MonkeyPatch) -> None:
