@@ -16,9 +16,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC, LinearSVC
 
 from metricwise import CostSensitiveClassifier, MetricClassifier, PlugInClassifier, threads
-from metricwise.estimators.selection.learner_threads import set_threads
+from metricwise.estimators.selection.learner_threads import set_threads, shares_random_numbers
 
 X, Y = make_classification(240, 6, n_informative=4, weights=[0.7], random_state=0)
 CLASSES = make_classification(240, 6, n_informative=4, n_classes=3, random_state=0)
@@ -138,6 +139,20 @@ def test_the_model_does_not_depend_on_n_jobs(monkeypatch, data, measure):
         assert model.expected_score_interval_ == models[0].expected_score_interval_
         names = ["candidate", "value", "low", "high", "weight", "warnings"]
         assert model.leaderboard_[names].equals(models[0].leaderboard_[names])
+
+
+def test_learners_that_share_random_numbers_are_trained_one_after_the_other(monkeypatch):
+    monkeypatch.setattr(joblib, "cpu_count", lambda **_: 4)
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    wide = make_classification(150, 300, n_informative=20, random_state=0)
+    learners = {"dual": LinearSVC(C=0.01, dual=True, random_state=0)}
+    models = [MetricClassifier("f1", candidates=learners, n_jobs=n_jobs).fit(*wide) for n_jobs in (None, 1)]
+    scores, others = (model.decision_function(wide[0]) for model in models)
+    np.testing.assert_array_equal(scores, others)
+    assert models[0].leaderboard_["value"].equals(models[1].leaderboard_["value"])
+    assert shares_random_numbers(LogisticRegression(solver="liblinear"))
+    assert shares_random_numbers(make_pipeline(StandardScaler(), SVC(probability=True)))
+    assert not any(map(shares_random_numbers, [LogisticRegression(), SVC(), *make_boosters().values()]))
 
 
 def test_a_number_of_threads_that_the_user_chose_stays():

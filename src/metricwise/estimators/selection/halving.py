@@ -30,7 +30,7 @@ from metricwise.estimators.selection.candidate_run import CandidateRun, Differen
 from metricwise.estimators.selection.candidate_warnings import record_warnings, score_fold_quietly
 from metricwise.estimators.selection.candidates.candidate import Candidate
 from metricwise.estimators.selection.clock import Clock, OutOfTimeError, run_within
-from metricwise.estimators.selection.learner_threads import fit_on_threads
+from metricwise.estimators.selection.learner_threads import fit_on_threads, shares_random_numbers
 from metricwise.estimators.selection.rungs import Rung, make_rung
 from metricwise.estimators.selection.schedule import Schedule
 from metricwise.estimators.selection.selection_progress import SelectionProgress
@@ -229,7 +229,7 @@ class SuccessiveHalving:
         score_fold = partial(score_fold_quietly, self.schedule.is_limited, fit, score, part)
         try:
             with record_warnings() as in_this_process:
-                found = self._train_folds(score_fold, rung, limit)
+                found = self._train_folds(run, score_fold, rung, limit)
         except LEARNER_ERRORS as error:
             run.why_dropped, run.has_failed = f"failed: {error}", True
             warnings.warn(f"candidate {run.candidate.name} failed and is dropped: {error}", stacklevel=2)
@@ -263,10 +263,13 @@ class SuccessiveHalving:
         run.probe, run.probe_scores = rung.samples[found.probe], run.calibration(found.probe_scores)
         return self._judge(run, rung)
 
-    def _train_folds(self, score_fold: Callable[..., Any], rung: Rung, limit: float) -> OutOfFoldScores:
+    def _train_folds(
+        self, run: CandidateRun, score_fold: Callable[..., Any], rung: Rung, limit: float
+    ) -> OutOfFoldScores:
         """Return out-of-fold scores, with the models and the warnings of the folds."""
         n_trained = max(train.size for train, _ in rung.splits)
-        n_side_by_side = self.schedule.n_side_by_side(n_trained)
+        is_alone = shares_random_numbers(run.candidate.estimator)
+        n_side_by_side = 1 if is_alone else self.schedule.n_side_by_side(n_trained)
         train = partial(
             score_out_of_fold, score_fold, rung.splits, rung.probe, self.n_jobs, n_side_by_side=n_side_by_side
         )

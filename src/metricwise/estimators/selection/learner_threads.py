@@ -6,6 +6,8 @@ import inspect
 from typing import Any
 
 from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import SVC, LinearSVC, NuSVC
 
 from metricwise._typing import Floats, Integers, Labels
 from metricwise.decisions.constant import Constant
@@ -47,6 +49,33 @@ def set_threads(estimator: Any, n_threads: int) -> Any:
     """
     copy, names = clone(estimator), _open_parameters(estimator)
     return copy.set_params(**dict.fromkeys(names, n_threads)) if names else copy
+
+
+def shares_random_numbers(estimator: Any) -> bool:
+    """Return whether copies of an estimator, trained at the same time in threads, draw from the same random numbers.
+
+    Liblinear and libsvm have one generator per process: it is seeded by every training, and so is not theirs alone if
+    several run at a time.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A learner, or a pipeline or another estimator that contains some.
+
+    Examples
+    --------
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.svm import SVC, LinearSVC
+    >>> shares_random_numbers(make_pipeline(LinearSVC())), shares_random_numbers(SVC())
+    (True, False)
+    """
+    learners = [estimator, *(one for one in estimator.get_params(deep=True).values() if hasattr(one, "get_params"))]
+    return any(
+        isinstance(one, LinearSVC)
+        or (isinstance(one, LogisticRegression) and one.solver == "liblinear")
+        or (isinstance(one, SVC | NuSVC) and one.probability is True)
+        for one in learners
+    )
 
 
 def fit_on_threads(
