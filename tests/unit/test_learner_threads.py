@@ -64,8 +64,7 @@ class Witness(ClassifierMixin, BaseEstimator):
 
     def _look(self):
         counts = [
-            max(one["num_threads"] for one in LIBRARIES.info() if one["user_api"] == api)
-            for api in ("blas", "openmp")
+            max(one["num_threads"] for one in LIBRARIES.info() if one["user_api"] == api) for api in ("blas", "openmp")
         ]
         self.seen.append((*counts, threads.available_threads()))
 

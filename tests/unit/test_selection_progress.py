@@ -10,6 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
 from metricwise import MetricClassifier, contingency_measure
+from metricwise.estimators.selection import halving
 from metricwise.estimators.selection.candidate_run import CandidateRun
 from metricwise.estimators.selection.candidates import Candidate
 from metricwise.estimators.selection.clock import Clock
@@ -112,6 +113,7 @@ def test_selection_shows_every_candidate_of_every_rung(monkeypatch, n_jobs):
         shown.append(text)
 
     monkeypatch.setattr(Stage, "update", record)
+    monkeypatch.setattr(halving, "_FIRST_SAMPLES", 1000)
     learners = {"linear": LogisticRegression(), "bayes": GaussianNB()}
     MetricClassifier("f1", candidates=learners, n_jobs=n_jobs, callback=lines.append).fit(X, Y)
     own = [text for text in shown if text.startswith(("rung", "training"))]
