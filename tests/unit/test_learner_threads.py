@@ -177,6 +177,13 @@ def test_trained_models_have_the_parameters_that_they_were_given(name):
     assert model.best_estimator_.get_params()["n_jobs"] == learner.get_params()["n_jobs"]
 
 
+def test_models_of_labels_that_all_samples_have_need_no_threads():
+    labels = np.column_stack([Y, np.ones_like(Y)])
+    model = MetricClassifier("f1_macro", candidates={"trees": LEARNERS["trees"]}, cv=2).fit(X, labels)
+    assert model.best_estimator_[0].n_jobs is None
+    assert model.predict(X)[:, 1].all()
+
+
 @pytest.mark.skipif(importlib.util.find_spec("lightgbm") is None, reason="LightGBM is not installed")
 def test_other_names_of_the_parameter_are_known():
     from lightgbm import LGBMClassifier

@@ -19,6 +19,10 @@ class Constant:
         self.probability = probability
         self.classes_ = np.array([0, 1])
 
+    def set_params(self, **parameters: Any) -> Constant:
+        """Ignore the parameters of the learner that this model stands for."""
+        return self
+
     def predict_proba(self, X: Any) -> Floats:
         """Return the same probabilities for every sample."""
         return np.tile([1.0 - self.probability, self.probability], (X.shape[0], 1))

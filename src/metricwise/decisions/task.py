@@ -112,6 +112,10 @@ class Task(ABC):
         """Train a copy of a classifier, or one copy per label, and return the model."""
         return fit_copy(estimator, X, y, weights, groups)
 
+    def learners(self, model: Any) -> list[Any]:
+        """Return the trained classifiers that a model consists of."""
+        return [model]
+
     def learner_probabilities(self, model: Any, X: Any) -> Floats:
         """Return the probabilities that the model itself predicts."""
         return np.asarray(model.predict_proba(X))

@@ -240,6 +240,9 @@ class Multilabel(Task):
     ) -> Any:
         return run_in_parallel(fit_label, [(estimator, X, column, weights, groups) for column in y.T], n_jobs, "label")
 
+    def learners(self, model: Any) -> list[Any]:
+        return list(model)
+
     def scores(self, model: Any, X: Any) -> Floats:
         return np.column_stack([binary_scores(one, X, 1) for one in model])
 

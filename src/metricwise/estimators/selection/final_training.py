@@ -104,7 +104,9 @@ def fit_final(halving: SuccessiveHalving, rung: Rung, mixture: Mixture) -> Final
         trained.append(model)
         found = run.models if model is None else [model]
         for one in found:
-            restore_threads(one, run.candidate.estimator if model is None else run.candidate.final)
+            restore_threads(
+                halving.task.learners(one), run.candidate.estimator if model is None else run.candidate.final
+            )
         sizes.append(n_samples)
         models += found
         calibrations += [run.calibration] * len(found)

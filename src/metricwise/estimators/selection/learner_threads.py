@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Sequence
 from typing import Any
 
 from sklearn.base import clone
@@ -10,7 +11,6 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC, LinearSVC, NuSVC
 
 from metricwise._typing import Floats, Integers, Labels
-from metricwise.decisions.constant import Constant
 from metricwise.decisions.task import Task
 from metricwise.threads import available_threads, limit_threads, threads_for
 
@@ -105,22 +105,21 @@ def fit_on_threads(
         return task.fit(set_threads(estimator, available_threads()), X, y, weights, groups=groups)
 
 
-def restore_threads(model: Any, estimator: Any) -> None:
-    """Give a trained model the threads of the estimator that it was made of, not those of this machine.
+def restore_threads(models: Sequence[Any], estimator: Any) -> None:
+    """Give trained models the threads of the estimator that they were made of, not those of this machine.
 
     CatBoost refuses to change those of a trained model, and predicts on all cores whatever they are.
 
     Parameters
     ----------
-    model : classifier or list of classifiers
-        What `fit_on_threads` has returned.
+    models : sequence of classifier
+        Trained by `fit_on_threads`.
     estimator : classifier
         The candidate that it was given.
     """
     values = {name: value for name, value in _open_parameters(estimator).items() if not name.endswith("thread_count")}
-    for one in model if isinstance(model, list) else [model]:
-        if values and not isinstance(one, Constant):
-            one.set_params(**values)
+    for model in models if values else ():
+        model.set_params(**values)
 
 
 def _open_parameters(estimator: Any) -> dict[str, Any]:
