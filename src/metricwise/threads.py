@@ -26,7 +26,7 @@ WORK_WORTH_SHARING = 200_000
 BLOCKS = 8
 
 # Threads wait for each other at every step of a training. Up to this many samples that takes longer than what they
-# gain, and on a busy machine, where one of them has no core, a hundred times longer.
+# gain, and on a busy machine, where one of them has no core, many times longer (measured: more than twenty).
 FEW_SAMPLES = 5000
 
 _PROBE_SECONDS = 0.02
