@@ -19,6 +19,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
 from metricwise import CostSensitiveClassifier, MetricClassifier, PlugInClassifier, threads
+from metricwise.estimators.selection.booster import BoosterClassifier
 from metricwise.estimators.selection.learner_threads import set_threads, shares_random_numbers
 
 X, Y = make_classification(240, 6, n_informative=4, weights=[0.7], random_state=0)
@@ -168,6 +169,7 @@ def test_a_number_of_threads_that_the_user_chose_stays():
         assert chosen[-1].get_params()[own] == 2
     assert set_threads(LogisticRegression(C=2.0), 3).C == 2.0
     assert set_threads(FewTrees(5), 3).n_trees == 5
+    assert set_threads(make_pipeline(BoosterClassifier("lightgbm")), 3)[-1].n_jobs == 3
 
 
 @pytest.mark.parametrize("name", ["trees", *(name for name in make_boosters() if name != "catboost")])

@@ -12,7 +12,7 @@ from sklearn.naive_bayes import GaussianNB
 from metricwise import MetricClassifier, contingency_measure
 from metricwise.estimators.selection import halving
 from metricwise.estimators.selection.candidate_run import CandidateRun
-from metricwise.estimators.selection.candidates import Candidate
+from metricwise.estimators.selection.candidates.candidate import Candidate
 from metricwise.estimators.selection.clock import Clock
 from metricwise.estimators.selection.schedule import Schedule
 from metricwise.estimators.selection.selection_progress import SelectionProgress
