@@ -36,7 +36,7 @@ def _skip_absent(request):
 def few_iterations(monkeypatch):
     for table in ("LIGHTGBM", "LIGHTGBM_OF_CLASSES", "XGBOOST", "XGBOOST_OF_CLASSES"):
         monkeypatch.setattr(boosters, table, ({"n_estimators": 5},))
-    monkeypatch.setattr(boosters, "CATBOOST_OF_FEW", ({"iterations": 5},))
+    monkeypatch.setattr(boosters, "CATBOOST", ({"iterations": 5},))
 
 
 @by_package

@@ -37,10 +37,11 @@ def combine_scores(weights: Floats, parts: Sequence[Floats], prior: Any) -> Floa
     >>> combine_scores(np.array([0.5, 1.0]), [np.array([1.0, -3.0]), np.array([0.0, -1.0])], prior=-1.0)
     array([ 1., -2.])
     """
+    # In this order, weights that sum to one leave no trace of the prior, not even of rounding.
     total: Floats = np.zeros_like(parts[0])
     for weight, part in zip(weights, parts, strict=True):
-        total += weight * (part - prior)
-    combined: Floats = total + prior
+        total += weight * part
+    combined: Floats = total + (1.0 - np.sum(weights)) * prior
     return combined
 
 

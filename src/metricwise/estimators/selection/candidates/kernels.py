@@ -15,19 +15,20 @@ from metricwise.estimators.selection.preprocessing import for_numbers
 # Settings in the order of their expected value.
 RBF: tuple[Settings, ...] = ({"C": 3.0}, {"C": 1.0, "class_weight": "balanced"})
 
-_EXACT_KERNEL_SAMPLES = 4000  # up to which a kernel machine stores the exact kernel matrix
-_LANDMARKS = 300
+_EXACT_KERNEL_SAMPLES = 4000  # up to which a kernel machine of two classes stores the exact kernel matrix
+_LANDMARKS, _LANDMARKS_OF_CLASSES = 300, 600
 
 
 def make_rbf(problem: Problem) -> Iterator[Candidate]:
-    """Yield kernel machines: exact ones for few samples, approximate ones for many."""
+    """Yield kernel machines: exact ones for few samples of two classes, otherwise approximate ones."""
     profile = problem.profile
     if profile.is_wide:
         return
-    if profile.n_samples <= _EXACT_KERNEL_SAMPLES:
+    if problem.is_binary and profile.n_samples <= _EXACT_KERNEL_SAMPLES:
         for settings in RBF:
             yield Candidate("rbf machine", for_numbers(profile, SVC(**settings)), settings, growth=2.0)
         return
-    features = Nystroem(gamma=1.0 / profile.n_features, n_components=_LANDMARKS, random_state=problem.seed)
-    learner = make_pipeline(features, LogisticRegression(C=10.0, max_iter=1000))
-    yield Candidate("rbf machine", for_numbers(profile, learner), {"landmarks": _LANDMARKS})
+    n_landmarks, C = (_LANDMARKS_OF_CLASSES, 30.0) if problem.is_multiclass else (_LANDMARKS, 10.0)
+    features = Nystroem(gamma=1.0 / profile.n_features, n_components=n_landmarks, random_state=problem.seed)
+    learner = make_pipeline(features, LogisticRegression(C=C, max_iter=1000))
+    yield Candidate("rbf machine", for_numbers(profile, learner), {"landmarks": n_landmarks, "C": C})

@@ -31,13 +31,13 @@ _MAKERS: dict[str, Maker] = {
     "lightgbm": make_lightgbm,
     "xgboost": make_xgboost,
     "catboost": make_catboost,
+    "rbf": make_rbf,
 }
 _OF_TWO_CLASSES: dict[str, Maker] = {
     "linear_svm": make_linear_svm,
     "multivariate_svm": make_multivariate_svm,
     "auc_svm": make_auc_svm,
     "streams": make_streams,
-    "rbf": make_rbf,
 }
 _BY_NAME_ONLY: dict[str, Maker] = {"tabicl": make_tabicl, "tabpfn": make_tabpfn}
 AUTO = (*_MAKERS, *_OF_TWO_CLASSES)

@@ -14,11 +14,7 @@ CAREFUL_SAMPLES = 2000  # below which boosted trees with their usual settings ov
 
 # Settings in the order of their expected value.
 _SLOW: Settings = {"learning_rate": 0.05, "max_iter": 200, "max_features": 0.5, "l2_regularization": 1.0}
-BOOSTED_TREES: tuple[Settings, ...] = (
-    {"l2_regularization": 3.0},
-    _SLOW,
-    {"max_leaf_nodes": 63, "min_samples_leaf": 5, "max_features": 0.5, "l2_regularization": 1.0},
-)
+BOOSTED_TREES: tuple[Settings, ...] = ({"l2_regularization": 3.0}, _SLOW)
 BOOSTED_TREES_OF_FEW: tuple[Settings, ...] = (
     {"learning_rate": 0.05, "max_leaf_nodes": 15, "l2_regularization": 1.0},
     _SLOW | {"max_leaf_nodes": 15},
@@ -26,10 +22,12 @@ BOOSTED_TREES_OF_FEW: tuple[Settings, ...] = (
 # A penalty on leaves silences rare classes, whose second derivatives are small.
 BOOSTED_TREES_OF_CLASSES: tuple[Settings, ...] = ({}, {"class_weight": "balanced"})
 EXTRA_TREES: tuple[Settings, ...] = ({"min_samples_leaf": 1}, {"min_samples_leaf": 3})
+# Splits that compare all features find the few that matter, but take as many times as long as there are features.
+EXTRA_TREES_OF_FEW_FEATURES: tuple[Settings, ...] = (*EXTRA_TREES, {"min_samples_leaf": 1, "max_features": None})
 
-_USUAL_LEAVES = 31  # of a boosted tree; settings with more gain from more samples
 # Of boosted trees that may not stop early; the first is the better guess where there is no choice.
 _ITERATIONS = (30, 100)
+_FEW_FEATURES = 100
 _TREES, _TREES_AT_LAST = 100, 200  # while candidates are compared, and in the final model
 
 
@@ -44,14 +42,13 @@ def make_boosted_trees(problem: Problem) -> Iterator[Candidate]:
             categorical_features=columns, random_state=problem.seed, **settings, **stopping
         )
         n_iterations = {"max_iter": stopping["max_iter"]} if stopping else {}
-        is_deep = settings.get("max_leaf_nodes", _USUAL_LEAVES) > _USUAL_LEAVES
         yield Candidate(
             "boosted trees",
             for_trees(profile, learner),
             settings | n_iterations,
             growth=0.5,
             least_samples=LEAST_SAMPLES_OF_BOOSTING,
-            gains_later=is_deep or n_iterations.get("max_iter") == max(_ITERATIONS),
+            gains_later=n_iterations.get("max_iter") == max(_ITERATIONS),
         )
 
 
@@ -90,7 +87,7 @@ def make_extra_trees(problem: Problem) -> Iterator[Candidate]:
     profile = problem.profile
     if profile.is_wide:
         return
-    for settings in EXTRA_TREES:
+    for settings in EXTRA_TREES_OF_FEW_FEATURES if profile.n_features <= _FEW_FEATURES else EXTRA_TREES:
         few, many = (
             for_trees(profile, ExtraTreesClassifier(count, random_state=problem.seed, **settings))
             for count in (_TREES, _TREES_AT_LAST)
