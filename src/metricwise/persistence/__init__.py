@@ -62,7 +62,8 @@ def save(model: Any, path: PathLike, *, command: str | None = None, data: Any = 
     Parameters
     ----------
     model : estimator
-        An estimator of metricwise, or one of scikit-learn, such as a pipeline, that contains some.
+        An estimator of metricwise, one of scikit-learn, such as a pipeline, that contains some, or a classifier of
+        LightGBM, XGBoost or CatBoost, whose trees and settings are stored.
     path : str or path
         The file; an existing file is replaced once the new one is complete.
     command : str, optional
@@ -311,5 +312,7 @@ def _describe_change(versions: dict[str, str]) -> str:
 def _check_estimator(model: Any) -> None:
     from sklearn.base import BaseEstimator
 
-    if not isinstance(model, BaseEstimator):
+    from metricwise.persistence.boosters.conversion import find_learner
+
+    if not isinstance(model, BaseEstimator) and find_learner(model) is None:
         raise TypeError(f"model must be an estimator, got {type(model).__name__}")

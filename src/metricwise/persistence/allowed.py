@@ -260,6 +260,15 @@ def _import_selection() -> tuple[type, ...]:
     return AveragedModels, BoosterClassifier, Prepared, *columns
 
 
+def _import_boosters() -> tuple[type, ...]:
+    from metricwise.persistence.boosters.samples import CatBoostSamples, LightGBMSamples, XGBoostSamples
+    from metricwise.persistence.boosters.stored import BoostedTrees, StoredBooster
+    from metricwise.persistence.boosters.trees import NodeTrees, ObliviousTrees
+
+    samples = (CatBoostSamples, LightGBMSamples, XGBoostSamples)
+    return (*samples, BoostedTrees, NodeTrees, ObliviousTrees, StoredBooster)
+
+
 GROUPS = (
     _import_measures,
     _import_results,
@@ -269,4 +278,5 @@ GROUPS = (
     _import_multilabel,
     _import_wrappers,
     _import_selection,
+    _import_boosters,
 )

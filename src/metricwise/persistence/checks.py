@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from metricwise.persistence.boosters.checks import CHECKS as BOOSTER_CHECKS
 from metricwise.persistence.compiled import check_predictor, find_kind, require
 from metricwise.results import StreamEntry
 
@@ -248,6 +249,7 @@ def _check_chain(values: Values) -> None:
 
 
 _CHECKS: dict[str, Callable[[Values], None]] = {
+    **BOOSTER_CHECKS,
     "AMPClassifier": _check_linear,
     "AUCSVC": _check_linear,
     "Chain": _check_chain,

@@ -53,7 +53,7 @@ def _read_tree(values: dict[str, Any]) -> Any:
     require(contents.dtype == np.float64 and contents.shape == (nodes.size, n_outputs, n_classes.max()), _WRONG_TREE)
     inner = nodes["left_child"] != -1
     _check_children(nodes["left_child"], nodes["right_child"], inner)
-    require(_are_within(nodes["feature"][inner], n_features), _WRONG_TREE)
+    require(are_within(nodes["feature"][inner], n_features), _WRONG_TREE)
     tree = tree_class(n_features, n_classes.astype(np.intp), n_outputs)
     state = {name: values[name] for name in ("max_depth", "node_count")}
     tree.__setstate__({**state, "nodes": nodes, "values": np.ascontiguousarray(contents)})
@@ -70,7 +70,8 @@ def _check_children(left: Any, right: Any, inner: Any) -> None:
         require(np.all(child > numbers) and np.all(child < inner.size), _WRONG_TREE)
 
 
-def _are_within(indices: Any, size: int) -> bool:
+def are_within(indices: Any, size: int) -> bool:
+    """Return whether all indices lie within so many items."""
     return bool(np.all(indices >= 0) and np.all(indices < size))
 
 
@@ -85,7 +86,7 @@ def check_predictor(values: dict[str, Any]) -> None:
         require(isinstance(bits, np.ndarray) and bits.dtype == np.uint32, _WRONG_TREE)
         require(bits.ndim == 2 and bits.shape[1] == 8, _WRONG_TREE)
         used = nodes["bitset_idx"][inner & (nodes["is_categorical"] != 0)]
-        require(_are_within(used, bits.shape[0]), _WRONG_TREE)
+        require(are_within(used, bits.shape[0]), _WRONG_TREE)
 
 
 # ------------------------------------------------------------------------------- random numbers, losses and functions

@@ -31,6 +31,7 @@ from metricwise._state import HasStoredForm
 from metricwise._typing import Labels
 from metricwise.measures import Measure
 from metricwise.persistence.allowed import VALUES, get_class_name, get_name, is_own
+from metricwise.persistence.boosters.conversion import find_learner, make_stored_booster
 from metricwise.persistence.compiled import COMPILED, find_kind
 from metricwise.persistence.objects import get_values
 
@@ -118,6 +119,8 @@ class TreeWriter:
         return {"kind": "array", "number": len(self.arrays) - 1}
 
     def _describe_object(self, thing: Any, where: str) -> dict[str, Any]:
+        if (learner := find_learner(thing)) is not None:
+            thing = _convert_booster(thing, learner, where)
         name = get_class_name(type(thing))
         if name is None:
             raise ValueError(_explain_refusal(thing, where))
@@ -129,6 +132,13 @@ class TreeWriter:
             **version,
             "fields": self._encode_fields(get_values(stored, name), where),
         }
+
+
+def _convert_booster(booster: Any, learner: str, where: str) -> Any:
+    try:
+        return make_stored_booster(booster, learner)
+    except ValueError as error:
+        raise ValueError(f"{where} is a {type(booster).__name__} that cannot be saved: {error}") from error
 
 
 def _explain_refusal(thing: Any, where: str) -> str:
