@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricwise._typing import Indices
-from metricwise.kernels.trees import NODE
+from metricwise.kernels.tree_nodes import NODE
 from metricwise.persistence.boosters.trees import NodeTrees
 
 _BITS = 32
@@ -47,7 +47,7 @@ class NodeTreeAssembly:
 
         Parameters
         ----------
-        nodes : array of `metricwise.kernels.trees.NODE`
+        nodes : array of `metricwise.kernels.tree_nodes.NODE`
             Inner nodes, each before its children, numbered within the tree as leaves are; none if there is one leaf.
         leaf_values : array of shape (n_leaves, n_values)
             The values of its leaves.

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricwise._typing import Floats
-from metricwise.kernels.trees import MISSING_LEFT, NODE
+from metricwise.kernels.tree_nodes import MISSING_LEFT, NODE
 from metricwise.persistence.boosters.assembly import NodeTreeAssembly
 from metricwise.persistence.boosters.links import ONE_VS_REST, SIGMOID, SOFTMAX
 from metricwise.persistence.boosters.samples import CatBoostSamples

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from metricwise.kernels.tree_nodes import CATEGORICAL, NODE
 from metricwise.persistence.boosters.links import LINKS, SIGMOID
 from metricwise.persistence.boosters.samples import CatBoostSamples, LightGBMSamples, XGBoostSamples
 from metricwise.persistence.boosters.settings import TRAINING_SETTINGS
@@ -42,8 +43,6 @@ def _require_leaf_values(values: Any, n_trees: int) -> None:
 
 def check_node_trees(values: Values) -> None:
     """Raise unless every path through every tree ends in a leaf and every set of categories exists."""
-    from metricwise.kernels.trees import CATEGORICAL, NODE  # not needed for other models
-
     nodes, words, roots, columns = (values[name] for name in ("nodes", "words", "roots", "columns"))
     _require_array(nodes, (NODE,))
     _require_array(words, (np.uint32,))

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricwise._typing import Floats
-from metricwise.kernels.trees import CATEGORICAL, MISSING_LEFT, NODE, ZERO_IS_MISSING
+from metricwise.kernels.tree_nodes import CATEGORICAL, MISSING_LEFT, NODE, ZERO_IS_MISSING
 from metricwise.persistence.boosters.assembly import NodeTreeAssembly
 from metricwise.persistence.boosters.links import ONE_VS_REST, SIGMOID, SOFTMAX
 from metricwise.persistence.boosters.samples import LightGBMSamples

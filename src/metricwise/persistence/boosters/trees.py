@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricwise._state import stored_fields
+from metricwise.kernels.tree_nodes import MISSING_LEFT
 from metricwise.threads import available_threads, block_bounds, run_blocks
 
 
@@ -19,7 +20,7 @@ class NodeTrees:
 
     Parameters
     ----------
-    nodes : array of `metricwise.kernels.trees.NODE`
+    nodes : array of `metricwise.kernels.tree_nodes.NODE`
         The inner nodes of all trees, each before its children. A child below zero is the leaf of number ~child.
     words : array of uint32
         Sets of categories as bits, one after another.
@@ -52,15 +53,18 @@ class NodeTrees:
 
     def add_scores(self, X: NDArray[Any], scores: NDArray[Any]) -> None:
         """Add the values of the leaves that samples reach to their scores."""
-        from metricwise.kernels.trees import add_node_trees
+        from metricwise.kernels.trees import add_node_trees, add_numeric_trees
 
-        run_blocks(
-            lambda _, start, stop: add_node_trees(
-                self.nodes, self.words, self.bounds, self.roots, self.columns, self.leaf_values, X, scores, start, stop
-            ),
-            block_bounds(len(X), 8.0 * len(X) * self.roots.size),
-            available_threads(),
-        )
+        sets, trees = (self.words, self.bounds), (self.roots, self.columns, self.leaf_values)
+        is_numeric = bool(np.all((self.nodes["flags"] & ~MISSING_LEFT) == 0))
+
+        def add_block(_: int, start: int, stop: int) -> None:
+            if is_numeric:
+                add_numeric_trees(self.nodes, *trees, X, scores, start, stop)
+            else:
+                add_node_trees(self.nodes, *sets, *trees, X, scores, start, stop)
+
+        run_blocks(add_block, block_bounds(len(X), 8.0 * len(X) * self.roots.size), available_threads())
 
 
 @stored_fields(version=1)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricwise._typing import Indices
-from metricwise.kernels.trees import CATEGORICAL, MISSING_LEFT, NODE
+from metricwise.kernels.tree_nodes import CATEGORICAL, MISSING_LEFT, NODE
 from metricwise.persistence.boosters.assembly import NodeTreeAssembly, make_bits
 from metricwise.persistence.boosters.links import SIGMOID, SOFTMAX
 from metricwise.persistence.boosters.samples import XGBoostSamples
