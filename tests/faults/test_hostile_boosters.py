@@ -92,6 +92,15 @@ def test_invalid_nodes_are_refused(field: str, value: Any, files: dict[str, Path
     assert_load_raises(tmp_path / "x.mw", "boosted trees are damaged")
 
 
+@pytest.mark.parametrize("column", [-1, 4, 2**31 - 1])
+def test_columns_beyond_the_scores_are_refused(column: int, files: dict[str, Path], tmp_path: Path) -> None:
+    header, tree, arrays = read_parts(files["xgboost"])
+    at = _find_entry(tree, "NodeTrees")["columns"]["at"]
+    arrays[tree["entries"][at]["number"]][-1] = column
+    write_container(tmp_path / "x.mw", header, tree, arrays)
+    assert_load_raises(tmp_path / "x.mw", "boosted trees are damaged")
+
+
 def test_leaves_whose_sum_is_infinite_are_refused(files: dict[str, Path], tmp_path: Path) -> None:
     header, tree, arrays = read_parts(files["catboost"])
     leaf_values = next(array for array in arrays if _select(array, np.float64, ndim=2))

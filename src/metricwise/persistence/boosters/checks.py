@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from metricwise.kernels.tree_nodes import CATEGORICAL, NODE
 from metricwise.persistence.boosters.links import LINKS, SIGMOID
@@ -41,8 +42,13 @@ def _require_leaf_values(values: Any, n_trees: int) -> None:
     require(largest <= np.finfo(values.dtype).max / (4.0 * (n_trees + 1)), _WRONG)
 
 
+def _require_once(numbers: NDArray[np.int32], size: int) -> None:
+    """Raise unless every number below a size is there once."""
+    require(np.array_equal(np.sort(numbers), np.arange(size)), _WRONG)
+
+
 def check_node_trees(values: Values) -> None:
-    """Raise unless every path through every tree ends in a leaf and every set of categories exists."""
+    """Raise unless every node and leaf has one parent, before it, and every set of categories exists."""
     nodes, words, roots, columns = (values[name] for name in ("nodes", "words", "roots", "columns"))
     _require_array(nodes, (NODE,))
     _require_array(words, (np.uint32,))
@@ -51,11 +57,12 @@ def check_node_trees(values: Values) -> None:
     require(roots.shape == columns.shape and np.all(columns >= 0) and np.all(nodes["feature"] >= 0), _WRONG)
     _require_leaf_values(values["leaf_values"], roots.size)
     _require_bounds(values["bounds"], words.size)
-    n_leaves, numbers = len(values["leaf_values"]), np.arange(nodes.size)
-    for links, before in ((nodes["left"], numbers), (nodes["right"], numbers), (roots, np.full(roots.size, -1))):
-        inner = links >= 0
-        require(np.all(links[inner] > before[inner]) and np.all(links[inner] < nodes.size), _WRONG)
-        require(are_within(~links[~inner], n_leaves), _WRONG)
+    links = np.concatenate([roots, nodes["left"], nodes["right"]])
+    parents = np.concatenate([np.full(roots.size, -1), np.arange(nodes.size), np.arange(nodes.size)])
+    inner = links >= 0
+    require(np.all(links[inner] > parents[inner]), _WRONG)
+    _require_once(links[inner], nodes.size)
+    _require_once(~links[~inner], len(values["leaf_values"]))
     sets = nodes["threshold"][nodes["flags"] & CATEGORICAL != 0]
     require(np.all(sets == np.floor(sets)) and are_within(sets, values["bounds"].size - 1), _WRONG)
 

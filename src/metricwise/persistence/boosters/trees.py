@@ -49,7 +49,7 @@ class NodeTrees:
     @property
     def n_columns(self) -> int:
         """The least number of columns of scores."""
-        return int(self.columns.max(initial=0) + self.leaf_values.shape[1])
+        return int(self.columns.max(initial=0)) + int(self.leaf_values.shape[1])  # beyond int32
 
     def add_scores(self, X: NDArray[Any], scores: NDArray[Any]) -> None:
         """Add the values of the leaves that samples reach to their scores."""
