@@ -155,6 +155,7 @@ def _explain_refusal(thing: Any, where: str) -> str:
     if kind.startswith(f"{SEARCH_MODULE}."):
         return f"{where} is a search: save its best_estimator_"
     return (
-        f"{where} is of the type {kind}, which model files do not hold: they hold the estimators of metricwise and "
-        "many of scikit-learn, with numbers, text, arrays and sparse matrices as settings"
+        f"{where} is of the type {kind}, which model files do not hold: they hold the estimators of metricwise, many "
+        "of scikit-learn and the classifiers of LightGBM, XGBoost and CatBoost, with numbers, text, arrays and sparse "
+        "matrices as settings"
     )

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from metricwise._typing import Indices
-from metricwise.kernels.tree_nodes import NODE
-from metricwise.persistence.boosters.trees import NodeTrees
+from metricwise.kernels.tree_nodes import MISSING_LEFT, NODE
+from metricwise.persistence.boosters.trees import NodeTrees, ObliviousTrees
 
 _BITS = 32
 
@@ -88,3 +89,22 @@ def make_bits(categories: Indices) -> NDArray[np.uint32]:
     words = np.zeros(int(categories.max(initial=0)) // _BITS + 1, dtype=np.uint32)
     np.bitwise_or.at(words, categories // _BITS, np.uint32(1) << (categories % _BITS).astype(np.uint32))
     return words
+
+
+def expand_oblivious_trees(trees: ObliviousTrees) -> NodeTrees:
+    """Return oblivious trees with a split of their own in every node; missing values are below all thresholds."""
+    assembly = NodeTreeAssembly(np.float64, trees.leaf_values.shape[1])
+    splits, leaves = pairwise(trees.split_bounds.tolist()), pairwise(trees.leaf_bounds.tolist())
+    for (start, stop), (first_leaf, last_leaf) in zip(splits, leaves, strict=True):
+        # Node 2^d - 1 + p of level d is reached by samples that pass the splits whose bits are set in p.
+        numbers = np.arange(1, 1 << (stop - start))
+        levels = np.frexp(numbers)[1].astype(np.int64) - 1
+        passed = numbers - (1 << levels)
+        nodes = np.zeros(numbers.size, dtype=NODE)
+        nodes["feature"], nodes["threshold"] = trees.features[start + levels], trees.thresholds[start + levels]
+        nodes["flags"] = MISSING_LEFT
+        for side, child in (("left", passed), ("right", passed + (1 << levels))):
+            is_last = levels == stop - start - 1
+            nodes[side] = np.where(is_last, ~child, (2 << levels) - 1 + child)
+        assembly.add_tree(nodes, trees.leaf_values[first_leaf:last_leaf], 0)
+    return assembly.build()

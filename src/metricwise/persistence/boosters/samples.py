@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,8 @@ from scipy import sparse
 
 from metricwise._state import stored_fields
 from metricwise._typing import Indices
+
+_NO_COLUMNS = np.empty(0, dtype=np.int64)
 
 
 @stored_fields(version=1)
@@ -27,6 +29,10 @@ class LightGBMSamples:
     categorical : array of int64
         Columns that trees split by sets of codes; fractions of codes are dropped.
     """
+
+    is_single: ClassVar[bool] = False
+    missing: ClassVar[float] = np.nan
+    missing_above: ClassVar[Indices] = _NO_COLUMNS
 
     categories: list[list[Any]]
     categorical: Indices
@@ -67,13 +73,16 @@ class XGBoostSamples:
         The value that counts as missing beside NaN.
     """
 
+    is_single: ClassVar[bool] = True
+    missing_above: ClassVar[Indices] = _NO_COLUMNS
+
     categories: list[list[Any]]
     missing: float
 
     @property
     def treated_columns(self) -> Indices:
         """Columns that are treated in their own way: none."""
-        return np.empty(0, dtype=np.int64)
+        return _NO_COLUMNS
 
     def convert(self, X: Any) -> NDArray[np.float32]:
         """Return samples in single precision, NaN where a value is missing."""
@@ -99,6 +108,9 @@ class CatBoostSamples:
     missing_above : array of int64
         Columns whose missing values are above all thresholds; those of others are below.
     """
+
+    is_single: ClassVar[bool] = True
+    missing: ClassVar[float] = np.nan
 
     missing_above: Indices
 

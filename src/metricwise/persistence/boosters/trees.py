@@ -51,6 +51,10 @@ class NodeTrees:
         """The least number of columns of scores."""
         return int(self.columns.max(initial=0)) + int(self.leaf_values.shape[1])  # beyond int32
 
+    def to_node_trees(self) -> NodeTrees:
+        """Return itself."""
+        return self
+
     def add_scores(self, X: NDArray[Any], scores: NDArray[Any]) -> None:
         """Add the values of the leaves that samples reach to their scores."""
         from metricwise.kernels.trees import add_node_trees, add_numeric_trees
@@ -101,6 +105,12 @@ class ObliviousTrees:
     def n_columns(self) -> int:
         """The number of columns of scores."""
         return int(self.leaf_values.shape[1])
+
+    def to_node_trees(self) -> NodeTrees:
+        """Return the same trees with a split of their own in every node."""
+        from metricwise.persistence.boosters.assembly import expand_oblivious_trees
+
+        return expand_oblivious_trees(self)
 
     def add_scores(self, X: NDArray[Any], scores: NDArray[Any]) -> None:
         """Add the values of the leaves that samples reach to their scores."""

@@ -12,6 +12,7 @@ from metricwise.decisions.decision import Sigmoid
 from metricwise.decisions.scoring import SMALLEST_PROBABILITY
 from metricwise.decisions.task import Task
 from metricwise.estimators.selection.preprocessing import Dense, FilledColumns, Prepared
+from metricwise.persistence.boosters.conversion import find_learner, make_stored_booster
 from metricwise.persistence.exports.linear import extract_log_odds
 from metricwise.registry import entry_of
 
@@ -99,6 +100,8 @@ def probability_scores(task: Task, learner: Any, X: Any, version: int) -> Any:
         *steps, learner = _list_steps(learner)
         for step in steps:
             X = _transform(step, X, version)
+    if (name := find_learner(learner)) is not None:
+        learner = make_stored_booster(learner, name)
     options = {"zipmap": False}
     chances = OnnxSubEstimator(learner, X, op_version=version, options=options)[1]
     # The mask of the positive class among those of the learner, or the numbers of all classes.

@@ -14,7 +14,8 @@ from metricwise.persistence.exports.onnx_ensembles import (
     selects_models,
 )
 from metricwise.persistence.exports.onnx_labels import add_labels, get_label_type
-from metricwise.persistence.exports.onnx_trees import CategoricalSplitError, convert_boosted_trees
+from metricwise.persistence.exports.onnx_nodes import CategoricalSplitError
+from metricwise.persistence.exports.onnx_trees import convert_boosted_trees
 from metricwise.registry import entry_of
 
 _OUTPUTS = ("label", "scores")
@@ -46,9 +47,10 @@ def to_onnx(model: Any, X: Any) -> Any:
 
     Notes
     -----
-    Linear models are evaluated in double precision, and the thresholds of histogram-based boosted trees are compared in
-    it; missing values go where they went in training. Other learners are as precise as their ONNX operators: mostly
-    single precision, so that a sample that is on the threshold but for rounding can get the other label.
+    Linear models are evaluated in double precision, and the thresholds of boosted trees (histogram-based ones and
+    those of LightGBM, XGBoost and CatBoost) are compared in it; missing values go where they went in training. Other
+    learners are as precise as their ONNX operators: mostly single precision, so that a sample that is on the threshold
+    but for rounding can get the other label.
     """
     try:
         import skl2onnx
