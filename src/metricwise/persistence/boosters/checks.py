@@ -105,15 +105,19 @@ def check_samples(values: Values) -> None:
     require(all(type(value) in _PLAIN for known in categories for value in known), _WRONG)
 
 
+def check_settings(values: Values) -> None:
+    """Raise unless the settings of a booster are named and none belongs to the training."""
+    settings = values["settings"]
+    require(type(settings) in (dict, type(None)), "a booster is damaged")
+    for name in settings or ():
+        problem = f"a booster sets {str(name)[:50]!r}, which model files do not hold: leave it out"
+        require(type(name) is str and name not in TRAINING_SETTINGS, problem)
+
+
 def check_stored_booster(values: Values) -> None:
     """Raise unless trees, features and classes fit together, and no setting belongs to the training."""
-    settings = values["settings"]
-    require(type(values["learner"]) is str and type(settings) in (dict, type(None)), "a booster is damaged")
-    for name in settings or ():
-        require(
-            type(name) is str and name not in TRAINING_SETTINGS,
-            f"a booster sets {str(name)[:50]!r}, which no file does",
-        )
+    require(type(values["learner"]) is str, "a booster is damaged")
+    check_settings(values)
     if "boosted_trees_" not in values:
         return
     trees, n_features, classes = (values[name] for name in ("boosted_trees_", "n_features_in_", "classes_"))
@@ -128,6 +132,7 @@ def check_stored_booster(values: Values) -> None:
 
 CHECKS: dict[str, Callable[[Values], None]] = {
     "BoostedTrees": check_boosted_trees,
+    "BoosterClassifier": check_settings,
     "CatBoostSamples": check_samples,
     "LightGBMSamples": check_samples,
     "NodeTrees": check_node_trees,

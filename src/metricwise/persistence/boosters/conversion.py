@@ -85,10 +85,10 @@ def extract_attributes(model: Any, learner: str) -> dict[str, Any]:
     if classes.size < 2:
         raise ValueError("it was trained with one class: give it samples of two")
     found = {
+        "boosted_trees_": LEARNERS[learner](model),  # first: XGBoost 2.1 crashes on importances of what is refused here
         "classes_": classes,
         "n_features_in_": int(model.n_features_in_),
         "feature_importances_": np.asarray(model.feature_importances_),
-        "boosted_trees_": LEARNERS[learner](model),
     }
     names = _get_feature_names(model)
     return found if names is None else found | {"feature_names_in_": names}

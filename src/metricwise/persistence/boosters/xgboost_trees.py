@@ -38,9 +38,15 @@ def extract_xgboost(model: Any) -> BoostedTrees:
         raise ValueError("it predicts several labels at once: train one classifier per label (MultiOutputClassifier)")
     link, n_columns = _LINKS[objective], max(int(settings["num_class"]), 1)
     forest = booster["gbtree"]["model"] if booster["name"] == "dart" else booster["model"]
+    categories = _read_categories(forest)
+    if "c" in learner["feature_types"] and not categories and model.feature_types is None:
+        raise ValueError(
+            "XGBoost before 3.1 does not store the categories of a data frame: use a later one, or encode them as "
+            "codes before, for instance by OrdinalEncoder, and name the columns in feature_types"
+        )
     base_scores = _read_base_scores(settings, link, n_columns)
     trees = _read_trees(forest, _count_trees(model, forest), base_scores, booster.get("weight_drop"))
-    return BoostedTrees(XGBoostSamples(_read_categories(forest), float(model.missing)), trees, base_scores, link)
+    return BoostedTrees(XGBoostSamples(categories, float(model.missing)), trees, base_scores, link)
 
 
 def _count_trees(model: Any, forest: dict[str, Any]) -> int:
@@ -72,7 +78,7 @@ def _read_categories(forest: dict[str, Any]) -> list[list[Any]]:
             if min(found["values"], default=0) < 0:  # signed bytes
                 raise ValueError(
                     "XGBoost cuts categories with letters beyond ASCII: encode them as codes before, for instance by "
-                    "OrdinalEncoder, and name the column in feature_types"
+                    "OrdinalEncoder, and name the columns in feature_types"
                 )
             text = bytes(found["values"]).decode("ascii")
             values: list[Any] = [text[start:stop] for start, stop in pairwise(found["offsets"])]
