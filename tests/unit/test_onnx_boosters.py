@@ -11,9 +11,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import metricwise as mw
+from metricwise.estimators.selection.booster import BoosterClassifier
 from metricwise.persistence.boosters.conversion import find_learner, make_stored_booster
 from metricwise.persistence.exports.onnx_trees import convert_boosted_trees
-from tests.unit.boosters import FIT, make_problem
+from tests.unit.boosters import FIT, make_problem, skip_unless_it_composes
 
 skl2onnx = pytest.importorskip("skl2onnx", reason="skl2onnx is not installed")
 runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
@@ -27,6 +28,12 @@ each_library = pytest.mark.parametrize("library", FIT)
 def _run(graph: Any, samples: np.ndarray) -> Any:
     session = runtime.InferenceSession(graph.SerializeToString(), providers=["CPUExecutionProvider"])
     return session.run(None, {"X": samples})
+
+
+def _assert_same(model: Any) -> None:
+    labels, scores = _run(mw.to_onnx(model, PROBLEM.X), PROBLEM.X)
+    np.testing.assert_array_equal(labels, model.predict(PROBLEM.X))
+    np.testing.assert_allclose(scores, model.decision_function(PROBLEM.X), rtol=1e-4, atol=1e-4)
 
 
 @each_library
@@ -46,18 +53,24 @@ def test_graphs_of_boosters_have_the_same_probabilities(library: str, seed: int,
 
 @each_library
 def test_graphs_of_models_around_boosters_compute_the_same(library: str) -> None:
+    skip_unless_it_composes(library)
     booster = FIT[library](PROBLEM._replace(y=BINARY, n_classes=2), 0)  # trained again by what follows
     for model in (
         mw.PlugInClassifier(booster, cv=2),
         mw.MetricClassifier("f1", candidates={"booster": make_pipeline(StandardScaler(), booster)}),
     ):
-        model.fit(PROBLEM.X, BINARY)
-        session = runtime.InferenceSession(
-            mw.to_onnx(model, PROBLEM.X).SerializeToString(), providers=["CPUExecutionProvider"]
-        )
-        labels, scores = session.run(["label", "scores"], {"X": PROBLEM.X})
-        np.testing.assert_array_equal(labels, model.predict(PROBLEM.X))
-        np.testing.assert_allclose(scores, model.decision_function(PROBLEM.X), rtol=1e-4, atol=1e-4)
+        _assert_same(model.fit(PROBLEM.X, BINARY))
+
+
+@pytest.mark.parametrize("y", [BINARY, np.array(["no", "yes"])[BINARY], PROBLEM.y])
+def test_graphs_of_ensembles_of_boosters_compute_the_same(y: np.ndarray) -> None:
+    candidates = {
+        name: BoosterClassifier(name, {"iterations" if name == "catboost" else "n_estimators": 5}) for name in FIT
+    }
+    candidates["other"] = BoosterClassifier("lightgbm", {"n_estimators": 40, "num_leaves": 3})
+    measure, pos_label = ("f1_macro", None) if y is PROBLEM.y else ("f1", "yes" if y.dtype.kind == "U" else None)
+    model = mw.MetricClassifier(measure, candidates=candidates, pos_label=pos_label).fit(PROBLEM.X, y)
+    _assert_same(model)
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from sklearn.preprocessing import OrdinalEncoder, StandardScaler
 import metricwise as mw
 from metricwise.persistence.boosters.settings import TRAINING_SETTINGS
 from metricwise.persistence.boosters.stored import StoredBooster
-from tests.unit.boosters import FIT, make_problem
+from tests.unit.boosters import FIT, make_problem, skip_unless_it_composes
 
 lightgbm = pytest.importorskip("lightgbm", reason="boosters are saved only where they are installed")
 xgboost = pytest.importorskip("xgboost", reason="boosters are saved only where they are installed")
@@ -223,6 +223,7 @@ def test_settings_and_requests_are_kept(library: str, tmp_path: Path) -> None:
 
 @each_library
 def test_boosters_in_pipelines_and_selected_models_are_saved(library: str, tmp_path: Path) -> None:
+    skip_unless_it_composes(library)
     frame = pd.DataFrame({"word": np.array(["a", "b", "c"])[PROBLEM.y % 3], "number": PROBLEM.X[:, -1]})
     columns = ColumnTransformer(
         [("words", OrdinalEncoder(), ["word"]), ("numbers", StandardScaler(), ["number"])], sparse_threshold=0.0

@@ -11,6 +11,7 @@ from sklearn.pipeline import Pipeline
 from metricwise.decisions.decision import Sigmoid
 from metricwise.decisions.scoring import SMALLEST_PROBABILITY
 from metricwise.decisions.task import Task
+from metricwise.estimators.selection.booster import BoosterClassifier
 from metricwise.estimators.selection.preprocessing import Dense, FilledColumns, Prepared
 from metricwise.persistence.boosters.conversion import find_learner, make_stored_booster
 from metricwise.persistence.exports.linear import extract_log_odds
@@ -49,8 +50,8 @@ def _sends_missing_values_on(learner: Prepared) -> bool:
     return isinstance(learner.transformer_, FilledColumns) and isinstance(learner.learner_, BaseEnsemble)
 
 
-def average_scores(model: Any, X: Any, version: int) -> Any:
-    """Return the graph of the calibrated scores of the selected models, averaged."""
+def combine_scores(model: Any, X: Any, version: int) -> Any:
+    """Return the graph of the calibrated scores of the selected models, combined."""
     from skl2onnx.algebra.onnx_ops import OnnxAdd, OnnxMul
 
     ensemble, total = model._ensemble, None
@@ -60,7 +61,8 @@ def average_scores(model: Any, X: Any, version: int) -> Any:
         part = OnnxMul(scores, np.array([weight * line.slope]), op_version=version)
         part = OnnxAdd(part, np.array([weight * line.intercept]), op_version=version)
         total = part if total is None else OnnxAdd(total, part, op_version=version)
-    return total
+    rest = (1.0 - ensemble.weights.sum()) * np.atleast_1d(ensemble.prior)  # of what weights add to the prior
+    return OnnxAdd(total, rest, op_version=version)
 
 
 def _learner_scores(task: Task, prior: Any, learner: Any, X: Any, version: int) -> Any:
@@ -100,10 +102,8 @@ def probability_scores(task: Task, learner: Any, X: Any, version: int) -> Any:
         *steps, learner = _list_steps(learner)
         for step in steps:
             X = _transform(step, X, version)
-    if (name := find_learner(learner)) is not None:
-        learner = make_stored_booster(learner, name)
     options = {"zipmap": False}
-    chances = OnnxSubEstimator(learner, X, op_version=version, options=options)[1]
+    chances = OnnxSubEstimator(_get_convertible(learner), X, op_version=version, options=options)[1]
     # The mask of the positive class among those of the learner, or the numbers of all classes.
     codes = task.encode(learner.classes_)
     at = np.argmax(codes) if task.is_binary else np.argsort(codes)
@@ -115,6 +115,13 @@ def probability_scores(task: Task, learner: Any, X: Any, version: int) -> Any:
         return OnnxLog(inside, op_version=version)
     odds = OnnxDiv(inside, OnnxSub(np.array([1.0]), inside, op_version=version), op_version=version)
     return OnnxLog(odds, op_version=version)
+
+
+def _get_convertible(learner: Any) -> Any:
+    """Return a booster in the form that has a converter, with the numbers of its classes as labels; others as given."""
+    booster = learner.learner_ if isinstance(learner, BoosterClassifier) else learner
+    name = find_learner(booster)
+    return booster if name is None else make_stored_booster(booster, name)
 
 
 def _list_steps(learner: Pipeline | Prepared) -> list[Any]:

@@ -8,8 +8,8 @@ import numpy as np
 
 from metricwise.persistence.exports.linear import LinearScores, extract_linear_scores, margin_at_zero
 from metricwise.persistence.exports.onnx_ensembles import (
-    average_scores,
     check_ensemble,
+    combine_scores,
     probability_scores,
     selects_models,
 )
@@ -185,10 +185,10 @@ def _convert_thresholded(operator: Any, model: Any, version: int) -> Any:
 
 
 def _convert_ensemble(operator: Any, model: Any, version: int) -> Any:
-    """Return the graph of the averaged scores of the selected models minus thresholds or offsets."""
+    """Return the graph of the combined scores of the selected models minus thresholds or offsets."""
     from skl2onnx.algebra.onnx_ops import OnnxAdd, OnnxArgMax
 
-    scores = average_scores(model, operator.inputs[0], version)
+    scores = combine_scores(model, operator.inputs[0], version)
     margins = OnnxAdd(scores, np.atleast_1d(margin_at_zero(model)), op_version=version)
     if model._task.is_binary:
         return _add_decision(operator, model, _orient(model, margins, version), version)
