@@ -235,8 +235,8 @@ def select(y: Any = Y, measure: str = "f1", **settings: Any) -> Any:
 
 
 SELECTED = {
-    "one linear": lambda: select(candidates=["logistic"]),
-    "first class": lambda: select(WORDS, candidates=["logistic"], pos_label="no"),
+    "one linear": lambda: select(candidates={"logistic": LogisticRegression()}),
+    "first class": lambda: select(WORDS, candidates={"logistic": LogisticRegression()}, pos_label="no"),
     "trees": lambda: select(candidates={"forest": RandomForestClassifier(10, random_state=0)}),
     "average": lambda: select(
         candidates={"bayes": GaussianNB(), "svm": LinearSVC(), "forest": RandomForestClassifier(10, random_state=0)}
