@@ -19,6 +19,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OrdinalEncoder, StandardScaler
 
 import metricwise as mw
+from metricwise.estimators.selection.booster import BoosterClassifier
 from metricwise.persistence.boosters.settings import TRAINING_SETTINGS
 from metricwise.persistence.boosters.stored import StoredBooster
 from tests.unit.boosters import FIT, make_problem, skip_unless_it_composes
@@ -237,6 +238,26 @@ def test_boosters_in_pipelines_and_selected_models_are_saved(library: str, tmp_p
         model.fit(X, BINARY)
         loaded = save_and_load(model, tmp_path)
         np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+
+
+@each_library
+def test_selected_candidates_are_saved(library: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = {"iterations" if library == "catboost" else "n_estimators": 5}
+    frame = pd.DataFrame(PROBLEM.X).rename(columns=str)
+    labels = np.array(["no", "yes"])[BINARY]
+    candidates = {"booster": BoosterClassifier(library, settings, n_categorical=0)}
+    model = mw.MetricClassifier("f1", candidates=candidates, pos_label="yes").fit(frame, labels)
+    mw.save(model, tmp_path / "model.mw")
+    expected = model.decision_function(frame)
+    monkeypatch.setitem(sys.modules, library, None)
+    loaded = mw.load(tmp_path / "model.mw")
+    np.testing.assert_allclose(loaded.decision_function(frame), expected, rtol=1e-6, atol=1e-6)
+    np.testing.assert_array_equal(loaded.predict(frame), model.predict(frame))
+
+
+def test_candidates_that_name_files_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(mw.ModelFileError, match="a booster sets 'train_dir', which model files do not hold: leave it"):
+        mw.save(BoosterClassifier("catboost", {"train_dir": str(tmp_path)}), tmp_path / "model.mw")
 
 
 # ------------------------------------------------------------------------------------------------------------- refusals
