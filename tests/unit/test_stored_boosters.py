@@ -83,6 +83,29 @@ def test_samples_of_every_type_predict_the_same(library: str, dtype: str, tmp_pa
 
 
 @each_library
+@pytest.mark.parametrize("seed", [1, 3])  # with categories, missing values above all thresholds, and zeros for them
+def test_predictions_leave_samples_as_they_are(library: str, seed: int, tmp_path: Path) -> None:
+    problem = make_problem(seed)
+    loaded = save_and_load(FIT[library](problem, seed), tmp_path)
+    for dtype in (np.float32, np.float64):
+        X = problem.X.astype(dtype)
+        X[:, 0] += 0.25  # codes with a fraction
+        before = X.copy()
+        loaded.predict(X)
+        np.testing.assert_array_equal(X, before)
+
+
+@each_library
+def test_frames_of_polars_predict_the_same(library: str, tmp_path: Path) -> None:
+    polars = pytest.importorskip("polars", reason="polars is not installed")
+    names = [f"x{k}" for k in range(PROBLEM.X.shape[1])]
+    model = make_booster(library).fit(pd.DataFrame(PROBLEM.X, columns=names), BINARY)
+    loaded = save_and_load(model, tmp_path)
+    frame = polars.DataFrame(PROBLEM.others, schema=names)
+    np.testing.assert_array_equal(loaded.predict_proba(frame), loaded.predict_proba(frame.to_pandas()))
+
+
+@each_library
 def test_sparse_samples_predict_the_same(library: str, tmp_path: Path) -> None:
     X = sparse.random(120, 5, density=0.4, format="csr", random_state=0)
     y = (X.toarray()[:, 0] > 0.2).astype(int)

@@ -52,6 +52,8 @@ class LightGBMSamples:
             numbers = np.asarray(X)
         if numbers.dtype not in (np.float32, np.float64):
             numbers = numbers.astype(np.float32)
+        if self.categorical.size == 0:
+            return np.ascontiguousarray(numbers, dtype=np.float64)
         converted = np.array(numbers, dtype=np.float64, order="C")
         converted[:, self.categorical] = np.trunc(converted[:, self.categorical])
         return converted
@@ -94,7 +96,8 @@ class XGBoostSamples:
             numbers[entries.row, entries.col] = _round(entries.data)
         else:
             numbers = _round(np.asarray(X))
-        numbers[numbers == np.float32(self.missing)] = np.nan
+        if not np.isnan(self.missing):
+            numbers[numbers == np.float32(self.missing)] = np.nan
         return numbers
 
 
@@ -142,7 +145,7 @@ def _encode_frame(frame: Any, categories: list[list[Any]], new: float = np.nan) 
     """Return the numbers of a data frame, with codes in the place of categories; ``new`` for those not in training."""
     import pandas as pd
 
-    frame = pd.DataFrame(frame, copy=False)
+    frame = frame.to_pandas() if hasattr(frame, "to_pandas") else frame  # frames of polars and others
     positions = [k for k, dtype in enumerate(frame.dtypes) if isinstance(dtype, pd.CategoricalDtype)]
     if len(positions) != len(categories):
         raise ValueError(
