@@ -8,34 +8,17 @@ from typing import Any
 import numpy as np
 from sklearn import config_context
 
+from metricwise.persistence.boosters.catboost_trees import extract_catboost
+from metricwise.persistence.boosters.lightgbm_trees import extract_lightgbm
 from metricwise.persistence.boosters.settings import get_settings
 from metricwise.persistence.boosters.stored import BoostedTrees, StoredBooster
+from metricwise.persistence.boosters.xgboost_trees import extract_xgboost
 
-
-def _extract_lightgbm(model: Any) -> BoostedTrees:
-    from metricwise.persistence.boosters.lightgbm_trees import extract_lightgbm
-
-    return extract_lightgbm(model)
-
-
-def _extract_xgboost(model: Any) -> BoostedTrees:
-    from metricwise.persistence.boosters.xgboost_trees import extract_xgboost
-
-    return extract_xgboost(model)
-
-
-def _extract_catboost(model: Any) -> BoostedTrees:
-    from metricwise.persistence.boosters.catboost_trees import extract_catboost
-
-    return extract_catboost(model)
-
-
-# Imported when a model of the library is saved: they load compiled code.
 LEARNERS: dict[str, Callable[[Any], BoostedTrees]] = {
-    "lightgbm.LGBMClassifier": _extract_lightgbm,
-    "xgboost.XGBClassifier": _extract_xgboost,
-    "xgboost.XGBRFClassifier": _extract_xgboost,
-    "catboost.CatBoostClassifier": _extract_catboost,
+    "lightgbm.LGBMClassifier": extract_lightgbm,
+    "xgboost.XGBClassifier": extract_xgboost,
+    "xgboost.XGBRFClassifier": extract_xgboost,
+    "catboost.CatBoostClassifier": extract_catboost,
 }
 
 

@@ -19,20 +19,20 @@ from metricwise.persistence.boosters.stored import BoostedTrees
 _LINKS = {"binary": SIGMOID, "cross_entropy": SIGMOID, "multiclass": SOFTMAX, "multiclassova": ONE_VS_REST}
 _IS_CATEGORICAL, _DEFAULT_LEFT = 1, 2  # bits of decision_type, above them the kind of missing values
 _NO_MISSING, _ZERO_MISSING = 0, 1
-_AFTER_CATEGORIES = "\npandas_categorical:"
-_NO_LINES = "average_output"  # the trees of a random forest are averaged
+_BEFORE_CATEGORIES = "\npandas_categorical:"
+_AVERAGED = "average_output"  # the trees of a random forest are averaged
 
 
 def extract_lightgbm(model: Any) -> BoostedTrees:
     """Return the trees of a trained LGBMClassifier up to its best iteration; ValueError if they are of another kind."""
     if any(model.get_params().get(name) for name in ("pred_early_stop", "pred_early_stopping")):
         raise ValueError("pred_early_stop=True approximates predictions: leave it out")
-    text, _, categories = model.booster_.model_to_string().partition(_AFTER_CATEGORIES)
+    text, _, categories = model.booster_.model_to_string().partition(_BEFORE_CATEGORIES)
     header, *trees = text.partition("\nend of trees")[0].split("\nTree=")
     settings = _read_lines(header)
     link, steepness = _read_objective(settings.get("objective", "of a function"))
     n_columns = int(settings["num_tree_per_iteration"])
-    factor = steepness * (n_columns / len(trees) if _NO_LINES in header.splitlines() else 1.0)
+    factor = steepness * (n_columns / len(trees) if _AVERAGED in header.splitlines() else 1.0)
     assembly = NodeTreeAssembly(np.float64)
     for number, tree in enumerate(trees):
         _add_tree(assembly, _read_lines(tree), factor, number % n_columns)
