@@ -115,6 +115,22 @@ def test_sparse_samples_predict_the_same(library: str, tmp_path: Path) -> None:
     assert_same_predictions(loaded, model, X.toarray())
 
 
+@each_library
+def test_continued_training_and_offsets_predict_the_same(library: str, tmp_path: Path) -> None:
+    X, offsets = PROBLEM.X, np.linspace(-1.0, 1.0, BINARY.size)
+    first = make_booster(library).fit(X, BINARY)
+    earlier = {"xgb_model" if library == "xgboost" else "init_model": first}
+    models = [make_booster(library).fit(X, BINARY, **earlier)]
+    if library == "catboost":
+        models.append(make_booster(library).fit(catboost.Pool(X, BINARY, baseline=offsets[:, None])))
+    else:
+        setting = {"init_score" if library == "lightgbm" else "base_margin": offsets}
+        models.append(make_booster(library).fit(X, BINARY, **setting))
+        models.append(make_booster(library).fit(np.zeros_like(X), BINARY))  # trees of one leaf
+    for model in models:
+        assert_same_predictions(save_and_load(model, tmp_path), model, X)
+
+
 @pytest.mark.filterwarnings("ignore:The argument 'eval_set'")  # whose successor LightGBM 4.6 does not have
 @each_library
 def test_early_stopping_is_kept(library: str, tmp_path: Path) -> None:
