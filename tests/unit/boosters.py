@@ -45,8 +45,10 @@ def make_problem(seed: int, n_samples: int = 150) -> Problem:
 
 def skip_unless_it_composes(library: str) -> None:
     """Skip a test of a booster inside other estimators if it lacks the tags of scikit-learn 1.6."""
-    if library == "xgboost" and not hasattr(pytest.importorskip("xgboost").XGBClassifier, "__sklearn_tags__"):
-        pytest.skip("XGBoost before 2.1.4 does not work inside estimators of scikit-learn 1.6")
+    if library == "xgboost":
+        tags = pytest.importorskip("xgboost", reason=_REASON).XGBClassifier().__sklearn_tags__()
+        if tags.estimator_type != "classifier":
+            pytest.skip("XGBoost before 2.1.4 does not work inside estimators of scikit-learn 1.6")
 
 
 def _fit_lightgbm(problem: Problem, seed: int) -> Any:
