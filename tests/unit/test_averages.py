@@ -58,6 +58,14 @@ def test_averages_are_found_by_name():
         get_measure("roc_auc_macro")
 
 
+@pytest.mark.parametrize("average", ["macro", "micro", "weighted"])
+def test_the_table_of_one_of_two_classes_has_the_averages_of_scikit_learn(average):
+    truth, found = TRUTH > 1, FOUND > 0
+    tables = matrix_table(np.column_stack([truth, truth]), np.column_stack([found, truth]), WEIGHT)
+    values = Averaged(FBeta(), average).value(tables.tp, tables.fp, tables.fn, tables.tn)
+    assert values == pytest.approx([f1_score(truth, found, average=average, sample_weight=WEIGHT), 1.0])
+
+
 def test_measures_without_an_average_raise():
     with pytest.raises(TypeError, match="base must be a measure of the contingency table"):
         Averaged(RocAuc())
@@ -65,5 +73,9 @@ def test_measures_without_an_average_raise():
         Averaged(FBeta(), "mean")
     with pytest.raises(ValueError, match="averages over samples of a multilabel target"):
         Averaged(FBeta(), "samples").score(TRUTH, FOUND)
+    with pytest.raises(ValueError, match="averages over samples of a multilabel target"):
+        Averaged(FBeta(), "samples").value(1.0, 1.0, 1.0, 1.0)
+    with pytest.raises(TypeError, match="'f1_macro' is an average itself"):
+        Averaged(Averaged(FBeta()))
     with pytest.raises(ValueError, match="must have the same shape, got"):
         Averaged(FBeta()).score(TRUTH, FOUND[:-1])

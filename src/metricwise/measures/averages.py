@@ -50,6 +50,8 @@ class Averaged:
     def __post_init__(self) -> None:
         if not (isinstance(self.base, Measure) and isinstance(self.base, CountsTable)) or isinstance(self.base, type):
             raise TypeError(f"base must be a measure of the contingency table, such as FBeta(), got {self.base!r}.")
+        if isinstance(self.base, Averaged):
+            raise TypeError(f"base must be a measure of one table, but {self.base.name!r} is an average itself.")
         if isinstance(self.base, IsCost):
             raise TypeError(f"base must be a measure of which more is better, but {self.base.name!r} is a cost.")
         if self.average not in AVERAGES:
@@ -59,6 +61,19 @@ class Averaged:
     def name(self) -> str:
         """The name of the measure followed by the average: "f1_macro"."""
         return f"{self.base.name}_{self.average}"
+
+    def value(self, tp: Any, fp: Any, fn: Any, tn: Any) -> Any:
+        """Return the average over two classes, given the table of one: the other has the mirrored table.
+
+        Examples
+        --------
+        >>> from metricwise.measures import Averaged, FBeta
+        >>> float(Averaged(FBeta(), "micro").value(tp=3.0, fp=1.0, fn=1.0, tn=5.0))
+        0.8
+        """
+        self._refuse_samples()
+        mirrored = ((tp, tn), (fp, fn), (fn, fp), (tn, tp))
+        return self.of_tables(*(np.stack(np.broadcast_arrays(*both), axis=-1) for both in mirrored))
 
     def of_tables(self, tp: Floats, fp: Floats, fn: Floats, tn: Floats) -> Any:
         """Return the average over tables whose last axis runs over the classes (over the samples for "samples")."""
@@ -76,11 +91,7 @@ class Averaged:
         if truth.shape != predicted.shape or truth.ndim not in (1, 2):
             raise ValueError(f"y and the prediction must have the same shape, got {truth.shape} and {predicted.shape}.")
         if truth.ndim == 1:
-            if self.average == "samples":
-                raise ValueError(
-                    f"{self.name!r} averages over samples of a multilabel target, but y has one dimension; "
-                    "pass a matrix of 0 and 1, one column per label."
-                )
+            self._refuse_samples()
             classes = np.unique(np.concatenate([truth, predicted]))
             truth, predicted = truth[:, None] == classes, predicted[:, None] == classes
         weight = np.ones(len(truth))
@@ -92,6 +103,13 @@ class Averaged:
             return float(np.average(self.evaluate_tables(cells), weights=weight))
         table = matrix_table(truth != 0, predicted != 0, weight)
         return float(self.of_tables(table.tp, table.fp, table.fn, table.tn))
+
+    def _refuse_samples(self) -> None:
+        if self.average == "samples":
+            raise ValueError(
+                f"{self.name!r} averages over samples of a multilabel target, but y has one dimension; "
+                "pass a matrix of 0 and 1, one column per label."
+            )
 
     def evaluate_tables(self, cells: Table) -> Floats:
         """Return the base measure of each table, without averaging."""
