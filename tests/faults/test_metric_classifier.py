@@ -22,6 +22,26 @@ class Failing(LogisticRegression):
         raise ValueError("the solver failed")
 
 
+class PackageError(Exception):
+    """An error of another package, as CatBoost and LightGBM have."""
+
+
+class FailingElsewhere(LogisticRegression):
+    """A learner that raises an error of its own."""
+
+    def fit(self, X, y, sample_weight=None):
+        raise PackageError("the package failed")
+
+
+class Undefined(LogisticRegression):
+    """A learner that does not know the probabilities of one sample."""
+
+    def predict_proba(self, X):
+        chances = super().predict_proba(X)
+        chances[0] = np.nan
+        return chances
+
+
 def expect_error(error, message, y=Y, samples=X, sample_weight=None, **settings):
     with pytest.raises(error, match=message):
         MetricClassifier(**{"candidates": LINEAR, **settings}).fit(samples, y, sample_weight=sample_weight)
@@ -94,6 +114,34 @@ def test_a_failing_candidate_is_dropped_with_a_warning():
     with pytest.warns(UserWarning, match="candidate broken failed and is dropped: the solver failed"):
         model = MetricClassifier(candidates={"broken": Failing(), **LINEAR}).fit(X, Y)
     assert model.leaderboard_.set_index("candidate").loc["broken", "why_dropped"] == "failed: the solver failed"
+
+
+def test_errors_of_other_packages_drop_a_candidate():
+    with pytest.warns(UserWarning, match="candidate broken failed and is dropped: the package failed"):
+        model = MetricClassifier(candidates={"broken": FailingElsewhere(), **LINEAR}).fit(X, Y)
+    assert model.leaderboard_["candidate"].tolist() == ["linear", "broken"]
+
+
+@pytest.mark.parametrize("kind", ["binary", "ranking", "multiclass", "multilabel"])
+def test_candidates_without_finite_scores_are_dropped(kind):
+    y = {"multiclass": Y + (X[:, 0] > 1.0), "multilabel": np.column_stack([Y, X[:, 0] > 0])}.get(kind, Y)
+    measure = {"binary": "f1", "ranking": "roc_auc"}.get(kind, "f1_macro")
+    with pytest.warns(UserWarning, match="candidate broken failed .* NaN or infinite scores"):
+        model = MetricClassifier(measure, candidates={"broken": Undefined(), **LINEAR}, cv=2).fit(X, y)
+    assert model.leaderboard_["candidate"].tolist() == ["linear", "broken"]
+    assert np.isfinite(model.predict_proba(X)).all()
+
+
+def test_folds_of_one_class_are_named():
+    negatives, everyone = np.flatnonzero(Y == 0), np.arange(300)
+    rest = np.setdiff1d(everyone, negatives[:50])
+    expect_error(ValueError, "test samples of one class only", cv=[(rest, negatives[:50])])
+    expect_error(ValueError, "fold 2 of cv has training samples of one class", cv=[(rest, rest), (negatives, everyone)])
+
+
+def test_no_candidates_raise():
+    expect_error(ValueError, "candidates is empty", candidates={})
+    expect_error(ValueError, "candidates is empty", candidates=[])
 
 
 @pytest.mark.filterwarnings("ignore:candidate broken failed")

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import approx_fprime
+from scipy.special import logit
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
@@ -102,3 +103,31 @@ def test_a_sample_of_weight_two_is_two_samples():
         task, np.repeat(target, counts), np.ones(counts.sum()), [np.repeat(p, counts) for p in parts], prior
     )
     np.testing.assert_allclose(weighted, repeated, atol=1e-4)
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.sampled_from(["binary", "multiclass", "multilabel"]),
+    st.integers(0, 10_000),
+    st.integers(20, 200),
+    st.lists(st.floats(0.0, 3.0), min_size=2, max_size=5),
+)
+def test_an_ensemble_has_at_most_the_loss_of_its_best_member_and_the_penalty(kind, seed, n_samples, strengths):
+    random = np.random.default_rng(seed)
+    codes = np.arange(n_samples) % 3
+    columns = codes[:, None] == np.arange(3)
+    task, target, prior = {
+        "binary": (Binary(np.array([0, 1]), FBeta(), 1), columns[:, 0], logit(1.0 / 3.0)),
+        "multiclass": (Multiclass(np.arange(3), FBeta()), codes, np.full(3, -np.log(3.0))),
+        "multilabel": (Multilabel(np.arange(3), FBeta(), False), columns, np.full(3, logit(1.0 / 3.0))),
+    }[kind]
+    truth = columns[:, 0] if kind == "binary" else columns
+    parts = [prior + strength * (truth - 0.3) + random.normal(size=truth.shape) for strength in strengths]
+    weights = stack_scores(task, target, np.ones(n_samples), parts, prior)
+
+    def loss(scores):
+        return task.log_loss(ScoredSamples(target, scores, np.ones(n_samples))).value
+
+    members = [loss(part) for part, weight in zip(parts, weights, strict=True) if weight]
+    penalty = 1.0 / (n_samples * loss(np.broadcast_to(prior, truth.shape)))
+    assert loss(combine_scores(weights, parts, prior)) <= min(members) + penalty + 1e-6

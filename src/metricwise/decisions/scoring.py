@@ -53,9 +53,9 @@ def log_odds(probabilities: Floats) -> Floats:
     return values
 
 
-def prior_log_odds(share: Any, n_samples: int) -> Any:
+def prior_log_odds(share: Any, n_samples: float) -> Any:
     """Return the log-odds of shares of the samples, finite also for labels that all of them have, or none."""
-    least = 0.5 / max(n_samples, 1)
+    least = 0.5 / max(n_samples, 1.0)
     return logit(np.clip(share, least, 1.0 - least))
 
 

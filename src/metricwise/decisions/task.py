@@ -53,7 +53,7 @@ class Task(ABC):
         """Return the scores of samples: log-odds, log-probabilities or decision values."""
 
     @abstractmethod
-    def prior_scores(self, target: Labels) -> Any:
+    def prior_scores(self, target: Labels, weights: Floats) -> Any:
         """Return the scores of samples of which nothing is known: log-odds or log-probabilities of the classes."""
 
     @abstractmethod

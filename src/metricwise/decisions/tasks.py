@@ -71,8 +71,8 @@ class Binary(Task):
     def scores(self, model: Any, X: Any) -> Floats:
         return binary_scores(model, X, self.positive)
 
-    def prior_scores(self, target: Labels) -> float:
-        return float(prior_log_odds(np.mean(target), len(target)))
+    def prior_scores(self, target: Labels, weights: Floats) -> float:
+        return float(prior_log_odds(np.average(target, weights=weights), weights.sum()))
 
     def limit_certainty(self, model: Any, scores: Floats, prior: Any) -> Floats:
         return limit_log_odds(scores, prior) if gives_probabilities(model) else scores
@@ -153,8 +153,8 @@ class Multiclass(Task):
     def scores(self, model: Any, X: Any) -> Floats:
         return class_scores(model, X, self.classes)
 
-    def prior_scores(self, target: Labels) -> Floats:
-        return np.asarray(np.log(np.mean(self._columns(target), axis=0)))
+    def prior_scores(self, target: Labels, weights: Floats) -> Floats:
+        return np.asarray(np.log(np.average(self._columns(target), axis=0, weights=weights)))
 
     def limit_certainty(self, model: Any, scores: Floats, prior: Any) -> Floats:
         return np.maximum(scores, prior - MOST_CERTAIN) if gives_probabilities(model) else scores
@@ -249,8 +249,8 @@ class Multilabel(Task):
     def learner_probabilities(self, model: Any, X: Any) -> Floats:
         return np.asarray(expit(self.scores(model, X)))
 
-    def prior_scores(self, target: Labels) -> Floats:
-        return np.asarray(prior_log_odds(np.mean(target, axis=0), len(target)))
+    def prior_scores(self, target: Labels, weights: Floats) -> Floats:
+        return np.asarray(prior_log_odds(np.average(target, axis=0, weights=weights), weights.sum()))
 
     def limit_certainty(self, model: Any, scores: Floats, prior: Any) -> Floats:
         columns = zip(model, scores.T, prior, strict=True)

@@ -260,7 +260,7 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
                 outcome = halving.run(candidates)
                 with record_warnings():  # what concerns the selected model is reported when it is trained
                     mixture = best_mixture(halving, outcome.rung, outcome.finalists)
-                mixture = keep_affordable(halving, outcome.rung, mixture)
+                    mixture = keep_affordable(halving, outcome.rung, mixture)
                 drop_unused(outcome.finalists, mixture)
                 final = self._fit_final(halving, outcome, mixture, testing)
             mixture = show_runs(outcome.runs, mixture, measure, self._n_judged)

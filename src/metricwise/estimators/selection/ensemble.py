@@ -56,10 +56,10 @@ def best_mixture(halving: SuccessiveHalving, rung: Rung, finalists: list[Candida
     data, samples, prior = halving.data, rung.test_samples, halving.prior
     parts, sample_weights = [run.scores for run in ranked], data.sample_weights[samples]
     weights = stack_scores(halving.task, data.target[samples], sample_weights, parts, prior)
-    alone = Mixture(ranked[:1], np.ones(1), prior, ranked[0].scores, ranked[0].value)
-    chosen = np.flatnonzero(weights)
-    if chosen.tolist() == [0]:
-        return alone
+    alone, chosen = _take_alone(ranked[0], prior), np.flatnonzero(weights)
+    if chosen.size == 1:
+        single = _take_alone(ranked[int(chosen[0])], prior)
+        return single if _keeps_constraints(halving, rung, single.scores) else alone
     scores = combine_scores(weights, parts, prior)
     if not _keeps_constraints(halving, rung, scores):
         return alone
@@ -67,6 +67,10 @@ def best_mixture(halving: SuccessiveHalving, rung: Rung, finalists: list[Candida
     mixture = Mixture([ranked[number] for number in chosen], weights[chosen], prior, scores, value)
     gains = _draw_values(halving, rung, mixture) - _draw_values(halving, rung, alone)
     return mixture._replace(gain=Difference(ranked[0].candidate.title, value - alone.value, middle_of(gains)))
+
+
+def _take_alone(run: CandidateRun, prior: Any) -> Mixture:
+    return Mixture([run], np.ones(1), prior, run.scores, run.value)
 
 
 def drop_unused(finalists: list[CandidateRun], mixture: Mixture) -> None:

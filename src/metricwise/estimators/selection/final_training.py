@@ -17,7 +17,7 @@ from metricwise._typing import Floats, Indices
 from metricwise.estimators.selection.candidate_run import CandidateRun
 from metricwise.estimators.selection.clock import Clock, OutOfTimeError, run_within
 from metricwise.estimators.selection.ensemble import AveragedModels, Mixture, best_mixture
-from metricwise.estimators.selection.halving import LEARNER_ERRORS, SuccessiveHalving, limit_scores
+from metricwise.estimators.selection.halving import SuccessiveHalving, limit_scores
 from metricwise.estimators.selection.learner_threads import fit_on_threads, restore_threads
 from metricwise.estimators.selection.rungs import Rung, make_held_out_rung
 
@@ -176,7 +176,7 @@ def _fit_within(halving: SuccessiveHalving, rung: Rung, run: CandidateRun, sampl
         model = run_within(limit, partial(part.fit, fit), halving.schedule.n_threads(samples.size))
     except OutOfTimeError:
         return None
-    except LEARNER_ERRORS as error:
+    except Exception as error:  # learners of other packages have errors of their own
         if not run.models:
             raise
         warnings.warn(

@@ -41,8 +41,6 @@ from metricwise.progress import Stage
 ReportProgress = Callable[[str], bool]
 Judge = Callable[[Floats], float]  # the measure as a function of the weights of the samples
 
-LEARNER_ERRORS = (ValueError, TypeError, MemoryError, np.linalg.LinAlgError)  # by which a learner fails
-
 _FIRST_SAMPLES = 2500
 _FIRST_MINORITY = 60  # minority samples, so that the first rung can separate candidates
 _FIRST_SAMPLES_ON_A_BUDGET = 1000
@@ -50,7 +48,7 @@ _FIRST_SAMPLES_IN_A_HURRY, _HURRY = 250, 30.0  # below this many seconds the fir
 _FIRST_MINORITY_ON_A_BUDGET = 10
 _FEWEST_TO_JUDGE = 1000  # samples; on fewer, learners that need many would be underrated
 _GROWTH = 4  # of the samples from rung to rung
-_FINALISTS, _LAST_FINALISTS = 6, 4  # after the first rung, and after later ones
+_FINALISTS, _LAST_FINALISTS = 6, 4  # after the first rung with enough samples to judge, and after later ones
 _TIMED_SAMPLES = 1000  # that a model scores to measure its time
 _RESAMPLES = 100
 _CLEARLY = 0.95
@@ -96,7 +94,7 @@ class SuccessiveHalving:
     stage: Stage = field(default_factory=Stage)
 
     def __post_init__(self) -> None:
-        self.prior = self.task.prior_scores(self.data.target)
+        self.prior = self.task.prior_scores(self.data.target, self.data.sample_weights)
         aim = self.task.aim(self.rule)
         self._is_ranking = aim is not None and aim.table is None
         strata, seed = self.task.strata(self.data.target), self.rule.seed
@@ -155,6 +153,7 @@ class SuccessiveHalving:
         """Score the samples by the remaining runs; return False if none of them finishes."""
         drawn: dict[int, Floats] = {}
         best = _best_of_enough(runs)
+        n_finalists = _FINALISTS if best is None else _LAST_FINALISTS
         numbers = [number for number in self._order(runs) if self._takes_part(runs[number], rung)]
         running = [runs[number] for number in numbers]
         for position, (number, run) in enumerate(zip(numbers, running, strict=True)):
@@ -169,8 +168,7 @@ class SuccessiveHalving:
             return False
         self._compare(runs, drawn)
         if _FEWEST_TO_JUDGE <= rung.samples.size < len(self.data.y):
-            is_first = all(one.n_samples in (0, rung.samples.size) or one.why_dropped for one in runs)
-            self._drop_dominated(runs, drawn, rung, _FINALISTS if is_first else _LAST_FINALISTS)
+            self._drop_dominated(runs, drawn, rung, n_finalists)
         return True
 
     def _order(self, runs: list[CandidateRun]) -> list[int]:
@@ -230,7 +228,9 @@ class SuccessiveHalving:
         try:
             with record_warnings() as in_this_process:
                 found = self._train_folds(run, score_fold, rung, limit)
-        except LEARNER_ERRORS as error:
+        except OutOfTimeError:
+            raise
+        except Exception as error:  # learners of other packages have errors of their own
             run.why_dropped, run.has_failed = f"failed: {error}", True
             warnings.warn(f"candidate {run.candidate.name} failed and is dropped: {error}", stacklevel=2)
             return None
@@ -273,7 +273,10 @@ class SuccessiveHalving:
         train = partial(
             score_out_of_fold, score_fold, rung.splits, rung.probe, self.n_jobs, n_side_by_side=n_side_by_side
         )
-        return run_within(limit, train, self.schedule.n_threads(n_trained))
+        found = run_within(limit, train, self.schedule.n_threads(n_trained))
+        if not (np.isfinite(found.scores).all() and np.isfinite(found.probe_scores).all()):
+            raise ValueError("it gives some samples NaN or infinite scores")
+        return found
 
     def _judge(self, run: CandidateRun, rung: Rung) -> Floats:
         """Record the measure of a run with its interval; return the measure on resamples, the same for all runs."""

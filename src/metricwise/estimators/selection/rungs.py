@@ -67,6 +67,8 @@ def make_rung(task: Task, data: TrainingData, cv: Any, seed: int, samples: Indic
             "candidates are judged on out-of-fold samples, but the rarest class has "
             f"{int(np.bincount(strata).min())} samples, of which {needed}: collect more samples of it"
         )
+    if not is_part and data.splits is not None:
+        _refuse_one_class(splits, strata)
     return Rung(samples, splits, task.draw_probe(data.target[samples], seed, most=_PROBE_SIZE))
 
 
@@ -90,6 +92,18 @@ def make_held_out_rung(task: Task, data: TrainingData, seed: int, samples: Indic
         warnings.simplefilter("ignore")  # fewer folds than usual are no concern of the user
         splits = data.take(samples).split(None, task.strata(data.target)[samples], seed, needed=True)
     return Rung(samples, splits, NO_SAMPLES) if splits else None
+
+
+def _refuse_one_class(splits: Splits, strata: Integers) -> None:
+    """Raise a ValueError if a fold of the user's own trains on one class only, or if all folds test only one."""
+    if np.unique(strata).size == 1:
+        return  # multilabel samples have no strata
+    remedy = "use folds with samples of all classes, such as those of StratifiedKFold"
+    for number, (train, _) in enumerate(splits, start=1):
+        if np.unique(strata[train]).size == 1:
+            raise ValueError(f"fold {number} of cv has training samples of one class only: {remedy}")
+    if np.unique(strata[np.concatenate([test for _, test in splits])]).size == 1:
+        raise ValueError(f"the folds of cv test samples of one class only, which choose no threshold: {remedy}")
 
 
 def _folds_of_part(cv: Any) -> Any:

@@ -64,12 +64,14 @@ def make_portfolio(wanted: Any, problem: Problem) -> Portfolio:
     Raises
     ------
     ValueError
-        If a name is unknown, or nothing that is wanted fits the measure and the samples.
+        If there is no candidate, a name is unknown, or nothing that is wanted fits the measure and the samples.
     ImportError
         If a name in a list needs a package that is not installed.
     FileNotFoundError
         If it needs weights that are not on disk.
     """
+    if not wanted:
+        raise ValueError("candidates is empty: use 'auto', a list of names, or a dictionary of your own estimators")
     if isinstance(wanted, dict):
         return Portfolio([Candidate(str(name), estimator) for name, estimator in wanted.items()], {})
     is_auto = isinstance(wanted, str) and wanted == "auto"
