@@ -62,7 +62,7 @@ class FinalModels(NamedTuple):
         """Return scores of the probe, samples that the fold models of the mixture were trained with.
 
         Fold models that are used as they are get their own scores: they are what the threshold was chosen for. Their
-        average would score a sample by the fold model that has not seen it as well, which is no shift of scores.
+        mean would score a sample by the fold model that has not seen it as well, which is no shift of scores.
         """
         X = take_samples(halving.data.X, mixture.runs[0].probe)
         parts = [

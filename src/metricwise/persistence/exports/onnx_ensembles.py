@@ -1,4 +1,4 @@
-"""ONNX graphs of the scores of learners, and of their average in `MetricClassifier`."""
+"""ONNX graphs of the scores of learners, and of their weighted sum in `MetricClassifier`."""
 
 from __future__ import annotations
 
