@@ -143,6 +143,7 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
     .. [1] K. Jamieson and A. Talwalkar (2016). Non-stochastic best arm identification and hyperparameter optimization.
        *Proceedings of the 19th International Conference on Artificial Intelligence and Statistics*, 240-248.
        Successive halving.
+    .. [2] L. Breiman (1996). Stacked regressions. *Machine Learning* 24, 49-64. Non-negative weights.
 
     Examples
     --------
@@ -154,7 +155,7 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
     >>> bool(low < model.expected_score_ < high)
     True
     >>> print(model.explain())  # doctest: +ELLIPSIS
-    Of 7 candidates, ... is chosen...
+    Of ... candidates, ... is chosen...
     """
 
     __stored_state__: ClassVar[StoredState] = ThresholdedClassifier.__stored_state__.extend(

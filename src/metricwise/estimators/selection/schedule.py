@@ -16,7 +16,9 @@ from metricwise.threads import available_cores, count_free_cores, threads_for
 _MARGIN = 1.2  # on the expected time of a training
 _SHARE_OF_FIRST_RUNG = 0.4  # of the time budget
 _SHARE_OF_FINAL = 0.25  # of the time budget, for training on more samples than candidates were compared on
-_DECISIONS_AT_LAST = 10  # thresholds chosen after the last candidate: for the ensemble, for each fold and for all samples
+_DECISIONS_AT_LAST = (
+    10  # thresholds chosen after the last candidate: for the ensemble, for each fold and for all samples
+)
 _FIXED_DECISION = 3000.0  # samples that take as long as what every choice of a threshold takes
 _SPARE = 0.05  # of the time budget, for all that is not measured
 

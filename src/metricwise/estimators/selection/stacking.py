@@ -77,7 +77,7 @@ def stack_scores(task: Task, target: Labels, sample_weights: Floats, parts: Sequ
 
 
 def _stack_few(loss: Callable[[Floats], Loss], parts: Sequence[Floats], penalty: float) -> Floats:
-    """Return weights as `stack` does, without candidates that would hardly count: their weights are zero."""
+    """Return weights as `stack` does, zero for candidates that would hardly count, times the factor of least loss."""
     weights, kept = stack(loss, parts, penalty), np.ones(len(parts), dtype=bool)
     while np.any(small := kept & (weights < _LEAST_SHARE * weights.sum())):
         kept &= ~small
