@@ -61,9 +61,10 @@ def choose_offsets(
 
 
 def _check_strategy(strategy: str, has_probabilities: bool) -> None:
-    known = ("auto", "bagged", "max", "expected")
-    if strategy not in known:
-        raise ValueError(f"for more than two classes threshold is one of {known}, got {strategy!r}")
+    if strategy not in ("auto", "bagged", "max", "expected"):
+        raise ValueError(
+            f"for more than two classes threshold is 'auto', 'bagged', 'max' or 'expected', got {strategy!r}"
+        )
     if strategy == "expected" and not has_probabilities:
         raise ValueError("threshold='expected' needs probabilities: use a classifier with predict_proba, or 'auto'")
 
