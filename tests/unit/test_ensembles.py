@@ -93,6 +93,17 @@ def test_fewer_candidates_stay_on_later_rungs(monkeypatch):
     assert board["why_dropped"].str.contains("not among the 4|clearly behind")[board["n_samples"] == 4000].all()
 
 
+def test_the_best_of_a_rung_is_the_first_of_the_next_where_the_user_stops():
+    X, y = make_classification(5000, 6, flip_y=0.1, random_state=0)
+    weak = make_pipeline(ColumnTransformer([("one", "passthrough", [0])]), GaussianNB())
+    model = MetricClassifier(
+        "f1", candidates={"weak": weak, **SEVERAL}, callback=lambda text: text.startswith("5000 samples")
+    ).fit(X, y)
+    board = model.leaderboard_
+    assert (board["n_samples"] == 5000).sum() == 1
+    assert board["candidate"][0] == "tree" and board["value"].max() == board["value"][0]
+
+
 @pytest.mark.parametrize("average", ["macro", "micro", "weighted"])
 def test_averages_over_two_classes_choose_a_threshold(average):
     X, y = make_classification(400, 6, weights=[0.7], flip_y=0.1, random_state=0)

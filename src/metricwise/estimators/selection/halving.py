@@ -172,9 +172,9 @@ class SuccessiveHalving:
         return True
 
     def _order(self, runs: list[CandidateRun]) -> list[int]:
-        """Return the numbers of the runs; with a time budget, the best on enough samples first, as time may run out."""
+        """Return the numbers of the runs, the best on enough samples first: time may run out, or the user may stop."""
         numbers = list(range(len(runs)))
-        if not self.schedule.is_limited or _best_of_enough(runs) is None:
+        if _best_of_enough(runs) is None:
             return numbers
         return sorted(numbers, key=lambda number: (-runs[number].n_samples, -np.nan_to_num(runs[number].value)))
 
