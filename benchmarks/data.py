@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from pathlib import Path
@@ -91,6 +91,33 @@ def view(name: str) -> tuple[Any, Mask]:
     """Return the samples of a binary problem, and which of them are positive."""
     X, y = _reader().binary(name)
     return X, y == 1
+
+
+@cache
+def problem_sizes() -> dict[str, int]:
+    """Return the number of classes of each table that the folder's ``load.py`` yields beside its data sets."""
+    return {name: int(codes.max()) + 1 for name, _, codes in _problems()}
+
+
+@lru_cache(maxsize=1)
+def problem(name: str) -> tuple[Any, NDArray[np.int64]]:
+    """Return the samples of one of these tables and their class codes; the rarer of two classes has code 1.
+
+    Raises
+    ------
+    SkippedError
+        Where the table is missing.
+    """
+    for found, X, codes in _problems():
+        if found == name:
+            return X, codes
+    raise SkippedError(f"the table {name} is missing from the data folder")
+
+
+def _problems() -> Iterator[tuple[str, Any, NDArray[np.int64]]]:
+    if not (folder() / "problems.npz").is_file():
+        raise SkippedError("the data set problems is missing from the data folder")
+    yield from _reader().problems()
 
 
 def _a9a() -> Task:

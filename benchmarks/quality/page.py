@@ -14,6 +14,7 @@ from scipy.stats import wilcoxon
 
 from benchmarks.papers.page import list_table
 from benchmarks.plots import paired_points
+from benchmarks.quality.running import read
 from benchmarks.quality.trials import MEASURES, PRECISION
 
 Record = dict[str, Any]
@@ -29,13 +30,6 @@ value is the mean over the splits of a problem; tests are Wilcoxon's signed-rank
 trials are stored in ``benchmarks/quality/results``. Learners inside scikit-learn's tuning do not depend on the measure:
 they are trained once for all measures, and their seconds count for every measure. Seconds are processor seconds, since
 other work may have run on the machine."""
-
-
-def read(path: Path) -> list[Record]:
-    """Return the trials of a file, an empty list if it does not exist."""
-    if not path.is_file():
-        return []
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 def write(results: Path, folder: Path, problems: Sequence[str]) -> Path:

@@ -33,10 +33,7 @@ FEWEST, MOST = 10, 200  # positives of a topic
 
 @dataclass(frozen=True)
 class Split:
-    """Training and test samples.
-
-    Dense features are standardised and terms of news weighted (tf-idf) by the training samples.
-    """
+    """Training and test samples; terms of news are weighted (tf-idf) by the training samples."""
 
     name: str
     X: Any
@@ -47,21 +44,30 @@ class Split:
 
 def names() -> list[str]:
     """Return the names of all problems: binary views of the data sets, and topics of news."""
-    return [*views(), *(f"topic {number}" for number in _topics())]
+    return [*views(), *(f"topic {number}" for number in topics())]
 
 
 @lru_cache(maxsize=1)
-def _topics() -> list[int]:
-    counts = np.asarray(load("reuters21578")["y"].sum(axis=0)).ravel()
+def topics() -> list[int]:
+    """Return the numbers of the topics of news with 10 to 200 positives."""
+    counts = np.asarray(_reuters()["y"].sum(axis=0)).ravel()
     return [int(number) for number in np.flatnonzero((counts >= FEWEST) & (counts <= MOST))]
 
 
 @lru_cache(maxsize=1)
+def _reuters() -> dict[str, Any]:
+    return load("reuters21578")
+
+
+def load_topic(name: str) -> tuple[Any, Mask]:
+    """Return the term counts of the news, and which of them have a topic such as "topic 2"."""
+    data = _reuters()
+    return data["X"], np.asarray(data["y"][:, int(name.removeprefix("topic "))]).ravel() == 1
+
+
+@lru_cache(maxsize=1)
 def _load(name: str) -> tuple[Any, Mask]:
-    if name.startswith("topic "):
-        data = load("reuters21578")
-        return data["X"], np.asarray(data["y"][:, int(name.removeprefix("topic "))]).ravel() == 1
-    return view(name)
+    return load_topic(name) if name.startswith("topic ") else view(name)
 
 
 def simulate(name: str, repetition: int, n_samples: int = 2000) -> Split:
@@ -75,7 +81,7 @@ def simulate(name: str, repetition: int, n_samples: int = 2000) -> Split:
 
 
 def split(name: str, repetition: int, most_samples: int = MOST_SAMPLES) -> Split:
-    """Return a problem with the random split of a repetition."""
+    """Return a problem with the random split of a repetition; dense features are standardised."""
     X, y = _load(name)
     n_train = min(most_samples, round(TRAINING_SHARE * len(y)))
     n_test = min(MOST_TEST_SAMPLES, len(y) - n_train)

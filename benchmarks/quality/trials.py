@@ -6,11 +6,8 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numpy as np
-from scipy import sparse
-from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import make_scorer
-from sklearn.model_selection import StratifiedKFold, TunedThresholdClassifierCV, cross_val_score
+from sklearn.model_selection import StratifiedKFold, TunedThresholdClassifierCV
 from sklearn.tree import DecisionTreeClassifier
 
 from benchmarks import timing
@@ -58,19 +55,6 @@ def thresholds(split: Split, repetition: int) -> list[Record]:
         "batch": PlugInClassifier(regression(), "f1", threshold="batch", random_state=repetition),
     }
     return [_evaluate(split, get_measure("f1"), name, model) for name, model in models.items()]
-
-
-def model_selection(split: Split, measure: str, repetition: int) -> list[Record]:
-    """Return the measure of MetricClassifier, of the better of two tuned learners, and of tuned logistic regression."""
-    chosen = get_measure(MEASURES[measure])
-    tuned = _tuned_peers(split, chosen, repetition)
-    found = [ours(split, measure, repetition), _evaluate_better(split, chosen, "better of two", tuned, repetition)]
-    if chosen.response == "scores":  # ranking measures do not depend on thresholds
-        found.append(
-            _evaluate_better(split, chosen, "better of two, untuned", _learners(split, repetition), repetition)
-        )
-    found.append(_evaluate(split, chosen, "logistic regression", tuned[0]))
-    return [record | {"measure": measure} for record in found]
 
 
 def ours(split: Split, measure: str, repetition: int) -> Record:
@@ -126,47 +110,13 @@ def guarantee(split: Split, repetition: int) -> list[Record]:
     ]
 
 
-def _learners(split: Split, repetition: int) -> list[Any]:
-    learners: list[Any] = [regression()]
-    if not sparse.issparse(split.X):
-        learners.append(HistGradientBoostingClassifier(random_state=repetition))
-    return [CachedFit(one) for one in learners]
-
-
-def _tuned_peers(split: Split, measure: Measure, repetition: int) -> list[Any]:
-    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=repetition)
-    scorer = make_scorer(measure.score)  # of predicted labels
-    return [TunedThresholdClassifierCV(one, scoring=scorer, cv=folds) for one in _learners(split, repetition)]
-
-
-def _scorer(measure: Measure) -> Any:
-    if measure.response == "labels":
-        return make_scorer(measure.score)
-    return make_scorer(measure.score, response_method=("decision_function", "predict_proba"))
-
-
-def _evaluate_better(split: Split, measure: Measure, name: str, peers: list[Any], repetition: int) -> Record:
-    """Evaluate the peer that cross-validation prefers, trained on all samples."""
-
-    def select_and_fit() -> Any:
-        best = 0
-        if len(peers) > 1:
-            folds = StratifiedKFold(FOLDS, shuffle=True, random_state=repetition + 1)
-            scorer = _scorer(measure)
-            values = [cross_val_score(one, split.X, split.y, scoring=scorer, cv=folds).mean() for one in peers]
-            best = int(np.argmax(values))
-        return peers[best].fit(split.X, split.y)
-
-    seconds, model = clock(select_and_fit)
-    return _record(split, measure, name, model, seconds)
-
-
 def _evaluate(split: Split, measure: Measure, name: str, model: Any) -> Record:
     seconds, fitted = clock(lambda: model.fit(split.X, split.y))
-    return _record(split, measure, name, fitted, seconds)
+    return record(split, measure, name, fitted, seconds)
 
 
-def _record(split: Split, measure: Measure, name: str, model: Any, seconds: float) -> Record:
+def record(split: Split, measure: Measure, name: str, model: Any, seconds: float) -> Record:
+    """Return the measure of a trained model on the test samples, with its interval if it has one."""
     if measure.response == "labels":
         response = model.predict(split.X_test)
     elif hasattr(model, "decision_function"):

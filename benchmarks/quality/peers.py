@@ -1,0 +1,189 @@
+"""Peers: the learners that a good practitioner would use, each with its regularisation and its threshold tuned."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import make_scorer
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, TunedThresholdClassifierCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+
+from benchmarks.quality.cached_fits import CachedFit
+from benchmarks.quality.problems import Split
+from metricwise.measures import Measure
+
+Grid = Sequence[Mapping[str, Sequence[Any]]]
+
+SEARCH_FOLDS, THRESHOLD_FOLDS = 3, 5
+WIDE = 200  # features, above which trees that try all of them would take minutes
+TREES, TREES_OF_SEARCH = 500, 100
+_BOOSTING = "100 trees at a learning rate of 0.1 or 200 at 0.05, 15 or 31 leaves"
+
+
+@dataclass(frozen=True)
+class Peer:
+    """A learner with the settings among which cross-validation chooses.
+
+    Parameters
+    ----------
+    name : str
+        The name on the page.
+    settings : str
+        What the learner is given, as the page tells it.
+    make : callable
+        Returns the learner for a number of features and a seed.
+    grid : callable
+        Returns the settings to search, for a number of features; an empty list for the settings of `make`.
+    final : mapping
+        Settings of the learner after the search.
+    """
+
+    name: str
+    settings: str
+    make: Callable[[int, int], Any]
+    grid: Callable[[int], Grid] = lambda n_features: []
+    final: Mapping[str, Any] = field(default_factory=dict)
+
+
+def _regression(solver: str, is_text: bool) -> Callable[[int, int], Any]:
+    def make(n_features: int, seed: int) -> Any:
+        learner = LogisticRegression(solver=solver, max_iter=1000, random_state=seed)
+        return make_pipeline("passthrough" if is_text else StandardScaler(), learner)
+
+    return make
+
+
+def _svm(n_features: int, seed: int) -> Any:
+    return make_pipeline("passthrough", LinearSVC(random_state=seed))
+
+
+def _hist_boosting(weights: str | None = None) -> Callable[[int, int], Any]:
+    return lambda n_features, seed: HistGradientBoostingClassifier(class_weight=weights, random_state=seed)
+
+
+def _lightgbm(weights: str | None = None) -> Callable[[int, int], Any]:
+    def make(n_features: int, seed: int) -> Any:
+        from lightgbm import LGBMClassifier
+
+        return LGBMClassifier(class_weight=weights, n_jobs=1, random_state=seed, verbose=-1)
+
+    return make
+
+
+def _catboost(n_features: int, seed: int) -> Any:
+    from catboost import CatBoostClassifier
+
+    return CatBoostClassifier(thread_count=1, random_seed=seed, verbose=0, allow_writing_files=False)
+
+
+def _extra_trees(weights: str | None = None) -> Callable[[int, int], Any]:
+    return lambda n_features, seed: ExtraTreesClassifier(TREES_OF_SEARCH, class_weight=weights, random_state=seed)
+
+
+def _boosting_grid(n_trees: str, n_leaves: str, slow_trees: int) -> Callable[[int], Grid]:
+    """Return a grid of fewer trees at a learning rate of 0.1, and of more at 0.05."""
+    return lambda n_features: [
+        {n_trees: [100], "learning_rate": [0.1], n_leaves: [15, 31]},
+        {n_trees: [slow_trees], "learning_rate": [0.05], n_leaves: [15, 31]},
+    ]
+
+
+def _tree_grid(n_features: int) -> Grid:
+    return [{"min_samples_leaf": [1, 3, 5], "max_features": ["sqrt", None if n_features <= WIDE else 0.2]}]
+
+
+def _regularisation(learner: str, lowest: int, highest: int) -> Callable[[int], Grid]:
+    return lambda n_features: [{f"{learner}__C": list(np.logspace(lowest, highest, highest - lowest + 1))}]
+
+
+def _regressions(is_text: bool) -> list[Peer]:
+    grid = _regularisation("logisticregression", -4, 4)
+    scaled = "" if is_text else "standardised features, "
+    return [
+        Peer(f"logistic regression, {solver}", f"{scaled}C from 1e-4 to 1e4", _regression(solver, is_text), grid)
+        for solver in ("lbfgs", "liblinear")
+    ]
+
+
+_HIST_GRID = _boosting_grid("max_iter", "max_leaf_nodes", 200)
+_LIGHTGBM_GRID = _boosting_grid("n_estimators", "num_leaves", 300)
+_TREE_SETTINGS = (
+    f"{TREES} trees ({TREES_OF_SEARCH} in the search), leaves of at least 1, 3 or 5 samples, splits among the square "
+    f"root of the features or all (a fifth of more than {WIDE})"
+)
+HIST_BOOSTING, LIGHTGBM, CATBOOST = "HistGradientBoosting", "LightGBM", "CatBoost"
+LIBLINEAR = "logistic regression, liblinear"
+
+TABLE_PEERS = [
+    *_regressions(is_text=False),
+    Peer(HIST_BOOSTING, _BOOSTING, _hist_boosting(), _HIST_GRID),
+    Peer(LIGHTGBM, _BOOSTING.replace("200", "300"), _lightgbm(), _LIGHTGBM_GRID),
+    Peer(CATBOOST, "depth 4 or 6, otherwise defaults", _catboost, lambda n_features: [{"depth": [4, 6]}]),
+    Peer("CatBoost, default settings", "no search", _catboost),
+    Peer("extra trees", _TREE_SETTINGS, _extra_trees(), _tree_grid, {"n_estimators": TREES}),
+]
+TEXT_PEERS = [
+    *_regressions(is_text=True),
+    Peer("linear SVM", "squared hinge loss, C from 1e-3 to 1e2", _svm, _regularisation("linearsvc", -3, 2)),
+]
+MULTICLASS_PEERS = [
+    Peer(f"{name}{title}", settings, make(weights), grid, final)
+    for name, settings, make, grid, final in (
+        (HIST_BOOSTING, _BOOSTING, _hist_boosting, _HIST_GRID, {}),
+        (LIGHTGBM, _BOOSTING.replace("200", "300"), _lightgbm, _LIGHTGBM_GRID, {}),
+        ("extra trees", _TREE_SETTINGS, _extra_trees, _tree_grid, {"n_estimators": TREES}),
+    )
+    for title, weights in (("", None), (", balanced", "balanced"))
+]
+PEERS = {"tables": TABLE_PEERS, "small": TABLE_PEERS, "texts": TEXT_PEERS, "multiclass": MULTICLASS_PEERS}
+
+
+def train(peer: Peer, split: Split, measure: Measure, seed: int) -> Any:
+    """Return the trained peer: its settings chosen by a grid search, then its threshold for the measure.
+
+    Settings of two classes are chosen by average precision (by ROC area for that measure), which needs no threshold;
+    those of more classes by the measure. Ranking measures need no threshold.
+
+    Parameters
+    ----------
+    peer : Peer
+        The learner.
+    split : Split
+        Training samples.
+    measure : Measure
+        What the threshold is tuned for.
+    seed : int
+        Seeds folds and learner.
+
+    Returns
+    -------
+    classifier
+    """
+    n_features = split.X.shape[1]
+    learner: Any = CachedFit(peer.make(n_features, seed))
+    grid = [{f"learner__{key}": values for key, values in one.items()} for one in peer.grid(n_features)]
+    is_binary = len(np.unique(split.y)) == 2
+    if grid:
+        scoring = _search_scoring(measure) if is_binary else make_scorer(measure.score)
+        search = GridSearchCV(learner, grid, scoring=scoring, cv=_folds(SEARCH_FOLDS, seed), refit=False)
+        learner.set_params(**search.fit(split.X, split.y).best_params_)
+    learner.learner.set_params(**peer.final)
+    if is_binary and measure.response == "labels":
+        scorer = make_scorer(measure.score)
+        learner = TunedThresholdClassifierCV(learner, scoring=scorer, cv=_folds(THRESHOLD_FOLDS, seed + 1))
+    return learner.fit(split.X, split.y)
+
+
+def _search_scoring(measure: Measure) -> str:
+    return "roc_auc" if measure.name == "roc_auc" else "average_precision"
+
+
+def _folds(count: int, seed: int) -> StratifiedKFold:
+    return StratifiedKFold(count, shuffle=True, random_state=seed)
