@@ -24,7 +24,7 @@ Grid = Sequence[Mapping[str, Sequence[Any]]]
 SEARCH_FOLDS, THRESHOLD_FOLDS = 3, 5
 WIDE = 200  # features, above which trees that try all of them would take minutes
 TREES, TREES_OF_SEARCH = 500, 100
-_BOOSTING = "100 trees at a learning rate of 0.1 or 200 at 0.05, 15 or 31 leaves"
+LEAVES, LEAVES_OF_CLASSES = (15, 31), (31,)  # with several classes there is a tree per class, and time for fewer
 
 
 @dataclass(frozen=True)
@@ -87,12 +87,29 @@ def _extra_trees(weights: str | None = None) -> Callable[[int, int], Any]:
     return lambda n_features, seed: ExtraTreesClassifier(TREES_OF_SEARCH, class_weight=weights, random_state=seed)
 
 
-def _boosting_grid(n_trees: str, n_leaves: str, slow_trees: int) -> Callable[[int], Grid]:
-    """Return a grid of fewer trees at a learning rate of 0.1, and of more at 0.05."""
-    return lambda n_features: [
-        {n_trees: [100], "learning_rate": [0.1], n_leaves: [15, 31]},
-        {n_trees: [slow_trees], "learning_rate": [0.05], n_leaves: [15, 31]},
-    ]
+@dataclass(frozen=True)
+class _Boosting:
+    """A library of boosted trees: its learner, its names of the settings, and its number of trees if they learn slowly.
+
+    A grid has fewer trees at a learning rate of 0.1, and more at 0.05.
+    """
+
+    name: str
+    make: Callable[[str | None], Callable[[int, int], Any]]
+    n_trees: str
+    n_leaves: str
+    slow_trees: int
+
+    def grid(self, leaves: Sequence[int]) -> Grid:
+        return [
+            {self.n_trees: [100], "learning_rate": [0.1], self.n_leaves: leaves},
+            {self.n_trees: [self.slow_trees], "learning_rate": [0.05], self.n_leaves: leaves},
+        ]
+
+    def peer(self, leaves: Sequence[int], title: str = "", weights: str | None = None) -> Peer:
+        choice = " or ".join(map(str, leaves))
+        settings = f"100 trees at a learning rate of 0.1 or {self.slow_trees} at 0.05, {choice} leaves"
+        return Peer(f"{self.name}{title}", settings, self.make(weights), lambda n_features: self.grid(leaves))
 
 
 def _tree_grid(n_features: int) -> Grid:
@@ -112,35 +129,35 @@ def _regressions(is_text: bool) -> list[Peer]:
     ]
 
 
-_HIST_GRID = _boosting_grid("max_iter", "max_leaf_nodes", 200)
-_LIGHTGBM_GRID = _boosting_grid("n_estimators", "num_leaves", 300)
-_TREE_SETTINGS = (
-    f"{TREES} trees ({TREES_OF_SEARCH} in the search), leaves of at least 1, 3 or 5 samples, splits among the square "
-    f"root of the features or all (a fifth of more than {WIDE})"
-)
+def _trees(title: str = "", weights: str | None = None) -> Peer:
+    settings = (
+        f"{TREES} trees ({TREES_OF_SEARCH} in the search), leaves of at least 1, 3 or 5 samples, splits among the "
+        f"square root of the features or all (a fifth of more than {WIDE})"
+    )
+    return Peer(f"extra trees{title}", settings, _extra_trees(weights), _tree_grid, {"n_estimators": TREES})
+
+
 HIST_BOOSTING, LIGHTGBM, CATBOOST = "HistGradientBoosting", "LightGBM", "CatBoost"
 LIBLINEAR = "logistic regression, liblinear"
-
+_BOOSTERS = (
+    _Boosting(HIST_BOOSTING, _hist_boosting, "max_iter", "max_leaf_nodes", 200),
+    _Boosting(LIGHTGBM, _lightgbm, "n_estimators", "num_leaves", 300),
+)
 TABLE_PEERS = [
     *_regressions(is_text=False),
-    Peer(HIST_BOOSTING, _BOOSTING, _hist_boosting(), _HIST_GRID),
-    Peer(LIGHTGBM, _BOOSTING.replace("200", "300"), _lightgbm(), _LIGHTGBM_GRID),
+    *(booster.peer(LEAVES) for booster in _BOOSTERS),
     Peer(CATBOOST, "depth 4 or 6, otherwise defaults", _catboost, lambda n_features: [{"depth": [4, 6]}]),
     Peer("CatBoost, default settings", "no search", _catboost),
-    Peer("extra trees", _TREE_SETTINGS, _extra_trees(), _tree_grid, {"n_estimators": TREES}),
+    _trees(),
 ]
 TEXT_PEERS = [
     *_regressions(is_text=True),
     Peer("linear SVM", "squared hinge loss, C from 1e-3 to 1e2", _svm, _regularisation("linearsvc", -3, 2)),
 ]
 MULTICLASS_PEERS = [
-    Peer(f"{name}{title}", settings, make(weights), grid, final)
-    for name, settings, make, grid, final in (
-        (HIST_BOOSTING, _BOOSTING, _hist_boosting, _HIST_GRID, {}),
-        (LIGHTGBM, _BOOSTING.replace("200", "300"), _lightgbm, _LIGHTGBM_GRID, {}),
-        ("extra trees", _TREE_SETTINGS, _extra_trees, _tree_grid, {"n_estimators": TREES}),
-    )
+    peer
     for title, weights in (("", None), (", balanced", "balanced"))
+    for peer in (*(booster.peer(LEAVES_OF_CLASSES, title, weights) for booster in _BOOSTERS), _trees(title, weights))
 ]
 PEERS = {"tables": TABLE_PEERS, "small": TABLE_PEERS, "texts": TEXT_PEERS, "multiclass": MULTICLASS_PEERS}
 
