@@ -16,7 +16,7 @@ ONE_THREAD := OMP_THREAD_LIMIT=1 OPENBLAS_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test coverage lint test-oldest test-development test-wheel bench bench-quality faults papers docs \
+.PHONY: help demo test coverage lint test-oldest test-development test-wheel bench bench-quality bench-automl faults papers docs \
   release-notes clean
 
 help: ## show this list
@@ -55,8 +55,12 @@ lint: $(VENV)/.test ## formatting, style, types and the direction of imports
 bench: $(VENV)/.bench ## speed, side by side with other libraries
 	$(PY) -m benchmarks
 
-bench-quality: $(VENV)/.bench ## how good the models are, over many data sets and splits, beside scikit-learn's
-	$(PY) -m benchmarks.quality
+bench-quality: $(VENV)/.bench ## how good the models are, over many data sets and splits, beside tuned learners
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(PY) -m benchmarks.quality
+
+bench-automl: $(VENV)/.bench .venv-automl/.made ## AutoGluon and FLAML, in an environment of their own, for the same page
+	$(PY) -m benchmarks.quality.automl --python .venv-automl/$(SCRIPTS)/python
+	$(PY) -m benchmarks.quality --page-only
 
 faults: $(VENV)/.bench ## kill workers and schedulers of a real cluster during training, each case ten times
 	$(PY) -m benchmarks --only faults
@@ -71,7 +75,7 @@ release-notes: ## check that TAG, version and changelog agree, and write release
 	$(PYTHON) .ci/release_notes.py $(TAG) > release-notes.md
 
 clean: ## remove the environments, the caches and everything generated
-	rm -rf $(VENV) .venv-oldest .venv-development .venv-wheel build dist demo .coverage.json release-notes.md docs/_build docs/api/generated docs/gallery docs/sg_execution_times.rst
+	rm -rf $(VENV) .venv-oldest .venv-development .venv-wheel .venv-automl build dist demo .coverage.json release-notes.md docs/_build docs/api/generated docs/gallery docs/sg_execution_times.rst
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .benchmarks
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -98,4 +102,9 @@ $(VENV)/.test $(VENV)/.docs $(VENV)/.bench: $(VENV)/.%: pyproject.toml | $(VENV)
 .venv-development/.test: pyproject.toml
 	$(PYTHON) -m venv --clear .venv-development
 	.venv-development/$(SCRIPTS)/python $(INSTALL) --pre --editable ".[test]"
+	@touch $@
+
+.venv-automl/.made: benchmarks/quality/requirements-automl.txt
+	$(PYTHON) -m venv --clear .venv-automl
+	.venv-automl/$(SCRIPTS)/python $(INSTALL) --requirement $<
 	@touch $@

@@ -18,10 +18,10 @@ from benchmarks.environment import describe
 from benchmarks.quality import page, trials
 from benchmarks.quality.class_problems import MULTICLASS, MULTILABEL, split_classes
 from benchmarks.quality.problems import SIMULATED, Split, names, simulate, split
-from benchmarks.quality.running import append, comparison_parts, drop, read, report, run_comparison
+from benchmarks.quality.running import RESULTS, append, comparison_parts, drop, read, report, run_comparison
 from benchmarks.quality.trials import Record
 
-RESULTS = ROOT / "benchmarks" / "quality" / "results"
+README = ROOT / "README.md"
 PAGES = ROOT / "docs" / "benchmarks"
 REPETITIONS = 2
 REPETITIONS_OF_GUARANTEES = 50
@@ -42,16 +42,18 @@ PARTS = (*comparison_parts(), *SINGLE_PARTS)
 def main(arguments: list[str] | None = None) -> int:
     """Run the trials that are missing and write the page."""
     options = _parser().parse_args(arguments)
-    try:
-        every = names()
-    except SkippedError as reason:
-        sys.stdout.write(f"skipped: {reason}\n")
-        return 1
-    options.results.mkdir(parents=True, exist_ok=True)
     if not options.page_only:
+        try:
+            every = names()
+        except SkippedError as reason:
+            report(f"skipped: {reason}")
+            return 1
+        options.results.mkdir(parents=True, exist_ok=True)
         with threadpool_limits(1):  # processor seconds of threads that wait for each other mean nothing
             _run_all(every, options)
-    report(f"page: {page.write(options.results, options.output, every)}")
+    report(f"page: {page.write(options.results, options.output)}")
+    if options.output == PAGES:
+        README.write_text(page.fill_readme(README.read_text(encoding="utf-8"), options.results), encoding="utf-8")
     return 0
 
 

@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.context import SkippedError
+from benchmarks.context import ROOT, SkippedError
 from benchmarks.quality import comparing
 from benchmarks.quality.suites import SUITES
 from benchmarks.quality.trials import Record
 
+RESULTS = ROOT / "benchmarks" / "quality" / "results"
 # Peers do not depend on metricwise: their trials are stored apart, and stay when those of metricwise are repeated.
 SIDES = ("peers", "ours")
 
@@ -82,6 +83,7 @@ def run_comparison(
         if methods is None or name in methods
     }
     done = {(one["method"], one["problem"], one["repetition"]) for one in read(path)}
+    is_compiled = side == "peers"
     for repetition in range(suite.repetitions if repetitions is None else min(repetitions, suite.repetitions)):
         for problem in suite.problems():
             missing = [name for name in chosen if (name, problem, repetition) not in done]
@@ -92,6 +94,9 @@ def run_comparison(
             except SkippedError as reason:
                 report(f"{part} {problem}: skipped, {reason}")
                 continue
+            if not is_compiled:
+                comparing.compile_functions(split, measure)
+                is_compiled = True
             about: dict[str, Any] = {"repetition": repetition}
             if suite_name != "multiclass":
                 about["positives"] = int(np.sum(split.y_test))
