@@ -42,7 +42,8 @@ depend on the measure: they are trained once for all measures, and their seconds
 processor seconds of a single thread, since other work may have run on the machine."""
 AUTOML_TEXT = f"""\
 F1 on {len(PROBLEMS)} of the tables, one split each, beside two libraries that search for models themselves. They run in
-an environment of their own and stop by the clock, on a machine on which other work may have run."""
+an environment of their own and stop by the clock; the limit is multiplied by the wall-clock seconds that a second of
+computation takes just before, since other work may have run on the machine."""
 README_BLOCK = re.compile(r"(<!-- quality: written by make bench-quality -->\n).*?(<!-- end of quality -->)", re.DOTALL)
 
 

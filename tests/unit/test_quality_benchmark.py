@@ -1,6 +1,7 @@
 """The benchmark of quality: its splits, its peers, its bookkeeping and its page."""
 
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from benchmarks.context import ROOT, SkippedError
-from benchmarks.quality import cached_fits, comparing, page, peers, running, suites
+from benchmarks.quality import automl, automl_process, cached_fits, comparing, page, peers, running, suites
 from benchmarks.quality.__main__ import PAGES, README
 from benchmarks.quality.cached_fits import CachedFit, ClockCorrection
 from benchmarks.quality.problems import Split
@@ -105,7 +106,7 @@ def test_a_cached_fit_is_found_by_samples_and_settings(fresh_cache):
 
 
 def test_a_peer_is_what_a_user_would_build_by_hand(fresh_cache):
-    split, seed = make_split(), 3
+    split, seed = make_split(150), 3
     by_hand = make_pipeline(StandardScaler(), LogisticRegression(solver="liblinear", max_iter=1000, random_state=seed))
     grid = {"logisticregression__C": np.logspace(-4, 4, 9)}
     folds = [StratifiedKFold(count, shuffle=True, random_state=state) for count, state in ((3, seed), (5, seed + 1))]
@@ -183,6 +184,39 @@ def test_pairs_are_tested_over_problems():
     assert pair.p_value == pytest.approx(wilcoxon(first - second).pvalue)
     assert pair.wins == np.sum(first > second) and pair.difference == pytest.approx(first.mean() - second.mean())
     assert compare(first, first).p_value == 1.0 and compare(first, first).tally == "0 : 0"
+
+
+# -------------------------------------------------------------------------------------------------------------- automl
+
+FAKE_LIBRARY = """
+import sys
+import numpy as np
+library, seconds, samples, predictions = sys.argv[1:]
+with np.load(samples) as stored:
+    predicted = stored["X_test"][:, 0] > 0.0
+np.savez(predictions, predicted=predicted.astype(int), seconds=float(seconds), cpu_seconds=2.5)
+"""
+
+
+def test_libraries_of_another_environment_predict_through_files(tmp_path, monkeypatch):
+    script = tmp_path / "library.py"
+    script.write_text(FAKE_LIBRARY, encoding="utf-8")
+    split = make_split()
+    monkeypatch.setattr(automl, "SCRIPT", script)
+    monkeypatch.setattr(automl, "split_table", lambda name, repetition: split)
+    arguments = ["--python", sys.executable, "--results", str(tmp_path), "--problems", "german"]
+    for _ in range(2):
+        assert automl.main(arguments) == 0
+    trials = running.read(tmp_path / "tables" / "f1" / "automl.jsonl")
+    assert [(one["method"], one["seconds"]) for one in trials] == [("AutoGluon", 60.0), ("FLAML", 30.0)]
+    assert trials[0]["value"] == pytest.approx(f1_score(split.y_test, split.X_test[:, 0] > 0.0))
+
+
+def test_libraries_get_no_trial_on_a_machine_that_is_too_busy(monkeypatch):
+    monkeypatch.setattr(automl_process, "CALIBRATION", 0.01)
+    monkeypatch.setattr(automl_process, "MOST_SLOWDOWN", 0.5)
+    with pytest.raises(RuntimeError, match="too much other work"):
+        automl_process.measure_slowdown()
 
 
 # ---------------------------------------------------------------------------------------------------------------- page
