@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -108,6 +109,11 @@ class Comparison:
         return float(np.median(self.seconds[method] / self.seconds[other]))
 
 
+def _natural_order(name: str) -> list[tuple[int, str]]:
+    """Return a key by which "topic 2" comes before "topic 10"."""
+    return [(int(part), "") if part.isdigit() else (-1, part.lower()) for part in re.split(r"(\d+)", name)]
+
+
 def gather(trials: Sequence[Record]) -> Comparison | None:
     """Return the comparison of all methods that have trials, None if no split is common to them.
 
@@ -128,7 +134,7 @@ def gather(trials: Sequence[Record]) -> Comparison | None:
     common = set.intersection(*(set(found) for found in by_method.values()))
     if not common:
         return None
-    problems = list(dict.fromkeys(one["problem"] for one in trials if (one["problem"], one["repetition"]) in common))
+    problems = sorted({name for name, _ in common}, key=_natural_order)
     splits = {name: sorted(key for key in common if key[0] == name) for name in problems}
 
     def combine(method: str, entry: str, reduce: Any) -> Floats:

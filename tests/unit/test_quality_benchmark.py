@@ -177,6 +177,17 @@ def test_methods_are_compared_on_the_splits_that_all_have():
     assert gather([]) is None and gather([make_trial("one", "a", 0, 1.0), make_trial("two", "a", 1, 1.0)]) is None
 
 
+def test_problems_are_in_the_order_of_their_numbers():
+    names = ["topic 10", "topic 2", "a9a", "Zoo", "mnist_8"]
+    assert gather([make_trial("one", name, 0, 1.0) for name in names]).problems == [
+        "a9a",
+        "mnist_8",
+        "topic 2",
+        "topic 10",
+        "Zoo",
+    ]
+
+
 def test_pairs_are_tested_over_problems():
     random = np.random.default_rng(0)
     first, second = random.normal(0.1, 0.2, 30), random.normal(0.0, 0.2, 30)
