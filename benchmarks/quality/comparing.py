@@ -12,7 +12,7 @@ from benchmarks.quality import peers
 from benchmarks.quality.problems import Split
 from benchmarks.quality.trials import MEASURES, Record, clock, record
 from metricwise import MetricClassifier
-from metricwise.estimators.selection.candidates import NAMES
+from metricwise.estimators.selection.candidates.portfolio import AUTO
 from metricwise.measures import get_measure
 
 Method = Callable[[Split, Any, int], Any]
@@ -60,9 +60,9 @@ def compile_functions(split: Split, measure: str) -> None:
 
 
 def _train_ours(split: Split, measure: Any, seed: int) -> Any:
-    return MetricClassifier(measure, random_state=seed, verbose=0).fit(split.X, split.y)
+    return MetricClassifier(measure, n_jobs=1, random_state=seed, verbose=0).fit(split.X, split.y)
 
 
 def _train_without_boosters(split: Split, measure: Any, seed: int) -> Any:
-    names = [name for name in NAMES if name not in BOOSTERS]
-    return MetricClassifier(measure, candidates=names, random_state=seed, verbose=0).fit(split.X, split.y)
+    names = [name for name in AUTO if name not in BOOSTERS]
+    return MetricClassifier(measure, candidates=names, n_jobs=1, random_state=seed, verbose=0).fit(split.X, split.y)

@@ -11,7 +11,7 @@ from benchmarks.papers.page import list_table
 from benchmarks.plots import paired_points
 from benchmarks.quality.automl import AUTOML_SETTINGS
 from benchmarks.quality.comparing import OURS, WITHOUT_BOOSTERS, measures_of
-from benchmarks.quality.peers import CATBOOST, PEERS, SEARCH_FOLDS, THRESHOLD_FOLDS
+from benchmarks.quality.peers import PEERS, SEARCH_FOLDS, THRESHOLD_FOLDS
 from benchmarks.quality.running import SIDES, read
 from benchmarks.quality.suites import SUITES
 from benchmarks.quality.summary import Comparison, Floats, compare, gather
@@ -23,6 +23,7 @@ from benchmarks.quality.verdicts import (
     capitalise,
     describe_p,
     peers_of,
+    timed_peer,
 )
 
 SUITE_TEXTS = {
@@ -47,11 +48,11 @@ Ranking measures (break-even point, recall at precision, ROC area) need no thres
 chosen setting alone."""
 MORE_CLASSES = f"""\
 Settings of multiclass peers are chosen by a grid search for the measure itself ({SEARCH_FOLDS} folds)."""
-COLUMNS = f"""\
+COLUMNS = """\
 *Wins : losses* counts the problems on which the method of the column is better and worse than that of the row, and *p*
 is the p-value of Wilcoxon's signed-rank test over problems. Processor seconds are those of training on all splits, the
-search of the peers included; every learner runs on one thread. The last column has their ratio to those of {CATBOOST},
-its search included."""
+search of the peers included; every learner runs on one thread. The last column has their ratio to those of tuned
+CatBoost, or of the peer that it names."""
 
 
 def load_comparison(results: Path, suite: str, measure: str) -> Comparison | None:
@@ -144,12 +145,12 @@ def method_rows(comparison: Comparison) -> list[list[str]]:
     header = ["method", "mean"]
     for name in own:
         header += [f"{name}: difference", "wins : losses", "p"]
-    rows = [[*header, "processor seconds", f"/ {CATBOOST}'s"]]
+    timed = timed_peer(comparison)
+    rows = [[*header, "processor seconds", f"seconds / those of {timed}"]]
     for method in _methods(comparison):
         cells = [cell for name in own for cell in _beside(comparison, name, comparison.values[method], name == method)]
         seconds = [f"{comparison.total_seconds(method):.0f}"]
-        is_timed = CATBOOST in comparison.values
-        seconds.append(f"{comparison.seconds_ratio(method, CATBOOST):.2f}" if is_timed else "–")
+        seconds.append("–" if timed is None else f"{comparison.seconds_ratio(method, timed):.2f}")
         rows.append([method, f"{comparison.mean(method):.4f}", *cells, *seconds])
     if set(ORACLE) <= comparison.values.keys():
         oracle = comparison.oracle(ORACLE)
@@ -170,12 +171,13 @@ def _measure_rows(comparisons: Mapping[str, Comparison]) -> list[list[str]]:
     names = list(dict.fromkeys(name for one in comparisons.values() for name in _methods(one)))
     rows = [["method", *(MEASURE_TITLES[measure] for measure in comparisons)]]
     rows += [[name, *(_measure_cell(one, name) for one in comparisons.values())] for name in names]
-    if OURS in names and CATBOOST in names:
+    timed = next(timed_peer(one) for one in comparisons.values())
+    if timed is not None and OURS in names:
         ratios = [
-            f"{one.seconds_ratio(OURS, CATBOOST):.2f}" if {OURS, CATBOOST} <= one.values.keys() else "–"
+            f"{one.seconds_ratio(OURS, timed):.2f}" if {OURS, timed} <= one.values.keys() else "–"
             for one in comparisons.values()
         ]
-        rows.append([f"processor seconds of {OURS} / {CATBOOST}'s", *ratios])
+        rows.append([f"processor seconds of {OURS} / those of {timed}", *ratios])
     return rows
 
 

@@ -35,6 +35,11 @@ def peers_of(comparison: Comparison) -> list[str]:
     return sorted(peers, key=comparison.mean, reverse=True)
 
 
+def timed_peer(comparison: Comparison) -> str | None:
+    """Return the peer whose processor seconds are the unit: CatBoost, or the first of those that replace it."""
+    return next((name for name in (CATBOOST, LIBLINEAR, LIGHTGBM) if name in comparison.values), None)
+
+
 def describe_p(p_value: float) -> str:
     """Return a p-value with two digits.
 
@@ -98,12 +103,11 @@ def judge(suite: str, measure: str, comparison: Comparison) -> list[str]:
         beside = _beside(pair, comparison.mean(OURS), comparison.mean(LIBLINEAR), LIBLINEAR)
         found.append(f"Beside the peer with the solver that is known to suit texts: {beside}.")
     found += _judge_every_peer(comparison)
-    if CATBOOST in comparison.values:
-        ratio, median = (
-            function(OURS, CATBOOST) for function in (comparison.seconds_ratio, comparison.median_seconds_ratio)
-        )
+    timed = timed_peer(comparison)
+    if timed is not None:
+        ratio, median = comparison.seconds_ratio(OURS, timed), comparison.median_seconds_ratio(OURS, timed)
         found.append(
-            f"{OURS} takes {ratio:.2f} times the processor seconds of tuned CatBoost in all ({median:.2f} times on the "
+            f"{OURS} takes {ratio:.2f} times the processor seconds of tuned {timed} in all ({median:.2f} times on the "
             "median problem)."
         )
     return found
