@@ -331,7 +331,7 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
         self._extrapolation = Extrapolation()  # the final model itself has been judged or tested
         if testing is None and final.held_out is None:
             # Intervals of table measures are wide enough; those of areas near one are not.
-            curves = [run.curve for run in outcome.finalists]
+            curves = [run.curve for run in mixture.runs]
             self._extrapolation = extrapolate(curves, final.n_samples, guessed=task.measure.response == "scores")
         self._store_decision(task, decision)
         self._store_expectation(

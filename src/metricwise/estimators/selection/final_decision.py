@@ -51,7 +51,7 @@ def decide(
     if final.held_out is not None:
         return decision
     found = mixture.out_of_fold_scores(rung)
-    if not task.is_binary and not shows_growth([run.curve for run in outcome.finalists]):
+    if not task.is_binary and not shows_growth([run.curve for run in mixture.runs]):
         decision = account_for_growth(task, halving.data, decision, found, final.n_samples)
     if not found.probe.size or not decision.calibration.lines:  # class offsets stay
         return decision
