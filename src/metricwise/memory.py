@@ -1,9 +1,11 @@
-"""Measure the available memory, and convert amounts of memory from and to text."""
+"""Measure the available memory, release freed memory, and convert amounts of memory from and to text."""
 
 from __future__ import annotations
 
+import ctypes
 import math
 import re
+import sys
 from collections.abc import Iterator
 from numbers import Integral
 from pathlib import Path, PurePosixPath
@@ -40,6 +42,17 @@ def format_megabytes(size: float) -> str:
     '321MB'
     """
     return f"{math.ceil(size / 10**6)}MB"
+
+
+def release_freed_memory() -> None:
+    """Give freed memory back to the system where the C library keeps it for later, as that of Linux does.
+
+    Arrays of up to 32 megabytes come from a heap whose pages stay with the process. Those of one learner are of little
+    use to the next, which asks for other sizes.
+    """
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
+    if trim is not None:
+        trim(0)
 
 
 def available_bytes() -> int:

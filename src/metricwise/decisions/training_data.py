@@ -62,7 +62,9 @@ class TrainingData:
         return replace(self.take_to_train(samples), splits=splits)
 
     def take_to_train(self, samples: Indices) -> TrainingData:
-        """Return some of the samples, without splits: a model is trained on all of them."""
+        """Return some of the samples, without splits: a model is trained on all of them. All samples are not copied."""
+        if samples.size == len(self.y) and np.array_equal(samples, np.arange(samples.size)):
+            return replace(self, splits=None)
         weights = None if self.weights is None else self.weights[samples]
         chosen = take_samples(self.X, samples), self.y[samples], self.target[samples]
         return TrainingData(*chosen, weights, self.groups_of(samples))

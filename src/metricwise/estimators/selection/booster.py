@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from metricwise._state import StoredState
-from metricwise._typing import Floats
+from metricwise._typing import Floats, Integers
 from metricwise.estimators.selection.packages import import_package
 
+_FEW_SAMPLES = 50_000  # whose copies need little memory
 INSTALL_BOOSTERS = "pip install 'metricwise[boosters]'"
 
 
@@ -152,7 +153,10 @@ class BoosterClassifier(ClassifierMixin, BaseEstimator):
         learner = self._make_learner(package, X.shape[1])
         passed = {"categorical_feature": list(range(self.n_categorical))} if self._names_categories_in_fit else {}
         try:
-            self.learner_ = learner.fit(X, codes, sample_weight=sample_weight, **passed)
+            if package.name == "catboost" and codes.size > _FEW_SAMPLES:
+                self.learner_ = learner.fit(self._quantise(X, codes, sample_weight))
+            else:
+                self.learner_ = learner.fit(X, codes, sample_weight=sample_weight, **passed)
         except Exception as error:
             if type(error).__module__ != package.errors:
                 raise
@@ -176,6 +180,14 @@ class BoosterClassifier(ClassifierMixin, BaseEstimator):
         import pandas as pd
 
         return pd.DataFrame(X, columns=names, copy=False)
+
+    def _quantise(self, X: NDArray[Any], codes: Integers, sample_weight: Any) -> Any:
+        """Return the samples as the bins that CatBoost makes of them anyway, and keeps beside a copy of the samples."""
+        pool = import_package("catboost", INSTALL_BOOSTERS).Pool(
+            X, codes, weight=sample_weight, thread_count=self.n_jobs
+        )
+        pool.quantize(random_seed=self.random_state)
+        return pool
 
     @property
     def _names_categories_in_fit(self) -> bool:

@@ -15,7 +15,8 @@ from metricwise.decisions.guarantees import UnreachableGuaranteeError
 from metricwise.decisions.out_of_fold import OutOfFoldScores
 from metricwise.decisions.task import Task
 from metricwise.estimators.selection.candidate_run import CandidateRun, Difference
-from metricwise.estimators.selection.halving import Judge, SuccessiveHalving, limit_scores, middle_of
+from metricwise.estimators.selection.candidate_training import limit_scores
+from metricwise.estimators.selection.halving import Judge, SuccessiveHalving, middle_of
 from metricwise.estimators.selection.rungs import Rung
 from metricwise.estimators.selection.stacking import combine_scores, stack_scores
 

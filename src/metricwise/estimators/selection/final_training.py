@@ -15,11 +15,14 @@ import numpy as np
 from metricwise._sklearn import take_samples
 from metricwise._typing import Floats, Indices
 from metricwise.estimators.selection.candidate_run import CandidateRun
+from metricwise.estimators.selection.candidate_training import limit_scores, make_fit
 from metricwise.estimators.selection.clock import Clock, OutOfTimeError, run_within
 from metricwise.estimators.selection.ensemble import AveragedModels, Mixture, best_mixture
-from metricwise.estimators.selection.halving import SuccessiveHalving, limit_scores
-from metricwise.estimators.selection.learner_threads import fit_on_threads, restore_threads
+from metricwise.estimators.selection.halving import SuccessiveHalving
+from metricwise.estimators.selection.learner_threads import restore_threads
 from metricwise.estimators.selection.rungs import Rung, make_held_out_rung
+from metricwise.memory import release_freed_memory
+from metricwise.threads import FEW_SAMPLES
 
 _FARTHEST = 4  # ratio of numbers of samples up to which the time of a training is known from that of fewer samples
 _WORTHWHILE = 1.5  # ratio of numbers of samples from which on training again is worth its time
@@ -171,7 +174,7 @@ def _fit_within(halving: SuccessiveHalving, rung: Rung, run: CandidateRun, sampl
     if limit is None:
         return None
     clock, part = Clock(None), halving.data.take_to_train(samples)
-    fit = partial(fit_on_threads, halving.task, run.candidate.final)
+    fit = make_fit(halving.task, run.candidate.final, run.candidate.most_samples, halving.rule.seed)
     try:
         model = run_within(limit, partial(part.fit, fit), halving.schedule.n_threads(samples.size))
     except OutOfTimeError:
@@ -186,4 +189,6 @@ def _fit_within(halving: SuccessiveHalving, rung: Rung, run: CandidateRun, sampl
         )
         return None
     run.record_final_time(clock.seconds(), samples.size)
+    if samples.size > FEW_SAMPLES:
+        release_freed_memory()
     return model

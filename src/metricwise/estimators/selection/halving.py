@@ -27,16 +27,19 @@ from metricwise.decisions.out_of_fold import NO_SAMPLES, OutOfFoldScores, align_
 from metricwise.decisions.task import Task
 from metricwise.decisions.training_data import TrainingData
 from metricwise.estimators.selection.candidate_run import CandidateRun, Difference
+from metricwise.estimators.selection.candidate_training import limit_scores, make_fit
 from metricwise.estimators.selection.candidate_warnings import record_warnings, score_fold_quietly
 from metricwise.estimators.selection.candidates.candidate import Candidate
 from metricwise.estimators.selection.clock import Clock, OutOfTimeError, run_within
-from metricwise.estimators.selection.learner_threads import fit_on_threads, shares_random_numbers
+from metricwise.estimators.selection.learner_threads import shares_random_numbers
 from metricwise.estimators.selection.rungs import Rung, make_rung
 from metricwise.estimators.selection.schedule import Schedule
 from metricwise.estimators.selection.selection_progress import SelectionProgress
 from metricwise.estimators.selection.stacking import stack_scores
 from metricwise.estimators.selection.subsets import Subsets, hold_out
+from metricwise.memory import release_freed_memory
 from metricwise.progress import Stage
+from metricwise.threads import FEW_SAMPLES
 
 ReportProgress = Callable[[str], bool]
 Judge = Callable[[Floats], float]  # the measure as a function of the weights of the samples
@@ -222,7 +225,7 @@ class SuccessiveHalving:
             If the candidate takes longer than the limit.
         """
         clock, part = Clock(None), self.data.take(rung.samples)
-        fit = partial(fit_on_threads, self.task, run.candidate.estimator)
+        fit = make_fit(self.task, run.candidate.estimator, run.candidate.most_samples, self.rule.seed)
         score = partial(limit_scores, self.task, self.prior)
         score_fold = partial(score_fold_quietly, self.schedule.is_limited, fit, score, part)
         try:
@@ -247,6 +250,8 @@ class SuccessiveHalving:
         run.n_folds = len(rung.splits)
         run.curve.append((float(np.mean([train.size for train, _ in rung.splits])), run.value))
         run.record_time(sum(one.seconds for one in found.kept), len(rung.splits), rung.samples.size)
+        if rung.samples.size > FEW_SAMPLES:
+            release_freed_memory()
         name = run.candidate.name
         text = f"{rung.samples.size} samples: {name} {run.candidate.settings or ''} {run.value:.4f}"
         self.schedule.is_stopped |= self.report_progress(text)
@@ -371,8 +376,3 @@ def middle_of(values: Floats) -> tuple[float, float]:
     """Return the interval of the middle 90 % of the values."""
     low, high = np.quantile(values, [0.05, 0.95])
     return float(low), float(high)
-
-
-def limit_scores(task: Task, prior: Any, model: Any, X: Any) -> Floats:
-    """Return the scores of a model, those from probabilities clipped to a distance from the prior."""
-    return task.limit_certainty(model, task.scores(model, X), prior)

@@ -20,6 +20,7 @@ from metricwise.estimators.selection.columns import (
     read_values,
 )
 
+MANY_SAMPLES = 100_000
 _MOST_DENSE_FEATURES, _MOST_DENSE_VALUES = 2000, 50_000_000  # of a sparse matrix; 200 megabytes
 _FEWEST_TERMS = 100  # of texts
 _UNEVEN = 30.0  # ratio of the largest values of columns
@@ -90,6 +91,16 @@ class Profile:
         known = columns if columns is not None and columns.identifiers else Columns()
         used = X[:, list(known.numbers)] if known.identifiers else X
         return cls(n_samples, int(X.shape[1]), False, known, bool(np.isnan(used).any()))
+
+    @property
+    def n_values(self) -> int:
+        """The number of stored values."""
+        return round(self.density * self.n_samples * self.n_features)
+
+    @property
+    def is_large(self) -> bool:
+        """Whether there are so many samples that time and memory matter more than the last digit of a score."""
+        return self.n_samples > MANY_SAMPLES
 
     @property
     def categorical(self) -> tuple[int, ...]:

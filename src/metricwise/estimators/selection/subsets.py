@@ -48,12 +48,9 @@ class Subsets:
         if size >= self.strata.size:
             return everything
         allowed = np.setdiff1d(everything, self.held_out, assume_unique=True)
-        groups = self.data.groups_of(allowed)
         if size >= allowed.size:
             return allowed
-        if groups is None:
-            return allowed[_draw_part(self.strata[allowed], size, self.seed)]
-        return allowed[draw_whole_groups(groups, self.strata[allowed], size, self.seed)]
+        return allowed[draw_part(self.strata[allowed], self.data.groups_of(allowed), size, self.seed)]
 
 
 def hold_out(data: TrainingData, strata: Integers, seed: int) -> Indices:
@@ -81,7 +78,27 @@ def hold_out(data: TrainingData, strata: Integers, seed: int) -> Indices:
     return splits[0][1] if len(splits) >= _FEWEST_PARTS else NO_SAMPLES
 
 
-def _draw_part(strata: Integers, size: int, seed: int) -> Indices:
+def draw_part(strata: Integers, groups: Integers | None, size: int, seed: int) -> Indices:
+    """Return about ``size`` samples, ascending, with the strata in the same shares; whole groups if there are groups.
+
+    Parameters
+    ----------
+    strata : array of int
+        Codes of the samples.
+    groups : array of int or None
+        Groups of the samples, numbered without gaps.
+    size : int
+        The number of samples.
+    seed : int
+        Seeds the draw: smaller parts of the same samples are in larger ones.
+
+    Examples
+    --------
+    >>> draw_part(np.array([0, 1, 0, 1, 0, 0, 1, 1]), None, 4, seed=0).size
+    4
+    """
+    if groups is not None:
+        return draw_whole_groups(groups, strata, size, seed)
     random = np.random.default_rng((seed, 7))
     parts = []
     for label in np.unique(strata):

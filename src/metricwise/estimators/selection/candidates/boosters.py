@@ -33,6 +33,8 @@ LIGHTGBM_OF_CLASSES: tuple[Settings, ...] = (
         "class_weight": "balanced",
     },
 )
+# The samples that bins are made of are stored as well, by default 200,000.
+_LIGHTGBM_OF_MANY: Settings = {"subsample_for_bin": 50_000}
 # In an ensemble, the usual 1000 iterations add nothing to 300, which take a third of the time.
 CATBOOST: tuple[Settings, ...] = ({"iterations": 300},)
 XGBOOST: tuple[Settings, ...] = (
@@ -80,7 +82,8 @@ def make_lightgbm(problem: Problem) -> Iterator[Candidate]:
     """Yield LightGBM, unless the samples are like texts."""
     if not problem.profile.is_wide:
         table = LIGHTGBM_OF_CLASSES if problem.is_multiclass else LIGHTGBM
-        yield from _make_boosters(problem, "lightgbm", table, growth=0.6)
+        more = _LIGHTGBM_OF_MANY if problem.profile.is_large else {}
+        yield from _make_boosters(problem, "lightgbm", tuple(usual | more for usual in table), growth=0.6)
 
 
 def make_xgboost(problem: Problem) -> Iterator[Candidate]:

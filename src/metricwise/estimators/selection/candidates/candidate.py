@@ -53,8 +53,8 @@ class Candidate:
 
     ``last`` is trained on all samples if the candidate is selected, which takes ``last_cost`` times as long; None for
     the same estimator. A learner that needs many samples, and takes nearly as long for few, runs from ``least_samples``
-    on. Settings that may gain more from more samples than others of the learner (``gains_later``) are not judged by
-    few.
+    on. One that needs many times the memory of its samples is trained on ``most_samples`` of them. Settings that may
+    gain more from more samples than others of the learner (``gains_later``) are not judged by few.
     """
 
     name: str
@@ -64,6 +64,7 @@ class Candidate:
     last: Any = None
     last_cost: float = 1.0
     least_samples: int = 0
+    most_samples: int | None = None
     gains_later: bool = False
 
     def change_estimators(self, change: Callable[[Any], Any]) -> Candidate:

@@ -28,6 +28,7 @@ LOGISTIC_OF_TEXTS: tuple[Settings, ...] = ({"C": 10.0}, {"C": 100.0}, {"C": 1.0}
 LINEAR_SVM: tuple[Settings, ...] = ({"C": 0.1}, {"C": 1.0})
 LINEAR_SVM_OF_TEXTS: tuple[Settings, ...] = ({"C": 1.0}, {"C": 0.1}, {"C": 10.0})
 
+_SVM_SAMPLES_OF_MANY = 50_000  # that a linear SVM, which stores them at twice their size, is trained on at most
 _STREAM_SAMPLES = 20_000  # from which streaming learners are candidates
 
 
@@ -45,7 +46,9 @@ def make_linear_svm(problem: Problem) -> Iterator[Candidate]:
     """Yield linear SVMs."""
     for settings in LINEAR_SVM_OF_TEXTS if problem.profile.is_wide else LINEAR_SVM:
         learner = LinearSVC(random_state=problem.seed, **settings)
-        yield Candidate("linear SVM", for_numbers(problem.profile, learner), settings)
+        most_samples = _SVM_SAMPLES_OF_MANY if problem.profile.is_large else None
+        shown = settings if most_samples is None else settings | {"samples": most_samples}
+        yield Candidate("linear SVM", for_numbers(problem.profile, learner), shown, most_samples=most_samples)
 
 
 def make_multivariate_svm(problem: Problem) -> Iterator[Candidate]:

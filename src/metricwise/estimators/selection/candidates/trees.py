@@ -29,6 +29,9 @@ EXTRA_TREES_OF_FEW_FEATURES: tuple[Settings, ...] = (*EXTRA_TREES, {"min_samples
 _ITERATIONS = (30, 100)
 _FEW_FEATURES = 100
 _TREES, _TREES_AT_LAST = 100, 200  # while candidates are compared, and in the final model
+_TREES_OF_MANY, _FEWEST_LEAVES = 50, 1000  # of many samples, whose trees are large
+_SHARE_OF_SAMPLES = 0.5  # of the memory of the samples, for a forest
+_NODE_BYTES, _VALUE_BYTES = 64, 8  # of a node, and of each of its values
 
 
 def make_boosted_trees(problem: Problem) -> Iterator[Candidate]:
@@ -87,10 +90,12 @@ def make_extra_trees(problem: Problem) -> Iterator[Candidate]:
     profile = problem.profile
     if profile.is_wide:
         return
-    for settings in EXTRA_TREES_OF_FEW_FEATURES if profile.n_features <= _FEW_FEATURES else EXTRA_TREES:
+    n_trees, n_trees_at_last, limit = (_TREES, _TREES_AT_LAST, {}) if not profile.is_large else _limit_trees(problem)
+    for usual in EXTRA_TREES_OF_FEW_FEATURES if profile.n_features <= _FEW_FEATURES else EXTRA_TREES:
+        settings = usual | limit
         few, many = (
             for_trees(profile, ExtraTreesClassifier(count, random_state=problem.seed, **settings))
-            for count in (_TREES, _TREES_AT_LAST)
+            for count in (n_trees, n_trees_at_last)
         )
         yield Candidate(
             "extra trees",
@@ -98,6 +103,15 @@ def make_extra_trees(problem: Problem) -> Iterator[Candidate]:
             settings,
             growth=1.0,
             last=many,
-            last_cost=_TREES_AT_LAST / _TREES,
+            last_cost=n_trees_at_last / n_trees,
             gains_later=settings["min_samples_leaf"] == 1,  # larger leaves average out noise, as more samples do
         )
+
+
+def _limit_trees(problem: Problem) -> tuple[int, int, Settings]:
+    """Return numbers of trees, and the settings with which a forest of many samples is smaller than these."""
+    profile, n_values = problem.profile, max(2, problem.n_outputs)
+    node_bytes = _NODE_BYTES + _VALUE_BYTES * n_values
+    leaf_bytes = 2 * node_bytes  # a binary tree has one inner node less than leaves
+    leaves = _SHARE_OF_SAMPLES * _VALUE_BYTES * profile.n_values / (_TREES_OF_MANY * leaf_bytes)
+    return _TREES_OF_MANY, _TREES_OF_MANY, {"max_leaf_nodes": max(_FEWEST_LEAVES, int(leaves))}
