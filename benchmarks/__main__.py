@@ -27,7 +27,10 @@ PAGES = {
     "files": ("Files", ("reading",)),
     "disk": ("Larger than memory", ("disk",)),
     "cluster": ("On a cluster", ("cluster", "bins", "faults", "shards")),
-    "model_selection": ("Model selection: time budgets and guarantees", ("time_budgets", "busy_machine", "guarantees")),
+    "model_selection": (
+        "Model selection: time budgets and guarantees",
+        ("time_budgets", "busy_machine", "large_data", "guarantees"),
+    ),
     "data_location": ("Memory, disk or cluster", ("data_location",)),
 }
 NAMES = tuple(name for _, names in PAGES.values() for name in names)

@@ -47,6 +47,7 @@ class CandidateRun:
     why_dropped: str = ""
     is_out_of_time: bool = False
     has_failed: bool = False
+    is_released: bool = False  # whether it had models of the folds that are forgotten
     scores: Floats = field(default_factory=lambda: np.zeros(0))
     probe: Indices = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # samples whose models have seen them,
     probe_scores: Floats = field(default_factory=lambda: np.zeros(0))  # and their scores
@@ -82,6 +83,11 @@ class CandidateRun:
     def is_eligible(self) -> bool:
         """Whether the candidate can be selected: it is not dropped, or for lack of time only."""
         return self.is_out_of_time or not self.why_dropped
+
+    def release_models(self) -> None:
+        """Forget the models of the folds, which a dropped candidate needs no more once others have passed a rung."""
+        self.is_released = self.is_released or bool(self.models)
+        self.models = []
 
     def drop_for_time(self, why: str) -> None:
         """Drop the candidate from later rungs; it can still be selected by what it reached."""

@@ -169,6 +169,9 @@ class SuccessiveHalving:
                 break  # worse candidates must not win by being faster
         if not drawn:
             return False
+        for run in runs:
+            if run.n_samples < rung.samples.size and not run.is_eligible:
+                run.release_models()
         self._compare(runs, drawn)
         if _FEWEST_TO_JUDGE <= rung.samples.size < len(self.data.y):
             self._drop_dominated(runs, drawn, rung, n_finalists)
@@ -341,7 +344,7 @@ def _best_of_enough(runs: list[CandidateRun]) -> CandidateRun | None:
 
 def _revive_best(runs: list[CandidateRun]) -> bool:
     """Take back the best dropped run where all others have failed on more samples; return whether there is one."""
-    dropped = [run for run in runs if run.why_dropped and not run.has_failed and not run.is_out_of_time]
+    dropped = [run for run in runs if not run.is_eligible and not run.has_failed and not run.is_released]
     if any(run.is_eligible for run in runs) or not dropped:
         return False
     max(dropped, key=lambda run: (run.n_samples, run.value)).why_dropped = ""

@@ -1,0 +1,177 @@
+"""Many samples: fewer folds, parts of the samples, small forests, and no copies that are not needed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+from metricwise import MetricClassifier
+from metricwise.decisions.tasks import make_task
+from metricwise.decisions.training_data import prepare_data
+from metricwise.estimators.selection import rungs
+from metricwise.estimators.selection.booster import BoosterClassifier
+from metricwise.estimators.selection.candidate_run import CandidateRun
+from metricwise.estimators.selection.candidate_training import limit_scores, make_fit
+from metricwise.estimators.selection.candidates.candidate import Candidate, Problem
+from metricwise.estimators.selection.candidates.portfolio import make_portfolio
+from metricwise.estimators.selection.columns import Columns
+from metricwise.estimators.selection.profile import Profile
+from metricwise.estimators.selection.rungs import make_rung
+from metricwise.measures import get_measure
+
+MANY = 200_000
+
+
+@pytest.fixture
+def large(monkeypatch):
+    """Binary data that count as large: task, samples and labels."""
+    monkeypatch.setattr(rungs, "MANY_SAMPLES", 5000)
+    random = np.random.default_rng(0)
+    X = random.standard_normal((6000, 3))
+    return X, (X[:, 0] + random.standard_normal(6000) > 0.5).astype(np.int64)
+
+
+def make_data(X, y, cv=None, groups=None):
+    task = make_task(y, None, get_measure("f1"), None, False, False)
+    return task, prepare_data(task, X, y, None, cv, groups)
+
+
+def make_candidates(name, n_samples, n_features=20):
+    profile = Profile(n_samples, n_features, is_sparse=False, columns=Columns(), has_missing=False)
+    return make_portfolio([name], Problem(profile, get_measure("f1"))).candidates
+
+
+def test_two_of_three_folds_are_trained_on_many_samples(large):
+    task, data = make_data(*large)
+    rung = make_rung(task, data, None, 0, np.arange(6000))
+    assert len(rung.splits) == 2
+    assert all(train.size == pytest.approx(4000, abs=10) for train, _ in rung.splits)
+    assert np.unique(rung.test_samples).size == sum(rung.sizes)
+
+
+def test_rare_classes_are_tested_on_all_folds(large):
+    X, _ = large
+    task, data = make_data(X, (np.arange(6000) % 10 == 0).astype(np.int64))
+    assert len(make_rung(task, data, None, 0, np.arange(6000)).splits) == 3
+
+
+def test_folds_of_the_user_stay(large):
+    X, y = large
+    task, data = make_data(X, y)
+    assert len(make_rung(task, data, 4, 0, np.arange(6000)).splits) == 4
+    task, data = make_data(X, y, groups=np.arange(6000) % 50)
+    assert len(make_rung(task, data, None, 0, np.arange(6000)).splits) == 5
+    halves = [(np.arange(3000), np.arange(3000, 6000)), (np.arange(3000, 6000), np.arange(3000))]
+    task, data = make_data(X, y, cv=[*halves, *halves])
+    assert len(make_rung(task, data, halves, 0, np.arange(6000)).splits) == 4
+
+
+def test_two_folds_choose_and_judge_a_threshold(large):
+    X, y = large
+    model = MetricClassifier("f1", candidates={"logistic": LogisticRegression()}).fit(X[:5500], y[:5500])
+    assert model.leaderboard_["n_folds"][0] == 2
+    low, high = model.expected_score_interval_
+    assert low < model.score(X[5500:], y[5500:]) + 0.05
+    assert low < model.expected_score_ < high
+
+
+def test_all_samples_are_not_copied():
+    _, data = make_data(np.arange(12.0).reshape(6, 2), np.array([0, 1, 0, 1, 0, 1]))
+    assert data.take_to_train(np.arange(6)).X is data.X
+    shuffled = data.take_to_train(np.array([5, 4, 3, 2, 1, 0]))
+    np.testing.assert_array_equal(shuffled.X, data.X[::-1])
+
+
+class Recorder(LogisticRegression):
+    """A learner that keeps the samples it was trained on."""
+
+    def fit(self, X, y, sample_weight=None):
+        self.X_, self.y_, self.weights_ = X, y, sample_weight
+        return super().fit(X, y, sample_weight)
+
+
+def test_a_part_of_the_samples_has_the_same_classes_and_weights():
+    X = np.arange(1000.0)[:, None]
+    y = (X[:, 0] % 10 == 0).astype(np.int64)
+    task, _ = make_data(X, y)
+    model = make_fit(task, Recorder(), 200, seed=3)(X, y, X[:, 0] + 1.0)
+    assert model.y_.size == 200
+    assert model.y_.sum() == 20
+    np.testing.assert_array_equal(model.weights_, model.X_[:, 0] + 1.0)
+    everything = make_fit(task, Recorder(), 1000, seed=3)(X, y, None)
+    assert everything.X_ is X
+
+
+def test_a_part_of_grouped_samples_has_whole_groups():
+    X, groups = np.arange(1000.0)[:, None], np.repeat(np.arange(100), 10)
+    y = (groups % 2).astype(np.int64)
+    task, _ = make_data(X, y, groups=groups)
+    model = make_fit(task, Recorder(), 200, seed=3)(X, y, None, groups=groups)
+    chosen = np.unique(model.X_[:, 0].astype(int) // 10)
+    assert model.y_.size == 10 * chosen.size < 1000
+
+
+def test_scores_of_blocks_are_those_of_all_samples():
+    random = np.random.default_rng(0)
+    X = random.standard_normal((25_001, 2))
+    y = (X[:, 0] > 1.0).astype(np.int64)
+    task, _ = make_data(X, y)
+    model = LogisticRegression().fit(X, y)
+    at_once = task.limit_certainty(model, task.scores(model, X), -2.0)
+    np.testing.assert_allclose(limit_scores(task, -2.0, model, X), at_once, rtol=1e-12)
+
+
+def test_forests_of_many_samples_need_less_memory_than_the_samples():
+    random = np.random.default_rng(0)
+    X = random.standard_normal((3000, 20))
+    y = random.integers(0, 2, 3000)
+    for candidate in make_candidates("extra_trees", MANY):
+        nodes = 2 * candidate.final.max_leaf_nodes - 1
+        assert candidate.final.n_estimators * nodes * 80 <= 0.5 * MANY * 20 * 8
+        assert candidate.last_cost == 1.0
+    small = candidate.final.set_params(n_estimators=2, max_leaf_nodes=100).fit(X, y).estimators_[0].tree_
+    state = small.__getstate__()
+    assert state["nodes"].nbytes + state["values"].nbytes <= 80 * small.node_count
+
+
+@pytest.mark.parametrize("name", ["rbf", "linear_svm"])
+def test_learners_that_need_much_memory_get_a_part_of_many_samples(name):
+    for candidate in make_candidates(name, MANY):
+        assert candidate.most_samples <= 50_000
+        assert candidate.settings["samples"] == candidate.most_samples
+    assert all(candidate.most_samples is None for candidate in make_candidates(name, 50_000))
+
+
+def test_kernel_features_of_more_samples_come_from_a_larger_part():
+    few, many = (make_candidates("rbf", n_samples)[0].most_samples for n_samples in (MANY, 10 * MANY))
+    assert 9 < many / few < 11
+
+
+def test_candidates_of_fewer_samples_are_as_usual():
+    assert all(one.final.max_leaf_nodes is None for one in make_candidates("extra_trees", 100_000))
+    assert all(one.final.n_estimators == 200 for one in make_candidates("extra_trees", 100_000))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_bins_give_catboost_the_same_model_as_samples(monkeypatch, weighted):
+    pytest.importorskip("catboost")
+    random = np.random.default_rng(0)
+    X = random.standard_normal((2000, 4))
+    X[random.random(X.shape) < 0.1] = np.nan
+    X[:, 1] = 1.0
+    y = np.digitize(np.nan_to_num(X[:, 0]) + random.standard_normal(2000), [-0.5, 0.5])
+    weights = random.random(2000) if weighted else None
+    learner = BoosterClassifier("catboost", {"iterations": 10})
+    usual = learner.fit(X, y, weights).predict_proba(X)
+    monkeypatch.setattr("metricwise.estimators.selection.booster._FEW_SAMPLES", 1000)
+    np.testing.assert_array_equal(learner.fit(X, y, weights).predict_proba(X), usual)
+
+
+def test_dropped_candidates_forget_their_models():
+    run = CandidateRun(Candidate("learner", None), models=["model"])
+    run.release_models()
+    assert run.models == []
+    assert run.is_released
+    run.release_models()
+    assert run.is_released
