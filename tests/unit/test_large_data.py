@@ -143,6 +143,11 @@ def test_learners_that_need_much_memory_get_a_part_of_many_samples(name):
     assert all(candidate.most_samples is None for candidate in make_candidates(name, 50_000))
 
 
+def test_boosted_trees_of_many_samples_hold_none_out():
+    assert all(one.estimator.early_stopping is False for one in make_candidates("boosted_trees", MANY))
+    assert all(one.estimator.early_stopping == "auto" for one in make_candidates("boosted_trees", 100_000))
+
+
 def test_kernel_features_of_more_samples_come_from_a_larger_part():
     few, many = (make_candidates("rbf", n_samples)[0].most_samples for n_samples in (MANY, 10 * MANY))
     assert 9 < many / few < 11

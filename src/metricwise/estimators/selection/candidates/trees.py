@@ -63,7 +63,9 @@ def _boosting_settings(problem: Problem) -> list[tuple[Settings, Settings]]:
         table = BOOSTED_TREES_OF_FEW if problem.profile.n_samples < CAREFUL_SAMPLES else BOOSTED_TREES
     if problem.profile.is_grouped:
         return [(table[0], stopping) for stopping in stopping_settings(True)]
-    return [(settings, {}) for settings in table]
+    # On many samples, so few iterations are never too many, and those held out to stop early would be copies.
+    fixed: Settings = {"early_stopping": False} if problem.profile.is_large else {}
+    return [(settings | fixed, {}) for settings in table]
 
 
 def stopping_settings(is_grouped: bool) -> list[Settings]:
