@@ -18,6 +18,7 @@ from metricwise.estimators.selection.candidates.portfolio import make_portfolio
 from metricwise.estimators.selection.columns import Columns
 from metricwise.estimators.selection.profile import Profile
 from metricwise.estimators.selection.rungs import make_rung
+from metricwise.estimators.selection.subsets import hold_out
 from metricwise.measures import get_measure
 
 MANY = 200_000
@@ -180,3 +181,13 @@ def test_dropped_candidates_forget_their_models():
     assert run.is_released
     run.release_models()
     assert run.is_released
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_samples_held_out_are_the_first_of_many_folds(grouped):
+    random = np.random.default_rng(0)
+    X = random.standard_normal((30_000, 1))
+    y = random.integers(0, 2, 30_000)
+    _, data = make_data(X, y, groups=np.arange(30_000) // 10 if grouped else None)
+    expected = data.split(7, y, 0)[0][1]
+    np.testing.assert_array_equal(hold_out(data, y, 0), expected)

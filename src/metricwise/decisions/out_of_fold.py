@@ -133,14 +133,31 @@ def make_splits(
     they are numbers. If folds are ``needed``, the caller reports that there are none.
     """
     wanted = _count_folds(cv)
-    if groups is None:
-        folds = _assign_folds_to_any(X, codes, wanted, seed)
-    else:
-        folds = assign_group_folds(groups, codes, wanted, seed)
-    splits = _list_splits(folds)
+    splits = _list_splits(number_folds(wanted, X, codes, seed, groups))
     if len(splits) < wanted and (splits or not needed):
         _warn_of_few_folds(codes, wanted, len(splits), groups)
     return splits
+
+
+def number_folds(wanted: int, X: Any, codes: Integers, seed: int, groups: Integers | None = None) -> Integers | None:
+    """Return the number of the fold that tests each sample; None if there are too few samples for folds.
+
+    Parameters
+    ----------
+    wanted : int
+        Number of folds; there are fewer if a class has fewer samples or groups.
+    X : samples
+        Equal ones share a fold where they can be compared and there are no groups.
+    codes : array of int
+        Codes that folds are stratified by.
+    seed : int
+        Seeds the folds.
+    groups : array of int, optional
+        Folds consist of whole groups.
+    """
+    if groups is None:
+        return _assign_folds_to_any(X, codes, wanted, seed)
+    return assign_group_folds(groups, codes, wanted, seed)
 
 
 def is_given(cv: Any) -> bool:

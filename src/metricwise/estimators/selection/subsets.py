@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
 
 from metricwise._typing import Indices, Integers
 from metricwise.decisions.groups import draw_whole_groups
-from metricwise.decisions.out_of_fold import NO_SAMPLES
+from metricwise.decisions.out_of_fold import NO_SAMPLES, number_folds
 from metricwise.decisions.training_data import TrainingData
 
 _HELD_OUT, _MINORITY_HELD_OUT = 4000, 60  # samples, and minority samples, that choose a threshold well
@@ -72,10 +71,10 @@ def hold_out(data: TrainingData, strata: Integers, seed: int) -> Indices:
     rarest = np.unique(strata, return_counts=True)[1].min()
     wanted = max(_HELD_OUT, _MINORITY_HELD_OUT * strata.size / rarest)
     n_parts = int(np.clip(strata.size / wanted, _FEWEST_PARTS, _MOST_PARTS))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of too few samples for so many parts, which are then not used
-        splits = data.split(n_parts, strata, seed, needed=True)
-    return splits[0][1] if len(splits) >= _FEWEST_PARTS else NO_SAMPLES
+    # Not as splits: the training samples of a hundred folds take more memory than the samples themselves.
+    folds = number_folds(n_parts, data.X, strata, seed, data.groups)
+    has_enough = folds is not None and folds.max() + 1 >= _FEWEST_PARTS
+    return np.flatnonzero(folds == 0) if has_enough else NO_SAMPLES
 
 
 def draw_part(strata: Integers, groups: Integers | None, size: int, seed: int) -> Indices:
