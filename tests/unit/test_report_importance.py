@@ -20,6 +20,8 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from metricwise import MetricClassifier, PlugInClassifier, contingency_measure, get_measure, report
+from metricwise.estimators.selection.preprocessing import for_numbers
+from metricwise.estimators.selection.profile import Profile, recognise_columns
 from metricwise.reporting.columns import shuffle_column
 from metricwise.reporting.contributions import find_contributions
 from metricwise.reporting.importance import Importance, ImportanceSettings, compute_importance
@@ -245,7 +247,9 @@ def test_contributions_of_many_columns_use_the_scale_that_the_model_sees() -> No
 def test_contributions_have_the_names_of_columns_and_categories() -> None:
     many = pd.DataFrame(np.random.default_rng(0).normal(size=(400, 220)), columns=[f"x{k}" for k in range(220)])
     frame = pd.concat([FRAME, many], axis=1)
-    model = MetricClassifier("f1", candidates=["logistic"], cv=3).fit(frame, CHURN)
+    profile = Profile.of(frame, recognise_columns(frame))
+    learner = for_numbers(profile, LogisticRegression(C=0.1))
+    model = PlugInClassifier(learner, "f1", cv=3).fit(frame, CHURN)
     found = importance_of(model, frame, CHURN)
     assert found.kind == "contribution" and found.names[0] == "complaints"
     assert {"city_Lyon", "salary", "x7"} < set(found.names)

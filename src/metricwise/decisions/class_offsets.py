@@ -126,6 +126,9 @@ def expected_offsets(value: TablesValue, scores: Floats, weights: Floats, seed: 
     >>> np.argmax(scores - offsets, axis=1)
     array([0, 1, 0, 0])
     """
+    # Equal samples count as one, so that a sample of weight two and the same sample twice give the same numbers.
+    scores, which = np.unique(scores, axis=0, return_inverse=True)
+    weights = np.bincount(which.ravel(), weights).astype(np.float64)
     if len(scores) > _MOST_EXPECTED:
         drawn = np.random.default_rng(seed).choice(len(scores), _MOST_EXPECTED, replace=False)
         scores, weights = scores[drawn], weights[drawn]

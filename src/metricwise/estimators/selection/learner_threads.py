@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from sklearn.base import clone
+from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC, LinearSVC, NuSVC
 
@@ -19,7 +20,7 @@ _PARAMETERS = {
     "lightgbm": "n_jobs",
     "xgboost": "n_jobs",
     "catboost": "thread_count",
-    "sklearn.ensemble._forest": "n_jobs",
+    ExtraTreesClassifier.__module__: "n_jobs",  # that of all forests
     "metricwise.estimators.selection.booster": "n_jobs",
 }
 _ALIASES = ("num_threads", "num_thread", "nthread", "nthreads")  # other names that users may have set
