@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -75,8 +76,7 @@ def explain_selection(
     positive : str or None
         A sentence about the positive class, if there is one.
     """
-    names = [run.candidate.title for run in mixture.runs]
-    selected = names[0] if len(names) == 1 else "an ensemble of " + ", ".join(names)
+    selected = _name_selected(mixture)
     has_threshold = measure.response == "labels"
     lines = [
         f"Of {len(runs)} candidates, {selected} is chosen.",
@@ -92,6 +92,15 @@ def explain_selection(
     lines.append(_describe_expectation(expected, has_threshold))
     lines += [f"- {run.candidate.title}: {_describe_run(run, mixture, n_samples)}" for run in _rank(runs, mixture)]
     return "\n".join(lines)
+
+
+def _name_selected(mixture: Mixture) -> str:
+    """Return the selected candidate with its settings, or the learners of an ensemble."""
+    if len(mixture.runs) == 1:
+        return mixture.runs[0].candidate.title
+    counts = Counter(run.candidate.name for run in mixture.runs)
+    learners = [name if count == 1 else f"{name} ({count} settings)" for name, count in counts.items()]
+    return "an ensemble of " + ", ".join(learners)
 
 
 def _describe_expectation(expected: Expectation, has_threshold: bool) -> str:
