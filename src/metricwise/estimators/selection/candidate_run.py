@@ -89,6 +89,17 @@ class CandidateRun:
         self.is_released = self.is_released or bool(self.models)
         self.models = []
 
+    @property
+    def is_clearly_behind(self) -> bool:
+        """Whether nearly all resamples show a better candidate of the rung ahead."""
+        return self.difference is not None and self.difference.interval[1] < 0.0
+
+    def drop_unneeded(self) -> None:
+        """Drop the candidate because an ensemble does not need it."""
+        self.why_dropped = "adds nothing to the ensemble"
+        if self.difference is not None and self.is_clearly_behind:
+            self.why_dropped = f"clearly behind {self.difference.rival}"
+
     def drop_for_time(self, why: str) -> None:
         """Drop the candidate from later rungs; it can still be selected by what it reached."""
         self.why_dropped, self.is_out_of_time = why, True

@@ -79,9 +79,7 @@ def drop_unused(finalists: list[CandidateRun], mixture: Mixture) -> None:
     used = [id(run) for run in mixture.runs]
     for run in finalists:
         if id(run) not in used and not run.why_dropped:
-            run.why_dropped = "adds nothing to the ensemble"
-            if run.difference is not None and run.difference.interval[1] < 0.0:
-                run.why_dropped = f"clearly behind {run.difference.rival}"
+            run.drop_unneeded()
 
 
 def _keeps_constraints(halving: SuccessiveHalving, rung: Rung, scores: Floats) -> bool:

@@ -84,11 +84,11 @@ def keep_affordable(halving: SuccessiveHalving, rung: Rung, mixture: Mixture) ->
     most, size = halving.subsets.most, rung.samples.size
     if size == len(halving.data.y) or halving.schedule.is_stopped:
         return mixture
+    is_known = most <= _FARTHEST * size
     while len(mixture.runs) > 1:
-        is_known = most <= _FARTHEST * size
         if is_known and halving.schedule.final_limit(mixture.runs, size, most, len(rung.splits)) is not None:
             break
-        kept = [int(np.argmax(mixture.weights))] if not is_known else np.argsort(-mixture.weights)[:-1]
+        kept = np.argsort(-mixture.weights)[: len(mixture.runs) - 1 if is_known else 1]
         for number in set(range(len(mixture.runs))).difference(kept):
             mixture.runs[number].drop_for_time("there was no time to train it as well")
         mixture = best_mixture(halving, rung, [mixture.runs[number] for number in kept])

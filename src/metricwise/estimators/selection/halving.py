@@ -54,7 +54,6 @@ _GROWTH = 4  # of the samples from rung to rung
 _FINALISTS, _LAST_FINALISTS = 6, 4  # after the first rung with enough samples to judge, and after later ones
 _TIMED_SAMPLES = 1000  # that a model scores to measure its time
 _RESAMPLES = 100
-_CLEARLY = 0.95
 
 
 class Outcome(NamedTuple):
@@ -174,7 +173,7 @@ class SuccessiveHalving:
                 run.release_models()
         self._compare(runs, drawn)
         if _FEWEST_TO_JUDGE <= rung.samples.size < len(self.data.y):
-            self._drop_dominated(runs, drawn, rung, n_finalists)
+            self._drop_dominated(runs, list(drawn), rung, n_finalists)
         return True
 
     def _order(self, runs: list[CandidateRun]) -> list[int]:
@@ -313,26 +312,23 @@ class SuccessiveHalving:
         for number in drawn:
             runs[number].difference = None if number == best else _difference(runs, drawn, number, best)
 
-    def _drop_dominated(self, runs: list[CandidateRun], values: dict[int, Floats], rung: Rung, most: int) -> None:
+    def _drop_dominated(self, runs: list[CandidateRun], numbers: list[int], rung: Rung, most: int) -> None:
         """Drop candidates that the ensemble of the rung does not need, and all but those that count most in it.
 
         The best candidate stays, and so do settings that may gain more from more samples than others, unless they are
         clearly behind it on resamples.
         """
-        numbers = list(values)
         scores = [runs[number].scores for number in numbers]
         target, weights = (part[rung.test_samples] for part in (self.data.target, self.data.sample_weights))
         shares = dict(zip(numbers, stack_scores(self.task, target, weights, scores, self.prior), strict=True))
         best = max(numbers, key=lambda number: runs[number].value)
         counting = sorted((number for number in numbers if shares[number]), key=lambda number: -shares[number])[:most]
         for number in set(numbers).difference([best, *counting]):
-            run, is_behind = runs[number], bool(np.quantile(values[number] - values[best], _CLEARLY) < 0.0)
-            if is_behind:
-                run.why_dropped = f"clearly behind {runs[best].candidate.title}"
-            elif shares[number]:
+            run = runs[number]
+            if shares[number] and not run.is_clearly_behind:
                 run.why_dropped = f"not among the {most} that count most in the ensemble"
-            elif not run.candidate.gains_later:
-                run.why_dropped = "adds nothing to the ensemble"
+            elif run.is_clearly_behind or not run.candidate.gains_later:
+                run.drop_unneeded()
 
 
 def _best_of_enough(runs: list[CandidateRun]) -> CandidateRun | None:
