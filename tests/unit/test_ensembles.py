@@ -52,6 +52,40 @@ def draw_outcomes(n_samples, seed):
     return X, (random.random(n_samples) < chances).astype(int), chances
 
 
+class FailsOnAll(DecisionTreeClassifier):
+    """A tree that fails on more samples than the folds have."""
+
+    def __init__(self, most=1900, reason="too many samples", max_depth=4, random_state=0):
+        super().__init__(max_depth=max_depth, random_state=random_state)
+        self.most, self.reason = most, reason
+
+    def fit(self, X, y, sample_weight=None):
+        if len(y) > self.most:
+            raise ValueError(self.reason)
+        return super().fit(X, y, sample_weight)
+
+
+def test_a_learner_that_fails_on_all_samples_leaves_the_ensemble():
+    X, y, _ = draw_outcomes(2000, seed=0)
+    model = MetricClassifier("f1", candidates={"linear": LogisticRegression(), "tree": FailsOnAll(10**6)}).fit(X, y)
+    assert set(model.leaderboard_["weight"] > 0.0) == {True}
+    model.set_params(candidates={"linear": LogisticRegression(), "tree": FailsOnAll()})
+    with pytest.warns(UserWarning, match="training the selected tree failed, and it is dropped: too many samples"):
+        model.fit(X, y)
+    board = model.leaderboard_.set_index("candidate")
+    assert board.loc["tree", "why_dropped"] == "failed: too many samples" and board.loc["tree", "weight"] == 0.0
+    alone = MetricClassifier("f1", candidates={"linear": LogisticRegression()}).fit(X, y)
+    np.testing.assert_array_equal(model.predict_proba(X), alone.predict_proba(X))
+    assert model.expected_score_ == alone.expected_score_
+
+
+def test_an_ensemble_of_learners_that_all_fail_on_all_samples_reports_their_error():
+    X, y, _ = draw_outcomes(2000, seed=0)
+    model = MetricClassifier("f1", candidates={"tree": FailsOnAll(reason="out of memory")})
+    with pytest.raises(ValueError, match="out of memory"):
+        model.fit(X, y)
+
+
 def test_predicted_probabilities_of_an_ensemble_are_calibrated():
     X, y, _ = draw_outcomes(2000, seed=0)
     model = MetricClassifier("f1", candidates=SEVERAL).fit(X, y)

@@ -18,6 +18,8 @@ _NOTICEABLE = 1e-6
 # digits of a score depend on the order of summation, hence on the memory layout of the samples, and must not decide
 # about a threshold. The same holds for the widths of gaps.
 _ROUNDING = 1e-10
+# Candidates that a measure is evaluated for at a time: a dozen arrays of intermediate results stay in the cache.
+_BLOCK = 16_384
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,12 @@ class Candidates:
 
     def values(self, measure: CountsTable, positives: Floats | None = None, negatives: Floats | None = None) -> Floats:
         """Return the measure of every candidate; the last, all samples positive, counts only if it beats the first."""
-        values = np.array(measure.value(*self.tables(positives, negatives)), dtype=np.float64)
+        tp = _prefix_sums(self.positives if positives is None else positives)
+        fp = _prefix_sums(self.negatives if negatives is None else negatives)
+        values = np.empty(tp.size)
+        for start in range(0, tp.size, _BLOCK):
+            own = slice(start, start + _BLOCK)
+            values[own] = measure.value(tp[own], fp[own], tp[-1] - tp[own], fp[-1] - fp[own])
         if values[-1] <= values[0] + _NOTICEABLE:
             values[-1] = -np.inf
         return values

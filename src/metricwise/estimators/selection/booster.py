@@ -154,7 +154,8 @@ class BoosterClassifier(ClassifierMixin, BaseEstimator):
         passed = {"categorical_feature": list(range(self.n_categorical))} if self._names_categories_in_fit else {}
         try:
             if package.name == "catboost" and codes.size > _FEW_SAMPLES:
-                self.learner_ = learner.fit(self._quantise(X, codes, sample_weight))
+                # The trained classifier holds more than half the memory of the samples, and its copy the trees alone.
+                self.learner_ = learner.fit(self._quantise(X, codes, sample_weight)).copy()
             else:
                 self.learner_ = learner.fit(X, codes, sample_weight=sample_weight, **passed)
         except Exception as error:

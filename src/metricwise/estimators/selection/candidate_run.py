@@ -23,7 +23,7 @@ class Difference(NamedTuple):
     interval: tuple[float, float]
 
 
-@dataclass
+@dataclass(eq=False)
 class CandidateRun:
     """A candidate with its results so far; ``why_dropped`` is empty for finalists.
 

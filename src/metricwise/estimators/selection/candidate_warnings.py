@@ -12,8 +12,6 @@ from metricwise._typing import Indices
 from metricwise.decisions.executors import Score, fit_and_score
 from metricwise.decisions.training_data import Fit, TrainingData
 from metricwise.estimators.selection.clock import Clock
-from metricwise.memory import release_freed_memory
-from metricwise.threads import FEW_SAMPLES
 
 
 @contextmanager
@@ -81,8 +79,6 @@ def score_fold_quietly(
     clock = Clock(None)
     with recording as found:
         model, scores = fit_and_score(fit, score, data, train, test, seen)
-    if train.size > FEW_SAMPLES:
-        release_freed_memory()
     return (*scores, FoldRecord(model if keep_model else None, found, clock.seconds()))
 
 

@@ -264,7 +264,7 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
                     mixture = keep_affordable(halving, outcome.rung, mixture)
                 drop_unused(outcome.finalists, mixture)
                 final = self._fit_final(halving, outcome, mixture, testing)
-            mixture = show_runs(outcome.runs, mixture, measure, self._n_judged)
+            mixture = show_runs(outcome.runs, final.mixture, measure, self._n_judged)
             self._records = make_records(outcome.runs, mixture, portfolio.absent)
             of_fold_models = float(show_value(measure, self._decision.expected_score, self._n_judged))
             expected = Expectation(self.expected_score_, self.expected_score_interval_, of_fold_models)
@@ -320,18 +320,18 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
         # A candidate of ours is selected by its scores, whatever its surrogate is: the leaderboard has the warning.
         hidden = () if self._has_own_candidates else (DegenerateOptimumWarning,)
         with show_warnings_once(hidden):
-            final = fit_final(halving, rung, mixture)
+            final = fit_final(halving, outcome, mixture)
         self._ensemble = final.ensemble
         models = self._ensemble.models
         self.best_estimator_ = models[0] if len(models) == 1 else models
         self.weights_ = self._ensemble.weights
         n_threads = halving.schedule.n_threads(rung.samples.size)
-        choose = partial(decide, halving, outcome, mixture, final, testing, self.confidence)
+        choose = partial(decide, halving, outcome, final, testing, self.confidence)
         decision = run_within(math.inf, choose, n_threads)
         self._extrapolation = Extrapolation()  # the final model itself has been judged or tested
         if testing is None and final.held_out is None:
             # Intervals of table measures are wide enough; those of areas near one are not.
-            curves = [run.curve for run in mixture.runs]
+            curves = [run.curve for run in final.mixture.runs]
             self._extrapolation = extrapolate(curves, final.n_samples, guessed=task.measure.response == "scores")
         self._store_decision(task, decision)
         self._store_expectation(

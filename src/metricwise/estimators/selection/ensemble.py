@@ -76,9 +76,8 @@ def _take_alone(run: CandidateRun, prior: Any) -> Mixture:
 
 def drop_unused(finalists: list[CandidateRun], mixture: Mixture) -> None:
     """Give the finalists that are not in the mixture the reason for it."""
-    used = [id(run) for run in mixture.runs]
     for run in finalists:
-        if id(run) not in used and not run.why_dropped:
+        if run not in mixture.runs and not run.why_dropped:
             run.drop_unneeded()
 
 

@@ -156,11 +156,10 @@ def mention_new_threshold(explanation: str, threshold: Threshold) -> str:
 
 def _rank(runs: list[CandidateRun], mixture: Mixture) -> list[CandidateRun]:
     """Return the selected runs, then those that reached the most samples, the best first."""
-    selected = [id(run) for run in mixture.runs]
 
     def place(run: CandidateRun) -> tuple[bool, int, float]:
         worse_by = run.value if run.is_cost else -run.value
-        return id(run) not in selected, -run.n_samples, float("inf") if np.isnan(worse_by) else worse_by
+        return run not in mixture.runs, -run.n_samples, float("inf") if np.isnan(worse_by) else worse_by
 
     return sorted(runs, key=place)
 
@@ -178,7 +177,7 @@ def _describe_run(run: CandidateRun, mixture: Mixture, n_samples: int) -> str:
         parts.append(f"({run.interval[0]:.3f} to {run.interval[1]:.3f})")
     if run.n_samples != mixture.runs[0].n_samples:
         parts.append(f"in {_describe_rung(run, n_samples)}")
-    is_selected = any(run is one for one in mixture.runs)
+    is_selected = run in mixture.runs
     reason = "chosen" if is_selected else run.why_dropped
     text = f"{' '.join(parts)}, {reason}"
     return text if run.difference is None else f"{text}: {_describe_difference(run.difference)}"
@@ -203,9 +202,9 @@ def make_records(
     absent : dict of str, optional
         Why others did not run, by name.
     """
-    weights = {id(run): float(weight) for run, weight in zip(mixture.runs, mixture.weights, strict=True)}
+    weights = {run: float(weight) for run, weight in zip(mixture.runs, mixture.weights, strict=True)}
     others = [CandidateRun(Candidate(name, None), why_dropped=why) for name, why in (absent or {}).items()]
-    return [_make_record(run, weights.get(id(run), 0.0)) for run in [*_rank(runs, mixture), *others]]
+    return [_make_record(run, weights.get(run, 0.0)) for run in [*_rank(runs, mixture), *others]]
 
 
 def _make_record(run: CandidateRun, weight: float) -> dict[str, Any]:

@@ -10,7 +10,6 @@ from metricwise.decisions.fitting import account_for_groups, account_for_growth
 from metricwise.decisions.guarantees import UnreachableGuaranteeError
 from metricwise.decisions.learning_curve import shows_growth
 from metricwise.decisions.training_data import TrainingData
-from metricwise.estimators.selection.ensemble import Mixture
 from metricwise.estimators.selection.final_training import FinalModels
 from metricwise.estimators.selection.halving import Outcome, SuccessiveHalving
 
@@ -18,7 +17,6 @@ from metricwise.estimators.selection.halving import Outcome, SuccessiveHalving
 def decide(
     halving: SuccessiveHalving,
     outcome: Outcome,
-    mixture: Mixture,
     final: FinalModels,
     testing: TrainingData | None,
     confidence: float | None,
@@ -31,16 +29,14 @@ def decide(
         The selection, with its task and data.
     outcome : Outcome
         The finalists and their rung.
-    mixture : Mixture
-        The selected candidates.
     final : FinalModels
-        Their models.
+        The selected candidates with their models.
     testing : TrainingData or None
         Samples to test a guarantee on; None if there is none.
     confidence : float or None
         The confidence of the guarantee.
     """
-    task, rule = halving.task, halving.rule
+    task, rule, mixture = halving.task, halving.rule, final.mixture
     rung, scores = final.held_out or (outcome.rung, mixture.scores)
     samples = halving.data.attach_scores(rung.test_samples, scores)
     if testing is not None:
@@ -55,7 +51,7 @@ def decide(
         decision = account_for_growth(task, halving.data, decision, found, final.n_samples)
     if not found.probe.size or not decision.calibration.lines:  # class offsets stay
         return decision
-    by_final = final.score_probe(halving, mixture)
+    by_final = final.score_probe(halving)
     return decision.shift_to_final(halving.data.probe(found.probe, found.probe_scores, by_final))
 
 

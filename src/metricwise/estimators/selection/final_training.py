@@ -7,6 +7,7 @@ compared on, and samples that neither have seen calibrate the models and choose 
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -16,13 +17,12 @@ from metricwise._sklearn import take_samples
 from metricwise._typing import Floats, Indices
 from metricwise.estimators.selection.candidate_run import CandidateRun
 from metricwise.estimators.selection.candidate_training import limit_scores, make_fit
+from metricwise.estimators.selection.candidate_warnings import record_warnings
 from metricwise.estimators.selection.clock import Clock, OutOfTimeError, run_within
 from metricwise.estimators.selection.ensemble import AveragedModels, Mixture, best_mixture
-from metricwise.estimators.selection.halving import SuccessiveHalving
+from metricwise.estimators.selection.halving import Outcome, SuccessiveHalving
 from metricwise.estimators.selection.learner_threads import restore_threads
 from metricwise.estimators.selection.rungs import Rung, make_held_out_rung
-from metricwise.memory import release_freed_memory
-from metricwise.threads import FEW_SAMPLES
 
 _FARTHEST = 4  # ratio of numbers of samples up to which the time of a training is known from that of fewer samples
 _WORTHWHILE = 1.5  # ratio of numbers of samples from which on training again is worth its time
@@ -41,6 +41,8 @@ class FinalModels(NamedTuple):
 
     Attributes
     ----------
+    mixture : Mixture
+        The candidates that the models are trained by.
     ensemble : AveragedModels
         The models.
     n_samples : int
@@ -51,6 +53,7 @@ class FinalModels(NamedTuple):
         What the threshold is chosen on; None for the out-of-fold scores of the mixture.
     """
 
+    mixture: Mixture
     ensemble: AveragedModels
     n_samples: int
     trained: list[Any]
@@ -61,18 +64,18 @@ class FinalModels(NamedTuple):
         """The number of samples that the threshold is chosen on because no final model was trained with them."""
         return 0 if self.held_out is None else self.held_out.scores.shape[0]
 
-    def score_probe(self, halving: SuccessiveHalving, mixture: Mixture) -> Floats:
+    def score_probe(self, halving: SuccessiveHalving) -> Floats:
         """Return scores of the probe, samples that the fold models of the mixture were trained with.
 
         Fold models that are used as they are get their own scores: they are what the threshold was chosen for. Their
         mean would score a sample by the fold model that has not seen it as well, which is no shift of scores.
         """
-        X = take_samples(halving.data.X, mixture.runs[0].probe)
+        X = take_samples(halving.data.X, self.mixture.runs[0].probe)
         parts = [
             run.probe_scores if model is None else run.calibration(limit_scores(halving.task, halving.prior, model, X))
-            for run, model in zip(mixture.runs, self.trained, strict=True)
+            for run, model in zip(self.mixture.runs, self.trained, strict=True)
         ]
-        return mixture.combine(parts)
+        return self.mixture.combine(parts)
 
 
 def keep_affordable(halving: SuccessiveHalving, rung: Rung, mixture: Mixture) -> Mixture:
@@ -95,26 +98,21 @@ def keep_affordable(halving: SuccessiveHalving, rung: Rung, mixture: Mixture) ->
     return mixture
 
 
-def fit_final(halving: SuccessiveHalving, rung: Rung, mixture: Mixture) -> FinalModels:
+def fit_final(halving: SuccessiveHalving, outcome: Outcome, mixture: Mixture) -> FinalModels:
     """Return the trained models of a mixture.
 
     They are trained on all samples, or on fewer if the time budget does not allow it. A candidate whose training would
-    not finish, or does not, is represented by its fold models, which are trained already.
+    not finish, or does not, is represented by its fold models, which are trained already. One that has none leaves the
+    mixture.
     """
-    trained, models, calibrations, weights, sizes = [], [], [], [], []
-    for number, run in enumerate(mixture.runs):
-        model, n_samples = _fit_run(halving, rung, run, is_only=len(mixture.runs) == 1)
-        trained.append(model)
-        found = run.models if model is None else [model]
-        for one in found:
-            restore_threads(
-                halving.task.learners(one), run.candidate.estimator if model is None else run.candidate.final
-            )
-        sizes.append(n_samples)
-        models += found
-        calibrations += [run.calibration] * len(found)
-        weights += [mixture.weights[number] / len(found)] * len(found)
-    final = FinalModels(AveragedModels(models, calibrations, np.array(weights), halving.prior), min(sizes), trained)
+    rung, found = outcome.rung, _Trainings()
+    while lost := _fit_runs(halving, rung, mixture, found):
+        kept = [run for run in mixture.runs if run not in lost] or [run for run in outcome.finalists if run.models]
+        if not kept:
+            raise found.errors[-1]
+        with record_warnings():
+            mixture = best_mixture(halving, rung, kept)
+    final = _assemble(halving, mixture, found)
     if rung.samples.size == len(halving.data.y):
         return final
     held_out = make_held_out_rung(halving.task, halving.data, halving.rule.seed, halving.subsets.held_out)
@@ -122,6 +120,55 @@ def fit_final(halving: SuccessiveHalving, rung: Rung, mixture: Mixture) -> Final
         return final
     n_threads = halving.schedule.n_threads(held_out.samples.size)
     return run_within(np.inf, partial(_calibrate, halving, held_out, final), n_threads)
+
+
+@dataclass
+class _Trainings:
+    """Final models of candidates, None for one that its fold models represent, with their numbers of samples."""
+
+    models: dict[CandidateRun, tuple[Any, int]] = field(default_factory=dict)
+    errors: list[Exception] = field(default_factory=list)
+
+
+def _fit_runs(halving: SuccessiveHalving, rung: Rung, mixture: Mixture, found: _Trainings) -> list[CandidateRun]:
+    """Train the candidates of a mixture that are not trained yet; return those that have no model at all."""
+    for run in mixture.runs:
+        if run in found.models:
+            continue
+        try:
+            found.models[run] = _fit_run(halving, rung, run, is_only=len(mixture.runs) == 1)
+        except Exception as error:  # learners of other packages have errors of their own
+            found.models[run] = None, 0
+            found.errors.append(error)
+            run.why_dropped, run.has_failed = f"failed: {error}", True
+            if len(mixture.runs) > 1:
+                warnings.warn(
+                    f"training the selected {run.candidate.name} failed, and it is dropped: {error}", stacklevel=2
+                )
+    lost = [run for run in mixture.runs if found.models[run][0] is None and not run.models]
+    for run in lost:
+        if not run.why_dropped:
+            run.drop_for_time("there was no time to train it as well")
+    return lost
+
+
+def _assemble(halving: SuccessiveHalving, mixture: Mixture, found: _Trainings) -> FinalModels:
+    """Return the models of a mixture, with the number of threads that the user wants."""
+    trained, models, calibrations, weights, sizes = [], [], [], [], []
+    for number, run in enumerate(mixture.runs):
+        model, n_samples = found.models[run]
+        trained.append(model)
+        own = run.models if model is None else [model]
+        for one in own:
+            restore_threads(
+                halving.task.learners(one), run.candidate.estimator if model is None else run.candidate.final
+            )
+        sizes.append(n_samples)
+        models += own
+        calibrations += [run.calibration] * len(own)
+        weights += [mixture.weights[number] / len(own)] * len(own)
+    ensemble = AveragedModels(models, calibrations, np.array(weights), halving.prior)
+    return FinalModels(mixture, ensemble, min(sizes), trained)
 
 
 def _calibrate(halving: SuccessiveHalving, rung: Rung, final: FinalModels) -> FinalModels:
@@ -189,6 +236,4 @@ def _fit_within(halving: SuccessiveHalving, rung: Rung, run: CandidateRun, sampl
         )
         return None
     run.record_final_time(clock.seconds(), samples.size)
-    if samples.size > FEW_SAMPLES:
-        release_freed_memory()
     return model

@@ -32,6 +32,7 @@ from metricwise.estimators.selection.candidate_warnings import record_warnings, 
 from metricwise.estimators.selection.candidates.candidate import Candidate
 from metricwise.estimators.selection.clock import Clock, OutOfTimeError, run_within
 from metricwise.estimators.selection.learner_threads import shares_random_numbers
+from metricwise.estimators.selection.profile import MANY_SAMPLES
 from metricwise.estimators.selection.rungs import Rung, make_rung
 from metricwise.estimators.selection.schedule import Schedule
 from metricwise.estimators.selection.selection_progress import SelectionProgress
@@ -164,6 +165,7 @@ class SuccessiveHalving:
             values = self._score_in_time(runs, run, rung, is_first)
             if values is not None:
                 drawn[number] = values
+                self._release_models(running, rung)
             elif run is best and run.is_out_of_time:
                 break  # worse candidates must not win by being faster
         if not drawn:
@@ -175,6 +177,16 @@ class SuccessiveHalving:
         if _FEWEST_TO_JUDGE <= rung.samples.size < len(self.data.y):
             self._drop_dominated(runs, list(drawn), rung, n_finalists)
         return True
+
+    def _release_models(self, running: list[CandidateRun], rung: Rung) -> None:
+        """Keep the fold models of the best run of a rung alone if there are many samples: forests are large."""
+        if len(self.data.y) <= MANY_SAMPLES:
+            return
+        scored = [run for run in running if run.n_samples == rung.samples.size]
+        best = max(scored, key=lambda run: run.value)
+        for run in scored:
+            if run is not best:
+                run.release_models()
 
     def _order(self, runs: list[CandidateRun]) -> list[int]:
         """Return the numbers of the runs, the best on enough samples first: time may run out, or the user may stop."""
@@ -252,8 +264,6 @@ class SuccessiveHalving:
         run.n_folds = len(rung.splits)
         run.curve.append((float(np.mean([train.size for train, _ in rung.splits])), run.value))
         run.record_time(sum(one.seconds for one in found.kept), len(rung.splits), rung.samples.size)
-        if rung.samples.size > FEW_SAMPLES:
-            release_freed_memory()
         name = run.candidate.name
         text = f"{rung.samples.size} samples: {name} {run.candidate.settings or ''} {run.value:.4f}"
         self.schedule.is_stopped |= self.report_progress(text)
@@ -281,6 +291,8 @@ class SuccessiveHalving:
             score_out_of_fold, score_fold, rung.splits, rung.probe, self.n_jobs, n_side_by_side=n_side_by_side
         )
         found = run_within(limit, train, self.schedule.n_threads(n_trained))
+        if n_trained > FEW_SAMPLES:
+            release_freed_memory()
         if not (np.isfinite(found.scores).all() and np.isfinite(found.probe_scores).all()):
             raise ValueError("it gives some samples NaN or infinite scores")
         return found

@@ -13,6 +13,7 @@ from sklearn.svm import SVC, LinearSVC, NuSVC
 
 from metricwise._typing import Floats, Integers, Labels
 from metricwise.decisions.task import Task
+from metricwise.memory import release_freed_memory
 from metricwise.threads import available_threads, limit_threads, threads_for
 
 # By the package or module that defines a learner. Their default is one thread or all cores, whatever else runs.
@@ -102,8 +103,14 @@ def fit_on_threads(
     weights, groups : arrays, optional
         Weights and groups of the samples.
     """
-    with limit_threads(threads_for(len(y))):
-        return task.fit(set_threads(estimator, available_threads()), X, y, weights, groups=groups)
+    n_threads = threads_for(len(y))
+    if n_threads is None:
+        release_freed_memory()  # of what other learners, and the judging of their scores, have needed
+    with limit_threads(n_threads):
+        model = task.fit(set_threads(estimator, available_threads()), X, y, weights, groups=groups)
+    if n_threads is None:
+        release_freed_memory()
+    return model
 
 
 def restore_threads(models: Sequence[Any], estimator: Any) -> None:

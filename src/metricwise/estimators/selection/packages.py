@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
+
+# CatBoost has an allocator of its own (mimalloc), which keeps freed memory, more than that of the samples, for later.
+# It reads this variable when it is loaded. With no delay, training takes a few percent longer.
+_SETTINGS_OF_ALLOCATORS = {"catboost": {"MIMALLOC_PURGE_DELAY": "0"}}
 
 
 class AbsentPackageError(ImportError):
@@ -36,9 +44,23 @@ def import_package(name: str, remedy: str) -> Any:
     if find_spec(name) is None:
         raise AbsentPackageError(f"not installed: {remedy}")
     try:
-        return import_module(name)
+        with _set_while_loading(name):
+            return import_module(name)
     except Exception as error:  # a shared library that is missing is reported by an exception of the package's own
         cause = " ".join(str(error).split()) or "no reason given"
         raise AbsentPackageError(
             f"installed, but cannot be imported ({type(error).__name__}: {cause}): repair it, or {remedy}"
         ) from error
+
+
+@contextmanager
+def _set_while_loading(name: str) -> Iterator[None]:
+    """Set the variables of the allocator of a package that is not loaded yet, except those that the user has set."""
+    settings = {} if name in sys.modules else _SETTINGS_OF_ALLOCATORS.get(name, {})
+    added = {variable: value for variable, value in settings.items() if variable not in os.environ}
+    os.environ.update(added)
+    try:
+        yield
+    finally:
+        for variable in added:
+            os.environ.pop(variable, None)

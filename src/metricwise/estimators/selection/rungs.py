@@ -15,11 +15,9 @@ from metricwise.decisions.task import Task
 from metricwise.decisions.training_data import TrainingData
 from metricwise.estimators.selection.profile import MANY_SAMPLES
 
-# The threshold is known well from fewer folds of many samples than usual, each of which takes long to train.
-_TESTED_FOLDS_OF_MANY = 2
-_FEWEST_OF_A_CLASS = 1000  # test samples of each class, below which all folds are tested
-
 _FOLDS_OF_PART = 3
+_FOLDS_OF_MANY = 2  # of samples whose halves are enough to learn from; fold models of more take long, and more memory
+_ENOUGH_OF_A_CLASS = 3000  # samples of each class
 _PROBE_SIZE = 1000  # samples that models which have seen them score, too
 
 
@@ -51,8 +49,8 @@ def make_rung(task: Task, data: TrainingData, cv: Any, seed: int, samples: Indic
     task, data
         Task and all samples.
     cv : int, splitter, iterable or None
-        Folds of all samples; subsets have three at most. None for the usual number: five, or of many samples two
-        of three folds, unless there are groups, several labels or a rare class.
+        Folds of all samples; subsets have three at most. None for the usual number: five, or of many samples two,
+        unless there are groups or several labels, and three if there is a rare class.
     seed : int
         Seeds folds and probe.
     samples : array of int
@@ -60,13 +58,13 @@ def make_rung(task: Task, data: TrainingData, cv: Any, seed: int, samples: Indic
     """
     strata, is_part = task.strata(data.target)[samples], samples.size < len(data.y)
     is_large = cv is None and data.has_random_folds and samples.size > MANY_SAMPLES
+    has_enough = not task.is_multilabel and np.bincount(strata).min() >= _ENOUGH_OF_A_CLASS  # some label may be rare
+    n_folds = _choose_folds(cv, is_part, is_large, has_enough)
     part = data.take(samples) if is_part else data
     with warnings.catch_warnings():
         if is_part:
             warnings.simplefilter("ignore")  # a rung may have too few samples of a class, though the data have enough
-        splits = part.split(_choose_folds(cv, is_part, is_large), strata, seed, needed=True)
-    if is_large and not task.is_multilabel:  # some label may be rare
-        splits = _keep_enough(splits, strata)
+        splits = part.split(n_folds, strata, seed, needed=True)
     if is_part:
         splits = _keep_trainable(splits, strata)
         if not splits and not data.has_random_folds:
@@ -116,17 +114,12 @@ def _refuse_one_class(splits: Splits, strata: Integers) -> None:
         raise ValueError(f"the folds of cv test samples of one class only, which choose no threshold: {remedy}")
 
 
-def _choose_folds(cv: Any, is_part: bool, is_large: bool) -> Any:
+def _choose_folds(cv: Any, is_part: bool, is_large: bool, has_enough: bool) -> Any:
+    if is_large and has_enough:
+        return _FOLDS_OF_MANY
     if is_part:
         return min(_FOLDS_OF_PART, cv) if isinstance(cv, Integral) else _FOLDS_OF_PART
     return _FOLDS_OF_PART if is_large else cv
-
-
-def _keep_enough(splits: Splits, strata: Integers) -> Splits:
-    """Return the first splits if they test enough samples of every class, otherwise all splits."""
-    kept = splits[:_TESTED_FOLDS_OF_MANY]
-    tested = np.concatenate([strata[test] for _, test in kept]) if kept else strata[:0]
-    return kept if np.bincount(tested, minlength=strata.max() + 1).min() >= _FEWEST_OF_A_CLASS else splits
 
 
 def _keep_trainable(splits: Splits, strata: Integers) -> Splits:

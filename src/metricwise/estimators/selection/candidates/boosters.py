@@ -33,10 +33,11 @@ LIGHTGBM_OF_CLASSES: tuple[Settings, ...] = (
         "class_weight": "balanced",
     },
 )
-# The samples that bins are made of are stored as well, by default 200,000.
-_LIGHTGBM_OF_MANY: Settings = {"subsample_for_bin": 50_000}
+# The samples that bins are made of are stored as well, by default 200,000, and bins that are stored by samples twice.
+_LIGHTGBM_OF_MANY: Settings = {"subsample_for_bin": 50_000, "force_row_wise": False, "force_col_wise": True}
 # In an ensemble, the usual 1000 iterations add nothing to 300, which take a third of the time.
 CATBOOST: tuple[Settings, ...] = ({"iterations": 300},)
+_CATBOOST_SHARE_OF_MANY = 4  # of which CatBoost gets one: it needs about 200 bytes per sample, and more for features
 XGBOOST: tuple[Settings, ...] = (
     {
         "n_estimators": 300,
@@ -100,11 +101,17 @@ def make_catboost(problem: Problem) -> Iterator[Candidate]:
     if profile.is_wide or problem.n_outputs > _MOST_OUTPUTS:
         return
     import_package("catboost", INSTALL_BOOSTERS)
+    most_samples = profile.n_samples // _CATBOOST_SHARE_OF_MANY if profile.is_large else None
     for settings in CATBOOST:
-        learner = for_trees(
-            profile, BoosterClassifier("catboost", settings, random_state=problem.seed), is_one_hot=True
+        learner = BoosterClassifier("catboost", settings, random_state=problem.seed)
+        yield Candidate(
+            "catboost",
+            for_trees(profile, learner, is_one_hot=True),
+            settings if most_samples is None else settings | {"samples": most_samples},
+            growth=0.4,
+            least_samples=LEAST_SAMPLES_OF_BOOSTING,
+            most_samples=most_samples,
         )
-        yield Candidate("catboost", learner, settings, growth=0.4, least_samples=LEAST_SAMPLES_OF_BOOSTING)
 
 
 def _make_boosters(problem: Problem, package: str, table: tuple[Settings, ...], growth: float) -> Iterator[Candidate]:

@@ -30,7 +30,7 @@ _ITERATIONS = (30, 100)
 _FEW_FEATURES = 100
 _TREES, _TREES_AT_LAST = 100, 200  # while candidates are compared, and in the final model
 _TREES_OF_MANY, _FEWEST_LEAVES = 50, 1000  # of many samples, whose trees are large
-_SHARE_OF_SAMPLES = 0.5  # of the memory of the samples, for a forest
+_SHARE_OF_SAMPLES = 0.25  # of the memory of the samples, for a forest
 _NODE_BYTES, _VALUE_BYTES = 64, 8  # of a node, and of each of its values
 
 
