@@ -13,7 +13,7 @@ from benchmarks.quality.automl import AUTOML_SETTINGS
 from benchmarks.quality.comparing import OURS, WITHOUT_BOOSTERS, measures_of
 from benchmarks.quality.peers import PEERS, SEARCH_FOLDS, THRESHOLD_FOLDS
 from benchmarks.quality.running import SIDES, read
-from benchmarks.quality.suites import SUITES
+from benchmarks.quality.suites import FEW_TEST_POSITIVES, SPLITS_OF_FEW_POSITIVES, SUITES
 from benchmarks.quality.summary import Comparison, Floats, compare, gather
 from benchmarks.quality.verdicts import (
     MEASURE_TITLES,
@@ -27,10 +27,11 @@ from benchmarks.quality.verdicts import (
 )
 
 SUITE_TEXTS = {
-    "tables": """\
+    "tables": f"""\
 The binary views of the data folder and the tables of two classes of its ``problems()``, as dense arrays, with at most
 3000 training samples and at most 8000 test samples. Where 3000 samples would have fewer than 10 positives, negatives
-are left out at random, of training and test samples alike.""",
+are left out at random, of training and test samples alike. The {len(FEW_TEST_POSITIVES)} tables with fewer than 50
+positives among the test samples have {SPLITS_OF_FEW_POSITIVES} splits.""",
     "small": """\
 The same tables with 200 training samples, of which 8 to 49 are positive: samples of the class that is too frequent for
 that are left out at random, of training and test samples alike.""",

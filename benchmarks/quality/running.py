@@ -84,8 +84,11 @@ def run_comparison(
     }
     done = {(one["method"], one["problem"], one["repetition"]) for one in read(path)}
     is_compiled = side == "peers"
-    for repetition in range(suite.repetitions if repetitions is None else min(repetitions, suite.repetitions)):
+    most = max(suite.count_splits(problem) for problem in suite.problems())
+    for repetition in range(most if repetitions is None else min(repetitions, most)):
         for problem in suite.problems():
+            if repetition >= suite.count_splits(problem):
+                continue
             missing = [name for name in chosen if (name, problem, repetition) not in done]
             if not missing or (wanted is not None and problem not in wanted):
                 continue
