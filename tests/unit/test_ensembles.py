@@ -7,6 +7,7 @@ import pytest
 from scipy.special import expit, logit
 from sklearn.compose import ColumnTransformer
 from sklearn.datasets import make_classification
+from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
@@ -70,7 +71,7 @@ def test_a_learner_that_fails_on_all_samples_leaves_the_ensemble():
     model = MetricClassifier("f1", candidates={"linear": LogisticRegression(), "tree": FailsOnAll(10**6)}).fit(X, y)
     assert set(model.leaderboard_["weight"] > 0.0) == {True}
     model.set_params(candidates={"linear": LogisticRegression(), "tree": FailsOnAll()})
-    with pytest.warns(UserWarning, match="training the selected tree failed, and it is dropped: too many samples"):
+    with pytest.warns(UserWarning, match="training the selected tree on 2000 samples failed: too many samples"):
         model.fit(X, y)
     board = model.leaderboard_.set_index("candidate")
     assert board.loc["tree", "why_dropped"] == "failed: too many samples" and board.loc["tree", "weight"] == 0.0
@@ -81,9 +82,19 @@ def test_a_learner_that_fails_on_all_samples_leaves_the_ensemble():
 
 def test_an_ensemble_of_learners_that_all_fail_on_all_samples_reports_their_error():
     X, y, _ = draw_outcomes(2000, seed=0)
-    model = MetricClassifier("f1", candidates={"tree": FailsOnAll(reason="out of memory")})
-    with pytest.raises(ValueError, match="out of memory"):
-        model.fit(X, y)
+    trees = {f"tree {depth}": FailsOnAll(reason=f"depth {depth}", max_depth=depth) for depth in (2, 4)}
+    with pytest.raises(ValueError, match=r"depth [24]"):
+        MetricClassifier("f1", candidates=trees).fit(X, y)
+
+
+def test_finalists_that_an_ensemble_does_not_need_replace_one_that_fails():
+    X, y, _ = draw_outcomes(2000, seed=0)
+    learners = {"tree": FailsOnAll(), "prior": DummyClassifier()}
+    with pytest.warns(UserWarning, match="training the selected tree on 2000 samples failed"):
+        model = MetricClassifier("f1", candidates=learners).fit(X, y)
+    board = model.leaderboard_.set_index("candidate")
+    assert board.loc["prior", ["weight", "why_dropped"]].tolist() == [1.0, ""]
+    assert board.loc["tree", ["weight", "why_dropped"]].tolist() == [0.0, "failed: too many samples"]
 
 
 def test_predicted_probabilities_of_an_ensemble_are_calibrated():

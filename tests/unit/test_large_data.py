@@ -7,6 +7,7 @@ import sys
 
 import numpy as np
 import pytest
+from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
@@ -16,12 +17,12 @@ from metricwise.decisions.tasks import make_task
 from metricwise.decisions.training_data import prepare_data
 from metricwise.estimators.selection import classifier, halving, rungs
 from metricwise.estimators.selection.booster import BoosterClassifier
-from metricwise.estimators.selection.candidate_run import CandidateRun
 from metricwise.estimators.selection.candidate_training import limit_scores, make_fit
-from metricwise.estimators.selection.candidates.candidate import Candidate, Problem
+from metricwise.estimators.selection.candidates.candidate import Problem
 from metricwise.estimators.selection.candidates.portfolio import make_portfolio
 from metricwise.estimators.selection.columns import Columns
 from metricwise.estimators.selection.final_training import fit_final
+from metricwise.estimators.selection.halving import SuccessiveHalving
 from metricwise.estimators.selection.profile import Profile
 from metricwise.estimators.selection.rungs import make_rung
 from metricwise.estimators.selection.schedule import Schedule
@@ -146,6 +147,8 @@ def test_forests_of_many_samples_need_less_memory_than_the_samples():
 
 @pytest.mark.parametrize("name", ["catboost", "rbf", "linear_svm"])
 def test_learners_that_need_much_memory_get_a_part_of_many_samples(name):
+    if name == "catboost":
+        pytest.importorskip("catboost")
     for candidate in make_candidates(name, MANY):
         assert candidate.most_samples <= 50_000
         assert candidate.settings["samples"] == candidate.most_samples
@@ -182,25 +185,22 @@ def test_bins_give_catboost_the_same_model_as_samples(monkeypatch, weighted):
     np.testing.assert_array_equal(learner.fit(X, y, weights).predict_proba(X), usual)
 
 
-def test_dropped_candidates_forget_their_models():
-    run = CandidateRun(Candidate("learner", None), models=["model"])
-    run.release_models()
-    assert run.models == []
-    assert run.is_released
-    run.release_models()
-    assert run.is_released
-
-
 def test_only_the_best_of_many_samples_keeps_its_models(large, monkeypatch):
     monkeypatch.setattr(halving, "MANY_SAMPLES", 5000)
     fitted = []
-    monkeypatch.setattr(classifier, "fit_final", lambda *given: fitted.append(given) or fit_final(*given))
+
+    def record(halving, outcome, mixture):
+        fitted.append((outcome, [run.candidate.name for run in outcome.runs if run.models]))
+        return fit_final(halving, outcome, mixture)
+
+    monkeypatch.setattr(classifier, "fit_final", record)
     learners = {"good": LogisticRegression(), "poor": LogisticRegression(C=1e-6), "trees": ExtraTreesClassifier(5)}
     model = MetricClassifier("f1", candidates=learners, time_budget=600.0).fit(*large)
-    ((_, outcome, _),) = fitted
+    ((outcome, kept),) = fitted
     best = max(outcome.finalists, key=lambda run: run.value)
-    assert [run.candidate.name for run in outcome.runs if run.models] == [best.candidate.name]
-    assert (model.leaderboard_["weight"] > 0.0).any()
+    assert kept == [best.candidate.name]
+    assert not any(run.models for run in outcome.runs)  # its final model has taken their place
+    assert model.leaderboard_["why_dropped"].iloc[0] == ""
 
 
 def test_candidates_without_time_or_models_leave_the_ensemble(large, monkeypatch):
@@ -214,6 +214,21 @@ def test_candidates_without_time_or_models_leave_the_ensemble(large, monkeypatch
     assert board["weight"].tolist() == [1.0, 0.0]
     assert board["why_dropped"].tolist() == ["", "there was no time to train it as well"]
     assert len(model.best_estimator_) == board["n_folds"].iloc[0]  # fold models of the best
+
+
+def test_the_best_of_candidates_without_time_or_models_is_trained_however_long_it_takes(large, monkeypatch):
+    monkeypatch.setattr(Schedule, "final_limit", lambda *_: None)
+    monkeypatch.setattr(SuccessiveHalving, "_release_models", lambda self, running, rung: forget_models(running))
+    model = MetricClassifier("f1", candidates={"good": LogisticRegression(), "poor": DummyClassifier()})
+    model.set_params(time_budget=600.0).fit(*large)
+    board = model.leaderboard_.set_index("candidate")
+    assert board.loc["good", ["weight", "why_dropped"]].tolist() == [1.0, ""]
+    assert board["n_samples"].max() == 6000 and model.score(*large) > 0.5
+
+
+def forget_models(runs):
+    for run in runs:
+        run.models = []
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads the memory of a process of Linux")

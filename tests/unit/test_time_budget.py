@@ -207,6 +207,7 @@ def test_limits_of_threads_end_with_the_function():
 def make_run(n_samples=1000, seconds=1.0, **settings):
     run = CandidateRun(Candidate("learner", None, **settings))
     run.record_time(3.0 * seconds, 3, n_samples)
+    run.trained_share = 1.0  # a final training takes as long as that of a fold, for round numbers
     return run
 
 
@@ -242,6 +243,14 @@ def test_the_time_of_a_training_is_known_from_the_last_one():
     run.record_final_time(1.0, 9000)
     assert run.estimate_final_seconds(9000) == pytest.approx(1.0)
     assert run.n_samples == 1000  # those that the candidate was compared on
+
+
+def test_a_final_training_has_more_samples_than_that_of_a_fold():
+    for n_folds, share in ((2, 1 / 2), (5, 4 / 5)):
+        run = CandidateRun(Candidate("learner", None))
+        run.record_time(n_folds * 1.0, n_folds, 10**6)
+        assert run.estimate_seconds(10**6) == 1.0
+        assert run.estimate_final_seconds(10**6) == pytest.approx(1.0 / share, rel=1e-2)
 
 
 def test_threads_are_used_for_many_samples_on_a_quiet_machine(monkeypatch):

@@ -12,8 +12,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from metricwise._state import StoredState
 from metricwise._typing import Floats, Integers
 from metricwise.estimators.selection.packages import import_package
+from metricwise.estimators.selection.profile import MANY_SAMPLES
 
-_FEW_SAMPLES = 50_000  # whose copies need little memory
+_FEW_SAMPLES = 20_000  # whose copies need little memory
 INSTALL_BOOSTERS = "pip install 'metricwise[boosters]'"
 
 
@@ -29,6 +30,8 @@ class Package:
         The names of these parameters.
     fixed : dict
         Settings for training that writes nothing, neither to the screen nor to files, and gives the same model again.
+    fixed_of_many : dict
+        Further settings for many samples, which save memory.
     errors : str
         The module of its exceptions.
     """
@@ -38,6 +41,7 @@ class Package:
     n_jobs: str = "n_jobs"
     random_state: str = "random_state"
     fixed: dict[str, Any] = field(default_factory=dict)
+    fixed_of_many: dict[str, Any] = field(default_factory=dict)
     errors: str = ""
 
 
@@ -48,6 +52,8 @@ PACKAGES = {
             "lightgbm",
             "LGBMClassifier",
             fixed={"verbosity": -1, "deterministic": True, "force_row_wise": True},
+            # Otherwise bins are made of 200,000 samples, which are copied, and are stored twice, by column and by row.
+            fixed_of_many={"subsample_for_bin": 50_000, "force_row_wise": False, "force_col_wise": True},
             errors="lightgbm.basic",
         ),
         Package(
@@ -150,7 +156,7 @@ class BoosterClassifier(ClassifierMixin, BaseEstimator):
         package = PACKAGES[self.package]
         X = np.asarray(X)
         self.classes_, codes = np.unique(y, return_inverse=True)
-        learner = self._make_learner(package, X.shape[1])
+        learner = self._make_learner(package, *X.shape)
         passed = {"categorical_feature": list(range(self.n_categorical))} if self._names_categories_in_fit else {}
         try:
             if package.name == "catboost" and codes.size > _FEW_SAMPLES:
@@ -194,10 +200,11 @@ class BoosterClassifier(ClassifierMixin, BaseEstimator):
     def _names_categories_in_fit(self) -> bool:
         return self.package == "lightgbm" and self.n_categorical > 0
 
-    def _make_learner(self, package: Package, n_features: int) -> Any:
+    def _make_learner(self, package: Package, n_samples: int, n_features: int) -> Any:
         module = import_package(package.name, INSTALL_BOOSTERS)
         settings = {
             **package.fixed,
+            **(package.fixed_of_many if n_samples > MANY_SAMPLES else {}),
             **(self.settings or {}),
             package.n_jobs: self.n_jobs,
             package.random_state: self.random_state,

@@ -41,18 +41,19 @@ class CandidateRun:
     warnings: list[str] = field(default_factory=list)
     seconds: float = 0.0
     fold_seconds: float = 0.0  # of one training and its scores,
-    timed_samples: int = 0  # of so many samples
+    timed_samples: int = 0  # of a rung of so many samples,
+    trained_share: float = 1.0  # of which this share was trained on
     growth: float | None = None  # exponent of their growth with the samples on the last two rungs
     curve: Curve = field(default_factory=list)
     why_dropped: str = ""
     is_out_of_time: bool = False
     has_failed: bool = False
-    is_released: bool = False  # whether it had models of the folds that are forgotten
+    failure: Exception | None = None  # of the final training
     scores: Floats = field(default_factory=lambda: np.zeros(0))
     probe: Indices = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # samples whose models have seen them,
     probe_scores: Floats = field(default_factory=lambda: np.zeros(0))  # and their scores
     calibration: Calibration = field(default_factory=lambda: Calibration(()))
-    models: list[Any] = field(default_factory=list)  # of the folds, with a time budget
+    models: list[Any] = field(default_factory=list)  # of the folds, with a time budget, as long as they may be needed
     scoring_seconds: float = 0.0  # of one sample by one model, with a time budget
 
     def estimate_seconds(self, n_samples: int) -> float:
@@ -62,16 +63,17 @@ class CandidateRun:
 
     def estimate_final_seconds(self, n_samples: int) -> float:
         """Return the seconds that training the final model will probably take."""
-        return self.candidate.last_cost * self.estimate_seconds(n_samples)
+        return self.candidate.last_cost * self.estimate_seconds(round(n_samples / self.trained_share))
 
     def record_time(self, seconds: float, n_folds: int, n_samples: int) -> None:
         """Record the seconds that the training of folds of ``n_samples`` samples took."""
         self._record_training(seconds / n_folds, n_samples)
-        self.n_samples = n_samples
+        self.n_samples, self.trained_share = n_samples, 1.0 - 1.0 / n_folds
 
     def record_final_time(self, seconds: float, n_samples: int) -> None:
         """Record the seconds that training the final model on ``n_samples`` samples took."""
         self._record_training(seconds / self.candidate.last_cost, n_samples)
+        self.trained_share = 1.0
 
     def _record_training(self, seconds: float, n_samples: int) -> None:
         if self.timed_samples and n_samples != self.timed_samples:
@@ -84,11 +86,6 @@ class CandidateRun:
         """Whether the candidate can be selected: it is not dropped, or for lack of time only."""
         return self.is_out_of_time or not self.why_dropped
 
-    def release_models(self) -> None:
-        """Forget the models of the folds, which a dropped candidate needs no more once others have passed a rung."""
-        self.is_released = self.is_released or bool(self.models)
-        self.models = []
-
     @property
     def is_clearly_behind(self) -> bool:
         """Whether nearly all resamples show a better candidate of the rung ahead."""
@@ -99,6 +96,13 @@ class CandidateRun:
         self.why_dropped = "adds nothing to the ensemble"
         if self.difference is not None and self.is_clearly_behind:
             self.why_dropped = f"clearly behind {self.difference.rival}"
+
+    def drop_untrained(self) -> None:
+        """Drop the candidate because it has neither a final model nor models of folds."""
+        if self.failure is None:
+            self.drop_for_time("there was no time to train it as well")
+        else:
+            self.why_dropped, self.has_failed = f"failed: {self.failure}", True
 
     def drop_for_time(self, why: str) -> None:
         """Drop the candidate from later rungs; it can still be selected by what it reached."""

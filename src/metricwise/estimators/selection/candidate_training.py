@@ -14,7 +14,7 @@ from metricwise.decisions.training_data import Fit
 from metricwise.estimators.selection.learner_threads import fit_on_threads
 from metricwise.estimators.selection.subsets import draw_part
 
-_BLOCK = 2500  # samples that are scored at a time: some learners need many times their memory
+_BLOCK = 5000  # samples that are scored at a time: some learners need many times their memory
 
 
 def make_fit(task: Task, estimator: Any, most_samples: int | None, seed: int) -> Fit:

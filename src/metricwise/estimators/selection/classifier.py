@@ -30,7 +30,7 @@ from metricwise.estimators.selection.candidates.candidate import Problem
 from metricwise.estimators.selection.candidates.portfolio import make_portfolio
 from metricwise.estimators.selection.clock import Clock, run_within
 from metricwise.estimators.selection.columns import Columns
-from metricwise.estimators.selection.ensemble import Mixture, best_mixture, drop_unused
+from metricwise.estimators.selection.ensemble import Mixture, best_mixture
 from metricwise.estimators.selection.explanation import (
     Expectation,
     explain_absence,
@@ -85,8 +85,8 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
         models are trained on fewer samples if there is no time for all; others then choose the threshold. Only the
         first candidate, on the fewest samples, is always completed.
     cv : int, splitter, iterable or None, default=None
-        Folds of all samples; 5 by default, of which subsets of the samples have 3. A splitter is asked for the splits
-        of all samples, and subsets use the parts of these that they contain.
+        Folds of all samples; 5 by default (2 or 3 above 100,000 samples), of which subsets of the samples have 3. A
+        splitter is asked for the splits of all samples, and subsets use the parts of these that they contain.
     pos_label : label, optional
         The positive class of two; by default 1 of the classes 0 and 1, -1 and 1, or booleans. Of others it has to be
         named, unless the measure treats both alike (accuracy, G-mean, ROC area, ...). Candidates of metricwise
@@ -262,7 +262,6 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
                 with record_warnings():  # what concerns the selected model is reported when it is trained
                     mixture = best_mixture(halving, outcome.rung, outcome.finalists)
                     mixture = keep_affordable(halving, outcome.rung, mixture)
-                drop_unused(outcome.finalists, mixture)
                 final = self._fit_final(halving, outcome, mixture, testing)
             mixture = show_runs(outcome.runs, final.mixture, measure, self._n_judged)
             self._records = make_records(outcome.runs, mixture, portfolio.absent)

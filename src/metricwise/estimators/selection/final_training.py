@@ -7,7 +7,6 @@ compared on, and samples that neither have seen calibrate the models and choose 
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -19,7 +18,7 @@ from metricwise.estimators.selection.candidate_run import CandidateRun
 from metricwise.estimators.selection.candidate_training import limit_scores, make_fit
 from metricwise.estimators.selection.candidate_warnings import record_warnings
 from metricwise.estimators.selection.clock import Clock, OutOfTimeError, run_within
-from metricwise.estimators.selection.ensemble import AveragedModels, Mixture, best_mixture
+from metricwise.estimators.selection.ensemble import AveragedModels, Mixture, best_mixture, drop_unused
 from metricwise.estimators.selection.halving import Outcome, SuccessiveHalving
 from metricwise.estimators.selection.learner_threads import restore_threads
 from metricwise.estimators.selection.rungs import Rung, make_held_out_rung
@@ -27,6 +26,10 @@ from metricwise.estimators.selection.rungs import Rung, make_held_out_rung
 _FARTHEST = 4  # ratio of numbers of samples up to which the time of a training is known from that of fewer samples
 _WORTHWHILE = 1.5  # ratio of numbers of samples from which on training again is worth its time
 _STEP = 0.8  # between the numbers of samples that are considered
+
+
+# Final models of candidates, None for one that has none, with their numbers of samples.
+Trained = dict[CandidateRun, tuple[Any, int]]
 
 
 class HeldOut(NamedTuple):
@@ -101,18 +104,23 @@ def keep_affordable(halving: SuccessiveHalving, rung: Rung, mixture: Mixture) ->
 def fit_final(halving: SuccessiveHalving, outcome: Outcome, mixture: Mixture) -> FinalModels:
     """Return the trained models of a mixture.
 
-    They are trained on all samples, or on fewer if the time budget does not allow it. A candidate whose training would
-    not finish, or does not, is represented by its fold models, which are trained already. One that has none leaves the
-    mixture.
+    They are trained on all samples, or on fewer if the time budget does not allow it. A candidate whose training fails,
+    or would not finish, is represented by its fold models, which are trained already. One that has none is dropped, and
+    the other finalists make a new mixture.
     """
-    rung, found = outcome.rung, _Trainings()
-    while lost := _fit_runs(halving, rung, mixture, found):
-        kept = [run for run in mixture.runs if run not in lost] or [run for run in outcome.finalists if run.models]
-        if not kept:
-            raise found.errors[-1]
+    rung, trained = outcome.rung, _train(halving, outcome.rung, mixture, {})
+    while lost := [run for run in mixture.runs if not _has_model(run, trained)]:
+        for run in lost:
+            run.drop_untrained()
         with record_warnings():
-            mixture = best_mixture(halving, rung, kept)
-    final = _assemble(halving, mixture, found)
+            replacement = best_mixture(halving, rung, _find_replacements(halving, outcome, lost, trained))
+        for run in replacement.runs:
+            if run in lost or run not in mixture.runs:
+                run.why_dropped = ""
+        mixture = replacement
+        trained = _train(halving, rung, mixture, trained)
+    drop_unused(outcome.finalists, mixture)
+    final = _assemble(halving, mixture, trained)
     if rung.samples.size == len(halving.data.y):
         return final
     held_out = make_held_out_rung(halving.task, halving.data, halving.rule.seed, halving.subsets.held_out)
@@ -122,53 +130,61 @@ def fit_final(halving: SuccessiveHalving, outcome: Outcome, mixture: Mixture) ->
     return run_within(np.inf, partial(_calibrate, halving, held_out, final), n_threads)
 
 
-@dataclass
-class _Trainings:
-    """Final models of candidates, None for one that its fold models represent, with their numbers of samples."""
-
-    models: dict[CandidateRun, tuple[Any, int]] = field(default_factory=dict)
-    errors: list[Exception] = field(default_factory=list)
+def _train(halving: SuccessiveHalving, rung: Rung, mixture: Mixture, trained: Trained) -> Trained:
+    """Return the final models of a mixture beside those that are trained already."""
+    missing = [run for run in mixture.runs if run not in trained]
+    return trained | {run: _fit_run(halving, rung, run, is_only=len(mixture.runs) == 1) for run in missing}
 
 
-def _fit_runs(halving: SuccessiveHalving, rung: Rung, mixture: Mixture, found: _Trainings) -> list[CandidateRun]:
-    """Train the candidates of a mixture that are not trained yet; return those that have no model at all."""
-    for run in mixture.runs:
-        if run in found.models:
-            continue
-        try:
-            found.models[run] = _fit_run(halving, rung, run, is_only=len(mixture.runs) == 1)
-        except Exception as error:  # learners of other packages have errors of their own
-            found.models[run] = None, 0
-            found.errors.append(error)
-            run.why_dropped, run.has_failed = f"failed: {error}", True
-            if len(mixture.runs) > 1:
-                warnings.warn(
-                    f"training the selected {run.candidate.name} failed, and it is dropped: {error}", stacklevel=2
-                )
-    lost = [run for run in mixture.runs if found.models[run][0] is None and not run.models]
-    for run in lost:
-        if not run.why_dropped:
-            run.drop_for_time("there was no time to train it as well")
-    return lost
+def _has_model(run: CandidateRun, trained: Trained) -> bool:
+    return bool(run.models) or (run in trained and trained[run][0] is not None)
 
 
-def _assemble(halving: SuccessiveHalving, mixture: Mixture, found: _Trainings) -> FinalModels:
+def _find_replacements(
+    halving: SuccessiveHalving, outcome: Outcome, lost: list[CandidateRun], trained: Trained
+) -> list[CandidateRun]:
+    """Return finalists to make a mixture of, in place of those that have no model.
+
+    Where there was no time to train some, there is none to train others in their place: only those count that have a
+    model. If there are none, the best that has not failed is trained on the samples of the rung, however long it takes,
+    and its model is added to ``trained``.
+
+    Raises
+    ------
+    Exception
+        The error of the last training, if that of every finalist has failed.
+    """
+    left = [run for run in outcome.finalists if run not in trained or _has_model(run, trained)]
+    if any(run.failure is None for run in lost):
+        left = [run for run in left if _has_model(run, trained)]
+    if left:
+        return left
+    slow = [run for run in outcome.finalists if run.failure is None]
+    if not slow:
+        failure = lost[-1].failure
+        assert failure is not None
+        raise failure
+    best = max(slow, key=lambda run: run.value)
+    trained[best] = _fit_on(halving, best, outcome.rung.samples, np.inf), outcome.rung.samples.size
+    return [best]
+
+
+def _assemble(halving: SuccessiveHalving, mixture: Mixture, trained: Trained) -> FinalModels:
     """Return the models of a mixture, with the number of threads that the user wants."""
-    trained, models, calibrations, weights, sizes = [], [], [], [], []
-    for number, run in enumerate(mixture.runs):
-        model, n_samples = found.models[run]
-        trained.append(model)
+    models, calibrations, weights = [], [], []
+    for run, weight in zip(mixture.runs, mixture.weights, strict=True):
+        model, _ = trained[run]
         own = run.models if model is None else [model]
         for one in own:
             restore_threads(
                 halving.task.learners(one), run.candidate.estimator if model is None else run.candidate.final
             )
-        sizes.append(n_samples)
         models += own
         calibrations += [run.calibration] * len(own)
-        weights += [mixture.weights[number] / len(own)] * len(own)
+        weights += [weight / len(own)] * len(own)
     ensemble = AveragedModels(models, calibrations, np.array(weights), halving.prior)
-    return FinalModels(mixture, ensemble, min(sizes), trained)
+    n_samples = min(trained[run][1] for run in mixture.runs)
+    return FinalModels(mixture, ensemble, n_samples, [trained[run][0] for run in mixture.runs])
 
 
 def _calibrate(halving: SuccessiveHalving, rung: Rung, final: FinalModels) -> FinalModels:
@@ -216,24 +232,29 @@ def _find_affordable(halving: SuccessiveHalving, rung: Rung, run: CandidateRun, 
 
 
 def _fit_within(halving: SuccessiveHalving, rung: Rung, run: CandidateRun, samples: Indices) -> Any:
-    """Return a model of samples, None if its training would not finish in time, or does not."""
+    """Return a model of samples, None if its training fails, would not finish in time, or does not."""
     limit = halving.schedule.final_limit([run], rung.samples.size, samples.size, len(rung.splits))
     if limit is None:
         return None
-    clock, part = Clock(None), halving.data.take_to_train(samples)
-    fit = make_fit(halving.task, run.candidate.final, run.candidate.most_samples, halving.rule.seed)
     try:
-        model = run_within(limit, partial(part.fit, fit), halving.schedule.n_threads(samples.size))
+        return _fit_on(halving, run, samples, limit)
     except OutOfTimeError:
         return None
     except Exception as error:  # learners of other packages have errors of their own
-        if not run.models:
-            raise
+        run.failure = error.with_traceback(None)  # whose frames would keep the samples in memory
+        remedy = ", and its models of fewer samples are used" if run.models else ""
         warnings.warn(
-            f"training the selected {run.candidate.name} on {samples.size} samples failed, and its models of fewer "
-            f"samples are used: {error}",
+            f"training the selected {run.candidate.name} on {samples.size} samples failed{remedy}: {error}",
             stacklevel=2,
         )
         return None
+
+
+def _fit_on(halving: SuccessiveHalving, run: CandidateRun, samples: Indices, limit: float) -> Any:
+    """Return a model of samples; OutOfTimeError if its training takes longer than the limit in seconds."""
+    clock, part = Clock(None), halving.data.take_to_train(samples)
+    fit = make_fit(halving.task, run.candidate.final, run.candidate.most_samples, halving.rule.seed)
+    model = run_within(limit, partial(part.fit, fit), halving.schedule.n_threads(samples.size))
     run.record_final_time(clock.seconds(), samples.size)
+    run.models = []  # this one represents the candidate
     return model

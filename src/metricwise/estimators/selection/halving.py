@@ -7,7 +7,8 @@
 
 With a time budget, a candidate only starts what it will probably finish, judged by how long it took on fewer samples,
 and is stopped if it takes longer. The rungs end where the best candidate is too slow. Time for the final training is
-kept back, and so are the fold models, in case that training does not finish, and samples to choose its threshold on.
+kept back, and so are the fold models (of many samples those of the best candidate alone), in case that training does
+not finish, and samples to choose its threshold on.
 """
 
 from __future__ import annotations
@@ -172,7 +173,7 @@ class SuccessiveHalving:
             return False
         for run in runs:
             if run.n_samples < rung.samples.size and not run.is_eligible:
-                run.release_models()
+                run.models = []
         self._compare(runs, drawn)
         if _FEWEST_TO_JUDGE <= rung.samples.size < len(self.data.y):
             self._drop_dominated(runs, list(drawn), rung, n_finalists)
@@ -186,7 +187,7 @@ class SuccessiveHalving:
         best = max(scored, key=lambda run: run.value)
         for run in scored:
             if run is not best:
-                run.release_models()
+                run.models = []
 
     def _order(self, runs: list[CandidateRun]) -> list[int]:
         """Return the numbers of the runs, the best on enough samples first: time may run out, or the user may stop."""
@@ -352,7 +353,7 @@ def _best_of_enough(runs: list[CandidateRun]) -> CandidateRun | None:
 
 def _revive_best(runs: list[CandidateRun]) -> bool:
     """Take back the best dropped run where all others have failed on more samples; return whether there is one."""
-    dropped = [run for run in runs if not run.is_eligible and not run.has_failed and not run.is_released]
+    dropped = [run for run in runs if not run.is_eligible and not run.has_failed]
     if any(run.is_eligible for run in runs) or not dropped:
         return False
     max(dropped, key=lambda run: (run.n_samples, run.value)).why_dropped = ""

@@ -16,7 +16,7 @@ from metricwise.decisions.training_data import TrainingData
 from metricwise.estimators.selection.profile import MANY_SAMPLES
 
 _FOLDS_OF_PART = 3
-_FOLDS_OF_MANY = 2  # of samples whose halves are enough to learn from; fold models of more take long, and more memory
+_FOLDS_OF_MANY = 2  # half of many samples is enough to learn from, and a larger part needs more time and memory
 _ENOUGH_OF_A_CLASS = 3000  # samples of each class
 _PROBE_SIZE = 1000  # samples that models which have seen them score, too
 
@@ -49,8 +49,8 @@ def make_rung(task: Task, data: TrainingData, cv: Any, seed: int, samples: Indic
     task, data
         Task and all samples.
     cv : int, splitter, iterable or None
-        Folds of all samples; subsets have three at most. None for the usual number: five, or of many samples two,
-        unless there are groups or several labels, and three if there is a rare class.
+        Folds of all samples; subsets have three at most. None for the usual number: five; of many samples two, or
+        three if a class is rare or targets are multilabel, unless there are groups.
     seed : int
         Seeds folds and probe.
     samples : array of int

@@ -33,11 +33,9 @@ LIGHTGBM_OF_CLASSES: tuple[Settings, ...] = (
         "class_weight": "balanced",
     },
 )
-# The samples that bins are made of are stored as well, by default 200,000, and bins that are stored by samples twice.
-_LIGHTGBM_OF_MANY: Settings = {"subsample_for_bin": 50_000, "force_row_wise": False, "force_col_wise": True}
 # In an ensemble, the usual 1000 iterations add nothing to 300, which take a third of the time.
 CATBOOST: tuple[Settings, ...] = ({"iterations": 300},)
-_CATBOOST_SHARE_OF_MANY = 4  # of which CatBoost gets one: it needs about 200 bytes per sample, and more for features
+_CATBOOST_SHARE_OF_MANY = 0.25  # of many samples: it needs some 200 bytes per sample, and more for their features
 XGBOOST: tuple[Settings, ...] = (
     {
         "n_estimators": 300,
@@ -83,8 +81,7 @@ def make_lightgbm(problem: Problem) -> Iterator[Candidate]:
     """Yield LightGBM, unless the samples are like texts."""
     if not problem.profile.is_wide:
         table = LIGHTGBM_OF_CLASSES if problem.is_multiclass else LIGHTGBM
-        more = _LIGHTGBM_OF_MANY if problem.profile.is_large else {}
-        yield from _make_boosters(problem, "lightgbm", tuple(usual | more for usual in table), growth=0.6)
+        yield from _make_boosters(problem, "lightgbm", table, growth=0.6)
 
 
 def make_xgboost(problem: Problem) -> Iterator[Candidate]:
@@ -101,7 +98,7 @@ def make_catboost(problem: Problem) -> Iterator[Candidate]:
     if profile.is_wide or problem.n_outputs > _MOST_OUTPUTS:
         return
     import_package("catboost", INSTALL_BOOSTERS)
-    most_samples = profile.n_samples // _CATBOOST_SHARE_OF_MANY if profile.is_large else None
+    most_samples = round(_CATBOOST_SHARE_OF_MANY * profile.n_samples) if profile.is_large else None
     for settings in CATBOOST:
         learner = BoosterClassifier("catboost", settings, random_state=problem.seed)
         yield Candidate(

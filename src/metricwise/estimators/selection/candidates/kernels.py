@@ -32,7 +32,7 @@ def make_rbf(problem: Problem) -> Iterator[Candidate]:
     n_landmarks, C = (_LANDMARKS_OF_CLASSES, 30.0) if problem.is_multiclass else (_LANDMARKS, 10.0)
     features = Nystroem(gamma=1.0 / profile.n_features, n_components=n_landmarks, random_state=problem.seed)
     learner = make_pipeline(features, LogisticRegression(C=C, max_iter=1000))
-    # The features, stored twice while they are made, take a third of the memory of all samples.
+    # The features, stored twice while they are made, take a third of the memory of all samples, unless these are few.
     most_samples = max(_FEWEST_OF_MANY, profile.n_values // (6 * n_landmarks)) if profile.is_large else None
     shown = {"landmarks": n_landmarks, "C": C} | ({} if most_samples is None else {"samples": most_samples})
     yield Candidate("rbf machine", for_numbers(profile, learner), shown, most_samples=most_samples)
