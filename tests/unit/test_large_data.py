@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -17,9 +18,9 @@ from metricwise.decisions.tasks import make_task
 from metricwise.decisions.training_data import prepare_data
 from metricwise.estimators.selection import classifier, halving, rungs
 from metricwise.estimators.selection.booster import BoosterClassifier
-from metricwise.estimators.selection.candidate_training import limit_scores, make_fit
-from metricwise.estimators.selection.candidates.candidate import Problem
-from metricwise.estimators.selection.candidates.portfolio import make_portfolio
+from metricwise.estimators.selection.candidate_training import draw_to_train, limit_scores
+from metricwise.estimators.selection.candidates.candidate import Candidate, Problem
+from metricwise.estimators.selection.candidates.portfolio import Portfolio, make_portfolio
 from metricwise.estimators.selection.columns import Columns
 from metricwise.estimators.selection.final_training import fit_final
 from metricwise.estimators.selection.halving import SuccessiveHalving
@@ -93,33 +94,42 @@ def test_all_samples_are_not_copied():
     np.testing.assert_array_equal(shuffled.X, data.X[::-1])
 
 
-class Recorder(LogisticRegression):
-    """A learner that keeps the samples it was trained on."""
-
-    def fit(self, X, y, sample_weight=None):
-        self.X_, self.y_, self.weights_ = X, y, sample_weight
-        return super().fit(X, y, sample_weight)
-
-
-def test_a_part_of_the_samples_has_the_same_classes_and_weights():
+def test_a_part_of_the_samples_has_the_same_classes():
     X = np.arange(1000.0)[:, None]
     y = (X[:, 0] % 10 == 0).astype(np.int64)
-    task, _ = make_data(X, y)
-    model = make_fit(task, Recorder(), 200, seed=3)(X, y, X[:, 0] + 1.0)
-    assert model.y_.size == 200
-    assert model.y_.sum() == 20
-    np.testing.assert_array_equal(model.weights_, model.X_[:, 0] + 1.0)
-    everything = make_fit(task, Recorder(), 1000, seed=3)(X, y, None)
-    assert everything.X_ is X
+    task, data = make_data(X, y)
+    given = np.arange(100, 1000)
+    drawn = draw_to_train(task, data, 200, 3, given)
+    assert drawn.size == np.unique(drawn).size == 200 and np.isin(drawn, given).all()
+    assert y[drawn].sum() == 20
+    for enough in (None, 900):
+        assert draw_to_train(task, data, enough, 3, given) is given
 
 
 def test_a_part_of_grouped_samples_has_whole_groups():
     X, groups = np.arange(1000.0)[:, None], np.repeat(np.arange(100), 10)
     y = (groups % 2).astype(np.int64)
-    task, _ = make_data(X, y, groups=groups)
-    model = make_fit(task, Recorder(), 200, seed=3)(X, y, None, groups=groups)
-    chosen = np.unique(model.X_[:, 0].astype(int) // 10)
-    assert model.y_.size == 10 * chosen.size < 1000
+    task, data = make_data(X, y, groups=groups)
+    drawn = draw_to_train(task, data, 200, 3, np.arange(1000))
+    assert drawn.size == 10 * np.unique(groups[drawn]).size < 1000
+
+
+class Recorder(LogisticRegression):
+    """A learner that notes the samples it was trained on."""
+
+    sizes: ClassVar[list[int]] = []
+
+    def fit(self, X, y, sample_weight=None):
+        self.sizes.append(len(y))
+        return super().fit(X, y, sample_weight)
+
+
+def test_fold_models_and_the_final_model_are_trained_on_a_part(large, monkeypatch):
+    Recorder.sizes.clear()
+    candidates = [Candidate("recorder", Recorder(), most_samples=500)]
+    monkeypatch.setattr(classifier, "make_portfolio", lambda *_: Portfolio(candidates, {}))
+    MetricClassifier("f1", n_jobs=1).fit(*large)
+    assert set(Recorder.sizes) == {500}
 
 
 def test_scores_of_blocks_are_those_of_all_samples():

@@ -1,56 +1,38 @@
-"""Train candidates, on no more samples than they can use, and score samples by their models, block by block."""
+"""Draw the samples that candidates are trained on, and score samples by their models, block by block."""
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from metricwise._sklearn import count_samples, take_samples
-from metricwise._typing import Floats, Integers, Labels
+from metricwise._typing import Floats, Indices
 from metricwise.decisions.task import Task
-from metricwise.decisions.training_data import Fit
-from metricwise.estimators.selection.learner_threads import fit_on_threads
+from metricwise.decisions.training_data import TrainingData
 from metricwise.estimators.selection.subsets import draw_part
 
 _BLOCK = 5000  # samples that are scored at a time: some learners need many times their memory
 
 
-def make_fit(task: Task, estimator: Any, most_samples: int | None, seed: int) -> Fit:
-    """Return a function that trains copies of an estimator.
+def draw_to_train(task: Task, data: TrainingData, most_samples: int | None, seed: int, samples: Indices) -> Indices:
+    """Return the samples that a learner is trained on: all that it is given, or a random part that is enough for it.
 
     Parameters
     ----------
-    task : Task
-        The task.
-    estimator : classifier
-        The learner.
+    task, data
+        Task and samples.
     most_samples : int or None
-        So many samples, drawn at random, are enough for the learner; None if it is trained on all that it is given.
+        So many samples are enough; None for all.
     seed : int
         Seeds the draw.
+    samples : array of int
+        The samples that it is given.
     """
-    fit: Fit = partial(fit_on_threads, task, estimator)
-    return fit if most_samples is None else partial(_fit_on_some, fit, task, most_samples, seed)
-
-
-def _fit_on_some(
-    fit: Fit,
-    task: Task,
-    most_samples: int,
-    seed: int,
-    X: Any,
-    y: Labels,
-    weights: Floats | None,
-    groups: Integers | None = None,
-) -> Any:
-    """Train on a random part of the samples if there are more than enough."""
-    if len(y) <= most_samples:
-        return fit(X, y, weights, groups=groups)
-    some = draw_part(task.strata(task.encode(y)), groups, most_samples, seed)
-    part = take_samples(X, some), y[some], None if weights is None else weights[some]
-    return fit(*part, groups=None if groups is None else groups[some])
+    if most_samples is None or samples.size <= most_samples:
+        return samples
+    strata = task.strata(data.target)[samples]
+    return samples[draw_part(strata, data.groups_of(samples), most_samples, seed)]
 
 
 def limit_scores(task: Task, prior: Any, model: Any, X: Any) -> Floats:

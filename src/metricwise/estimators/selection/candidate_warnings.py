@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, NamedTuple
 
@@ -60,7 +60,14 @@ class FoldRecord(NamedTuple):
 
 
 def score_fold_quietly(
-    keep_model: bool, fit: Fit, score: Score, data: TrainingData, train: Indices, test: Indices, seen: Indices
+    keep_model: bool,
+    fit: Fit,
+    score: Score,
+    draw: Callable[[Indices], Indices],
+    data: TrainingData,
+    train: Indices,
+    test: Indices,
+    seen: Indices,
 ) -> tuple[Any, ...]:
     """Return what `score_fold` returns and a `FoldRecord`.
 
@@ -71,6 +78,8 @@ def score_fold_quietly(
     ----------
     keep_model : bool
         Whether the model is kept.
+    draw : callable
+        Returns those of the training samples that the model is trained on.
     fit, score, data, train, test, seen
         Passed to `fit_and_score`.
     """
@@ -78,7 +87,7 @@ def score_fold_quietly(
     recording: AbstractContextManager[list[str]] = record_warnings() if is_worker else nullcontext([])
     clock = Clock(None)
     with recording as found:
-        model, scores = fit_and_score(fit, score, data, train, test, seen)
+        model, scores = fit_and_score(fit, score, data, draw(train), test, seen)
     return (*scores, FoldRecord(model if keep_model else None, found, clock.seconds()))
 
 

@@ -15,12 +15,12 @@ import numpy as np
 from metricwise._sklearn import take_samples
 from metricwise._typing import Floats, Indices
 from metricwise.estimators.selection.candidate_run import CandidateRun
-from metricwise.estimators.selection.candidate_training import limit_scores, make_fit
+from metricwise.estimators.selection.candidate_training import draw_to_train, limit_scores
 from metricwise.estimators.selection.candidate_warnings import record_warnings
 from metricwise.estimators.selection.clock import Clock, OutOfTimeError, run_within
 from metricwise.estimators.selection.ensemble import AveragedModels, Mixture, best_mixture, drop_unused
 from metricwise.estimators.selection.halving import Outcome, SuccessiveHalving
-from metricwise.estimators.selection.learner_threads import restore_threads
+from metricwise.estimators.selection.learner_threads import fit_on_threads, restore_threads
 from metricwise.estimators.selection.rungs import Rung, make_held_out_rung
 
 _FARTHEST = 4  # ratio of numbers of samples up to which the time of a training is known from that of fewer samples
@@ -252,8 +252,9 @@ def _fit_within(halving: SuccessiveHalving, rung: Rung, run: CandidateRun, sampl
 
 def _fit_on(halving: SuccessiveHalving, run: CandidateRun, samples: Indices, limit: float) -> Any:
     """Return a model of samples; OutOfTimeError if its training takes longer than the limit in seconds."""
-    clock, part = Clock(None), halving.data.take_to_train(samples)
-    fit = make_fit(halving.task, run.candidate.final, run.candidate.most_samples, halving.rule.seed)
+    clock, candidate = Clock(None), run.candidate
+    chosen = draw_to_train(halving.task, halving.data, candidate.most_samples, halving.rule.seed, samples)
+    part, fit = halving.data.take_to_train(chosen), partial(fit_on_threads, halving.task, candidate.final)
     model = run_within(limit, partial(part.fit, fit), halving.schedule.n_threads(samples.size))
     run.record_final_time(clock.seconds(), samples.size)
     run.models = []  # this one represents the candidate

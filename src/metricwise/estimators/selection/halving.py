@@ -28,11 +28,11 @@ from metricwise.decisions.out_of_fold import NO_SAMPLES, OutOfFoldScores, align_
 from metricwise.decisions.task import Task
 from metricwise.decisions.training_data import TrainingData
 from metricwise.estimators.selection.candidate_run import CandidateRun, Difference
-from metricwise.estimators.selection.candidate_training import limit_scores, make_fit
+from metricwise.estimators.selection.candidate_training import draw_to_train, limit_scores
 from metricwise.estimators.selection.candidate_warnings import record_warnings, score_fold_quietly
 from metricwise.estimators.selection.candidates.candidate import Candidate
 from metricwise.estimators.selection.clock import Clock, OutOfTimeError, run_within
-from metricwise.estimators.selection.learner_threads import shares_random_numbers
+from metricwise.estimators.selection.learner_threads import fit_on_threads, shares_random_numbers
 from metricwise.estimators.selection.profile import MANY_SAMPLES
 from metricwise.estimators.selection.rungs import Rung, make_rung
 from metricwise.estimators.selection.schedule import Schedule
@@ -240,9 +240,10 @@ class SuccessiveHalving:
             If the candidate takes longer than the limit.
         """
         clock, part = Clock(None), self.data.take(rung.samples)
-        fit = make_fit(self.task, run.candidate.estimator, run.candidate.most_samples, self.rule.seed)
+        fit = partial(fit_on_threads, self.task, run.candidate.estimator)
         score = partial(limit_scores, self.task, self.prior)
-        score_fold = partial(score_fold_quietly, self.schedule.is_limited, fit, score, part)
+        draw = partial(draw_to_train, self.task, part, run.candidate.most_samples, self.rule.seed)
+        score_fold = partial(score_fold_quietly, self.schedule.is_limited, fit, score, draw, part)
         try:
             with record_warnings() as in_this_process:
                 found = self._train_folds(run, score_fold, rung, limit)
