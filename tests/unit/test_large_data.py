@@ -161,7 +161,7 @@ def test_learners_that_need_much_memory_get_a_part_of_many_samples(name):
         pytest.importorskip("catboost")
     for candidate in make_candidates(name, MANY):
         assert candidate.most_samples <= 50_000
-        assert candidate.settings["samples"] == candidate.most_samples
+        assert candidate.shown_settings["samples"] == candidate.most_samples
     assert all(candidate.most_samples is None for candidate in make_candidates(name, 50_000))
 
 

@@ -55,14 +55,16 @@ class Candidates:
         positives, negatives = np.add.reduceat(weight * truth, first), np.add.reduceat(weight * ~truth, first)
         return cls(_edges(ordered[first]), positives, negatives)
 
-    def tables(self, positives: Floats | None = None, negatives: Floats | None = None) -> tuple[Floats, ...]:
-        """Return tp, fp, fn, tn of every candidate, for the samples' own weights or others."""
-        tp = _prefix_sums(self.positives if positives is None else positives)
-        fp = _prefix_sums(self.negatives if negatives is None else negatives)
+    def tables(self) -> tuple[Floats, ...]:
+        """Return tp, fp, fn, tn of every candidate."""
+        tp, fp = _prefix_sums(self.positives), _prefix_sums(self.negatives)
         return tp, fp, tp[-1] - tp, fp[-1] - fp
 
     def values(self, measure: CountsTable, positives: Floats | None = None, negatives: Floats | None = None) -> Floats:
-        """Return the measure of every candidate; the last, all samples positive, counts only if it beats the first."""
+        """Return the measure of every candidate, for the samples' own weights or others.
+
+        The last candidate, all samples positive, counts only if it beats the first.
+        """
         tp = _prefix_sums(self.positives if positives is None else positives)
         fp = _prefix_sums(self.negatives if negatives is None else negatives)
         values = np.empty(tp.size)

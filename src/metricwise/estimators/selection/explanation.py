@@ -211,7 +211,7 @@ def _make_record(run: CandidateRun, weight: float) -> dict[str, Any]:
     rival, difference, (low, high) = run.difference or Difference("", float("nan"), (float("nan"), float("nan")))
     return {
         "candidate": run.candidate.name,
-        "settings": run.candidate.settings,
+        "settings": run.candidate.shown_settings,
         "value": run.value,
         "low": run.interval[0],
         "high": run.interval[1],

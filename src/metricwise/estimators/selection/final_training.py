@@ -112,8 +112,9 @@ def fit_final(halving: SuccessiveHalving, outcome: Outcome, mixture: Mixture) ->
     while lost := [run for run in mixture.runs if not _has_model(run, trained)]:
         for run in lost:
             run.drop_untrained()
+        finalists = _find_replacements(halving, outcome, lost, trained)
         with record_warnings():
-            replacement = best_mixture(halving, rung, _find_replacements(halving, outcome, lost, trained))
+            replacement = best_mixture(halving, rung, finalists)
         for run in replacement.runs:
             if run in lost or run not in mixture.runs:
                 run.why_dropped = ""

@@ -267,7 +267,7 @@ class SuccessiveHalving:
         run.curve.append((float(np.mean([train.size for train, _ in rung.splits])), run.value))
         run.record_time(sum(one.seconds for one in found.kept), len(rung.splits), rung.samples.size)
         name = run.candidate.name
-        text = f"{rung.samples.size} samples: {name} {run.candidate.settings or ''} {run.value:.4f}"
+        text = f"{rung.samples.size} samples: {name} {run.candidate.shown_settings or ''} {run.value:.4f}"
         self.schedule.is_stopped |= self.report_progress(text)
         return values
 

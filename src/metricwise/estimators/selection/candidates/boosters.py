@@ -104,7 +104,7 @@ def make_catboost(problem: Problem) -> Iterator[Candidate]:
         yield Candidate(
             "catboost",
             for_trees(profile, learner, is_one_hot=True),
-            settings if most_samples is None else settings | {"samples": most_samples},
+            settings,
             growth=0.4,
             least_samples=LEAST_SAMPLES_OF_BOOSTING,
             most_samples=most_samples,

@@ -73,6 +73,17 @@ class Candidate:
         return replace(self, estimator=change(self.estimator), last=last)
 
     @property
+    def shown_settings(self) -> Settings:
+        """The settings, with the number of samples if it is limited.
+
+        Examples
+        --------
+        >>> Candidate("linear SVM", None, {"C": 1.0}, most_samples=50_000).shown_settings
+        {'C': 1.0, 'samples': 50000}
+        """
+        return self.settings if self.most_samples is None else self.settings | {"samples": self.most_samples}
+
+    @property
     def title(self) -> str:
         """The name with the settings.
 
@@ -81,7 +92,7 @@ class Candidate:
         >>> Candidate("logistic regression", None, {"C": 0.1}).title
         'logistic regression (C=0.1)'
         """
-        settings = ", ".join(f"{name}={value}" for name, value in self.settings.items())
+        settings = ", ".join(f"{name}={value}" for name, value in self.shown_settings.items())
         return f"{self.name} ({settings})" if settings else self.name
 
     @property

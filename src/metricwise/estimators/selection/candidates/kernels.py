@@ -34,5 +34,5 @@ def make_rbf(problem: Problem) -> Iterator[Candidate]:
     learner = make_pipeline(features, LogisticRegression(C=C, max_iter=1000))
     # The features, stored twice while they are made, take a third of the memory of all samples, unless these are few.
     most_samples = max(_FEWEST_OF_MANY, profile.n_values // (6 * n_landmarks)) if profile.is_large else None
-    shown = {"landmarks": n_landmarks, "C": C} | ({} if most_samples is None else {"samples": most_samples})
-    yield Candidate("rbf machine", for_numbers(profile, learner), shown, most_samples=most_samples)
+    settings = {"landmarks": n_landmarks, "C": C}
+    yield Candidate("rbf machine", for_numbers(profile, learner), settings, most_samples=most_samples)

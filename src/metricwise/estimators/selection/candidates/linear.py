@@ -47,8 +47,7 @@ def make_linear_svm(problem: Problem) -> Iterator[Candidate]:
     for settings in LINEAR_SVM_OF_TEXTS if problem.profile.is_wide else LINEAR_SVM:
         learner = LinearSVC(random_state=problem.seed, **settings)
         most_samples = _SVM_SAMPLES_OF_MANY if problem.profile.is_large else None
-        shown = settings if most_samples is None else settings | {"samples": most_samples}
-        yield Candidate("linear SVM", for_numbers(problem.profile, learner), shown, most_samples=most_samples)
+        yield Candidate("linear SVM", for_numbers(problem.profile, learner), settings, most_samples=most_samples)
 
 
 def make_multivariate_svm(problem: Problem) -> Iterator[Candidate]:
