@@ -13,7 +13,13 @@ from benchmarks.quality.automl import AUTOML_SETTINGS
 from benchmarks.quality.comparing import OURS, WITHOUT_BOOSTERS, measures_of
 from benchmarks.quality.peers import PEERS, SEARCH_FOLDS, THRESHOLD_FOLDS
 from benchmarks.quality.running import SIDES, read
-from benchmarks.quality.suites import FEW_TEST_POSITIVES, SPLITS_OF_FEW_POSITIVES, SUITES
+from benchmarks.quality.suites import (
+    FEW_TEST_POSITIVES,
+    FEWEST_OF_LABEL,
+    MOST_LABELS,
+    SPLITS_OF_FEW_POSITIVES,
+    SUITES,
+)
 from benchmarks.quality.summary import Comparison, Floats, compare, gather
 from benchmarks.quality.verdicts import (
     MEASURE_TITLES,
@@ -40,13 +46,18 @@ The topics of Reuters-21578 with 10 to 200 positives (tf-idf); 60 % of the news 
     "multiclass": """\
 Tables of more than two classes, with at most 3000 training samples. Peers predict the most probable class, with and
 without balanced class weights.""",
+    "multilabel": f"""\
+Multilabel tables with 60 % of the samples for training, and the first {MOST_LABELS} of the labels that at least
+{FEWEST_OF_LABEL} samples have. A peer is one learner per label, each with its own settings and threshold.""",
 }
 TWO_CLASSES = f"""\
-Each peer of two classes is what a careful user would build of scikit-learn and the learner: its regularisation chosen
-by a grid search ({SEARCH_FOLDS} folds, average precision; ROC area for that measure), then
+Each peer of two classes, and of each label, is what a careful user would build of scikit-learn and the learner: its
+regularisation chosen by a grid search ({SEARCH_FOLDS} folds, average precision; ROC area for that measure), then
 ``TunedThresholdClassifierCV`` with {THRESHOLD_FOLDS} folds and the measure as its scorer around the chosen setting.
 Ranking measures (break-even point, recall at precision, ROC area) need no threshold: the learner is trained with the
-chosen setting alone."""
+chosen setting alone. A recall at a precision is that of the best threshold of the test samples; {OURS} is given
+``confidence=None`` for it, as no peer guarantees a precision, and counts with a recall of 0 where it refuses a table
+since no threshold reaches the precision out of fold."""
 MORE_CLASSES = f"""\
 Settings of multiclass peers are chosen by a grid search for the measure itself ({SEARCH_FOLDS} folds)."""
 COLUMNS = """\
@@ -75,7 +86,7 @@ def title(text: str, line: str = "-") -> str:
 def describe_peers() -> list[str]:
     """Return the section on what each peer was given."""
     rows = [["suite", "peer", "settings"]]
-    for suites in (("tables", "small"), ("texts",), ("multiclass",)):
+    for suites in (("tables", "small"), ("texts",), ("multiclass",), ("multilabel",)):
         titles = ", ".join(SUITE_TITLES[suite] for suite in suites)
         rows += [[titles, peer.name, peer.settings] for peer in PEERS[suites[0]]]
     rows += [["Tables, some", name, settings] for name, settings in AUTOML_SETTINGS.items()]
@@ -179,7 +190,7 @@ def _measure_rows(comparisons: Mapping[str, Comparison]) -> list[list[str]]:
             for one in comparisons.values()
         ]
         rows.append([f"processor seconds of {OURS} / those of {timed}", *ratios])
-    return rows
+    return rows + _refusal_row(comparisons)
 
 
 def _measure_cell(comparison: Comparison, method: str) -> str:
@@ -190,6 +201,12 @@ def _measure_cell(comparison: Comparison, method: str) -> str:
         return mean
     pair = comparison.pair(OURS, method)
     return f"{mean} ({pair.tally}, {describe_p(pair.p_value)})"
+
+
+def _refusal_row(comparisons: Mapping[str, Comparison]) -> list[list[str]]:
+    """Return the row that counts the splits which MetricClassifier refused, none if it refused none."""
+    counts = [one.refusals.get(OURS, 0) for one in comparisons.values()]
+    return [[f"splits that {OURS} refused", *map(str, counts)]] if any(counts) else []
 
 
 def _problem_rows(comparison: Comparison) -> list[list[str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from benchmarks.papers.page import list_table
-from benchmarks.quality.comparing import OURS
+from benchmarks.quality.comparing import BINARY_SUITES, OURS
 from benchmarks.quality.comparison_page import title
 from benchmarks.quality.running import read
 from benchmarks.quality.summary import Record, coverage, interval_bias, interval_width
@@ -13,7 +13,6 @@ from benchmarks.quality.trials import MEASURES
 from benchmarks.quality.verdicts import MEASURE_TITLES, SUITE_TITLES
 
 MANY_POSITIVES = 40
-BINARY_SUITES = ("tables", "small", "texts")
 COLUMNS = [
     *(SUITE_TITLES[suite] for suite in BINARY_SUITES),
     "other splits, up to 20 000 samples",

@@ -34,12 +34,13 @@ Quality
 =======
 
 ``make bench-quality`` measures everything on this page and writes it; ``make bench-automl`` does so for AutoGluon and
-FLAML. Problems are reported in suites: tables, small tables, texts and multiclass tables. Each has at least two random
-stratified splits, which depend on its name and the number of the split alone. A value is the mean over the splits of a
-problem. `The peers`_ lists what each method beside MetricClassifier was given. The trials are stored in
-``benchmarks/quality/results``; a table has the splits that all of its methods were run on. Fits of the peers do not
-depend on the measure: they are trained once for all measures, and their seconds count for every measure. Seconds are
-processor seconds of a single thread, since other work may have run on the machine."""
+FLAML. Problems are reported in suites: tables, small tables, texts, multiclass and multilabel tables. Each has at least
+two random splits, which depend on its name and the number of the split alone and, but for multilabel tables, are
+stratified. A value is the mean over the splits of a problem. `The peers`_ lists what each method beside
+MetricClassifier was given. The trials are stored in ``benchmarks/quality/results``; a table has the splits that all of
+its methods were run on. Fits of the peers do not depend on the measure: they are trained once for all measures, and
+their seconds count for every measure. Seconds are processor seconds of a single thread, since other work may have run
+on the machine."""
 AUTOML_TEXT = f"""\
 F1 on {len(PROBLEMS)} of the tables, one split each, beside two libraries that search for models themselves. They run in
 an environment of their own and stop by the clock; the limit is multiplied by the wall-clock seconds that a second of

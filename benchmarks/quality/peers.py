@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -134,11 +134,11 @@ def _trees(title: str = "", weights: str | None = None) -> Peer:
         f"{TREES} trees ({TREES_OF_SEARCH} in the search), leaves of at least 1, 3 or 5 samples, splits among the "
         f"square root of the features or all (a fifth of more than {WIDE})"
     )
-    return Peer(f"extra trees{title}", settings, _extra_trees(weights), _tree_grid, {"n_estimators": TREES})
+    return Peer(f"{EXTRA_TREES}{title}", settings, _extra_trees(weights), _tree_grid, {"n_estimators": TREES})
 
 
 HIST_BOOSTING, LIGHTGBM, CATBOOST = "HistGradientBoosting", "LightGBM", "CatBoost"
-LIBLINEAR = "logistic regression, liblinear"
+LIBLINEAR, EXTRA_TREES = "logistic regression, liblinear", "extra trees"
 _BOOSTERS = (
     _Boosting(HIST_BOOSTING, _hist_boosting, "max_iter", "max_leaf_nodes", 200),
     _Boosting(LIGHTGBM, _lightgbm, "n_estimators", "num_leaves", 300),
@@ -159,14 +159,39 @@ MULTICLASS_PEERS = [
     for title, weights in (("", None), (", balanced", "balanced"))
     for peer in (*(booster.peer(LEAVES_OF_CLASSES, title, weights) for booster in _BOOSTERS), _trees(title, weights))
 ]
-PEERS = {"tables": TABLE_PEERS, "small": TABLE_PEERS, "texts": TEXT_PEERS, "multiclass": MULTICLASS_PEERS}
+MULTILABEL_PEERS = [peer for peer in TABLE_PEERS if peer.name in (LIBLINEAR, LIGHTGBM, EXTRA_TREES)]
+PEERS = {
+    "tables": TABLE_PEERS,
+    "small": TABLE_PEERS,
+    "texts": TEXT_PEERS,
+    "multiclass": MULTICLASS_PEERS,
+    "multilabel": MULTILABEL_PEERS,
+}
 
 
-def train(peer: Peer, split: Split, measure: Measure, seed: int) -> Any:
+@dataclass(frozen=True)
+class LabelModels:
+    """One model per label.
+
+    Parameters
+    ----------
+    models : list of classifier
+        In the order of the labels.
+    """
+
+    models: list[Any]
+
+    def predict(self, X: Any) -> Any:
+        """Return which labels every sample has, as 0 and 1."""
+        return np.column_stack([model.predict(X) for model in self.models])
+
+
+def train(peer: Peer, split: Split, measure: Any, seed: int) -> Any:
     """Return the trained peer: its settings chosen by a grid search, then its threshold for the measure.
 
     Settings of two classes are chosen by average precision (by ROC area for that measure), which needs no threshold;
-    those of more classes by the measure. Ranking measures need no threshold.
+    those of more classes by the measure. Ranking measures need no threshold. Multilabel peers are trained label by
+    label, each for the measure that is averaged.
 
     Parameters
     ----------
@@ -183,6 +208,9 @@ def train(peer: Peer, split: Split, measure: Measure, seed: int) -> Any:
     -------
     classifier
     """
+    if np.ndim(split.y) == 2:
+        columns = (replace(split, y=column) for column in split.y.T)
+        return LabelModels([train(peer, column, measure.base, seed) for column in columns])
     n_features = split.X.shape[1]
     learner: Any = CachedFit(peer.make(n_features, seed))
     grid = [{f"learner__{key}": values for key, values in one.items()} for one in peer.grid(n_features)]

@@ -101,7 +101,7 @@ def run_comparison(
                 comparing.compile_functions(split, measure)
                 is_compiled = True
             about: dict[str, Any] = {"repetition": repetition}
-            if suite_name != "multiclass":
+            if suite_name in comparing.BINARY_SUITES:
                 about["positives"] = int(np.sum(split.y_test))
             for name in missing:
                 found = comparing.evaluate(chosen[name], name, split, measure, repetition)

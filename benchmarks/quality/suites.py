@@ -26,8 +26,11 @@ FEWEST_POSITIVES = 10  # of training, in tables
 FEW_TEST_POSITIVES, SPLITS_OF_FEW_POSITIVES = ("oil_spill", "abalone_19", "vowels", "smtp"), 6
 SMALL_SAMPLES = 200
 FEWEST_OF_SMALL, MOST_OF_SMALL = 8, 49  # training positives of small tables
+FEWEST_OF_LABEL = 50  # samples with a label that is kept
 # Digits and letters are also multiclass problems; the other multiclass ones are those of `problems()`.
 MULTICLASS_FOLDERS = ("letter", "optdigits")
+MULTILABEL_FOLDERS = ("emotions", "scene", "yeast_ml", "mediamill_reduced")
+MOST_LABELS = 6  # the first of those that are kept, since every learner is trained once per label
 
 
 @dataclass(frozen=True)
@@ -168,6 +171,18 @@ def split_multiclass(name: str, repetition: int) -> Split:
     return Split(name, X[train], y[train], X[test], y[test])
 
 
+def split_multilabel(name: str, repetition: int) -> Split:
+    """Return a multilabel problem with 60 % of its samples for training."""
+    data = load(name)
+    labels = data["y"].toarray() if sparse.issparse(data["y"]) else data["y"]
+    frequent = np.flatnonzero(labels.sum(axis=0) >= FEWEST_OF_LABEL)[:MOST_LABELS]
+    y = labels[:, frequent].astype(np.int64)
+    train, test = train_test_split(
+        np.arange(len(y)), train_size=TRAINING_SHARE, random_state=_seed(name, repetition) % 2**31
+    )
+    return Split(name, data["X"][train], y[train], data["X"][test], y[test])
+
+
 SUITES = {
     suite.name: suite
     for suite in (
@@ -175,5 +190,6 @@ SUITES = {
         Suite("small", 4, _tables, split_small),
         Suite("texts", 2, lambda: [f"topic {number}" for number in topics()], split_text),
         Suite("multiclass", 2, _multiclass, split_multiclass),
+        Suite("multilabel", 2, lambda: list(MULTILABEL_FOLDERS), split_multilabel),
     )
 }

@@ -68,12 +68,15 @@ class Comparison:
         The measure of a method on each problem, the mean over its splits.
     seconds : dict of str to array
         Its processor seconds on each problem, the sum over the splits.
+    refusals : dict of str to int
+        Number of splits on which a method refused to train.
     """
 
     problems: list[str]
     n_splits: int
     values: dict[str, Floats]
     seconds: dict[str, Floats]
+    refusals: dict[str, int]
 
     @property
     def counts(self) -> str:
@@ -143,7 +146,8 @@ def gather(trials: Sequence[Record]) -> Comparison | None:
 
     values = {method: combine(method, "value", np.mean) for method in by_method}
     seconds = {method: combine(method, "cpu_seconds", np.sum) for method in by_method}
-    return Comparison(problems, len(common), values, seconds)
+    refusals = {method: sum("refused" in found[key] for key in common) for method, found in by_method.items()}
+    return Comparison(problems, len(common), values, seconds, refusals)
 
 
 def coverage(trials: Sequence[Record]) -> str:

@@ -26,6 +26,7 @@ SUITE_TITLES = {
     "small": "Small tables",
     "texts": "Texts",
     "multiclass": "Multiclass",
+    "multilabel": "Multilabel",
 }
 
 
@@ -129,6 +130,11 @@ def _judge_every_peer(comparison: Comparison) -> list[str]:
     return [f"Peers with a higher mean: {'; '.join(ahead)}."]
 
 
+def _count_refusals(comparison: Comparison) -> str:
+    count = comparison.refusals[OURS]
+    return f"; {count} of {comparison.n_splits} splits refused count as 0" if count else ""
+
+
 def judge_others(comparisons: Mapping[str, Comparison]) -> str:
     """Return one sentence on the other measures of a suite, by their names; empty if there are none."""
     parts = []
@@ -138,6 +144,6 @@ def judge_others(comparisons: Mapping[str, Comparison]) -> str:
             pair = comparison.pair(OURS, best)
             parts.append(
                 f"{MEASURE_TITLES[measure]} {comparison.mean(OURS):.3f} against {comparison.mean(best):.3f} ({best}, "
-                f"{pair.tally})"
+                f"{pair.tally}{_count_refusals(comparison)})"
             )
     return f"Other measures, beside the best single peer of each: {'; '.join(parts)}." if parts else ""

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -20,7 +21,8 @@ from benchmarks.quality.__main__ import PAGES, README
 from benchmarks.quality.cached_fits import CachedFit, ClockCorrection
 from benchmarks.quality.problems import Split
 from benchmarks.quality.summary import compare, gather
-from benchmarks.quality.verdicts import judge
+from benchmarks.quality.verdicts import judge, judge_others
+from metricwise import UnreachableGuaranteeError
 from metricwise.measures import get_measure
 
 
@@ -123,6 +125,15 @@ def test_ranking_measures_need_no_threshold(fresh_cache):
     assert isinstance(peers.train(peer, make_split(), get_measure("roc_auc"), 0), CachedFit)
 
 
+def test_a_multilabel_peer_is_one_tuned_learner_per_label(fresh_cache):
+    split = make_split()
+    labels = np.column_stack([split.y, split.X[:, 0] > 0.5]).astype(np.int64)
+    peer = next(one for one in peers.MULTILABEL_PEERS if one.name == peers.LIBLINEAR)
+    found = peers.train(peer, replace(split, y=labels), get_measure("f1_macro"), 0).predict(split.X_test)
+    by_label = [peers.train(peer, replace(split, y=column), get_measure("f1"), 0) for column in labels.T]
+    np.testing.assert_array_equal(found, np.column_stack([model.predict(split.X_test) for model in by_label]))
+
+
 @pytest.mark.parametrize("suite", suites.SUITES)
 def test_every_setting_of_a_peer_is_one_of_its_learner(suite):
     pytest.importorskip("catboost")
@@ -163,6 +174,20 @@ def test_a_trial_is_run_once_unless_its_method_is_dropped(tmp_path, monkeypatch)
     assert running.drop(path, "peer") == 4 and {one["method"] for one in running.read(path)} == {"other"}
     running.run_comparison(*arguments, ["a"], ["peer"])
     assert len(runs) == 8
+
+
+def test_a_refusal_counts_as_a_recall_of_zero():
+    def refuse(split, measure, seed):
+        raise UnreachableGuaranteeError("no threshold has this precision")
+
+    found = comparing.evaluate(refuse, "peer", make_split(), "recall_at_precision", 0)
+    assert found["value"] == 0.0 and found["refused"] and found["cpu_seconds"] >= 0.0
+    trials = [make_trial(comparing.OURS, "a", 0, 0.6), make_trial(comparing.OURS, "b", 0, 0.0, refused=True)]
+    comparison = gather(trials + [make_trial("peer", name, 0, 0.2) for name in "ab"])
+    assert comparison.refusals == {comparing.OURS: 1, "peer": 0}
+    assert "0.300 against 0.200 (peer, 1 : 1; 1 of 2 splits refused count as 0)" in judge_others(
+        {"recall_at_precision": comparison}
+    )
 
 
 def test_methods_are_compared_on_the_splits_that_all_have():
