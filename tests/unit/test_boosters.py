@@ -187,3 +187,11 @@ def test_packages_are_imported_when_they_are_used():
     code = f"import sys, metricwise; metricwise.MetricClassifier(); print({packages} & set(sys.modules))"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "set()"
+
+
+@pytest.mark.parametrize(("n_samples", "saves"), [(20_000, False), (100_000, True)])
+def test_lightgbm_saves_memory_from_half_of_many_samples_on(n_samples, saves):
+    pytest.importorskip("lightgbm")
+    learner = BoosterClassifier("lightgbm")._make_learner(PACKAGES["lightgbm"], n_samples, 5)
+    found = learner.get_params()
+    assert (found["subsample_for_bin"] == 50_000) == saves and found.get("force_col_wise", False) == saves

@@ -8,7 +8,7 @@ import numpy as np
 
 from metricwise._state import stored_fields
 from metricwise._typing import Floats
-from metricwise.decisions.threshold_choice import expected_threshold, mix_log_odds, share_curve
+from metricwise.decisions.threshold_choice import expected_threshold, mix_log_odds
 from metricwise.inference.threshold import Candidates
 from metricwise.measures.base import CountsTable
 
@@ -50,8 +50,8 @@ class BatchRule:
 
     def threshold_for(self, log_odds: Floats) -> float:
         """Return the threshold for a batch with the given log-odds; a batch of few samples hardly moves it."""
-        shares, thresholds = share_curve(Candidates.of(np.ones(log_odds.size, dtype=bool), log_odds))
-        same_share = float(np.interp(self.share, shares, thresholds))
+        batch = Candidates.of(np.ones(log_odds.size, dtype=bool), log_odds)
+        same_share = batch.threshold_of_share(self.share, batch.shares())
         expected = expected_threshold(self.measure, log_odds)
         selected = self.share * log_odds.size
         trust = selected / (selected + _SAMPLES_TO_TRUST)

@@ -23,7 +23,7 @@ import numpy as np
 from scipy.special import expit, gammaincinv, logit
 
 from metricwise._typing import Floats, Mask
-from metricwise.inference.threshold import Candidates
+from metricwise.inference.threshold import BLOCK, Candidates
 from metricwise.measures.base import CountsTable
 
 Strategy = Literal["auto", "max", "bagged", "expected"]
@@ -89,16 +89,16 @@ def choose_threshold(
     candidates = Candidates.of(positive, log_odds, weights)
     if strategy == "expected":
         return _expected_choice(candidates, measure, seed)
-    shares, thresholds = share_curve(candidates)
     chosen = np.array([candidates.best(candidates.values(measure, *drawn)) for drawn in resamples(candidates, seed)])
-    low, high = np.quantile(thresholds[chosen], [_TAIL, 1.0 - _TAIL])
+    low, high = np.quantile(candidates.thresholds(chosen), [_TAIL, 1.0 - _TAIL])
     if strategy == "max":
         best = candidates.best(candidates.values(measure))
-        return ThresholdChoice(float(thresholds[best]), (float(low), float(high)))
+        return ThresholdChoice(float(candidates.thresholds(best)), (float(low), float(high)))
+    shares = candidates.shares()
     mean = float(np.mean(_log_odds_of(shares[chosen], candidates)))
     if strategy == "auto":
         mean = _towards_break_even(mean, measure, candidates)
-    middle = float(np.interp(expit(mean), shares, thresholds))
+    middle = candidates.threshold_of_share(float(expit(mean)), shares)
     if strategy == "bagged":
         return ThresholdChoice(middle, (float(low), float(high)))
     expected = expected_threshold(measure, log_odds, weights)
@@ -120,12 +120,6 @@ def expected_threshold(measure: CountsTable, log_odds: Floats, weights: Floats |
     """
     candidates = _expected_candidates(log_odds, weights)
     return float(candidates.thresholds(candidates.best(candidates.values(measure))))
-
-
-def share_curve(candidates: Candidates) -> tuple[Floats, Floats]:
-    """Return the share of samples predicted positive and the threshold of every candidate."""
-    tp, fp, fn, tn = candidates.tables()
-    return (tp + fp) / (tp[0] + fp[0] + fn[0] + tn[0]), candidates.thresholds(np.arange(tp.size))
 
 
 def _log_odds_of(shares: Floats, candidates: Candidates) -> Floats:
@@ -191,12 +185,17 @@ def resamples(candidates: Candidates, seed: int) -> Iterator[tuple[Floats, Float
 def draw_weights(shape: Floats, random: np.random.Generator) -> Floats:
     """Return weights drawn from gamma distributions of the given shapes; zero where that is zero."""
     drawn = np.zeros(shape.size)
+    for start in range(0, shape.size, BLOCK):
+        _draw_block(shape[start : start + BLOCK], random, drawn[start : start + BLOCK])
+    return drawn
+
+
+def _draw_block(shape: Floats, random: np.random.Generator, drawn: Floats) -> None:
     present = np.flatnonzero(shape > 0.0)
     chance = random.random(present.size)
     single = shape[present] == 1.0
     drawn[present[single]] = -np.log1p(-chance[single])  # the most frequent case by far, in closed form
     drawn[present[~single]] = gammaincinv(shape[present[~single]], chance[~single])
-    return drawn
 
 
 def _expected_candidates(log_odds: Floats, weights: Floats | None) -> Candidates:

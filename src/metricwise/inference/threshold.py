@@ -19,7 +19,7 @@ _NOTICEABLE = 1e-6
 # about a threshold. The same holds for the widths of gaps.
 _ROUNDING = 1e-10
 # Candidates that a measure is evaluated for at a time: a dozen arrays of intermediate results stay in the cache.
-_BLOCK = 16_384
+BLOCK = 16_384
 
 
 @dataclass(frozen=True)
@@ -68,8 +68,8 @@ class Candidates:
         tp = _prefix_sums(self.positives if positives is None else positives)
         fp = _prefix_sums(self.negatives if negatives is None else negatives)
         values = np.empty(tp.size)
-        for start in range(0, tp.size, _BLOCK):
-            own = slice(start, start + _BLOCK)
+        for start in range(0, tp.size, BLOCK):
+            own = slice(start, start + BLOCK)
             values[own] = measure.value(tp[own], fp[own], tp[-1] - tp[own], fp[-1] - fp[own])
         if values[-1] <= values[0] + _NOTICEABLE:
             values[-1] = -np.inf
@@ -81,13 +81,13 @@ class Candidates:
         Of gaps that are equally wide, the one of highest scores; rounding errors change neither.
         """
         best = np.flatnonzero(values >= values.max() - 1e-12 * max(1.0, abs(values.max())))
-        gaps = (self.edges[:-1] - self.edges[1:])[best]
-        return int(best[np.argmax(gaps >= gaps.max() - self._gap_errors[best].max())])
+        high, low = self.edges[best], self.edges[best + 1]
+        gaps = high - low
+        return int(best[np.argmax(gaps >= gaps.max() - 2.0 * _rounding_errors(high, low, self._typical_size).max())])
 
     @cached_property
-    def _gap_errors(self) -> Floats:
-        """The differences below which the widths of gaps count as the same."""
-        return 2.0 * _rounding_errors(self.edges)
+    def _typical_size(self) -> float:
+        return _typical_size(self.edges)
 
     def thresholds(self, which: Any) -> Any:
         """Return the thresholds of candidates: halfway between the scores on either side."""
@@ -96,26 +96,63 @@ class Candidates:
         # Where rounding leaves nothing between, the lower end.
         return np.where((low <= middle) & (middle < high), middle, low)[()]
 
+    def shares(self) -> Floats:
+        """Return the share of the weight that every candidate predicts positive."""
+        shares = _prefix_sums(self.positives) + _prefix_sums(self.negatives)
+        shares /= shares[-1]
+        return shares
+
+    def threshold_of_share(self, share: float, shares: Floats) -> float:
+        """Return the threshold of a share of the weight predicted positive, interpolated between candidates.
+
+        Parameters
+        ----------
+        share : float
+            The share.
+        shares : array
+            Those of the candidates.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> candidates = Candidates.of(np.array([True, False]), np.array([2.0, 1.0]))
+        >>> candidates.threshold_of_share(0.5, candidates.shares())
+        1.5
+        """
+        below = max(int(np.searchsorted(shares, share, side="right")) - 1, 0)
+        near = np.arange(below, min(below + 2, shares.size))
+        return float(np.interp(share, shares[near], self.thresholds(near)))
+
 
 def are_distinct(descending: Floats) -> Mask:
     """Return whether each score is less than the one before by more than rounding errors."""
     with np.errstate(invalid="ignore"):  # of two infinite scores
-        distinct: Mask = descending[:-1] - descending[1:] > _rounding_errors(descending)
+        errors = _rounding_errors(descending[:-1], descending[1:], _typical_size(descending))
+        distinct: Mask = descending[:-1] - descending[1:] > errors
     return distinct
 
 
-def _rounding_errors(descending: Floats) -> Floats:
-    """Return the difference below which each score and the next count as the same."""
-    sizes = np.abs(descending)
-    finite = np.where(np.isfinite(sizes), sizes, 0.0)
-    # Of distinct scores, so that copies of samples change nothing.
-    typical = np.median(finite[np.concatenate([[True], descending[1:] != descending[:-1]])])
-    errors: Floats = _ROUNDING * np.maximum(np.maximum(finite[:-1], finite[1:]), typical)
+def _rounding_errors(high: Floats, low: Floats, typical: float) -> Floats:
+    """Return the differences below which pairs of scores count as the same, given the typical size of a score."""
+    errors: Floats = _ROUNDING * np.maximum(np.maximum(_finite_sizes(high), _finite_sizes(low)), typical)
     return errors
 
 
+def _typical_size(descending: Floats) -> float:
+    """Return the median size of distinct scores, so that copies of samples change nothing."""
+    return float(np.median(_finite_sizes(descending)[np.concatenate([[True], descending[1:] != descending[:-1]])]))
+
+
+def _finite_sizes(scores: Floats) -> Floats:
+    sizes: Floats = np.abs(scores)
+    sizes[~np.isfinite(sizes)] = 0.0
+    return sizes
+
+
 def _prefix_sums(weights: Floats) -> Floats:
-    return np.concatenate([[0.0], np.cumsum(weights)])
+    sums = np.zeros(weights.size + 1)
+    np.cumsum(weights, out=sums[1:])
+    return sums
 
 
 def _edges(descending: Floats) -> Floats:

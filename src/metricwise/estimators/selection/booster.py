@@ -15,6 +15,7 @@ from metricwise.estimators.selection.packages import import_package
 from metricwise.estimators.selection.profile import MANY_SAMPLES
 
 _FEW_SAMPLES = 20_000  # whose copies need little memory
+_MANY_SAMPLES = MANY_SAMPLES // 2  # many samples are trained on in halves
 INSTALL_BOOSTERS = "pip install 'metricwise[boosters]'"
 
 
@@ -204,7 +205,7 @@ class BoosterClassifier(ClassifierMixin, BaseEstimator):
         module = import_package(package.name, INSTALL_BOOSTERS)
         settings = {
             **package.fixed,
-            **(package.fixed_of_many if n_samples > MANY_SAMPLES else {}),
+            **(package.fixed_of_many if n_samples >= _MANY_SAMPLES else {}),
             **(self.settings or {}),
             package.n_jobs: self.n_jobs,
             package.random_state: self.random_state,

@@ -12,7 +12,7 @@ from metricwise.decisions.task import Task
 from metricwise.decisions.training_data import TrainingData
 from metricwise.estimators.selection.subsets import draw_part
 
-_BLOCK = 5000  # samples that are scored at a time: some learners need many times their memory
+_BLOCK = 2500  # samples that are scored at a time: some learners need many times their memory
 
 
 def draw_to_train(task: Task, data: TrainingData, most_samples: int | None, seed: int, samples: Indices) -> Indices:
