@@ -234,6 +234,7 @@ def make_design(X: Any, *, intercept: float = 0.0, threads: int = 1) -> Design:
     if sparse.issparse(X):
         if X.format != "csr":
             raise TypeError(f"sparse X must be in CSR format, got {X.format!r}: convert it with X.tocsr()")
+        _check_positions(X)
         return SparseDesign(X, samples, intercept, threads)
     if not isinstance(X, np.ndarray):  # checking protocols takes longer than small products
         # Imported here because chunks in memory are designs of this module themselves.
@@ -245,6 +246,19 @@ def make_design(X: Any, *, intercept: float = 0.0, threads: int = 1) -> Design:
         if isinstance(X, DataSource):
             return PartitionedDesign(X, samples, intercept, threads)
     return DenseDesign(np.asarray(X), samples, intercept, threads)
+
+
+def _check_positions(X: Any) -> None:
+    """Raise a ValueError unless all entries of a CSR matrix are where its shape says: compiled code follows them.
+
+    SciPy does not check the positions in arrays that a matrix is made of, or that were changed later.
+    """
+    try:
+        X.check_format(full_check=True)
+    except ValueError as error:
+        raise ValueError(
+            f"X is not a valid CSR matrix ({error}): its indices or indptr are damaged; build it again from its entries"
+        ) from None
 
 
 def append_columns(X: Any, columns: Floats) -> Any:

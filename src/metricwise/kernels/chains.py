@@ -40,7 +40,7 @@ def sample_chain(logits, weights, order, seed, first_sample, samples, start, sto
     n_labels, n_samples = np.uint64(logits.shape[1]), samples.shape[1]
     numbers = np.empty(n_labels, np.uint64)
     scores, limits = np.zeros(n_labels + _ONE), np.empty(n_labels + _ONE)
-    limits[n_labels] = -np.inf  # ends the search for the next label
+    limits[n_labels] = -np.inf  # ends the search for the next label, as the score behind the last one stays zero
     for i in range(start, stop):
         state = mix(np.uint64(seed) + STEP * np.uint64(first_sample + i + 1))
         for s in range(n_samples):

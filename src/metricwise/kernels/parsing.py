@@ -1,6 +1,7 @@
 """Parse labelled rows of the svmlight format from blocks of bytes, with scans that all text formats share.
 
-A block holds whole lines and ends with a line feed, so that every scan for the end of a token stops by itself. A parser
+A block holds whole lines and ends with a line feed, so that every scan for the end of a token stops by itself: no scan
+steps over a line feed, and a byte is read only behind one that is none. A parser
 reads lines until enough rows are full, the block ends or a line is malformed; it returns
 
     (code, rows, position, place, slow tokens)

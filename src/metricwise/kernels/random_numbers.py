@@ -27,5 +27,5 @@ def shuffle(values, seed):
     state = mix(np.uint64(seed))
     for i in range(values.size - 1, 0, -1):
         state += STEP
-        j = int(uniform(state) * (i + 1))
+        j = int(uniform(state) * (i + 1))  # at most i: the product with 1 - 2^-53 is never rounded up to i + 1
         values[i], values[j] = values[j], values[i]
