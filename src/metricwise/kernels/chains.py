@@ -4,6 +4,7 @@ import numba as nb
 import numpy as np
 from scipy.special import logit
 
+from metricwise.kernels.pure_python import allow_overflow
 from metricwise.kernels.random_numbers import STEP, mix
 
 _ONE = np.uint64(1)  # indices of labels are unsigned: signed ones might count from the end, which hinders vector code
@@ -25,6 +26,7 @@ def _is_on(number, score):
     return uniform * (1.0 + np.exp(-score)) < 1.0
 
 
+@allow_overflow
 @nb.njit(cache=True, nogil=True)
 def sample_chain(logits, weights, order, seed, first_sample, samples, start, stop):
     """Draw label vectors for the samples ``start`` to ``stop``.

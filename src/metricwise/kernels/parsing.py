@@ -113,7 +113,7 @@ def _read_svmlight_entries(block, at, base, n_features, limit, row, entry, indic
             return FINE, at, entry, n_slow
         start, index = at, np.int64(0)
         while _ZERO <= block[at] <= _NINE:
-            index = 10 * index + (block[at] - _ZERO)
+            index = 10 * index + (np.int64(block[at]) - _ZERO)
             at += 1
         if at == start and entry == first and _is_query(block, at):
             while not _ends_token(block[at]):
