@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import contextlib
 import json
 import resource
 import sys
@@ -13,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from metricwise import AMPClassifier, AUCSVC, MiniBatchSVC, MultivariateSVC, SPADEClassifier, STAMPClassifier
+from metricwise import AUCSVC, AMPClassifier, MiniBatchSVC, MultivariateSVC, SPADEClassifier, STAMPClassifier
 
 MOST_BYTES = 4 << 30  # of address space, most of which the libraries take themselves
 RNG = np.random.default_rng(0)
@@ -51,10 +52,8 @@ class Interruption:
 
 def write_checkpoint(model, train, path):
     """Train until the second report; return the arrays of the checkpoint."""
-    try:
+    with contextlib.suppress(InterruptionError):
         train(model.set_params(checkpoint=path, callback=Interruption()))
-    except InterruptionError:
-        pass
     model.set_params(callback=None)
     with np.load(path) as file:
         return {name: file[name] for name in file.files}

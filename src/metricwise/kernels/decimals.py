@@ -125,9 +125,9 @@ def _read_exponent(block, at):
     negative = block[at] == _MINUS
     if negative or block[at] == _PLUS:
         at += 1
-    start, power = at, 0
+    start, power = at, np.int64(0)
     while _ZERO <= block[at] <= _NINE:
-        power = min(10 * power + (np.int64(block[at]) - _ZERO), 1_000_000)
+        power = min(10 * power + (np.int64(block[at]) - _ZERO), np.int64(1_000_000))
         at += 1
     return -power if negative else power, -at if at == start else at
 

@@ -178,6 +178,10 @@ class Cuts:
         square = cost**2 * float(shares @ self._gram[np.ix_(active, active)] @ shares)
         return Minimum(w, float(cost * (self.losses @ self.shares) - 0.5 * square))
 
+    def combination(self) -> tuple[float, Floats]:
+        """Return loss and plane of the combination of all cuts by their shares."""
+        return float(self.losses @ self.shares), self._planes.combine(self.shares)
+
     def forget_idle(self, patience: int) -> None:
         """Drop the cuts that had no share for more than ``patience`` minimisations."""
         self._idle = np.where(self.shares > 0.0, 0, self._idle + 1)

@@ -224,6 +224,13 @@ class CuttingPlane:
         # Rounding errors must not push the bounds past each other.
         return Certificate(state.upper, min(state.lower, state.upper), state.labelling.value)
 
+    def _prove(self, problem: MultivariateProblem, state: CuttingPlaneState) -> Certificate:
+        """Return the bounds in exact arithmetic, where the design knows the rounding errors of its products."""
+        if not problem.bounds_rounding:
+            return self.certificate(problem, state)
+        upper, slack = problem.bound_above(state.w)
+        return Certificate(upper, problem.bound_below(*state.cuts.combination(), len(state.cuts)), slack)
+
     def check_convergence(
         self, problem: MultivariateProblem, state: CuttingPlaneState, limits: Limits
     ) -> Status | None:
@@ -270,7 +277,7 @@ class CuttingPlane:
         """Return the best point with its certificate."""
         return Result(
             weights=state.w,
-            certificate=self.certificate(problem, state),
+            certificate=self._prove(problem, state),
             status=status,
             n_iter=state.iteration,
             seconds=state.seconds,
