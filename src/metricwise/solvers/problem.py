@@ -14,6 +14,7 @@ from metricwise.designs.base import BoundsRounding, sample_sizes
 from metricwise.measures import Accuracy, HasMistakeCosts, Measure
 from metricwise.measures.base import RanksPairs
 from metricwise.oracles import Labelling, Oracle, make_oracle
+from metricwise.oracles.base import margin_tolerance
 from metricwise.results import Witness
 from metricwise.rounding import STEPS, gamma, masses, slack_error
 
@@ -47,7 +48,12 @@ class MultivariateProblem:
         design: Any = self.design
         w = design.refreshed(w)
         scores = design.scores(w)
-        error = slack_error(self._masses, scores, design.score_errors(w))
+        mass = self._masses
+        # Oracles count samples and pairs that miss their margin by rounding as beyond it; a margin is a cost times u.
+        totals = [float(part.sum()) for part in (mass[: self.n_pos], mass[self.n_pos :])]
+        widest = max([1.0] + [1.0 / total for total in totals if total > 0.0])
+        missed = margin_tolerance(scores, widest) * sum(totals)
+        error = slack_error(mass, scores, design.score_errors(w)) + missed
         slack = self.oracle.violate(scores).value + error
         square = float(w @ design.covector(w)) + float(design.square_error(w))
         return 0.5 * square + self.cost * slack, slack
