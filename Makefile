@@ -16,7 +16,7 @@ ONE_THREAD := OMP_THREAD_LIMIT=1 OPENBLAS_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test coverage lint test-oldest test-development test-wheel bench bench-quality bench-automl faults papers docs \
+.PHONY: help demo test coverage lint test-oldest test-development test-bounds test-wheel bench bench-quality bench-automl faults papers docs \
   release-notes clean
 
 help: ## show this list
@@ -37,6 +37,10 @@ test-oldest: .venv-oldest/.test ## every test with the oldest supported versions
 
 test-development: .venv-development/.test ## every test with pre-releases of the dependencies
 	$(ONE_THREAD) .venv-development/$(SCRIPTS)/python -m $(PYTEST)
+
+# Compiled code with checks must not be mixed with the ordinary one, so it has a cache of its own.
+test-bounds: $(VENV)/.test ## every test with compiled code that checks each index
+	$(ONE_THREAD) NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/.numba_bounds $(PY) -m $(PYTEST)
 
 test-wheel: ## build wheel and source distribution, install the wheel elsewhere and try it there
 	rm -rf dist .venv-wheel
@@ -76,7 +80,7 @@ release-notes: ## check that TAG, version and changelog agree, and write release
 
 clean: ## remove the environments, the caches and everything generated
 	rm -rf $(VENV) .venv-oldest .venv-development .venv-wheel .venv-automl build dist demo .coverage.json release-notes.md docs/_build docs/api/generated docs/gallery docs/sg_execution_times.rst
-	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .benchmarks
+	rm -rf .mypy_cache .numba_bounds .ruff_cache .pytest_cache .hypothesis .import_linter_cache .benchmarks
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The environment. A stamp is older than pyproject.toml exactly when its packages may be out of date.

@@ -24,8 +24,8 @@ MODELS = {
 }
 
 
-def expect_equal(found, trained):
-    assert found.upper == pytest.approx(trained.upper, rel=1e-8)
+def expect_equal(found, trained, rel=1e-8):
+    assert found.upper == pytest.approx(trained.upper, rel=rel)
     assert found.lower == pytest.approx(trained.lower, rel=1e-6)
     assert found.loss_bound == pytest.approx(trained.loss_bound, rel=1e-6, abs=1e-9)
 
@@ -56,7 +56,8 @@ def test_certify_agrees_for_other_kernels(kernel):
     elif kernel == "sigmoid":  # nearly linear: positive semi-definite up to rounding errors
         settings |= {"gamma": 1e-6, "C": 1e5}
     model = MultivariateSVC("f1", **settings, **SHARED).fit(data, Y)
-    expect_equal(certify(model, data, Y), model.result_.certificate)
+    # Large coefficients of both signs: the rounding errors that widen the bounds are not those of training.
+    expect_equal(certify(model, data, Y), model.result_.certificate, rel=1e-6 if kernel == "sigmoid" else 1e-8)
 
 
 @pytest.mark.parametrize("approximation", ["cpsp", "nystroem"])

@@ -14,6 +14,7 @@ from metricwise.certifying.slack import Slack
 from metricwise.certifying.smoothed_labellings import smoothed_labelling
 from metricwise.certifying.squares import squared_pairs
 from metricwise.results import Certificate, Objective, Result
+from metricwise.rounding import gamma, masses, slack_error
 
 
 def compute_bounds(problem: BoundedProblem, result: Result) -> Certificate:
@@ -22,16 +23,22 @@ def compute_bounds(problem: BoundedProblem, result: Result) -> Certificate:
 
 
 def bound_slack(problem: BoundedProblem, result: Result) -> Certificate:
-    """Bound 1/2 |w|^2 + C u R(w): above by the weights, below by the witness's combination of labellings."""
+    """Bound 1/2 |w|^2 + C u R(w): above by the weights, below by the witness's combination of labellings.
+
+    Both are widened by the rounding errors of their sums. No objective is negative.
+    """
     data = problem.data
     u = float(problem.measure.mistakes_per_loss(problem.n_pos, problem.n_neg))
     cost = problem.C * u
     slack = Slack(problem.measure, problem.positive, problem.weights, u)
-    violation = slack.at(data.scores(result.weights))
-    upper = 0.5 * data.square(result.weights) + cost * violation
+    scores, fpr_range = data.scores(result.weights), getattr(problem.measure, "fpr_range", None)
+    mass = masses(problem.positive, slack.weights, u, fpr_range)
+    violation = slack.at(scores) + slack_error(mass, scores, data.score_errors(result.weights))
+    upper = 0.5 * (data.square(result.weights) + data.square_error(result.weights)) + cost * violation
     shares = np.asarray(result.witness.shares)
     if np.any(shares < 0.0) or shares.sum() > 1.0 + 1e-9:
         raise ValueError("the model's witness is not a convex combination of labellings: train the model again")
+    shares = shares / max(float(shares.sum()), 1.0)
     find_labelling = slack.labelling
     if result.problem.smoothing is not None:
         find_labelling = partial(smoothed_labelling, slack, smoothing=result.problem.smoothing)
@@ -40,8 +47,11 @@ def bound_slack(problem: BoundedProblem, result: Result) -> Certificate:
         labelling_loss, c = find_labelling(data.scores(point), table)
         loss += share * labelling_loss
         combined += share * c
-    lower = cost * loss - 0.5 * data.square(data.combine(cost * combined))
-    return Certificate(float(upper), float(lower), float(violation))
+    square = data.square(data.combine(cost * combined))
+    square += data.combination_error(cost * combined, shares.size)
+    # Coefficients that rounding leaves a little too large belong to no labelling; they count as a larger loss.
+    lower = cost * loss * (1.0 - gamma(8 * scores.size)) - 0.5 * square - gamma(8 * scores.size) * cost
+    return Certificate(float(upper), max(float(lower), 0.0), float(violation))
 
 
 def bound_squared_pairs(problem: BoundedProblem, result: Result) -> Certificate:

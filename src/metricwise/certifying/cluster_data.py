@@ -53,6 +53,16 @@ class ClusterData:
         total: Floats = np.sum(self._map(_combine, parts), axis=0, dtype=np.float64)
         return total
 
+    def multiply_sizes(self, w: Floats) -> Floats:
+        """Return |X| |w|, of absolute values."""
+        return np.concatenate(self._map(_multiply_sizes, w=np.abs(w)))
+
+    def combine_sizes(self, c: Floats) -> Floats:
+        """Return |X|' |c|, of absolute values."""
+        parts = [np.abs(c[start:stop]) for start, stop in zip(self._bounds[:-1], self._bounds[1:], strict=True)]
+        total: Floats = np.sum(self._map(_combine_sizes, parts), axis=0, dtype=np.float64)
+        return total
+
     def _map(self, function: Any, *more: Any, **common: Any) -> list[Any]:
         """Return the values of a function at every chunk, in their order."""
         values: list[Any] = self.client.gather(self.client.map(function, self._blocks, *more, pure=False, **common))
@@ -68,6 +78,14 @@ def _to_array(block: Any) -> Any:
 
 def _multiply(block: Any, w: Floats) -> Floats:
     return np.asarray(block @ w, dtype=np.float64)
+
+
+def _multiply_sizes(block: Any, w: Floats) -> Floats:
+    return np.asarray(abs(block) @ w, dtype=np.float64)
+
+
+def _combine_sizes(block: Any, c: Floats) -> Floats:
+    return np.asarray(abs(block).T @ c, dtype=np.float64)
 
 
 def _combine(block: Any, c: Floats) -> Floats:

@@ -12,6 +12,7 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from metricwise._typing import Floats, Indices
 from metricwise.certifying.cluster_data import ClusterData
 from metricwise.certifying.fitted import FittedKernel
+from metricwise.rounding import STEPS, gamma
 
 _CHUNK = 65_536
 _KERNEL_CHUNK = 1024
@@ -53,6 +54,18 @@ class TrainingData(Protocol):
         """Return |w|^2."""
         ...
 
+    def score_errors(self, w: Floats) -> Floats:
+        """Return by how much the scores may differ from the exact ones."""
+        ...
+
+    def square_error(self, w: Floats) -> float:
+        """Return by how much `square` may differ from the exact one."""
+        ...
+
+    def combination_error(self, c: Floats, n_terms: int) -> float:
+        """Return by how much |`combine` (c)|^2 may differ from the exact one, c being sums of so many terms."""
+        ...
+
 
 class LocalData:
     """Samples in memory or on disk, multiplied chunk by chunk: a conversion to double precision copies one chunk."""
@@ -63,6 +76,17 @@ class LocalData:
     def multiply(self, w: Floats) -> Floats:
         """Return X w."""
         return np.concatenate([chunk @ w for _, chunk in self._chunks()])
+
+    def multiply_sizes(self, w: Floats) -> Floats:
+        """Return |X| |w|, of absolute values."""
+        return np.concatenate([abs(chunk) @ np.abs(w) for _, chunk in self._chunks()])
+
+    def combine_sizes(self, c: Floats) -> Floats:
+        """Return |X|' |c|, of absolute values."""
+        total = np.zeros(self.shape[1])
+        for start, chunk in self._chunks():
+            total += abs(chunk).T @ np.abs(c[start : start + chunk.shape[0]])
+        return total
 
     def combine(self, c: Floats) -> Floats:
         """Return X' c."""
@@ -107,16 +131,38 @@ class LinearData:
 
     def combine(self, c: Floats) -> Floats:
         """Return the sum of c_i x_i."""
-        spread = c
-        if self._kept is not None:
-            spread = np.zeros(self._data.shape[0])
-            spread[self._kept] = c
-        total = self._data.combine(spread)
+        total = self._data.combine(self._spread(c))
         return np.append(total, self.constant * c.sum()) if self.constant else total
+
+    def _spread(self, c: Floats) -> Floats:
+        """Return one coefficient per sample of the data, zero for those without weight."""
+        if self._kept is None:
+            return c
+        spread = np.zeros(self._data.shape[0])
+        spread[self._kept] = c
+        return spread
 
     def square(self, w: Floats) -> float:
         """Return |w|^2."""
         return float(w @ w)
+
+    def score_errors(self, w: Floats) -> Floats:
+        """Return by how much the scores may differ from the exact ones."""
+        weights, offset = (w[:-1], abs(self.constant * w[-1])) if self.constant else (w, 0.0)
+        sizes = self._data.multiply_sizes(weights) + offset
+        return gamma(w.size + STEPS) * (sizes if self._kept is None else sizes[self._kept])
+
+    def square_error(self, w: Floats) -> float:
+        """Return by how much `square` may differ from the exact one."""
+        return gamma(w.size + STEPS) * self.square(w)
+
+    def combination_error(self, c: Floats, n_terms: int) -> float:
+        """Return by how much |`combine` (c)|^2 may differ from the exact one, c being sums of so many terms."""
+        combined, sizes = np.abs(self.combine(c)), self._data.combine_sizes(self._spread(c))
+        if self.constant:
+            sizes = np.append(sizes, abs(self.constant) * np.abs(c).sum())
+        errors = gamma(c.size + n_terms + STEPS) * sizes
+        return float(2.0 * combined @ errors + errors @ errors + gamma(combined.size + STEPS) * (combined @ combined))
 
 
 class KernelData:
@@ -137,6 +183,8 @@ class KernelData:
     def __init__(self, X: Any, kept: Indices, constant: float, kernel: FittedKernel) -> None:
         self.X, self.constant, self.kernel = X, constant, kernel
         self._kept = kept
+        is_dense_rbf = kernel.function == "rbf" and not sparse.issparse(X)
+        self._centre = np.mean(X, axis=0, dtype=np.float64) if is_dense_rbf else 0.0
 
     def _product(self, coefficients: Floats) -> Floats:
         """Return the product of the kernel matrix with a vector, block by block."""
@@ -155,7 +203,12 @@ class KernelData:
             return np.asarray(function(self.X[down], self.X[across]))
         if function == "precomputed":
             return self.X[down][:, across]
-        return pairwise_kernels(self.X[down], self.X[across], metric=function, **self.kernel.parameters)
+        return pairwise_kernels(self._centred(down), self._centred(across), metric=function, **self.kernel.parameters)
+
+    def _centred(self, samples: slice | Indices) -> Any:
+        """Return samples in double precision; for distances near the origin, where these lose least to rounding."""
+        chosen = self.X[samples].astype(np.float64)
+        return chosen - self._centre if self.kernel.function == "rbf" and not sparse.issparse(chosen) else chosen
 
     def scores(self, w: Floats) -> Floats:
         """Return the values of the function at the samples with weight."""
@@ -172,3 +225,53 @@ class KernelData:
         """Return the square of the function's norm."""
         constant = (w[-1] / self.constant) ** 2 if self.constant else 0.0
         return float(w[:-1] @ self._product(w[:-1]) + constant)
+
+    def score_errors(self, w: Floats) -> Floats:
+        """Return by how much the scores may differ from the exact ones, errors of kernel values included."""
+        errors: Floats = self._product_errors(w[:-1], 0) + gamma(STEPS) * abs(w[-1])
+        return errors[self._kept]
+
+    def square_error(self, w: Floats) -> float:
+        """Return by how much `square` may differ from the exact one."""
+        constant = (w[-1] / self.constant) ** 2 if self.constant else 0.0
+        return float(np.abs(w[:-1]) @ self._product_errors(w[:-1], w.size) + gamma(STEPS) * constant)
+
+    def combination_error(self, c: Floats, n_terms: int) -> float:
+        """Return by how much |`combine` (c)|^2 may differ from the exact one, c being sums of so many terms."""
+        spread = np.zeros(self.X.shape[0])
+        spread[self._kept] = c
+        errors = self._product_errors(spread, 2 * n_terms + c.size)
+        constant = gamma(2 * (c.size + n_terms) + STEPS) * (self.constant * np.abs(c).sum()) ** 2
+        return float(np.abs(spread) @ errors + constant)
+
+    def _product_errors(self, coefficients: Floats, n_terms: int) -> Floats:
+        """Return the error of `_product` at every sample, for coefficients that are sums of so many terms."""
+        used, errors = np.flatnonzero(coefficients), np.zeros(self.X.shape[0])
+        if used.size == 0:
+            return errors
+        sizes, relative = np.abs(coefficients[used]), gamma(used.size + n_terms + STEPS)
+        for start in range(0, self.X.shape[0], _KERNEL_CHUNK):
+            down = slice(start, start + _KERNEL_CHUNK)
+            values = np.abs(np.asarray(self._block(down, used), dtype=np.float64))
+            errors[down] = (relative * values + self._value_errors(down, used, values)) @ sizes
+        return errors
+
+    def _value_errors(self, down: slice, across: Indices, values: Floats) -> Any:
+        """Return by how much kernel values may differ from the exact ones; those that are given are exact."""
+        function, settings = self.kernel.function, self.kernel.parameters
+        if callable(function) or function == "precomputed":
+            return 0.0
+        A, B = abs(self._centred(down)), abs(self._centred(across))
+        relative = gamma(A.shape[1] + STEPS)
+        if function == "rbf":
+            squares = [
+                np.asarray(part.multiply(part).sum(axis=1) if sparse.issparse(part) else (part**2).sum(axis=1))
+                for part in (A, B)
+            ]
+            exponents = settings["gamma"] * relative * 4.0 * np.add.outer(squares[0].ravel(), squares[1].ravel())
+            return np.minimum(values * np.expm1(np.minimum(exponents, 700.0)), 1.0) + gamma(STEPS)
+        products = np.asarray((A @ B.T).toarray() if sparse.issparse(A) else A @ B.T, dtype=np.float64)
+        bases = abs(settings["gamma"]) * products + abs(settings["coef0"])
+        if function == "sigmoid":
+            return relative * bases + gamma(STEPS)
+        return bases ** settings["degree"] * ((1.0 + relative) ** settings["degree"] * (1.0 + gamma(STEPS)) - 1.0)

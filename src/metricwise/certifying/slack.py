@@ -68,7 +68,7 @@ class Slack:
     def at(self, scores: Floats) -> float:
         """Return the slack at given scores."""
         if isinstance(self.measure, RanksPairs):
-            loss, c = self._pairs(scores)
+            loss, c = self._pairs(scores, reach=0.0)  # a margin that is missed by rounding only counts as well
             return float(loss + c @ scores)
         assert isinstance(self.measure, CountsTable)
         T, A = self._path(scores[self.positive], self.weights[self.positive], self.units[0], self.n_pos, -1.0)
@@ -189,7 +189,7 @@ class Slack:
     def labelling(self, scores: Floats, table: Floats) -> tuple[float, Floats]:
         """Return loss and coefficients of the labelling with a given table in the order of the scores."""
         if isinstance(self.measure, RanksPairs):
-            return self._pairs(scores)
+            return self._pairs(scores, reach=1e-10 * max(1.0, float(np.abs(scores).max())))
         tp, fp = table
         c = np.zeros(scores.size)
         c[self.positive] = -self._share(scores[self.positive], self.weights[self.positive], self.n_pos - tp)
@@ -214,16 +214,16 @@ class Slack:
         share[tied] = np.clip((amount - before) / weights[tied].sum(), 0.0, 1.0)
         return share
 
-    def _pairs(self, scores: Floats) -> tuple[float, Floats]:
+    def _pairs(self, scores: Floats, reach: float) -> tuple[float, Floats]:
         """Return the labelling that ranks each positive below the number of top negatives that violates most.
 
         The loss counts negatives above a positive between the two false positive rates. Before the first rate, moving
-        below a negative pays while its score exceeds the positive's; after it, while it exceeds that minus one.
+        below a negative pays while its score exceeds the positive's; after it, while it exceeds that minus one. Margins
+        that are missed by less than ``reach`` count as met.
         """
         start, end = (rate * self.n_neg for rate in self.measure.fpr_range)
         pos, neg = scores[self.positive], scores[~self.positive]
         pos_weight, neg_weight = self.weights[self.positive], self.weights[~self.positive]
-        reach = 1e-10 * max(1.0, float(np.abs(scores).max()))
         order = np.argsort(-neg)
         taken = (neg_weight * self._share(-neg, neg_weight, end))[order]
         weight, total = (np.concatenate([[0.0], np.cumsum(part)]) for part in (taken, taken * neg[order]))

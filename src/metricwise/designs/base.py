@@ -7,7 +7,7 @@ looked at: subsets, copies in memory and fingerprints of samples. A `Design` is 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Protocol, Self, TypeVar
+from typing import Protocol, Self, TypeVar, runtime_checkable
 
 import numpy as np
 
@@ -53,6 +53,30 @@ class MatrixProducts(Protocol[ScoresT_co, CoefficientsT_contra]):
 
     def portable(self, w: Floats) -> Floats:
         """Return weights in a form that does not depend on which samples this design lists."""
+        ...
+
+
+@runtime_checkable
+class BoundsRounding(Protocol):
+    """A design that bounds the rounding errors of its products; one whose samples are elsewhere does not."""
+
+    def refreshed(self, w: Floats) -> Floats:
+        """Return the same weights without the rounding errors that sums of weights have gathered."""
+        ...
+
+    def score_errors(self, w: Floats) -> Floats:
+        """Return by how much the scores of refreshed weights may differ from the exact ones."""
+        ...
+
+    def square_error(self, w: Floats) -> float:
+        """Return by how much the square of refreshed weights may differ from the exact one."""
+        ...
+
+    def combination_error(self, g: Floats, mass: Floats, n_terms: int) -> float:
+        """Return by how much the square of g, a sum of so many combinations of samples, may differ from the exact one.
+
+        ``mass`` bounds the absolute coefficients of the samples.
+        """
         ...
 
 

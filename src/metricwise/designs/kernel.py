@@ -10,6 +10,7 @@ from scipy.linalg.blas import dsymv
 from metricwise._typing import Floats, Hashes, Indices
 from metricwise.designs.base import Design
 from metricwise.designs.matrix import DenseDesign
+from metricwise.rounding import STEPS, gamma
 
 _FEW = 0.25  # of all samples: up to this share, reading single columns is faster
 
@@ -76,6 +77,34 @@ class KernelDesign:
     def scores_by(self, model: Floats) -> Floats:
         scores: Floats = self._values(model[:-1]) + model[-1]
         return scores
+
+    def refreshed(self, w: Floats) -> Floats:
+        """Return the same function with values that are computed anew: those of sums of functions gather rounding."""
+        return np.concatenate([w[: len(self.samples)], self.scores_by(self.portable(w))])
+
+    def score_errors(self, w: Floats) -> Floats:
+        return gamma(len(self.matrix) + STEPS) * self._value_sizes(w[: len(self.samples)])
+
+    def square_error(self, w: Floats) -> float:
+        n_samples = len(self.samples)
+        return 2.0 * float(np.abs(w[:n_samples]) @ self.score_errors(w))
+
+    def combination_error(self, g: Floats, mass: Floats, n_terms: int) -> float:
+        relative = gamma(2 * (len(self.matrix) + n_terms) + STEPS)
+        return relative * float(mass @ self._value_sizes(mass))
+
+    def _value_sizes(self, coefficients: Floats) -> Floats:
+        """Return the sum of the absolute terms of every value of a function."""
+        sizes = np.bincount(self.samples, weights=np.abs(coefficients), minlength=len(self.matrix))
+        used = np.flatnonzero(sizes)
+        found = np.concatenate(
+            [
+                np.abs(self.matrix[rows][:, used]) @ sizes[used]
+                for rows in np.array_split(self.samples, 1 + used.size // 512)
+            ]
+        )
+        total: Floats = found + self.intercept**2 * sizes.sum()
+        return total
 
     def take(self, samples: Indices) -> Self:
         return type(self)(self.matrix, self.content, self.samples[samples], self.intercept, self.threads)

@@ -73,6 +73,10 @@ class KernelFunction:
             settings = {name: getattr(self, name) for name in _PARAMETERS[self.kernel]}
             # In double precision: a subspace separates nearly dependent samples by small differences of kernel values.
             A, B = A.astype(np.float64, copy=False), B.astype(np.float64, copy=False)
+            if self.kernel == "rbf" and not (sparse.issparse(A) or sparse.issparse(B)):
+                # Distances do not depend on the origin, but far from it their squares are lost to rounding.
+                centre = B.mean(axis=0)
+                A, B = A - centre, B - centre
             with config_context(assume_finite=True):  # the estimator has checked the samples
                 values = np.asarray(pairwise_kernels(A, B, metric=self.kernel, **settings), dtype=np.float64)
         if not np.isfinite(values).all():

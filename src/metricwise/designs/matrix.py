@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, Self
 
@@ -12,6 +13,7 @@ from scipy import sparse
 from metricwise._typing import Floats, Hashes, Indices
 from metricwise.designs.base import Design
 from metricwise.kernels import hashing, products
+from metricwise.rounding import STEPS, gamma
 from metricwise.threads import block_bounds, run_blocks
 
 _MANY_SAMPLES = 5000
@@ -82,6 +84,31 @@ class MatrixDesign(LinearWeights, ABC):
 
     def scores_by(self, model: Floats) -> Floats:
         return self.scores(model)
+
+    def refreshed(self, w: Floats) -> Floats:
+        return w
+
+    def score_errors(self, w: Floats) -> Floats:
+        weights, offset = self._split(np.abs(w))
+        sizes = np.concatenate([abs(block) @ weights for _, block in self._blocks()])
+        return gamma(w.size + STEPS) * (sizes + abs(offset))
+
+    def square_error(self, w: Floats) -> float:
+        return gamma(w.size + STEPS) * float(w @ w)
+
+    def combination_error(self, g: Floats, mass: Floats, n_terms: int) -> float:
+        sizes = np.zeros(self.shape[1])
+        for start, block in self._blocks():
+            sizes[: self.X.shape[1]] += abs(block).T @ mass[start : start + block.shape[0]]
+        if self.intercept != 0.0:
+            sizes[-1] = abs(self.intercept) * mass.sum()
+        errors = gamma(mass.size + n_terms + STEPS) * sizes
+        return float(2.0 * np.abs(g) @ errors + errors @ errors + gamma(g.size + STEPS) * (g @ g))
+
+    def _blocks(self) -> Iterator[tuple[int, Any]]:
+        """Yield the samples in their order, so few at a time that a copy of them is small."""
+        for start in range(0, len(self.samples), _MANY_SAMPLES):
+            yield start, self.X[self.samples[start : start + _MANY_SAMPLES]]
 
     def _split(self, w: Floats) -> tuple[Floats, float]:
         """Return the weights of the real columns and what the constant column adds to every score."""
@@ -234,6 +261,7 @@ def make_design(X: Any, *, intercept: float = 0.0, threads: int = 1) -> Design:
     if sparse.issparse(X):
         if X.format != "csr":
             raise TypeError(f"sparse X must be in CSR format, got {X.format!r}: convert it with X.tocsr()")
+        _check_positions(X)
         return SparseDesign(X, samples, intercept, threads)
     if not isinstance(X, np.ndarray):  # checking protocols takes longer than small products
         # Imported here because chunks in memory are designs of this module themselves.
@@ -245,6 +273,19 @@ def make_design(X: Any, *, intercept: float = 0.0, threads: int = 1) -> Design:
         if isinstance(X, DataSource):
             return PartitionedDesign(X, samples, intercept, threads)
     return DenseDesign(np.asarray(X), samples, intercept, threads)
+
+
+def _check_positions(X: Any) -> None:
+    """Raise a ValueError unless all entries of a CSR matrix are where its shape says: compiled code follows them.
+
+    SciPy does not check the positions in arrays that a matrix is made of, or that were changed later.
+    """
+    try:
+        X.check_format(full_check=True)
+    except ValueError as error:
+        raise ValueError(
+            f"X is not a valid CSR matrix ({error}): its indices or indptr are damaged; build it again from its entries"
+        ) from None
 
 
 def append_columns(X: Any, columns: Floats) -> Any:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import glob
 import hashlib
+import io
 import json
+import math
 import re
 import struct
 import tempfile
+import tokenize
 import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -16,10 +19,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from metricwise.io.atomic import PARTIAL, atomic_file
 from metricwise.solvers.saved import Arrays, join_parts, split_parts
+from metricwise.solvers.schema import StateError
 
+_HEADER = "header"
+_KINDS = "biufU"  # of entries: no objects, whose reading could run code
 _KEY = "training"
 _NOT_DECISIVE = {"checkpoint", "every", "callback", "n_jobs", "max_seconds", "verbose"}
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")  # in the repr of a function or random state; it differs between processes
@@ -29,9 +36,12 @@ _UNREADABLE = (
     OSError,
     KeyError,
     EOFError,
-    NotImplementedError,
+    MemoryError,
     OverflowError,
+    RuntimeError,
+    SyntaxError,
     struct.error,
+    tokenize.TokenError,
     zipfile.BadZipFile,
 )
 
@@ -99,9 +109,8 @@ class Checkpoint:
         if not self.path.exists():
             return []
         try:
-            with np.load(self.path, allow_pickle=False) as file:
-                found = json.loads(file["header"].tobytes())[_KEY]
-                runs = split_parts({name: file[name] for name in file.files if name != "header"})
+            arrays = _read_arrays(self.path)
+            found = json.loads(arrays.pop(_HEADER).tobytes())[_KEY]
         except _UNREADABLE as error:
             raise ValueError(
                 f"checkpoint {str(self.path)!r} cannot be read ({error}): remove the file to start anew"
@@ -111,8 +120,11 @@ class Checkpoint:
                 f"checkpoint {str(self.path)!r} belongs to a training with other settings or other data: remove the "
                 "file to start anew, or give another path"
             )
+        runs = split_parts(arrays)
         with self.naming_damage():
-            return [runs[str(number)] for number in range(len(runs))]
+            if runs.keys() != {str(number) for number in range(len(runs))}:
+                raise StateError("a part is missing")
+        return [runs[str(number)] for number in range(len(runs))]
 
     def remove(self) -> None:
         """Remove the file of a finished training, and unfinished files of killed ones."""
@@ -125,8 +137,32 @@ class Checkpoint:
         """Convert errors about missing or wrong arrays into one that names the file."""
         try:
             yield
-        except (KeyError, ValueError, TypeError) as error:
+        except StateError as error:
             raise ValueError(
-                f"checkpoint {str(self.path)!r} is damaged ({error!r} is missing or wrong): remove the file to start "
-                "anew"
+                f"checkpoint {str(self.path)!r} is damaged ({error}): remove the file to start anew, or train "
+                "without a checkpoint"
             ) from error
+
+
+def _read_arrays(path: Path) -> Arrays:
+    """Return the arrays of a file that `Checkpoint.save` wrote; raise if one claims more memory than the file has."""
+    with zipfile.ZipFile(path) as archive:
+        members = archive.infolist()
+        if any(member.compress_type != zipfile.ZIP_STORED for member in members):
+            raise ValueError("it is compressed")
+        if sum(member.file_size for member in members) > path.stat().st_size:
+            raise ValueError("its parts are larger than the file")
+        return {member.filename.removesuffix(".npy"): _read_array(archive.read(member)) for member in members}
+
+
+def _read_array(content: bytes) -> NDArray[Any]:
+    """Return the array of a member; its size is compared with the content before any memory is reserved."""
+    file = io.BytesIO(content)
+    version = np.lib.format.read_magic(file)
+    read_header = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}[version]
+    shape, is_by_columns, dtype = read_header(file)
+    data = content[file.tell() :]
+    if dtype.kind not in _KINDS or len(data) != math.prod(shape) * dtype.itemsize:
+        raise ValueError("the size of an array is wrong")
+    values = np.frombuffer(data, dtype=dtype) if data else np.empty(0, dtype)
+    return values.reshape(shape, order="F" if is_by_columns else "C").copy()

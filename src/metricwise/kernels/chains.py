@@ -4,6 +4,7 @@ import numba as nb
 import numpy as np
 from scipy.special import logit
 
+from metricwise.kernels.pure_python import allow_overflow
 from metricwise.kernels.random_numbers import STEP, mix
 
 _ONE = np.uint64(1)  # indices of labels are unsigned: signed ones might count from the end, which hinders vector code
@@ -25,6 +26,7 @@ def _is_on(number, score):
     return uniform * (1.0 + np.exp(-score)) < 1.0
 
 
+@allow_overflow
 @nb.njit(cache=True, nogil=True)
 def sample_chain(logits, weights, order, seed, first_sample, samples, start, stop):
     """Draw label vectors for the samples ``start`` to ``stop``.
@@ -40,7 +42,7 @@ def sample_chain(logits, weights, order, seed, first_sample, samples, start, sto
     n_labels, n_samples = np.uint64(logits.shape[1]), samples.shape[1]
     numbers = np.empty(n_labels, np.uint64)
     scores, limits = np.zeros(n_labels + _ONE), np.empty(n_labels + _ONE)
-    limits[n_labels] = -np.inf  # ends the search for the next label
+    limits[n_labels] = -np.inf  # ends the search for the next label, as the score behind the last one stays zero
     for i in range(start, stop):
         state = mix(np.uint64(seed) + STEP * np.uint64(first_sample + i + 1))
         for s in range(n_samples):

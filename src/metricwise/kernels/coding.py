@@ -9,7 +9,7 @@ from numba import njit
 def code_values(vector, values, other, codes):
     """Write to ``codes`` the index of every entry among ``values``, or ``other``; return how many are ``other``.
 
-    Neighbours are often equal: the value of the last entry is tried first.
+    Neighbours are often equal: the value of the last entry is tried first. There is at least one value.
     """
     n_others = 0
     last = 0

@@ -10,6 +10,8 @@ import math
 import numba as nb
 import numpy as np
 
+from metricwise.kernels.pure_python import allow_overflow
+
 NOT_A_NUMBER, EXACT, SLOW = range(3)
 
 DOT = 46  # the usual decimal point
@@ -56,6 +58,7 @@ def _normalise(mantissa):
     return mantissa, shift
 
 
+@allow_overflow
 @nb.njit(cache=True, nogil=True)
 def _scale(mantissa, exponent):
     """Return mantissa times ten to the exponent, correctly rounded, or slow if 128 bits do not decide."""
@@ -79,7 +82,7 @@ def _scale(mantissa, exponent):
         return SLOW, 0.0  # perhaps half way between two numbers
     result = (result + (result & one)) >> one
     # 217706 / 65536 is the binary logarithm of ten, to the digits that whole exponents need.
-    return EXACT, math.ldexp(np.float64(result), ((217706 * exponent) >> 16) + np.int64(upper) - shift + 11)
+    return EXACT, math.ldexp(np.float64(result), int(((217706 * exponent) >> 16) + np.int64(upper) - shift + 11))
 
 
 @nb.njit(cache=True, nogil=True)
@@ -122,9 +125,9 @@ def _read_exponent(block, at):
     negative = block[at] == _MINUS
     if negative or block[at] == _PLUS:
         at += 1
-    start, power = at, 0
+    start, power = at, np.int64(0)
     while _ZERO <= block[at] <= _NINE:
-        power = min(10 * power + (block[at] - _ZERO), 1_000_000)
+        power = min(10 * power + (np.int64(block[at]) - _ZERO), np.int64(1_000_000))
         at += 1
     return -power if negative else power, -at if at == start else at
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from metricwise.kernels.decimals import DOT, EXACT, NOT_A_NUMBER, SLOW, read_number
 from metricwise.kernels.parsing import _find_next_line, _skip_blanks, _trim_blanks
+from metricwise.kernels.pure_python import allow_overflow
 
 # What is wrong with a line. The last three are found by the caller.
 FINE, TOO_FEW, TOO_MANY, UNCLOSED, QUOTES, VALUE, RANGE, WEIGHT, LABEL, ENCODING = range(10)
@@ -233,6 +234,7 @@ def _same_text(block, start, stop, other, end):
     return True
 
 
+@allow_overflow
 @nb.njit(cache=True, nogil=True)
 def number_texts(block, starts, stops, codes, firsts, slots):
     """Write a code per distinct text of a column, and its first row to ``firsts``; return the number of codes.

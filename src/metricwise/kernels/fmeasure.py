@@ -30,7 +30,11 @@ def smallest_best(values):
 
 @nb.njit(cache=True, nogil=True)
 def _select(values, k):
-    """Rearrange ``values`` so that the k largest come first (Hoare's selection)."""
+    """Rearrange ``values`` so that the k largest come first (Hoare's selection).
+
+    The inner scans stay within low..high: the pivot is one of the entries, later on those already exchanged stop them,
+    and so does NaN, which is neither above nor below.
+    """
     low, high = 0, values.size - 1
     while low < high:
         middle = (low + high) // 2
@@ -200,7 +204,10 @@ def _sampled_set(counts, sizes, found, n_drawn, empty, ordered, size_share, coun
 
 @nb.njit(cache=True, nogil=True)
 def dense_sample_sets(samples, ordered, size_share, count_share, labels, expected):
-    """For each instance, mark the best set given samples of its labels (instances x samples x labels, int8)."""
+    """For each instance, mark the best set given samples of its labels (instances x samples x labels, int8).
+
+    Entries are 0 or 1, so that a size is at most the number of labels.
+    """
     n, n_drawn, m = samples.shape
     counts, sizes = np.empty((min(n_drawn, m), m)), np.empty(min(n_drawn, m))
     row_of_size = np.empty(m + 1, np.int64)
@@ -229,7 +236,10 @@ def dense_sample_sets(samples, ordered, size_share, count_share, labels, expecte
 
 @nb.njit(cache=True, nogil=True)
 def sparse_sample_sets(indptr, indices, starts, first, ordered, size_share, count_share, labels, expected):
-    """For each instance, mark the best set given its samples, rows starts[first + j] to starts[first + j + 1]."""
+    """For each instance, mark the best set given its samples, rows starts[first + j] to starts[first + j + 1].
+
+    No entry is stored twice, so that a size is at most the number of labels.
+    """
     n, m = labels.shape
     row_of_size = np.empty(m + 1, np.int64)
     for instance in range(n):

@@ -3,9 +3,11 @@
 import numba as nb
 import numpy as np
 
+from metricwise.kernels.pure_python import allow_overflow
 from metricwise.kernels.random_numbers import STEP, mix
 
 
+@allow_overflow
 @nb.njit(cache=True, nogil=True)
 def hash_dense(X, samples, seed, out):
     """Fingerprint the listed samples of a dense matrix; zeros count as absent, so a sparse copy hashes alike."""
@@ -20,6 +22,7 @@ def hash_dense(X, samples, seed, out):
         out[k] = mix(total)
 
 
+@allow_overflow
 @nb.njit(cache=True, nogil=True)
 def hash_sparse(data, indices, indptr, samples, seed, out):
     """Fingerprint the listed samples of a matrix in compressed rows (CSR)."""

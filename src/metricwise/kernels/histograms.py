@@ -29,7 +29,7 @@ def _first_edges(edges, cells):
 @nb.njit(cache=True, nogil=True, inline="always")
 def _bin_of(score, edges, first, cells, per_score):
     """Return the number of edges at or below a score, by bisection between the edges of its cell and neighbours."""
-    if edges.size == 0 or score < edges[0]:
+    if edges.size == 0 or not score >= edges[0]:  # NaN as well, which has no cell
         return 0
     if score >= edges[-1]:
         return edges.size

@@ -140,7 +140,7 @@ def encode_samples(gram, targets, penalty, codes, tol, most_rounds, start, stop)
             if _descend(gram, code, slope, threshold) <= tol * scale:
                 break
             going = not _descend_active(gram, code, slope, threshold, tol * scale)
-            while going:
+            while going:  # each time with one coordinate less
                 going = _jump(gram, code, slope, threshold)
         else:
             unfinished += 1

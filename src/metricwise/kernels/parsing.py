@@ -1,6 +1,7 @@
 """Parse labelled rows of the svmlight format from blocks of bytes, with scans that all text formats share.
 
-A block holds whole lines and ends with a line feed, so that every scan for the end of a token stops by itself. A parser
+A block holds whole lines and ends with a line feed, so that every scan for the end of a token stops by itself: no scan
+steps over a line feed, and a byte is read only behind one that is none. A parser
 reads lines until enough rows are full, the block ends or a line is malformed; it returns
 
     (code, rows, position, place, slow tokens)
@@ -112,7 +113,7 @@ def _read_svmlight_entries(block, at, base, n_features, limit, row, entry, indic
             return FINE, at, entry, n_slow
         start, index = at, np.int64(0)
         while _ZERO <= block[at] <= _NINE:
-            index = 10 * index + (block[at] - _ZERO)
+            index = 10 * index + (np.int64(block[at]) - _ZERO)
             at += 1
         if at == start and entry == first and _is_query(block, at):
             while not _ends_token(block[at]):

@@ -13,7 +13,7 @@ _FOR_READING, _TO_ALL_CACHES, _DATA = 0, 3, 1  # the arguments of the instructio
 
 
 @intrinsic
-def _fetch(typing_context: Any, address: Any) -> Any:
+def _fetch_line(typing_context: Any, address: Any) -> Any:
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         pointer, number = ir.IntType(8).as_pointer(), ir.IntType(32)
         kind = ir.FunctionType(ir.VoidType(), [pointer, number, number, number])
@@ -23,6 +23,10 @@ def _fetch(typing_context: Any, address: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(types.uintp), code
+
+
+# An intrinsic exists in compiled code only; as Python, there is nothing to wait for.
+_fetch = (lambda address: None) if nb.config.DISABLE_JIT else _fetch_line
 
 
 @nb.njit(cache=True, nogil=True, inline="always")

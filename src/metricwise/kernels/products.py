@@ -8,7 +8,7 @@ Sums may be reassociated, which lets the compiler use vector registers, but equa
 because a sample is summed in the same order at any position.
 
 Positions are unsigned in the sparse kernels: for signed ones every access would first check for a position counted
-from the end, which costs more than half of the time.
+from the end, which costs more than half of the time. `metricwise.designs.make_design` has checked those of the matrix.
 """
 
 import numba as nb

@@ -3,10 +3,13 @@
 import numba as nb
 import numpy as np
 
+from metricwise.kernels.pure_python import allow_overflow
+
 STEP = np.uint64(0x9E3779B97F4A7C15)
 _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 
+@allow_overflow
 @nb.njit(cache=True, nogil=True)
 def mix(state):
     """Return a number every bit of which depends on every bit of ``state``."""
@@ -21,11 +24,12 @@ def uniform(state):
     return (mix(state) >> np.uint64(11)) * (1.0 / 9007199254740992.0)
 
 
+@allow_overflow
 @nb.njit(cache=True, nogil=True)
 def shuffle(values, seed):
     """Put values into a random order, in place; all orders are equally likely, up to rounding to 53 bits."""
     state = mix(np.uint64(seed))
     for i in range(values.size - 1, 0, -1):
         state += STEP
-        j = int(uniform(state) * (i + 1))
+        j = int(uniform(state) * (i + 1))  # at most i: the product with 1 - 2^-53 is never rounded up to i + 1
         values[i], values[j] = values[j], values[i]

@@ -130,7 +130,10 @@ def independent_violations(scores, n_pos, pos_cost, neg_cost, pos_cut, neg_cut, 
 
 @nb.njit(cache=True, nogil=True)
 def _take(keys, weights, weighted, amount):
-    """Take ``amount`` of weight off the front: the sample where it ends, what is left of it, and the sum taken."""
+    """Take ``amount`` of weight off the front: the sample where it ends, what is left of it, and the sum taken.
+
+    Every round uses up either the amount or a sample exactly, as the smaller of two finite numbers is taken off both.
+    """
     row, total = 0, 0.0
     rest = (weights[0] if weighted else 1.0) if keys.size else 0.0
     while amount > 0.0 and row < keys.size:

@@ -1,4 +1,8 @@
-"""A convex quadratic programme over the simplex, solved exactly by an active set with a growing Cholesky factor."""
+"""A convex quadratic programme over the simplex, solved exactly by an active set with a growing Cholesky factor.
+
+Gram matrices of data far from the origin are products of rounding: they need not be positive semidefinite, and may hold
+NaN or infinity. No comparison here relies on exact arithmetic, so that every index is one that a search has found.
+"""
 
 import math
 
@@ -24,7 +28,7 @@ def _append(L, size, G, members, new, shift):
     pivot = whole
     for j in range(size):
         pivot -= L[size, j] * L[size, j]
-    if pivot <= _DEPENDENT * whole:
+    if not pivot > _DEPENDENT * abs(whole):
         return 0.0
     L[size, size] = math.sqrt(pivot)
     return pivot
@@ -76,7 +80,8 @@ def _make_room(L, size, members, inside, alpha, new, work):
     """Move weight to a column that depends on the members, until one of these has none left and is dropped.
 
     The new column is a combination of the members' with coefficients that add up to one, so along this exchange the
-    quadratic part does not change and the linear part, which made the column enter, only gains.
+    quadratic part does not change and the linear part, which made the column enter, only gains. Returns the number of
+    members; it is the old one where rounding errors leave no coefficient above zero, and no weight is moved then.
     """
     for i in range(size - 1, -1, -1):  # L' z = the row that `_append` has left behind the factor
         value = L[size, i]
@@ -87,6 +92,8 @@ def _make_room(L, size, members, inside, alpha, new, work):
     for i in range(size):
         if work[i] > 0.0 and alpha[members[i]] < step * work[i]:
             step, blocking = alpha[members[i]] / work[i], i
+    if blocking < 0:
+        return size
     alpha[new] += step
     for i in range(size):
         alpha[members[i]] = max(alpha[members[i]] - step * work[i], 0.0)
@@ -96,14 +103,32 @@ def _make_room(L, size, members, inside, alpha, new, work):
 
 @nb.njit(cache=True, nogil=True)
 def _enter(G, L, size, members, inside, alpha, new, shift, work):
-    """Make a column a member, dropping members it depends on; returns the number of members."""
+    """Make a column a member, dropping members it depends on; returns the number of members.
+
+    A column that rounding errors hide behind the members stays outside and keeps no weight.
+    """
     while size > 0 and _append(L, size, G, members, new, shift) == 0.0:
+        before = size
         size = _make_room(L, size, members, inside, alpha, new, work)
+        if size == before:
+            alpha[new] = 0.0
+            return size
     if size == 0:
-        L[0, 0] = math.sqrt(G[new, new] + shift)
+        L[0, 0] = math.sqrt(max(G[new, new] + shift, shift))
     members[size] = new
     inside[new] = True
     return size + 1
+
+
+@nb.njit(cache=True, nogil=True)
+def _normalise(alpha):
+    """Divide by the sum, which rounding changes; where nothing is left, all weight goes to the first column."""
+    total = alpha.sum()
+    if total > 0.0 and total < np.inf:
+        alpha /= total
+    else:
+        alpha[:] = 0.0
+        alpha[0] = 1.0
 
 
 @nb.njit(cache=True, nogil=True)
@@ -147,6 +172,9 @@ def solve_simplex(G, d, scale, alpha, tolerance):
             for i in range(size):
                 sum_gain += x_gain[i]
                 sum_one += x_one[i]
+            if not 0.0 < sum_one < np.inf:  # the sum of an inverse, above zero but for rounding
+                stuck = True
+                break
             step, blocking = 1.0, -1
             for i in range(size):
                 move[i] = x_gain[i] - sum_gain / sum_one * x_one[i]
@@ -158,6 +186,9 @@ def solve_simplex(G, d, scale, alpha, tolerance):
                 k = members[i]
                 alpha[k] = max(alpha[k] + step * move[i], 0.0)
                 total += alpha[k]
+            if not 0.0 < total < np.inf:
+                stuck = True
+                break
             for i in range(size):
                 alpha[members[i]] /= total
             if blocking < 0:
@@ -183,5 +214,6 @@ def solve_simplex(G, d, scale, alpha, tolerance):
         if entering < 0 or steepest - level <= tolerance * (abs(level) + curvature):
             break
         size = _enter(G, L, size, members, inside, alpha, entering, shift, move)
-    alpha /= alpha.sum()
+        stuck = stuck or not inside[entering]
+    _normalise(alpha)
     return rounds

@@ -1,7 +1,8 @@
 """Squared hinge losses of pairs of a positive and a negative, never listed.
 
 Both classes come sorted by ascending scores. Two lists of counts then describe the pairs with a margin below one:
-each negative's partners are the first positives, each positive's partners the last negatives.
+each negative's partners are the first positives, each positive's partners the last negatives. No count exceeds the size
+of the other class, which keeps the walks along them within their arrays.
 """
 
 import numba as nb

@@ -30,6 +30,9 @@ ALPHA, BETA = 9, 10  # the dual variables, or the costs of the two classes
 PACE = 11  # first of the numbers of `_pace`
 _PACE_NUMBERS = 6
 N_NUMBERS = PACE + _PACE_NUMBERS
+_SMALL_SCALE = 1e-3  # below it, the scale is moved into the weights
+# The least value of every number: the scale is divided by, counts and costs are not negative.
+LEAST_NUMBERS = (_SMALL_SCALE, -math.inf, -math.inf, -math.inf, -math.inf, *[0.0] * (N_NUMBERS - SUM_SHARES))
 
 # Positions in the array of settings.
 STEP, STEP_SAMPLES, DUAL_STEP, SHRINKING, PRIOR = 0, 1, 2, 3, 4
@@ -39,7 +42,6 @@ N_SETTINGS = 5
 FIXED_COSTS = -1
 
 _REASSOCIATE = {"reassoc", "contract", "nsz"}
-_SMALL_SCALE = 1e-3
 _FARTHEST = 1e4  # variances: the square of the distance at which an outlier counts in the statistics
 _AHEAD = 2  # samples to fetch early: in random order, waiting for memory would take longer than the arithmetic
 _EVERY_SAMPLE_UNTIL, _SAMPLES_PER_PACE = 256, 16

@@ -1,5 +1,8 @@
 """The best contingency table: max over (a, b) of loss(T[a], F[b]) + A[a] + B[b].
 
+Both axes have at least one entry, for nothing predicted positive, so that every scan returns a table that exists even
+where no value is above minus infinity or NaN hides them all.
+
 T[a] is the weight of the positives predicted positive when the a best of the sorted candidates are, F[b] the weight of
 the negatives predicted positive; A and B are the parts of the objective that depend on the scores, both concave in the
 weight. All scans take these four arrays, so samples with weights need no code of their own.
@@ -137,7 +140,7 @@ def _best_share(par, tp, f_low, f_high, slope, whole):
     lean = p * par[7] - par[4] * r
     if slope >= 0.0:
         return f_high
-    f = (math.sqrt(lean / -slope) - r) / par[7]
+    f = (math.sqrt(max(lean / -slope, 0.0)) - r) / par[7]
     f = min(max(f, f_low), f_high)
     if whole:
         down = math.floor(f)
@@ -172,6 +175,8 @@ def scan_splitting(par, T, A, F, B, whole, least):
         value = table_loss(0, par, T[a], F[low]) + B[low]
         f_best = F[low]
         for cell in range(max(low - 1, start), min(low + 1, F.size - 1)):
+            if not F[cell + 1] > F[cell]:  # a weight that rounding has lost
+                continue
             slope = (B[cell + 1] - B[cell]) / (F[cell + 1] - F[cell])
             f = _best_share(par, T[a], F[cell], F[cell + 1], slope, whole)
             inside = table_loss(0, par, T[a], f) + B[cell] + slope * (f - F[cell])

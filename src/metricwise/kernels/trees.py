@@ -1,4 +1,8 @@
-"""Scores of ensembles of decision trees."""
+"""Scores of ensembles of decision trees.
+
+Children, features, sets of categories and leaves were checked when the trees were read: they exist, and a child comes
+after its parent, so that every path ends (`metricwise.persistence.boosters.checks`).
+"""
 
 import numba as nb
 import numpy as np

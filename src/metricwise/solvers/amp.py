@@ -38,8 +38,10 @@ from metricwise.solvers.amp_problem import AmpProblem, LevelRatio
 from metricwise.solvers.cutting_plane import CuttingPlane, CuttingPlaneState
 from metricwise.solvers.loop import Limits, make_history, run
 from metricwise.solvers.problem import MultivariateProblem
-from metricwise.solvers.saved import Arrays, progress_arrays, set_progress
+from metricwise.solvers.saved import PROGRESS, Arrays, progress_arrays, set_progress
+from metricwise.solvers.schema import MOST, ArrayField, Schema, check_arrays, require_state
 
+_ROUNDING = 1e-9  # of levels
 _NO_BETTER = 1e-6
 _SHARE_OF_TOLERANCE = 0.5
 
@@ -185,14 +187,17 @@ class AMP:
     def saved(self, state: AmpState) -> Arrays:
         """Return a state as arrays; `restored` makes it again, without the model of the last inner problem."""
         progress = progress_arrays(state)
-        levels, inner = np.array(state.levels), np.array(state.inner_iterations, dtype=np.int64)
+        levels, inner = np.array(state.levels, dtype=np.float64), np.array(state.inner_iterations, dtype=np.int64)
         return {"w": state.w, "levels": levels, "highest": np.array(state.highest), "inner": inner, **progress}
 
     def restored(self, problem: AmpProblem, arrays: Arrays, limits: Limits) -> AmpState:
-        """Return the state that was saved for the same problem."""
-        w = np.asarray(arrays["w"], dtype=np.float64)
-        levels, highest = [float(level) for level in arrays["levels"]], float(arrays["highest"])
+        """Return the state that was saved for the same problem; raise a `StateError` if it cannot be one."""
+        check_arrays(arrays, _make_schema(problem), weights=problem.design.shape[1])
+        w, levels, highest = arrays["w"], arrays["levels"].tolist(), float(arrays["highest"])
+        require_state(levels and levels[0] == problem.ratio.first, "'levels' does not begin with the level of w = 0")
+        require_state(levels[-1] <= highest + _ROUNDING, "'highest' is below the level reached")
         state = AmpState(w, problem.design.scores(w), levels, highest)
+        require_state(np.isfinite(problem.level(w, state.scores)), "'w' has no finite level")
         state.inner_iterations = [int(number) for number in arrays["inner"]]
         set_progress(state, arrays)
         return state
@@ -213,6 +218,18 @@ class AMP:
             levels=tuple(state.levels),
             inner_iterations=tuple(state.inner_iterations),
         )
+
+
+def _make_schema(problem: AmpProblem) -> Schema:
+    """Return what the arrays of a saved state are; levels are those between w = 0 and perfect labels."""
+    first, best = problem.ratio.first, problem.ratio.best + _ROUNDING
+    return {
+        "w": ArrayField("float", ("weights",)),
+        "levels": ArrayField("float", ("levels",), low=first, high=best, is_rising=True),
+        "highest": ArrayField("float", low=first, high=best),
+        "inner": ArrayField("count", ("inner problems",), low=0, high=MOST),
+        **PROGRESS,
+    }
 
 
 def _tolerance(state: AmpState, limits: Limits) -> float:

@@ -17,6 +17,7 @@ from scipy import sparse
 from metricwise._typing import Floats, Mask
 from metricwise.kernels.simplex import solve_simplex
 from metricwise.results import Witness
+from metricwise.solvers.schema import MOST, ArrayField, Schema, csr_fields
 
 
 class VectorStore(Protocol):
@@ -126,6 +127,7 @@ class Cuts:
     """
 
     def __init__(self, length: int, is_sparse: bool) -> None:
+        self._length = length
         make = SparseVectors if is_sparse else DenseVectors
         self._planes: VectorStore = make(length)
         self._points: VectorStore = make(length)
@@ -176,6 +178,10 @@ class Cuts:
         square = cost**2 * float(shares @ self._gram[np.ix_(active, active)] @ shares)
         return Minimum(w, float(cost * (self.losses @ self.shares) - 0.5 * square))
 
+    def combination(self) -> tuple[float, Floats]:
+        """Return loss and plane of the combination of all cuts by their shares."""
+        return float(self.losses @ self.shares), self._planes.combine(self.shares)
+
     def forget_idle(self, patience: int) -> None:
         """Drop the cuts that had no share for more than ``patience`` minimisations."""
         self._idle = np.where(self.shares > 0.0, 0, self._idle + 1)
@@ -205,8 +211,8 @@ class Cuts:
         }
 
     def add_arrays(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Add the cuts of `to_arrays`, of a design whose planes are their own covectors."""
-        planes, points = _vectors("planes", arrays), _vectors("points", arrays)
+        """Add the checked cuts of `to_arrays`, of a design whose planes are their own covectors."""
+        planes, points = (_vectors(name, arrays, self._length) for name in ("planes", "points"))
         of_cuts = zip(planes, points, arrays["losses"], arrays["tables"], arrays["is_truth"], strict=True)
         for plane, point, loss, table, truth in of_cuts:
             self._add(plane, plane, point, float(loss), (table[0], table[1]), truth=bool(truth))
@@ -218,17 +224,29 @@ class Cuts:
         return Witness(self.shares[active], self._points.matrix(active), self.tables[active])
 
 
+def cuts_schema(length: int) -> Schema:
+    """Return what the arrays of `Cuts.to_arrays` are for so many weights; there is at least one cut."""
+    return {
+        **csr_fields("planes", "cuts", length),
+        **csr_fields("points", "cuts", length),
+        "losses": ArrayField("float", ("cuts",)),
+        "tables": ArrayField("float", ("cuts", 2), low=0.0, may_be_nan=True),
+        "shares": ArrayField("float", ("cuts",), low=0.0, high=1.0 + 1e-9, total=1.0),
+        "idle": ArrayField("count", ("cuts",), low=0, high=MOST),
+        "is_truth": ArrayField("bool", ("cuts",)),
+    }
+
+
 def _sparse_arrays(name: str, vectors: Any) -> dict[str, NDArray[Any]]:
     """Return vectors as the arrays of a CSR matrix, since those of sparse data are long."""
     matrix = sparse.csr_array(vectors)
-    parts = {"data": matrix.data, "indices": matrix.indices, "indptr": matrix.indptr, "shape": np.array(matrix.shape)}
+    parts = {"data": matrix.data, "indices": matrix.indices, "indptr": matrix.indptr}
     return {f"{name}_{part}": values for part, values in parts.items()}
 
 
-def _vectors(name: str, arrays: Mapping[str, NDArray[Any]]) -> Iterator[Floats]:
+def _vectors(name: str, arrays: Mapping[str, NDArray[Any]], length: int) -> Iterator[Floats]:
     """Yield the vectors of `_sparse_arrays`."""
     data, indices, indptr = (arrays[f"{name}_{part}"] for part in ("data", "indices", "indptr"))
-    length = int(arrays[f"{name}_shape"][1])
     for start, stop in pairwise(indptr):
         vector = np.zeros(length)
         vector[indices[start:stop]] = data[start:stop]

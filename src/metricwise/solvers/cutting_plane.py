@@ -29,11 +29,12 @@ import numpy as np
 from metricwise._typing import Floats
 from metricwise.oracles import Labelling
 from metricwise.results import Certificate, HistoryEntry, Result, Status
-from metricwise.solvers.cuts import Cuts
+from metricwise.solvers.cuts import Cuts, cuts_schema
 from metricwise.solvers.line_search import Line, minimise_along
 from metricwise.solvers.loop import Limits, make_history, run
 from metricwise.solvers.problem import MultivariateProblem, combine_labellings
-from metricwise.solvers.saved import Arrays, progress_arrays, set_progress
+from metricwise.solvers.saved import COUNT, PROGRESS, Arrays, pack_fields, progress_arrays, set_progress, unpack_fields
+from metricwise.solvers.schema import ArrayField, Schema, check_arrays, require_state
 
 _NO_BETTER = 1e-6
 _MOST_STEPS_AT_ZERO = 200
@@ -42,6 +43,15 @@ _LINE_ACCURACY = 0.1  # of the duality gap
 _FLAT = 0.1  # of the slope at the start of a line: a descent that has become so slow has ended
 _LEAST_BEYOND = 0.02
 _SAMPLE_TOL = 1e-3
+_CROSSED = 1e-6  # of the objective: bounds that exceed each other by less do so by rounding
+_KEPT: Schema = {
+    "w": ArrayField("float", ("weights",)),
+    "lower": ArrayField("float", may_be_infinite=True),
+    "objective_at_zero": ArrayField("float"),
+    "last_step": ArrayField("float", low=0.0),
+    "idle_steps": COUNT,
+    "at_zero_steps": COUNT,
+}
 
 
 @dataclass
@@ -214,6 +224,13 @@ class CuttingPlane:
         # Rounding errors must not push the bounds past each other.
         return Certificate(state.upper, min(state.lower, state.upper), state.labelling.value)
 
+    def _prove(self, problem: MultivariateProblem, state: CuttingPlaneState) -> Certificate:
+        """Return the bounds in exact arithmetic, where the design knows the rounding errors of its products."""
+        if not problem.bounds_rounding:
+            return self.certificate(problem, state)
+        upper, slack = problem.bound_above(state.w)
+        return Certificate(upper, problem.bound_below(*state.cuts.combination(), len(state.cuts)), slack)
+
     def check_convergence(
         self, problem: MultivariateProblem, state: CuttingPlaneState, limits: Limits
     ) -> Status | None:
@@ -239,21 +256,20 @@ class CuttingPlane:
 
     def saved(self, state: CuttingPlaneState) -> Arrays:
         """Return a state as arrays; `restored` makes it again."""
-        kept = np.array([state.lower, state.objective_at_zero, state.last_step, state.idle_steps, state.at_zero_steps])
-        progress = progress_arrays(state)
-        return {"w": state.w, "kept": kept, **progress, **state.cuts.to_arrays()}
+        return {**pack_fields(state, _KEPT), **progress_arrays(state), **state.cuts.to_arrays()}
 
     def restored(self, problem: MultivariateProblem, arrays: Arrays, limits: Limits) -> CuttingPlaneState:
-        """Return the state that was saved for the same problem."""
-        length, w = problem.design.shape[1], np.asarray(arrays["w"], dtype=np.float64)
-        cuts = Cuts(length, problem.design.is_sparse)
+        """Return the state that was saved for the same problem; raise a `StateError` if it cannot be one."""
+        length = problem.design.shape[1]
+        check_arrays(arrays, {**_KEPT, **PROGRESS, **cuts_schema(length)}, weights=length)
+        w, cuts = arrays["w"], Cuts(length, problem.design.is_sparse)
         cuts.add_arrays(arrays)
         scores = problem.design.scores(w)
         labelling = problem.oracle.violate(scores)
-        lower, at_zero, last_step, idle_steps, at_zero_steps = (float(number) for number in arrays["kept"])
-        upper = problem.objective(w, labelling)
-        state = CuttingPlaneState(cuts, w, scores, labelling, upper, lower, at_zero, last_step)
-        state.idle_steps, state.at_zero_steps = int(idle_steps), int(at_zero_steps)
+        upper, kept = problem.objective(w, labelling), unpack_fields(arrays, _KEPT)
+        require_state(np.isfinite(upper), "'w' has no finite objective")
+        require_state(kept["lower"] <= upper + _CROSSED * abs(upper), "'lower' exceeds the objective of 'w'")
+        state = CuttingPlaneState(cuts=cuts, scores=scores, labelling=labelling, upper=upper, **kept)
         set_progress(state, arrays)
         return state
 
@@ -261,7 +277,7 @@ class CuttingPlane:
         """Return the best point with its certificate."""
         return Result(
             weights=state.w,
-            certificate=self.certificate(problem, state),
+            certificate=self._prove(problem, state),
             status=status,
             n_iter=state.iteration,
             seconds=state.seconds,

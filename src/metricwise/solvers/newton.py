@@ -33,13 +33,20 @@ from metricwise.oracles.smooth import LossAt, SmoothLoss, SquaredPairHinge
 from metricwise.results import Certificate, HistoryEntry, Objective, ProblemDescription, Result, Status, Witness
 from metricwise.solvers.loop import Limits, make_history, run
 from metricwise.solvers.problem import draw_sample, order_positives_first
-from metricwise.solvers.saved import Arrays, progress_arrays, set_progress
+from metricwise.solvers.saved import PROGRESS, Arrays, progress_arrays, set_progress
+from metricwise.solvers.schema import ArrayField, Schema, check_arrays, require_state
 
 _MOST_PRODUCTS = 100
 _MOST_TRIALS = 30
 _SUFFICIENT = 1e-4  # of the decrease that the slope predicts
 _NO_BETTER = 1e-6
 _SAMPLE_TOL = 1e-2
+_CROSSED = 1e-6  # of the objective: bounds that exceed each other by less do so by rounding
+_SCHEMA: Schema = {
+    "w": ArrayField("float", ("weights",)),
+    "lower": ArrayField("float", may_be_infinite=True),
+    **PROGRESS,
+}
 _SAMPLES_PER_WEIGHT = 20  # fewer are overfitted by weights that do not generalise to all samples
 
 
@@ -228,13 +235,17 @@ class TruncatedNewton:
         return {"w": state.w, "lower": np.array(state.lower), **progress}
 
     def restored(self, problem: SmoothProblem, arrays: Arrays, limits: Limits) -> NewtonState:
-        """Return the state that was saved for the same problem."""
-        w = np.asarray(arrays["w"], dtype=np.float64)
+        """Return the state that was saved for the same problem; raise a `StateError` if it cannot be one."""
+        check_arrays(arrays, _SCHEMA, weights=problem.design.shape[1])
+        w = arrays["w"]
         at_zero = problem.cost * problem.loss.at(np.zeros(problem.design.shape[0])).value
         scores = problem.design.scores(w)
         loss = problem.loss.at(scores)
         upper = 0.5 * float(w @ problem.design.covector(w)) + problem.cost * loss.value
-        state = NewtonState(w, scores, loss, upper, at_zero, lower=float(arrays["lower"]))
+        lower = float(arrays["lower"])
+        require_state(np.isfinite(upper), "'w' has no finite objective")
+        require_state(lower <= upper + _CROSSED * abs(upper), "'lower' exceeds the objective of 'w'")
+        state = NewtonState(w, scores, loss, upper, at_zero, lower=lower)
         self._update_bounds(problem, state)
         set_progress(state, arrays)
         return state

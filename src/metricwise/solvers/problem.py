@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from metricwise._typing import Floats, Indices
 from metricwise.designs import Design
-from metricwise.designs.base import sample_sizes
+from metricwise.designs.base import BoundsRounding, sample_sizes
 from metricwise.measures import Accuracy, HasMistakeCosts, Measure
+from metricwise.measures.base import RanksPairs
 from metricwise.oracles import Labelling, Oracle, make_oracle
+from metricwise.oracles.base import margin_tolerance
 from metricwise.results import Witness
+from metricwise.rounding import STEPS, gamma, masses, slack_error
 
 
 @dataclass(frozen=True)
@@ -33,6 +37,46 @@ class MultivariateProblem:
     def objective(self, w: Floats, labelling: Labelling) -> float:
         """Return J(w), given the most violated labelling at w."""
         return 0.5 * float(w @ self.design.covector(w)) + self.cost * labelling.value
+
+    @property
+    def bounds_rounding(self) -> bool:
+        """Whether `bound_above` and `bound_below` can be proved: rounding errors of the products are known."""
+        return isinstance(self.design, BoundsRounding)
+
+    def bound_above(self, w: Floats) -> tuple[float, float]:
+        """Return upper bounds of J(w) and of its slack, which hold in exact arithmetic."""
+        design: Any = self.design
+        w = design.refreshed(w)
+        scores = design.scores(w)
+        mass = self._masses
+        # Oracles count samples and pairs that miss their margin by rounding as beyond it; a margin is a cost times u.
+        totals = [float(part.sum()) for part in (mass[: self.n_pos], mass[self.n_pos :])]
+        widest = max([1.0] + [1.0 / total for total in totals if total > 0.0])
+        missed = margin_tolerance(scores, widest) * sum(totals)
+        error = slack_error(mass, scores, design.score_errors(w)) + missed
+        slack = self.oracle.violate(scores).value + error
+        square = float(w @ design.covector(w)) + float(design.square_error(w))
+        return 0.5 * square + self.cost * slack, slack
+
+    def bound_below(self, loss: float, direction: Floats, n_terms: int) -> float:
+        """Return the dual value of a combination of labellings, less its rounding errors; no objective is negative.
+
+        ``loss`` is the combined loss, ``direction`` the product of their combined coefficients with the samples, and
+        ``n_terms`` the number of labellings.
+        """
+        design: Any = self.design
+        g, n_samples = design.refreshed(self.cost * direction), self.design.shape[0]
+        square = float(g @ design.covector(g)) + float(design.combination_error(g, self.cost * self._masses, n_terms))
+        # Coefficients that rounding leaves a little too large belong to no labelling; they count as a larger loss.
+        rounding = gamma(8 * (n_samples + n_terms) + STEPS)
+        return max(self.cost * (loss - rounding * (1.0 + abs(loss))) - 0.5 * square, 0.0)
+
+    @property
+    def _masses(self) -> Floats:
+        n_samples = self.design.shape[0]
+        weights = np.ones(n_samples) if self.weights is None else self.weights
+        fpr_range = self.measure.fpr_range if isinstance(self.measure, RanksPairs) else None
+        return masses(np.arange(n_samples) < self.n_pos, weights, self.oracle.mistakes, fpr_range)
 
     def with_cost(self, cost: float) -> MultivariateProblem:
         """Return the same problem with another cost of the slack."""

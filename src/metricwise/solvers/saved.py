@@ -5,7 +5,7 @@ Scores are not stored: one product with the samples recomputes them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import astuple, fields
 from typing import Any
 
@@ -14,18 +14,34 @@ from numpy.typing import NDArray
 
 from metricwise.results import HistoryEntry
 from metricwise.solvers.loop import State
+from metricwise.solvers.schema import MOST, ArrayField, Schema
 
 Arrays = dict[str, NDArray[Any]]
 
+COUNT = ArrayField("count", low=0, high=MOST)
+_HISTORY: Schema = {
+    "iteration": ArrayField("count", ("history",), low=1, high=MOST, is_rising=True),
+    "seconds": ArrayField("float", ("history",), low=0.0, is_rising=True),
+    "objective": ArrayField("float", ("history",), may_be_infinite=True, may_be_nan=True),
+    "lower": ArrayField("float", ("history",), may_be_infinite=True, may_be_nan=True),
+    "cuts": ArrayField("count", ("history",), low=0, high=MOST),
+    "bytes_moved": ArrayField("count", ("history",), low=0, high=MOST),
+}
+PROGRESS: Schema = {
+    "iteration": COUNT,
+    "seconds": ArrayField("float", low=0.0),
+    **{f"history_{name}": field for name, field in _HISTORY.items()},
+}
 
-def pack_fields(record: Any, names: Iterable[str]) -> Arrays:
-    """Return numbers, texts and arrays of a record as arrays."""
-    return {name: np.asarray(getattr(record, name)) for name in names}
+
+def pack_fields(record: Any, schema: Schema) -> Arrays:
+    """Return numbers, texts and arrays of a record as the arrays of a schema."""
+    return {name: field.pack(getattr(record, name)) for name, field in schema.items()}
 
 
-def unpack_fields(arrays: Mapping[str, NDArray[Any]], names: Iterable[str]) -> dict[str, Any]:
+def unpack_fields(arrays: Mapping[str, NDArray[Any]], schema: Schema) -> dict[str, Any]:
     """Return the fields that `pack_fields` packed."""
-    found = {name: arrays[name] for name in names}
+    found = {name: arrays[name] for name in schema}
     return {name: value if value.ndim else value.item() for name, value in found.items()}
 
 
@@ -51,14 +67,15 @@ def split_parts(arrays: Mapping[str, NDArray[Any]]) -> dict[str, Arrays]:
 
 
 def progress_arrays(state: State) -> Arrays:
-    """Return the progress of a training as arrays."""
-    entries = np.array([astuple(entry) for entry in state.history], dtype=np.float64)
-    entries = entries.reshape(len(state.history), len(fields(HistoryEntry)))
-    return {"iteration": np.array(state.iteration), "seconds": np.array(state.seconds), "history": entries}
+    """Return the progress of a training as the arrays of `PROGRESS`."""
+    columns = zip(*map(astuple, state.history), strict=True) if state.history else [()] * len(_HISTORY)
+    history = {name: field.pack(column) for (name, field), column in zip(_HISTORY.items(), columns, strict=True)}
+    own = {"iteration": COUNT.pack(state.iteration), "seconds": np.array(state.seconds, dtype=np.float64)}
+    return own | {f"history_{name}": column for name, column in history.items()}
 
 
 def set_progress(state: State, arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Set the progress of a state from the arrays of `progress_arrays`.
+    """Set the progress of a state from the checked arrays of `progress_arrays`.
 
     Examples
     --------
@@ -70,7 +87,5 @@ def set_progress(state: State, arrays: Mapping[str, NDArray[Any]]) -> None:
     True
     """
     state.iteration, state.seconds = int(arrays["iteration"]), float(arrays["seconds"])
-    state.history = [
-        HistoryEntry(int(iteration), float(seconds), float(objective), float(lower), int(cuts), int(moved))
-        for iteration, seconds, objective, lower, cuts, moved in arrays["history"]
-    ]
+    columns = [arrays[f"history_{item.name}"].tolist() for item in fields(HistoryEntry)]
+    state.history = [HistoryEntry(*entry) for entry in zip(*columns, strict=True)]

@@ -7,7 +7,8 @@ evenly spaced, far enough apart that work on all features is negligible per samp
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from collections import ChainMap
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -16,7 +17,8 @@ from scipy import sparse
 from metricwise._state import stored_fields
 from metricwise._typing import Floats, Indices, Mask
 from metricwise.kernels import streaming
-from metricwise.solvers.saved import Arrays, pack_fields, unpack_fields
+from metricwise.solvers.saved import COUNT, Arrays, pack_fields, unpack_fields
+from metricwise.solvers.schema import MOST, ArrayField, Schema, check_arrays, csr_fields, require_state
 from metricwise.solvers.stream_data import StreamData
 
 _INTERVAL = 8192  # most samples between landmarks, or the number of features if that is larger
@@ -27,6 +29,40 @@ _REMEMBERED_BETWEEN_LANDMARKS = 256
 _REMEMBERED_IN_ESTIMATION = 2048
 _ENOUGH_RECENT = 25
 _VECTORS = ("v", "z", "mean", "precision", "origin", "first", "second", "snapshot")
+
+_VECTOR = ArrayField("float", ("features",))
+_SUMS = ArrayField("float", ("features",), may_be_infinite=True, may_be_nan=True)  # of features with huge values
+_REMEMBERED_SCORES = ArrayField("float", (2, _REMEMBERED))
+_FROM_ZERO = ArrayField("float", (2, _REMEMBERED), low=0.0)
+_SCHEMA: Schema = {
+    "is_sparse": ArrayField("bool"),
+    "v": _VECTOR,
+    "z": _VECTOR,
+    "mean": _VECTOR,
+    "precision": ArrayField("float", ("features",), low=0.0),
+    "origin": _VECTOR,
+    "first": _SUMS,
+    "second": _SUMS,
+    "snapshot": _VECTOR,
+    "numbers": ArrayField("float", (streaming.N_NUMBERS,), low=streaming.LEAST_NUMBERS),
+    "snapshot_bias": ArrayField("float"),
+    "square": ArrayField("float", low=0.0),
+    "position": COUNT,
+    "observed": COUNT,
+    "next_landmark": COUNT,
+    "strides": ArrayField("count", (2,), low=1, high=MOST),
+    "scores": _REMEMBERED_SCORES,
+    "score_weights": _FROM_ZERO,
+    "score_positions": _FROM_ZERO,
+    "n_scores": ArrayField("count", (2,), low=0, high=MOST),
+    "level": ArrayField("float"),
+    "estimating": ArrayField("bool"),
+    "stage_start": COUNT,
+    "stage_end": COUNT,
+    "epoch_rows": COUNT,
+    "batches": COUNT,
+    "waiting": COUNT,
+}
 
 
 def _no_scores() -> Floats:
@@ -86,7 +122,7 @@ class StreamState:
 
     def to_arrays(self) -> Arrays:
         """Return all fields as arrays for a file."""
-        own = pack_fields(self, (item.name for item in fields(self) if item.name != "pieces"))
+        own = pack_fields(self, _SCHEMA)
         for number, (X, positive, weights) in enumerate(self.pieces):
             matrix = {"data": X.data, "indices": X.indices, "indptr": X.indptr} if self.is_sparse else {"dense": X}
             named = matrix | {"positive": positive, "weights": weights}
@@ -94,12 +130,33 @@ class StreamState:
         return own
 
     @classmethod
-    def from_arrays(cls, arrays: Arrays) -> Self:
-        """Return the state that `to_arrays` has packed."""
-        state = cls(**unpack_fields(arrays, (item.name for item in fields(cls) if item.name != "pieces")))
-        while f"piece{len(state.pieces)}_weights" in arrays:
-            state.pieces.append(state._piece(arrays, f"piece{len(state.pieces)}_"))
+    def from_arrays(cls, arrays: Arrays, fresh: StreamState) -> Self:
+        """Return the state that `to_arrays` has packed; raise a `StateError` if it is none of the same training.
+
+        ``fresh`` is the state before the first sample of this training.
+        """
+        n_pieces = 0
+        while f"piece{n_pieces}_weights" in arrays:
+            n_pieces += 1
+        pieces = [fresh._piece_schema(f"piece{number}") for number in range(n_pieces)]
+        check_arrays(arrays, dict(ChainMap(*pieces, dict(_SCHEMA))), features=fresh.v.size)
+        state = cls(**unpack_fields(arrays, _SCHEMA))
+        require_state(state.is_sparse == fresh.is_sparse, "'is_sparse' is not that of the samples")
+        require_state(state.epoch_rows > 0 or fresh.epoch_rows == 0, "'epoch_rows' is zero")
+        state.pieces = [state._piece(arrays, f"piece{number}_") for number in range(n_pieces)]
+        waiting = sum(weights.size for _, _, weights in state.pieces)
+        require_state(state.waiting == waiting, "'waiting' is not the number of samples that wait")
         return state
+
+    def _piece_schema(self, name: str) -> dict[str, ArrayField]:
+        """Return what the arrays of samples that wait are."""
+        n_features, size = self.v.size, f"{name} samples"
+        dense = {f"{name}_dense": ArrayField("real", (size, "features"))}
+        return {
+            **(csr_fields(name, size, n_features, "real") if self.is_sparse else dense),
+            f"{name}_positive": ArrayField("bool", (size,)),
+            f"{name}_weights": ArrayField("float", (size,), low=0.0),
+        }
 
     def _piece(self, arrays: Arrays, prefix: str) -> tuple[Any, Mask, Floats]:
         positive, weights = arrays[prefix + "positive"], arrays[prefix + "weights"]

@@ -74,6 +74,7 @@ class ChunkSource:
     """
 
     is_stream = True
+    most_offset = None
 
     def __init__(
         self, plan: StreamPlan, reader: ChunkReader, check: Callable[..., Chunk], states: Sequence[StreamState]

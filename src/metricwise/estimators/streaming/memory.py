@@ -43,6 +43,11 @@ class MemorySource:
         self.learner = plan.learner.adapt_to(samples.size)
         self.train = np.setdiff1d(samples, held, assume_unique=True)
 
+    @property
+    def most_offset(self) -> int:
+        """The training samples: a pass learns from all of them."""
+        return self.train.size
+
     def start(self) -> Progress:
         """Return the progress before the first pass, with the scale of the features learnt from some samples."""
         state = self.learner.start(self.data.n_features, self.data.is_sparse)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 from typing import Protocol, Self
@@ -19,10 +19,34 @@ from metricwise.measures import Measure
 from metricwise.progress import Stage, add_stage
 from metricwise.results import Status, StreamEntry
 from metricwise.solvers.point_updates import StreamLearner
-from metricwise.solvers.saved import Arrays, join_parts, pack_fields, split_parts, unpack_fields
+from metricwise.solvers.saved import COUNT, Arrays, join_parts, pack_fields, split_parts, unpack_fields
+from metricwise.solvers.schema import MOST, ArrayField, Schema, check_arrays, require_state
 from metricwise.solvers.stream_state import StreamState
 
-_BEST = ("weights", "intercept", "threshold")
+_BEST: Schema = {
+    "weights": ArrayField("float", ("features",)),
+    "intercept": ArrayField("float"),
+    "threshold": ArrayField("float", may_be_infinite=True),
+}
+_NUMBER = ArrayField("float", may_be_infinite=True, may_be_nan=True)
+_NUMBERS: Schema = {
+    "passes": COUNT,
+    "chunk": COUNT,
+    "offset": COUNT,
+    "seconds": ArrayField("float", low=0.0),
+    "stale": COUNT,
+    "best_value": _NUMBER,
+    "improvement": _NUMBER,
+    "n_elsewhere": COUNT,
+    "status": ArrayField("text", options=("", *(status.value for status in Status))),
+}
+_ENTRY_NUMBERS = ArrayField("float", ("entries",), may_be_infinite=True, may_be_nan=True)
+_ENTRIES: Schema = {
+    "entry_samples": ArrayField("count", ("entries",), low=0, high=MOST, is_rising=True),
+    "entry_seconds": ArrayField("float", ("entries",), low=0.0),
+    "entry_measures": _ENTRY_NUMBERS,
+    "entry_duals": ArrayField("float", ("entries", "duals"), may_be_infinite=True, may_be_nan=True),
+}
 
 
 @dataclass(frozen=True)
@@ -176,37 +200,71 @@ class Progress:
         seen = self.passes * n_samples + self.offset
         return self.seconds * max(n_passes * n_samples - seen, 0) / max(seen, 1)
 
-    @classmethod
-    def _numbers(cls) -> list[str]:
-        return [item.name for item in fields(cls) if item.name not in ("states", "entries", "best")]
-
     def to_arrays(self) -> Arrays:
         """Return all fields as arrays for a checkpoint."""
-        history = [(entry.n_samples, entry.seconds, entry.measure, *entry.duals) for entry in self.entries]
         parts = {f"state{k}": state.to_arrays() for k, state in enumerate(self.states)}
-        parts["own"] = pack_fields(self, self._numbers()) | {"entries": np.asarray(history)}
+        parts["own"] = pack_fields(self, _NUMBERS) | self._pack_entries()
         if self.best is not None:
             parts["best"] = pack_fields(self.best, _BEST)
         return join_parts(parts)
 
+    def _pack_entries(self) -> Arrays:
+        history = [(entry.n_samples, entry.seconds, entry.measure) for entry in self.entries]
+        columns = zip(*history, strict=True) if history else [(), (), ()]
+        names = ("entry_samples", "entry_seconds", "entry_measures")
+        packed = {name: _ENTRIES[name].pack(column) for name, column in zip(names, columns, strict=True)}
+        duals = np.array([entry.duals for entry in self.entries], dtype=np.float64)
+        return packed | {"entry_duals": duals if history else np.zeros((0, 0))}
+
     @classmethod
-    def from_arrays(cls, arrays: Arrays) -> Self:
-        """Return the progress that `to_arrays` has written; the estimated time left is not restored."""
-        parts = split_parts(arrays)
-        own, best = parts.pop("own"), parts.pop("best", None)
-        history = own["entries"].tolist()
-        return cls(
-            [StreamState.from_arrays(parts[f"state{k}"]) for k in range(len(parts))],
-            **unpack_fields(own, cls._numbers()),
+    def from_arrays(cls, arrays: Arrays, source: Source) -> Self:
+        """Return the progress that `to_arrays` has written; the estimated time left is not restored.
+
+        Raises
+        ------
+        StateError
+            If it cannot be the progress of a training on this source.
+        """
+        parts, fresh = split_parts(arrays), source.start()
+        own, best = parts.pop("own", {}), parts.pop("best", None)
+        check_arrays(own, {**_NUMBERS, **_ENTRIES})
+        require_state(parts.keys() == {f"state{k}" for k in range(len(fresh.states))}, "the number of states is wrong")
+        states = [StreamState.from_arrays(parts[f"state{k}"], state) for k, state in enumerate(fresh.states)]
+        if best is not None:
+            check_arrays(best, _BEST, features=fresh.states[0].v.size)
+        columns = [own[name].tolist() for name in _ENTRIES]
+        progress = cls(
+            states,
+            **unpack_fields(own, _NUMBERS),
             best=None if best is None else BinaryModel(**unpack_fields(best, _BEST)),
             entries=[
-                StreamEntry(int(count), seconds, value, tuple(duals)) for count, seconds, value, *duals in history
+                StreamEntry(n_samples, seconds, value, tuple(duals))
+                for n_samples, seconds, value, duals in zip(*columns, strict=True)
             ],
         )
+        progress._check_position(source)
+        return progress
+
+    def _check_position(self, source: Source) -> None:
+        """Raise unless training on a source can go on from here, and end with a model."""
+        learner, most = source.plan.learner, source.most_offset
+        can_go_on = all(learner.until_boundary(state) > 0 for state in self.states)
+        require_state(can_go_on, "a state is past its next landmark or stage")
+        require_state(self.passes <= source.plan.n_passes, "'passes' exceeds n_passes")
+        require_state(most is None or self.offset <= most, "'offset' exceeds the samples of a pass")
+        has_evaluated = self.passes > 0 or bool(self.status) or self.offset == most
+        is_complete = self.best is None if source.is_stream else self.best is not None or not has_evaluated
+        require_state(is_complete, "the best model is missing, or there is one that training does not select")
 
 
 class Source(Protocol):
     """Samples in memory, in chunks or on a cluster, and how to learn from them."""
+
+    plan: StreamPlan
+
+    @property
+    def most_offset(self) -> int | None:
+        """Samples of a pass; None if they are not known before it ends."""
 
     @property
     def is_stream(self) -> bool:
@@ -228,7 +286,7 @@ class Source(Protocol):
 def train(plan: StreamPlan, sources: Iterable[Source], classes: Labels) -> StreamModel:
     """Make the passes over every source, or those left by a checkpoint, and remove the checkpoint."""
     checkpoint = plan.checkpoint
-    saved = [] if checkpoint is None else _load_progress(checkpoint)
+    saved = [] if checkpoint is None else checkpoint.load()
     done: list[Progress] = []
     selected: list[BinaryModel] = []
 
@@ -237,7 +295,7 @@ def train(plan: StreamPlan, sources: Iterable[Source], classes: Labels) -> Strea
             checkpoint.save([progress.to_arrays() for progress in done])
 
     for number, source in enumerate(sources):
-        done.append(saved[number] if number < len(saved) else source.start())
+        done.append(_resume(checkpoint, saved[number], source) if number < len(saved) else source.start())
         selected += source.select_models(run_passes(source, plan, done[-1], save))
     if checkpoint is not None:
         checkpoint.remove()
@@ -255,10 +313,10 @@ def train(plan: StreamPlan, sources: Iterable[Source], classes: Labels) -> Strea
     )
 
 
-def _load_progress(checkpoint: Checkpoint) -> list[Progress]:
-    runs = checkpoint.load()
+def _resume(checkpoint: Checkpoint | None, arrays: Arrays, source: Source) -> Progress:
+    assert checkpoint is not None
     with checkpoint.naming_damage():
-        return [Progress.from_arrays(arrays) for arrays in runs]
+        return Progress.from_arrays(arrays, source)
 
 
 def run_passes(

@@ -50,7 +50,7 @@ class TrainingFile:
             result, state = run(solver, problem, limits, state, callback, watch)
         except Exception as error:
             if latest:  # every product leaves the state of a solver whole, whether it succeeds or not
-                self._save(solver, latest[0])
+                self._save_after(error, solver, latest[0])
             if not isinstance(error, ConnectionError):
                 raise
             raise type(error)(
@@ -64,6 +64,13 @@ class TrainingFile:
         self._runs[self._number] = solver.saved(state)
         self._checkpoint.save(list(self._runs.values()))
         self._saved_at = time.monotonic()
+
+    def _save_after(self, error: Exception, solver: Any, state: Any) -> None:
+        """Save the state of a training that failed; a failure to do so is noted on the error, and does not hide it."""
+        try:
+            self._save(solver, state)
+        except OSError as problem:
+            error.add_note(f"checkpoint {str(self.path)!r} could not be written either ({problem})")
 
     def finish(self) -> None:
         """Remove the file: the training is over."""
