@@ -1,19 +1,20 @@
 """Workers of a Dask cluster that are lost because they have too little memory.
 
 Dask restarts such a worker and gives the same task to the next one, several times over, before it reports a task that
-kills workers. The memory of the workers is watched meanwhile, so that the second loss of that kind ends the wait.
+kills workers. The memory of the workers is watched meanwhile, so that the first loss of that kind ends the wait. The
+loss of a worker with memory to spare does not: Dask computes its chunks again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 from metricwise.memory import format_megabytes
 
 _INTERVAL = 0.5  # seconds between two looks at the workers
-_NEARLY_FULL = 0.5  # share of its limit that a worker held when last seen; memory grows between two reports of a worker
-_MOST_LOST = 2  # one worker may be lost for another reason
+_FULL = 0.8  # share of its limit from which on Dask gives a worker no more tasks
+_HALF_FULL = 0.5  # memory may fill up between two reports of a worker: two such losses have the same cause
 _REMEDY = (
     "give each worker more memory (memory_limit of LocalCluster or dask worker), make the chunks smaller "
     "(X.rechunk, repartition), or use float32"
@@ -25,7 +26,7 @@ class WorkerMemoryError(ConnectionError):
 
 
 class WorkerMemory(NamedTuple):
-    """Bytes that a worker held when it last reported, the most it held so far, and its limit; 0 if it has none."""
+    """The most bytes that a worker has reported, and its limit; 0 if it has none."""
 
     held: int
     limit: int
@@ -42,13 +43,14 @@ class WorkerWatch:
 
     def __init__(self, client: Any) -> None:
         self._client = client
-        self._known = self._read_memory()
+        self._known: dict[str, WorkerMemory] = {}
         self._lost: dict[str, WorkerMemory] = {}
 
     def wait(self, futures: Sequence[Any]) -> None:
-        """Wait for tasks; raise a WorkerMemoryError as soon as workers are lost again and again."""
+        """Wait for tasks; raise a WorkerMemoryError as soon as a worker is lost that had filled its memory."""
         from distributed import wait
 
+        self.check()
         while True:
             try:
                 wait(futures, timeout=_INTERVAL)
@@ -57,31 +59,34 @@ class WorkerWatch:
                 self.check()
 
     def check(self) -> None:
-        """Raise a WorkerMemoryError if too many workers were lost that had filled their memory."""
+        """Raise a WorkerMemoryError if workers were lost since the last call that had filled their memory."""
         present = self._read_memory()
         gone = {address: self._known[address] for address in self._known.keys() - present.keys()}
-        self._lost |= {address: found for address, found in gone.items() if found.limit}
+        self._lost |= {address: found for address, found in gone.items() if found.held > _HALF_FULL * found.limit > 0}
         self._known = {
             address: WorkerMemory(max(found.held, self._known.get(address, found).held), found.limit)
             for address, found in present.items()
         }
-        full = [address for address, found in self._lost.items() if found.held >= _NEARLY_FULL * found.limit]
-        if full or len(self._lost) >= _MOST_LOST:
-            self._refuse(full[-1] if full else next(reversed(self._lost)))
-
-    def _refuse(self, address: str) -> NoReturn:
-        found = self._lost[address]
-        raise WorkerMemoryError(
-            f"the Dask worker {address} was lost while it computed chunks of X: it held {format_megabytes(found.held)} "
-            f"when it last reported, of {format_megabytes(found.limit)} that it may take: {_REMEDY}"
-        )
+        if len(self._lost) > 1 or any(found.held > _FULL * found.limit for found in self._lost.values()):
+            address, found = max(self._lost.items(), key=lambda item: item[1].held / item[1].limit)
+            raise WorkerMemoryError(
+                f"the Dask worker {address} was lost while it computed chunks of X: it held "
+                f"{format_megabytes(found.held)} when it last reported, of {format_megabytes(found.limit)} that it may "
+                f"take: {_REMEDY}"
+            )
 
     def _read_memory(self) -> dict[str, WorkerMemory]:
-        try:
-            found = self._client.run_on_scheduler(_list_memory)
-        except OSError:  # the scheduler is lost, which those who wait for it report
-            return self._known
-        return {address: WorkerMemory(*numbers) for address, numbers in found.items()}
+        found = _ask_scheduler(self._client)
+        return self._known if found is None else {address: WorkerMemory(*numbers) for address, numbers in found.items()}
+
+
+def _ask_scheduler(client: Any) -> dict[str, tuple[int, int]] | None:
+    """Return bytes held and limit of every worker; None if the scheduler is lost, which other requests report."""
+    try:
+        found: dict[str, tuple[int, int]] = client.run_on_scheduler(_list_memory)
+    except OSError:
+        return None
+    return found
 
 
 def _list_memory(dask_scheduler: Any) -> dict[str, tuple[int, int]]:
@@ -101,7 +106,7 @@ def refuse_large_samples(X: Any, client: Any) -> None:
 
     if not isinstance(getattr(X, "_meta", None), np.ndarray) or not X.dtype.itemsize:
         return
-    limits = [limit for _, limit in client.run_on_scheduler(_list_memory).values()]
+    limits = [limit for _, limit in (_ask_scheduler(client) or {}).values()]
     if limits and all(limits) and X.nbytes > sum(limits):
         raise WorkerMemoryError(
             f"X takes {format_megabytes(X.nbytes)}, and the {len(limits)} workers of the Dask cluster have "
