@@ -51,6 +51,9 @@ TREE_MODULE = "sklearn.tree._tree"
 # Where the searches over parameters are defined, which model files refuse in favour of their best estimator.
 SEARCH_MODULE = "sklearn.model_selection._search"
 
+# Beyond, products of weights vanish, or one sample is lost in the total by rounding.
+_LEAST_WEIGHT, _LEAST_SHARE, _LARGEST_TOTAL_WEIGHT = 1e-50, 1e-12, 1e14
+
 
 def check_sample_weight(sample_weight: Any, X: Any, *, allow_all_zero_weights: bool = False) -> NDArray[np.float64]:
     """Return one weight per sample, ones for None; raise if one is negative or, unless that is allowed, all are zero.
@@ -73,7 +76,30 @@ def check_sample_weight(sample_weight: Any, X: Any, *, allow_all_zero_weights: b
         weights = _check_sample_weight(sample_weight, samples, dtype=np.float64, ensure_non_negative=True)
     if not (allow_all_zero_weights or weights.any()):
         raise ValueError("sample_weight is zero for every sample: give at least two samples a weight above zero")
+    check_weight_range(weights)
     return np.asarray(weights)
+
+
+def check_weight_range(weights: NDArray[np.float64]) -> None:
+    """Raise a ValueError if weights are too small or too large for products of theirs, or for counting with them.
+
+    Examples
+    --------
+    >>> check_weight_range(np.array([0.0, 1e-300, 2.0]))
+    Traceback (most recent call last):
+        ...
+    ValueError: the positive weights are between 1e-300 and 2, 2 in total, but ...
+    """
+    with np.errstate(over="ignore"):
+        total = float(weights.sum())
+    least, most = float(weights.min(initial=np.inf, where=weights > 0.0)), float(weights.max(initial=0.0))
+    if total == 0.0 or (least >= max(_LEAST_WEIGHT, _LEAST_SHARE * most) and total <= _LARGEST_TOTAL_WEIGHT):
+        return
+    raise ValueError(
+        f"the positive weights are between {least:g} and {most:g}, {total:g} in total, but a sample counts as many "
+        f"times as its weight: they may add up to {_LARGEST_TOTAL_WEIGHT:g}, and none may be below {_LEAST_WEIGHT:g} "
+        f"or {_LEAST_SHARE:g} of the largest. Divide the weights by their mean, and set negligible ones to 0"
+    )
 
 
 def tree_types() -> tuple[Any, Any]:
@@ -110,6 +136,7 @@ __all__ = [
     "boosted_trees",
     "check_n_features",
     "check_sample_weight",
+    "check_weight_range",
     "count_samples",
     "take_samples",
     "tree_types",

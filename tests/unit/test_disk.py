@@ -310,7 +310,7 @@ def test_the_smallest_memory_limit_suffices(npy):
 def test_files_of_another_format_than_their_suffix_raise(tmp_path):
     for name in ("X.npy", "X.npz"):
         (tmp_path / name).write_bytes(b"no array at all")
-        with pytest.raises(ValueError, match=rf"{name} is no \.{name[2:]} file"):
+        with pytest.raises(ValueError, match=rf"{name} is damaged, or no \.{name[2:]} file"):
             metricwise.io.open(tmp_path / name)
     (tmp_path / "X.hdf").write_bytes(b"\x89HDF\0")
     with pytest.raises(ValueError, match=r"the suffix '\.hdf' does not tell the format"):

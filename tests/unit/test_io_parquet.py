@@ -117,7 +117,7 @@ def test_invalid_tables_raise(tmp_path):
     with pytest.raises(ValueError, match="name another target"):
         stream(lists)
     path.write_bytes(b"PAR1 this is no table")
-    with pytest.raises(ValueError, match="cannot be read as Parquet"):
+    with pytest.raises(ValueError, match="is damaged, or no Parquet file"):
         stream(path)
 
 

@@ -282,7 +282,7 @@ def test_errors_name_line_and_column(tmp_path, content, options, line, column, m
         ("1 1:2\n", {"target": "y"}, "start with their label"),
         ("a,y\n1,0\n", {"delimiter": "ab"}, "single ASCII character"),
         ("a,y\n1,0\n", {"format": "xls"}, "format must be one of"),
-        (b"PAR1 nothing", {}, "cannot be read as Parquet"),
+        (b"PAR1 nothing", {}, "is damaged, or no Parquet file"),
     ],
 )
 def test_errors_about_the_whole_file_name_it(tmp_path, content, options, message):

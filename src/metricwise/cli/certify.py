@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from metricwise.cli.algorithms import algorithm_names
 from metricwise.cli.console import Console, Outcome, command, format_table
 from metricwise.cli.disk import disk_options
-from metricwise.cli.models import load_model, read_like_training
+from metricwise.cli.models import is_read_once, load_model, read_like_training
 from metricwise.cli.options import DataOptions, data_options
 from metricwise.registry import entries, entry_of
+
+if TYPE_CHECKING:
+    from metricwise.io import Table
 
 
 @click.command(short_help="Recompute the certificate of a model.")
@@ -32,6 +35,7 @@ def certify(
     table = read_like_training(
         console, trained, data, data_options, labelled=True, weighted=True, memory_limit=memory_limit
     )
+    _refuse_other_labels(data, trained, table)
     _warn_about_other_data(console, model, data)
     learner, X = _find_learner_and_samples(trained, table.X)
     with console.progress("certifying"):
@@ -63,13 +67,35 @@ def _name_problems(learner: Any, n_problems: int) -> list[str]:
     return [f"{first} vs {second}" for first, second in combinations(labels, 2)]
 
 
+def _refuse_other_labels(data: str, trained: Any, table: Table) -> None:
+    """Raise if the samples that count have a label that the model does not know: it was trained on others."""
+    import numpy as np
+
+    y = np.asarray(table.y)
+    known = np.asarray(trained.classes_)
+    if y.ndim != 1 or known.ndim != 1:  # of several labels per sample, which no model with a certificate has
+        return
+    if y.dtype.kind == "U":
+        known = known.astype(np.str_)
+    counts = np.ones(len(y), dtype=np.bool_) if table.sample_weight is None else table.sample_weight > 0.0
+    other = np.flatnonzero(counts & ~np.isin(y, known))
+    if other.size:
+        raise ValueError(
+            f"{data} has the label {y[other[0]].item()!r} (first in row {int(other[0]) + 1}), and the model was "
+            f"trained on {', '.join(map(repr, known[:10].tolist()))}{', ...' * (len(known) > 10)}: certify needs the "
+            "file of training, or name the column of its labels by --target"
+        )
+
+
 def _warn_about_other_data(console: Console, model: str, data: str) -> None:
     from pathlib import Path
 
     from metricwise.persistence import describe, fingerprint
 
     trained_on = describe(model).data
-    if data != "-" and trained_on is not None and trained_on.get("sha256") != fingerprint(Path(data)).get("sha256"):
+    if is_read_once(data) or trained_on is None:
+        return
+    if trained_on.get("sha256") != fingerprint(Path(data)).get("sha256"):
         console.note(f"Warning: {data} is not the file that {model} was trained on: their fingerprints differ")
 
 

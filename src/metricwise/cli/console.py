@@ -19,6 +19,9 @@ import click
 
 from metricwise.progress import Stage, show_progress
 
+_POS_LABEL = re.compile(r"pos_label=('[^']*'|\"[^\"]*\"|-?\d+(?:\.\d+)?|True|False)")
+_ENCODING = re.compile(r"encoding='([\w-]+)'")
+_MEMORY_LIMIT = re.compile(r"memory_limit='?(\w+)'?")
 _EXPECTED_ERRORS = (ValueError, TypeError, OSError, ImportError, MemoryError)
 
 
@@ -119,11 +122,11 @@ def _replace_parameters(message: str) -> str:
     "Name the positive class: --pos-label 'not paid' or --pos-label 2"
     """
     message = message.replace("on_error='skip'", "--on-error skip")
-    message = re.sub(r"pos_label=('[^']*'|\"[^\"]*\"|-?\d+(?:\.\d+)?|True|False)", _name_pos_label, message)
+    message = _POS_LABEL.sub(_name_pos_label, message)
     message = message.replace("pos_label", "--pos-label")
     message = message.replace("decimal=','", "--decimal comma")
-    message = re.sub(r"encoding='([\w-]+)'", r"--encoding \1", message)
-    return re.sub(r"memory_limit='?(\w+)'?", r"--memory-limit \1", message)
+    message = _ENCODING.sub(r"--encoding \1", message)
+    return _MEMORY_LIMIT.sub(r"--memory-limit \1", message)
 
 
 def _name_pos_label(parameter: re.Match[str]) -> str:

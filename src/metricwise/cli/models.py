@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -247,10 +247,15 @@ def estimate_n_rows(path: str) -> float | None:
     return os.path.getsize(path) * head.data.count(b"\n") / len(head.data)
 
 
+def is_read_once(path: str) -> bool:
+    """Return whether data are standard input, a pipe or a device, which have nothing left after they are read."""
+    return path == "-" or (os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path))
+
+
 @contextmanager
 def spool_input(path: str) -> Iterator[str]:
-    """Yield a path that can be read repeatedly: standard input is copied to a temporary file."""
-    if path != "-":
+    """Yield a path that can be read repeatedly: standard input and pipes are copied to a temporary file."""
+    if not is_read_once(path):
         yield path
         return
     import shutil
@@ -258,8 +263,10 @@ def spool_input(path: str) -> Iterator[str]:
 
     handle, name = tempfile.mkstemp(prefix="metricwise-", suffix=".input")
     try:
-        with os.fdopen(handle, "wb") as file:
-            shutil.copyfileobj(sys.stdin.buffer, file)
+        with ExitStack() as stack:
+            file = stack.enter_context(os.fdopen(handle, "wb"))
+            source = sys.stdin.buffer if path == "-" else stack.enter_context(open(path, "rb"))
+            shutil.copyfileobj(source, file)
         yield name
     finally:
         os.unlink(name)

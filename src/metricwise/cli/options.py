@@ -13,6 +13,7 @@ import click
 ColumnKey = str | int
 
 _SECONDS = {"h": 3600.0, "m": 60.0, "s": 1.0}
+_POSITION = re.compile(r"-?\d{1,9}", re.ASCII)
 _BUDGET = re.compile(r"(?:(\d+(?:\.\d+)?)h)?(?:(\d+(?:\.\d+)?)m)?(?:(\d+(?:\.\d+)?)s?)?")
 _NAMED_DECIMALS = {"point": ".", "dot": ".", "comma": ",", ".": ".", ",": ","}
 _NAMED_DELIMITERS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " ", "blank": " "}
@@ -25,7 +26,7 @@ class Column(click.ParamType):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> ColumnKey:
         """Return the name, or the position as Python counts."""
-        if not re.fullmatch(r"-?\d+", str(value)):
+        if not _POSITION.fullmatch(str(value)):
             return str(value)
         number = int(value)
         if number == 0:

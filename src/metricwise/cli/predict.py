@@ -137,10 +137,16 @@ def _format_csv(columns: dict[str, Any]) -> Iterator[str]:
     import csv
     import io
 
+    from metricwise.io.notation import loses_quotes
+
     n_samples = len(next(iter(columns.values())))
+    texts = {text for values in columns.values() if values.dtype.kind in "OU" for text in set(values.tolist())}
+    texts |= set(columns)
+    # What means another text, or none, without quotes: then all texts have them.
+    dialect: Any = {"quoting": csv.QUOTE_NONNUMERIC if any(map(loses_quotes, texts)) else csv.QUOTE_MINIMAL}
     for start in range(0, max(n_samples, 1), _ROWS_PER_PART):
         buffer = io.StringIO()
-        writer = csv.writer(buffer, lineterminator="\n")
+        writer = csv.writer(buffer, lineterminator="\n", **dialect)
         if start == 0:
             writer.writerow(columns)
         parts = (values[start : start + _ROWS_PER_PART].tolist() for values in columns.values())

@@ -13,7 +13,7 @@ from metricwise.cli import algorithms
 from metricwise.cli.algorithms import AlgorithmName, Settings, describe_algorithms
 from metricwise.cli.console import Console, Outcome, command, show_passes
 from metricwise.cli.disk import disk_options, has_separate_labels, open_table
-from metricwise.cli.models import check_output, estimate_n_rows, spool_input, store_table_info
+from metricwise.cli.models import check_output, estimate_n_rows, is_read_once, spool_input, store_table_info
 from metricwise.cli.options import (
     GROUPS_OF_FOLDS,
     Column,
@@ -129,7 +129,7 @@ def train(
         _save(ctx.obj, model, out, data)
     else:
         model, facts = _train_in_memory(console, data, algorithm, settings, data_options, groups, drop, started)
-        _save(ctx.obj, model, out, data if data != "-" else None)
+        _save(ctx.obj, model, out, None if is_read_once(data) else data)
     facts |= {"model": out, "measure": measure, "seconds": time.perf_counter() - started}
     facts |= _collect_quality(model)
     return Outcome(_format_summary(model, facts), facts)

@@ -27,7 +27,7 @@ from metricwise.measures.shares import SHARE_NAMES, Share
 from metricwise.measures.tables import divide
 
 _SIGNS = (">=", "<=")
-_TEXT = re.compile(r"\s*([a-z][a-z0-9_-]*)\s*(>=|<=)\s*(\d*\.?\d+)\s*(%?)\s*", re.IGNORECASE)
+_TEXT = re.compile(r"\s*([a-z][a-z0-9_-]*)\s*(>=|<=)\s*(\d+(?:\.\d+)?|\.\d+)\s*+(%?)\s*", re.IGNORECASE)
 
 
 class UnreachableGuaranteeError(ValueError):

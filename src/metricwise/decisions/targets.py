@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.utils import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 
-from metricwise._sklearn import check_sample_weight
+from metricwise._sklearn import check_sample_weight, check_weight_range
 from metricwise._typing import Floats
 from metricwise.decisions.groups import find_missing
 from metricwise.measures import Measure, is_symmetric
@@ -75,6 +75,7 @@ def sample_weights_of(X: Any, y: NDArray[Any], sample_weight: Any, class_weight:
     weights = check_sample_weight(sample_weight, X)
     if class_weight is not None:
         weights = weights * compute_sample_weight(class_weight, y)
+        check_weight_range(weights)
     return np.asarray(weights, dtype=np.float64)
 
 

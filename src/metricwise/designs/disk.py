@@ -10,7 +10,7 @@ from scipy import sparse
 
 from metricwise._typing import Floats, Hashes, Indices
 from metricwise.designs.base import Design
-from metricwise.designs.finite import find_non_finite
+from metricwise.designs.finite import find_unusable
 from metricwise.designs.matrix import make_design
 from metricwise.designs.partitioned import PartitionedData
 
@@ -113,10 +113,10 @@ class DiskSource:
             yield first, block, make_design(block, threads=self.threads)
 
     def _check_finite(self, first: int, block: Any) -> None:
-        """Raise a ValueError if a block contains NaN or infinity."""
-        found = find_non_finite(block)
+        """Raise a ValueError if a block contains NaN, infinity or numbers too large to compute with."""
+        found = find_unusable(block)
         if found is not None:
             raise ValueError(
-                f"{self.reader.path} holds {found.value} in sample {first + found.row}, column {found.column} (counted "
-                "from 0) where a finite number belongs: fill it in or drop the sample, and write the file again"
+                f"{self.reader.path} holds {found.value:g} in sample {first + found.row}, column {found.column} "
+                f"(counted from 0) {found.remedy}, and write the file again"
             )

@@ -1,4 +1,4 @@
-"""Find NaN and infinity in matrices."""
+"""Find NaN, infinity and numbers whose squares overflow in matrices."""
 
 from __future__ import annotations
 
@@ -7,28 +7,46 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+# Products of such features, weights and costs, and their squares, stay within double precision.
+LARGEST = float(np.finfo(np.float32).max)
 
-class NonFiniteEntry(NamedTuple):
-    """An entry that is NaN or infinite, and its position, counted from 0."""
+
+class UnusableEntry(NamedTuple):
+    """An entry that is NaN, infinite or beyond `LARGEST`, and its position, counted from 0."""
 
     value: float
     row: int
     column: int
 
+    @property
+    def remedy(self) -> str:
+        """What belongs in its place, and what to do."""
+        if np.isfinite(self.value):
+            return f"where a number up to {LARGEST:.2g} belongs: scale the column down, or use its logarithm"
+        return "where a finite number belongs: fill it in or drop the sample"
 
-def find_non_finite(block: Any) -> NonFiniteEntry | None:
-    """Return the first entry of an array or a CSR matrix that is NaN or infinite; None if there is none.
+
+def find_unusable(block: Any) -> UnusableEntry | None:
+    """Return the first entry of an array or a CSR matrix that cannot be computed with; None if there is none.
 
     Examples
     --------
-    >>> find_non_finite(np.array([[1.0, 2.0], [3.0, np.inf]]))
-    NonFiniteEntry(value=inf, row=1, column=1)
+    >>> find_unusable(np.array([[1.0, 2.0], [3.0, np.inf]]))
+    UnusableEntry(value=inf, row=1, column=1)
+    >>> find_unusable(np.array([[1.0, 1e200]])).remedy
+    'where a number up to 3.4e+38 belongs: scale the column down, or use its logarithm'
     """
-    values = block.data if sparse.issparse(block) else block
+    values = (block.data if sparse.issparse(block) else block).ravel(order="K")
     with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(values.sum(dtype=np.float64)):  # one pass; only overflow can make it infinite otherwise
-            return None
-    wrong = np.flatnonzero(~np.isfinite(values))
+        # One pass: single precision has no larger finite number, and squares of double precision show it.
+        if values.dtype == np.float64:
+            is_usable = np.dot(values, values) <= LARGEST**2
+        else:
+            is_usable = np.isfinite(values.sum(dtype=np.float64))
+    if is_usable:
+        return None
+    values = (block.data if sparse.issparse(block) else block).ravel()
+    wrong = np.flatnonzero(~(np.abs(values) <= LARGEST))
     if not wrong.size:
         return None
     position = int(wrong[0])
@@ -36,4 +54,4 @@ def find_non_finite(block: Any) -> NonFiniteEntry | None:
         row, column = int(np.searchsorted(block.indptr, position, side="right")) - 1, int(block.indices[position])
     else:
         row, column = divmod(position, block.shape[1])
-    return NonFiniteEntry(float(values.ravel()[position]), row, column)
+    return UnusableEntry(float(values[position]), row, column)

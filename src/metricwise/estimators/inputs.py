@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal, NoReturn
 
 import numpy as np
@@ -15,6 +14,7 @@ from metricwise.decisions.chunk_learners import refuse_kernels
 from metricwise.designs import BlockReader, DataSource
 from metricwise.designs.cluster.blocks import persist_blocks
 from metricwise.designs.cluster.source import DaskSource
+from metricwise.estimators.numbers import refuse_huge_numbers
 from metricwise.registry import entries, join_names, trains_on
 
 _MOST_COPIED_VALUES = 2**25  # of a matrix that is copied to another memory layout; 256 megabytes
@@ -74,6 +74,7 @@ def validate_samples(
     order: Literal["C"] | None = None,
     missing: bool = False,
     chunks: bool = False,
+    largest: float | None = None,
 ) -> Any:
     """Return X, or X and y, as arrays or chunks that solvers can use without a copy where possible.
 
@@ -93,6 +94,8 @@ def validate_samples(
         Whether values may be missing (NaN).
     chunks : bool
         Whether samples may be in chunks that are not all in memory.
+    largest : float, optional
+        Largest absolute value in memory that the estimator computes with; those of chunks are checked when read.
     """
     refuse_dask(estimator, X)
     if is_chunked(X):
@@ -101,17 +104,18 @@ def validate_samples(
         return _validate_chunks(estimator, X, y, reset)
     refuse_empty_frame(X)
     try:
-        return validate_data(
-            estimator,
-            X,
-            y,
-            reset=reset,
-            accept_sparse="csr",
-            order=order,
-            dtype=[np.float64, np.float32],
-            ensure_min_samples=least,
-            ensure_all_finite="allow-nan" if missing else True,
-        )
+        with np.errstate(invalid="ignore"):  # scikit-learn adds up all values, which may overflow in both directions
+            valid = validate_data(
+                estimator,
+                X,
+                y,
+                reset=reset,
+                accept_sparse="csr",
+                order=order,
+                dtype=[np.float64, np.float32],
+                ensure_min_samples=least,
+                ensure_all_finite="allow-nan" if missing else True,
+            )
     except ValueError as error:
         if _WRONG_ORDER in str(error):  # scikit-learn names columns that are new or missing, not those out of order
             raise ValueError(
@@ -123,6 +127,10 @@ def validate_samples(
         raise ValueError(
             f"{error}: {_text_column(X)}. Encode it as numbers (OneHotEncoder, OrdinalEncoder) or drop it"
         ) from error
+    if largest is not None:
+        values = valid[0] if isinstance(valid, tuple) else valid
+        refuse_huge_numbers(values, getattr(estimator, "feature_names_in_", None), largest)
+    return valid
 
 
 def is_chunked(X: Any) -> bool:
@@ -216,18 +224,6 @@ def refuse_empty_frame(X: Any) -> None:
             f"X has 0 {'sample' if X.shape[0] == 0 else 'feature'}(s) (shape={tuple(X.shape)}) while a minimum of 1 is "
             "required: check how the data frame was read or filtered"
         )
-
-
-@contextmanager
-def restore_on_error(estimator: Any) -> Iterator[None]:
-    """Restore all attributes of an estimator if the body of the with statement raises."""
-    before = vars(estimator).copy()
-    try:
-        yield
-    except BaseException:
-        vars(estimator).clear()
-        vars(estimator).update(before)
-        raise
 
 
 def _text_column(X: Any) -> str:

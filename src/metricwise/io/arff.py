@@ -21,7 +21,8 @@ _TOKEN = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"|[^\s,{}'"]+"""
 _ATTRIBUTE = re.compile(rf"@attribute\s+({_TOKEN})\s+(.+)", re.IGNORECASE)
 _VALUE = re.compile(rf"\s*({_TOKEN})\s*(?:,|$)")
 _ENTRY = re.compile(rf"\s*(\d+)\s+({_TOKEN})\s*(?:,|$)")
-_LABELS_FIRST = re.compile(r"-C\s+(-?\d+)")
+_LABELS_FIRST = re.compile(r"-C\s+(-?\d{1,9})\b")
+_FIRST_OF_ROWS = re.compile(rb"(?:%[^\n]*\n|\s)*+(.)?")  # behind comments and empty lines
 _NUMERIC = ("numeric", "real", "integer")
 
 
@@ -69,7 +70,12 @@ def read_header(document: FileBytes) -> Header:
         if word == "@data":
             if not attributes:
                 raise MalformedLineError(document.name, number, 1, "the rows start, but no @attribute was declared")
-            first = re.compile(rb"(?:\s*%[^\n]*\n|\s)*(.)?").match(document.data, at)
+            if abs(labels or 0) > len(attributes):
+                raise ValueError(
+                    f"{document.name}: @relation declares {abs(labels or 0)} labels (-C), but there are "
+                    f"{len(attributes)} attributes: correct it"
+                )
+            first = _FIRST_OF_ROWS.match(document.data, at)
             return Header(attributes, labels, at, first is not None and first.group(1) == b"{")
         if word == "@attribute":
             attributes.append(_parse_attribute(document.name, number, _decode(document.name, number, raw).strip()))

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import builtins
+import math
 import os
 import struct
 import zipfile
-import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -16,6 +16,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from metricwise.io.errors import name_damaged_file
 from metricwise.io.files import check_file
 from metricwise.io.spec import suffix_of
 
@@ -49,7 +50,7 @@ class StoredArray:
     @property
     def row_bytes(self) -> int:
         """Bytes per entry of the first axis."""
-        return int(np.prod(self.shape[1:], dtype=np.int64)) * self.dtype.itemsize
+        return math.prod(self.shape[1:]) * self.dtype.itemsize
 
     def read(self, file: FileIO, start: int, stop: int, buffer: NDArray[np.uint8]) -> NDArray[Any]:
         """Read the entries start..stop of the first axis into a buffer of bytes, and return them as an array."""
@@ -99,12 +100,12 @@ def locate_npy(path: str) -> StoredArray:
 def read_header(path: str, file: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any], int]:
     """Read the header of an array; return shape and type, and how many bytes it took."""
     counted = _Counted(file)
-    try:
+    with name_damaged_file(path, ".npy"):
         version = np.lib.format.read_magic(counted)
         read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
         shape, by_columns, dtype = read(counted)
-    except ValueError as error:
-        raise ValueError(f"{path} is no .npy file: {error}") from error
+        if min(shape, default=0) < 0:
+            raise EOFError(f"shape {shape}")
     if dtype.hasobject or dtype.kind not in "fiub":
         raise ValueError(f"{path} holds {dtype}, not numbers: convert it, for example with X.astype(numpy.float32)")
     if by_columns and len(shape) > 1:
@@ -130,11 +131,8 @@ class _Counted:
 @contextmanager
 def open_npz(path: str) -> Iterator[zipfile.ZipFile]:
     """Open a .npz file; raise a ValueError if it is none."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            yield archive
-    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
-        raise ValueError(f"{path} is no .npz file, or is damaged: {error}") from error
+    with name_damaged_file(path, ".npz"), zipfile.ZipFile(path) as archive:
+        yield archive
 
 
 def locate_npz_member(path: str, name: str) -> StoredArray | None:
@@ -143,13 +141,13 @@ def locate_npz_member(path: str, name: str) -> StoredArray | None:
         member = archive.getinfo(f"{name}.npy")
     if member.compress_type != zipfile.ZIP_STORED:
         return None
-    with builtins.open(path, "rb") as file:
+    with builtins.open(path, "rb") as file, name_damaged_file(path, ".npz"):
         file.seek(member.header_offset)
         start = member.header_offset + _LOCAL_HEADER.size + sum(_LOCAL_HEADER.unpack(file.read(_LOCAL_HEADER.size)))
         file.seek(start)
         shape, dtype, length = read_header(f"{path}, array {name!r}", file)
         found = StoredArray(path, start + length, shape, dtype, _stamp(os.fstat(file.fileno())))
-    _check_length(found, start + member.file_size)
+    _check_length(found, min(start + member.file_size, found.stamp[0]))
     return found
 
 
@@ -163,19 +161,21 @@ def count_csr_columns(path: str) -> int:
             f"{path} holds no CSR matrix: write it with scipy.sparse.save_npz(path, X, compressed=False), or a dense "
             "array with numpy.save"
         )
-    with np.load(path) as small:
-        form, shape = small["format"].item(), small["shape"].tolist()
-    form = form.decode("ascii") if isinstance(form, bytes) else str(form)
+    with name_damaged_file(path, ".npz"), np.load(path, allow_pickle=False) as small:
+        form, shape = small["format"].item(), [int(size) for size in small["shape"]]
+        form = form.decode("ascii") if isinstance(form, bytes) else str(form)
+        if len(shape) != 2 or min(shape) < 0:
+            raise EOFError(f"shape {shape}")
     if form != "csr":
         raise ValueError(
             f"{path} holds a sparse matrix in {form.upper()} format, and rows are read from CSR: write it again with "
             "scipy.sparse.save_npz(path, X.tocsr(), compressed=False)"
         )
-    return int(shape[1])
+    return shape[1]
 
 
 def _check_length(array: StoredArray, end: int) -> None:
-    if array.offset + int(np.prod(array.shape, dtype=np.int64)) * array.dtype.itemsize > end:
+    if array.offset + math.prod(array.shape) * array.dtype.itemsize > end:  # whole numbers of any size
         raise ValueError(f"{array.path} is shorter than its header says: it is damaged, write it again")
 
 
@@ -219,10 +219,11 @@ def load_labels(target: Any, n_rows: int, path: str) -> NDArray[Any] | None:
     if target is None:
         return None
     if isinstance(target, str | os.PathLike):
-        where = check_file(target)
+        where = check_file(target, repeatedly=True)
         if suffix_of(where) != ".npy":
             raise ValueError(f"target={where!r} must be an array or the path of a .npy file with the labels of {path}")
-        labels = np.load(where, allow_pickle=False)
+        with name_damaged_file(where, ".npy"):
+            labels = np.load(where, allow_pickle=False)
     else:
         where, labels = "target", np.asarray(target)
     if labels.shape not in ((n_rows,), (n_rows, 1)):

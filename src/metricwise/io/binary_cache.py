@@ -164,14 +164,19 @@ def write_numbers(folder: Path, array: StoredArray, dtype: np.dtype[Any]) -> Non
 
 
 def write_members(folder: Path, path: str, dtypes: dict[str, np.dtype[Any] | None]) -> None:
-    """Write arrays of a .npz file, compressed or not; None keeps their type."""
+    """Write arrays of a .npz file, compressed or not; None keeps single precision, and makes all else double."""
     with open_npz(path) as archive:
         for name, dtype in dtypes.items():
             with archive.open(f"{name}.npy") as member, builtins.open(folder / f"{name}.npy", "wb") as file:
-                _, found, _ = read_header(f"{path}, array {name!r}", member)
-                growing = GrowingArray(file, found if dtype is None else dtype)
+                shape, found, _ = read_header(f"{path}, array {name!r}", member)
+                if dtype is not None and dtype.kind == "i" and found.kind not in "iu":
+                    raise EOFError(f"array {name!r} holds {found}, not whole numbers")
+                kept = np.dtype(np.float32 if found == np.float32 else np.float64) if dtype is None else dtype
+                growing = GrowingArray(file, kept)
                 while content := member.read(_COPIED_NUMBERS * found.itemsize):
                     growing.append(np.frombuffer(content, found))
+                if shape != (growing.length,):
+                    raise EOFError(f"array {name!r} has {growing.length} entries, and its header says {shape}")
                 growing.finish()
 
 

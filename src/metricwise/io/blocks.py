@@ -120,7 +120,8 @@ class SparseLayout:
         self.shape, self.dtype = shape, data.dtype
         self._arrays = [data, indices, indptr]
         self._entry_bytes = data.dtype.itemsize + indices.dtype.itemsize
-        if data.shape != indices.shape or indptr.shape != (shape[0] + 1,):
+        fits = len(data.shape) == 1 and data.shape == indices.shape and indptr.shape == (shape[0] + 1,)
+        if not fits or any(array.dtype not in (np.int32, np.int64) for array in (indices, indptr)):
             raise ValueError(f"{data.path} is no CSR matrix of shape {shape}: its arrays do not fit together")
         self.bounds, self._entry_bounds = self._divide(block_bytes, block_rows)
         self._is_checked = np.zeros(len(self.bounds) - 1, dtype=np.bool_)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from metricwise.io.chunks import Chunk
-from metricwise.io.columns import restore_integers
+from metricwise.io.labels import restore_labels
 from metricwise.io.streaming import Stream, stream
 
 _BYTES_AT_THE_END = 1 << 16
@@ -59,7 +59,7 @@ class ChunkReader:
     def first_labels(self) -> NDArray[Any]:
         """Return the labels of the first chunk; whole numbers of a file are integers, as `read_table` has them."""
         y = np.asarray(self.first()[1])
-        return restore_integers(y) if isinstance(self.source, Stream) else y
+        return restore_labels(self.name, y) if isinstance(self.source, Stream) else y
 
     def identity(self) -> list[Any]:
         """Return what identifies the samples: the first chunk and, for a file, its size and its end."""

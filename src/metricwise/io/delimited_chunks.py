@@ -99,7 +99,7 @@ class _ChunkParser:
             except UnicodeDecodeError:
                 outcome = self._truncate(outcome, view, np.array([row]), column, fields.ENCODING)
                 break
-            if _NOT_FINITE.fullmatch(label):
+            if _NOT_FINITE.fullmatch(label) or label.endswith("\0"):  # which arrays of texts drop
                 outcome = self._truncate(outcome, view, np.array([row]), column, fields.LABEL)
                 break
             labels.append(label)

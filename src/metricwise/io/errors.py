@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 _REMEMBERED = 10
 
@@ -39,6 +41,38 @@ class MalformedLineError(ValueError):
 
     def __str__(self) -> str:
         return f"{self.path}, line {self.line}, column {self.column}: {self.problem}"
+
+
+@contextmanager
+def name_damaged_file(path: str, kind: str) -> Iterator[None]:
+    """Raise a ValueError that names the file if a library cannot read what the file holds.
+
+    Libraries have errors of their own for damaged files, and different ones for every kind of damage. Errors of the
+    operating system, and those that name the file already, are not changed.
+
+    Parameters
+    ----------
+    path : str
+        The file.
+    kind : str
+        What it should be.
+
+    Examples
+    --------
+    >>> with name_damaged_file("X.npz", ".npz"):
+    ...     raise NotImplementedError("compression type 99")
+    Traceback (most recent call last):
+        ...
+    ValueError: X.npz is damaged, or no .npz file (compression type 99): write or copy it again
+    """
+    try:
+        yield
+    except Exception as error:
+        names_file = isinstance(error, MalformedLineError) or (type(error) is ValueError and path in str(error))
+        if names_file or (isinstance(error, OSError) and error.filename is not None):
+            raise
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise ValueError(f"{path} is damaged, or no {kind} file ({reason}): write or copy it again") from error
 
 
 class UndecodableTextError(MalformedLineError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import stat
 import sys
 import zlib
 from collections.abc import Callable, Iterator
@@ -33,15 +34,25 @@ class FileBytes(NamedTuple):
     encoding: str = UTF8
 
 
-def check_file(path: str | os.PathLike[str]) -> str:
-    """Return the name of a file that exists and is not empty."""
+def check_file(path: str | os.PathLike[str], repeatedly: bool = False) -> str:
+    """Return the name of a file that exists, may be read (``repeatedly``: more than once) and is not empty."""
     name = os.fsdecode(path)
-    if os.path.isdir(name):
+    try:
+        found = os.stat(name)
+    except FileNotFoundError:
+        raise FileNotFoundError(f"{name} does not exist") from None
+    except (OSError, ValueError) as error:  # the latter at a NUL byte in the name
+        reason = getattr(error, "strerror", None) or error
+        raise OSError(f"{name!r} cannot be opened ({reason}): check the path") from None
+    if stat.S_ISDIR(found.st_mode):
         raise IsADirectoryError(f"{name} is a directory: give the path of a file")
-    if not os.path.exists(name):
-        raise FileNotFoundError(f"{name} does not exist")
-    if os.path.isfile(name) and os.path.getsize(name) == 0:
-        raise ValueError(f"{name} has no rows: the file is empty")
+    if stat.S_ISREG(found.st_mode):
+        if found.st_size == 0:
+            raise ValueError(f"{name} has no rows: the file is empty")
+        if not os.access(name, os.R_OK):
+            raise PermissionError(f"{name} may not be read by this user: change its permissions (chmod u+r)")
+    elif repeatedly:
+        raise ValueError(f"{name} is no regular file, and it has to be read more than once: copy its content to a file")
     return name
 
 

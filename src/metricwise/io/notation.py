@@ -8,8 +8,9 @@ from typing import Literal
 
 Decimal = Literal[".", ","]
 
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-_COMMA_NUMBER = re.compile(r"[+-]?((\d+,?\d*|,\d+)([eE][+-]?\d+)?|\d{1,3}(\.\d{3})+(,\d*)?)", re.ASCII)
+# Two repetitions that may share characters are never adjacent: matching would take quadratic time.
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_COMMA_NUMBER = re.compile(r"[+-]?((\d+(,\d*)?|,\d+)([eE][+-]?\d+)?|\d{1,3}(\.\d{3})+(,\d*)?)", re.ASCII)
 _GROUPED_BY_COMMAS = re.compile(r"[+-]?\d{1,3}(,\d{3})+", re.ASCII)
 _MISSING = re.compile(r"|\?|na|n/a|nan|null", re.IGNORECASE)
 
@@ -45,6 +46,17 @@ def reads_as_number(field: str) -> bool:
 def is_missing(field: str) -> bool:
     """Whether a field stands for a value that is missing."""
     return _MISSING.fullmatch(field) is not None
+
+
+def loses_quotes(text: object) -> bool:
+    """Return whether a text has another meaning without quotes around it: it has blanks around it, or says missing.
+
+    Examples
+    --------
+    >>> [loses_quotes(text) for text in ("yes", "yes ", "NA", "")]
+    [False, True, True, False]
+    """
+    return isinstance(text, str) and text != "" and (text != text.strip() or is_missing(text))
 
 
 def recognise_decimal(rows: Sequence[tuple[str, ...]], delimiter: str) -> Decimal | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
@@ -23,8 +24,8 @@ from metricwise.io.binary_cache import (
     write_numbers,
 )
 from metricwise.io.blocks import BUFFERS, DenseLayout, Layout, SparseLayout, read_ahead
-from metricwise.io.columns import restore_integers
 from metricwise.io.errors import SkippedLinesWarning
+from metricwise.io.labels import restore_labels
 from metricwise.io.roles import Which
 from metricwise.io.spec import FileSpec, Format, check_count, describe_file
 from metricwise.io.streaming import STREAMED, make_stream
@@ -42,6 +43,7 @@ _SMALLEST_BLOCK = 2**16
 _GATHERED_SHARE = 0.25  # of the limit, for a subsample that is brought into memory
 _CONVERTED_BYTES = 32 * 10**6  # of the rows that are parsed together, if they are dense
 _CONVERTED_ROWS = 10_000
+_INTEGERS = (np.dtype(np.int32), np.dtype(np.int64))
 _FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 
 
@@ -324,7 +326,7 @@ def open(
         warnings.warn(SkippedLinesWarning(facts["skipped"]), stacklevel=2)
     layout = divide([locate_array(folder, part) for part in facts["arrays"]], facts["n_features"])
     names = None if facts["feature_names"] is None else tuple(facts["feature_names"])
-    y = restore_integers(np.load(folder / "y.npy")) if spec.roles.labelled else None
+    y = restore_labels(spec.path, np.load(folder / "y.npy")) if spec.roles.labelled else None
     weights = None if weight is None else np.load(folder / "sample_weight.npy")
     return DiskData(spec.path, layout, y, names, limit, spec.description, weights)
 
@@ -333,7 +335,7 @@ def _divide_into_blocks(
     arrays: list[StoredArray], n_features: int, *, memory_limit: int, block_rows: int | None
 ) -> Layout:
     """Divide one dense array, or the three of a CSR matrix, into blocks that suit the memory."""
-    n_rows = arrays[0].shape[0] if len(arrays) == 1 else arrays[2].shape[0] - 1
+    n_rows = arrays[0].shape[0] if len(arrays) == 1 else math.prod(arrays[2].shape) - 1
     if n_rows == 0 or n_features == 0:
         raise ValueError(f"{arrays[0].path} has {n_rows} rows and {n_features} columns: there is nothing to read")
     room = (memory_limit - _LIBRARIES - _BYTES_PER_ROW * n_rows) // (4 * BUFFERS)
@@ -366,10 +368,11 @@ def _open_npz(path: str, dtype: np.dtype[Any] | None, cache: Any, divide: Any) -
     members = [locate_npz_member(path, name) for name in ("data", "indices", "indptr")]
     found = [member for member in members if member is not None]
     is_readable = len(found) == len(members) and found[0].dtype in _FLOATS and dtype in (None, found[0].dtype)
+    is_readable = is_readable and all(member.dtype in _INTEGERS for member in found[1:])
     if not is_readable:
 
         def write(folder: Path) -> dict[str, Any]:
-            write_members(folder, path, {"data": dtype, "indices": None, "indptr": None})
+            write_members(folder, path, {"data": dtype, "indices": np.dtype(np.int64), "indptr": np.dtype(np.int64)})
             return {}
 
         folder = convert_once(path, {"dtype": str(dtype)}, cache, write)

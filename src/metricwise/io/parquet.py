@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from metricwise._typing import Floats
 from metricwise.io.chunks import Piece
 from metricwise.io.columns import Content, Field, sort_categories
-from metricwise.io.errors import MalformedLineError, SkipLog
+from metricwise.io.errors import MalformedLineError, SkipLog, name_damaged_file
+from metricwise.io.labels import ENDS_WITH_NUL
 from metricwise.io.roles import Roles, assign_roles
 from metricwise.io.spec import FileSpec
 
@@ -30,7 +31,8 @@ class Column(NamedTuple):
 class ParquetTable:
     """The columns of a Parquet file: made by `open_parquet`."""
 
-    def __init__(self, source: Any) -> None:
+    def __init__(self, source: Any, name: str) -> None:
+        self._name = name
         self._file = import_module("pyarrow.parquet").ParquetFile(source)
         self._arrow = import_module("pyarrow")
         import_module("pyarrow.compute")
@@ -56,7 +58,7 @@ class ParquetTable:
 
         Row groups before row ``start`` are not read.
         """
-        names = [self.columns[number].name for number in numbers]
+        names = self._select(numbers)
         for group in range(self._file.num_row_groups):
             size = self._file.metadata.row_group(group).num_rows
             if start >= size:
@@ -69,13 +71,28 @@ class ParquetTable:
                 if part.num_rows:
                     yield [self._values(part.column(self.columns[number].name), number) for number in numbers]
 
-    def read(self, numbers: list[int]) -> list[Field]:
-        """Return all rows of some columns."""
-        table = self._file.read(columns=[self.columns[number].name for number in numbers])
+    def _select(self, numbers: list[int]) -> list[str]:
+        """Return the names of some columns; raise if another column has one of them, as pyarrow finds them by name."""
+        every = [column.name for column in self.columns]
+        names = [every[number] for number in numbers]
+        for name in names:
+            if every.count(name) > 1:
+                raise ValueError(f"{self._name} has more than one column {name!r}: give each a name of its own")
+        return names
+
+    def read(self, numbers: list[int], as_written: bool = False) -> list[Field]:
+        """Return all rows of some columns; whole numbers as texts if they are wanted as written, to the last digit."""
+        with name_damaged_file(self._name, "Parquet"):
+            return self._read(numbers, as_written)
+
+    def _read(self, numbers: list[int], as_written: bool) -> list[Field]:
+        table = self._file.read(columns=self._select(numbers))
         fields = []
         for number in numbers:
             column = table.column(self.columns[number].name)
-            if self.columns[number].kind != "text":
+            if as_written and self._arrow.types.is_integer(column.type):
+                column = column.cast(self._arrow.string())
+            elif self.columns[number].kind != "text":
                 fields.append(Field(self._values(column, number)))
                 continue
             if self._arrow.types.is_dictionary(column.type):
@@ -106,15 +123,8 @@ def open_parquet(source: Any, name: str) -> ParquetTable:
         import_module("pyarrow.parquet")
     except ImportError:
         raise ImportError(f"{name} is a Parquet file, which needs pyarrow: pip install metricwise[parquet]") from None
-    try:
-        return ParquetTable(source)
-    except Exception as error:
-        raise _make_read_error(name, error) from error
-
-
-def _make_read_error(name: str, error: Exception) -> ValueError:
-    """Return an error of one line; pyarrow has errors of its own for files that it cannot read."""
-    return ValueError(f"{name} cannot be read as Parquet: {' '.join(str(error).split())}")
+    with name_damaged_file(name, "Parquet"):
+        return ParquetTable(source, name)
 
 
 def read_columns(path: str, table: ParquetTable, roles: Roles) -> Content:
@@ -128,10 +138,7 @@ def read_columns(path: str, table: ParquetTable, roles: Roles) -> Content:
         if roles.kinds.get(number, column.kind) != column.kind:
             wanted = roles.kinds[number]
             raise ValueError(f"{path}: column {column.name!r} is of type {column.type}, but a {wanted} is needed")
-    try:
-        fields = dict(zip(roles.used, table.read(roles.used), strict=True))
-    except Exception as error:
-        raise _make_read_error(path, error) from error
+    fields = dict(zip(roles.used, table.read(roles.used), strict=True))
     for number, field in fields.items():
         infinite = np.zeros(0) if field.is_text else np.flatnonzero(np.isinf(field.values))
         if infinite.size:
@@ -200,10 +207,8 @@ class ParquetReader:
         while self._rest is None or not len(self._rest.y):
             if self._pending is not None:
                 raise self._pending
-            try:
+            with name_damaged_file(self._path, "Parquet"):
                 batch = next(self._batches, None)
-            except Exception as error:
-                raise _make_read_error(self._path, error) from error
             if batch is None:
                 return None
             self._rest = self._check_batch(batch)
@@ -230,16 +235,18 @@ class ParquetReader:
 
     def _is_bad(self, values: NDArray[Any], number: int) -> NDArray[np.bool_]:
         if values.dtype == object:
-            return np.array([value is None for value in values.tolist()])
+            return np.array([value is None or str(value).endswith("\0") for value in values.tolist()])
         is_feature = number not in self._roles.targets and number != self._roles.weight
         limit = np.finfo(self._dtype if is_feature else np.float64).max
         good = np.abs(values) <= limit  # false for nan
         return np.asarray(~(good & (values >= 0.0)) if number == self._roles.weight else ~good)
 
     def _error(self, value: Any, row: int, number: int) -> MalformedLineError:
+        name = self._table.columns[number].name
+        if isinstance(value, str):
+            return MalformedLineError(self._path, self._row + row + 1, number + 1, f"column {name!r}: {ENDS_WITH_NUL}")
         found = "a null or nan" if value is None or np.isnan(value) else f"{float(value)!r}"
         wanted = "a weight, not negative," if number == self._roles.weight else "a finite value"
-        name = self._table.columns[number].name
         problem = f"found {found} in column {name!r} where {wanted} belongs: fill it in or drop the row"
         return MalformedLineError(self._path, self._row + row + 1, number + 1, problem)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import Literal, NamedTuple
@@ -140,7 +141,7 @@ def _name_features(path: str, names: Sequence[str] | None, features: list[int]) 
         return tuple(f"x{number}" for number in range(1, len(features) + 1))
     found = tuple(names[number] for number in features)
     if len(set(found)) < len(found):
-        twice = next(name for name in found if found.count(name) > 1)
+        twice = Counter(found).most_common(1)[0][0]
         raise ValueError(f"{path} has more than one column {twice!r}: give each a name of its own")
     return found
 
@@ -154,11 +155,14 @@ def _select_features(path: str, names: Sequence[str] | None, rest: list[int], wa
                 f"{', '.join(wanted[:10])}{', ...' if len(wanted) > 10 else ''}"
             )
         return rest
-    absent = [name for name in wanted if name not in names]
+    known = {name: number for number, name in enumerate(names)}
+    absent = [name for name in wanted if name not in known]
     if absent:
         raise ValueError(f"{path} lacks {len(absent)} of the columns that are needed: {_list_names(absent)}")
-    found = [find_column(path, "columns", name, names, len(names)) for name in wanted]
-    taken = [names[number] for number in found if number not in rest]
+    if len(known) < len(names):
+        wanted = [names[find_column(path, "columns", name, names, len(names))] for name in wanted]
+    found, free = [known[name] for name in wanted], set(rest)
+    taken = [names[number] for number in found if number not in free]
     if taken:
         raise ValueError(
             f"{path}: column {taken[0]!r} holds labels, weights or groups, and is named among the features, too: leave "

@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from io import StringIO
 from numbers import Integral
 from pathlib import Path
 from typing import Any, Literal
@@ -161,7 +162,7 @@ def describe_file(
     if n_features is not None:
         check_count("n_features", n_features, least=1)
     known = check_encoding(encoding)
-    head = content or load_head(check_file(path), known)
+    head = content or load_head(check_file(path, repeatedly=True), known)
     written = head.encoding
     found = next(iter(one for one in _SUFFIXES if one == format), None)
     found = found or _recognise_format(os.fsdecode(path), head.data, choices)
@@ -302,7 +303,8 @@ def _end_of_lines(data: bytes) -> int:
 def _split(text: str, delimiter: str) -> list[tuple[str, ...]]:
     """Return the first rows as fields."""
     rows: list[tuple[str, ...]] = []
-    reader = csv.reader(iter(text.splitlines(keepends=True)), delimiter=delimiter, skipinitialspace=True)
+    # Lines end with line feeds alone: a text may hold other characters that Python takes for line ends.
+    reader = csv.reader(StringIO(text, newline="\n"), delimiter=delimiter, skipinitialspace=True)
     try:
         for row in reader:
             fields = tuple(field.strip() for field in row if delimiter != " " or field.strip())
@@ -349,14 +351,15 @@ def _is_header_of(column: tuple[str, ...]) -> bool:
 def _end_of_header(name: str, data: bytes, delimiter: str) -> int:
     """Return where the row after the header starts; names may be quoted and hold line feeds."""
     at = first = len(data) - len(data.lstrip(b" \t\r\n".replace(delimiter.encode(), b"")))
-    is_quoted = True
-    while is_quoted:
-        end = data.find(b"\n", at)
+    is_quoted, line = False, first
+    while at == first or is_quoted:
+        end = data.find(b"\n", line)
         if end < 0:
             problem = "the line cannot be divided: a quote is opened in the header that is never closed: close it"
             raise MalformedLineError(name, 1, 1, problem)
         at = end + 1
-        is_quoted = data.count(b'"', first, at) % 2 == 1
+        is_quoted ^= data.count(b'"', line, at) % 2 == 1
+        line = at
     header = data[first:at]
     if b"\r" in header.rstrip(b"\r\n"):
         problem = "the line cannot be divided: it has carriage returns in it: end lines with line feeds"

@@ -11,6 +11,7 @@ import numpy as np
 
 from metricwise.io.chunks import Chunk, Piece, Reader, Source, join_pieces, read_rows
 from metricwise.io.errors import MalformedLineError, SkipLog, UndecodableTextError
+from metricwise.io.labels import refuse_inexact
 from metricwise.io.roles import Which
 from metricwise.io.spec import FileSpec, Format, check_count, describe_file
 
@@ -158,6 +159,7 @@ class Stream:
                 first_row = reader.skip(start * self._chunk_rows)
             while pieces := self._read_chunk(reader):
                 chunk = join_pieces(pieces, first_row)
+                refuse_inexact(f"{self.path}, rows {first_row + 1} to {first_row + len(chunk.y)}", chunk.y)
                 first_row += len(chunk.y)
                 yield chunk
         self._n_rows = first_row

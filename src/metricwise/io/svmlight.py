@@ -191,7 +191,11 @@ def _decode_labels(block: bytes, outcome: Outcome, spans: Integers) -> tuple[Out
     for start, stop in spans[: outcome.rows].tolist():
         try:
             labels.append(block[start:stop].decode())
+            code = parsing.LABEL if labels[-1].endswith("\0") else parsing.FINE  # which arrays of texts drop
         except UnicodeDecodeError:
-            outcome = Outcome(parsing.ENCODING, len(labels), block.rfind(b"\n", 0, start) + 1, start)
+            code = parsing.ENCODING
+        if code != parsing.FINE:
+            del labels[len(labels) - (code == parsing.LABEL) :]
+            outcome = Outcome(code, len(labels), block.rfind(b"\n", 0, start) + 1, start)
             break
     return outcome, np.array(labels, dtype=np.str_)

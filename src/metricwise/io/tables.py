@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metricwise.io.columns import Content, Field, restore_integers
+from metricwise.io.columns import Content, Field
 from metricwise.io.encodings import check_encoding
-from metricwise.io.errors import MalformedLineError
 from metricwise.io.files import FileBytes, as_text, load_file
+from metricwise.io.labels import read_groups, read_labels, read_weights, restore_labels
 from metricwise.io.notation import Decimal, Notations
 from metricwise.io.roles import Kind, Roles, Which, assign_roles, find_column
 from metricwise.io.spec import FileSpec, Format, describe_file
@@ -91,7 +91,8 @@ def read_table(
     r"""Read all rows of a file; its format, delimiter and header are recognised.
 
     Values may be missing: nothing, ``?``, ``NA``, ``N/A``, ``nan`` or ``null``. A column in which something else is no
-    number holds categories, unless nearly all of it are numbers: then what is not is an error.
+    number holds categories, unless nearly all of it are numbers: then what is not is an error. Blanks around a text do
+    not belong to it, unless they stand in quotes.
 
     Parameters
     ----------
@@ -230,8 +231,8 @@ def _read_arff_texts(spec: FileSpec, content: FileBytes, columns: Sequence[Which
     document = content._replace(data=as_text(content.data))
     header = read_header(document)
     names = [attribute.name for attribute in header.attributes]
-    fields = read_rows(document, header, {}).fields
     found = [find_column(spec.path, "columns", which, names, len(names)) for which in columns]
+    fields = read_rows(document, header, dict.fromkeys(found, "text")).fields
     return {names[number]: fields[number] for number in found}
 
 
@@ -241,7 +242,7 @@ def _read_parquet_texts(spec: FileSpec, content: FileBytes, columns: Sequence[Wh
     file = open_parquet(BytesIO(content.data), spec.path)
     names = [column.name for column in file.columns]
     found = [find_column(spec.path, "columns", which, names, len(names)) for which in columns]
-    return dict(zip((names[number] for number in found), file.read(found), strict=True))
+    return dict(zip((names[number] for number in found), file.read(found, as_written=True), strict=True))
 
 
 def _write_value(value: Any) -> str:
@@ -259,7 +260,7 @@ def _read_svmlight(spec: FileSpec, content: FileBytes) -> Table:
     X, y = read_svmlight(spec, BytesIO(content.data))
     density = f"{100.0 * X.nnz / max(X.shape[0] * X.shape[1], 1):.3g} % of them not zero"
     words = f"{spec.description}; {X.shape[0]:,} rows; {X.shape[1]:,} features, {density}"
-    return Table(X, restore_integers(y) if spec.roles.labelled else None, None, None, ("label",), {}, words)
+    return Table(X, restore_labels(spec.path, y) if spec.roles.labelled else None, None, None, ("label",), {}, words)
 
 
 def _read_csv(spec: FileSpec, content: FileBytes) -> Table:
@@ -316,12 +317,12 @@ def _assemble(spec: FileSpec, roles: Roles, content: Content, words: str) -> Tab
     kinds: dict[str, Kind] = {
         name: "text" if field.is_text else "number" for name, field in zip(roles.feature_names, features, strict=True)
     }
-    weights = None if roles.weight is None else _read_weights(spec, content, roles.weight)
-    y = _read_labels(spec, roles, content)
+    weights = None if roles.weight is None else read_weights(spec.path, content, roles.weight)
+    y = read_labels(spec.path, roles, content)
     description = [f"{words}; {content.n_rows:,} rows", f"features: {_count_kinds(features)}"]
     if roles.targets:
         description.append(f"target{'s' * (len(roles.targets) > 1)} {', '.join(map(repr, roles.target_names[:20]))}")
-    groups = None if roles.groups is None else _read_groups(spec, content, roles.groups)
+    groups = None if roles.groups is None else read_groups(spec.path, content, roles.groups)
     if groups is not None:
         description.append(f"{np.unique(groups).size:,} groups")
     frame = _make_frame(roles, content)
@@ -351,41 +352,3 @@ def _make_frame(roles: Roles, content: Content) -> Any:
         for name, field in zip(names, features, strict=True)
     }
     return pd.DataFrame(data)
-
-
-def _read_labels(spec: FileSpec, roles: Roles, content: Content) -> NDArray[Any] | None:
-    if not roles.targets:
-        return None
-    for number, name in zip(roles.targets, roles.target_names, strict=True):
-        field = content.fields[number]
-        missing = np.flatnonzero(field.missing)
-        if missing.size:
-            problem = f"the target {name!r} is missing: fill it in or leave the row out"
-            raise MalformedLineError(spec.path, *content.locate(int(missing[0]), number), problem)
-        wrong = np.arange(1) if field.is_text else np.flatnonzero((field.values != 0.0) & (field.values != 1.0))
-        if len(roles.targets) > 1 and wrong.size:
-            found = field.objects()[wrong[:1]].tolist()[0]
-            problem = f"found {found!r} for {name!r}: several targets must hold zeros and ones"
-            raise MalformedLineError(spec.path, *content.locate(int(wrong[0]), number), problem)
-    fields = [content.fields[number] for number in roles.targets]
-    if len(fields) > 1:
-        return np.column_stack([field.values for field in fields]).astype(np.int64)
-    return fields[0].objects().astype(np.str_) if fields[0].is_text else restore_integers(fields[0].values.copy())
-
-
-def _read_groups(spec: FileSpec, content: Content, number: int) -> NDArray[Any]:
-    field = content.fields[number]
-    missing = np.flatnonzero(field.missing)
-    if missing.size:
-        problem = "the group is missing: fill it in (a value of its own for a row that belongs to no other)"
-        raise MalformedLineError(spec.path, *content.locate(int(missing[0]), number), problem)
-    return field.values.copy()
-
-
-def _read_weights(spec: FileSpec, content: Content, number: int) -> NDArray[np.float64]:
-    field = content.fields[number]
-    wrong = np.zeros(1, dtype=np.int64) if field.is_text else np.flatnonzero(~(field.values >= 0.0))
-    if wrong.size:
-        problem = "a weight must be a number, not negative: correct it, or name another column as weight"
-        raise MalformedLineError(spec.path, *content.locate(int(wrong[0]), number), problem)
-    return field.values.copy()

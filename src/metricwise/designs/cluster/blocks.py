@@ -14,7 +14,8 @@ from metricwise._typing import Indices
 from metricwise.clusters import list_chunks
 from metricwise.designs.cluster.connection import run_on_cluster
 from metricwise.designs.cluster.encoding import count_bytes
-from metricwise.designs.finite import find_non_finite
+from metricwise.designs.cluster.lost_workers import WorkerWatch, refuse_large_samples
+from metricwise.designs.finite import LARGEST, find_unusable
 from metricwise.memory import available_bytes
 
 _MAX_GATHERED_BYTES = 2**30
@@ -98,12 +99,12 @@ def persist_blocks(X: Any, client: Any) -> PersistedBlocks:
     """
     from dask import delayed
 
+    chunks = list_chunks(X)
+    refuse_large_samples(X, client)
     prepare = delayed(prepare_block, pure=False)
-    tasks = [prepare(block, number) for number, block in enumerate(list_chunks(X))]
+    tasks = [prepare(block, number) for number, block in enumerate(chunks)]
     futures = run_on_cluster(client, lambda: client.compute(tasks))
-    summaries: list[BlockSummary] = run_on_cluster(
-        client, lambda: client.gather(client.map(summarize_block, futures, pure=False))
-    )
+    summaries: list[BlockSummary] = run_on_cluster(client, lambda: _summarize_blocks(client, futures))
     filled = [k for k, block in enumerate(summaries) if block.n_samples > 0]
     if not filled:
         raise ValueError("X has no samples: all of its chunks are empty. Check how it was read or filtered")
@@ -115,6 +116,14 @@ def persist_blocks(X: Any, client: Any) -> PersistedBlocks:
         [block.n_samples for block in summaries],
         [str(name) for name in X.columns] if hasattr(X, "columns") else None,
     )
+
+
+def _summarize_blocks(client: Any, futures: list[Any]) -> list[BlockSummary]:
+    """Return what the coordinator must know of all chunks, once workers have computed them."""
+    summaries = client.map(summarize_block, futures, pure=False)
+    WorkerWatch(client).wait(summaries)
+    found: list[BlockSummary] = client.gather(summaries)
+    return found
 
 
 def prepare_block(block: Any, number: int) -> Any:
@@ -159,12 +168,14 @@ def _check_numeric_columns(frame: Any, number: int) -> None:
 
 
 def _check_finite(block: Any, number: int) -> None:
-    found = find_non_finite(block)
+    found = find_unusable(block)
     if found is not None:
+        value = "NaN" if np.isnan(found.value) else "infinity" if np.isinf(found.value) else f"{found.value:g}"
+        remedy = "fill or drop such samples first (X.fillna(...), X.dropna() or dask.array.nan_to_num(X))"
+        if np.isfinite(found.value):
+            remedy = f"learners compute with numbers up to {LARGEST:.2g}: scale the column down, or use its logarithm"
         raise ValueError(
-            f"X contains {'NaN' if np.isnan(found.value) else 'infinity'} in chunk {number}, sample {found.row} of it, "
-            f"column {found.column}: fill or drop such samples first (X.fillna(...), X.dropna() or "
-            "dask.array.nan_to_num(X))"
+            f"X contains {value} in chunk {number}, sample {found.row} of it, column {found.column}: {remedy}"
         )
 
 

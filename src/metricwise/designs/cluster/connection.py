@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from typing import Any, Self, TypeVar
 from urllib.parse import SplitResult, urlsplit
 
+from metricwise.designs.cluster.lost_workers import explain_killed_worker
+
 _TIMEOUT = 2.0  # seconds; a port behind a firewall does not answer at all
 
 T = TypeVar("T")
@@ -38,14 +40,19 @@ def run_on_cluster(client: Any, action: Callable[[], T]) -> T:
     ------
     SchedulerLostError
         If a future is cancelled, which happens when the scheduler forgets everything.
+    WorkerMemoryError
+        If a task has ended all workers that it was given to.
     """
     from distributed import CancelledError
+    from distributed.scheduler import KilledWorker
 
     try:
         with client.as_current():  # waiting, and the actors that are received, use the current client
             return action()
     except CancelledError as error:
         raise SchedulerLostError.caused_by(error) from error
+    except KilledWorker as error:
+        raise explain_killed_worker(error) from error
 
 
 def can_reach(addresses: Iterable[str]) -> bool:

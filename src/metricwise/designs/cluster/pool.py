@@ -17,6 +17,7 @@ import numpy as np
 from metricwise._typing import Indices
 from metricwise.designs.cluster.connection import SchedulerLostError, can_reach, connect_directly, run_on_cluster
 from metricwise.designs.cluster.encoding import count_bytes
+from metricwise.designs.cluster.lost_workers import WorkerMemoryError, WorkerWatch
 from metricwise.designs.cluster.messages import AnswerT, DataActor, DataT, Reply, Request
 
 _MAX_ATTEMPTS = 20
@@ -74,13 +75,17 @@ class WorkerPool(Generic[DataT]):
         if not len(chunks):
             return []
         failure: Exception | None = None
+        watch = WorkerWatch(self._client)
         for _ in range(_MAX_ATTEMPTS):
             try:
                 with connect_directly(self._client, self._is_reachable):
-                    return self._ask_once(chunks, make_request)
+                    return self._ask_once(chunks, make_request, watch)
+            except WorkerMemoryError:
+                raise
             except (OSError, RuntimeError) as error:
                 failure = error
                 self._check_scheduler(error)
+                watch.check()
                 self.forget_workers()
                 time.sleep(_RETRY_DELAY)
         raise ConnectionError(
@@ -98,15 +103,10 @@ class WorkerPool(Generic[DataT]):
 
     def run(self, action: Callable[[Any], T]) -> T:
         """Return the result of an action of the client; raise a ConnectionError if the cluster is lost."""
-        from distributed.scheduler import KilledWorker
-
         try:
             return run_on_cluster(self._client, lambda: action(self._client))
-        except KilledWorker as error:
-            raise ConnectionError(
-                f"workers of the Dask cluster were lost again and again during one task ({error}): look at their logs. "
-                "Most often they have too little memory for the chunks"
-            ) from error
+        except WorkerMemoryError:
+            raise
         except Exception as error:
             self._check_scheduler(error)
             raise
@@ -116,10 +116,13 @@ class WorkerPool(Generic[DataT]):
         return [len(handle.chunks) for handle in self._handles]
 
     def _ask_once(
-        self, chunks: Indices, make_request: Callable[[Sequence[int]], Request[DataT, AnswerT]]
+        self,
+        chunks: Indices,
+        make_request: Callable[[Sequence[int]], Request[DataT, AnswerT]],
+        watch: WorkerWatch,
     ) -> list[AnswerT]:
         if not self._handles or self._have_workers_joined():
-            self._handles = run_on_cluster(self._client, self._start_actors)
+            self._handles = run_on_cluster(self._client, lambda: self._start_actors(watch))
         pending = []
         for handle in self._handles:
             kept = [int(k) for k in chunks if int(k) in handle.chunks]
@@ -149,13 +152,10 @@ class WorkerPool(Generic[DataT]):
         self._checked_at = time.monotonic()
         return not set(self._client.ncores()) <= self._workers
 
-    def _start_actors(self) -> list[WorkerHandle]:
+    def _start_actors(self, watch: WorkerWatch) -> list[WorkerHandle]:
         """Make an actor on every worker that is to keep chunks, once Dask has computed all chunks."""
-        from distributed import wait
-        from distributed.scheduler import KilledWorker
-
         client = self._client
-        wait(self._futures)
+        watch.wait(self._futures)
         self._workers, self._checked_at = set(client.ncores()), time.monotonic()
         self._is_reachable = can_reach(self._workers)
         where = client.who_has(self._futures)
@@ -165,10 +165,8 @@ class WorkerPool(Generic[DataT]):
             preferred = {"workers": [address], "allow_other_workers": True}
             data = self._describe_data(chunks)
             started.append((client.submit(DataActor, *data, actor=True, pure=False, **preferred), chunks))
-        try:
-            return [WorkerHandle(future, future.result(), frozenset(chunks)) for future, chunks in started]
-        except KilledWorker as error:
-            raise ConnectionError("a worker was lost") from error
+        watch.wait([future for future, _ in started])
+        return [WorkerHandle(future, future.result(), frozenset(chunks)) for future, chunks in started]
 
     def _check_scheduler(self, error: BaseException) -> None:
         """Raise a SchedulerLostError if the scheduler is lost, or has forgotten the chunks."""

@@ -27,7 +27,8 @@ from metricwise.decisions.out_of_fold import DEFAULT_FOLDS, NO_SAMPLES
 from metricwise.decisions.scoring import log_odds
 from metricwise.decisions.tasks import Multilabel
 from metricwise.decisions.training_data import TrainingData, validate_weights
-from metricwise.estimators.inputs import restore_on_error, validate_samples
+from metricwise.estimators.guarded_fit import guard_fit
+from metricwise.estimators.inputs import validate_samples
 from metricwise.estimators.routing import RoutesGroups
 from metricwise.measures import Averaged
 from metricwise.measures.averages import Average
@@ -109,7 +110,7 @@ class MultiLabelClassifier(RoutesGroups, ClassifierMixin, BaseEstimator):
         self._validate_params()
         self._check_rule()
         self._check_routing(sample_weight=sample_weight, groups=groups)
-        with restore_on_error(self), show_progress(type(self).__name__, self.verbose):
+        with guard_fit(self), show_progress(type(self).__name__, self.verbose):
             X = validate_samples(self, X)
             labels = validate_label_matrix(y)
             if labels.shape[0] != X.shape[0]:

@@ -32,25 +32,6 @@ def record_warnings() -> Iterator[list[str]]:
     found += _describe(caught)
 
 
-@contextmanager
-def show_warnings_once(hidden: tuple[type[Warning], ...] = ()) -> Iterator[None]:
-    """Show each distinct warning of the block once, after the block: models of an ensemble repeat them.
-
-    Parameters
-    ----------
-    hidden : tuple of type
-        Warnings that are not shown.
-    """
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        for category in hidden:
-            warnings.simplefilter("ignore", category)
-        yield
-    distinct = {text: one for one, text in zip(caught, map(_describe_one, caught), strict=True)}
-    for one in distinct.values():
-        warnings.warn(one.message, stacklevel=5)
-
-
 class FoldRecord(NamedTuple):
     """What is kept of a fold beside its scores: the model, if wanted, the warnings of a worker process, and seconds."""
 

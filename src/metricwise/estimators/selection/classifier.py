@@ -23,9 +23,10 @@ from metricwise.decisions.learning_curve import Extrapolation, extrapolate
 from metricwise.decisions.task import Task
 from metricwise.decisions.tasks import make_task
 from metricwise.decisions.training_data import TrainingData, prepare_data, validate_target, validate_weights
-from metricwise.estimators.inputs import restore_on_error
+from metricwise.estimators.guarded_fit import guard_fit, warn_once_per_cause
+from metricwise.estimators.numbers import refuse_huge_numbers
 from metricwise.estimators.routing import RoutesGroups, pass_to_own_learners
-from metricwise.estimators.selection.candidate_warnings import record_warnings, show_warnings_once
+from metricwise.estimators.selection.candidate_warnings import record_warnings
 from metricwise.estimators.selection.candidates.candidate import Problem
 from metricwise.estimators.selection.candidates.portfolio import make_portfolio
 from metricwise.estimators.selection.clock import Clock, run_within
@@ -44,7 +45,6 @@ from metricwise.estimators.selection.explanation import (
 from metricwise.estimators.selection.final_decision import decide
 from metricwise.estimators.selection.final_training import FinalModels, fit_final, keep_affordable
 from metricwise.estimators.selection.halving import Outcome, SuccessiveHalving
-from metricwise.estimators.selection.numbers import refuse_huge_numbers
 from metricwise.estimators.selection.profile import Profile, recognise_columns, validate_columns
 from metricwise.estimators.selection.schedule import Schedule
 from metricwise.estimators.thresholded import ThresholdedClassifier
@@ -236,7 +236,7 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
         self._validate_params()
         self._check_routing(sample_weight=sample_weight, groups=groups)
         clock, measure = Clock(self.time_budget), get_measure(self.measure)
-        with restore_on_error(self), show_progress(type(self).__name__, self.verbose) as stage:
+        with guard_fit(self), show_progress(type(self).__name__, self.verbose) as stage:
             columns = Columns() if self._has_own_candidates else recognise_columns(X)
             X = self._validate_samples(X, reset=True)
             labels = self._validate_target(y, X.shape[0])
@@ -318,7 +318,7 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
         halving.progress.show_final(outcome.runs, mixture.runs)
         # A candidate of ours is selected by its scores, whatever its surrogate is: the leaderboard has the warning.
         hidden = () if self._has_own_candidates else (DegenerateOptimumWarning,)
-        with show_warnings_once(hidden):
+        with warn_once_per_cause(hidden):
             final = fit_final(halving, outcome, mixture)
         self._ensemble = final.ensemble
         models = self._ensemble.models

@@ -27,10 +27,10 @@ from metricwise.decisions.targets import classes_of, count_classes, sample_weigh
 from metricwise.designs import make_design
 from metricwise.designs.cluster.source import DaskSource
 from metricwise.estimators.checkpoints import Checkpoint, check_writable, digest, settings_of
+from metricwise.estimators.guarded_fit import guard_fit
 from metricwise.estimators.inputs import (
     data_of_cluster,
     refuse_dask_in_order,
-    restore_on_error,
     set_feature_names,
     validate_samples,
 )
@@ -57,6 +57,7 @@ from metricwise.solvers.point_updates import PointSettings, Schedule, StreamLear
 from metricwise.solvers.stream_state import StreamState
 
 _LOG = logging.getLogger("metricwise")
+_LARGEST = 1e300  # of the features: sums of some remain finite
 
 
 def report_progress(callback: Callable[[StreamEntry], Any] | None, entry: StreamEntry) -> bool:
@@ -79,8 +80,8 @@ class StreamingClassifier(LinearClassifier):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "measure": "no_validation",
-        "eta0": [Interval(Real, 0.0, None, closed="neither")],
-        "alpha": [Interval(Real, 0.0, None, closed="left")],
+        "eta0": [Interval(Real, 1e-100, 1e100, closed="both")],
+        "alpha": [Interval(Real, 0.0, 1e100, closed="both")],
         "schedule": [StrOptions({"adaptive", "paper"})],
         "prior": [Interval(Real, 0.0, 1.0, closed="neither"), None],
         "threshold": [StrOptions({"stream"}), Interval(Real, None, None, closed="neither")],
@@ -213,10 +214,10 @@ class StreamingClassifier(LinearClassifier):
         measure = self._check_measure()
         X, y, sample_weight = data_of_cluster(self, X, y, sample_weight, client)
         on_cluster = isinstance(X, DaskSource)
-        with restore_on_error(self), show_progress(type(self).__name__, self.verbose):
+        with guard_fit(self), show_progress(type(self).__name__, self.verbose):
             # Contiguous samples: in random order, every entry of a sample that is spread over memory has to be waited
             # for.
-            X, y = validate_samples(self, X, y, least=2, order="C", chunks=on_cluster)
+            X, y = validate_samples(self, X, y, least=2, order="C", chunks=on_cluster, largest=_LARGEST)
             weights = sample_weights_of(X, y, sample_weight, None)
             classes = classes_of(y, weights)
             self._check_positive_class(measure, classes, count_classes(y, classes))
@@ -271,7 +272,7 @@ class StreamingClassifier(LinearClassifier):
         measure = self._check_measure()
         model = vars(self).get("_model")
         classes = check_chunk_labels(y, classes, None if model is None else model.classes)
-        with restore_on_error(self):
+        with guard_fit(self):
             if model is None:
                 model = StreamModel(measure, classes, self._start(self._plan(measure), X, y, classes))
             plan = self._plan(model.measure)
@@ -295,7 +296,7 @@ class StreamingClassifier(LinearClassifier):
         """Return valid samples, positives and weights; raise before anything is learnt from them otherwise."""
         # Contiguous samples, as sums in another order would make a difference between one way to cut a stream and
         # another.
-        X, y = validate_samples(self, X, y, reset=False, order="C")
+        X, y = validate_samples(self, X, y, reset=False, order="C", largest=_LARGEST)
         check_chunk_labels(y, None, classes)
         return Chunk(X, self._positives(y, classes), check_sample_weight(sample_weight, X, allow_all_zero_weights=True))
 
@@ -325,7 +326,7 @@ class StreamingClassifier(LinearClassifier):
         measure = self._check_measure()
         reader = ChunkReader(source, options)
         plan = replace(self._plan(measure), n_passes=check_n_passes(n_passes, reader))
-        with restore_on_error(self), show_progress(type(self).__name__, self.verbose):
+        with guard_fit(self), show_progress(type(self).__name__, self.verbose):
             plan = self._add_checkpoint(plan, lambda: [plan.n_passes, np.array(classes).tolist(), *reader.identity()])
             X, y, _ = reader.first()
             labels = first_classes(reader, reader.first_labels(), classes)

@@ -24,13 +24,14 @@ from metricwise.decisions.decision import check_threshold
 from metricwise.decisions.groups import validate_groups
 from metricwise.decisions.targets import classes_of, count_classes, sample_weights_of
 from metricwise.designs import Design, make_design
+from metricwise.designs.finite import LARGEST
 from metricwise.designs.kernel_function import PRECOMPUTED, KernelFunction
 from metricwise.estimators.checkpoints import digest, settings_of
+from metricwise.estimators.guarded_fit import guard_fit
 from metricwise.estimators.inputs import (
     data_of_cluster,
     is_chunked,
     refuse_chunks,
-    restore_on_error,
     training_order,
     validate_samples,
 )
@@ -49,6 +50,7 @@ from metricwise.solvers.loop import Callback
 from metricwise.threads import available_threads
 
 ABOVE_ZERO = Interval(Real, 0.0, None, closed="neither")
+COST = Interval(Real, 1e-30, 1e30, closed="both")  # beyond, products with features and weights leave double precision
 AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
 
 _FINITE = Interval(Real, None, None, closed="neither")
@@ -96,13 +98,13 @@ class BatchClassifier(LinearClassifier):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "measure": "no_validation",
-        "C": [ABOVE_ZERO],
+        "C": [COST],
         "threshold": [StrOptions({"cv", "train"}), _FINITE],
         "tol": [ABOVE_ZERO],
         "max_iter": [AT_LEAST_ONE],
         "max_seconds": [ABOVE_ZERO, None],
         "fit_intercept": ["boolean"],
-        "intercept_scaling": [ABOVE_ZERO],
+        "intercept_scaling": [COST],
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "multi_class": [StrOptions({"ovr", "off"}), None],
         "pos_label": "no_validation",
@@ -158,7 +160,7 @@ class BatchClassifier(LinearClassifier):
         self._validate_params()
         measure = get_measure(self.measure)
         check_trainable(measure, self)
-        with restore_on_error(self), show_progress(type(self).__name__, self.verbose):
+        with guard_fit(self), show_progress(type(self).__name__, self.verbose):
             classes, plan, fits = self._train(measure, X, y, sample_weight, groups, client)
         # Only now, so that a failed fit leaves the model as it was.
         self.measure_, self.classes_ = measure, classes
@@ -171,7 +173,9 @@ class BatchClassifier(LinearClassifier):
     ) -> tuple[Labels, TrainingPlan, list[BinaryFit]]:
         """Return the classes, the plan, and the solution and threshold of every binary problem."""
         X, y, sample_weight = data_of_cluster(self, X, y, sample_weight, client)
-        X, y = validate_samples(self, X, y, least=2, order=training_order(X), chunks=trains_on(self, "disk"))
+        X, y = validate_samples(
+            self, X, y, least=2, order=training_order(X), chunks=trains_on(self, "disk"), largest=LARGEST
+        )
         weights = sample_weights_of(X, y, sample_weight, self.class_weight)
         classes = classes_of(y, weights)
         self._check_positive_class(measure, classes, count_classes(y, classes))

@@ -19,6 +19,7 @@ from metricwise.decisions.targets import classes_of
 from metricwise.designs.cluster.blocks import persist_blocks
 from metricwise.designs.cluster.labelled import ClusterData
 from metricwise.designs.cluster.source import DaskSource
+from metricwise.designs.finite import LARGEST
 from metricwise.designs.remote_design import LabelledData, LocalData, RemoteDesign
 from metricwise.estimators.inputs import data_of_cluster, validate_samples
 from metricwise.estimators.svm.base import KERNEL_ATTRIBUTES, BatchClassifier
@@ -282,7 +283,7 @@ class MultivariateSVC(BatchClassifier):
         """Return the samples with their labels, where they are, and the classes."""
         if not is_dask(X):
             X, y, _ = data_of_cluster(self, X, y, None, client)
-            X, y = validate_samples(self, X, y, least=2, chunks=True)
+            X, y = validate_samples(self, X, y, least=2, chunks=True, largest=LARGEST)
             classes = classes_of(y, np.ones(len(y)))
             return LocalData(self._make_design(X), np.searchsorted(classes, y)), classes
         blocks = persist_blocks(X, running_client(client))

@@ -14,7 +14,7 @@ from metricwise._state import StoredState
 from metricwise._typing import Floats
 from metricwise.designs import Design, make_design
 from metricwise.estimators.inputs import validate_samples
-from metricwise.estimators.svm.base import ABOVE_ZERO, AT_LEAST_ONE, BatchClassifier
+from metricwise.estimators.svm.base import AT_LEAST_ONE, COST, BatchClassifier
 from metricwise.estimators.svm.sparse_training import (
     SparseCodingSettings,
     encode,
@@ -154,9 +154,9 @@ class SparseCodingClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     __stored_state__: ClassVar[StoredState] = BatchClassifier.__stored_state__.extend("dictionary_")
     _parameter_constraints: ClassVar[dict[str, Any]] = BatchClassifier._parameter_constraints | {
         "n_atoms": [AT_LEAST_ONE, None],
-        "C1": [ABOVE_ZERO],
-        "C2": [ABOVE_ZERO],
-        "C3": [ABOVE_ZERO],
+        "C1": [COST],
+        "C2": [COST],
+        "C3": [COST],
         "variant": [StrOptions({"joint", "fixed", "reconstruct", "paper"})],
         "refit": ["boolean"],
     }

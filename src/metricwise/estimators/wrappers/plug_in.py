@@ -32,7 +32,8 @@ from metricwise.decisions.tasks import make_task, task_of_classes
 from metricwise.decisions.training_data import TrainingData, prepare_data, validate_target, validate_weights
 from metricwise.decisions.weighting import takes_weights
 from metricwise.designs.cluster.source import DaskSource
-from metricwise.estimators.inputs import chunks_of_cluster, copy_feature_names, restore_on_error, validate_samples
+from metricwise.estimators.guarded_fit import guard_fit
+from metricwise.estimators.inputs import chunks_of_cluster, copy_feature_names, validate_samples
 from metricwise.estimators.lazy_predictions import lazy_labels, lazy_probabilities, lazy_scores
 from metricwise.estimators.routing import RoutesGroups
 from metricwise.estimators.thresholded import ThresholdedClassifier
@@ -239,7 +240,7 @@ class PlugInClassifier(RoutesGroups, MetaEstimatorMixin, ThresholdedClassifier, 
         self._check_routing(sample_weight=sample_weight, groups=groups)
         self._refuse_learner(X)
         X, y, sample_weight = chunks_of_cluster(X, y, sample_weight, client)
-        with restore_on_error(self), show_progress(type(self).__name__, self.verbose):
+        with guard_fit(self), show_progress(type(self).__name__, self.verbose):
             X, labels = self._validate(X, y)
             weights = self._validate_weights(sample_weight, X)
             task = self._make_task(labels, weights, measure, is_sparse=issparse(y))

@@ -19,12 +19,14 @@ from metricwise._typing import Floats, Labels
 from metricwise.decisions.executors import LocalExecutor
 from metricwise.decisions.training_data import TrainingData, prepare_data, validate_two_classes
 from metricwise.decisions.weighting import takes_weights, weight_setting
-from metricwise.estimators.inputs import copy_feature_names, restore_on_error
+from metricwise.estimators.guarded_fit import guard_fit
+from metricwise.estimators.inputs import copy_feature_names
+from metricwise.estimators.numbers import refuse_huge_numbers
 from metricwise.estimators.routing import RoutesGroups, pass_to_own_learners
 from metricwise.estimators.selection.columns import Columns
-from metricwise.estimators.selection.numbers import refuse_huge_numbers
 from metricwise.estimators.selection.preprocessing import number_maker, transform_as_fitted
 from metricwise.estimators.selection.profile import Profile, recognise_columns, validate_columns
+from metricwise.estimators.svm.base import COST
 from metricwise.estimators.svm.multivariate_svc import MultivariateSVC
 from metricwise.estimators.thresholded import ThresholdedClassifier
 from metricwise.estimators.wrappers.adapted.adaptation import Adaptation, AdaptationPlan, adapt
@@ -170,9 +172,9 @@ class AdaptedSVC(RoutesGroups, MetaEstimatorMixin, ThresholdedClassifier, NamedE
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "measure": "no_validation",
         "estimators": [StrOptions({"default"}), list, tuple],
-        "C": [Interval(Real, 0.0, None, closed="neither")],
+        "C": [COST],
         "use_features": ["boolean"],
-        "feature_scaling": [Interval(Real, 0.0, None, closed="neither")],
+        "feature_scaling": [COST],
         "prefit": ["boolean"],
         "tol": [Interval(Real, 0.0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -284,7 +286,7 @@ class AdaptedSVC(RoutesGroups, MetaEstimatorMixin, ThresholdedClassifier, NamedE
         check_trainable(measure, "AdaptedSVC")
         given = self._check_given_inputs()
         self._check_routing(sample_weight=sample_weight, groups=groups)
-        with restore_on_error(self), show_progress(type(self).__name__, self.verbose):
+        with guard_fit(self), show_progress(type(self).__name__, self.verbose):
             task, X, y, weights = validate_two_classes(X, y, sample_weight, measure, self.pos_label, "AdaptedSVC")
             if given is not None:
                 self._check_given(given, task.classes, weights)

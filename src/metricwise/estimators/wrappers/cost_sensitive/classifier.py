@@ -14,7 +14,8 @@ from metricwise.decisions.executors import LocalExecutor
 from metricwise.decisions.fitting import FittedModel
 from metricwise.decisions.scoring import gives_probabilities
 from metricwise.decisions.training_data import prepare_data, validate_two_classes
-from metricwise.estimators.inputs import refuse_dask, restore_on_error
+from metricwise.estimators.guarded_fit import guard_fit
+from metricwise.estimators.inputs import refuse_dask
 from metricwise.estimators.wrappers.cost_sensitive.iterations import (
     WeightingPlan,
     decide_for_final,
@@ -216,7 +217,7 @@ class CostSensitiveClassifier(PlugInClassifier):
         require_weights(self.estimator)
         has_probabilities = gives_probabilities(self.estimator)
         refuse_dask(self, X)
-        with restore_on_error(self), show_progress(type(self).__name__, self.verbose):
+        with guard_fit(self), show_progress(type(self).__name__, self.verbose):
             who = "CostSensitiveClassifier"
             task, X, y, weights = validate_two_classes(X, y, sample_weight, measure, self.pos_label, who)
             data = prepare_data(task, X, y, weights, self.cv, groups)

@@ -1,0 +1,123 @@
+"""Workers of a Dask cluster that are lost because they have too little memory.
+
+Dask restarts such a worker and gives the same task to the next one, several times over, before it reports a task that
+kills workers. The memory of the workers is watched meanwhile, so that the first loss of that kind ends the wait. The
+loss of a worker with memory to spare does not: Dask computes its chunks again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from metricwise.memory import format_megabytes
+
+_INTERVAL = 0.5  # seconds between two looks at the workers
+_FULL = 0.8  # share of its limit from which on Dask gives a worker no more tasks
+_HALF_FULL = 0.5  # memory may fill up between two reports of a worker: two such losses have the same cause
+_REMEDY = (
+    "give each worker more memory (memory_limit of LocalCluster or dask worker), make the chunks smaller "
+    "(X.rechunk, repartition), or use float32"
+)
+
+
+class WorkerMemoryError(ConnectionError):
+    """Workers of a Dask cluster have too little memory for their chunks."""
+
+
+class WorkerMemory(NamedTuple):
+    """The most bytes that a worker has reported, and its limit; 0 if it has none."""
+
+    held: int
+    limit: int
+
+
+class WorkerWatch:
+    """Watches the workers while tasks run.
+
+    Parameters
+    ----------
+    client : distributed.Client
+        Knows the workers.
+    """
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self._known: dict[str, WorkerMemory] = {}
+        self._lost: dict[str, WorkerMemory] = {}
+
+    def wait(self, futures: Sequence[Any]) -> None:
+        """Wait for tasks; raise a WorkerMemoryError as soon as a worker is lost that had filled its memory."""
+        from distributed import wait
+
+        self.check()
+        while True:
+            try:
+                wait(futures, timeout=_INTERVAL)
+                return
+            except TimeoutError:
+                self.check()
+
+    def check(self) -> None:
+        """Raise a WorkerMemoryError if workers were lost since the last call that had filled their memory."""
+        present = self._read_memory()
+        gone = {address: self._known[address] for address in self._known.keys() - present.keys()}
+        self._lost |= {address: found for address, found in gone.items() if found.held > _HALF_FULL * found.limit > 0}
+        self._known = {
+            address: WorkerMemory(max(found.held, self._known.get(address, found).held), found.limit)
+            for address, found in present.items()
+        }
+        if len(self._lost) > 1 or any(found.held > _FULL * found.limit for found in self._lost.values()):
+            address, found = max(self._lost.items(), key=lambda item: item[1].held / item[1].limit)
+            raise WorkerMemoryError(
+                f"the Dask worker {address} was lost while it computed chunks of X: it held "
+                f"{format_megabytes(found.held)} when it last reported, of {format_megabytes(found.limit)} that it may "
+                f"take: {_REMEDY}"
+            )
+
+    def _read_memory(self) -> dict[str, WorkerMemory]:
+        found = _ask_scheduler(self._client)
+        return self._known if found is None else {address: WorkerMemory(*numbers) for address, numbers in found.items()}
+
+
+def _ask_scheduler(client: Any) -> dict[str, tuple[int, int]] | None:
+    """Return bytes held and limit of every worker; None if the scheduler is lost, which other requests report."""
+    try:
+        found: dict[str, tuple[int, int]] = client.run_on_scheduler(_list_memory)
+    except OSError:
+        return None
+    return found
+
+
+def _list_memory(dask_scheduler: Any) -> dict[str, tuple[int, int]]:
+    """Return bytes held and limit of every worker: runs on the scheduler."""
+    return {
+        address: (int(worker.metrics.get("memory", 0)), int(worker.memory_limit or 0))
+        for address, worker in dask_scheduler.workers.items()
+    }
+
+
+def refuse_large_samples(X: Any, client: Any) -> None:
+    """Raise a WorkerMemoryError if a Dask array takes more memory than all workers together have.
+
+    The size of sparse chunks and of data frames is not known before they are computed.
+    """
+    import numpy as np
+
+    if not isinstance(getattr(X, "_meta", None), np.ndarray) or not X.dtype.itemsize:
+        return
+    limits = [limit for _, limit in (_ask_scheduler(client) or {}).values()]
+    if limits and all(limits) and X.nbytes > sum(limits):
+        raise WorkerMemoryError(
+            f"X takes {format_megabytes(X.nbytes)}, and the {len(limits)} workers of the Dask cluster have "
+            f"{format_megabytes(sum(limits))} of memory together: {_REMEDY}"
+        )
+
+
+def explain_killed_worker(error: Exception) -> WorkerMemoryError:
+    """Return an error for Dask's report of a task that kills every worker."""
+    worker = getattr(getattr(error, "last_worker", None), "address", "unknown")
+    return WorkerMemoryError(
+        f"every Dask worker that computed one of the tasks was lost, the last was {worker}. Most often the workers "
+        f"have too little memory for the chunks: {_REMEDY}; their logs show it"
+    )
