@@ -60,7 +60,7 @@ _HAZARDS: dict[str, Any] = {
 }
 
 
-# ------------------------------------------------------------------------------------------------------------ the archive
+# ---------------------------------------------------------------------------------------------------------- the archive
 
 
 def read_archive(path: Path) -> tuple[bytes, Any, Arrays]:
@@ -86,7 +86,7 @@ def write_archive(header: bytes, model: Any, arrays: Arrays) -> bytes:
     return body + hashlib.sha256(body).hexdigest().encode("ascii")
 
 
-# ------------------------------------------------------------------------------------------------------------- the changes
+# ---------------------------------------------------------------------------------------------------------- the changes
 
 
 def _find_places(value: Any) -> list[tuple[Any, Any]]:
@@ -154,7 +154,7 @@ def change_list(entries: Entries, arrays: Arrays, random: Random) -> None:
     places = [home[key] for home, key in _find_places(entries) if isinstance(home[key], list) and home[key]]
     if not places:
         return
-    chosen, at = _draw(random, places), None
+    chosen = _draw(random, places)
     at = int(random.integers(len(chosen)))
     way = int(random.integers(4))
     if way == 0:
@@ -228,7 +228,6 @@ def reshape_array(entries: Entries, arrays: Arrays, random: Random) -> None:
 def repeat_array(entries: Entries, arrays: Arrays, random: Random) -> None:
     """Let thousands of entries name one array."""
     number = _draw(random, sorted(arrays))
-    entries[:0] = []  # references of other entries stay right: new entries follow
     last = entries.pop()
     start = len(entries)
     entries += [{"kind": "array", "number": number} for _ in range(4000)]

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 import metricwise as mw
 
@@ -40,6 +41,8 @@ def _use(path: Path, samples: Any, labels: Any) -> str:
     except BaseException as error:
         return f"error at load: {error!r}"[:300]
     try:
+        # Threads of the parent process do not exist in this one, and OpenMP would wait for them.
+        threadpool_limits(1)
         for method in ("predict", "decision_function", "predict_proba"):
             if hasattr(model, method):
                 getattr(model, method)(samples)

@@ -85,7 +85,10 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        os.replace(temporary, path)
+            if fcntl is not None:
+                os.replace(temporary, path)  # while it is locked: nobody takes it for abandoned
+        if fcntl is None:
+            os.replace(temporary, path)  # Windows renames no open file
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise

@@ -10,14 +10,13 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from metricwise._sklearn import HELD_CLASSES
 from metricwise.persistence.names import OWN, find_value, get_name, is_own, make_table, refuse
 from metricwise.persistence.schemas import SCHEMAS
 from metricwise.registry import entry_of
 
 BUNCH = "sklearn.utils.Bunch"  # the models inside another, by their names
 
-CLASSES = make_table((*SCHEMAS, BUNCH, HELD_CLASSES["TreePredictor"]))
+CLASSES = make_table((*SCHEMAS, BUNCH))
 
 
 def get_class_name(cls: type) -> str | None:

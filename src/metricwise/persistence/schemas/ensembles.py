@@ -233,6 +233,14 @@ SCHEMAS: dict[str, Schema] = {
         relate=_check_histogram_boosting,
     ),
     "sklearn.ensemble.RandomForestClassifier": _describe_forest("DecisionTreeClassifier"),
+    # `metricwise.persistence.compiled` checks its nodes.
+    HELD_CLASSES["TreePredictor"]: Schema(
+        always={
+            "nodes": lambda value, sizes: isinstance(value, np.ndarray),
+            "raw_left_cat_bitsets": array("uint32", "*", 8),
+            "binned_left_cat_bitsets": array("uint32", "*", 8),
+        }
+    ),
     HELD_CLASSES["_BinMapper"]: Schema(
         {
             "is_categorical_": array("uint8", "B"),
