@@ -46,7 +46,8 @@ def _use(path: Path, samples: Any, labels: Any) -> str:
         for method in ("predict", "decision_function", "predict_proba"):
             if hasattr(model, method):
                 getattr(model, method)(samples)
-        model.score(samples, labels)
+        if hasattr(model, "score"):  # the last step of a pipeline may be a transformer now
+            model.score(samples, labels)
     except ValueError as error:
         return f"unclear error: {error!r}"[:300] if _UNCLEAR.search(str(error)) else REPORTED
     except BaseException as error:

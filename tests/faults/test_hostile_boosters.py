@@ -123,8 +123,8 @@ def _find_entry(tree: dict[str, Any], name: str) -> dict[str, Any]:
         ("StoredBooster", "settings", {"is": "dict", "items": [["train_dir", "/tmp"]]}, "a booster sets 'train_dir'"),
         ("BoostedTrees", "link", "softplus", "boosted trees are damaged"),
         ("BoostedTrees", "link", "softmax", "boosted trees are damaged"),
-        ("BoostedTrees", "trees", "none", "boosted trees are damaged"),
-        ("BoostedTrees", "samples", "none", "boosted trees are damaged"),
+        ("BoostedTrees", "trees", "none", "'trees' of a BoostedTrees is damaged"),
+        ("BoostedTrees", "samples", "none", "'samples' of a BoostedTrees is damaged"),
     ],
 )
 def test_invalid_fields_are_refused(

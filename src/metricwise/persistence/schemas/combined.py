@@ -212,7 +212,7 @@ SCHEMAS: dict[str, Schema] = {
         {"label_binarizer_": of_class("LabelBinarizer"), "classes_": labels, "estimators_": listed(predictor)},
         relate=_check_rest,
     ),
-    HELD_CLASSES["_ConstantPredictor"]: Schema({"y_": array("number", 1)}, relate=_check_constant),
+    HELD_CLASSES["_ConstantPredictor"]: Schema(always={"y_": array("number", 1)}, relate=_check_constant),
     "sklearn.multioutput.ClassifierChain": Schema(
         {
             **_F,

@@ -186,7 +186,7 @@ SCHEMAS: dict[str, Schema] = {
         relate=_check_calibrated,
     ),
     HELD_CLASSES["_CalibratedClassifier"]: Schema(
-        {
+        always={
             "estimator": predictor,
             "calibrators": listed(of_class("_SigmoidCalibration", "IsotonicRegression", "_TemperatureScaling")),
             "classes": labels,
@@ -194,8 +194,8 @@ SCHEMAS: dict[str, Schema] = {
         },
         relate=_check_calibration,
     ),
-    HELD_CLASSES["_SigmoidCalibration"]: Schema({"a_": real(), "b_": real()}),
-    HELD_CLASSES["_TemperatureScaling"]: Schema({"beta_": real(0.0)}),
+    HELD_CLASSES["_SigmoidCalibration"]: Schema(always={"a_": real(), "b_": real()}),
+    HELD_CLASSES["_TemperatureScaling"]: Schema(always={"beta_": real(0.0)}),
     "sklearn.discriminant_analysis.LinearDiscriminantAnalysis": Schema(
         _DISCRIMINANT,
         {

@@ -245,7 +245,7 @@ OWN_SCHEMAS: dict[str, Schema] = {
     ),
     "Categories": Schema(),
     "Chain": Schema(
-        {
+        always={
             "n_features": size("F"),
             "order": array("int64", "L"),
             "models": listed(_learner, "L"),
@@ -255,7 +255,7 @@ OWN_SCHEMAS: dict[str, Schema] = {
         },
         relate=_check_chain,
     ),
-    "Constant": Schema({"probability": real(0.0, 1.0), "classes_": labels}, relate=_check_constant),
+    "Constant": Schema(always={"probability": real(0.0, 1.0), "classes_": labels}, relate=_check_constant),
     "CostSensitiveClassifier": Schema(
         _DECIDED
         | _INTERVAL
@@ -302,6 +302,12 @@ OWN_SCHEMAS: dict[str, Schema] = {
         _LABELS | {"chains_": listed(of_class("Chain")), "orders_": listed(array("int64", "L"))},
         {**_MAYBE_FEATURES, "_seed": either(nothing, whole())},
         relate=_check_chains,
+    ),
+    # `metricwise.persistence.boosters.checks` relates its trees, features and classes.
+    "StoredBooster": Schema(
+        {"n_features_in_": size("F"), "classes_": labels, "boosted_trees_": of_class("BoostedTrees")},
+        {"feature_importances_": either(array("float", "F"), array("int", "F"))},
+        parameters={"learner": any_text, "settings": either(nothing, mapped(any_text, data))},
     ),
     "TextEncoder": Schema(
         {**_F, "encoders_": listed(of_class("Pipeline"), "F")},
