@@ -43,7 +43,7 @@ _LINEAR: dict[str, Check] = {
     "coef_": matrix("R", "F"),
     "intercept_": either(array("float", "R"), real()),
 }
-_COUNT = either(whole(), array("int", "*"), array("int", "*", "*", "*"))
+_COUNT = either(whole(), *(array("int", *["*"] * n_dimensions) for n_dimensions in (1, 3, 4)))
 _LOSSES = (
     "hinge",
     "log_loss",
