@@ -116,10 +116,10 @@ def _find_entry(tree: dict[str, Any], name: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("cls", "field", "value", "message"),
     [
-        ("StoredBooster", "n_features_in_", 1, "boosted trees are damaged"),
-        ("StoredBooster", "n_features_in_", 2.5, "boosted trees are damaged"),
-        ("StoredBooster", "boosted_trees_", None, "boosted trees are damaged"),
-        ("StoredBooster", "learner", 3, "a booster is damaged"),
+        ("StoredBooster", "n_features_in_", 1, "StoredBooster is damaged|boosted trees are damaged"),
+        ("StoredBooster", "n_features_in_", 2.5, "StoredBooster is damaged|boosted trees are damaged"),
+        ("StoredBooster", "boosted_trees_", None, "StoredBooster is damaged|boosted trees are damaged"),
+        ("StoredBooster", "learner", 3, "StoredBooster is damaged|a booster is damaged"),
         ("StoredBooster", "settings", {"is": "dict", "items": [["train_dir", "/tmp"]]}, "a booster sets 'train_dir'"),
         ("BoostedTrees", "link", "softplus", "boosted trees are damaged"),
         ("BoostedTrees", "link", "softmax", "boosted trees are damaged"),
