@@ -18,7 +18,8 @@ from sklearn.utils import _safe_indexing as take_samples
 from sklearn.utils._metadata_requests import SIMPLE_METHODS
 
 # Constraints of parameters, which `BaseEstimator._validate_params` reads from `_parameter_constraints`.
-from sklearn.utils._param_validation import HasMethods, Interval, Options, StrOptions
+# One constraint of a parameter as an object, which shows whether a stored value satisfies it.
+from sklearn.utils._param_validation import HasMethods, Interval, Options, StrOptions, make_constraint
 
 # `set_params` of estimators by the names they have in a list, as in `VotingClassifier`.
 from sklearn.utils.metaestimators import _BaseComposition as NamedEstimatorsMixin
@@ -35,14 +36,20 @@ from sklearn.utils.validation import _check_sample_weight
 # The number of samples of whatever a learner takes: arrays, sparse matrices, data frames, lists.
 from sklearn.utils.validation import _num_samples as count_samples
 
-# Private classes that fitted models of scikit-learn contain, by module: model files name these classes.
+# Private classes that fitted models of scikit-learn contain: model files name these classes.
 HELD_CLASSES = {
-    "sklearn.calibration": "_CalibratedClassifier _SigmoidCalibration _TemperatureScaling",
-    "sklearn.compose._column_transformer": "_RemainderColsList",  # until 1.6
-    "sklearn.ensemble._hist_gradient_boosting.binning": "_BinMapper",
-    "sklearn.ensemble._hist_gradient_boosting.predictor": "TreePredictor",
-    "sklearn.multiclass": "_ConstantPredictor",
-    "sklearn.neural_network._stochastic_optimizers": "AdamOptimizer SGDOptimizer",
+    name.rpartition(".")[2]: name
+    for name in (
+        "sklearn.calibration._CalibratedClassifier",
+        "sklearn.calibration._SigmoidCalibration",
+        "sklearn.calibration._TemperatureScaling",
+        "sklearn.compose._column_transformer._RemainderColsList",  # until 1.6
+        "sklearn.ensemble._hist_gradient_boosting.binning._BinMapper",
+        "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
+        "sklearn.multiclass._ConstantPredictor",
+        "sklearn.neural_network._stochastic_optimizers.AdamOptimizer",
+        "sklearn.neural_network._stochastic_optimizers.SGDOptimizer",
+    )
 }
 # The losses of boosted trees: a model file stores their names, and loading makes them anew.
 HELD_LOSSES = {"sklearn._loss.loss": "ExponentialLoss HalfBinomialLoss HalfMultinomialLoss"}
@@ -138,6 +145,7 @@ __all__ = [
     "check_sample_weight",
     "check_weight_range",
     "count_samples",
+    "make_constraint",
     "take_samples",
     "tree_types",
     "votes_of_pairs",

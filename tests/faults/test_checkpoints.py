@@ -256,7 +256,7 @@ def test_paths_that_cannot_be_written_raise(tmp_path, training):
 def test_partial_files_of_killed_training_are_removed(tmp_path):
     """Files with similar names stay."""
     path = tmp_path / "r[u]n*"
-    partial = tmp_path / ".r[u]n*.abc.partial"
+    partial = tmp_path / ".r[u]n*.0123456789abcdef.partial"
     others = [tmp_path / ".run.abc.partial", tmp_path / "r[u]n*.partial", tmp_path / ".r[u]n*x.partial"]
     for file in (partial, *others):
         file.touch()

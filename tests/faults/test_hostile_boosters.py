@@ -116,15 +116,15 @@ def _find_entry(tree: dict[str, Any], name: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("cls", "field", "value", "message"),
     [
-        ("StoredBooster", "n_features_in_", 1, "boosted trees are damaged"),
-        ("StoredBooster", "n_features_in_", 2.5, "boosted trees are damaged"),
-        ("StoredBooster", "boosted_trees_", None, "boosted trees are damaged"),
-        ("StoredBooster", "learner", 3, "a booster is damaged"),
+        ("StoredBooster", "n_features_in_", 1, "StoredBooster is damaged|boosted trees are damaged"),
+        ("StoredBooster", "n_features_in_", 2.5, "StoredBooster is damaged|boosted trees are damaged"),
+        ("StoredBooster", "boosted_trees_", None, "StoredBooster is damaged|boosted trees are damaged"),
+        ("StoredBooster", "learner", 3, "StoredBooster is damaged|a booster is damaged"),
         ("StoredBooster", "settings", {"is": "dict", "items": [["train_dir", "/tmp"]]}, "a booster sets 'train_dir'"),
         ("BoostedTrees", "link", "softplus", "boosted trees are damaged"),
         ("BoostedTrees", "link", "softmax", "boosted trees are damaged"),
-        ("BoostedTrees", "trees", "none", "boosted trees are damaged"),
-        ("BoostedTrees", "samples", "none", "boosted trees are damaged"),
+        ("BoostedTrees", "trees", "none", "'trees' of a BoostedTrees is damaged"),
+        ("BoostedTrees", "samples", "none", "'samples' of a BoostedTrees is damaged"),
     ],
 )
 def test_invalid_fields_are_refused(

@@ -92,7 +92,10 @@ NEWER = "99.0"
             lambda entry: entry.update({"class": "sklearn.linear_model.LaterClassifier"}),
             "asks for 'sklearn.linear_mode",
         ),
-        (lambda entry: entry["fields"].update(predict="fast"), "'predict' is a method of RidgeClassifier"),
+        (
+            lambda entry: entry["fields"].update(predict="fast"),
+            "it sets 'predict', which a RidgeClassifier does not store",
+        ),
         (lambda entry: entry.update(kind="later"), "an entry of the unknown kind 'later'"),
     ],
     ids=["renamed parameter", "new class", "new attribute", "new kind"],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import hashlib
 import io
 import json
@@ -21,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metricwise.io.atomic import PARTIAL, atomic_file
+from metricwise.io.atomic import atomic_file, remove_abandoned
 from metricwise.solvers.saved import Arrays, join_parts, split_parts
 from metricwise.solvers.schema import StateError
 
@@ -128,8 +127,7 @@ class Checkpoint:
 
     def remove(self) -> None:
         """Remove the file of a finished training, and unfinished files of killed ones."""
-        for unfinished in glob.iglob(glob.escape(f".{self.path.name}.") + "*" + PARTIAL, root_dir=self.path.parent):
-            (self.path.parent / unfinished).unlink(missing_ok=True)
+        remove_abandoned(self.path)
         self.path.unlink(missing_ok=True)
 
     @contextmanager

@@ -1,22 +1,70 @@
-"""Files that are written as a whole or not at all."""
+"""Files that are written as a whole or not at all.
+
+An unfinished file has the name of its target with a dot before and ``.partial`` after it. Its writer holds a lock on
+it, which ends with the process: one that nobody holds is left over from an interrupted writer, and the next writer of
+the same target removes it.
+"""
 
 from __future__ import annotations
 
+import glob
 import os
 import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
+try:
+    import fcntl
+except ImportError:  # Windows, where an open file cannot be removed: there the removal itself shows who writes
+    fcntl = None  # type: ignore[assignment]
+
 PARTIAL = ".partial"  # how the names of unfinished files end
+_RANDOM_BYTES = 8  # in their names
+
+
+def remove_abandoned(path: Path) -> None:
+    """Remove what interrupted writers of a target left; files that others are writing stay."""
+    pattern = glob.escape(f".{path.name}.") + "[0-9a-f]" * (2 * _RANDOM_BYTES) + PARTIAL
+    for name in glob.iglob(pattern, root_dir=path.parent):
+        with suppress(OSError):
+            _remove_unless_locked(path.parent / name)
+
+
+def _remove_unless_locked(unfinished: Path) -> None:
+    if fcntl is None:
+        unfinished.unlink()
+        return
+    with unfinished.open("rb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # raises if its writer is alive
+        unfinished.unlink()
+
+
+def _create(path: Path) -> tuple[Path, BinaryIO]:
+    """Return a new unfinished file of a target, locked."""
+    while True:
+        temporary = path.parent / f".{path.name}.{secrets.token_hex(_RANDOM_BYTES)}{PARTIAL}"
+        file = temporary.open("x+b")
+        if fcntl is None:
+            return temporary, file
+        fcntl.flock(file, fcntl.LOCK_EX)
+        if temporary.exists():
+            return temporary, file
+        file.close()  # another writer took it for abandoned before it was locked
 
 
 @contextmanager
 def atomic_file(path: Path) -> Iterator[BinaryIO]:
     """Open a file for writing and reading that takes its name once it is complete and on disk.
 
-    Until then, and after any error, an existing file at the path stays unchanged.
+    Until then, and after any error, an existing file at the path stays unchanged. What interrupted writers of the same
+    path have left is removed first.
+
+    Raises
+    ------
+    FileNotFoundError
+        If the folder does not exist.
 
     Examples
     --------
@@ -29,13 +77,29 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
     >>> path.read_bytes()
     b'1 2 3'
     """
-    temporary = path.parent / f".{path.name}.{secrets.token_hex(8)}{PARTIAL}"
+    check_folder(path)
+    remove_abandoned(path)
+    temporary, file = _create(path)
     try:
-        with temporary.open("x+b") as file:
+        with file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        os.replace(temporary, path)
+            if fcntl is not None:
+                os.replace(temporary, path)  # while it is locked: nobody takes it for abandoned
+        if fcntl is None:
+            os.replace(temporary, path)  # Windows renames no open file
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def check_folder(path: Path) -> None:
+    """Raise a FileNotFoundError or NotADirectoryError that names the folder of a file if there is none."""
+    folder = path.parent
+    if not folder.exists():
+        raise FileNotFoundError(
+            f"the folder {str(folder)!r} of {path.name!r} does not exist: create it, or give another path"
+        )
+    if not folder.is_dir():
+        raise NotADirectoryError(f"{str(folder)!r}, where {path.name!r} belongs, is no folder: give another path")

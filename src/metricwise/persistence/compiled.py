@@ -10,9 +10,11 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.utils import check_array
 
 from metricwise._sklearn import TREE_MODULE, boosted_node_type, tree_types
-from metricwise.persistence.allowed import LOSSES, VALUES, find_value, get_name
+from metricwise.persistence.names import LOSSES, find_value, get_name
+from metricwise.persistence.schemas.parts import require
 
 _MOST_CLASSES = 1 << 20
 _MERSENNE_WORDS = 624
@@ -25,12 +27,6 @@ class Compiled(NamedTuple):
     name: str
     write: Callable[[Any], dict[str, Any]]
     read: Callable[[dict[str, Any]], Any]
-
-
-def require(condition: Any, problem: str) -> None:
-    """Raise a ValueError about a model in a file unless a condition holds."""
-    if not condition:
-        raise ValueError(problem)
 
 
 # --------------------------------------------------------------------------------------------------------------- trees
@@ -138,9 +134,13 @@ def _write_partial(function: Any) -> dict[str, Any]:
 
 
 def _read_partial(values: dict[str, Any]) -> Any:
-    function = values["function"]
-    require(get_name(function, VALUES) is not None and not isinstance(function, type), "a function is not allowed")
-    return partial(function, *values["settings"], **values["named"])
+    """Return the one partial function that models of scikit-learn hold, which converts samples to numbers."""
+    function, named = values["function"], values["named"]
+    require(function is check_array and values["settings"] == [], "a function is not allowed")
+    is_right = type(named) is dict and named.get("dtype") == [np.float64] and len(named) == 2
+    finite = [value for name, value in named.items() if name in ("ensure_all_finite", "force_all_finite")]
+    require(is_right and finite == [False], "a function is not allowed")
+    return partial(function, **named)
 
 
 COMPILED: dict[str, Compiled] = {

@@ -119,7 +119,8 @@ class Container:
         if min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize != len(content) - file.tell():
             raise ValueError(f"array {number} claims the shape {shape} but has other content")
         flat = np.frombuffer(content, dtype=dtype, count=math.prod(shape), offset=file.tell())
-        return flat.reshape(shape, order="F" if by_columns else "C").copy(order="K")
+        # Compiled code reads numbers in the byte order of the machine, and not those of files from others.
+        return flat.reshape(shape, order="F" if by_columns else "C").astype(dtype.newbyteorder("="), order="K")
 
 
 @contextmanager

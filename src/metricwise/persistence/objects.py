@@ -1,13 +1,12 @@
 """Convert objects to stored values, and stored values to objects.
 
-Classes of metricwise declare what is stored (`metricwise._state`). Those of scikit-learn cannot: all of their
-attributes are stored, but for those that follow from others.
+Classes of metricwise declare what is stored (`metricwise._state`); those of scikit-learn are described by
+`metricwise.persistence.schemas`. Either way all stored values are checked before an object is made of them.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import keyword
 from collections.abc import Callable
 from enum import Enum
 from typing import Any
@@ -18,14 +17,16 @@ from sklearn.utils import Bunch
 
 from metricwise._sklearn import SIMPLE_METHODS
 from metricwise._state import StoredState
-from metricwise.persistence.allowed import is_own
 from metricwise.persistence.checks import Values, check_state
-from metricwise.persistence.compiled import require
+from metricwise.persistence.names import is_own
+from metricwise.persistence.schemas import SCHEMAS
+from metricwise.persistence.schemas.parts import require
 
 # Requests of metadata routing refer back to their estimator: what was requested is stored, by method and name.
 _REQUESTS = "_metadata_request"
 _TABLE_INFO = "table_"  # how the command read the table that an estimator of any class was trained on
 _MEMORY = "memory"  # a parameter of pipelines that names files of the training
+_RESET = ("n_jobs",)  # a file must not start processes: set the parameter again after loading
 
 
 def get_values(thing: Any, name: str) -> Values:
@@ -33,16 +34,16 @@ def get_values(thing: Any, name: str) -> Values:
     if is_own(name):
         values = _get_declared(thing, type(thing).__stored_state__)
     elif isinstance(thing, Bunch):
-        return dict(thing)
+        values = dict(thing)
     else:
-        skipped = _REBUILT[name][0] if name in _REBUILT else frozenset()
+        skipped = SCHEMAS[name].derived if name in SCHEMAS else ()
         values = {key: value for key, value in vars(thing).items() if key not in skipped}
         values |= {key: None for key in (_MEMORY,) if key in values}
     if isinstance(thing, BaseEstimator) and _TABLE_INFO in vars(thing):
         values[_TABLE_INFO] = thing.table_
     if isinstance(thing, BaseEstimator) and _REQUESTS in vars(thing):
         values[_REQUESTS] = _get_requests(thing._metadata_request)
-    check_state(name, values)
+    check_state(type(thing), name, values)
     return values
 
 
@@ -69,14 +70,16 @@ def _make_own(cls: Any, name: str, values: Values) -> Any:
         is_stored = key in state.attributes or key in parameters or (is_estimator and key in (_REQUESTS, _TABLE_INFO))
         require(is_stored, f"it sets {key[:100]!r}, which a {cls.__name__} does not store")
     if issubclass(cls, Enum):
-        require(isinstance(values["name"], str), f"the name of a {cls.__name__} is damaged")
-        return cls[values["name"]]
-    check_state(name, values)
+        name_of_member = values.get("name")
+        is_member = isinstance(name_of_member, str) and name_of_member in cls.__members__
+        require(is_member, f"the name of a {cls.__name__} is damaged")
+        return cls[name_of_member]
+    values |= {key: 1 for key in _RESET if key in parameters and values.get(key) is not None}
+    check_state(cls, name, values)
     if dataclasses.is_dataclass(cls) or issubclass(cls, tuple):
         return cls(**values)
     if not is_estimator:
         return _fill(cls.__new__(cls), values)
-    _check_parameters(cls, parameters, values)
     return _fill_estimator(cls(**{key: values[key] for key in parameters}), values)
 
 
@@ -88,19 +91,15 @@ def _get_parameters(cls: Any, state: StoredState) -> list[str]:
 
 
 def _make_sklearn(cls: Any, name: str, values: Values) -> Any:
+    skipped = SCHEMAS[name].derived if name in SCHEMAS else ()
+    values = {key: value for key, value in values.items() if key not in skipped}
+    values |= {key: 1 for key in _RESET if values.get(key) is not None}
+    check_state(cls, name, values)
     if issubclass(cls, Bunch):
         return Bunch(**values)
-    for key in values:
-        if not key.isidentifier() or keyword.iskeyword(key) or key.startswith("__"):
-            raise ValueError(f"{key[:100]!r} is no name of an attribute")
-        require(not callable(getattr(cls, key, None)), f"{key[:100]!r} is a method of {cls.__name__}, not an attribute")
-    require(values.get(_MEMORY) is None, f"it sets {_MEMORY!r}, which no model file does")
-    check_state(name, values)
-    if issubclass(cls, BaseEstimator):
-        _check_parameters(cls, cls._get_param_names(), values)
     made = _fill_estimator(cls.__new__(cls), values)
     if name in _REBUILT:
-        _REBUILT[name][1](made)
+        _REBUILT[name](made)
     return made
 
 
@@ -124,23 +123,16 @@ def _rebuild_neighbors(model: Any) -> None:
     model._tree = None if tree is None else tree(model._fit_X, model.leaf_size, **settings)
 
 
-# Attributes that follow from others and are not stored, and what computes them again.
-_REBUILT: dict[str, tuple[frozenset[str], Callable[[Any], None]]] = {
-    "sklearn.isotonic.IsotonicRegression": (frozenset({"f_"}), _rebuild_isotonic),
-    "sklearn.linear_model.SGDClassifier": (frozenset({"_loss_function_"}), _rebuild_sgd),
-    "sklearn.linear_model.Perceptron": (frozenset({"_loss_function_"}), _rebuild_sgd),
-    "sklearn.linear_model.PassiveAggressiveClassifier": (frozenset({"_loss_function_"}), _rebuild_sgd),
-    "sklearn.neighbors.KNeighborsClassifier": (frozenset({"_tree"}), _rebuild_neighbors),
+# What computes attributes that follow from others again.
+_REBUILT: dict[str, Callable[[Any], None]] = {
+    "sklearn.isotonic.IsotonicRegression": _rebuild_isotonic,
+    "sklearn.linear_model.SGDClassifier": _rebuild_sgd,
+    "sklearn.linear_model.Perceptron": _rebuild_sgd,
+    "sklearn.neighbors.KNeighborsClassifier": _rebuild_neighbors,
 }
 
 
 # ---------------------------------------------------------------------------------------------------------- estimators
-
-
-def _check_parameters(cls: Any, parameters: list[str], values: Values) -> None:
-    missing = [key for key in parameters if key not in values]
-    if missing:
-        raise ValueError(f"a {cls.__name__} lacks its parameter {missing[0]!r}")
 
 
 def _fill_estimator(made: Any, values: Values) -> Any:

@@ -8,14 +8,22 @@ from typing import Any
 import numpy as np
 
 from metricwise._typing import Labels
-from metricwise.persistence.allowed import VALUES, find_class, find_value, is_own
+from metricwise.persistence.allowed import find_class
 from metricwise.persistence.compiled import COMPILED
+from metricwise.persistence.names import VALUES, find_value, is_own
 from metricwise.persistence.objects import make_object
 from metricwise.persistence.old import NEWEST_FORMAT, StoredObject, translate, upgrade
 from metricwise.persistence.tree_writer import SCALAR_KINDS, SPARSE_CLASSES
 
 _DEEPEST = 100
 _PLAIN = (bool, int, str)
+_HASHABLE = (bool, int, str, float, np.generic, type(None))
+# What a reference stands for counts once per reference, so that no small file stands for a vast model: references may
+# repeat what a file holds so many times over.
+_MOST_REPETITIONS = 20
+_FREE_PARTS = 5_000
+_MOST_COPIES = 8  # of the bytes of arrays, in matrices and trees that are made of them
+_FREE_BYTES = 1 << 26
 
 
 class TreeReader:
@@ -34,9 +42,13 @@ class TreeReader:
     def __init__(self, array: Callable[[int], Labels], file_format: int, restore: Callable[[Any], Any]) -> None:
         self._read_array, self._format, self._restore = array, file_format, restore
         self._read_so_far: list[Any] = []
+        self._n_parts: list[int] = []  # of each entry, those of the entries that it refers to included
+        self._parts_of_entry = 0
+        self._arrays: dict[int, Labels] = {}
+        self._bytes_of_arrays = self._bytes_of_copies = 0
         self._readers: dict[str, Callable[[dict[str, Any]], Any]] = {
             "object": self._read_object,
-            "array": lambda entry: self._read_array(_check_index(entry["number"])),
+            "array": lambda entry: self._share_array(_check_index(entry["number"])),
             "items": self._read_items,
             "sparse": self._read_sparse,
             "scalar": self._read_scalar,
@@ -46,9 +58,28 @@ class TreeReader:
 
     def read(self, entries: Any) -> Any:
         """Return what the last entry stands for."""
-        for entry in _check_type(entries, list):
-            self._read_so_far.append(self._read_entry(_check_type(entry, dict)))
+        most_parts = _MOST_REPETITIONS * len(_check_type(entries, list)) + _FREE_PARTS
+        for entry in entries:
+            self._parts_of_entry = 1
+            made = self._read_entry(_check_type(entry, dict))
+            if self._parts_of_entry > most_parts:
+                raise ValueError("its parts are repeated too often")
+            self._read_so_far.append(made)
+            self._n_parts.append(self._parts_of_entry)
         return self._read_so_far[-1]
+
+    def _share_array(self, number: int) -> Labels:
+        """Return an array, the same for every entry that names it."""
+        if number not in self._arrays:
+            self._arrays[number] = self._read_array(number)
+            self._bytes_of_arrays += self._arrays[number].nbytes
+        return self._arrays[number]
+
+    def _count_copies(self, *arrays: Labels) -> None:
+        """Raise a ValueError if more copies are made of arrays than any model has."""
+        self._bytes_of_copies += sum(array.nbytes for array in arrays)
+        if self._bytes_of_copies > _MOST_COPIES * self._bytes_of_arrays + _FREE_BYTES:
+            raise ValueError("its arrays are repeated too often")
 
     def _decode(self, written: Any, depth: int = 0) -> Any:
         """Return what a JSON value stands for."""
@@ -63,16 +94,19 @@ class TreeReader:
             at = _check_index(written["at"])
             if at >= len(self._read_so_far):
                 raise ValueError("an entry refers to one that follows it")
+            self._parts_of_entry += self._n_parts[at]
             return self._read_so_far[at]
         if kind == "float":
             return {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}[written["value"]]
         if kind == "dict":
             pairs = [_check_type(pair, list) for pair in _check_type(written["items"], list)]
-            return {self._decode(key, depth + 1): self._decode(value, depth + 1) for key, value in pairs}
+            return {_check_key(self._decode(key, depth + 1)): self._decode(value, depth + 1) for key, value in pairs}
         items = self._decode(_check_type(written["items"], list), depth + 1)
         if kind == "slice":
             return slice(*items)
-        return {"tuple": tuple, "set": set, "frozenset": frozenset}[kind](items)
+        if kind == "tuple":
+            return tuple(items)
+        return {"set": set, "frozenset": frozenset}[kind](map(_check_key, items))
 
     def _decode_fields(self, written: Any) -> dict[str, Any]:
         return {name: self._decode(value) for name, value in _check_type(written, dict).items()}
@@ -83,9 +117,9 @@ class TreeReader:
             return self._readers[kind](entry)
         if kind not in COMPILED:
             raise ValueError(f"it has an entry of the unknown kind {kind[:100]!r}")
-        return COMPILED[kind].read(
-            self._decode_fields({name: value for name, value in entry.items() if name != "kind"})
-        )
+        values = self._decode_fields({name: value for name, value in entry.items() if name != "kind"})
+        self._count_copies(*(value for value in values.values() if isinstance(value, np.ndarray)))
+        return COMPILED[kind].read(values)
 
     def _read_items(self, entry: dict[str, Any]) -> Labels:
         items = self._decode(_check_type(entry["items"], list))
@@ -105,6 +139,7 @@ class TreeReader:
             raise ValueError("a sparse matrix is not made of numbers")
         if indptr.size != (rows if entry["format"] == "csr" else columns) + 1:
             raise ValueError("the arrays of a sparse matrix do not fit its shape")
+        self._count_copies(data, indices, indptr)
         made = cls((data, indices, indptr), shape=(rows, columns))
         made.check_format(full_check=True)
         return made
@@ -129,6 +164,13 @@ class TreeReader:
 def _check_type(value: Any, cls: type) -> Any:
     if not isinstance(value, cls):
         raise ValueError(f"there is {type(value).__name__} where {cls.__name__} belongs")
+    return value
+
+
+def _check_key(value: Any) -> Any:
+    """Return a member of a set or a key: plain, because hashes of what contains others take their time."""
+    if not isinstance(value, _HASHABLE):
+        raise ValueError(f"there is {type(value).__name__} where a number or text belongs")
     return value
 
 

@@ -30,9 +30,10 @@ from metricwise._sklearn import SEARCH_MODULE
 from metricwise._state import HasStoredForm
 from metricwise._typing import Labels
 from metricwise.measures import Measure
-from metricwise.persistence.allowed import VALUES, get_class_name, get_name, is_own
+from metricwise.persistence.allowed import get_class_name
 from metricwise.persistence.boosters.conversion import find_learner, make_stored_booster
 from metricwise.persistence.compiled import COMPILED, find_kind
+from metricwise.persistence.names import VALUES, get_name, is_own
 from metricwise.persistence.objects import get_values
 
 _PLAIN = (bool, int, str)

@@ -14,7 +14,8 @@ from metricwise.persistence.boosters.samples import CatBoostSamples, LightGBMSam
 from metricwise.persistence.boosters.settings import TRAINING_SETTINGS
 from metricwise.persistence.boosters.stored import BoostedTrees
 from metricwise.persistence.boosters.trees import NodeTrees, ObliviousTrees
-from metricwise.persistence.compiled import are_within, require
+from metricwise.persistence.compiled import are_within
+from metricwise.persistence.schemas.parts import require
 
 Values = dict[str, Any]
 

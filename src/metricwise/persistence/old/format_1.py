@@ -19,7 +19,7 @@ from metricwise.decisions.task import Task
 from metricwise.decisions.tasks import Binary, Multiclass, Multilabel
 from metricwise.estimators.selection.ensemble import AveragedModels
 from metricwise.estimators.streaming.training import StreamModel
-from metricwise.persistence.allowed import is_own
+from metricwise.persistence.names import is_own
 from metricwise.persistence.objects import make_object
 from metricwise.persistence.old import Step, StoredObject, Values
 from metricwise.results import Result, Status

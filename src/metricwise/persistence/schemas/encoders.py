@@ -1,0 +1,216 @@
+"""Schemas of encoders of categories and labels, and of imputers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from metricwise.persistence.schemas.kinds import (
+    Sizes,
+    Values,
+    array,
+    either,
+    flag,
+    is_real,
+    is_whole,
+    items,
+    labels,
+    listed,
+    mapped,
+    nothing,
+    of_class,
+    plain,
+    real,
+    size,
+    text,
+    whole,
+)
+from metricwise.persistence.schemas.parts import number_type, require
+from metricwise.persistence.schemas.schema import Schema
+
+_F = {"n_features_in_": size("F", low=1)}
+_DAMAGED = "an encoder of categories is damaged"
+
+
+def categories(value: Any, sizes: Sizes) -> bool:
+    """Accept different categories: numbers in ascending order, NaN last, or text and other plain values."""
+    if type(value) is not np.ndarray or value.ndim != 1:
+        return False
+    if value.dtype == object:
+        found = value.tolist()
+        return all(plain(item, sizes) for item in found) and len({repr(item) for item in found}) == len(found)
+    if value.dtype.kind in "US":
+        return np.unique(value).size == value.size
+    if value.dtype.kind not in "biuf" or value.dtype.itemsize > 8:
+        return False
+    numbers = value[:-1] if value.dtype.kind == "f" and value.size and np.isnan(value[-1]) else value
+    return bool(np.all(numbers[:-1] < numbers[1:]))
+
+
+def _check_infrequent(values: Values) -> list[int]:
+    """Return how many categories each feature has once infrequent ones are grouped; ValueError if they do not fit."""
+    counts = [known.size for known in values["categories_"]]
+    require(all(count >= 1 for count in counts), _DAMAGED)
+    if not values["_infrequent_enabled"]:
+        return counts
+    groups, mappings = (values.get(name) for name in ("_infrequent_indices", "_default_to_infrequent_mappings"))
+    require(groups is not None and mappings is not None and len(groups) == len(mappings) == len(counts), _DAMAGED)
+    grouped = []
+    for count, group, mapping in zip(counts, groups or [], mappings or [], strict=True):
+        require((group is None) == (mapping is None), _DAMAGED)
+        if group is None:
+            grouped.append(count)
+            continue
+        require(group.size >= 1 and np.unique(group).size == group.size, _DAMAGED)
+        require(np.all(group >= 0) and np.all(group < count), _DAMAGED)
+        n_frequent = count - group.size
+        require(mapping.shape == (count,) and np.all(mapping >= 0) and np.all(mapping <= n_frequent), _DAMAGED)
+        grouped.append(n_frequent + 1)
+    return grouped
+
+
+def _check_one_hot(values: Values, sizes: Sizes) -> None:
+    counts = _check_infrequent(values)
+    for name, limits in (
+        ("_drop_idx_after_grouping", counts),
+        ("drop_idx_", [known.size for known in values["categories_"]]),
+    ):
+        dropped = values[name]
+        if dropped is not None:
+            pairs = zip(dropped.tolist(), limits, strict=True)
+            require(all(one is None or (is_whole(one) and 0 <= one < limit) for one, limit in pairs), _DAMAGED)
+    dropped = values["_drop_idx_after_grouping"]
+    require((values["drop"] is None) == (dropped is None), _DAMAGED)
+    expected = [count - (dropped is not None and dropped[feature] is not None) for feature, count in enumerate(counts)]
+    require(values["_n_features_outs"] == expected, _DAMAGED)
+
+
+def _check_ordinal(values: Values, sizes: Sizes) -> None:
+    counts = [known.size for known in values["categories_"]]
+    if values["_infrequent_enabled"]:
+        _check_infrequent(values)
+    for feature, index in values["_missing_indices"].items():
+        require(0 <= feature < len(counts) and 0 <= index < counts[feature], _DAMAGED)
+    replaced = [values["encoded_missing_value"]] if values["_missing_indices"] else []
+    if values["handle_unknown"] == "use_encoded_value":
+        replaced.append(values["unknown_value"])
+    is_integer = np.dtype(values["dtype"]).kind != "f"
+    require(all(is_whole(one) if is_integer else is_real(one) for one in replaced), _DAMAGED)
+
+
+def _check_target(values: Values, sizes: Sizes) -> None:
+    n_classes = len(values["classes_"]) if values["target_type_"] == "multiclass" else 1
+    means, codes = values["target_mean_"], values["encodings_"]
+    require(np.shape(means) == ((n_classes,) if n_classes > 1 else ()), _DAMAGED)
+    known = [one for one in values["categories_"] for _ in range(n_classes)]
+    require([one.size for one in codes] == [one.size for one in known], _DAMAGED)
+    _check_infrequent(values)
+
+
+def _check_bins(values: Values, sizes: Sizes) -> None:
+    problem = "a discretizer is damaged"
+    for edges, count in zip(values["bin_edges_"], values["n_bins_"].tolist(), strict=True):
+        require(count == edges.size - 1 and count >= 1, problem)
+        require(not np.any(np.isnan(edges)) and np.all(np.diff(edges) >= 0.0), problem)
+    if values["encode"] != "ordinal":
+        known = getattr(values.get("_encoder"), "categories_", None)
+        require(known is not None, problem)
+        for one, count in zip(known or [], values["n_bins_"].tolist(), strict=True):
+            require(np.array_equal(one, np.arange(count)), problem)
+
+
+def _check_label_binarizer(values: Values, sizes: Sizes) -> None:
+    require(values["neg_label"] < values["pos_label"], "a binarizer of labels is damaged")
+
+
+def _check_imputer(values: Values, sizes: Sizes) -> None:
+    indicator, problem = values["indicator_"], "an imputer is damaged"
+    require((indicator is not None) == bool(values["add_indicator"]), problem)
+    require(indicator is None or getattr(indicator, "_n_features", None) == sizes["F"], problem)
+    require(values["statistics_"].dtype == object or values["_fit_dtype"].kind != "O", problem)
+
+
+def _check_indicator(values: Values, sizes: Sizes) -> None:
+    found, size_ = values["features_"], values["_n_features"]
+    require(np.all(found >= 0) and np.all(found < size_), "an indicator of missing values is damaged")
+
+
+_CATEGORIES = listed(categories, "F")
+_GROUPS = listed(either(nothing, array("int", "*")), "F")
+_INFREQUENT = {"_infrequent_indices": _GROUPS, "_default_to_infrequent_mappings": _GROUPS}
+_GIVEN = either(text("auto"), listed(either(categories, listed(plain))))
+_INDEX = either(nothing, items(either(nothing, whole()), "F"))
+
+SCHEMAS: dict[str, Schema] = {
+    "sklearn.impute.MissingIndicator": Schema(
+        {"_precomputed": flag, "_n_features": whole(1), "features_": array("int", "*")}, relate=_check_indicator
+    ),
+    "sklearn.impute.SimpleImputer": Schema(
+        {
+            **_F,
+            "_fit_dtype": number_type,
+            "indicator_": either(nothing, of_class("MissingIndicator")),
+            "statistics_": either(array("number", "F"), items(plain, "F")),
+        },
+        {"_fill_dtype": number_type},
+        parameters={
+            "fill_value": plain,
+            "missing_values": plain,
+            "strategy": text("mean", "median", "most_frequent", "constant"),
+        },
+        relate=_check_imputer,
+    ),
+    "sklearn.preprocessing.KBinsDiscretizer": Schema(
+        {**_F, "bin_edges_": items(array("float", "*"), "F"), "n_bins_": array("int", "F")},
+        {"_encoder": of_class("OneHotEncoder")},
+        relate=_check_bins,
+    ),
+    "sklearn.preprocessing.LabelBinarizer": Schema(
+        {"y_type_": text("binary", "multiclass", "multilabel-indicator"), "sparse_input_": flag, "classes_": labels},
+        relate=_check_label_binarizer,
+    ),
+    "sklearn.preprocessing.LabelEncoder": Schema({"classes_": labels}),
+    "sklearn.preprocessing.OneHotEncoder": Schema(
+        {
+            **_F,
+            "_infrequent_enabled": flag,
+            "categories_": _CATEGORIES,
+            "_drop_idx_after_grouping": _INDEX,
+            "drop_idx_": _INDEX,
+            "_n_features_outs": listed(whole(), "F"),
+        },
+        _INFREQUENT,
+        parameters={
+            "categories": _GIVEN,
+            "dtype": number_type,
+            "feature_name_combiner": text("concat"),
+            "drop": either(nothing, text("first", "if_binary"), items(plain, "*"), array("number", "*"), listed(plain)),
+        },
+        relate=_check_one_hot,
+    ),
+    "sklearn.preprocessing.OrdinalEncoder": Schema(
+        {
+            **_F,
+            "_infrequent_enabled": flag,
+            "categories_": _CATEGORIES,
+            "_missing_indices": mapped(whole(), whole()),
+        },
+        _INFREQUENT,
+        parameters={"categories": _GIVEN, "dtype": number_type},
+        relate=_check_ordinal,
+    ),
+    "sklearn.preprocessing.TargetEncoder": Schema(
+        {
+            **_F,
+            "_infrequent_enabled": flag,
+            "categories_": _CATEGORIES,
+            "target_type_": text("binary", "multiclass"),
+            "classes_": labels,
+            "target_mean_": either(real(), array("double", "C")),
+            "encodings_": listed(array("double", "*")),
+        },
+        parameters={"categories": _GIVEN},
+        relate=_check_target,
+    ),
+}

@@ -1,0 +1,257 @@
+"""Schemas of kernel machines, neighbours and networks."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from metricwise._sklearn import HELD_CLASSES
+from metricwise.persistence.schemas.kinds import (
+    Check,
+    Sizes,
+    Values,
+    any_text,
+    array,
+    each,
+    either,
+    flag,
+    is_label_array,
+    is_real,
+    labels,
+    listed,
+    matrix,
+    nothing,
+    of_class,
+    one_each,
+    real,
+    size,
+    sparse_rows,
+    text,
+    tupled,
+    whole,
+)
+from metricwise.persistence.schemas.parts import get_classes, require
+from metricwise.persistence.schemas.schema import Schema
+
+# ----------------------------------------------------------------------------------------------------- kernel machines
+
+_MACHINE_DAMAGED = "a kernel machine is damaged"
+_KERNELS = ("linear", "poly", "rbf", "sigmoid", "precomputed")
+_DUAL = either(array("double", "D", "V"), sparse_rows("D", "V"))
+_MACHINE: dict[str, Check] = {
+    "n_features_in_": size("F", low=1),
+    "classes_": labels,
+    "_sparse": flag,
+    "class_weight_": array("double", "C"),
+    "_gamma": real(0.0, 1e300),
+    "support_": array("int32", "V"),
+    "support_vectors_": either(array("double", "*", "*"), sparse_rows("V", "F")),
+    "_n_support": array("int32", "C"),
+    "dual_coef_": _DUAL,
+    "_dual_coef_": _DUAL,
+    "intercept_": array("double", "P", finite=True),
+    "_intercept_": array("double", "P", finite=True),
+    "_probA": array("double", "Q", finite=True),
+    "_probB": array("double", "Q", finite=True),
+    "fit_status_": whole(0, 1),
+    "shape_fit_": tupled(whole(), 2),
+    "n_iter_": either(array("int32", "P"), array("int32", "*")),
+    "_num_iter": either(array("int32", "P"), array("int32", "*")),
+}
+
+
+def _check_machine(values: Values, sizes: Sizes) -> None:
+    n_classes, n_vectors = sizes["C"], sizes["V"]
+    require(n_classes >= 2 and sizes["D"] == n_classes - 1, _MACHINE_DAMAGED)
+    pairs = n_classes * (n_classes - 1) // 2
+    require(sizes["P"] == pairs and sizes["Q"] in (0, pairs), _MACHINE_DAMAGED)
+    counts, samples, vectors = values["_n_support"], values["support_"], values["support_vectors_"]
+    require(np.all(counts >= 0) and counts.sum(dtype=np.int64) == n_vectors, _MACHINE_DAMAGED)
+    require(np.all(samples >= 0) and np.all(samples < values["shape_fit_"][0]), _MACHINE_DAMAGED)
+    if values["kernel"] == "precomputed":
+        require(not values["_sparse"] and values["shape_fit_"][0] == sizes["F"], _MACHINE_DAMAGED)
+    else:
+        require(vectors.shape == (n_vectors, sizes["F"]), _MACHINE_DAMAGED)
+    duals = [values["dual_coef_"], values["_dual_coef_"]]
+    for part in (vectors, *duals):
+        require(sparse.issparse(part) == values["_sparse"], _MACHINE_DAMAGED)
+        require(sparse.issparse(part) or part.flags.c_contiguous, _MACHINE_DAMAGED)
+    if values["_sparse"]:
+        _check_sparse_machine(vectors, duals)
+
+
+def _check_sparse_machine(vectors: Any, duals: list[Any]) -> None:
+    """Raise unless all dual coefficients are there and indices have the type that compiled code reads."""
+    require(vectors.indices.dtype == vectors.indptr.dtype == np.int32, _MACHINE_DAMAGED)
+    require(all(part.dtype == np.float64 for part in (vectors, *duals)), _MACHINE_DAMAGED)
+    for dual in duals:
+        rows, columns = dual.shape
+        require(np.array_equal(dual.indptr, np.arange(rows + 1) * columns), _MACHINE_DAMAGED)
+        require(np.array_equal(dual.indices, np.tile(np.arange(columns), rows)), _MACHINE_DAMAGED)
+
+
+def _describe_machine(**other: Check) -> Schema:
+    parameters = {"kernel": text(*_KERNELS), "degree": whole(0, 1 << 30)}
+    return Schema(_MACHINE, {"_effective_probability": flag}, other, parameters, _check_machine)
+
+
+# ---------------------------------------------------------------------------------------------------------- neighbours
+
+_NEIGHBOURS_DAMAGED = "neighbours are damaged"
+_TREE_METRICS = ("euclidean", "l2", "manhattan", "l1", "cityblock", "chebyshev", "infinity", "minkowski", "p")
+_METRICS = (*_TREE_METRICS, "cosine", "sqeuclidean", "nan_euclidean", "hamming", "canberra", "braycurtis", "jaccard")
+
+
+def _metric_settings(value: Any, sizes: Sizes) -> bool:
+    return value is None or (
+        type(value) is dict and set(value) <= {"p"} and all(is_real(one) and one >= 1.0 for one in value.values())
+    )
+
+
+def _check_neighbours(values: Values, sizes: Sizes) -> None:
+    codes, classes, n_samples = values["_y"], values["classes_"], sizes["N"]
+    require(values["n_samples_fit_"] == n_samples >= 1, _NEIGHBOURS_DAMAGED)
+    several = classes if isinstance(classes, list) else [classes]
+    shape = (n_samples, len(several)) if isinstance(classes, list) else (n_samples,)
+    require(codes.shape == shape, _NEIGHBOURS_DAMAGED)
+    require(bool(values["outputs_2d_"]) == isinstance(classes, list), _NEIGHBOURS_DAMAGED)
+    for known, column in zip(several, codes.reshape(n_samples, -1).T, strict=True):
+        require(is_label_array(known) and known.size >= 1, _NEIGHBOURS_DAMAGED)
+        require(np.all(column >= 0) and np.all(column < known.size), _NEIGHBOURS_DAMAGED)
+    uses_tree = values["_fit_method"] in ("kd_tree", "ball_tree")
+    samples = values["_fit_X"]
+    require(not (uses_tree and sparse.issparse(samples)), _NEIGHBOURS_DAMAGED)
+    require(not uses_tree or values["effective_metric_"] in _TREE_METRICS, _NEIGHBOURS_DAMAGED)
+    data = samples.data if sparse.issparse(samples) else samples
+    is_finite = np.all(np.isfinite(data)) or values["effective_metric_"] == "nan_euclidean"
+    require(is_finite and values["n_neighbors"] <= n_samples, _NEIGHBOURS_DAMAGED)
+    needs_power = values["effective_metric_"] in ("minkowski", "p")
+    require(needs_power or not values["effective_metric_params_"], _NEIGHBOURS_DAMAGED)
+
+
+def _check_centroids(values: Values, sizes: Sizes) -> None:
+    require(sizes["C"] >= 2, "a classifier by centroids has one class")
+
+
+# ------------------------------------------------------------------------------------------------------------ networks
+
+_NETWORK_DAMAGED = "a network is damaged"
+_LAYERS, _OFFSETS = listed(array("float", "*", "*"), "L"), listed(array("float", "*"), "L")
+_SCORES = either(nothing, listed(real()))
+
+
+def _check_network(values: Values, sizes: Sizes) -> None:
+    for weights, offsets in (("coefs_", "intercepts_"), ("_best_coefs", "_best_intercepts")):
+        if weights in values:
+            shapes = [one.shape for one in values[weights]]
+            require(shapes and shapes[0][0] == sizes["F"], _NETWORK_DAMAGED)
+            require(all(before[1] == after[0] for before, after in pairwise(shapes)), _NETWORK_DAMAGED)
+            require([one.size for one in values[offsets]] == [shape[1] for shape in shapes], _NETWORK_DAMAGED)
+            require(shapes[-1][1] == values["n_outputs_"], _NETWORK_DAMAGED)
+    binarizer = values["_label_binarizer"]
+    require(np.array_equal(get_classes(binarizer), values["classes_"]), _NETWORK_DAMAGED)
+    require(values["n_layers_"] == sizes["L"] + 1, _NETWORK_DAMAGED)
+    kind = getattr(binarizer, "y_type_", None)
+    expected = {"binary": 1, "multiclass": sizes["C"], "multilabel-indicator": sizes["C"]}.get(str(kind))
+    require(values["n_outputs_"] == expected, _NETWORK_DAMAGED)
+    require((values["out_activation_"] == "softmax") == (kind == "multiclass"), _NETWORK_DAMAGED)
+
+
+_GRADIENTS = listed(either(array("float", "*"), array("float", "*", "*")))
+_RATES: dict[str, Check] = {"learning_rate_init": real(0.0), "learning_rate": real(0.0)}
+
+SCHEMAS: dict[str, Schema] = {
+    "sklearn.neighbors.KNeighborsClassifier": Schema(
+        {
+            "n_features_in_": size("F", low=1),
+            "outputs_2d_": flag,
+            "classes_": one_each(lambda value, sizes: is_label_array(value)),
+            "_y": either(array("int64", "*"), array("int64", "*", "*")),
+            "effective_metric_params_": _metric_settings,
+            "effective_metric_": text(*_METRICS),
+            "_fit_method": text("kd_tree", "ball_tree", "brute"),
+            "_fit_X": matrix("N", "F"),
+            "n_samples_fit_": whole(1),
+        },
+        always={"radius": nothing},
+        parameters={
+            "leaf_size": whole(1, 1 << 30),
+            "metric": text(*_METRICS),
+            "metric_params": _metric_settings,
+            "weights": either(nothing, text("uniform", "distance")),
+        },
+        relate=_check_neighbours,
+        derived=("_tree",),
+    ),
+    "sklearn.neighbors.NearestCentroid": Schema(
+        {
+            "n_features_in_": size("F", low=1),
+            "classes_": labels,
+            "centroids_": array("float", "C", "F"),
+        },
+        {
+            "class_prior_": array("float", "C"),
+            "true_classes_": labels,
+            "within_class_std_dev_": array("float", "F"),
+            "deviations_": array("float", "C", "F"),
+        },
+        parameters={"metric": text("euclidean", "manhattan")},
+        relate=_check_centroids,
+    ),
+    "sklearn.neural_network.MLPClassifier": Schema(
+        {
+            "n_features_in_": size("F", low=1),
+            "_label_binarizer": of_class("LabelBinarizer"),
+            "classes_": labels,
+            "n_outputs_": whole(1),
+            "n_iter_": whole(),
+            "t_": whole(),
+            "n_layers_": whole(2),
+            "out_activation_": text("logistic", "softmax"),
+            "coefs_": _LAYERS,
+            "intercepts_": _OFFSETS,
+            "loss_": real(),
+        },
+        {
+            "_random_state": of_class("RandomState"),
+            "_best_coefs": _LAYERS,
+            "_best_intercepts": _OFFSETS,
+            "loss_curve_": listed(real()),
+            "_no_improvement_count": whole(),
+            "best_loss_": either(nothing, real()),
+            "validation_scores_": _SCORES,
+            "best_validation_score_": either(nothing, real()),
+            "_optimizer": of_class("AdamOptimizer", "SGDOptimizer"),
+            "_coef_indptr": listed(each(whole(), whole(), tupled(whole(), 2))),
+            "_intercept_indptr": listed(tupled(whole(), 2)),
+        },
+        always={"loss": text("log_loss")},
+        relate=_check_network,
+    ),
+    HELD_CLASSES["AdamOptimizer"]: Schema(
+        always={
+            **_RATES,
+            "beta_1": real(0.0, 1.0),
+            "beta_2": real(0.0, 1.0),
+            "epsilon": real(0.0),
+            "t": whole(),
+            "ms": _GRADIENTS,
+            "vs": _GRADIENTS,
+        }
+    ),
+    HELD_CLASSES["SGDOptimizer"]: Schema(
+        always={
+            **_RATES,
+            "lr_schedule": any_text,
+            "momentum": real(0.0, 1.0),
+            "nesterov": flag,
+            "power_t": real(),
+            "velocities": _GRADIENTS,
+        }
+    ),
+    "sklearn.svm.NuSVC": _describe_machine(C=real(), epsilon=real()),
+    "sklearn.svm.SVC": _describe_machine(nu=real(), epsilon=real()),
+}

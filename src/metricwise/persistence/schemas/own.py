@@ -1,0 +1,322 @@
+"""Schemas of the estimators of metricwise and of the models that they hold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from metricwise.persistence.schemas import own_machines
+from metricwise.persistence.schemas.composition import count_outputs
+from metricwise.persistence.schemas.kinds import (
+    Check,
+    Sizes,
+    Values,
+    any_text,
+    array,
+    data,
+    each,
+    either,
+    flag,
+    is_label_array,
+    labels,
+    listed,
+    mapped,
+    nothing,
+    of_class,
+    predictor,
+    real,
+    size,
+    transformer,
+    tupled,
+    whole,
+)
+from metricwise.persistence.schemas.own_machines import RESULT, given_measure, measure
+from metricwise.persistence.schemas.parts import check_features, get_classes, require
+from metricwise.persistence.schemas.schema import Schema
+
+_F = {"n_features_in_": size("F", low=1)}
+
+
+# ----------------------------------------------------------------------------------------- classifiers with a decision
+
+_DECIDED: dict[str, Check] = {
+    "classes_": labels,
+    "measure_": measure,
+    "expected_score_": real(),
+    "expected_score_interval_": each(real(), real()),
+    "_task": of_class("Binary", "Multiclass", "Multilabel"),
+    "_decision": of_class("Decision"),
+}
+_THRESHOLD = either(real(), array("double", "C"))
+_INTERVAL = {"threshold_interval_": each(_THRESHOLD, _THRESHOLD)}
+_MAYBE_FEATURES = {"n_features_in_": size("F")}
+_WRONG = "a model is damaged: its learners, classes and decision do not fit together"
+
+
+def check_decision(task: Any, decision: Any, n_classes: int) -> None:
+    """Raise unless a decision has one threshold per class or label of a task; one if there are two classes."""
+    kind = type(task).__name__
+    is_binary = kind == "Binary"
+    require(task.classes.size == n_classes and (n_classes == 2 if is_binary else True), _WRONG)
+    require(kind != "Multiclass" or n_classes > 2, _WRONG)
+    shape = () if is_binary else (n_classes,)
+    require(all(np.shape(one) == shape for one in (decision.threshold, *decision.interval)), _WRONG)
+    require(np.all(~np.isnan(decision.threshold)), _WRONG)
+    check_lines(decision.calibration, task)
+    require(decision.batch is None or (is_binary and decision.calibration.lines), _WRONG)
+
+
+def check_lines(calibration: Any, task: Any) -> None:
+    """Raise unless a calibration has no line, or one per column of scores, each with a slope."""
+    n_columns = 1 if type(task).__name__ == "Binary" else task.classes.size
+    require(len(calibration.lines) in (0, n_columns), _WRONG)
+    require(all(np.isfinite(line.slope) and line.slope != 0.0 for line in calibration.lines), _WRONG)
+
+
+def check_learner(model: Any, task: Any, n_features: int | None) -> None:
+    """Raise unless a learner predicts the classes of a task, or a list of learners its labels."""
+    kind = type(task).__name__
+    require(isinstance(model, list) == (kind == "Multilabel"), _WRONG)
+    if isinstance(model, list):
+        require(len(model) == task.classes.size, _WRONG)
+        for one in model:
+            require(set(get_classes(one).tolist()) == {0, 1}, _WRONG)
+            check_features(one, n_features, _WRONG)
+        return
+    require(np.array_equal(get_classes(model), task.classes), _WRONG)
+    check_features(model, n_features, _WRONG)
+
+
+def _check_decided(values: Values, sizes: Sizes) -> None:
+    task = values["_task"]
+    require(np.array_equal(task.classes, values["classes_"]), _WRONG)
+    check_decision(task, values["_decision"], sizes["C"])
+
+
+def _check_plug_in(values: Values, sizes: Sizes) -> None:
+    _check_decided(values, sizes)
+    check_learner(values["estimator_"], values["_task"], values.get("n_features_in_"))
+
+
+def _learner(value: Any, sizes: Sizes) -> bool:
+    """Accept a classifier, or a constant in its place."""
+    return predictor(value, sizes) or type(value).__name__ == "Constant"
+
+
+_LEARNERS = either(_learner, listed(_learner))
+_NUMBERS = mapped(any_text, real())
+
+
+def _check_adapted(values: Values, sizes: Sizes) -> None:
+    _check_decided(values, sizes)
+    task, parts, adapter = values["_task"], values["estimators_"], values["_adapter"]
+    require(type(task).__name__ == "Binary" and set(adapter.lines) == set(parts) and parts, _WRONG)
+    require(values["adapted_"] or values["selected_"] in parts, _WRONG)
+    for one in parts.values():
+        check_learner(one, task, values.get("n_features_in_"))
+    maker = values["_number_maker"]
+    width = values.get("n_features_in_") if maker is None else count_outputs(maker, values.get("n_features_in_"))
+    check_features(maker, values.get("n_features_in_"), _WRONG)
+    check_features(adapter.machine, None if width is None else width + len(parts), _WRONG)
+    require(hasattr(adapter.machine, "coef_") or hasattr(adapter.machine, "dual_coef_"), _WRONG)
+
+
+def _check_selection(values: Values, sizes: Sizes) -> None:
+    _check_decided(values, sizes)
+    ensemble, task = values["_ensemble"], values["_task"]
+    require(len(ensemble.models) == len(ensemble.calibrations) == ensemble.weights.size >= 1, _WRONG)
+    require(values["weights_"].shape == ensemble.weights.shape, _WRONG)
+    expected = () if type(task).__name__ == "Binary" else (sizes["C"],)
+    require(np.shape(ensemble.prior) == expected, _WRONG)
+    for model, calibration in zip(ensemble.models, ensemble.calibrations, strict=True):
+        check_lines(calibration, task)
+        check_learner(model, task, values.get("n_features_in_"))
+
+
+# --------------------------------------------------------------------------------------------------------------- labels
+
+_RULES = mapped(any_text, of_class("Decision"))
+_LABELS: dict[str, Check] = {
+    "classes_": listed(lambda value, sizes: is_label_array(value), "L"),
+    "n_labels_": size("L", low=1),
+    "sparse_labels_": flag,
+    "_decisions": _RULES,
+}
+
+
+def _check_labels(values: Values, sizes: Sizes) -> None:
+    shape = (sizes["L"],)
+    for decision in values["_decisions"].values():
+        require(all(np.shape(one) == shape for one in (decision.threshold, *decision.interval)), _WRONG)
+    for one in values["classes_"]:
+        require(set(one.tolist()) <= {0, 1}, _WRONG)
+
+
+def _check_relevance(values: Values, sizes: Sizes) -> None:
+    _check_labels(values, sizes)
+    require(len(values["estimators_"]) == sizes["L"], _WRONG)
+    for one in values["estimators_"]:
+        require(set(get_classes(one).tolist()) == {0, 1} and hasattr(one, "predict_proba"), _WRONG)
+        check_features(one, values.get("n_features_in_"), _WRONG)
+
+
+def _check_chains(values: Values, sizes: Sizes) -> None:
+    _check_labels(values, sizes)
+    require(values["chains_"] and len(values["orders_"]) == len(values["chains_"]), _WRONG)
+    for chain in values["chains_"]:
+        require(len(chain.models) == sizes["L"] and chain.n_features == values.get("n_features_in_"), _WRONG)
+
+
+def _check_chain(values: Values, sizes: Sizes) -> None:
+    order, n_labels = values["order"], sizes["L"]
+    require(np.array_equal(np.sort(order), np.arange(n_labels)), "a chain of classifiers is damaged")
+    for k, one in enumerate(values["models"]):
+        require(set(get_classes(one).tolist()) == {0, 1} and hasattr(one, "predict_proba"), _WRONG)
+        check_features(one, sizes["F"] + k, _WRONG)
+
+
+# ------------------------------------------------------------------------------------------- preparation of the columns
+
+
+def _check_prepared(values: Values, sizes: Sizes) -> None:
+    learner = values["learner_"]
+    require(np.array_equal(get_classes(learner), values["classes_"]), _WRONG)
+    check_features(learner, count_outputs(values["transformer_"], None), _WRONG)
+
+
+def _check_booster(values: Values, sizes: Sizes) -> None:
+    found = get_classes(values["learner_"])
+    require(np.array_equal(found, np.arange(sizes["C"])), _WRONG)
+
+
+def _check_texts(values: Values, sizes: Sizes) -> None:
+    for one in values["encoders_"]:
+        steps = [type(step).__name__ for _, step in one.steps]
+        require(steps == ["TfidfVectorizer", "TruncatedSVD"] and hasattr(one[-1], "components_"), _WRONG)
+
+
+_PARTS_OF_DATES = ("month", "weekday", "hour")
+
+
+def _check_times(values: Values, sizes: Sizes) -> None:
+    require(len(values["formats"]) == sizes["F"], _WRONG)
+    require(
+        all(part.name in _PARTS_OF_DATES and part.values.ndim == 1 for one in values["parts_"] for part in one), _WRONG
+    )
+
+
+def _check_constant(values: Values, sizes: Sizes) -> None:
+    require(values["classes_"].tolist() == [0, 1], _WRONG)
+
+
+OWN_SCHEMAS: dict[str, Schema] = {
+    **own_machines.SCHEMAS,
+    "AdaptedSVC": Schema(
+        _DECIDED
+        | _INTERVAL
+        | {
+            "estimators_": mapped(any_text, _learner),
+            "svc_": of_class("MultivariateSVC"),
+            "result_": RESULT,
+            "input_weights_": _NUMBERS,
+            "n_iter_": whole(),
+            "selected_": any_text,
+            "adapted_": flag,
+            "out_of_fold_scores_": _NUMBERS,
+            "_adapter": of_class("Adapter"),
+            "_number_maker": either(nothing, transformer),
+        },
+        _MAYBE_FEATURES,
+        parameters={"measure": given_measure},
+        relate=_check_adapted,
+    ),
+    "BinaryRelevance": Schema(_LABELS | {"estimators_": listed(_learner)}, _MAYBE_FEATURES, relate=_check_relevance),
+    "BoosterClassifier": Schema(
+        {"learner_": predictor, "classes_": labels},
+        parameters={
+            "package": any_text,
+            "settings": either(nothing, mapped(any_text, data)),
+            "n_categorical": whole(),
+            "n_jobs": either(nothing, whole(-1000)),
+            "random_state": either(nothing, whole()),
+        },
+        relate=_check_booster,
+    ),
+    "Categories": Schema(),
+    "Chain": Schema(
+        always={
+            "n_features": size("F"),
+            "order": array("int64", "L"),
+            "models": listed(_learner, "L"),
+            "_linear": either(
+                nothing, each(array("double", "L", "F"), array("double", "L", "L"), array("double", "L"))
+            ),
+        },
+        relate=_check_chain,
+    ),
+    "Constant": Schema(always={"probability": real(0.0, 1.0), "classes_": labels}, relate=_check_constant),
+    "CostSensitiveClassifier": Schema(
+        _DECIDED
+        | _INTERVAL
+        | {
+            "estimator_": _LEARNERS,
+            "class_weights_": of_class("ClassCosts"),
+            "best_iter_": whole(),
+            "history_": tupled(of_class("Iteration")),
+            "n_iter_": whole(),
+            "n_refits_": whole(),
+        },
+        _MAYBE_FEATURES,
+        parameters={"measure": given_measure},
+        relate=_check_plug_in,
+    ),
+    "Dense": Schema(),
+    "FilledColumns": Schema({**_F, "is_empty_": array("bool", "F")}),
+    "MetricClassifier": Schema(
+        _DECIDED
+        | {
+            "best_estimator_": either(_LEARNERS, listed(_LEARNERS)),
+            "weights_": array("double", "*", finite=True),
+            "_ensemble": of_class("AveragedModels"),
+            "_extrapolation": either(nothing, of_class("Extrapolation")),
+            "_records": listed(mapped(any_text, data)),
+            "_explanation": any_text,
+        },
+        _MAYBE_FEATURES,
+        parameters={"measure": given_measure},
+        relate=_check_selection,
+    ),
+    "PlugInClassifier": Schema(
+        _DECIDED | _INTERVAL | {"estimator_": _LEARNERS},
+        _MAYBE_FEATURES,
+        parameters={"measure": given_measure},
+        relate=_check_plug_in,
+    ),
+    "Prepared": Schema(
+        {"transformer_": transformer, "learner_": predictor, "classes_": labels},
+        parameters={"transformer": transformer, "learner": predictor},
+        relate=_check_prepared,
+    ),
+    "ProbabilisticClassifierChain": Schema(
+        _LABELS | {"chains_": listed(of_class("Chain")), "orders_": listed(array("int64", "L"))},
+        {**_MAYBE_FEATURES, "_seed": either(nothing, whole())},
+        relate=_check_chains,
+    ),
+    # `metricwise.persistence.boosters.checks` relates its trees, features and classes.
+    "StoredBooster": Schema(
+        {"n_features_in_": size("F"), "classes_": labels, "boosted_trees_": of_class("BoostedTrees")},
+        {"feature_importances_": either(array("float", "F"), array("int", "F"))},
+        parameters={"learner": any_text, "settings": either(nothing, mapped(any_text, data))},
+    ),
+    "TextEncoder": Schema(
+        {**_F, "encoders_": listed(of_class("Pipeline"), "F")},
+        parameters={"n_components": whole(1)},
+        relate=_check_texts,
+    ),
+    "TimeEncoder": Schema(
+        {**_F, "parts_": listed(listed(of_class("Part")), "F")},
+        parameters={"formats": either(tupled(any_text), listed(any_text)), "one_hot": flag},
+        relate=_check_times,
+    ),
+}

@@ -1,0 +1,97 @@
+"""The complete description of what a class stores, and the check of stored values against it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from sklearn.base import BaseEstimator
+
+from metricwise._sklearn import make_constraint
+from metricwise._state import StoredState
+from metricwise.persistence.schemas.kinds import Check, Sizes, Values, any_text, mapped, size, text, texts
+
+NO_VALIDATION = "no_validation"  # how scikit-learn marks parameters that it does not constrain
+MAY_HAVE: dict[str, Check] = {
+    "n_features_in_": size("F"),
+    "feature_names_in_": texts("F"),
+    "_sklearn_output_config": mapped(any_text, text("default", "pandas", "polars")),
+}
+
+
+@dataclass(frozen=True)
+class Schema:
+    """What a class stores: an attribute that is not named here is refused.
+
+    Parameters
+    ----------
+    fitted : dict
+        Attributes that a fitted object has, all of them or none, in the order in which they are checked.
+    optional : dict
+        Attributes that a fitted object may have.
+    always : dict
+        Attributes, other than parameters, of every object.
+    parameters : dict
+        Parameters whose values are limited further than scikit-learn does.
+    relate : callable, optional
+        Raises a ValueError unless the attributes of a fitted object fit together, given the sizes that they have.
+    derived : tuple of str
+        Attributes that follow from others or belong to the training: neither written nor taken from a file.
+    """
+
+    fitted: Mapping[str, Check] = field(default_factory=dict)
+    optional: Mapping[str, Check] = field(default_factory=dict)
+    always: Mapping[str, Check] = field(default_factory=dict)
+    parameters: Mapping[str, Check] = field(default_factory=dict)
+    relate: Callable[[Values, Sizes], None] | None = None
+    derived: tuple[str, ...] = ()
+
+    def check(self, cls: Any, values: Values) -> None:
+        """Raise a ValueError unless values are those of an object of the class."""
+        name = cls.__name__
+        parameters = get_parameters(cls) if issubclass(cls, BaseEstimator) else []
+        self._check_names(name, parameters, values)
+        sizes: Sizes = {}
+        for key in parameters:
+            _require(is_allowed_parameter(cls, key, values[key]), name, key)
+            if key in self.parameters:
+                _require(self.parameters[key](values[key], sizes), name, key)
+        checks = {**MAY_HAVE, **self.always, **self.fitted, **self.optional}
+        for key, check in checks.items():
+            if key in values:
+                _require(check(values[key], sizes), name, key)
+        if self.relate is not None and (self.is_fitted(values) or not self.fitted):
+            self.relate(values, sizes)
+
+    def is_fitted(self, values: Values) -> bool:
+        """Return whether values are those of a fitted object."""
+        return any(key in values for key in self.fitted)
+
+    def _check_names(self, name: str, parameters: list[str], values: Values) -> None:
+        required = [*parameters, *self.always, *(self.fitted if self.is_fitted(values) else ())]
+        for key in required:
+            if key not in values:
+                kind = "parameter" if key in parameters else "attribute"
+                raise ValueError(f"a {name} lacks its {kind} {key!r}")
+        known = {*required, *self.fitted, *self.optional, *MAY_HAVE}
+        for key in values:
+            if key not in known:
+                raise ValueError(f"it sets {key[:100]!r}, which a {name} does not store")
+
+
+def get_parameters(cls: Any) -> list[str]:
+    """Return the names of the parameters of an estimator that files hold: not those of the training of our own."""
+    skipped = getattr(cls, "__stored_state__", StoredState(1)).training_parameters
+    return [key for key in cls._get_param_names() if key not in skipped]
+
+
+def is_allowed_parameter(cls: Any, key: str, value: Any) -> bool:
+    """Return whether a parameter satisfies the constraints that its class states, if it does."""
+    constraints = getattr(cls, "_parameter_constraints", {}).get(key, NO_VALIDATION)
+    return constraints == NO_VALIDATION or any(make_constraint(one).is_satisfied_by(value) for one in constraints)
+
+
+def _require(condition: bool, name: str, key: str) -> None:
+    if not condition:
+        raise ValueError(f"{key!r} of a {name} is damaged: its type, shape or range is not that of such a model")

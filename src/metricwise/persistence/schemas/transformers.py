@@ -1,0 +1,223 @@
+"""Schemas of scalers, projections and selections of features."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from metricwise.persistence.schemas.kinds import (
+    Check,
+    Sizes,
+    Values,
+    any_text,
+    array,
+    each,
+    either,
+    is_real,
+    matrix,
+    nothing,
+    of_class,
+    predictor,
+    real,
+    size,
+    sorted_floats,
+    text,
+    tupled,
+    whole,
+)
+from metricwise.persistence.schemas.parts import (
+    MOST_COLUMNS,
+    array_function,
+    check_features,
+    no_settings,
+    require,
+    score_function,
+)
+from metricwise.persistence.schemas.schema import Schema
+
+_F = {"n_features_in_": size("F", low=1)}
+_PER_FEATURE = array("float", "F")
+_SEEN = either(real(0.0), array("number", "F"))
+_VARIANCES: dict[str, Check] = {
+    "explained_variance_": array("float", "K"),
+    "explained_variance_ratio_": array("float", "K"),
+    "singular_values_": array("float", "K"),
+}
+
+
+def _check_standard(values: Values, sizes: Sizes) -> None:
+    for parameter, name in (("with_mean", "mean_"), ("with_std", "scale_")):
+        require(not values[parameter] or values[name] is not None, "a scaler is damaged")
+
+
+def _check_robust(values: Values, sizes: Sizes) -> None:
+    for parameter, name in (("with_centering", "center_"), ("with_scaling", "scale_")):
+        require(bool(values[parameter]) == (values[name] is not None), "a scaler is damaged")
+
+
+def _check_power(values: Values, sizes: Sizes) -> None:
+    scaler = values.get("_scaler")
+    require((scaler is not None) == bool(values["standardize"]), "a power transformer is damaged")
+    if scaler is not None:
+        require(hasattr(scaler, "scale_"), "a power transformer is damaged")
+        check_features(scaler, sizes["F"], "a power transformer is damaged")
+
+
+def _check_quantiles(values: Values, sizes: Sizes) -> None:
+    require(values["n_quantiles_"] == sizes["Q"] >= 1, "a quantile transformer is damaged")
+    known = values["quantiles_"][:, ~np.isnan(values["quantiles_"]).any(axis=0)]
+    require(np.all(np.diff(known, axis=0) >= 0.0), "a quantile transformer is damaged")
+
+
+_HIGHEST_DEGREE = 30
+
+
+def _degree(value: Any, sizes: Sizes) -> bool:
+    return whole(0, _HIGHEST_DEGREE)(value, sizes) or tupled(whole(0, _HIGHEST_DEGREE), 2)(value, sizes)
+
+
+def _check_polynomial(values: Values, sizes: Sizes) -> None:
+    """Raise unless a polynomial makes as many features as one with these settings does."""
+    from sklearn.preprocessing import PolynomialFeatures
+
+    problem = f"polynomial features are damaged, or more than {MOST_COLUMNS}: choose a smaller degree"
+    names = ("n_output_features_", "_n_out_full")
+    require(sizes["F"] <= MOST_COLUMNS and all(values[name] <= MOST_COLUMNS for name in names), problem)
+    settings = {name: values[name] for name in PolynomialFeatures._get_param_names()}
+    again = PolynomialFeatures(**settings).fit(np.zeros((1, sizes["F"])))
+    require(all(getattr(again, name) == values[name] for name in (*names, "_min_degree", "_max_degree")), problem)
+
+
+def _check_components(values: Values, sizes: Sizes) -> None:
+    require(values.get("n_components_", sizes["K"]) == sizes["K"] >= 1, "a projection is damaged")
+    require(values.get("_n_features_out", sizes["K"]) == sizes["K"], "a projection is damaged")
+
+
+def _kernel_settings(value: Any, sizes: Sizes) -> bool:
+    return value is None or (
+        type(value) is dict and set(value) <= {"gamma", "coef0", "degree"} and all(map(is_real, value.values()))
+    )
+
+
+_KERNELS = ("linear", "rbf", "poly", "polynomial", "sigmoid", "cosine", "laplacian", "chi2", "additive_chi2")
+
+
+def _check_selected(values: Values, sizes: Sizes) -> None:
+    part, problem = values["estimator_"], "a selection of features is damaged"
+    check_features(part, values.get("n_features_in_"), problem)
+    weights = next((one for one in ("coef_", "feature_importances_") if hasattr(part, one)), None)
+    require(weights is not None and values["importance_getter"] in ("auto", weights), problem)
+
+
+def _function(value: Any, sizes: Sizes) -> bool:
+    return value is None or array_function(value, sizes) or type(value).__name__ == "partial"
+
+
+_SELECTED = Schema(
+    {"scores_": _PER_FEATURE, "pvalues_": either(nothing, _PER_FEATURE)},
+    {"n_features_in_": size("F", low=1)},
+    parameters={"score_func": score_function},
+)
+
+SCHEMAS: dict[str, Schema] = {
+    "sklearn.decomposition.PCA": Schema(
+        {
+            **_F,
+            "mean_": _PER_FEATURE,
+            "components_": array("float", "K", "F"),
+            **_VARIANCES,
+            "n_components_": whole(1),
+            "noise_variance_": real(),
+        },
+        {"_fit_svd_solver": any_text, "n_samples_": whole(1)},
+        relate=_check_components,
+    ),
+    "sklearn.decomposition.TruncatedSVD": Schema(
+        {**_F, "components_": array("float", "K", "F"), **_VARIANCES}, relate=_check_components
+    ),
+    "sklearn.feature_selection.SelectFromModel": Schema(
+        {"estimator_": predictor},
+        {"max_features_": whole()},
+        parameters={
+            "importance_getter": text("auto", "coef_", "feature_importances_"),
+            "max_features": either(nothing, whole()),
+        },
+        relate=_check_selected,
+    ),
+    "sklearn.feature_selection.SelectKBest": _SELECTED,
+    "sklearn.feature_selection.SelectPercentile": _SELECTED,
+    "sklearn.feature_selection.VarianceThreshold": Schema({**_F, "variances_": _PER_FEATURE}),
+    "sklearn.kernel_approximation.Nystroem": Schema(
+        {
+            **_F,
+            "components_": matrix("K", "F"),
+            "normalization_": array("float", "K", "K"),
+            "component_indices_": array("int", "K"),
+        },
+        {"_n_features_out": whole(1)},
+        parameters={"kernel": text(*_KERNELS), "kernel_params": _kernel_settings},
+        relate=_check_components,
+    ),
+    "sklearn.kernel_approximation.RBFSampler": Schema(
+        {**_F, "random_weights_": array("float", "F", "K"), "random_offset_": array("float", "K")},
+        {"_gamma": real(0.0), "_n_features_out": whole(1)},
+        parameters={"n_components": size("K", low=1)},
+        relate=_check_components,
+    ),
+    "sklearn.preprocessing.Binarizer": Schema(),
+    "sklearn.preprocessing.FunctionTransformer": Schema(
+        parameters={
+            "func": _function,
+            "inverse_func": _function,
+            "kw_args": no_settings,
+            "inv_kw_args": no_settings,
+            "feature_names_out": either(nothing, text("one-to-one")),
+        }
+    ),
+    "sklearn.preprocessing.MaxAbsScaler": Schema(
+        {**_F, "n_samples_seen_": whole(), "max_abs_": _PER_FEATURE, "scale_": _PER_FEATURE}
+    ),
+    "sklearn.preprocessing.MinMaxScaler": Schema(
+        {
+            **_F,
+            "n_samples_seen_": whole(),
+            **{name: _PER_FEATURE for name in ("scale_", "min_", "data_min_", "data_max_", "data_range_")},
+        },
+        parameters={"feature_range": each(real(), real())},
+    ),
+    "sklearn.preprocessing.Normalizer": Schema(),
+    "sklearn.preprocessing.PolynomialFeatures": Schema(
+        {
+            **_F,
+            "_min_degree": whole(),
+            "_max_degree": whole(),
+            "n_output_features_": whole(),
+            "_n_out_full": whole(),
+        },
+        parameters={"degree": _degree},
+        relate=_check_polynomial,
+    ),
+    "sklearn.preprocessing.PowerTransformer": Schema(
+        {**_F, "lambdas_": _PER_FEATURE}, {"_scaler": of_class("StandardScaler")}, relate=_check_power
+    ),
+    "sklearn.preprocessing.QuantileTransformer": Schema(
+        {**_F, "n_quantiles_": whole(1), "references_": sorted_floats("Q"), "quantiles_": array("float", "Q", "F")},
+        relate=_check_quantiles,
+    ),
+    "sklearn.preprocessing.RobustScaler": Schema(
+        {**_F, "center_": either(nothing, _PER_FEATURE), "scale_": either(nothing, _PER_FEATURE)},
+        parameters={"quantile_range": each(real(0, 100), real(0, 100))},
+        relate=_check_robust,
+    ),
+    "sklearn.preprocessing.StandardScaler": Schema(
+        {
+            **_F,
+            "n_samples_seen_": _SEEN,
+            "mean_": either(nothing, _PER_FEATURE),
+            "var_": either(nothing, _PER_FEATURE),
+            "scale_": either(nothing, _PER_FEATURE),
+        },
+        relate=_check_standard,
+    ),
+}

@@ -1,0 +1,152 @@
+"""Mutants of model files are refused, or predict: none crashes, hangs, takes memory or fails in an unclear way."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import metricwise as mw
+from fuzzing.model_files import KINDS, draw_kind, mutate_by, read_archive, write_archive
+from tests.faults.forged_models import assert_load_raises
+from tests.unit import sklearn_models as stock
+
+if sys.platform == "win32":
+    pytest.skip("processes are not forked there", allow_module_level=True)
+
+from tests.faults.mutants import LOADED, REFUSED, REPORTED, judge_mutant, run_limited
+
+_MODELS = (
+    "boosting, classes",
+    "columns",
+    "count",
+    "forest",
+    "hashed records",
+    "histograms, categories",
+    "machine, sparse",
+    "neighbours",
+    "one-hot, infrequent",
+    "polynomial",
+    "records",
+    "TF-IDF",
+    "voting, hard",
+)
+_N_MUTANTS = 300
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path, Any]]:
+    folder = tmp_path_factory.mktemp("models")
+    found = {}
+    for name in _MODELS:
+        model, samples = stock.MODELS[name]()
+        found[name] = folder / f"{name}.mw", samples
+        mw.save(model, found[name][0])
+        mw.load(found[name][0]).predict(samples)  # so that no process has to import or compile
+    linear = mw.MultivariateSVC("f1").fit(stock.X, stock.y)
+    found["linear"] = folder / "linear.mw", stock.X
+    mw.save(linear, found["linear"][0])
+    mw.load(found["linear"][0]).score(stock.X, stock.y)
+    return found
+
+
+def _change(path: Path, name: str, target: Path, **fields: Any) -> Path:
+    """Write a file in which attributes of the objects of a class are others; return its path."""
+    header, model, arrays = read_archive(path)
+    named = [entry for entry in model["entries"] if entry.get("class", "").endswith(f".{name}")]
+    objects = [entry for entry in named if set(fields) <= set(entry["fields"])]  # templates are not fitted
+    assert objects
+    for entry in objects:
+        entry["fields"] |= fields
+    target.write_bytes(write_archive(header, model, arrays))
+    return target
+
+
+_TERMS = {"is": "dict", "items": [["red", 0], ["bird", 10**8]]}
+
+
+@pytest.mark.parametrize(
+    ("model", "name", "fields"),
+    [
+        ("count", "CountVectorizer", {"vocabulary_": _TERMS}),
+        ("TF-IDF", "TfidfVectorizer", {"vocabulary_": _TERMS}),
+        ("records", "DictVectorizer", {"vocabulary_": _TERMS, "feature_names_": ["red", "bird"]}),
+        ("one-hot, infrequent", "OneHotEncoder", {"_n_features_outs": [1, 1]}),
+        ("one-hot, infrequent", "OneHotEncoder", {"_infrequent_indices": [None, None]}),
+        ("boosting, classes", "DummyClassifier", {"_strategy": "uniform"}),
+        ("boosting, classes", "DummyClassifier", {"n_classes_": 1}),
+        ("histograms, categories", "HistGradientBoostingClassifier", {"n_features_in_": 400}),
+        ("histograms, categories", "HistGradientBoostingClassifier", {"_preprocessor": None}),
+        ("neighbours", "KNeighborsClassifier", {"_y": {"is": "entry", "at": 0}}),
+        ("hashed records", "FeatureHasher", {"n_features": 0}),
+        ("polynomial", "PolynomialFeatures", {"degree": 9}),
+        ("polynomial", "PolynomialFeatures", {"n_output_features_": 10**9}),
+        ("count", "CountVectorizer", {"input": "filename"}),
+        ("count", "CountVectorizer", {"token_pattern": "(a+)+$"}),
+        ("count", "CountVectorizer", {"encoding": "idna"}),
+        ("columns", "ColumnTransformer", {"sparse_output_": 3}),
+        ("columns", "StandardScaler", {"n_features_in_": 7}),
+    ],
+    ids=str,
+)
+def test_attributes_that_compiled_code_follows_are_refused(
+    files: dict[str, tuple[Path, Any]], tmp_path: Path, model: str, name: str, fields: dict[str, Any]
+) -> None:
+    assert_load_raises(_change(files[model][0], name, tmp_path / "x.mw", **fields), "cannot be loaded")
+
+
+def test_loaded_models_start_no_processes(files: dict[str, tuple[Path, Any]], tmp_path: Path) -> None:
+    path = _change(files["columns"][0], "ColumnTransformer", tmp_path / "x.mw", n_jobs=40)
+    assert mw.load(path)[0].n_jobs == 1
+    assert mw.load(files["columns"][0])[0].n_jobs is None
+
+
+def test_references_to_one_array_share_it(files: dict[str, tuple[Path, Any]], tmp_path: Path) -> None:
+    header, model, arrays = read_archive(files["linear"][0])
+    arrays[1000] = np.zeros(1 << 17)
+    last = model["entries"].pop()
+    start = len(model["entries"])
+    model["entries"] += [{"kind": "array", "number": 1000}] * 4000
+    last["fields"]["random_state"] = [{"is": "entry", "at": start + k} for k in range(4000)]
+    path = tmp_path / "x.mw"
+    path.write_bytes(write_archive(header, {"entries": [*model["entries"], last]}, arrays))
+    assert path.stat().st_size < 2e6
+    assert run_limited(lambda: _load(path)) == REFUSED
+
+
+def _load(path: Path) -> str:
+    try:
+        mw.load(path)
+    except mw.ModelFileError:
+        return REFUSED
+    return LOADED
+
+
+def test_nested_sets_are_refused(files: dict[str, tuple[Path, Any]], tmp_path: Path) -> None:
+    nested: Any = {"is": "frozenset", "items": []}
+    for _ in range(30):
+        nested = {"is": "frozenset", "items": [nested, {"is": "tuple", "items": [nested]}]}
+        if len(str(nested)) > 1e5:
+            break
+    path = _change(files["linear"][0], "MultivariateSVC", tmp_path / "x.mw", random_state=nested)
+    assert_load_raises(path, "where a number or text belongs")
+
+
+def test_mutants_are_refused_or_predict(files: dict[str, tuple[Path, Any]], tmp_path: Path) -> None:
+    random = np.random.default_rng(0)
+    found: Counter[str] = Counter()
+    kinds = set()
+    for _ in range(_N_MUTANTS):
+        path, samples = files[str(random.choice(list(files)))]
+        kind = draw_kind(random)
+        labels = stock.THREE_Y if path.stem in ("boosting, classes", "voting, hard") else stock.y
+        labels = stock.WORDS if path.stem == "forest" else labels
+        outcome = judge_mutant(mutate_by(kind, path, random), tmp_path / "x.mw", samples, labels)
+        found[outcome] += 1
+        kinds.add(kind)
+    assert set(found) <= {REFUSED, LOADED, REPORTED}, found
+    assert kinds == set(KINDS) and found[REFUSED] > _N_MUTANTS / 3 and found[LOADED] > 10
