@@ -6,11 +6,19 @@ import numpy as np
 from metricwise.kernels.random_numbers import STEP, mix
 
 
-@nb.njit(cache=True, nogil=True)
+def _make_scratch():
+    """Return a number and its bits in the same memory, made here as numba compiles long for a view of another type."""
+    value = np.empty(1)
+    return value, value.view(np.uint64)
+
+
 def hash_dense(X, samples, seed, out):
     """Fingerprint the listed samples of a dense matrix; zeros count as absent, so a sparse copy hashes alike."""
-    value = np.empty(1)
-    bits = value.view(np.uint64)
+    _hash_dense(X, samples, seed, out, *_make_scratch())
+
+
+@nb.njit(cache=True, nogil=True)
+def _hash_dense(X, samples, seed, out, value, bits):
     for k in range(samples.size):
         total = mix(seed + STEP)
         for j in range(X.shape[1]):
@@ -20,11 +28,13 @@ def hash_dense(X, samples, seed, out):
         out[k] = mix(total)
 
 
-@nb.njit(cache=True, nogil=True)
 def hash_sparse(data, indices, indptr, samples, seed, out):
     """Fingerprint the listed samples of a matrix in compressed rows (CSR)."""
-    value = np.empty(1)
-    bits = value.view(np.uint64)
+    _hash_sparse(data, indices, indptr, samples, seed, out, *_make_scratch())
+
+
+@nb.njit(cache=True, nogil=True)
+def _hash_sparse(data, indices, indptr, samples, seed, out, value, bits):
     for k in range(samples.size):
         total = mix(seed + STEP)
         for p in range(indptr[samples[k]], indptr[samples[k] + 1]):

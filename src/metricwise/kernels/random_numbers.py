@@ -3,6 +3,8 @@
 import numba as nb
 import numpy as np
 
+from metricwise.kernels.compiling import helper
+
 STEP = np.uint64(0x9E3779B97F4A7C15)
 _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
@@ -15,7 +17,7 @@ def mix(state):
     return state ^ (state >> np.uint64(31))
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def uniform(state):
     """Return a number in [0, 1) for a state."""
     return (mix(state) >> np.uint64(11)) * (1.0 / 9007199254740992.0)

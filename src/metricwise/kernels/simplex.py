@@ -5,11 +5,13 @@ import math
 import numba as nb
 import numpy as np
 
+from metricwise.kernels.compiling import helper
+
 # Below this share of its diagonal, what is left of a new column after projection on the others is rounding error.
 _DEPENDENT = 1e-13
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _append(L, size, G, members, new, shift):
     """Extend the factor of G[members, members] + shift by the row of ``new``, unless it depends on the others.
 
@@ -30,7 +32,7 @@ def _append(L, size, G, members, new, shift):
     return pivot
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _remove(L, size, at):
     """Delete row ``at`` of the factor and restore its triangle by plane rotations."""
     for i in range(at, size - 1):
@@ -47,7 +49,7 @@ def _remove(L, size, at):
             L[i, k + 1] = cosine * y - sine * x
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _solve(L, size, right, out):
     for i in range(size):
         value = right[i]
@@ -61,7 +63,7 @@ def _solve(L, size, right, out):
         out[i] = value / L[i, i]
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _drop(L, size, members, inside, alpha, at):
     """Remove a member."""
     alpha[members[at]] = 0.0
@@ -71,7 +73,7 @@ def _drop(L, size, members, inside, alpha, at):
         members[i] = members[i + 1]
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _make_room(L, size, members, inside, alpha, new, work):
     """Move weight to a column that depends on the members, until one of these has none left and is dropped.
 
@@ -83,7 +85,7 @@ def _make_room(L, size, members, inside, alpha, new, work):
         for j in range(i + 1, size):
             value -= L[j, i] * work[j]
         work[i] = value / L[i, i]
-    step, blocking = np.inf, -1
+    step, blocking = np.inf, np.int64(-1)
     for i in range(size):
         if work[i] > 0.0 and alpha[members[i]] < step * work[i]:
             step, blocking = alpha[members[i]] / work[i], i
@@ -94,7 +96,7 @@ def _make_room(L, size, members, inside, alpha, new, work):
     return size - 1
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _enter(G, L, size, members, inside, alpha, new, shift, work):
     """Make a column a member, dropping members it depends on; returns the number of members."""
     while size > 0 and _append(L, size, G, members, new, shift) == 0.0:
@@ -106,7 +108,6 @@ def _enter(G, L, size, members, inside, alpha, new, shift, work):
     return size + 1
 
 
-@nb.njit(cache=True, nogil=True)
 def solve_simplex(G, d, scale, alpha, tolerance):
     """Maximise d . alpha - scale / 2 alpha' G alpha over the simplex, starting from (and writing to) ``alpha``.
 
@@ -116,22 +117,31 @@ def solve_simplex(G, d, scale, alpha, tolerance):
     the way; members stay independent, so they are never more than the rank of G plus one. Returns the number of
     rounds; alpha is feasible at any time, so stopping early costs accuracy of the bound, never its validity.
     """
+    # Allocated here, as numba compiles a function of its own for every kind of array that a kernel creates.
+    K = d.size
+    members, inside, factor, work = (
+        np.empty(K, np.int64),
+        np.zeros(K, np.bool_),
+        np.empty((K + 1, K + 2)),
+        np.ones((6, K)),
+    )
+    return _solve_simplex(G, d, scale, alpha, tolerance, members, inside, factor, *work)
+
+
+@nb.njit(cache=True, nogil=True)
+def _solve_simplex(G, d, scale, alpha, tolerance, members, inside, L, ones, x_one, x_gain, move, gains, gradient):
+    """Do the rounds of `solve_simplex` on arrays for the members and their Cholesky factor."""
     K = d.size
     largest = 0.0
     for k in range(K):
         largest = max(largest, G[k, k], abs(d[k]) / scale)
     # Large enough to separate members that differ by a constant, small enough to preserve small columns.
     shift = 1e-6 * largest if largest > 0.0 else 1.0
-    members = np.empty(K, np.int64)
-    inside = np.zeros(K, np.bool_)
-    L = np.empty((K + 1, K + 2))
-    x_one, x_gain, move = np.empty(K), np.empty(K), np.empty(K)
-    ones, gains, gradient = np.ones(K), np.empty(K), np.empty(K)
-    size = 0
+    size = np.int64(0)
     for k in range(K):
         if alpha[k] > 0.0:
             size = _enter(G, L, size, members, inside, alpha, k, shift, move)
-    rounds, entering, stuck = 0, -1, False
+    rounds, entering, stuck = 0, np.int64(-1), False
     while not stuck and rounds < 20 * K + 100:
         rounds += 1
         while size > 1:  # to the optimum over the members, or to the first constraint on the way
@@ -147,7 +157,7 @@ def solve_simplex(G, d, scale, alpha, tolerance):
             for i in range(size):
                 sum_gain += x_gain[i]
                 sum_one += x_one[i]
-            step, blocking = 1.0, -1
+            step, blocking = 1.0, np.int64(-1)
             for i in range(size):
                 move[i] = x_gain[i] - sum_gain / sum_one * x_one[i]
                 now = alpha[members[i]]
@@ -176,12 +186,16 @@ def solve_simplex(G, d, scale, alpha, tolerance):
             gradient[k] = d[k] - scale * product
             level += alpha[k] * gradient[k]
             curvature += alpha[k] * scale * product
-        steepest, entering = -np.inf, -1
+        steepest, entering = -np.inf, np.int64(-1)
         for k in range(K):
             if not inside[k] and gradient[k] > steepest:
                 steepest, entering = gradient[k], k
         if entering < 0 or steepest - level <= tolerance * (abs(level) + curvature):
             break
         size = _enter(G, L, size, members, inside, alpha, entering, shift, move)
-    alpha /= alpha.sum()
+    total = 0.0
+    for k in range(K):
+        total += alpha[k]
+    for k in range(K):
+        alpha[k] /= total
     return rounds
