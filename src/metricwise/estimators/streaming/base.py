@@ -272,10 +272,11 @@ class StreamingClassifier(LinearClassifier):
         model = vars(self).get("_model")
         classes = check_chunk_labels(y, classes, None if model is None else model.classes)
         with restore_on_error(self):
+            X, y = self._validate_chunk(X, y, reset=model is None)
             if model is None:
                 model = StreamModel(measure, classes, self._start(self._plan(measure), X, y, classes))
             plan = self._plan(model.measure)
-            learn_chunk(plan.learner, model.states, self._check_chunk(classes, X, y, sample_weight))
+            learn_chunk(plan.learner, model.states, self._make_chunk(classes, X, y, sample_weight))
         seconds = model.seconds + time.perf_counter() - started
         entry = evaluate_stream(plan, model.states, model.entries, seconds)
         entries = model.entries if entry is None else (*thin_history(model.entries), entry)
@@ -285,18 +286,27 @@ class StreamingClassifier(LinearClassifier):
         return self
 
     def _start(self, plan: StreamPlan, X: Any, y: Any, classes: Labels) -> tuple[StreamState, ...]:
-        """Return the states before the first sample of a stream whose first chunk is given."""
-        X, y = validate_samples(self, X, y)
+        """Return the states before the first sample of a stream whose first chunk, already validated, is given."""
         self._check_positive_class(plan.measure, classes, count_classes(y, classes), where="the first chunk")
         n_problems = len(self._positives(classes[:0], classes))
         return tuple(plan.learner.start(X.shape[1], bool(sparse.issparse(X))) for _ in range(n_problems))
 
     def _check_chunk(self, classes: Labels, X: Any, y: Any, sample_weight: Any) -> Chunk:
         """Return valid samples, positives and weights; raise before anything is learnt from them otherwise."""
-        # Contiguous samples, as sums in another order would make a difference between one way to cut a stream and
-        # another.
-        X, y = validate_samples(self, X, y, reset=False, order="C")
+        X, y = self._validate_chunk(X, y, reset=False)
         check_chunk_labels(y, None, classes)
+        return self._make_chunk(classes, X, y, sample_weight)
+
+    def _validate_chunk(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, Labels]:
+        """Return valid samples and labels.
+
+        Samples are contiguous, as sums in another order would make a difference between one way to cut a stream and
+        another.
+        """
+        X, y = validate_samples(self, X, y, reset=reset, order="C")
+        return X, y
+
+    def _make_chunk(self, classes: Labels, X: Any, y: Labels, sample_weight: Any) -> Chunk:
         return Chunk(X, self._positives(y, classes), check_sample_weight(sample_weight, X, allow_all_zero_weights=True))
 
     def fit_stream(self, source: Any, *, classes: Any = None, n_passes: int = 1, **options: Any) -> Self:
@@ -329,7 +339,7 @@ class StreamingClassifier(LinearClassifier):
             plan = self._add_checkpoint(plan, lambda: [plan.n_passes, np.array(classes).tolist(), *reader.identity()])
             X, y, _ = reader.first()
             labels = first_classes(reader, reader.first_labels(), classes)
-            states = self._start(plan, X, y, labels)
+            states = self._start(plan, *self._validate_chunk(X, y, reset=True), labels)
             del X, y  # chunks are not kept
             chunks = ChunkSource(plan, reader, partial(self._check_chunk, labels), states)
             self._model = train(plan, [chunks], labels)
