@@ -24,8 +24,8 @@ _INDEX, _CODE = ".nbi", ".nbc"  # the files of numba's cache
 def ensure_cache_folder() -> None:
     """Make numba keep the compiled functions of this package in a folder that can be written to.
 
-    Nothing changes where numba finds one itself. If that is not the folder of the package, functions that were compiled
-    there before are copied to it.
+    Nothing changes where numba finds one itself. If that is the user's cache folder, functions that were compiled beside
+    the source before are copied to it.
     """
     package = Path(__file__).parent
     beside_source = package / "__pycache__"
@@ -38,7 +38,8 @@ def ensure_cache_folder() -> None:
         return
     folder = find_numba_folder()
     if folder is not None:
-        _copy_compiled(beside_source, folder)
+        if not given:  # a folder that the user has named stays as it is
+            _copy_compiled(beside_source, folder)
         return
     chosen = _make_temporary_folder()
     # The variable is for the processes that this one starts.

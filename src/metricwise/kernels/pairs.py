@@ -69,7 +69,7 @@ def argsort_scores(scores):
 def _settle(keys, indices):
     """Sort the runs of keys with equal upper bits: mostly of length one, long where scores differ by rounding only."""
     low = np.uint64(_LOWEST)
-    first = np.int64(0)
+    first = nb.int64(0)
     while first < keys.size:
         last = first + 1
         head = keys[first] >> low

@@ -85,7 +85,7 @@ def _make_room(L, size, members, inside, alpha, new, work):
         for j in range(i + 1, size):
             value -= L[j, i] * work[j]
         work[i] = value / L[i, i]
-    step, blocking = np.inf, np.int64(-1)
+    step, blocking = np.inf, nb.int64(-1)
     for i in range(size):
         if work[i] > 0.0 and alpha[members[i]] < step * work[i]:
             step, blocking = alpha[members[i]] / work[i], i
@@ -137,11 +137,11 @@ def _solve_simplex(G, d, scale, alpha, tolerance, members, inside, L, ones, x_on
         largest = max(largest, G[k, k], abs(d[k]) / scale)
     # Large enough to separate members that differ by a constant, small enough to preserve small columns.
     shift = 1e-6 * largest if largest > 0.0 else 1.0
-    size = np.int64(0)
+    size = nb.int64(0)
     for k in range(K):
         if alpha[k] > 0.0:
             size = _enter(G, L, size, members, inside, alpha, k, shift, move)
-    rounds, entering, stuck = 0, np.int64(-1), False
+    rounds, entering, stuck = 0, nb.int64(-1), False
     while not stuck and rounds < 20 * K + 100:
         rounds += 1
         while size > 1:  # to the optimum over the members, or to the first constraint on the way
@@ -157,7 +157,7 @@ def _solve_simplex(G, d, scale, alpha, tolerance, members, inside, L, ones, x_on
             for i in range(size):
                 sum_gain += x_gain[i]
                 sum_one += x_one[i]
-            step, blocking = 1.0, np.int64(-1)
+            step, blocking = 1.0, nb.int64(-1)
             for i in range(size):
                 move[i] = x_gain[i] - sum_gain / sum_one * x_one[i]
                 now = alpha[members[i]]
@@ -186,7 +186,7 @@ def _solve_simplex(G, d, scale, alpha, tolerance, members, inside, L, ones, x_on
             gradient[k] = d[k] - scale * product
             level += alpha[k] * gradient[k]
             curvature += alpha[k] * scale * product
-        steepest, entering = -np.inf, np.int64(-1)
+        steepest, entering = -np.inf, nb.int64(-1)
         for k in range(K):
             if not inside[k] and gradient[k] > steepest:
                 steepest, entering = gradient[k], k

@@ -272,7 +272,7 @@ class StreamingClassifier(LinearClassifier):
         model = vars(self).get("_model")
         classes = check_chunk_labels(y, classes, None if model is None else model.classes)
         with restore_on_error(self):
-            X, y = self._validate_chunk(X, y, reset=model is None)
+            X, y = validate_samples(self, X, y, reset=model is None, order="C")
             if model is None:
                 model = StreamModel(measure, classes, self._start(self._plan(measure), X, y, classes))
             plan = self._plan(model.measure)
@@ -293,18 +293,9 @@ class StreamingClassifier(LinearClassifier):
 
     def _check_chunk(self, classes: Labels, X: Any, y: Any, sample_weight: Any) -> Chunk:
         """Return valid samples, positives and weights; raise before anything is learnt from them otherwise."""
-        X, y = self._validate_chunk(X, y, reset=False)
+        X, y = validate_samples(self, X, y, reset=False, order="C")  # one order of sums, however a stream is cut
         check_chunk_labels(y, None, classes)
         return self._make_chunk(classes, X, y, sample_weight)
-
-    def _validate_chunk(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, Labels]:
-        """Return valid samples and labels.
-
-        Samples are contiguous, as sums in another order would make a difference between one way to cut a stream and
-        another.
-        """
-        X, y = validate_samples(self, X, y, reset=reset, order="C")
-        return X, y
 
     def _make_chunk(self, classes: Labels, X: Any, y: Labels, sample_weight: Any) -> Chunk:
         return Chunk(X, self._positives(y, classes), check_sample_weight(sample_weight, X, allow_all_zero_weights=True))
@@ -339,7 +330,7 @@ class StreamingClassifier(LinearClassifier):
             plan = self._add_checkpoint(plan, lambda: [plan.n_passes, np.array(classes).tolist(), *reader.identity()])
             X, y, _ = reader.first()
             labels = first_classes(reader, reader.first_labels(), classes)
-            states = self._start(plan, *self._validate_chunk(X, y, reset=True), labels)
+            states = self._start(plan, *validate_samples(self, X, y), labels)
             del X, y  # chunks are not kept
             chunks = ChunkSource(plan, reader, partial(self._check_chunk, labels), states)
             self._model = train(plan, [chunks], labels)
