@@ -24,8 +24,8 @@ _INDEX, _CODE = ".nbi", ".nbc"  # the files of numba's cache
 def ensure_cache_folder() -> None:
     """Make numba keep the compiled functions of this package in a folder that can be written to.
 
-    Nothing changes where numba finds one itself. If that is the user's cache folder, functions that were compiled beside
-    the source before are copied to it.
+    Nothing changes where numba finds one itself. If that is the user's cache folder, functions that were compiled
+    beside the source before are copied to it.
     """
     package = Path(__file__).parent
     beside_source = package / "__pycache__"

@@ -1,18 +1,20 @@
 """A 64-bit fingerprint of every sample, equal for equal samples however they are stored."""
 
+from typing import Any
+
 import numba as nb
 import numpy as np
 
 from metricwise.kernels.random_numbers import STEP, mix
 
 
-def _make_scratch():
+def _make_scratch() -> tuple[Any, Any]:
     """Return a number and its bits in the same memory, made here as numba compiles long for a view of another type."""
     value = np.empty(1)
     return value, value.view(np.uint64)
 
 
-def hash_dense(X, samples, seed, out):
+def hash_dense(X: Any, samples: Any, seed: np.uint64, out: Any) -> None:
     """Fingerprint the listed samples of a dense matrix; zeros count as absent, so a sparse copy hashes alike."""
     _hash_dense(X, samples, seed, out, *_make_scratch())
 
@@ -28,7 +30,7 @@ def _hash_dense(X, samples, seed, out, value, bits):
         out[k] = mix(total)
 
 
-def hash_sparse(data, indices, indptr, samples, seed, out):
+def hash_sparse(data: Any, indices: Any, indptr: Any, samples: Any, seed: np.uint64, out: Any) -> None:
     """Fingerprint the listed samples of a matrix in compressed rows (CSR)."""
     _hash_sparse(data, indices, indptr, samples, seed, out, *_make_scratch())
 

@@ -4,6 +4,7 @@ Coordinates are minimised in turn; where that takes long, the codes that are not
 """
 
 import math
+from typing import Any
 
 import numba as nb
 import numpy as np
@@ -131,7 +132,9 @@ def _jump(gram, code, slope, threshold, active, part, here, uphill, way):
     return first >= 0
 
 
-def encode_samples(gram, targets, penalty, codes, tol, most_rounds, start, stop):
+def encode_samples(
+    gram: Any, targets: Any, penalty: float, codes: Any, tol: float, most_rounds: int, start: int, stop: int
+) -> Any:
     """Minimise s' gram s - 2 targets[i] . s + penalty |s|_1 over s = codes[i] for the samples start..stop.
 
     Codes are changed in place and never get worse than they were. A sample is done when a sweep over all coordinates

@@ -1,6 +1,7 @@
 """A convex quadratic programme over the simplex, solved exactly by an active set with a growing Cholesky factor."""
 
 import math
+from typing import Any
 
 import numba as nb
 import numpy as np
@@ -108,7 +109,7 @@ def _enter(G, L, size, members, inside, alpha, new, shift, work):
     return size + 1
 
 
-def solve_simplex(G, d, scale, alpha, tolerance):
+def solve_simplex(G: Any, d: Any, scale: float, alpha: Any, tolerance: float) -> Any:
     """Maximise d . alpha - scale / 2 alpha' G alpha over the simplex, starting from (and writing to) ``alpha``.
 
     ``alpha`` must be feasible. Adding a constant to every entry of G changes the objective by a constant on the

@@ -330,7 +330,7 @@ class StreamingClassifier(LinearClassifier):
             plan = self._add_checkpoint(plan, lambda: [plan.n_passes, np.array(classes).tolist(), *reader.identity()])
             X, y, _ = reader.first()
             labels = first_classes(reader, reader.first_labels(), classes)
-            states = self._start(plan, *validate_samples(self, X, y), labels)
+            states = self._start(plan, *validate_samples(self, X, y), classes=labels)
             del X, y  # chunks are not kept
             chunks = ChunkSource(plan, reader, partial(self._check_chunk, labels), states)
             self._model = train(plan, [chunks], labels)
