@@ -13,9 +13,9 @@ import click
 
 from metricwise.cli.algorithms import AlgorithmName, describe_algorithms
 from metricwise.cli.console import Console, Outcome, command
-from metricwise.registry import EstimatorEntry, entries, measure_names
+from metricwise.registry import EstimatorEntry, Family, entries, measure_names
 
-_FAMILIES = ("svm", "streaming", "multilabel")  # the others have no compiled functions of their own
+_FAMILIES: tuple[Family, ...] = ("svm", "streaming", "multilabel")  # the others have no compiled functions of their own
 _N_SAMPLES, _N_FEATURES, _POSITIVE_ABOVE = 200, 4, 0.8  # a fifth of the samples: some measures need few positives
 # Settings other than the defaults that use functions of their own.
 _SETTINGS: dict[str, tuple[dict[str, Any], ...]] = {

@@ -330,10 +330,10 @@ class StreamingClassifier(LinearClassifier):
             plan = self._add_checkpoint(plan, lambda: [plan.n_passes, np.array(classes).tolist(), *reader.identity()])
             X, y, _ = reader.first()
             labels = first_classes(reader, reader.first_labels(), classes)
-            states = self._start(plan, *validate_samples(self, X, y), classes=labels)
+            X, y = validate_samples(self, X, y)
+            states = self._start(plan, X, y, labels)
             del X, y  # chunks are not kept
-            chunks = ChunkSource(plan, reader, partial(self._check_chunk, labels), states)
-            self._model = train(plan, [chunks], labels)
+            self._model = train(plan, [ChunkSource(plan, reader, partial(self._check_chunk, labels), states)], labels)
             if reader.feature_names is not None:  # chunks of a file are arrays, which would lack them
                 set_feature_names(self, reader.feature_names)
         return self
