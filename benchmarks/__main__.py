@@ -32,6 +32,7 @@ PAGES = {
         ("time_budgets", "busy_machine", "large_data", "guarantees"),
     ),
     "data_location": ("Memory, disk or cluster", ("data_location",)),
+    "start_up": ("Start-up", ("cold_start",)),
 }
 NAMES = tuple(name for _, names in PAGES.values() for name in names)
 

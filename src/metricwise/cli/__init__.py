@@ -1,4 +1,4 @@
-"""The command ``metricwise``: train, predict, evaluate, compare, certify and report, one module each.
+"""The command ``metricwise``: train, predict, evaluate, compare, certify, report and warm-up, one module each.
 
 Commands are thin: they read files, call the public API and print the result. Nothing but click is imported before a
 command has its arguments, so that help appears at once.
@@ -19,6 +19,7 @@ from metricwise.cli.predict import predict
 from metricwise.cli.report import report
 from metricwise.cli.suggestions import suggest_option
 from metricwise.cli.train import train
+from metricwise.cli.warm_up import warm_up
 
 __all__ = ["main"]
 
@@ -54,5 +55,5 @@ def main() -> None:
     """  # noqa: D301 (click keeps the lines after a backspace character)
 
 
-for _command in (train, predict, evaluate, compare, certify, report):
+for _command in (train, predict, evaluate, compare, certify, report, warm_up):
     main.add_command(_command)

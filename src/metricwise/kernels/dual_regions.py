@@ -8,6 +8,8 @@ import math
 
 import numba as nb
 
+from metricwise.kernels.compiling import helper
+
 POINT = 0  # arithmetic mean: alpha = beta = 1/2
 SIMPLEX = 1  # min: alpha + beta = 1
 ROOTS = 2  # harmonic mean: sqrt(alpha) + sqrt(beta) >= sqrt(2), within the ball of radius 2
@@ -18,14 +20,14 @@ _ROUNDS = 100
 _LAST_STEP = 1e-5  # leaves an error of its cube
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _halley(x, value, slope, curvature):
     """Return the Halley step to the root of a rising function, from value and derivatives at x; inf if far away."""
     square, bend = slope * slope, value * curvature
     return x - 2.0 * value * slope / (2.0 * square - bend) if slope > 0.0 and abs(bend) < square else math.inf
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _on_roots(a, b, near):
     """Return the nearest point of the curve alpha = 2 s^2, beta = 2 (1 - s)^2, 0 <= s <= 1, for a point below it."""
     low, high = 0.0, 1.0
@@ -45,7 +47,7 @@ def _on_roots(a, b, near):
     return 2.0 * s * s, 2.0 * (1.0 - s) * (1.0 - s)
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _on_hyperbola(a, b, near):
     """Return the nearest point of the curve alpha beta = 1/4, for a point below it."""
     # Where the normal of the curve passes through the point, alpha^4 - a alpha^3 + b alpha / 4 - 1/16 = 0: the only

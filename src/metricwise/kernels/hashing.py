@@ -1,5 +1,7 @@
 """A 64-bit fingerprint of every sample, equal for equal samples however they are stored."""
 
+from typing import Any
+
 import numba as nb
 import numpy as np
 
@@ -7,12 +9,20 @@ from metricwise.kernels.pure_python import allow_overflow
 from metricwise.kernels.random_numbers import STEP, mix
 
 
+def _make_scratch() -> tuple[Any, Any]:
+    """Return a number and its bits in the same memory, made here as numba compiles long for a view of another type."""
+    value = np.empty(1)
+    return value, value.view(np.uint64)
+
+
+def hash_dense(X: Any, samples: Any, seed: np.uint64, out: Any) -> None:
+    """Fingerprint the listed samples of a dense matrix; zeros count as absent, so a sparse copy hashes alike."""
+    _hash_dense(X, samples, seed, out, *_make_scratch())
+
+
 @allow_overflow
 @nb.njit(cache=True, nogil=True)
-def hash_dense(X, samples, seed, out):
-    """Fingerprint the listed samples of a dense matrix; zeros count as absent, so a sparse copy hashes alike."""
-    value = np.empty(1)
-    bits = value.view(np.uint64)
+def _hash_dense(X, samples, seed, out, value, bits):
     for k in range(samples.size):
         total = mix(seed + STEP)
         for j in range(X.shape[1]):
@@ -22,12 +32,14 @@ def hash_dense(X, samples, seed, out):
         out[k] = mix(total)
 
 
+def hash_sparse(data: Any, indices: Any, indptr: Any, samples: Any, seed: np.uint64, out: Any) -> None:
+    """Fingerprint the listed samples of a matrix in compressed rows (CSR)."""
+    _hash_sparse(data, indices, indptr, samples, seed, out, *_make_scratch())
+
+
 @allow_overflow
 @nb.njit(cache=True, nogil=True)
-def hash_sparse(data, indices, indptr, samples, seed, out):
-    """Fingerprint the listed samples of a matrix in compressed rows (CSR)."""
-    value = np.empty(1)
-    bits = value.view(np.uint64)
+def _hash_sparse(data, indices, indptr, samples, seed, out, value, bits):
     for k in range(samples.size):
         total = mix(seed + STEP)
         for p in range(indptr[samples[k]], indptr[samples[k] + 1]):

@@ -3,6 +3,7 @@
 import numba as nb
 import numpy as np
 
+from metricwise.kernels.compiling import helper
 from metricwise.kernels.pure_python import allow_overflow
 
 STEP = np.uint64(0x9E3779B97F4A7C15)
@@ -18,7 +19,7 @@ def mix(state):
     return state ^ (state >> np.uint64(31))
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def uniform(state):
     """Return a number in [0, 1) for a state."""
     return (mix(state) >> np.uint64(11)) * (1.0 / 9007199254740992.0)

@@ -9,6 +9,8 @@ does not depend on the order of the samples, nor on the last digits of their sco
 import numba as nb
 import numpy as np
 
+from metricwise.kernels.compiling import helper
+
 
 @nb.njit(cache=True, nogil=True)
 def gather_below(scores, start, stop, ceiling, out):
@@ -54,13 +56,13 @@ def prefix_sums(values, weights, weighted, total, missing, scale, weight_out, su
         weight_out[at] = total - start
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _share_missed(score, low, high, share):
     """Return the share of a positive that a labelling misses. No branches, as the side of a cut is random."""
     return 1.0 if score < low else (share if score <= high else 0.0)
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _share_alarmed(score, low, high, share):
     """Return the share of a negative that a labelling predicts positive."""
     return 1.0 if score > high else (share if score >= low else 0.0)
@@ -128,7 +130,7 @@ def independent_violations(scores, n_pos, pos_cost, neg_cost, pos_cut, neg_cut, 
     return value, missed, alarms
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _take(keys, weights, weighted, amount):
     """Take ``amount`` of weight off the front: the sample where it ends, what is left of it, and the sum taken.
 

@@ -5,15 +5,18 @@ NaN or infinity. No comparison here relies on exact arithmetic, so that every in
 """
 
 import math
+from typing import Any
 
 import numba as nb
 import numpy as np
+
+from metricwise.kernels.compiling import helper
 
 # Below this share of its diagonal, what is left of a new column after projection on the others is rounding error.
 _DEPENDENT = 1e-13
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _append(L, size, G, members, new, shift):
     """Extend the factor of G[members, members] + shift by the row of ``new``, unless it depends on the others.
 
@@ -34,7 +37,7 @@ def _append(L, size, G, members, new, shift):
     return pivot
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _remove(L, size, at):
     """Delete row ``at`` of the factor and restore its triangle by plane rotations."""
     for i in range(at, size - 1):
@@ -51,7 +54,7 @@ def _remove(L, size, at):
             L[i, k + 1] = cosine * y - sine * x
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _solve(L, size, right, out):
     for i in range(size):
         value = right[i]
@@ -65,7 +68,7 @@ def _solve(L, size, right, out):
         out[i] = value / L[i, i]
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _drop(L, size, members, inside, alpha, at):
     """Remove a member."""
     alpha[members[at]] = 0.0
@@ -75,7 +78,7 @@ def _drop(L, size, members, inside, alpha, at):
         members[i] = members[i + 1]
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _make_room(L, size, members, inside, alpha, new, work):
     """Move weight to a column that depends on the members, until one of these has none left and is dropped.
 
@@ -88,7 +91,7 @@ def _make_room(L, size, members, inside, alpha, new, work):
         for j in range(i + 1, size):
             value -= L[j, i] * work[j]
         work[i] = value / L[i, i]
-    step, blocking = np.inf, -1
+    step, blocking = np.inf, nb.int64(-1)
     for i in range(size):
         if work[i] > 0.0 and alpha[members[i]] < step * work[i]:
             step, blocking = alpha[members[i]] / work[i], i
@@ -101,7 +104,7 @@ def _make_room(L, size, members, inside, alpha, new, work):
     return size - 1
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _enter(G, L, size, members, inside, alpha, new, shift, work):
     """Make a column a member, dropping members it depends on; returns the number of members.
 
@@ -120,19 +123,18 @@ def _enter(G, L, size, members, inside, alpha, new, shift, work):
     return size + 1
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _normalise(alpha):
     """Divide by the sum, which rounding changes; where nothing is left, all weight goes to the first column."""
-    total = alpha.sum()
-    if total > 0.0 and total < np.inf:
-        alpha /= total
-    else:
-        alpha[:] = 0.0
-        alpha[0] = 1.0
+    total = 0.0
+    for k in range(alpha.size):
+        total += alpha[k]
+    usable = 0.0 < total < np.inf
+    for k in range(alpha.size):
+        alpha[k] = alpha[k] / total if usable else float(k == 0)
 
 
-@nb.njit(cache=True, nogil=True)
-def solve_simplex(G, d, scale, alpha, tolerance):
+def solve_simplex(G: Any, d: Any, scale: float, alpha: Any, tolerance: float) -> Any:
     """Maximise d . alpha - scale / 2 alpha' G alpha over the simplex, starting from (and writing to) ``alpha``.
 
     ``alpha`` must be feasible. Adding a constant to every entry of G changes the objective by a constant on the
@@ -141,22 +143,31 @@ def solve_simplex(G, d, scale, alpha, tolerance):
     the way; members stay independent, so they are never more than the rank of G plus one. Returns the number of
     rounds; alpha is feasible at any time, so stopping early costs accuracy of the bound, never its validity.
     """
+    # Allocated here, as numba compiles a function of its own for every kind of array that a kernel creates.
+    K = d.size
+    members, inside, factor, work = (
+        np.empty(K, np.int64),
+        np.zeros(K, np.bool_),
+        np.empty((K + 1, K + 2)),
+        np.ones((6, K)),
+    )
+    return _solve_simplex(G, d, scale, alpha, tolerance, members, inside, factor, *work)
+
+
+@nb.njit(cache=True, nogil=True)
+def _solve_simplex(G, d, scale, alpha, tolerance, members, inside, L, ones, x_one, x_gain, move, gains, gradient):
+    """Do the rounds of `solve_simplex` on arrays for the members and their Cholesky factor."""
     K = d.size
     largest = 0.0
     for k in range(K):
         largest = max(largest, G[k, k], abs(d[k]) / scale)
     # Large enough to separate members that differ by a constant, small enough to preserve small columns.
     shift = 1e-6 * largest if largest > 0.0 else 1.0
-    members = np.empty(K, np.int64)
-    inside = np.zeros(K, np.bool_)
-    L = np.empty((K + 1, K + 2))
-    x_one, x_gain, move = np.empty(K), np.empty(K), np.empty(K)
-    ones, gains, gradient = np.ones(K), np.empty(K), np.empty(K)
-    size = 0
+    size = nb.int64(0)
     for k in range(K):
         if alpha[k] > 0.0:
             size = _enter(G, L, size, members, inside, alpha, k, shift, move)
-    rounds, entering, stuck = 0, -1, False
+    rounds, entering, stuck = 0, nb.int64(-1), False
     while not stuck and rounds < 20 * K + 100:
         rounds += 1
         while size > 1:  # to the optimum over the members, or to the first constraint on the way
@@ -175,7 +186,7 @@ def solve_simplex(G, d, scale, alpha, tolerance):
             if not 0.0 < sum_one < np.inf:  # the sum of an inverse, above zero but for rounding
                 stuck = True
                 break
-            step, blocking = 1.0, -1
+            step, blocking = 1.0, nb.int64(-1)
             for i in range(size):
                 move[i] = x_gain[i] - sum_gain / sum_one * x_one[i]
                 now = alpha[members[i]]
@@ -207,7 +218,7 @@ def solve_simplex(G, d, scale, alpha, tolerance):
             gradient[k] = d[k] - scale * product
             level += alpha[k] * gradient[k]
             curvature += alpha[k] * scale * product
-        steepest, entering = -np.inf, -1
+        steepest, entering = -np.inf, nb.int64(-1)
         for k in range(K):
             if not inside[k] and gradient[k] > steepest:
                 steepest, entering = gradient[k], k

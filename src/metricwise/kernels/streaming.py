@@ -19,6 +19,7 @@ import math
 
 import numba as nb
 
+from metricwise.kernels.compiling import helper
 from metricwise.kernels.dual_regions import DISC, HYPERBOLA, project
 from metricwise.kernels.prefetching import prefetch
 
@@ -47,7 +48,7 @@ _AHEAD = 2  # samples to fetch early: in random order, waiting for memory would 
 _EVERY_SAMPLE_UNTIL, _SAMPLES_PER_PACE = 256, 16
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _load(numbers):
     """Return the numbers that a pass changes, in the order of their positions."""
     return (
@@ -65,7 +66,7 @@ def _load(numbers):
     )
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _load_pace(numbers):
     return (
         numbers[PACE],
@@ -77,26 +78,26 @@ def _load_pace(numbers):
     )
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _store(numbers, values, first):
     for position, value in enumerate(values):
         numbers[first + position] = value
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _count(count, pos_weight, neg_weight, is_positive, weight):
     if is_positive:
         return count + 1.0, pos_weight + weight, neg_weight
     return count + 1.0, pos_weight, neg_weight + weight
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _is_due(n_samples, plain):
     """Return whether `_pace` is due: it changes slowly, and would cost as much as a short sample."""
     return plain or n_samples <= _EVERY_SAMPLE_UNTIL or int(n_samples) % _SAMPLES_PER_PACE == 0
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _pace(settings, n_samples, positives, negatives, plain):
     """Return the quantities that depend on the number of samples seen.
 
@@ -115,7 +116,7 @@ def _pace(settings, n_samples, positives, negatives, plain):
     return decay, 1.0 / prior, 1.0 / (1.0 - prior), dual_step, raised, steepest
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _descend_dual(region, alpha, beta, positive, step, margin, per_share, raised, steepest):
     """Move the dual variables against the reward of a sample, min(1, margin) over the share of its class."""
     new_alpha, new_beta, reward = alpha, beta, min(1.0, margin)
@@ -134,7 +135,7 @@ def _descend_dual(region, alpha, beta, positive, step, margin, per_share, raised
     return new_alpha, new_beta
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _step_length(step, margin, square, capped):
     """Return how far to move: not beyond the margin, so that neither an outlier nor a long step can overshoot."""
     if square <= 0.0:
@@ -142,7 +143,7 @@ def _step_length(step, margin, square, capped):
     return min(step, (1.0 - margin) / square) if capped else step
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _fold_scale(v, z, scale, sum_scale):
     """Move the factor into the weights before it gets too small to be divided by; z takes the average so far."""
     for j in range(v.size):
@@ -221,7 +222,7 @@ def dense_pass(
     _store(numbers, (decay, per_pos, per_neg, dual_step, raised, steepest), PACE)
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _meet_features(data, indices, first, last, precision):
     """Give features never seen before the scale of their first entry; return the square of the sample."""
     square = 0.0

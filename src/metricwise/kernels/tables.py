@@ -17,6 +17,8 @@ import math
 import numba as nb
 import numpy as np
 
+from metricwise.kernels.compiling import helper
+
 RATIO, G_MEAN, H_MEAN, Q_MEAN, MIN_RATE = 0, 1, 2, 3, 4
 
 # Of tables that are equally violated up to rounding, every scan takes the one with the fewest true, then the fewest
@@ -24,7 +26,7 @@ RATIO, G_MEAN, H_MEAN, Q_MEAN, MIN_RATE = 0, 1, 2, 3, 4
 _TIE = 1e-13
 
 
-@nb.njit(cache=True, nogil=True, inline="always")
+@helper
 def table_loss(kind, par, x, y):
     """Return 1 - measure, from the coordinates of a table."""
     if kind == 0:  # a ratio of affine functions, 0/0 counting as a measure of 0
@@ -76,7 +78,7 @@ def scan_bisection(kind, par, T, A, F, B):
     return best, best_a, best_b
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _bound(kind, par, T, A, F, B, first, last, low, high, a_peak, b_peak):
     """Return an upper bound of the value over a rectangle of tables.
 
@@ -131,7 +133,7 @@ def scan_monge(kind, par, T, A, F, B, rising):
     return best, best_a, best_b
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _best_share(par, tp, f_low, f_high, slope, whole):
     """Return the best weight of false positives between f_low and f_high for a ratio; B has this ``slope``."""
     # The loss falls in F as -(p + q F) / (r + t F); its slope is (p t - q r) / (r + t F)^2, and we want it = -slope.

@@ -238,9 +238,10 @@ class StreamState:
         if self.is_sparse:
             # The scale of the entries that are not zero, and larger steps for rare features: their gradients are rare
             # too, and grow with the root of their frequency only (as in AdaGrad).
-            present = (self.second > 0.0) & np.isfinite(self.second)
-            shares = np.sqrt(self.first * self.observed) * present
-            np.divide(shares, self.second, out=self.precision, where=present)
+            present = np.flatnonzero((self.second > 0.0) & np.isfinite(self.second))  # few of them at first
+            shares = np.zeros(self.first.size)
+            shares[present] = np.sqrt(self.first[present] * self.observed)
+            self.precision[present] = shares[present] / self.second[present]
             self.square = 1.0 + float(shares.sum()) / self.observed
             return
         shift = self.first / self.observed
@@ -272,10 +273,16 @@ class StreamState:
         strides = self.strides
         if self.estimating:  # these samples have no other purpose
             strides = self._strides(self.stage_end - self.stage_start, _REMEMBERED_IN_ESTIMATION)
-        for side, wanted in enumerate((True, False)):
-            chosen = (data.positive[samples] == wanted) & (positions % strides[side] == 0)
-            scores = data.scores(samples[chosen], self.snapshot, self.snapshot_bias)
-            self._keep(side, scores, data.weights[samples[chosen]], positions[chosen])
+        positive = data.positive[samples]
+        sides = [
+            np.flatnonzero((positive == wanted) & (positions % stride == 0))
+            for wanted, stride in zip((True, False), strides, strict=True)
+        ]
+        chosen, n_pos = samples[np.concatenate(sides)], sides[0].size
+        scores = data.scores(chosen, self.snapshot, self.snapshot_bias)
+        weights = data.weights[chosen]
+        self._keep(0, scores[:n_pos], weights[:n_pos], positions[sides[0]])
+        self._keep(1, scores[n_pos:], weights[n_pos:], positions[sides[1]])
 
     def _keep(self, side: int, scores: Floats, weights: Floats, positions: Indices) -> None:
         scores, weights, positions = scores[-_REMEMBERED:], weights[-_REMEMBERED:], positions[-_REMEMBERED:]

@@ -273,10 +273,11 @@ class StreamingClassifier(LinearClassifier):
         model = vars(self).get("_model")
         classes = check_chunk_labels(y, classes, None if model is None else model.classes)
         with guard_fit(self):
+            X, y = validate_samples(self, X, y, reset=model is None, order="C", largest=_LARGEST)
             if model is None:
                 model = StreamModel(measure, classes, self._start(self._plan(measure), X, y, classes))
             plan = self._plan(model.measure)
-            learn_chunk(plan.learner, model.states, self._check_chunk(classes, X, y, sample_weight))
+            learn_chunk(plan.learner, model.states, self._make_chunk(classes, X, y, sample_weight))
         seconds = model.seconds + time.perf_counter() - started
         entry = evaluate_stream(plan, model.states, model.entries, seconds)
         entries = model.entries if entry is None else (*thin_history(model.entries), entry)
@@ -286,8 +287,7 @@ class StreamingClassifier(LinearClassifier):
         return self
 
     def _start(self, plan: StreamPlan, X: Any, y: Any, classes: Labels) -> tuple[StreamState, ...]:
-        """Return the states before the first sample of a stream whose first chunk is given."""
-        X, y = validate_samples(self, X, y)
+        """Return the states before the first sample of a stream whose first chunk, already validated, is given."""
         self._check_positive_class(plan.measure, classes, count_classes(y, classes), where="the first chunk")
         n_problems = len(self._positives(classes[:0], classes))
         return tuple(plan.learner.start(X.shape[1], bool(sparse.issparse(X))) for _ in range(n_problems))
@@ -298,6 +298,9 @@ class StreamingClassifier(LinearClassifier):
         # another.
         X, y = validate_samples(self, X, y, reset=False, order="C", largest=_LARGEST)
         check_chunk_labels(y, None, classes)
+        return self._make_chunk(classes, X, y, sample_weight)
+
+    def _make_chunk(self, classes: Labels, X: Any, y: Labels, sample_weight: Any) -> Chunk:
         return Chunk(X, self._positives(y, classes), check_sample_weight(sample_weight, X, allow_all_zero_weights=True))
 
     def fit_stream(self, source: Any, *, classes: Any = None, n_passes: int = 1, **options: Any) -> Self:
@@ -330,10 +333,10 @@ class StreamingClassifier(LinearClassifier):
             plan = self._add_checkpoint(plan, lambda: [plan.n_passes, np.array(classes).tolist(), *reader.identity()])
             X, y, _ = reader.first()
             labels = first_classes(reader, reader.first_labels(), classes)
+            X, y = validate_samples(self, X, y)
             states = self._start(plan, X, y, labels)
             del X, y  # chunks are not kept
-            chunks = ChunkSource(plan, reader, partial(self._check_chunk, labels), states)
-            self._model = train(plan, [chunks], labels)
+            self._model = train(plan, [ChunkSource(plan, reader, partial(self._check_chunk, labels), states)], labels)
             if reader.feature_names is not None:  # chunks of a file are arrays, which would lack them
                 set_feature_names(self, reader.feature_names)
         return self

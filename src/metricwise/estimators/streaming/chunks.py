@@ -157,9 +157,9 @@ def check_chunk_labels(y: Any, classes: Any, known: NDArray[Any] | None) -> NDAr
     labels = column_or_1d(y, warn=True)
     if labels.size:
         check_classification_targets(labels)
-    unknown = np.setdiff1d(labels, given)
-    if unknown.size:
-        row = int(np.flatnonzero(np.isin(labels, unknown))[0])
+    is_known = np.isin(labels, given)
+    if not is_known.all():
+        row = int(np.argmin(is_known))
         raise ValueError(
             f"y[{row}] is {labels[row : row + 1].tolist()[0]!r}, a label not among classes={given.tolist()}: name all "
             "labels in classes from the start"

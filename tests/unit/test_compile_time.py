@@ -1,0 +1,35 @@
+"""What kernels compile: a specialisation per literal argument would multiply the time of the first fit."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+COMPILE = """
+import json
+import numpy as np
+from numba.core import event
+from metricwise.kernels import lasso, pairs, simplex
+
+with event.install_recorder("numba:compile") as recorder:
+    simplex.solve_simplex(np.eye(3), np.ones(3), 1.0, np.full(3, 1 / 3), 1e-9)
+    pairs.argsort_scores(np.zeros(3))
+    lasso.encode_samples(np.eye(2), np.ones((1, 2)), 1.0, np.zeros((1, 2)), 1e-9, 10, 0, 1)
+compiled = [entry.data for _, entry in recorder.buffer if entry.is_start]
+ours = [data for data in compiled if data["dispatcher"].py_func.__module__.startswith("metricwise")]
+functions = [data["dispatcher"].py_func for data in ours]
+names = [function.__module__.split(".")[-1] + "." + function.__name__ for function in functions]
+print(json.dumps([names, [str(data["args"]) for data in ours]]))
+"""
+
+
+def test_no_kernel_is_compiled_twice_or_for_a_literal(tmp_path):
+    # Without optimisation, as only what is compiled counts here, not how well.
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path), "NUMBA_OPT": "0"}
+    done = subprocess.run([sys.executable, "-c", COMPILE], env=environment, capture_output=True, text=True, check=True)
+    names, arguments = json.loads(done.stdout)
+    assert {"simplex._make_room", "pairs._shell_sort", "lasso._jump"} <= set(names)
+    assert sorted(names) == sorted(set(names))
+    assert not [text for text in arguments if "Literal" in text]
