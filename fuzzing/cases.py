@@ -20,7 +20,7 @@ import numpy as np
 
 Case = dict[str, Any]
 
-KINDS = ("model_files", "checkpoints", "data_files")
+KINDS = ("model_files", "checkpoints", "data_files", "estimators", "command")
 CORPUS = Path(__file__).parent / "corpus"
 
 
