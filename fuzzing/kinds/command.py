@@ -46,6 +46,7 @@ _DATA = (
     ".",
     "model.mw",
 )
+_NO_DATA = ("empty.csv", "missing.csv", ".", "model.mw", "own.py")
 _OUTPUTS = ("out.mw", "out.csv", "out.html", "missing/out", ".", "numbers.csv")
 _VALUES = (
     "0",
@@ -82,6 +83,26 @@ _MEASURES = (
     "partial_roc_auc",
     "recall",
 )
+_LIKELY = {
+    "--target": ("y",),
+    "--weight": ("w", "a"),
+    "--groups": ("group",),
+    "--drop": ("b", "w,group"),
+    "--pos-label": ("1", "yes"),
+    "--memory-limit": ("800MB", "2GiB"),
+    "--encoding": ("utf-8", "latin-1", "utf-16"),
+    "--decimal": ("point", "comma"),
+    "--delimiter": ("comma", ";", "tab"),
+    "--confidence": ("0.9", "0.5"),
+    "--subject-to": ("precision>=0.5", "recall>=0.9"),
+    "--classes": ("0,1", "no,yes"),
+    "--n-features": ("3", "5"),
+    "--passes": ("1", "3"),
+    "--time-budget": ("1s",),
+    "--threshold": ("cv", "train", "0"),
+    "--checkpoint": ("run", "missing/run"),
+    "--id": ("a", "group"),
+}
 # Slow by design: they search, draw or wait.
 _SKIPPED = {"auto", "sparse-coding", "adapted-svm", "classifier-chain"}
 _ALGORITHMS = tuple(entry.command_name for entry in entries() if entry.command_name not in _SKIPPED)
@@ -109,8 +130,8 @@ def _make_case(random: Random) -> Case:
     arguments = [name]
     for parameter in command.params:
         if isinstance(parameter, click.Argument):
-            arguments += _draw_argument(parameter, random)
-    if name == "train" and random.random() < 0.9:
+            arguments += _draw_argument(parameter, name, random)
+    if name == "train":
         arguments += ["--algorithm", random.choice(_ALGORITHMS)]
     options = [parameter for parameter in command.params if isinstance(parameter, click.Option)]
     for option in random.sample(options, random.choice([0, 1, 1, 2, 3, 5])):
@@ -128,9 +149,13 @@ def _make_case(random: Random) -> Case:
     return {"arguments": arguments, "files": used, "shows_traceback": random.random() < 0.5}
 
 
-def _draw_argument(argument: click.Argument, random: Random) -> list[str]:
+def _draw_argument(argument: click.Argument, command: str, random: Random) -> list[str]:
     if "model" in str(argument.name):
         return [random.choice(["model.mw", "model.mw", "model.mw", "numbers.csv", "missing.mw"])]
+    if command == "compare":  # trains all candidates, where there is something to train on
+        return [random.choice(_NO_DATA)]
+    if random.random() < 0.75:
+        return ["numbers.csv"]
     return [random.choice(_DATA)] if random.random() < 0.97 else []
 
 
@@ -143,6 +168,8 @@ def _draw_option(option: click.Option, random: Random) -> list[str]:
     if isinstance(option.type, click.Choice) and random.random() < 0.8:
         chosen = [str(choice) for choice in option.type.choices if str(choice) not in _SKIPPED]
         return [name, random.choice(chosen)]
+    if name in _LIKELY and random.random() < 0.75:
+        return [name, random.choice(_LIKELY[name])]
     if "out" in name or isinstance(option.type, click.Path):
         return [name, random.choice([*_OUTPUTS, *_DATA])]
     return [name, random.choice(_VALUES)]
