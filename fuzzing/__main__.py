@@ -31,7 +31,7 @@ def main(arguments: list[str] | None = None) -> int:
     state = State(options.state, options.seed)
     for name in kinds:
         write(f"{name}: seeds from {state.first_seed(name)}, {len(list_failures(name))} stored failures first")
-    settings = Settings(60.0 * options.minutes / len(kinds), options.workers, options.keep)
+    settings = Settings(60.0 * options.minutes / len(kinds), options.workers, options.keep, options.cases)
     tallies = run_campaign(kinds, state, settings)
     write(format_summary(tallies))
     return int(any(tally.findings for tally in tallies))
@@ -64,6 +64,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="python -m fuzzing", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--minutes", type=float, default=10.0, help="time for new cases, shared by the kinds (10)")
+    parser.add_argument("--cases", type=int, help="most new cases of each kind, if that takes less time")
     parser.add_argument("--seed", type=int, default=0, help="seed of the campaign (0)")
     parser.add_argument("--kinds", nargs="+", choices=KINDS, metavar="KIND", help=f"among {', '.join(KINDS)} (all)")
     parser.add_argument("--replay", metavar="KIND:SEED", help="run one case alone")

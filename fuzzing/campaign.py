@@ -9,7 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import chain, count
+from itertools import chain, count, islice
 from pathlib import Path
 
 from fuzzing.cases import CORPUS, Kind, load_kind, make_case
@@ -56,6 +56,8 @@ class Settings:
         Processes that run cases at the same time.
     keeps_failures : bool
         Whether the first case of every finding is added to the corpus.
+    most_cases : int, optional
+        New cases of each kind, if that takes less time.
     corpus : Path
         Folder of the stored failures.
     """
@@ -63,6 +65,7 @@ class Settings:
     seconds: float
     n_workers: int
     keeps_failures: bool = False
+    most_cases: int | None = None
     corpus: Path = CORPUS
 
 
@@ -83,7 +86,8 @@ def run_campaign(kinds: list[str], state: State, settings: Settings) -> list[Tal
 def _run_kind(kind: Kind, tally: Tally, state: State, settings: Settings, folder: Path) -> None:
     first = state.first_seed(tally.kind)
     jobs: Iterator[Job] = chain(
-        list_failures(tally.kind, settings.corpus), (Job(str(seed), seed) for seed in count(first))
+        list_failures(tally.kind, settings.corpus),
+        islice((Job(str(seed), seed) for seed in count(first)), settings.most_cases),
     )
     started = saved = time.monotonic()
     n_unsaved = 0

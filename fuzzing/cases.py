@@ -20,7 +20,17 @@ import numpy as np
 
 Case = dict[str, Any]
 
-KINDS = ("model_files", "checkpoints", "data_files", "estimators", "command")
+KINDS = (
+    "model_files",
+    "checkpoints",
+    "data_files",
+    "estimators",
+    "command",
+    "kills",
+    "full_disks",
+    "threads",
+    "forks",
+)
 CORPUS = Path(__file__).parent / "corpus"
 
 

@@ -29,7 +29,7 @@ from fuzzing.cases import Case, Kind, make_case
 from fuzzing.judging import Finding, describe
 
 MOST_BYTES = 1 << 30  # above those of a worker before its first case
-_WAITING = 6.0  # times the limit of processor time, for a case that waits without using any
+_WAITING = 3.0  # times the limit of processor time, for a case that waits without using any
 _POLL = 0.25
 _CASES_PER_WORKER = 200  # damage to memory may show in a later case: so many have to be repeated to find the one
 _PROCESSES = get_context("fork")
