@@ -6,6 +6,7 @@ A worker has limits of time and memory. What ends it, a signal or a limit, is at
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import faulthandler
 import os
 import re
@@ -31,6 +32,7 @@ from fuzzing.judging import Finding, describe
 MOST_BYTES = 1 << 30  # above those of a worker before its first case
 _WAITING = 3.0  # times the limit of processor time, for a case that waits without using any
 _POLL = 0.25
+_SET_DEATH_SIGNAL = 1  # of Linux's prctl
 _CASES_PER_WORKER = 200  # damage to memory may show in a later case: so many have to be repeated to find the one
 _PROCESSES = get_context("fork")
 
@@ -87,8 +89,9 @@ class _Worker:
 
     def kill(self) -> None:
         """End the worker and all processes that it has started: they share its session."""
-        with contextlib.suppress(ProcessLookupError):
+        with contextlib.suppress(ProcessLookupError):  # a worker that has just been forked has no session yet
             os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.kill()
         self.process.join()
         self.connection.close()
 
@@ -177,6 +180,7 @@ def _start_worker(kind: Kind, name: str, folder: Path, number: int) -> _Worker:
 def _serve(kind: Kind, name: str, connection: Connection, folder: Path, trace: Path) -> None:
     """Run jobs as they come; ends with the process that gives them."""
     os.setsid()
+    ctypes.CDLL(None).prctl(_SET_DEATH_SIGNAL, signal.SIGKILL)  # no worker outlives a killed campaign
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with trace.open("w") as file:
         faulthandler.enable(file)
