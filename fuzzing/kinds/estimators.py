@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -71,28 +72,41 @@ _FREQUENT = ("MultivariateSVC",) * 6 + ("AUCSVC", "SmoothedSVC") * 2
 
 
 def _prepare() -> None:
-    """Run cases of every estimator and measure, so that most functions are compiled."""
-    import warnings
+    """Train every estimator in some ways on plain samples, so that most functions are compiled.
 
-    for number in range(120):
-        random = Random(number)
-        case = _make_case(random)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            try:
-                _check(case, Path())
-            except Exception:  # a finding of warm-up is one of the campaign, too
-                continue
+    Awkward samples are for the workers alone: what they crash would end the campaign here.
+    """
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(10, 3))
+    y = (X[:, 0] + 0.5 * rng.normal(size=10) > 0.0).astype(int)
+    random = Random(0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name in (*DRAWN, *_FREQUENT):
+            for form in ("dense", "sparse", "float32"):
+                model = _make_model(_draw_model(random, name)).fit(_FORMS[form](X), y)
+                model.predict(_FORMS[form](X))
 
 
 def _make_case(random: Random) -> Case:
-    name = random.choice([*_FREQUENT, *DRAWN])
+    model = _draw_model(random, random.choice([*_FREQUENT, *DRAWN]))
+    form = random.choice(["dense", "dense", "float32", "sparse", "columns"])
+    return model | {"form": form} | draw_samples(random, MOST_SAMPLES)
+
+
+def _draw_model(random: Random, name: str) -> Case:
     parameters = DRAWN[name](random, name)
     parameters["measure"] = random.choice(mw.measure_names(name))
     if name == "AUCSVC" and parameters["norm"] == 2:
         parameters["measure"] = "roc_auc"
-    form = random.choice(["dense", "dense", "float32", "sparse", "columns"])
-    return {"estimator": name, "parameters": parameters, "form": form} | draw_samples(random, MOST_SAMPLES)
+    return {"estimator": name, "parameters": parameters}
+
+
+def _make_model(case: Case) -> Any:
+    entry = entry_of(case["estimator"])
+    assert entry is not None
+    learner = {"estimator": LogisticRegression()} if entry.thresholds_learner else {}
+    return entry.load()(**learner, **case["parameters"])
 
 
 def _check(case: Case, folder: Path) -> str:
@@ -100,15 +114,13 @@ def _check(case: Case, folder: Path) -> str:
     weights = None if case["sample_weight"] is None else np.array(case["sample_weight"])
     samples = _FORMS[case["form"]](X)
     X = samples.toarray().astype(np.float64) if sparse.issparse(samples) else np.asarray(samples, dtype=np.float64)
-    entry = entry_of(case["estimator"])
-    assert entry is not None
-    learner = {"estimator": LogisticRegression()} if entry.thresholds_learner else {}
-    model = entry.load()(**learner, **case["parameters"])
+    model = _make_model(case)
     if isinstance(attempt(model.fit, samples, y, sample_weight=weights), Exception):
         return "refused"
     what = f"{case['estimator']} {case['parameters']['measure']}"
     _check_predictions(what, model, samples, y, weights)
-    if entry.has_certificate:
+    entry = entry_of(model)
+    if entry is not None and entry.has_certificate:
         _check_certificate(what, model, case, samples, X, y, weights)
     if case["parameters"].get("threshold") == "train" and model.classes_.size == 2:
         _check_threshold(what, model, samples, y, weights)

@@ -15,7 +15,7 @@ import numpy as np
 
 import metricwise
 from fuzzing.archives import mutate_archive
-from fuzzing.cases import Case, Kind, pack_bytes, unpack_bytes
+from fuzzing.cases import Case, Kind, make_generator, pack_bytes, unpack_bytes
 from fuzzing.judging import Finding, attempt
 from fuzzing.models import extract_models, list_predicted
 
@@ -46,7 +46,7 @@ def _make_case(random: Random) -> Case:
 
 def _mutate(path: Path, random: Random) -> bytes:
     if find_spec("fuzzing.model_files") is not None and random.random() < 0.5:
-        return bytes(import_module("fuzzing.model_files").mutate(path, random))
+        return bytes(import_module("fuzzing.model_files").mutate(path, make_generator(random)))
     return mutate_archive(path.read_bytes(), random, has_checksum=True)
 
 
