@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 
 from fuzzing.campaign import Settings, Tally, format_summary, run_campaign, write
 from fuzzing.cases import CORPUS, KINDS, load_kind
-from fuzzing.corpus import list_failures
+from fuzzing.failures import list_failures
 from fuzzing.state import State
 from fuzzing.workers import Job, run_jobs
 

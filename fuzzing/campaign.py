@@ -13,7 +13,7 @@ from itertools import chain, count, islice
 from pathlib import Path
 
 from fuzzing.cases import CORPUS, Kind, load_kind, make_case
-from fuzzing.corpus import add_failure, list_failures, strip_numbers
+from fuzzing.failures import add_failure, list_failures, strip_numbers
 from fuzzing.state import State
 from fuzzing.workers import Job, Report, run_jobs
 

@@ -17,7 +17,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 import metricwise as mw
-from fuzzing import campaign, corpus
+from fuzzing import campaign, failures
 from fuzzing.campaign import Settings, Tally, format_summary
 from fuzzing.cases import KINDS, Kind
 from fuzzing.judging import Finding, attempt, find_problem
@@ -150,7 +150,7 @@ def test_a_campaign_resumes_and_replays_what_it_has_found(tmp_path, monkeypatch,
     (tally,) = campaign.run_campaign(["own"], State(tmp_path / "state.json", 3), settings)
     assert tally.n_cases == 20 and len(tally.findings) == 1
     assert re.search(r"FINDING own:30000000\d\d  wrong number 3", capsys.readouterr().out)
-    (stored,) = corpus.list_failures("own", tmp_path / "corpus")
+    (stored,) = failures.list_failures("own", tmp_path / "corpus")
     assert stored.case == {"does": "find"}
     assert State(tmp_path / "state.json", 3).first_seed("own") == 3_000_000_020
     assert State(tmp_path / "state.json", 4).first_seed("own") == 4_000_000_000
@@ -160,10 +160,10 @@ def test_a_campaign_resumes_and_replays_what_it_has_found(tmp_path, monkeypatch,
 
 
 def test_stored_failures_are_small_and_readable():
-    for path in corpus.CORPUS.rglob("*"):
+    for path in failures.CORPUS.rglob("*"):
         assert path.is_dir() or path.stat().st_size < 32_000, path.name
     for kind in KINDS:
-        assert all(isinstance(job.case, dict) for job in corpus.list_failures(kind))
+        assert all(isinstance(job.case, dict) for job in failures.list_failures(kind))
 
 
 def test_the_summary_counts_cases_per_minute():
