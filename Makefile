@@ -8,6 +8,8 @@ BIN := $(VENV)/$(SCRIPTS)
 PY := $(BIN)/python
 INSTALL := -m pip install --quiet --disable-pip-version-check
 WORKERS ?= 2
+MINUTES ?= 10
+SEED ?= 0
 # The workers share the cores: in each of them, OpenMP and BLAS would only wait for threads that do not get to run.
 PYTEST := pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 # Percent of the lines of Python; pyproject.toml says which are counted. Raise it when you can, never lower it.
@@ -16,7 +18,7 @@ ONE_THREAD := OMP_THREAD_LIMIT=1 OPENBLAS_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test coverage lint test-oldest test-development test-bounds test-wheel bench bench-quality bench-automl faults papers docs \
+.PHONY: help demo test coverage lint test-oldest test-development test-bounds test-wheel bench bench-quality bench-automl faults papers fuzz docs \
   release-notes clean
 
 help: ## show this list
@@ -72,6 +74,9 @@ faults: $(VENV)/.bench ## kill workers and schedulers of a real cluster during t
 papers: $(VENV)/.bench ## reproduce the experiments of the papers
 	$(PY) -m benchmarks.papers
 
+fuzz: $(VENV)/.test ## random cases for MINUTES (10), from SEED (0), of KINDS (all); new failures go to fuzzing/corpus
+	$(PY) -m fuzzing --minutes $(MINUTES) --seed $(SEED) $(if $(KINDS),--kinds $(KINDS)) --keep
+
 docs: $(VENV)/.docs ## build the documentation in docs/_build/html; any warning is an error
 	$(PY) -m sphinx -W --keep-going -b html docs docs/_build/html
 
@@ -80,7 +85,7 @@ release-notes: ## check that TAG, version and changelog agree, and write release
 
 clean: ## remove the environments, the caches and everything generated
 	rm -rf $(VENV) .venv-oldest .venv-development .venv-wheel .venv-automl build dist demo .coverage.json release-notes.md docs/_build docs/api/generated docs/gallery docs/sg_execution_times.rst
-	rm -rf .mypy_cache .numba_bounds .ruff_cache .pytest_cache .hypothesis .import_linter_cache .benchmarks
+	rm -rf .mypy_cache .numba_bounds .ruff_cache .pytest_cache .hypothesis .import_linter_cache .benchmarks .fuzzing
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The environment. A stamp is older than pyproject.toml exactly when its packages may be out of date.

@@ -1,0 +1,1 @@
+"""The kinds of cases, one module each."""

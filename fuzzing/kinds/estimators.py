@@ -1,0 +1,232 @@
+"""Estimators for all measures on tiny awkward data, against brute force over all labellings, cuts and pairs."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.linear_model import LogisticRegression
+
+import metricwise as mw
+from fuzzing.awkward_data import draw_samples
+from fuzzing.brute_force import (
+    MOST_SAMPLES,
+    SurrogateProblem,
+    compute_reference,
+    evaluate_labels,
+    find_best_cut,
+    has_surrogate,
+)
+from fuzzing.cases import Case, Kind
+from fuzzing.judging import Finding, attempt
+from metricwise.measures.base import CountsTable, RanksPairs, RestrictsLabellings
+from metricwise.registry import entry_of
+
+_SURROGATE = {"MultivariateSVC", "AUCSVC", "SmoothedSVC"}
+_KERNELS = ("linear", "linear", "linear", "rbf", "poly", "sigmoid")
+_COSTS = (1e-6, 1e-3, 0.1, 1.0, 1.0, 10.0, 1e3, 1e6)
+_RELATIVE = 1e-6  # difference of bounds that rounding errors of scores may explain
+_NOTICEABLE = 1e-6  # gain of a measure for which all samples are predicted positive
+
+
+def _draw_svm(random: Random, name: str) -> dict[str, Any]:
+    parameters: dict[str, Any] = {
+        "C": random.choice(_COSTS),
+        "threshold": random.choice([0.0, 0.0, "train", "train", "cv"]),
+        "tol": random.choice([1e-3, 1e-3, 1e-5]),
+    }
+    if name in ("MultivariateSVC", "AUCSVC"):
+        parameters["kernel"] = random.choice(_KERNELS)
+        if parameters["kernel"] in ("poly", "sigmoid"):
+            parameters["coef0"] = random.choice([0.0, 1.0, 1e3])
+    if name == "AUCSVC":
+        parameters["norm"] = random.choice([1, 1, 2])
+    elif name != "AUCSVC":
+        parameters["fit_intercept"] = random.random() < 0.7
+        parameters["intercept_scaling"] = random.choice([1.0, 1.0, 100.0, 0.01])
+    return parameters
+
+
+def _draw_stream(random: Random, name: str) -> dict[str, Any]:
+    return {"eta0": random.choice([0.01, 1.0, 100.0]), "alpha": random.choice([1e-4, 1.0, 1e-9])}
+
+
+DRAWN: dict[str, Callable[[Random, str], dict[str, Any]]] = {
+    "MultivariateSVC": _draw_svm,
+    "AUCSVC": _draw_svm,
+    "SmoothedSVC": _draw_svm,
+    "FeatureSelectingSVC": _draw_svm,
+    "AMPClassifier": _draw_svm,
+    "STAMPClassifier": _draw_stream,
+    "SPADEClassifier": _draw_stream,
+    "MiniBatchSVC": _draw_stream,
+    "PlugInClassifier": lambda random, name: {"cv": 2},
+    "CostSensitiveClassifier": lambda random, name: {"cv": 2},
+}
+_FREQUENT = ("MultivariateSVC",) * 6 + ("AUCSVC", "SmoothedSVC") * 2
+
+
+def _prepare() -> None:
+    """Train every estimator in some ways on plain samples, so that most functions are compiled.
+
+    Awkward samples are for the workers alone: what they crash would end the campaign here.
+    """
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(10, 3))
+    y = (X[:, 0] + 0.5 * rng.normal(size=10) > 0.0).astype(int)
+    random = Random(0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name in (*DRAWN, *_FREQUENT):
+            for form in ("dense", "sparse", "float32"):
+                model = _make_model(_draw_model(random, name))
+                if not isinstance(attempt(model.fit, _FORMS[form](X), y), Exception):
+                    model.predict(_FORMS[form](X))
+
+
+def _make_case(random: Random) -> Case:
+    model = _draw_model(random, random.choice([*_FREQUENT, *DRAWN]))
+    form = random.choice(["dense", "dense", "float32", "sparse", "columns"])
+    return model | {"form": form} | draw_samples(random, MOST_SAMPLES)
+
+
+def _draw_model(random: Random, name: str) -> Case:
+    parameters = DRAWN[name](random, name)
+    parameters["measure"] = random.choice(mw.measure_names(name))
+    if name == "AUCSVC" and parameters["norm"] == 2:
+        parameters["measure"] = "roc_auc"
+    return {"estimator": name, "parameters": parameters}
+
+
+def _make_model(case: Case) -> Any:
+    entry = entry_of(case["estimator"])
+    assert entry is not None
+    learner = {"estimator": LogisticRegression()} if entry.thresholds_learner else {}
+    return entry.load()(**learner, **case["parameters"])
+
+
+def _check(case: Case, folder: Path) -> str:
+    X, y = np.array(case["X"], dtype=np.float64), np.array(case["y"])
+    weights = None if case["sample_weight"] is None else np.array(case["sample_weight"])
+    samples = _FORMS[case["form"]](X)
+    X = samples.toarray().astype(np.float64) if sparse.issparse(samples) else np.asarray(samples, dtype=np.float64)
+    model = _make_model(case)
+    if isinstance(attempt(model.fit, samples, y, sample_weight=weights), Exception):
+        return "refused"
+    what = f"{case['estimator']} {case['parameters']['measure']}"
+    _check_predictions(what, model, samples, y, weights)
+    entry = entry_of(model)
+    if entry is not None and entry.has_certificate:
+        _check_certificate(what, model, case, samples, X, y, weights)
+    if case["parameters"].get("threshold") == "train" and model.classes_.size == 2:
+        _check_threshold(what, model, samples, y, weights)
+    return "fitted"
+
+
+_FORMS: dict[str, Callable[[Any], Any]] = {
+    "dense": np.ascontiguousarray,
+    "float32": lambda X: np.clip(X, -1e37, 1e37).astype(np.float32),
+    "sparse": sparse.csr_matrix,
+    "columns": np.asfortranarray,
+}
+
+
+# --------------------------------------------------------------------------------------------------------- predictions
+
+
+def _check_predictions(what: str, model: Any, samples: Any, y: Any, weights: Any) -> None:
+    """Labels follow from scores, and `score` is the measure of scikit-learn."""
+    labels, scores = model.predict(samples), None
+    if not set(labels.tolist()) <= set(model.classes_.tolist()):
+        raise Finding(f"{what}: predicts labels that are no classes: {sorted(set(labels.tolist()))}")
+    if hasattr(model, "decision_function"):
+        scores = model.decision_function(samples)
+        if not np.isfinite(scores).all():
+            raise Finding(f"{what}: decision_function returns NaN or infinity")
+        if model.classes_.size == 2 and not np.array_equal(labels == model.classes_[1], scores > 0.0):
+            raise Finding(f"{what}: predict disagrees with decision_function > 0")
+    found = attempt(model.score, samples, y, sample_weight=weights)
+    if isinstance(found, Exception) or model.classes_.size != 2:
+        return
+    measure = model.measure_
+    response = scores if isinstance(measure, RanksPairs) else labels == model.classes_[1]
+    kept = slice(None) if weights is None else weights > 0.0
+    if response is None:
+        return
+    own = None if weights is None else weights[kept]
+    expected = compute_reference(measure.name, (y == model.classes_[1])[kept], response[kept], own)
+    if expected is not None and abs(found - expected) > 1e-9:
+        raise Finding(f"{what}: score is {found!r}, and scikit-learn finds {expected!r}")
+
+
+# -------------------------------------------------------------------------------------------------------- certificates
+
+
+def _check_certificate(what: str, model: Any, case: Case, samples: Any, X: Any, y: Any, weights: Any) -> None:
+    result = model.result_
+    if isinstance(result, list) or case["form"] == "float32":
+        return
+    own = result.certificate
+    found: Any = attempt(mw.certify, model, samples, y, weights)
+    if isinstance(found, Exception):
+        raise Finding(f"{what}: the fitted model cannot be certified: {found}") from found
+    room = _RELATIVE * (abs(own.upper) + abs(found.upper))
+    if not own.lower <= own.upper + room:
+        raise Finding(f"{what}: lower bound {own.lower!r} above the upper one {own.upper!r}")
+    if not abs(own.upper - found.upper) <= room:
+        raise Finding(f"{what}: upper bound {own.upper!r}, and certify finds {found.upper!r}")
+    if not found.lower <= own.upper + room or not own.lower <= found.upper + room:
+        raise Finding(f"{what}: bounds {own.lower!r}, {own.upper!r} exclude those of certify")
+    if result.status.value == "optimal" and own.gap > 1.01 * model.tol * abs(own.upper) + room:
+        raise Finding(f"{what}: optimal with a gap of {own.gap!r} at {own.upper!r}, tol {model.tol}")
+    is_plain = getattr(model, "kernel", "linear") == "linear" and getattr(model, "norm", 1) == 1
+    if case["estimator"] in _SURROGATE and is_plain and result.problem.positive_weight is None:
+        _compare_with_definition(what, model, case, X, y, weights)
+
+
+def _compare_with_definition(what: str, model: Any, case: Case, X: Any, y: Any, weights: Any) -> None:
+    """The upper bound is J of the weights, and no weights have a J below the lower one."""
+    measure, certificate, w = model.measure_, model.result_.certificate, np.asarray(model.result_.weights)
+    if not has_surrogate(measure):
+        return
+    copies = np.ones(len(y), dtype=int) if weights is None else weights.astype(int)
+    if w.size > X.shape[1]:
+        X = np.column_stack([X, np.full(len(X), model.intercept_scaling)])
+    problem = SurrogateProblem(
+        np.repeat(X, copies, axis=0), np.repeat(y == model.classes_[1], copies), measure, model.C
+    )
+    value, error = problem.compute(w)
+    room = error + _RELATIVE * abs(value)
+    if not abs(value - certificate.upper) <= room:
+        raise Finding(f"{what}: upper bound {certificate.upper!r}, and the objective by definition is {value!r}")
+    rng = np.random.default_rng(0)
+    for factor in (0.0, 0.5, 0.999, 1.001, 2.0):
+        for other in (factor * w, factor * w + 1e-3 * np.abs(w).max(initial=0.0) * rng.normal(size=w.size)):
+            value, error = problem.compute(other)
+            if certificate.lower > value + error + _RELATIVE * abs(value):
+                raise Finding(f"{what}: lower bound {certificate.lower!r}, but some weights have {value!r}")
+
+
+def _check_threshold(what: str, model: Any, samples: Any, y: Any, weights: Any) -> None:
+    """No cut of the training scores has a larger value than the chosen threshold."""
+    measure = model.measure_
+    if not isinstance(measure, CountsTable) or isinstance(measure, RestrictsLabellings):
+        return
+    scores = model.decision_function(samples)
+    weight = np.ones(len(y)) if weights is None else weights
+    kept = weight > 0.0
+    positive, scores, weight = (y == model.classes_[1])[kept], scores[kept], weight[kept]
+    # Scores are compared before the threshold is subtracted: the difference would round those close to it.
+    scores = scores + model.threshold_
+    chosen = evaluate_labels(measure, positive, model.predict(samples)[kept] == model.classes_[1], weight)
+    best = find_best_cut(measure, positive, scores, weight)
+    if chosen < best - 2.0 * _NOTICEABLE:
+        raise Finding(f"{what}: the threshold has {chosen!r} on the training scores, and another cut {best!r}")
+
+
+KIND = Kind(_prepare, _make_case, _check)

@@ -1,0 +1,79 @@
+"""Mutated model files with a right checksum: a clear error, or a model that predicts or raises a clear error."""
+
+from __future__ import annotations
+
+import atexit
+import shutil
+import tempfile
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+
+import metricwise
+from fuzzing.archives import mutate_archive
+from fuzzing.cases import Case, Kind, make_generator, pack_bytes, unpack_bytes
+from fuzzing.judging import Finding, attempt
+from fuzzing.models import extract_models, list_predicted
+
+_METHODS = ("predict", "decision_function", "predict_proba", "transform")
+_SAMPLES: dict[str, Any] = {}
+_PATHS: list[Path] = []
+
+
+def _prepare() -> None:
+    """Load and use every model once, so that all functions are compiled."""
+    folder = tempfile.mkdtemp(prefix="fuzzing-models-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    _SAMPLES.update(list_predicted())
+    _PATHS[:] = extract_models(Path(folder))
+    for path in _PATHS:
+        model = metricwise.load(path)
+        _predict(model, _SAMPLES[_find_samples(path.name)])
+
+
+def _find_samples(name: str) -> str:
+    return name.split(".")[-2]
+
+
+def _make_case(random: Random) -> Case:
+    path = random.choice(_PATHS)
+    return {"model": path.name, "content": pack_bytes(_mutate(path, random))}
+
+
+def _mutate(path: Path, random: Random) -> bytes:
+    if find_spec("fuzzing.model_files") is not None and random.random() < 0.5:
+        return bytes(import_module("fuzzing.model_files").mutate(path, make_generator(random)))
+    return mutate_archive(path.read_bytes(), random, has_checksum=True)
+
+
+def _check(case: Case, folder: Path) -> str:
+    path = folder / "model.mw"
+    path.write_bytes(unpack_bytes(case["content"]))
+    model = attempt(metricwise.load, path)
+    if isinstance(model, Exception):
+        if str(path) not in str(model):
+            raise Finding(f"the error does not name the file: {model}") from model
+        return "refused"
+    return _predict(model, _SAMPLES[_find_samples(case["model"])])
+
+
+def _predict(model: Any, samples: Any) -> str:
+    """Use all methods of a model; return "predicted" if all of them return, else "failed"."""
+    outcome = "predicted"
+    for name in _METHODS:
+        method = attempt(getattr, model, name, None)
+        if method is None or isinstance(method, Exception):
+            continue
+        found = attempt(method, samples)
+        if isinstance(found, Exception):
+            outcome = "failed"
+        elif np.shape(found)[:1] != (samples.shape[0],) and not hasattr(found, "tocsr"):
+            raise Finding(f"{name} returns the shape {np.shape(found)} for {samples.shape[0]} samples")
+    return outcome
+
+
+KIND = Kind(_prepare, _make_case, _check)
