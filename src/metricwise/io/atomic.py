@@ -7,6 +7,7 @@ the same target removes it.
 
 from __future__ import annotations
 
+import errno
 import glob
 import os
 import secrets
@@ -22,6 +23,7 @@ except ImportError:  # Windows, where an open file cannot be removed: there the 
 
 PARTIAL = ".partial"  # how the names of unfinished files end
 _RANDOM_BYTES = 8  # in their names
+_NO_ROOM = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC), None)  # None: from numpy, about the same
 
 
 def remove_abandoned(path: Path) -> None:
@@ -65,6 +67,8 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
     ------
     FileNotFoundError
         If the folder does not exist.
+    OSError
+        If there is no room for the file.
 
     Examples
     --------
@@ -81,7 +85,7 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
     remove_abandoned(path)
     temporary, file = _create(path)
     try:
-        with file:
+        with name_full_disk(path), file:
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -92,6 +96,32 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+@contextmanager
+def name_full_disk(path: Path) -> Iterator[None]:
+    """Name the target in the error of a disk, a quota or a file that is full: the operating system names no file.
+
+    Parameters
+    ----------
+    path : Path
+        What is written.
+
+    Examples
+    --------
+    >>> with name_full_disk(Path("model.mw")):
+    ...     raise OSError(errno.ENOSPC, "No space left on device")
+    Traceback (most recent call last):
+        ...
+    OSError: [Errno 28] No space left on device; free some there, or give another path: 'model.mw'
+    """
+    try:
+        yield
+    except OSError as error:
+        if type(error) is not OSError or error.filename is not None or error.errno not in _NO_ROOM:
+            raise
+        code = errno.ENOSPC if error.errno is None else error.errno
+        raise OSError(code, f"{os.strerror(code)}; free some there, or give another path", str(path)) from error
 
 
 def check_folder(path: Path) -> None:

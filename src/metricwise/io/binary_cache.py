@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from metricwise.io.arrays import GrowingArray, StoredArray, locate_npy, open_arrays, open_npz, read_header, read_stamp
-from metricwise.io.atomic import PARTIAL
+from metricwise.io.atomic import PARTIAL, name_full_disk
 from metricwise.io.chunks import Chunk
 
 _VERSION = 1
@@ -65,12 +65,14 @@ def convert_once(path: str, options: dict[str, Any], cache: str | os.PathLike[st
             f"({error.strerror}): choose another folder with cache=..."
         ) from error
     try:
-        facts = write(partial)
+        with name_full_disk(folder):
+            facts = write(partial)
         if [os.path.abspath(path), *read_stamp(path)] != source:
             raise ValueError(f"{path} has changed while it was converted: open it again when it is complete")
-        with builtins.open(partial / "about.json", "w", encoding="utf-8") as file:
-            json.dump(facts | {"source": source}, file)
-        _flush_to_disk(partial)
+        with name_full_disk(folder):
+            with builtins.open(partial / "about.json", "w", encoding="utf-8") as file:
+                json.dump(facts | {"source": source}, file)
+            _flush_to_disk(partial)
         _publish(partial, folder)
     except BaseException:
         shutil.rmtree(partial, ignore_errors=True)
