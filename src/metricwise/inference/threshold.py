@@ -51,8 +51,9 @@ class Candidates:
         weight = np.ones(scores.size) if weights is None else weights
         order = np.argsort(-scores, kind="stable")
         ordered, weight, truth = scores[order], weight[order], positive[order]
+        del order  # many samples need many bytes each here
         first = np.flatnonzero(np.concatenate([[True], are_distinct(ordered)]))
-        positives, negatives = np.add.reduceat(weight * truth, first), np.add.reduceat(weight * ~truth, first)
+        positives, negatives = (np.add.reduceat(weight * part, first) for part in (truth, ~truth))
         return cls(_edges(ordered[first]), positives, negatives)
 
     def tables(self) -> tuple[Floats, ...]:
@@ -126,9 +127,12 @@ class Candidates:
 
 def are_distinct(descending: Floats) -> Mask:
     """Return whether each score is less than the one before by more than rounding errors."""
-    with np.errstate(invalid="ignore"):  # of two infinite scores
-        errors = _rounding_errors(descending[:-1], descending[1:], _typical_size(descending))
-        distinct: Mask = descending[:-1] - descending[1:] > errors
+    typical = _typical_size(descending)
+    distinct = np.empty(descending.size - 1, dtype=np.bool_)
+    for start in range(0, distinct.size, BLOCK):
+        part = descending[start : start + BLOCK + 1]
+        with np.errstate(invalid="ignore"):  # of two infinite scores
+            distinct[start : start + BLOCK] = part[:-1] - part[1:] > _rounding_errors(part[:-1], part[1:], typical)
     return distinct
 
 
@@ -140,7 +144,8 @@ def _rounding_errors(high: Floats, low: Floats, typical: float) -> Floats:
 
 def _typical_size(descending: Floats) -> float:
     """Return the median size of distinct scores, so that copies of samples change nothing."""
-    return float(np.median(_finite_sizes(descending)[np.concatenate([[True], descending[1:] != descending[:-1]])]))
+    sizes = _finite_sizes(descending)[np.concatenate([[True], descending[1:] != descending[:-1]])]
+    return float(np.median(sizes, overwrite_input=True))
 
 
 def _finite_sizes(scores: Floats) -> Floats:

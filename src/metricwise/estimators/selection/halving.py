@@ -314,10 +314,7 @@ class SuccessiveHalving:
         """Return the measure on resamples of a rung, the same resamples in every call."""
         random, weights = np.random.default_rng(self.rule.seed), self.data.sample_weights[rung.test_samples]
         groups = self.data.groups_of(rung.test_samples)
-        units = np.arange(weights.size) if groups is None else groups  # that are drawn as one
-        n_units = int(units.max()) + 1
-        resamples = (weights * random.exponential(size=n_units)[units] for _ in range(_RESAMPLES))
-        values: Floats = np.array([judge(one) for one in resamples])
+        values: Floats = np.array([judge(_resample(weights, groups, random)) for _ in range(_RESAMPLES)])
         return values
 
     def _compare(self, runs: list[CandidateRun], drawn: dict[int, Floats]) -> None:
@@ -343,6 +340,15 @@ class SuccessiveHalving:
                 run.why_dropped = f"not among the {most} that count most in the ensemble"
             elif run.is_clearly_behind or not run.candidate.gains_later:
                 run.drop_unneeded()
+
+
+def _resample(weights: Floats, groups: Integers | None, random: np.random.Generator) -> Floats:
+    """Return the weights of the samples in a resample; those of a group are drawn as one."""
+    if groups is None:
+        drawn = random.exponential(size=weights.size)
+        drawn *= weights
+        return drawn
+    return weights * random.exponential(size=int(groups.max()) + 1)[groups]
 
 
 def _best_of_enough(runs: list[CandidateRun]) -> CandidateRun | None:
